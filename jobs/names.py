@@ -1,0 +1,18 @@
+"""What a collection, a job or a resource group may be called.
+
+Source: the Terraform resource for the original service (start with a letter, then letters, digits, `-`, `_`); the
+length of 100 is ours.  Names are ASCII, so comparing them without regard to case is one `Lower` in the database.
+"""
+
+from django.core.validators import RegexValidator
+
+NAME_LENGTH = 100
+
+validate_name = RegexValidator(
+    r"\A[A-Za-z][A-Za-z0-9_-]*\Z", "start with a letter, then take letters, digits, hyphens and underscores", "invalid"
+)
+validate_resource_group = RegexValidator(
+    r"\A[A-Za-z0-9_().-]*[A-Za-z0-9_()-]\Z",
+    "take letters, digits, underscores, parentheses, hyphens and dots, not a dot at the end",
+    "invalid",
+)

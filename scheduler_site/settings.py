@@ -1,0 +1,235 @@
+"""Settings: every value that an installation may want to change comes from the environment.
+
+The embedded default (no DATABASE_URL) keeps its database, its broker and its keys under DATA_DIR; the README has the
+table of variables.
+"""
+
+import os
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+from scheduler_site import keys
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
+
+
+def listed(name: str, default: str = "") -> list[str]:
+    """The comma-separated items of an environment variable, without blanks."""
+    return [item.strip() for item in os.environ.get(name, default).split(",") if item.strip()]
+
+
+# Secrets
+
+EMBEDDED = not os.environ.get("DATABASE_URL")
+SECRET_KEY = os.environ.get("SECRET_KEY") or keys.kept(DATA_DIR / "secret_key", keys.new_secret_key, EMBEDDED)
+ENCRYPTION_KEYS = listed("ENCRYPTION_KEYS") or [
+    keys.kept(DATA_DIR / "encryption_key", keys.new_encryption_key, EMBEDDED)
+]
+
+# Where it is reached
+
+DEBUG = False
+HOST = os.environ.get("HOST", "127.0.0.1")
+PORT = int(os.environ.get("PORT", "8000"))
+PUBLIC_URL = os.environ.get("PUBLIC_URL", "").rstrip("/")  # absolute links; empty: the address of the request
+ALLOWED_HOSTS = listed("ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]", HOST]
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
+HTTPS = PUBLIC_URL.startswith("https://")
+
+# Applications
+
+INSTALLED_APPS = [
+    "scheduler_site.apps.SchedulerSiteConfig",
+    "scheduler_site.apps.QuandoAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_celery_beat",
+    "django_filters",
+    "django_htmx",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "accounts",
+    "jobs",
+    "triggers",
+]
+
+MIDDLEWARE = [
+    "scheduler_site.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "scheduler_site.middleware.ViewerZoneMiddleware",
+]
+
+ROOT_URLCONF = "scheduler_site.urls"
+WSGI_APPLICATION = "scheduler_site.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "scheduler_site.masthead.masthead",
+            ]
+        },
+    }
+]
+
+# Database: SQLite in WAL mode unless DATABASE_URL names a PostgreSQL.  With IMMEDIATE, every transaction takes the
+# write lock when it begins, so that a read followed by a write never fails halfway; hence no ATOMIC_REQUESTS.
+
+if EMBEDDED:
+    DATABASES = {
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": DATA_DIR / "quando.sqlite3",
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            },
+        }
+    }
+else:
+    DATABASES = {"default": dj_database_url.config(conn_max_age=60, conn_health_checks=True)}
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# People
+
+AUTH_USER_MODEL = "accounts.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
+
+# Language and time: inside it is always UTC; a page shows the viewer's zone
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# Files
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+
+# Browser
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+# REST
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.BearerAuthentication",
+        "accounts.authentication.BasicAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": [
+        "scheduler_site.parsers.StrictJSONParser",
+        "scheduler_site.parsers.StrictTextJSONParser",
+    ],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "scheduler_site.pagination.KeysetPagination",
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "scheduler_site.errors.handle",
+    "DEFAULT_VERSIONING_CLASS": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Quando",
+    "DESCRIPTION": "A self-hosted scheduler.  Times are UTC; members are camelCase.",
+    "VERSION": "1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/",
+}
+BODY_LIMIT = 1_048_576  # bytes of a request to an API
+JOB_BODY_LIMIT = 16_384  # bytes of a request that writes a job: the original service's limit
+DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
+
+# Work: the database is the truth, the broker only a bell
+
+CELERY_BROKER_URL = os.environ.get("BROKER_URL") or f"redis+socket://{DATA_DIR}/broker.sock"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if "redis" in CELERY_BROKER_URL else {}
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = "json"
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_SOFT_TIME_LIMIT = 600
+CELERY_TASK_TIME_LIMIT = 660
+CELERY_TASK_ROUTES = {"jobs.tasks.reap": {"queue": "housekeeping"}, "jobs.tasks.prune": {"queue": "housekeeping"}}
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULER = "triggers.beat:TriggerScheduler"
+
+# What jobs may do
+
+EGRESS_ALLOW = listed("EGRESS_ALLOW")  # networks that outbound calls may reach besides public addresses
+RETENTION_DAYS = int(os.environ.get("RETENTION_DAYS", "60"))  # of history, and of completed and faulted jobs
+RETENTION_RUNS = int(os.environ.get("RETENTION_RUNS", "1000"))  # executions kept of a job
+
+# Logs
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "loggers": {"django": {"handlers": [], "propagate": True, "level": "INFO"}},
+}

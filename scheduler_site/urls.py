@@ -1,0 +1,8 @@
+"""Where each app's pages and protocols are mounted."""
+
+from django.contrib import admin
+from django.urls import path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+]

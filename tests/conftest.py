@@ -1,0 +1,58 @@
+"""Valid-by-default objects; a test names only what matters to it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from accounts.models import DEFAULT_SUBSCRIPTION_ID, ApiToken, Membership, Role, Subscription, User
+from jobs.models import JobCollection
+from triggers.scheduling import JobDefinition, save_job
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ACTION = {"type": "Http", "request": {"uri": "http://127.0.0.1:9/hook", "method": "GET"}}
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+@pytest.fixture
+def subscription(db):
+    return Subscription.objects.create(id=DEFAULT_SUBSCRIPTION_ID, name="default")
+
+
+@pytest.fixture
+def make_user(subscription):
+    def make(username: str, role: Role | None = Role.OWNER, in_subscription: Subscription = subscription, **fields) -> User:
+        user = User.objects.create_user(username, password="correct horse", **fields)
+        if role is not None:
+            Membership.objects.create(subscription=in_subscription, user=user, role=role)
+        return user
+
+    return make
+
+
+@pytest.fixture
+def owner(make_user):
+    return make_user("ada", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def token(owner):
+    """The text of a token of the owner."""
+    return ApiToken.objects.issue(owner, "tests")[1]
+
+
+@pytest.fixture
+def collection(subscription):
+    return JobCollection.objects.create(subscription=subscription, name="nightly", sku="P20Premium")
+
+
+@pytest.fixture
+def make_job(collection):
+    def make(name: str = "backup", action: dict = ACTION, now: datetime = NOW, in_collection=collection, **fields):
+        schedule = fields.pop("schedule", {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Day"}})
+        definition = JobDefinition(action=action, schedule=schedule, **fields)
+        return save_job(in_collection, name, definition, now)[0]
+
+    return make

@@ -1,0 +1,71 @@
+"""When a job runs."""
+
+import json
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+
+from jobs.models import Job
+from jobs.names import NAME_LENGTH
+from recurrence import wire
+
+MISFIRE_THRESHOLD = timedelta(minutes=1)  # a fire time found later than this has misfired, as in Quartz
+
+
+class TriggerQuerySet(models.QuerySet):
+    def due(self, now: datetime) -> Self:
+        """Triggers whose fire time has come, longest overdue first."""
+        return self.filter(next_fire_at__lte=now).order_by("next_fire_at", "id")
+
+
+class Trigger(models.Model):
+    """A schedule on a job, kept as the document it was written in, and where it stands.
+
+    `next_fire_at` is empty while the job or its collection is stopped, and after the last fire time, so that one
+    index answers what is due.
+    """
+
+    class Misfire(models.TextChoices):
+        """What becomes of fire times that are found later than the threshold."""
+
+        FIRE_ONCE = "fire_once"  # the newest runs, the older ones are recorded as missed
+        FIRE_ALL = "fire_all"  # they run in order, up to a limit, the oldest beyond it are missed
+        SKIP = "skip"  # all are recorded as missed
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="triggers")
+    name = models.CharField(max_length=NAME_LENGTH, default="default")
+    format = models.CharField(max_length=16, default="azure")
+    definition = models.JSONField(default=dict)  # the source document, as it was written
+    anchored_at = models.DateTimeField()  # the moment at which the schedule counts as created
+    next_fire_at = models.DateTimeField(null=True, editable=False)
+    previous_fire_at = models.DateTimeField(null=True, editable=False)
+    fire_count = models.PositiveIntegerField(default=0, editable=False)  # occurrences so far, without missed ones
+    fires_left = models.PositiveIntegerField(null=True, editable=False)  # run budget; null: without limit
+    misfire = models.CharField(max_length=16, choices=Misfire, default=Misfire.FIRE_ONCE)
+    misfire_threshold = models.DurationField(default=MISFIRE_THRESHOLD)
+    queue = models.CharField(max_length=100, default="default")
+
+    objects = TriggerQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "name"], name="trigger_name")]
+        indexes = [
+            # serves TriggerQuerySet.due
+            models.Index(fields=["next_fire_at", "id"], name="trigger_due", condition=Q(next_fire_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def parsed(self) -> wire.Parsed:
+        """The definition, compiled as of `anchored_at`."""
+        return compiled(self.format, json.dumps(self.definition, sort_keys=True), self.anchored_at)
+
+
+@lru_cache(maxsize=10_000)
+def compiled(format: str, definition: str, anchored_at: datetime) -> wire.Parsed:
+    return wire.parse(format, json.loads(definition), anchored_at)
