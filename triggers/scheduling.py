@@ -1,0 +1,226 @@
+"""Create, change, stop and delete jobs together with their triggers: the one place where what meets when.
+
+Every surface comes here, so that REST, the resource manager's form and the admin obey the same rules.  Each function
+is one transaction: it is done whole, or it raises and nothing was changed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from jobs import quotas
+from jobs.actions import documents
+from jobs.errors import Conflict, Invalid
+from jobs.models import Action, Job, JobCollection, Run
+from recurrence import wire
+from triggers.models import Trigger
+from triggers.wake import wake_beat
+
+FORMAT = "azure"
+RESOLUTION = timedelta(microseconds=1)  # `after(now - RESOLUTION)`: a fire time exactly at `now` is due
+SCHEDULE_MEMBERS = ("startTime", "recurrence")
+SETTABLE_STATES = (Job.State.ENABLED, Job.State.DISABLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDefinition:
+    """A job as its caller describes it, both what and when.  None leaves a setting as it is, or at its default."""
+
+    action: object
+    schedule: Mapping
+    state: str = Job.State.ENABLED
+    overlap: str | None = None
+    delivery: str | None = None
+    misfire: str | None = None
+
+    @classmethod
+    def of(cls, document: Mapping, **settings) -> "JobDefinition":
+        """Take a wire document with the members `action`, `startTime`, `recurrence` and `state`.
+
+        Raises Invalid for a state that a caller cannot set.
+        """
+        return cls(
+            action=document.get("action"),
+            schedule={name: document[name] for name in SCHEDULE_MEMBERS if document.get(name) is not None},
+            state=settable_state(document.get("state")),
+            **settings,
+        )
+
+
+def settable_state(value: object) -> str:
+    if value is None:
+        return Job.State.ENABLED
+    if not isinstance(value, str) or value.lower() not in SETTABLE_STATES:
+        raise Invalid(f"must be Enabled or Disabled, not {str(value)[:200]!r}", path="state", code="unknown_value")
+    return Job.State(value.lower())
+
+
+def document_of(job: Job) -> dict:
+    """The job's document as `JobDefinition.of` takes it; secrets are absent, which keeps them when it is saved again."""
+    return {**job.triggers.get().definition, "action": documents.render(job.action), "state": job.state}
+
+
+def save_job(collection: JobCollection, name: str, definition: JobDefinition, now: datetime) -> tuple[Job, bool]:
+    """Create or replace the job called `name`; the second value tells whether it is new.
+
+    The same definition twice leaves one job and one answer: a schedule that is not changed keeps its anchor, its fire
+    times and what is left of its count.  A changed one begins at `now`, with its whole count.
+    Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
+    """
+    with transaction.atomic():
+        collection = JobCollection.objects.select_for_update().get(pk=collection.pk)  # one writer counts its jobs
+        job = Job.objects.named(collection, name).select_related("action").first()
+        if job and job.is_final:
+            raise Conflict(f"job {job.name!r} is {job.state}, which is final: delete it to use its name again")
+        action = documents.parse(definition.action, job.action if job else None)
+        trigger = _trigger_for(job, definition, now)
+        quotas.refuse_job(collection, action.document, definition.schedule.get("recurrence"))
+        created = job is None
+        if job is None:
+            quotas.refuse_another_job(collection)
+            job = Job(collection=collection, name=name)
+            job.clean_fields(exclude=["action"])
+        else:
+            job.revision += 1
+        job.collection = collection
+        job.state = definition.state
+        job.overlap = definition.overlap or job.overlap
+        job.delivery = definition.delivery or job.delivery
+        job.action = _version(job, action)
+        job.save()
+        trigger.job = job
+        trigger.misfire = definition.misfire or trigger.misfire
+        _place(trigger, now)
+        trigger.save()
+        wake_beat()
+    return job, created
+
+
+def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
+    """Merge `patch` deeply into the job's document (RFC 7396: null removes, a list is replaced) and save that."""
+    definition = JobDefinition.of(merged(document_of(job), patch), **settings)
+    return save_job(job.collection, job.name, definition, now)[0]
+
+
+def merged(document: object, patch: object) -> object:
+    if not isinstance(patch, Mapping):
+        return patch
+    result = dict(document) if isinstance(document, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result
+
+
+def set_job_state(job: Job, state: str, now: datetime) -> Job:
+    """Enable or disable `job`.  Raises Conflict when it has ended."""
+    with transaction.atomic():
+        job = Job.objects.select_for_update(of=("self",)).select_related("collection").get(pk=job.pk)
+        if job.is_final:
+            raise Conflict(f"job {job.name!r} is {job.state}, which is final")
+        if job.state != state:
+            job.state = state
+            job.revision += 1
+            job.save(update_fields=["state", "revision", "updated_at"])
+            _place_all(Trigger.objects.filter(job=job), now)
+            wake_beat()
+    return job
+
+
+def save_collection(collection: JobCollection, now: datetime) -> bool:
+    """Store a new or changed collection; answer whether it is new.  Its jobs start or stop with its state.
+
+    Raises QuotaExceeded when its plan has no room for it or for the jobs that it already has.
+    """
+    with transaction.atomic():
+        created = collection.pk is None
+        collection.clean_fields()
+        type(collection.subscription).objects.select_for_update().get(pk=collection.subscription_id)
+        quotas.refuse_collection(collection)
+        if not created:
+            _refuse_move(collection)
+        collection.save()
+        _place_all(Trigger.objects.filter(job__collection=collection, job__state=Job.State.ENABLED), now)
+        wake_beat()
+    return created
+
+
+def delete_job(job: Job, now: datetime) -> None:
+    """Delete `job`; its history stays for the retention time, what still waits is cancelled."""
+    with transaction.atomic():
+        _cancel(Run.objects.filter(job=job), "the job was deleted", now)
+        job.delete()
+
+
+def delete_collection(collection: JobCollection, now: datetime) -> None:
+    """Delete `collection` with all of its jobs, as `delete_job` does."""
+    with transaction.atomic():
+        _cancel(Run.objects.filter(job__collection=collection), "the collection was deleted", now)
+        collection.delete()
+
+
+def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> Trigger:
+    """The job's trigger with the definition's schedule, which is checked when it is new or changed."""
+    trigger = job.triggers.get() if job else Trigger(format=FORMAT)
+    if job and trigger.definition == definition.schedule:
+        return trigger
+    parsed = wire.parse(FORMAT, definition.schedule, now)
+    wire.refuse_unreachable(parsed, now)
+    trigger.definition = dict(definition.schedule)
+    trigger.anchored_at = now
+    trigger.fires_left = parsed.count
+    trigger.next_fire_at = None
+    return trigger
+
+
+def _version(job: Job, parsed: documents.ParsedAction) -> Action:
+    """The job's current action when it says the same, else a new version."""
+    current = job.action if job.pk else None
+    if current and (current.document, current.secrets) == (parsed.document, parsed.secrets):
+        return current
+    return Action.objects.create(document=parsed.document, secrets=parsed.secrets)
+
+
+def _place(trigger: Trigger, now: datetime) -> None:
+    """Set the next fire time as of `now`: none while the job or its collection is stopped.
+
+    A trigger that has never fired counts as created at the moment it is allowed to: one without a start time runs at
+    once, a past one-time start is not lost.
+    """
+    job = trigger.job
+    if job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED:
+        trigger.next_fire_at = None
+        return
+    if trigger.next_fire_at is not None or trigger.fires_left == 0:
+        return
+    if trigger.fire_count == 0:
+        trigger.anchored_at = now
+    since = now - RESOLUTION
+    if trigger.previous_fire_at is not None:
+        since = max(since, trigger.previous_fire_at)
+    trigger.next_fire_at = trigger.parsed.schedule.after(since)
+
+
+def _place_all(triggers, now: datetime) -> None:
+    for trigger in triggers.select_related("job__collection").select_for_update(of=("self",)):
+        before = (trigger.next_fire_at, trigger.anchored_at)
+        _place(trigger, now)
+        if (trigger.next_fire_at, trigger.anchored_at) != before:
+            trigger.save(update_fields=["next_fire_at", "anchored_at"])
+
+
+def _refuse_move(collection: JobCollection) -> None:
+    """Raise QuotaExceeded when a job of the collection does not fit its plan any more."""
+    if JobCollection.objects.filter(pk=collection.pk, sku=collection.sku).exists():
+        return
+    quotas.refuse_move(collection)
+    for trigger in Trigger.objects.filter(job__collection=collection).select_related("job__action"):
+        quotas.refuse_job(collection, trigger.job.action.document, trigger.definition.get("recurrence"))
+
+
+def _cancel(runs, reason: str, now: datetime) -> None:
+    runs.filter(state__in=Run.PENDING).update(state=Run.State.CANCELLED, reason=reason, finished_at=now)
