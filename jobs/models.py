@@ -22,6 +22,14 @@ class Sku(models.TextChoices):
     P20_PREMIUM = "P20Premium"
 
 
+class Frequency(models.TextChoices):
+    MINUTE = "minute"
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+
+
 class JobCollectionQuerySet(models.QuerySet):
     def visible_to(self, user, role: Role = Role.READER) -> Self:
         return self.filter(subscription__in=Subscription.objects.visible_to(user, role))
@@ -53,7 +61,7 @@ class JobCollection(models.Model):
     max_job_occurrence = models.PositiveIntegerField(
         null=True, blank=True, help_text="Kept for clients of the original service; it has no effect, as there."
     )
-    max_recurrence_frequency = models.CharField(max_length=8, null=True, blank=True)
+    max_recurrence_frequency = models.CharField(max_length=8, choices=Frequency, null=True, blank=True)
     max_recurrence_interval = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -4,10 +4,11 @@ Every surface comes here, so that REST, the resource manager's form and the admi
 is one transaction: it is done whole, or it raises and nothing was changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from jobs import quotas
@@ -58,7 +59,7 @@ def settable_state(value: object) -> str:
 
 
 def document_of(job: Job) -> dict:
-    """The job's document as `JobDefinition.of` takes it; secrets are absent, which keeps them when it is saved again."""
+    """The job's document as `JobDefinition.of` takes it.  Secrets are absent, which keeps them when it is saved."""
     return {**job.triggers.get().definition, "action": documents.render(job.action), "state": job.state}
 
 
@@ -81,7 +82,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
         if job is None:
             quotas.refuse_another_job(collection)
             job = Job(collection=collection, name=name)
-            job.clean_fields(exclude=["action"])
+            _clean(job, exclude=["action"])
         else:
             job.revision += 1
         job.collection = collection
@@ -94,6 +95,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
         trigger.misfire = definition.misfire or trigger.misfire
         _place(trigger, now)
         trigger.save()
+        _complete_if_spent(trigger, now)
         wake_beat()
     return job, created
 
@@ -127,6 +129,7 @@ def set_job_state(job: Job, state: str, now: datetime) -> Job:
             job.revision += 1
             job.save(update_fields=["state", "revision", "updated_at"])
             _place_all(Trigger.objects.filter(job=job), now)
+            job.refresh_from_db(fields=["state", "finished_at"])
             wake_beat()
     return job
 
@@ -138,7 +141,7 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
     """
     with transaction.atomic():
         created = collection.pk is None
-        collection.clean_fields()
+        _clean(collection)
         type(collection.subscription).objects.select_for_update().get(pk=collection.subscription_id)
         quotas.refuse_collection(collection)
         if not created:
@@ -188,8 +191,8 @@ def _version(job: Job, parsed: documents.ParsedAction) -> Action:
 def _place(trigger: Trigger, now: datetime) -> None:
     """Set the next fire time as of `now`: none while the job or its collection is stopped.
 
-    A trigger that has never fired counts as created at the moment it is allowed to: one without a start time runs at
-    once, a past one-time start is not lost.
+    A schedule that has not fired yet counts as created at the moment it is allowed to: one without a start time runs
+    at once, and a one-time start that came while the job was stopped is not lost.
     """
     job = trigger.job
     if job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED:
@@ -197,20 +200,42 @@ def _place(trigger: Trigger, now: datetime) -> None:
         return
     if trigger.next_fire_at is not None or trigger.fires_left == 0:
         return
-    if trigger.fire_count == 0:
-        trigger.anchored_at = now
     since = now - RESOLUTION
-    if trigger.previous_fire_at is not None:
+    if trigger.previous_fire_at is None or trigger.previous_fire_at < trigger.anchored_at:
+        trigger.anchored_at = now
+    else:
         since = max(since, trigger.previous_fire_at)
-    trigger.next_fire_at = trigger.parsed.schedule.after(since)
+    try:
+        trigger.next_fire_at = trigger.parsed.schedule.after(since)
+    except wire.WireError:  # created now, it would be refused: its end has passed
+        trigger.next_fire_at = None
 
 
 def _place_all(triggers, now: datetime) -> None:
     for trigger in triggers.select_related("job__collection").select_for_update(of=("self",)):
-        before = (trigger.next_fire_at, trigger.anchored_at)
         _place(trigger, now)
-        if (trigger.next_fire_at, trigger.anchored_at) != before:
-            trigger.save(update_fields=["next_fire_at", "anchored_at"])
+        trigger.save(update_fields=["next_fire_at", "anchored_at"])
+        _complete_if_spent(trigger, now)
+
+
+def _complete_if_spent(trigger: Trigger, now: datetime) -> None:
+    """End a job that was allowed to run and has nothing left to do."""
+    job = trigger.job
+    stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
+    if stopped or trigger.next_fire_at is not None or job.runs.filter(state__in=Run.OPEN).exists():
+        return
+    job.state = Job.State.COMPLETED
+    job.finished_at = now
+    job.save(update_fields=["state", "finished_at"])
+
+
+def _clean(row, exclude: Sequence[str] = ()) -> None:
+    """Check a row's own fields.  Raises Invalid for the first wrong one."""
+    try:
+        row.clean_fields(exclude=set(exclude))
+    except ValidationError as error:
+        field, messages = next(iter(error.message_dict.items()))
+        raise Invalid(messages[0], path=field) from None
 
 
 def _refuse_move(collection: JobCollection) -> None:
