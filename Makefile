@@ -1,0 +1,68 @@
+# Every target makes its own set-up; `make` alone lists them.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+# the first Python that is new enough; PYTHON=/path/to/python chooses another
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11 python, \
+	$(shell command -v $(name) >/dev/null 2>&1 && $(name) -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && echo $(name))) python3)
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --strip-extras \
+	--allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
+
+.PHONY: help run test lint format bench lock browser
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: $(VENV)/.run ## Install what is missing and start Quando here; Ctrl-C stops it
+	@exec $(BIN)/python -m scheduler_site.launcher
+
+test: $(VENV)/.dev browser ## Run every test, on SQLite and on PostgreSQL
+	@echo "On SQLite:"
+	@$(BIN)/pytest -q
+	@echo "On PostgreSQL:"
+	@$(BIN)/python -m tests.postgres $(BIN)/pytest -q
+
+lint: $(VENV)/.dev ## Check style, types, imports, settings and migrations
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+format: $(VENV)/.dev ## Bring the code into the agreed form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev ## Measure the engine and the dispatch; takes minutes
+	$(BIN)/python -m bench.next_fire
+	$(BIN)/python -m bench.dispatch
+
+lock: $(VENV)/.dev ## Pin the newest versions that requirements/*.in allow; UPGRADE= keeps the present ones
+	$(PIP_COMPILE) $(UPGRADE) --output-file=requirements/base.lock requirements/base.in
+	$(PIP_COMPILE) $(UPGRADE) --output-file=requirements/dev.lock requirements/dev.in
+
+UPGRADE ?= --upgrade
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c '$(NEW_ENOUGH)' || { \
+	echo "Quando needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1); choose another with PYTHON=..." >&2; exit 1; }
+	@echo "Making the virtual environment $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements/base.lock | $(VENV)/bin/python
+	@echo "Installing the pinned requirements"
+	@$(PIP_INSTALL) -r $<
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.lock | $(VENV)/bin/python
+	@echo "Installing the pinned requirements of tests and checks"
+	@$(PIP_INSTALL) -r $<
+	@touch $@
