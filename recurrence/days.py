@@ -1,0 +1,233 @@
+"""Rules on dates: which days, whatever the time of day and wherever on earth.
+
+Every rule begins with its `start` and repeats in periods of days, weeks or months, of which each `interval`-th
+counts, the first being the period that holds `start`.  The cost of an answer does not grow with the age of a rule.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from math import gcd
+from typing import Protocol
+
+from recurrence.bits import count_below, lowest, mask_of
+
+LAST_DAY = date.max.toordinal()
+LAST_MONTH = date.max.year * 12 + 11
+CYCLE = 400 * 12  # months after which the Gregorian calendar repeats, weekdays included
+
+
+class DateRule(Protocol):
+    @property
+    def start(self) -> date:
+        """The day before which the rule has none."""
+
+    def on_or_after(self, day: date) -> date | None:
+        """Return the first day of the rule that is not earlier than `day`, or None: never again."""
+
+    def count_before(self, day: date) -> int:
+        """Return how many days of the rule lie before `day`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EveryNDays:
+    """`start` and each `interval`-th day after it."""
+
+    start: date
+    interval: int = 1
+
+    def __post_init__(self) -> None:
+        _require_interval(self.interval)
+
+    def on_or_after(self, day: date) -> date | None:
+        if day <= self.start:
+            return self.start
+        ordinal = day.toordinal()
+        wait = (self.start.toordinal() - ordinal) % self.interval
+        if not wait:
+            return day
+        return date.fromordinal(ordinal + wait) if ordinal + wait <= LAST_DAY else None
+
+    def count_before(self, day: date) -> int:
+        return max(0, -((self.start.toordinal() - day.toordinal()) // self.interval))
+
+
+@dataclass(frozen=True, slots=True)
+class Weekly:
+    """The given days (0 is Monday) of each `interval`-th week.  A week begins on Monday."""
+
+    start: date
+    weekdays: frozenset[int]
+    interval: int = 1
+    _mask: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _require_interval(self.interval)
+        _require_some(self.weekdays, "weekdays", range(7))
+        object.__setattr__(self, "_mask", mask_of(self.weekdays))
+
+    def on_or_after(self, day: date) -> date | None:
+        if day < self.start:
+            day = self.start
+        week, weekday = divmod(day.toordinal() - 1, 7)  # 1 January of year 1 was a Monday
+        wait = (self._first_week() - week) % self.interval
+        later = 0 if wait else self._mask >> weekday
+        if later:
+            ordinal = day.toordinal() + lowest(later)
+        else:
+            ordinal = (week + (wait or self.interval)) * 7 + lowest(self._mask) + 1
+        return date.fromordinal(ordinal) if ordinal <= LAST_DAY else None
+
+    def count_before(self, day: date) -> int:
+        if day <= self.start:
+            return 0
+        return self._count_in_grid(day) - self._count_in_grid(self.start)
+
+    def _count_in_grid(self, day: date) -> int:
+        """How many days of the rule lie before `day`, from the beginning of the week that holds `start`."""
+        week, weekday = divmod(day.toordinal() - 1, 7)
+        weeks, rest = divmod(week - self._first_week(), self.interval)
+        if rest:
+            return (weeks + 1) * len(self.weekdays)
+        return weeks * len(self.weekdays) + count_below(self._mask, weekday)
+
+    def _first_week(self) -> int:
+        return (self.start.toordinal() - 1) // 7
+
+
+@dataclass(frozen=True, slots=True)
+class MonthDays:
+    """The given days, 1 to 31 or -1 (the last) to -31, of each `interval`-th month; days a month lacks are skipped."""
+
+    start: date
+    days: frozenset[int]
+    interval: int = 1
+    _masks: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _require_interval(self.interval)
+        _require_some(self.days, "days", [n for n in range(-31, 32) if n])
+        object.__setattr__(self, "_masks", _masks_of_month_days(self.days))
+
+    def on_or_after(self, day: date) -> date | None:
+        return _on_or_after_by_month(day, self.start, self.interval, self._masks)
+
+    def count_before(self, day: date) -> int:
+        return _count_before_by_month(day, self.start, self.interval, self._masks)
+
+
+@dataclass(frozen=True, slots=True)
+class NthWeekdays:
+    """Weekdays of each `interval`-th month by their number: (4, 1) is the first Friday, (4, -1) the last one.
+
+    (4, None) is every Friday.  The fifth from either end is skipped in months that have four.
+    """
+
+    start: date
+    choices: frozenset[tuple[int, int | None]]
+    interval: int = 1
+    _masks: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _require_interval(self.interval)
+        numbers: list[int | None] = [None, *(n for n in range(-5, 6) if n)]
+        _require_some(self.choices, "choices", [(weekday, n) for weekday in range(7) for n in numbers])
+        object.__setattr__(self, "_masks", _masks_of_nth_weekdays(self.choices))
+
+    def on_or_after(self, day: date) -> date | None:
+        return _on_or_after_by_month(day, self.start, self.interval, self._masks)
+
+    def count_before(self, day: date) -> int:
+        return _count_before_by_month(day, self.start, self.interval, self._masks)
+
+
+def _require_interval(interval: int) -> None:
+    if interval < 1:
+        raise ValueError(f"interval must be at least 1, not {interval!r}")
+
+
+def _require_some(chosen: frozenset[object], name: str, allowed: Sequence[object]) -> None:
+    if not chosen or not chosen.issubset(allowed):
+        raise ValueError(f"{name} must be some of {allowed!r}, not {chosen!r}")
+
+
+# A month is known by its number since year 0, and its days by its shape alone: the weekday of its first day and its
+# length.  There are 28 shapes, so a rule needs at most 28 day masks (bit 0 is the first day), whatever its age.
+
+
+def _shape_of(month: int) -> int:
+    first = date(2000 + month // 12, month % 12 + 1, 1)  # 2000 begins a cycle, as 2000 * 12 is a multiple of it
+    following = date(2000 + (month + 1) // 12, (month + 1) % 12 + 1, 1)
+    return first.weekday() * 4 + (following - first).days - 28
+
+
+SHAPES = bytes(_shape_of(month) for month in range(CYCLE))
+
+
+def _masks(is_chosen: Callable[[int, int, int], bool]) -> tuple[int, ...]:
+    """The day mask of every shape; `is_chosen` is asked with day of the month, weekday and the month's length."""
+    return tuple(
+        mask_of(day - 1 for day in range(1, length + 1) if is_chosen(day, (first_weekday + day - 1) % 7, length))
+        for first_weekday in range(7)
+        for length in range(28, 32)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _masks_of_month_days(days: frozenset[int]) -> tuple[int, ...]:
+    return _masks(lambda day, weekday, length: day in days or day - length - 1 in days)
+
+
+@lru_cache(maxsize=1024)
+def _masks_of_nth_weekdays(choices: frozenset[tuple[int, int | None]]) -> tuple[int, ...]:
+    def is_chosen(day: int, weekday: int, length: int) -> bool:
+        numbers = (None, (day - 1) // 7 + 1, -((length - day) // 7) - 1)
+        return any((weekday, number) in choices for number in numbers)
+
+    return _masks(is_chosen)
+
+
+def _on_or_after_by_month(day: date, start: date, interval: int, masks: tuple[int, ...]) -> date | None:
+    if day < start:
+        day = start
+    month = _month_number(day)
+    wait = (_month_number(start) - month) % interval
+    if not wait:
+        later = masks[SHAPES[month % CYCLE]] >> (day.day - 1)
+        if later:
+            return day.replace(day=day.day + lowest(later))
+    first = month + (wait or interval)
+    for month in range(first, min(first + _cycle(interval), LAST_MONTH + 1), interval):
+        mask = masks[SHAPES[month % CYCLE]]
+        if mask:
+            return date(month // 12, month % 12 + 1, lowest(mask) + 1)
+    return None
+
+
+def _count_before_by_month(day: date, start: date, interval: int, masks: tuple[int, ...]) -> int:
+    if day <= start:
+        return 0
+    first, month = _month_number(start), _month_number(day)
+    cycles, rest = divmod(month - first, _cycle(interval))
+
+    total = -count_below(masks[SHAPES[first % CYCLE]], start.day - 1)
+    if cycles:
+        total += cycles * _count_in_months(range(first, first + _cycle(interval), interval), masks)
+    total += _count_in_months(range(month - rest, month, interval), masks)
+    if (month - first) % interval == 0:
+        total += count_below(masks[SHAPES[month % CYCLE]], day.day - 1)
+    return total
+
+
+def _count_in_months(months: range, masks: tuple[int, ...]) -> int:
+    return sum(masks[SHAPES[month % CYCLE]].bit_count() for month in months)
+
+
+def _month_number(day: date) -> int:
+    return day.year * 12 + day.month - 1
+
+
+def _cycle(interval: int) -> int:
+    """Months after which each `interval`-th month meets the same calendar again."""
+    return CYCLE * interval // gcd(CYCLE, interval)

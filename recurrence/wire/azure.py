@@ -1,0 +1,346 @@
+"""The start time and recurrence of Azure Scheduler jobs (api-version 2016-03-01).
+
+The rules are those of the published article on advanced schedules and recurrence: its table of start times, its table
+of schedule elements and its thirty-one examples.  Where it is silent or contradicts itself:
+
+* Everything is UTC, and a week begins on Monday.  With an interval, periods are counted from the one that holds the
+  first execution, which is the start time or, without one, the creation.
+* Fire times under a `schedule`, and months, have the seconds of the start time (0 without one) and no fractions.
+  Other recurrences repeat the start time as it is.
+* Under a `schedule` of minutes or hours what is not listed is not restricted, except that an hourly recurrence keeps
+  the minute of its first execution; the interval counts elapsed minutes or hours.
+* A point of the series exactly at the creation is due, one exactly at `endTime` still runs.  `count` and `endTime` may
+  stand together.  Months without the day are skipped.
+* `monthDays` beside `monthlyOccurrences`, a schedule's `months`, and the frequencies year and second are refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+
+from recurrence.combine import FirstThen, Limited
+from recurrence.days import DateRule, EveryNDays, MonthDays, NthWeekdays, Weekly
+from recurrence.rules import CalendarRule, EveryWithin
+from recurrence.schedules import Every, Once, Schedule
+from recurrence.times import Times
+from recurrence.wire import reading
+from recurrence.wire.errors import WireError
+from recurrence.wire.parsed import Parsed
+
+# Minutes without hours on a day, a week or a month: the article's examples run them in every hour of the day, its
+# prose only in the hour of the first execution.  False follows the prose.
+MINUTES_ALONE_RUN_EVERY_HOUR = True
+
+FARTHEST_START = timedelta(days=548)  # 18 months
+LARGEST_COUNT = 2**31 - 1
+
+
+class Frequency(Enum):
+    MINUTE = "Minute"
+    HOUR = "Hour"
+    DAY = "Day"
+    WEEK = "Week"
+    MONTH = "Month"
+
+
+LARGEST_INTERVAL = {  # about 18 months, and never more than 1000
+    Frequency.MINUTE: 1000,
+    Frequency.HOUR: 1000,
+    Frequency.DAY: 548,
+    Frequency.WEEK: 78,
+    Frequency.MONTH: 18,
+}
+ELAPSED = {
+    Frequency.MINUTE: timedelta(minutes=1),
+    Frequency.HOUR: timedelta(hours=1),
+    Frequency.DAY: timedelta(days=1),
+    Frequency.WEEK: timedelta(weeks=1),
+}
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+FREQUENCY_WORDS = {frequency.value.lower(): frequency for frequency in Frequency}
+WEEKDAY_WORDS = {name.lower(): number for number, name in enumerate(WEEKDAYS)}
+
+RECURRENCE_MEMBERS = {"frequency", "interval", "count", "endTime", "schedule"}
+OCCURRENCES_SPELLINGS = ("monthlyOccurrences", "monthlyOccurences")  # the article once leaves out an r
+OCCURRENCE_SPELLINGS = ("Occurrence", "occurrence")  # as the published clients write it, and as the service did
+SCHEDULE_MEMBERS = {"minutes", "hours", "weekDays", "monthDays", *OCCURRENCES_SPELLINGS}
+
+
+def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
+    """Compile `startTime` and `recurrence` of a job that was created, or last replaced, at `created_at`.
+
+    The schedule holds no fire time before its creation.  Raises WireError.
+    """
+    created_at = created_at.astimezone(UTC)
+    document = _read(definition)
+    _refuse_bounds(document, created_at)
+    count = document.recurrence.count if document.recurrence else None
+    return Parsed(_compile(document, created_at), count, UTC, document.warnings)
+
+
+def render(definition: Mapping[str, object]) -> dict[str, object]:
+    """Return a definition as the service answers it: names and words in their published spelling, instants in UTC.
+
+    What was not sent is not returned, nor is an unknown member.  Raises WireError where `parse` would, except for
+    bounds that depend on the creation.
+    """
+    document = _read(definition)
+    answer: dict[str, object] = {}
+    if document.start_time is not None:
+        answer["startTime"] = _rendered(document.start_time)
+    if document.recurrence is not None:
+        answer["recurrence"] = _render_recurrence(document.recurrence)
+    return answer
+
+
+# What was written
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The `schedule` member: what is None was not sent."""
+
+    minutes: tuple[int, ...] | None
+    hours: tuple[int, ...] | None
+    week_days: tuple[int, ...] | None
+    month_days: tuple[int, ...] | None
+    monthly_occurrences: tuple[tuple[int, int | None], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    frequency: Frequency
+    interval: int | None
+    count: int | None
+    end_time: datetime | None
+    plan: Plan | None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    start_time: datetime | None
+    recurrence: Recurrence | None
+    warnings: tuple[str, ...]
+
+
+def _read(definition: Mapping[str, object]) -> Document:
+    warnings: list[str] = []
+    start = definition.get("startTime")
+    recurrence = definition.get("recurrence")
+    return Document(
+        start_time=None if start is None else reading.instant(start, "startTime"),
+        recurrence=None if recurrence is None else _read_recurrence(recurrence, warnings),
+        warnings=tuple(warnings),
+    )
+
+
+def _read_recurrence(value: object, warnings: list[str]) -> Recurrence:
+    path = "recurrence"
+    members = reading.mapping(value, path)
+    if members.get("frequency") is None:
+        raise WireError(f"{path}.frequency", "required", f"must be one of {', '.join(FREQUENCY_WORDS)}")
+    frequency = reading.word(members["frequency"], f"{path}.frequency", FREQUENCY_WORDS)
+    interval, count, end, plan = (members.get(name) for name in ("interval", "count", "endTime", "schedule"))
+    _warn_of_unknown(members, RECURRENCE_MEMBERS, path, warnings)
+    return Recurrence(
+        frequency,
+        None if interval is None else reading.integer(interval, f"{path}.interval", 1, LARGEST_INTERVAL[frequency]),
+        None if count is None else reading.integer(count, f"{path}.count", 1, LARGEST_COUNT),
+        None if end is None else reading.instant(end, f"{path}.endTime"),
+        None if plan is None else _read_plan(plan, frequency, warnings),
+    )
+
+
+def _read_plan(value: object, frequency: Frequency, warnings: list[str]) -> Plan:
+    path = "recurrence.schedule"
+    members = reading.mapping(value, path)
+    occurrences_name = _spelling(members, OCCURRENCES_SPELLINGS, path)
+    _refuse_misplaced(members, occurrences_name, frequency, path)
+    _warn_of_unknown(members, SCHEDULE_MEMBERS, path, warnings)
+
+    minutes, hours, week_days, month_days = (
+        members.get(name) for name in ("minutes", "hours", "weekDays", "monthDays")
+    )
+    occurrences = members.get(occurrences_name)
+    return Plan(
+        None if minutes is None else _read_numbers(minutes, f"{path}.minutes", 59),
+        None if hours is None else _read_numbers(hours, f"{path}.hours", 23),
+        None if week_days is None else _read_week_days(week_days, f"{path}.weekDays"),
+        None if month_days is None else _read_month_days(month_days, f"{path}.monthDays"),
+        None if occurrences is None else _read_occurrences(occurrences, f"{path}.{occurrences_name}", warnings),
+    )
+
+
+def _refuse_misplaced(members: Mapping[str, object], occurrences_name: str, frequency: Frequency, path: str) -> None:
+    allowed_with = {
+        "weekDays": Frequency.WEEK,
+        "monthDays": Frequency.MONTH,
+        occurrences_name: Frequency.MONTH,
+    }
+    for name, allowed in allowed_with.items():
+        if members.get(name) is not None and frequency is not allowed:
+            reason = f"goes with frequency {allowed.value} only, not with {frequency.value}"
+            raise WireError(f"{path}.{name}", "not_allowed", reason)
+    if members.get("months") is not None:
+        raise WireError(f"{path}.months", "not_allowed", "is not part of a schedule; use an interval of months")
+    if members.get("monthDays") is not None and members.get(occurrences_name) is not None:
+        raise WireError(f"{path}.{occurrences_name}", "not_allowed", "cannot stand beside monthDays")
+
+
+def _read_numbers(value: object, path: str, highest: int) -> tuple[int, ...]:
+    return tuple(reading.integer(item, where, 0, highest) for where, item in reading.one_or_items(value, path))
+
+
+def _read_week_days(value: object, path: str) -> tuple[int, ...]:
+    return tuple(reading.word(item, where, WEEKDAY_WORDS) for where, item in reading.one_or_items(value, path))
+
+
+def _read_month_days(value: object, path: str) -> tuple[int, ...]:
+    return tuple(reading.number_from_either_end(item, where, 31) for where, item in reading.one_or_items(value, path))
+
+
+def _read_occurrences(value: object, path: str, warnings: list[str]) -> tuple[tuple[int, int | None], ...]:
+    return tuple(_read_occurrence(item, where, warnings) for where, item in reading.items(value, path))
+
+
+def _read_occurrence(value: object, path: str, warnings: list[str]) -> tuple[int, int | None]:
+    members = reading.mapping(value, path)
+    if members.get("day") is None:
+        raise WireError(f"{path}.day", "required", "must be the name of a weekday")
+    name = _spelling(members, OCCURRENCE_SPELLINGS, path)
+    number = members.get(name)
+    _warn_of_unknown(members, {"day", *OCCURRENCE_SPELLINGS}, path, warnings)
+    return (
+        reading.word(members["day"], f"{path}.day", WEEKDAY_WORDS),
+        None if number is None else reading.number_from_either_end(number, f"{path}.{name}", 5),
+    )
+
+
+def _spelling(members: Mapping[str, object], spellings: tuple[str, str], path: str) -> str:
+    """The spelling of a member's name that was sent: the first where none was."""
+    sent = [name for name in spellings if members.get(name) is not None]
+    if len(sent) > 1:
+        raise WireError(f"{path}.{sent[1]}", "not_allowed", f"is the same as {sent[0]}; send one of them")
+    return sent[0] if sent else spellings[0]
+
+
+def _warn_of_unknown(members: Mapping[str, object], known: set[str], path: str, warnings: list[str]) -> None:
+    warnings += [
+        f"{path}: {reading.shown(name)} is not known here and is ignored" for name in members if name not in known
+    ]
+
+
+# What it means
+
+
+def _refuse_bounds(document: Document, created_at: datetime) -> None:
+    start, recurrence = document.start_time, document.recurrence
+    if start is not None and start - created_at > FARTHEST_START:
+        raise WireError("startTime", "out_of_range", f"must be at most {FARTHEST_START.days} days ahead")
+    if recurrence is None or recurrence.end_time is None:
+        return
+    if recurrence.end_time <= created_at:
+        raise WireError("recurrence.endTime", "out_of_range", "must be in the future")
+    if start is not None and recurrence.end_time < start:
+        raise WireError("recurrence.endTime", "out_of_range", "must not be earlier than startTime")
+
+
+def _compile(document: Document, created_at: datetime) -> Schedule:
+    """The published table of start times: absent, past, or ahead; without recurrence, with one, with a schedule."""
+    start, recurrence = document.start_time, document.recurrence
+    if recurrence is None:
+        return Once(max(start or created_at, created_at))
+    if recurrence.plan is not None:
+        rule = _planned(recurrence, recurrence.plan, start, created_at)
+    elif recurrence.frequency is Frequency.MONTH:
+        rule = _monthly(recurrence, start or created_at)
+        start = start and start.replace(microsecond=0)
+    else:
+        return _limited(_elapsed(recurrence, start or created_at, created_at), None, recurrence.end_time)
+    if start is None:
+        return _limited(FirstThen(created_at, rule), None, recurrence.end_time)
+    return _limited(rule, max(start, created_at), recurrence.end_time)
+
+
+def _limited(schedule: Schedule, start: datetime | None, until: datetime | None) -> Schedule:
+    return schedule if start is None and until is None else Limited(schedule, start, until)
+
+
+def _elapsed(recurrence: Recurrence, first: datetime, created_at: datetime) -> Every:
+    """The points first + k x interval that are not in the past at the creation."""
+    interval = ELAPSED[recurrence.frequency] * (recurrence.interval or 1)
+    missed = max(0, -((first - created_at) // interval))
+    return Every(interval, first + missed * interval)
+
+
+def _monthly(recurrence: Recurrence, first: datetime) -> CalendarRule:
+    days = MonthDays(first.date(), frozenset({first.day}), recurrence.interval or 1)
+    return CalendarRule(days, Times.of([first.hour], [first.minute], [first.second]), UTC)
+
+
+def _planned(
+    recurrence: Recurrence, plan: Plan, start: datetime | None, created_at: datetime
+) -> CalendarRule | EveryWithin:
+    first = start or created_at
+    interval = recurrence.interval or 1
+    times = _times(recurrence.frequency, plan, first, start.second if start else 0)
+    if recurrence.frequency not in (Frequency.MINUTE, Frequency.HOUR):
+        return CalendarRule(_days(recurrence.frequency, interval, plan, first), times, UTC)
+    if interval == 1:
+        return CalendarRule(EveryNDays(first.date()), times, UTC)
+    return EveryWithin(ELAPSED[recurrence.frequency] // timedelta(minutes=1), interval, first, times)
+
+
+def _times(frequency: Frequency, plan: Plan, first: datetime, second: int) -> Times:
+    if frequency is Frequency.MINUTE:
+        return Times.of(plan.hours or range(24), plan.minutes or range(60), [second])
+    every_hour = frequency is Frequency.HOUR or (MINUTES_ALONE_RUN_EVERY_HOUR and plan.minutes is not None)
+    hours = plan.hours or (range(24) if every_hour else [first.hour])
+    return Times.of(hours, plan.minutes or [first.minute], [second])
+
+
+def _days(frequency: Frequency, interval: int, plan: Plan, first: datetime) -> DateRule:
+    day = first.date()
+    if frequency is Frequency.DAY:
+        return EveryNDays(day, interval)
+    if frequency is Frequency.WEEK:
+        return Weekly(day, frozenset(plan.week_days or [day.weekday()]), interval)
+    if plan.monthly_occurrences is not None:
+        return NthWeekdays(day, frozenset(plan.monthly_occurrences), interval)
+    return MonthDays(day, frozenset(plan.month_days or [day.day]), interval)
+
+
+# How it is answered
+
+
+def _render_recurrence(recurrence: Recurrence) -> dict[str, object]:
+    answer: dict[str, object] = {
+        "frequency": recurrence.frequency.value,
+        "interval": recurrence.interval,
+        "count": recurrence.count,
+        "endTime": recurrence.end_time and _rendered(recurrence.end_time),
+        "schedule": recurrence.plan and _render_plan(recurrence.plan),
+    }
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def _render_plan(plan: Plan) -> dict[str, object]:
+    answer: dict[str, object] = {
+        "minutes": plan.minutes and list(plan.minutes),
+        "hours": plan.hours and list(plan.hours),
+        "weekDays": plan.week_days and [WEEKDAYS[day] for day in plan.week_days],
+        "monthDays": plan.month_days and list(plan.month_days),
+        "monthlyOccurrences": plan.monthly_occurrences
+        and [_render_occurrence(*each) for each in plan.monthly_occurrences],
+    }
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def _render_occurrence(day: int, number: int | None) -> dict[str, object]:
+    return {"day": WEEKDAYS[day]} if number is None else {"day": WEEKDAYS[day], "Occurrence": number}
+
+
+def _rendered(instant: datetime) -> str:
+    return instant.isoformat().replace("+00:00", "Z")

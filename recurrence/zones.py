@@ -1,0 +1,100 @@
+"""Wall clocks and instants: the only place that knows of skipped and repeated hours.
+
+Within a stretch of time in which a zone keeps one offset, clocks run evenly and everything is addition.  Between two
+stretches clocks jump forward (a gap: readings that never show) or back (a fold: readings that show twice).
+Instants and readings are whole seconds since 1970-01-01, counted in UTC and as clocks show them.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
+from enum import Enum
+from functools import lru_cache
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH_DAY = date(1970, 1, 1).toordinal()
+DAY = 86_400  # seconds
+ENDLESS = 10**12  # seconds: beyond every year that a date can name
+SECOND = timedelta(seconds=1)
+
+
+class Gap(Enum):
+    """What becomes of a reading that clocks skip."""
+
+    SKIP = "skip"  # it does not happen
+    END = "end"  # it happens when the gap ends; several happen once
+    SHIFT = "shift"  # it happens as long after the gap's beginning as it stands within the gap
+
+
+class Fold(Enum):
+    """What becomes of a reading that clocks show twice."""
+
+    FIRST = "first"
+    SECOND = "second"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The instants in [start, end), through which the zone keeps `offset`; `before` and `after` are its neighbours'."""
+
+    start: int
+    end: int
+    offset: int
+    before: int
+    after: int
+
+
+def stretch_at(zone: tzinfo, instant: int) -> Stretch:
+    """Return the stretch that holds `instant`; a long one may be cut short, at least a year away from it."""
+    starts, stretches = _stretches_around(zone, date.fromordinal(instant // DAY + EPOCH_DAY).year)
+    return stretches[bisect_right(starts, instant) - 1]
+
+
+@lru_cache(maxsize=1024)
+def _stretches_around(zone: tzinfo, year: int) -> tuple[tuple[int, ...], tuple[Stretch, ...]]:
+    """The stretches that touch `year` or one of its neighbours, and where each starts."""
+    first, last = max(year - 1, MINYEAR + 1), min(year + 1, MAXYEAR - 1)
+    changes = [change for each in range(first, last + 1) for change in _changes(zone, each)]
+    offsets = [_offset(zone, instant) for instant in (_first_second(first), *changes)]
+
+    starts = (-ENDLESS, *changes)
+    ends = (*changes, ENDLESS if last == MAXYEAR - 1 else _first_second(last + 1))
+    befores = (offsets[0], *offsets[:-1])
+    afters = (*offsets[1:], offsets[-1])
+    return starts, tuple(map(Stretch, starts, ends, offsets, befores, afters))
+
+
+@lru_cache(maxsize=4096)
+def _changes(zone: tzinfo, year: int) -> tuple[int, ...]:
+    """The first instants of the new offsets that `zone` takes on in `year`, a UTC year.
+
+    Read off at every midnight; two changes within one day that undo each other would be missed, and no zone has any.
+    """
+    midnights = range(_first_second(year), _first_second(year + 1) + 1, DAY)
+    offsets = [_offset(zone, midnight) for midnight in midnights]
+    return tuple(
+        _first_instant_of(zone, offset, midnight - DAY, midnight)
+        for midnight, offset, previous in zip(midnights[1:], offsets[1:], offsets, strict=False)
+        if offset != previous
+    )
+
+
+def _first_instant_of(zone: tzinfo, offset: int, low: int, high: int) -> int:
+    """Halve (low, high] until the instant at which `offset` comes into force is left."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _offset(zone, middle) == offset:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _offset(zone: tzinfo, instant: int) -> int:
+    local = (EPOCH + timedelta(seconds=instant)).astimezone(zone)
+    return (local.replace(tzinfo=UTC) - EPOCH) // SECOND - instant
+
+
+def _first_second(year: int) -> int:
+    return (date(year, 1, 1).toordinal() - EPOCH_DAY) * DAY
