@@ -1,9 +1,12 @@
 """What every request passes through."""
 
+import codecs
 import uuid
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
+
+from scheduler_site.errors import answer, is_api
 
 
 class RequestIdMiddleware:
@@ -17,6 +20,24 @@ class RequestIdMiddleware:
         response = self.get_response(request)
         response["x-ms-request-id"] = request.id
         return response
+
+
+class PlainAddressMiddleware:
+    """Take an API's address with and without a slash at its end, and text as UTF-8 only.
+
+    The redirect that pages get for a missing slash would lose the body of a POST.  A charset that Django knows but
+    cannot decode an address with would be an error of the server's.
+    """
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        if request.encoding and codecs.lookup(request.encoding).name != "utf-8":
+            return answer(415, "text is sent as UTF-8")
+        if is_api(request):
+            request.path_info = request.path_info.rstrip("/")
+        return self.get_response(request)
 
 
 class ViewerZoneMiddleware:

@@ -63,6 +63,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "scheduler_site.middleware.RequestIdMiddleware",
+    "scheduler_site.middleware.PlainAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -114,6 +115,10 @@ else:
     DATABASES = {"default": dj_database_url.config(conn_max_age=60, conn_health_checks=True)}
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Counters of requests and failed log-ins: each process for itself
+
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}}
 
 # People
 
@@ -178,12 +183,17 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "scheduler_site.pagination.KeysetPagination",
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["scheduler_site.filters.ClosedFilterBackend"],
+    "DEFAULT_THROTTLE_CLASSES": ["scheduler_site.throttles.CallerThrottle"],
+    "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "scheduler_site.errors.handle",
     "DEFAULT_VERSIONING_CLASS": None,
     "URL_FORMAT_OVERRIDE": None,
+    "NUM_PROXIES": int(os.environ.get("PROXIES", "0")),  # in front of us, each of which adds to X-Forwarded-For
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+API_REQUESTS_PER_MINUTE = int(os.environ.get("API_REQUESTS_PER_MINUTE", "6000"))  # of one caller, each process; 0: any
 SPECTACULAR_SETTINGS = {
     "TITLE": "Quando",
     "DESCRIPTION": "A self-hosted scheduler.  Times are UTC; members are camelCase.",

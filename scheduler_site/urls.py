@@ -6,3 +6,8 @@ from django.urls import path
 urlpatterns = [
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "scheduler_site.errors.bad_request"
+handler403 = "scheduler_site.errors.permission_denied"
+handler404 = "scheduler_site.errors.page_not_found"
+handler500 = "scheduler_site.errors.server_error"

@@ -1,0 +1,34 @@
+"""What the caller of an API may see and do.  Every query of a surface starts here."""
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Manager, Model, QuerySet
+from django.http import Http404
+
+from accounts.models import ApiToken, Role
+
+
+def visible(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER) -> QuerySet:
+    """The rows of subscriptions in which the caller has at least `role`; a token's own role caps its user's."""
+    queryset: QuerySet = rows.objects.all() if isinstance(rows, type) else rows.all()
+    if role > highest_role(request):
+        return queryset.none()
+    return queryset.visible_to(request.user, role)
+
+
+def require(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER, **lookup):
+    """Return the one row that `lookup` names.
+
+    Raises Http404 when there is none or the caller may not see it, which look the same, and PermissionDenied when
+    the caller sees it with too low a role.
+    """
+    found = visible(request, rows, role).filter(**lookup).first()
+    if found is not None:
+        return found
+    if role > Role.READER and visible(request, rows).filter(**lookup).exists():
+        raise PermissionDenied(f"this takes the role of {role.label}")
+    raise Http404
+
+
+def highest_role(request) -> Role:
+    """The most that the caller's way of signing in allows."""
+    return Role(request.auth.role) if isinstance(request.auth, ApiToken) else Role.OWNER
