@@ -219,7 +219,9 @@ class Run(models.Model):
 
     queue = models.CharField(max_length=100, default="default")
     publish_after = models.DateTimeField()  # earliest moment of the next message about it
+    not_before = models.DateTimeField(null=True)  # earliest moment of the next attempt; null: at once
     attempt_count = models.PositiveSmallIntegerField(default=0)
+    failed_count = models.PositiveSmallIntegerField(default=0)  # attempts that its retry policy counts: failed or lost
     lock_key = models.CharField(max_length=200, null=True)  # runs with equal keys never overlap
     lease_token = models.UUIDField(null=True)
     leased_until = models.DateTimeField(null=True)
