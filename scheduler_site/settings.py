@@ -181,7 +181,7 @@ REST_FRAMEWORK = {
         "scheduler_site.parsers.StrictJSONParser",
         "scheduler_site.parsers.StrictTextJSONParser",
     ],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["scheduler_site.renderers.QuickJSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "scheduler_site.pagination.KeysetPagination",
     "DEFAULT_FILTER_BACKENDS": ["scheduler_site.filters.ClosedFilterBackend"],
     "DEFAULT_THROTTLE_CLASSES": ["scheduler_site.throttles.CallerThrottle"],
@@ -203,6 +203,10 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/",
+    "ENUM_NAME_OVERRIDES": {
+        "ActionType": "jobs.actions.documents.ACTION_TYPES",
+        "Weekday": "recurrence.wire.azure.WEEKDAYS",
+    },
 }
 BODY_LIMIT = 1_048_576  # bytes of a request to an API
 JOB_BODY_LIMIT = 16_384  # bytes of a request that writes a job: the original service's limit
