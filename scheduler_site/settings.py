@@ -6,6 +6,7 @@ table of variables.
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -214,7 +215,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
 
 # Work: the database is the truth, the broker only a bell
 
-CELERY_BROKER_URL = os.environ.get("BROKER_URL") or f"redis+socket://{DATA_DIR}/broker.sock"
+CELERY_BROKER_URL = os.environ.get("BROKER_URL") or f"redis+socket://{quote(str(DATA_DIR))}/broker.sock"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if "redis" in CELERY_BROKER_URL else {}
 CELERY_ACCEPT_CONTENT = ["json"]

@@ -1,0 +1,121 @@
+"""Start a whole installation in the foreground: `make run`.
+
+Checks what could stand in the way, prepares the database, starts the processes of the Procfile, and stops all of them
+on Ctrl-C or SIGTERM, or when one of them ends.
+"""
+
+import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from scheduler_site import preflight
+from scheduler_site.addresses import EVERY_INTERFACE, base_url, echo_url
+from scheduler_site.preflight import BASE_DIR, Refused
+from scheduler_site.supervisor import BROKER, Supervisor, parse_procfile, say
+
+LOOPBACK = "127.0.0.0/8"
+
+
+def main() -> int:
+    supervisor = Supervisor(BASE_DIR)
+    try:
+        host, port = preflight.address()
+        folder = preflight.data_folder()
+        preflight.hold(folder)
+        preflight.refuse_taken_port(host, port)
+        broker_url, embedded = preflight.broker_url(folder)
+        set_environment(broker_url)
+        username, password = prepare(host, port)
+    except Refused as refusal:
+        print(f"quando: {refusal}", file=sys.stderr)
+        return 1
+    commands = parse_procfile((BASE_DIR / "Procfile").read_text())
+    broker = commands.pop(BROKER)
+    if embedded:
+        supervisor.start({BROKER: broker})
+        supervisor.wait_for(lambda: broker_answers(broker_url))
+    if not supervisor.is_over:
+        supervisor.start(commands)
+    if supervisor.wait_for(lambda: web_answers(host, port)):
+        say(welcome(host, port, folder, username, password))
+        supervisor.wait()
+    elif password:
+        say(f"quando: the first user is {username!r} with the password {password}, which is not shown again")
+    return supervisor.stop()
+
+
+def set_environment(broker_url: str) -> None:
+    """Set what the processes find in their environment besides what is there."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
+    os.environ.setdefault("EGRESS_ALLOW", LOOPBACK)
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    os.environ["BROKER_URL"] = broker_url
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+
+def prepare(host: str, port: int) -> tuple[str, str | None]:
+    """Bring the database up to date; return the first user's name and, when it has just been made up, the password."""
+    import django
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import call_command
+    from django.core.management.base import SystemCheckError
+    from django.db import DatabaseError, connections
+    from django.utils import timezone
+
+    try:
+        django.setup()
+        call_command("check", verbosity=0)
+        call_command("migrate", verbosity=0)
+        from scheduler_site.bootstrap import bootstrap
+
+        demo = os.environ.get("DEMO") != "0"
+        username, password = os.environ.get("ADMIN_USERNAME") or "admin", os.environ.get("ADMIN_PASSWORD")
+        return bootstrap(username, password, echo_url(host, port) if demo else None, timezone.now())
+    except (ImproperlyConfigured, SystemCheckError, ValueError) as error:
+        raise Refused(one_line(error)) from None
+    except DatabaseError as error:
+        raise Refused(f"the database cannot be used: {one_line(error)}") from None
+    finally:
+        connections.close_all()
+
+
+def one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def welcome(host: str, port: int, folder: Path, username: str, password: str | None) -> str:
+    return f"""
+  Quando is running.
+
+  Address    {base_url(host, port)}/admin/
+  User name  {username}
+  Password   {password or "as before; `.venv/bin/python manage.py changepassword " + username + "` sets a new one"}
+  Data       {folder}
+  Calls      may go to public addresses{f" and to {os.environ['EGRESS_ALLOW']}" if os.environ["EGRESS_ALLOW"] else ""}
+  Stop       Ctrl-C
+"""
+
+
+def web_answers(host: str, port: int) -> bool:
+    with suppress(OSError), socket.create_connection((EVERY_INTERFACE.get(host, host), port), timeout=1):
+        return True
+    return False
+
+
+def broker_answers(url: str) -> bool:
+    parts = urlsplit(url)
+    with suppress(OSError):
+        if parts.hostname:
+            socket.create_connection((parts.hostname, parts.port), timeout=1).close()
+        else:
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.connect(unquote(parts.path))
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
