@@ -1,9 +1,14 @@
 """Where each app's pages and protocols are mounted."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+
+from jobs.echo import echo
 
 urlpatterns = [
+    path("api/", include("accounts.api")),
+    path("api/", include("triggers.api")),
+    path("echo/", echo),
     path("admin/", admin.site.urls),
 ]
 

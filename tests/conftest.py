@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.core.cache import cache
+from rest_framework.test import APIClient
 
 from accounts.models import DEFAULT_SUBSCRIPTION_ID, ApiToken, Membership, Role, Subscription, User
 from jobs.models import JobCollection
@@ -23,7 +25,9 @@ def subscription(db):
 
 @pytest.fixture
 def make_user(subscription):
-    def make(username: str, role: Role | None = Role.OWNER, in_subscription: Subscription = subscription, **fields) -> User:
+    def make(
+        username: str, role: Role | None = Role.OWNER, in_subscription: Subscription = subscription, **fields
+    ) -> User:
         user = User.objects.create_user(username, password="correct horse", **fields)
         if role is not None:
             Membership.objects.create(subscription=in_subscription, user=user, role=role)
@@ -56,3 +60,28 @@ def make_job(collection):
         return save_job(in_collection, name, definition, now)[0]
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def uncounted():
+    """Each test starts without counted requests and failed log-ins."""
+    cache.clear()
+
+
+@pytest.fixture
+def api_of(db):
+    """Make a client of the APIs that signs in with a token's text; without one, with nothing."""
+
+    def make(token: str | None = None) -> APIClient:
+        client = APIClient()
+        if token:
+            client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
+        return client
+
+    return make
+
+
+@pytest.fixture
+def api(api_of, token) -> APIClient:
+    """A client of the APIs that signs in with the owner's token."""
+    return api_of(token)

@@ -1,0 +1,211 @@
+"""POST /api/schedules/preview."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+from rest_framework.test import APIClient
+
+from accounts.models import ApiToken, User
+from jobs.models import Job, Run
+from triggers.models import Trigger
+
+ADDRESS = "/api/schedules/preview"
+DAILY_AT_FIVE = {
+    "format": "azure",
+    "startTime": "2026-01-05T08:00:00Z",
+    "recurrence": {"frequency": "day", "schedule": {"hours": [5]}},
+}
+NEW_YEAR = "2026-01-01T00:00:00Z"
+
+
+def fires(response) -> list[str]:
+    assert response.status_code == 200, response.content
+    return [occurrence["at"] for occurrence in response.json()["occurrences"]]
+
+
+def test_a_preview_tells_the_schedule_in_words_and_its_occurrences(api):
+    response = api.post(ADDRESS, {"schedule": DAILY_AT_FIVE, "now": NEW_YEAR, "count": 8})
+
+    answer = response.json()
+    assert answer["description"] == "every day at 05:00 UTC"
+    assert answer["occurrences"][0] == {"at": "2026-01-06T05:00:00Z", "local": "2026-01-06T05:00:00+00:00"}
+    assert [o["at"][:10] for o in answer["occurrences"]] == [f"2026-01-{day:02}" for day in range(6, 14)]
+    assert (answer["more"], answer["warnings"]) == (True, [])
+
+
+def test_ten_occurrences_unless_a_count_is_given(api):
+    assert len(fires(api.post(ADDRESS, {"schedule": DAILY_AT_FIVE, "now": NEW_YEAR}))) == 10
+
+
+def test_the_window_excludes_after_and_to_and_includes_from(api):
+    body = {"schedule": DAILY_AT_FIVE, "now": NEW_YEAR, "to": "2026-01-09T05:00:00Z"}
+
+    assert fires(api.post(ADDRESS, body | {"after": "2026-01-07T05:00:00Z"})) == ["2026-01-08T05:00:00Z"]
+    assert fires(api.post(ADDRESS, body | {"from": "2026-01-08T06:00:00+01:00"})) == ["2026-01-08T05:00:00Z"]
+
+
+def test_a_window_holds_what_is_left_of_a_counted_series(api):
+    schedule = DAILY_AT_FIVE | {"recurrence": DAILY_AT_FIVE["recurrence"] | {"count": 3}}
+
+    response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR, "after": "2026-01-06T05:00:00Z"})
+
+    assert fires(response) == ["2026-01-07T05:00:00Z", "2026-01-08T05:00:00Z"]
+    assert response.json()["more"] is False
+
+
+def test_a_fraction_of_a_second_is_shown_only_where_there_is_one(api):
+    schedule = {"format": "azure", "startTime": "2026-01-05T08:00:00.125Z"}
+
+    assert fires(api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR})) == ["2026-01-05T08:00:00.125000Z"]
+
+
+def test_without_now_the_clock_says_when_the_schedule_counts_as_created(api):
+    response = api.post(ADDRESS, {"schedule": {"format": "azure", "recurrence": {"frequency": "Day"}}, "count": 1})
+
+    assert len(fires(response)) == 1
+
+
+def test_unknown_members_of_a_schedule_are_warned_of(api):
+    schedule = {"format": "azure", "recurrence": {"frequency": "day", "hours": [5]}}
+
+    warnings = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR}).json()["warnings"]
+
+    assert len(warnings) == 1
+    assert "hours" in warnings[0]
+
+
+AZURE = {"format": "azure"}
+
+
+@pytest.mark.parametrize(
+    "change, target",
+    [
+        ({"schedule": None}, "schedule"),
+        ({"schedule": []}, "schedule"),
+        ({"schedule": {}}, "format"),
+        ({"schedule": {"format": ["azure"]}}, "format"),
+        ({"schedule": {"format": "crontab"}}, "format"),
+        ({"schedule": AZURE | {"startTime": "tomorrow"}}, "startTime"),
+        ({"schedule": AZURE | {"startTime": 5}}, "startTime"),
+        ({"schedule": AZURE | {"startTime": "2026-02-30T00:00:00Z"}}, "startTime"),
+        ({"schedule": AZURE | {"recurrence": "daily"}}, "recurrence"),
+        ({"schedule": AZURE | {"recurrence": {}}}, "recurrence.frequency"),
+        ({"schedule": AZURE | {"recurrence": {"frequency": "year"}}}, "recurrence.frequency"),
+        ({"schedule": AZURE | {"recurrence": {"frequency": "day", "interval": True}}}, "recurrence.interval"),
+        ({"schedule": AZURE | {"recurrence": {"frequency": "day", "interval": 549}}}, "recurrence.interval"),
+        (
+            {"schedule": AZURE | {"recurrence": {"frequency": "day", "schedule": {"weekDays": ["monday"]}}}},
+            "recurrence.schedule.weekDays",
+        ),
+        # an end before the start: it would never fire
+        (
+            {"schedule": AZURE | {"recurrence": {"frequency": "day", "endTime": "2025-01-01T00:00:00Z"}}},
+            "recurrence.endTime",
+        ),
+        # every twelve months from February on the 30th
+        (
+            {
+                "schedule": AZURE
+                | {
+                    "startTime": "2026-02-01T00:00:00Z",
+                    "recurrence": {"frequency": "month", "interval": 12, "schedule": {"monthDays": [30]}},
+                }
+            },
+            "recurrence",
+        ),
+        ({"now": "2026-01-01T00:00:00"}, "now"),  # whose midnight?
+        ({"now": "0001-01-01T00:00:00+10:00"}, "now"),
+        ({"now": 1767225600}, "now"),
+        ({"after": "x"}, "after"),
+        ({"from": "2026-01-01T25:00:00Z"}, "from"),
+        ({"to": {}}, "to"),
+        ({"count": 0}, "count"),
+        ({"count": 1001}, "count"),
+        ({"count": "10"}, "count"),
+        ({"count": 10.0}, "count"),
+        ({"count": True}, "count"),
+        ({"count": None}, "count"),
+    ],
+)
+def test_a_wrong_member_is_refused_with_its_path(api, change, target):
+    response = api.post(ADDRESS, {"schedule": DAILY_AT_FIVE, "now": NEW_YEAR} | change)
+
+    assert response.status_code == 400, response.content
+    error = response.json()["error"]
+    assert error["target"] == target
+    assert error["code"] and error["message"]
+
+
+def test_a_rule_that_never_fires_says_so(api):
+    schedule = AZURE | {
+        "startTime": "2026-02-01T00:00:00Z",
+        "recurrence": {"frequency": "month", "interval": 12, "schedule": {"monthDays": [30]}},
+    }
+
+    assert api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR}).json()["error"]["code"] == "never_fires"
+
+
+def test_anyone_signed_in_may_ask_and_nothing_is_written(make_user, api_of):
+    outsider = make_user("eve", role=None)
+    client = api_of(ApiToken.objects.issue(outsider, "t")[1])
+
+    assert client.post(ADDRESS, {"schedule": DAILY_AT_FIVE}).status_code == 200
+    assert not (Job.objects.exists() or Trigger.objects.exists() or Run.objects.exists())
+
+
+def test_nobody_asks_without_signing_in(api_of):
+    assert api_of().post(ADDRESS, {"schedule": DAILY_AT_FIVE}).status_code == 401
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=5) | st.datetimes().map(str),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+numbers = st.integers(-40, 70)
+instants = st.datetimes().map(lambda wall: wall.isoformat() + "Z")
+schedules = st.fixed_dictionaries(
+    {"format": st.just("azure")},
+    optional={
+        "startTime": instants | json_values,
+        "recurrence": st.fixed_dictionaries(
+            {"frequency": st.sampled_from(["minute", "hour", "day", "week", "month"]) | json_values},
+            optional={
+                "interval": numbers | json_values,
+                "count": st.integers(1, 2**31) | json_values,
+                "endTime": instants | json_values,
+                "schedule": st.dictionaries(
+                    st.sampled_from(["minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences"]),
+                    numbers | st.lists(numbers, max_size=4) | json_values,
+                    max_size=3,
+                ),
+            },
+        )
+        | json_values,
+    },
+)
+
+
+class PreviewOfAnything(TestCase):
+    """Whatever is asked, the answer is a preview or a refusal."""
+
+    def setUp(self):
+        user = User.objects.create_user("fuzz")
+        self.client = APIClient()
+        self.client.force_authenticate(user)
+
+    @settings(max_examples=150, derandomize=True, deadline=None)
+    @given(
+        st.fixed_dictionaries(
+            {"schedule": schedules | json_values},
+            optional={name: instants | json_values for name in ("now", "after", "from", "to")}
+            | {"count": st.integers(1, 1000) | json_values},
+        )
+    )
+    def test_no_schedule_is_an_error_of_ours(self, body):
+        response = self.client.post(ADDRESS, body)
+
+        assert response.status_code in (200, 400), response.content
+        if response.status_code == 400:
+            assert set(response.json()["error"]) >= {"code", "message", "target"}
