@@ -1,0 +1,154 @@
+from calendar import monthrange
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recurrence.days import EveryNDays, MonthDays, NthWeekdays, Weekly
+from tests.recurrence.samples import date_rules
+
+ONE_DAY = timedelta(days=1)
+MONDAY, FRIDAY = 0, 4
+
+
+def first_days(number, rule, day=date(2026, 1, 1)):
+    found = []
+    while len(found) < number:
+        day = rule.on_or_after(day)
+        found.append(day)
+        day += ONE_DAY
+    return found
+
+
+def days(*texts):
+    return [date.fromisoformat(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "rule, expected",
+    [
+        (EveryNDays(date(2025, 12, 31), 2), "01-02 01-04"),
+        # the start, a Wednesday, is in the first week: its Friday counts, its Monday is over
+        (Weekly(date(2025, 12, 31), frozenset({MONDAY, FRIDAY}), 2), "01-02 01-12 01-16"),
+        (MonthDays(date(2026, 1, 1), frozenset({31})), "01-31 03-31 05-31"),
+        (MonthDays(date(2026, 1, 1), frozenset({1, -1})), "01-01 01-31 02-01 02-28"),
+        # the day -31 exists in long months only, and is their first
+        (MonthDays(date(2026, 1, 1), frozenset({-31})), "01-01 03-01 05-01"),
+        # every third month from November: February 2026 has no 29th
+        (MonthDays(date(2025, 11, 15), frozenset({29}), 3), "05-29 08-29 11-29"),
+        (NthWeekdays(date(2026, 1, 1), frozenset({(FRIDAY, 5)})), "01-30 05-29 07-31"),
+        (NthWeekdays(date(2026, 1, 1), frozenset({(FRIDAY, -3)})), "01-16 02-13"),
+        (NthWeekdays(date(2026, 1, 8), frozenset({(FRIDAY, None)}), 2), "01-09 01-16 01-23 01-30 03-06"),
+    ],
+)
+def test_a_date_rule_names_its_days(rule, expected):
+    found = first_days(len(expected.split()), rule)
+
+    assert " ".join(day.strftime("%m-%d") for day in found) == expected
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        EveryNDays(date(2026, 3, 14), 5),
+        Weekly(date(2026, 3, 14), frozenset({5})),
+        MonthDays(date(2026, 3, 14), frozenset({14})),
+        NthWeekdays(date(2026, 3, 14), frozenset({(5, 2)})),
+    ],
+)
+def test_a_date_rule_begins_with_its_start(rule):
+    assert rule.on_or_after(date.min) == date(2026, 3, 14)
+    assert rule.count_before(date(2026, 3, 14)) == 0
+
+
+def test_the_twenty_ninth_of_february_skips_the_year_2100():
+    leap_days = MonthDays(date(2096, 2, 29), frozenset({29}), 12)
+
+    assert first_days(2, leap_days) == days("2096-02-29", "2104-02-29")
+
+
+def test_a_day_that_no_counted_month_has_never_comes():
+    rule = MonthDays(date(2026, 2, 1), frozenset({30}), 12)
+
+    assert rule.on_or_after(date(2026, 2, 1)) is None
+
+
+def test_weekdays_that_come_once_in_a_generation_are_found():
+    fifth_friday_of_february = NthWeekdays(date(2026, 2, 1), frozenset({(FRIDAY, 5)}), 12)
+
+    assert first_days(2, fifth_friday_of_february) == days("2036-02-29", "2064-02-29")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        EveryNDays(date(2026, 1, 1), 500),
+        Weekly(date(2026, 1, 1), frozenset({MONDAY})),
+        MonthDays(date(2026, 1, 1), frozenset({1})),
+        NthWeekdays(date(2026, 1, 1), frozenset({(MONDAY, 1)})),
+    ],
+)
+def test_no_day_lies_behind_the_last_year(rule):
+    assert rule.on_or_after(date.max) is None
+
+
+@given(date_rules(), st.integers(0, 4000), st.integers(0, 800))
+def test_on_or_after_and_count_agree_on_every_day_of_a_window(rule, skipped, length):
+    beginning = rule.start + timedelta(days=skipped)
+    end = beginning + timedelta(days=length)
+
+    found, day = [], rule.on_or_after(beginning)
+    while day is not None and day < end:
+        found.append(day)
+        day = rule.on_or_after(day + ONE_DAY)
+
+    assert rule.count_before(end) - rule.count_before(beginning) == len(found)
+    assert all(rule.count_before(day + ONE_DAY) == rule.count_before(day) + 1 for day in found)
+
+
+@given(date_rules(), st.integers(0, 4000))
+def test_the_first_day_is_the_one_that_a_look_at_every_day_finds(rule, skipped):
+    beginning = rule.start + timedelta(days=skipped)
+    looked_at = [beginning + timedelta(days=number) for number in range(800)]
+
+    expected = next((day for day in looked_at if is_of(rule, day)), None)
+    found = rule.on_or_after(beginning)
+
+    assert found == expected or (expected is None and (found is None or found > looked_at[-1]))
+
+
+def is_of(rule, day):
+    """The rule's definition, read off a wall calendar."""
+    months = (day.year - rule.start.year) * 12 + day.month - rule.start.month
+    length = monthrange(day.year, day.month)[1]
+    match rule:
+        case EveryNDays(start, interval):
+            return (day - start).days % interval == 0
+        case Weekly(start, weekdays, interval):
+            mondays = [each - timedelta(days=each.weekday()) for each in (start, day)]
+            return day.weekday() in weekdays and (mondays[1] - mondays[0]).days % (7 * interval) == 0
+        case MonthDays(_, chosen, interval):
+            return months % interval == 0 and (day.day in chosen or day.day - length - 1 in chosen)
+        case NthWeekdays(_, choices, interval):
+            same = [n for n in range(1, length + 1) if day.replace(day=n).weekday() == day.weekday()]
+            number = same.index(day.day)
+            names = {(day.weekday(), None), (day.weekday(), number + 1), (day.weekday(), number - len(same))}
+            return months % interval == 0 and bool(names & choices)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: EveryNDays(date(2026, 1, 1), 0),
+        lambda: Weekly(date(2026, 1, 1), frozenset()),
+        lambda: Weekly(date(2026, 1, 1), frozenset({7})),
+        lambda: MonthDays(date(2026, 1, 1), frozenset({0})),
+        lambda: MonthDays(date(2026, 1, 1), frozenset({32})),
+        lambda: NthWeekdays(date(2026, 1, 1), frozenset({(FRIDAY, 6)})),
+        lambda: NthWeekdays(date(2026, 1, 1), frozenset({(FRIDAY, 1)}), -1),
+    ],
+)
+def test_a_date_rule_without_meaning_cannot_exist(build):
+    with pytest.raises(ValueError, match="must be"):
+        build()
