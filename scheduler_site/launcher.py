@@ -61,13 +61,13 @@ def prepare(host: str, port: int) -> tuple[str, str | None]:
     import django
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import call_command
-    from django.core.management.base import SystemCheckError
+    from django.core.management.base import BaseCommand, SystemCheckError
     from django.db import DatabaseError, connections
     from django.utils import timezone
 
     try:
         django.setup()
-        call_command("check", verbosity=0)
+        BaseCommand().check()
         call_command("migrate", verbosity=0)
         from scheduler_site.bootstrap import bootstrap
 

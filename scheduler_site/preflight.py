@@ -47,7 +47,7 @@ def data_folder() -> Path:
     """Return DATA_DIR, which exists and can be written."""
     folder = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:

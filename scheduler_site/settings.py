@@ -140,7 +140,6 @@ USE_TZ = True
 # Files
 
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 
@@ -229,6 +228,7 @@ CELERY_TASK_TIME_LIMIT = 660
 CELERY_TASK_ROUTES = {"jobs.tasks.reap": {"queue": "housekeeping"}, "jobs.tasks.prune": {"queue": "housekeeping"}}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "triggers.beat:TriggerScheduler"
 
@@ -246,5 +246,9 @@ LOGGING = {
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
-    "loggers": {"django": {"handlers": [], "propagate": True, "level": "INFO"}},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True, "level": "INFO"},
+        "celery.worker.strategy": {"level": "WARNING"},  # a line for every message: the runs' rows say more
+        "celery.app.trace": {"level": "WARNING"},
+    },
 }

@@ -8,5 +8,3 @@ os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="quando-test-"))
 from scheduler_site.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # noqa: F405  whitenoise warns of a missing one

@@ -9,6 +9,7 @@ MOST_DAYS = 36_500  # a hundred years
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Print a new API token of a user, and nothing else.  Only a digest is stored: nobody can read it again."
 
     def add_arguments(self, parser):
