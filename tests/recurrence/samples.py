@@ -1,12 +1,12 @@
 """Instants, documents and strategies that the engine's tests share."""
 
 from datetime import UTC, date, datetime, timedelta
-from itertools import islice
+from itertools import groupby, islice
 
 from hypothesis import strategies as st
 
 from recurrence.days import EveryNDays, MonthDays, NthWeekdays, Weekly
-from recurrence.schedules import just_before
+from recurrence.schedules import FIRST_INSTANT, just_before
 from recurrence.times import Times
 
 CREATED_AT = datetime(2026, 1, 1, tzinfo=UTC)  # a Thursday
@@ -27,8 +27,14 @@ def walk(schedule, instant):
         fire = schedule.after(fire)
 
 
-def first(number, schedule, instant=CREATED_AT):
+def first(number, schedule, instant=FIRST_INSTANT):
     return list(islice(walk(schedule, instant), number))
+
+
+def by_day(fires):
+    """Write fire times as "01-05 08:00 17:00, 01-06 08:00"."""
+    days = groupby(fires, key=datetime.date)
+    return ", ".join(f"{day:%m-%d} {' '.join(f'{fire:%H:%M}' for fire in of_day)}" for day, of_day in days)
 
 
 def instants(low=CREATED_AT, years=12):
