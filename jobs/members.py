@@ -16,12 +16,12 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # PostgreSQL refuses NUL, UTF-8 a
 
 
 class Members:
-    """The members of `value`; raises Invalid unless it is an object."""
+    """The members of `value`; raises Invalid unless it is an object.  The path of a whole document may be empty."""
 
     def __init__(self, value: object, path: str):
         if not isinstance(value, dict):
             code = "required" if value is None else "wrong_type"
-            raise Invalid(f"must be an object, not {shown(value)}", path=path, code=code)
+            raise Invalid(f"must be an object, not {shown(value)}", path=path or None, code=code)
         self.value = value
         self.path = path
 

@@ -1,0 +1,549 @@
+"""Job collections and jobs as the original service's clients know them: its REST contract, api-version 2016-03-01.
+
+An envelope around `triggers.scheduling`: it finds, parses, calls and renders, and owns no rule.  Where the published
+contract leaves a point open, this is how it stands here:
+
+* A page holds PAGE_LENGTH entries and `nextLink` goes on after the last of them; with `$top` there is none.
+* Collections and jobs are listed by name, history newest first.  History has an entry for each attempt that ended.
+* Enums are answered in the published spelling, a successful attempt as `Completed`; none is ever `Postponed`.
+* Deleting, enabling and disabling a collection is done when it is answered, so it is 200 and never 202.
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db import IntegrityError
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Lower
+from django.http import Http404
+from django.urls import re_path
+from django.utils import timezone
+from django.utils.encoding import escape_uri_path
+from rest_framework.exceptions import APIException
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import access
+from accounts.models import Role, Subscription
+from jobs.actions import documents
+from jobs.errors import Conflict, JobError
+from jobs.locations import display_name
+from jobs.members import Members, shown
+from jobs.models import Attempt, Frequency, Job, JobCollection, Run, Sku
+from jobs.run_now import run_now
+from recurrence.wire import WireError, azure
+from triggers import scheduling
+
+PROVIDER = "Microsoft.Scheduler"
+VERSIONS = ("2016-03-01", "2016-01-01", "2014-08-01-preview")
+ERROR_CODES = {
+    400: "BadRequest",
+    401: "AuthenticationFailed",
+    403: "AuthorizationFailed",
+    404: "ResourceNotFound",
+    405: "InvalidHttpVerb",
+    409: "ConflictError",
+    413: "RequestTooLarge",
+    415: "UnsupportedMediaType",
+    429: "TooManyRequests",
+}
+UNCACHED = {"Cache-Control": "no-cache", "Pragma": "no-cache", "Expires": "-1"}
+
+PAGE_LENGTH = 1000  # the original answered 135 entries at once, so its page was longer than the longest `$top`
+TOP_LIMIT = 100
+FILTER_LIMIT = 1024  # characters
+NUMBER_LIMIT = 2**31 - 1
+INTERVAL_LIMIT = 1000
+LOCATION_LIMIT = 64
+TAGS_LIMIT, TAG_NAME_LIMIT, TAG_LIMIT = 50, 512, 256
+
+COLLECTION_STATES = ("Enabled", "Disabled", "Suspended")
+ATTEMPT_STATES = {
+    "Completed": (Attempt.State.SUCCEEDED,),
+    "Failed": (Attempt.State.FAILED, Attempt.State.LOST),
+    "Postponed": (),
+}
+STATUSES = {state: status for status, states in ATTEMPT_STATES.items() for state in states}
+JOB_MEMBERS = ("action", "recurrence", "startTime", "state")  # that stand below `properties` in this form
+
+GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+CORRELATION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+class WrongQuery(APIException):
+    status_code = 400
+    default_code = "MissingOrInvalidRequiredQueryParameter"
+
+    def __init__(self, name: str, message: str):
+        super().__init__({name: message})
+
+
+class WrongVersion(WrongQuery):
+    default_code = "MissingOrIncorrectVersionHeader"
+
+
+class AlwaysJson(BaseContentNegotiation):
+    """Whatever a client says it accepts, the answer is JSON: some say text/json, and some nothing."""
+
+    def select_parser(self, request, parsers):
+        return next((parser for parser in parsers if parser.media_type == media_type_of(request)), None)
+
+    def select_renderer(self, request, renderers, format_suffix=None):
+        return renderers[0], renderers[0].media_type
+
+
+def media_type_of(request: Request) -> str:
+    return (request.content_type or "").partition(";")[0].strip().lower()
+
+
+class ArmView(APIView):
+    """What all resources have in common: the version in the query, the headers and the error codes of the protocol."""
+
+    schema = None  # the protocol is described by whoever defined it
+    content_negotiation_class = AlwaysJson
+    error_codes = ERROR_CODES
+
+    def initial(self, request, *args, **kwargs):
+        super().initial(request, *args, **kwargs)
+        version = request.query_params.get("api-version", "")
+        if version.lower() not in VERSIONS:
+            raise WrongVersion("api-version", f"must be one of {', '.join(VERSIONS)}, not {shown(version)}")
+        if any("\0" in part for part in kwargs.values()):
+            raise Http404
+
+    def handle_exception(self, exception):
+        response = super().handle_exception(exception)
+        error = response.data["error"]
+        if isinstance(exception, WrongQuery):
+            error["code"] = exception.default_code
+        if error.get("target"):
+            error["message"] = f"{error['target']}: {error['message']}"  # not every client shows the target
+        return response
+
+    def finalize_response(self, request, response, *args, **kwargs):
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response.content_type = "application/json; charset=utf-8"
+        sent = request.headers.get("x-ms-correlation-request-id", "")
+        response["x-ms-correlation-request-id"] = sent if CORRELATION_ID.fullmatch(sent) else request.id
+        for name, value in UNCACHED.items():
+            response[name] = value
+        return response
+
+    @property
+    def subscription_id(self) -> uuid.UUID:
+        if not GUID.fullmatch(self.kwargs["subscription"]):
+            raise Http404
+        return uuid.UUID(self.kwargs["subscription"])
+
+    def find_collection(self, role: Role = Role.READER) -> JobCollection:
+        rows = JobCollection.objects.named(self.subscription_id, self.kwargs["group"], self.kwargs["collection"])
+        return access.require(self.request, rows, role)
+
+    def find_job(self, role: Role = Role.READER) -> Job:
+        rows = Job.objects.filter(
+            collection__subscription_id=self.subscription_id,
+            collection__resource_group__lower=self.kwargs["group"].lower(),
+            collection__name__lower=self.kwargs["collection"].lower(),
+            name__lower=self.kwargs["job"].lower(),
+        )
+        return access.require(self.request, rows.select_related("collection", "action"), role)
+
+
+class Elsewhere(ArmView):
+    """Any other address below /subscriptions: not there, in the form of the protocol."""
+
+    def initial(self, request, *args, **kwargs):
+        super().initial(request, *args, **kwargs)
+        raise Http404
+
+
+# Collections
+
+
+class CollectionsOfSubscription(ArmView):
+    def get(self, request, **kwargs):
+        subscription = access.require(request, Subscription, pk=self.subscription_id)
+        return page_of_collections(request, access.visible(request, JobCollection).filter(subscription=subscription))
+
+
+class CollectionsOfGroup(ArmView):
+    def get(self, request, **kwargs):
+        subscription = access.require(request, Subscription, pk=self.subscription_id)
+        rows = access.visible(request, JobCollection).filter(
+            subscription=subscription, resource_group__lower=kwargs["group"].lower()
+        )
+        return page_of_collections(request, rows)
+
+
+class Collection(ArmView):
+    def get(self, request, **kwargs):
+        return Response(render_collection(self.find_collection()))
+
+    def put(self, request, **kwargs):
+        subscription = access.require(request, Subscription, Role.OPERATOR, pk=self.subscription_id)
+        named = JobCollection.objects.named(subscription.pk, kwargs["group"], kwargs["collection"])
+        collection = named.select_related("subscription").first() or JobCollection(
+            subscription=subscription, resource_group=kwargs["group"], name=kwargs["collection"]
+        )
+        fill_collection(collection, Members(request.data, ""))
+        created = save_collection(collection)
+        return Response(render_collection(collection), 201 if created else 200)
+
+    def patch(self, request, **kwargs):
+        collection = self.find_collection(Role.OPERATOR)
+        patch = Members(request.data, "")
+        refuse_other_id(patch, collection_id(collection))
+        document = scheduling.merged(render_collection(collection), patch.value)
+        if "tags" in patch.value:
+            document["tags"] = patch.value["tags"]  # replaced, as the service did, while all else is merged
+        fill_collection(collection, Members(document, ""))
+        save_collection(collection)
+        return Response(render_collection(collection))
+
+    def delete(self, request, **kwargs):
+        scheduling.delete_collection(self.find_collection(Role.OPERATOR), timezone.now())
+        return Response()
+
+
+class CollectionState(ArmView):
+    """Enable or disable: the collection's own state, which stops its jobs without changing theirs."""
+
+    state = ""
+
+    def post(self, request, **kwargs):
+        collection = self.find_collection(Role.OPERATOR)
+        collection.state = self.state
+        save_collection(collection)
+        return Response()
+
+
+def save_collection(collection: JobCollection) -> bool:
+    try:
+        return scheduling.save_collection(collection, timezone.now())
+    except IntegrityError:
+        raise Conflict(f"a collection called {collection.name!r} has just been created by somebody else") from None
+
+
+def fill_collection(collection: JobCollection, members: Members) -> None:
+    """Give `collection` what the document says, and defaults for what it leaves out."""
+    name = members.text("name", TAG_NAME_LIMIT)
+    if name and name.lower() != collection.name.lower():
+        members.refuse("name", f"must be {collection.name!r}, as in the address, not {shown(name)}")
+    properties = members.members("properties") or Members({}, "properties")
+    sku = properties.members("sku") or Members({}, "properties.sku")
+    quota = properties.members("quota") or Members({}, "properties.quota")
+    fastest = quota.members("maxRecurrence")
+    collection.location = members.text("location", LOCATION_LIMIT, documents.PRINTABLE, "printable") or ""
+    collection.tags = members.texts("tags", TAGS_LIMIT, TAG_NAME_LIMIT, TAG_LIMIT)
+    collection.sku = sku.choice("name", Sku.values) or Sku.STANDARD
+    collection.state = (properties.choice("state", COLLECTION_STATES) or "Enabled").lower()
+    collection.max_job_count = quota.integer("maxJobCount", 1, NUMBER_LIMIT)
+    collection.max_job_occurrence = quota.integer("maxJobOccurrence", 1, NUMBER_LIMIT)
+    collection.max_recurrence_frequency = fastest and fastest.required_choice("frequency", Frequency.values)
+    collection.max_recurrence_interval = fastest and fastest.integer("interval", 1, INTERVAL_LIMIT)
+
+
+def render_collection(collection: JobCollection) -> dict[str, Any]:
+    fastest = collection.max_recurrence_frequency and present(
+        frequency=collection.max_recurrence_frequency.capitalize(), interval=collection.max_recurrence_interval
+    )
+    quota = present(
+        maxJobCount=collection.max_job_count,
+        maxJobOccurrence=collection.max_job_occurrence,
+        maxRecurrence=fastest or None,
+    )
+    properties = present(sku={"name": collection.sku}, state=collection.state.capitalize(), quota=quota or None)
+    return present(
+        id=collection_id(collection),
+        type=f"{PROVIDER}/jobCollections",
+        name=collection.name,
+        location=display_name(collection.location) or None,
+        tags=collection.tags,
+        properties=properties,
+    )
+
+
+def page_of_collections(request: Request, rows: QuerySet[JobCollection]) -> Response:
+    rows = rows.order_by(Lower("resource_group"), Lower("name"))
+    if token := request.query_params.get("$skiptoken"):
+        group, slash, name = token.partition("/")
+        if not slash or "\0" in token:
+            raise wrong_token(token)
+        rows = rows.filter(
+            Q(resource_group__lower__gt=group) | Q(resource_group__lower=group, name__lower__gt=name),
+            resource_group__lower__gte=group,
+        )
+    return page(request, rows, render_collection, lambda row: f"{row.resource_group}/{row.name}".lower())
+
+
+# Jobs
+
+
+class JobView(ArmView):
+    body_limit = settings.JOB_BODY_LIMIT
+
+    def handle_exception(self, exception):
+        if isinstance(exception, JobError | WireError) and (exception.path or "").split(".")[0] in JOB_MEMBERS:
+            exception.path = f"properties.{exception.path}"
+        return super().handle_exception(exception)
+
+
+class Jobs(ArmView):
+    def get(self, request, **kwargs):
+        collection = self.find_collection()
+        rows = access.visible(request, Job).filter(collection=collection).order_by(Lower("name"))
+        if state := filter_of(request, "state", [state.capitalize() for state in Job.State.values]):
+            rows = rows.filter(state=state.lower())
+        if token := request.query_params.get("$skiptoken"):
+            if "\0" in token:
+                raise wrong_token(token)
+            rows = rows.filter(name__lower__gt=token)
+        rows = rows.select_related("collection", "action").defer("action__secrets").prefetch_related("triggers")
+        return page(request, rows, render_job, lambda job: job.name.lower())
+
+
+class OneJob(JobView):
+    def get(self, request, **kwargs):
+        return Response(render_job(self.find_job()))
+
+    def put(self, request, **kwargs):
+        collection = self.find_collection(Role.OPERATOR)
+        properties = Members(request.data, "").required_members("properties")
+        definition = scheduling.JobDefinition.of(properties.value)
+        job, created = scheduling.save_job(collection, kwargs["job"], definition, timezone.now())
+        return Response(render_job(job), 201 if created else 200)
+
+    def patch(self, request, **kwargs):
+        job = self.find_job(Role.OPERATOR)
+        patch = Members(request.data, "")
+        refuse_other_id(patch, job_id(job))
+        properties = patch.members("properties") or Members({}, "properties")
+        if "status" in properties:
+            properties.refuse("status", "is read only")
+        changes = {name: properties.value[name] for name in JOB_MEMBERS if name in properties.value}
+        if changes.get("state", "") is None:
+            del changes["state"]  # a state cannot be removed
+        return Response(render_job(scheduling.patch_job(job, changes, timezone.now())))
+
+    def delete(self, request, **kwargs):
+        scheduling.delete_job(self.find_job(Role.OPERATOR), timezone.now())
+        return Response()
+
+
+class JobRun(ArmView):
+    def post(self, request, **kwargs):
+        run_now(self.find_job(Role.OPERATOR), timezone.now())
+        return Response()
+
+
+def render_job(job: Job) -> dict[str, Any]:
+    triggers = list(job.triggers.all())
+    schedule = next((azure.render(each.definition) for each in triggers if each.format == scheduling.FORMAT), {})
+    next_fire_at = min((each.next_fire_at for each in triggers if each.next_fire_at), default=None)
+    properties = present(
+        startTime=schedule.get("startTime"),
+        action=documents.render(job.action),
+        recurrence=schedule.get("recurrence"),
+        state=job.state.capitalize(),
+        status=render_status(job, next_fire_at),
+    )
+    return {
+        "id": job_id(job),
+        "type": f"{PROVIDER}/jobCollections/jobs",
+        "name": f"{job.collection.name}/{job.name}",
+        "properties": properties,
+    }
+
+
+def render_status(job: Job, next_fire_at: datetime | None) -> dict[str, Any] | None:
+    """None for a disabled job that has never run: the service left the whole object out."""
+    if job.state == Job.State.DISABLED and not job.execution_count:
+        return None
+    return present(
+        nextExecutionTime=next_fire_at and instant(next_fire_at),
+        lastExecutionTime=job.last_execution_at and instant(job.last_execution_at),
+        executionCount=job.execution_count,
+        failureCount=job.failure_count,
+        faultedCount=job.faulted_count,
+    )
+
+
+# History
+
+
+class History(ArmView):
+    def get(self, request, **kwargs):
+        job = self.find_job()
+        status = filter_of(request, "status", ATTEMPT_STATES)
+        states = ATTEMPT_STATES[status] if status else tuple(STATUSES)
+        rows = Attempt.objects.filter(job=job, state__in=states).select_related("run__parent")
+        if token := request.query_params.get("$skiptoken"):
+            started_at, number = place_of(token)
+            rows = rows.filter(
+                Q(started_at__lt=started_at) | Q(started_at=started_at, pk__lt=number), started_at__lte=started_at
+            )
+        return page(request, rows.order_by("-started_at", "-pk"), lambda attempt: render_attempt(attempt, job), key_of)
+
+
+def render_attempt(attempt: Attempt, job: Job) -> dict[str, Any]:
+    run, key = attempt.run, key_of(attempt)
+    is_error_action = run.origin == Run.Origin.ERROR_ACTION
+    return {
+        "id": f"{job_id(job)}/history/{key}",
+        "type": f"{PROVIDER}/jobCollections/jobs/history",
+        "name": f"{job.collection.name}/{job.name}/{key}",
+        "properties": present(
+            startTime=instant(attempt.started_at),
+            endTime=attempt.finished_at and instant(attempt.finished_at),
+            expectedExecutionTime=instant(run.fire_at),
+            actionName="ErrorAction" if is_error_action else "MainAction",
+            status=STATUSES[Attempt.State(attempt.state)],
+            message=message_of(attempt),
+            retryCount=attempt.number - 1,
+            repeatCount=run.parent.occurrence if is_error_action and run.parent else run.occurrence,
+        ),
+    }
+
+
+def message_of(attempt: Attempt) -> str:
+    """The sentence, then the headers and the beginning of the body that came back."""
+    headers = "\r\n".join(f"{name}: {value}" for name, value in attempt.response_headers)
+    message = f"{attempt.message} Response headers: {headers}" if headers else attempt.message
+    return f"{message}\r\nBody: {attempt.response_body}" if attempt.response_body else message
+
+
+# The key of an entry: its start and its number, both counted down so that the newest sorts first
+
+FIRST_DAY = datetime(1, 1, 1, tzinfo=UTC)
+LAST_TICK = 3_155_378_975_999_999_999  # of the year 9999, in units of 100 ns since the first day
+KEY = re.compile(r"([0-9]{20}):([0-9]{20})")
+
+
+def key_of(attempt: Attempt) -> str:
+    ticks = (attempt.started_at - FIRST_DAY) // timedelta(microseconds=1) * 10
+    return f"{LAST_TICK - ticks:020}:{LAST_TICK - attempt.pk:020}"
+
+
+def place_of(key: str) -> tuple[datetime, int]:
+    """The start and the number that a key stands for."""
+    match = KEY.fullmatch(key)
+    ticks, number = (LAST_TICK - int(part) for part in match.groups()) if match else (-1, -1)
+    if ticks < 0 or number < 0:
+        raise wrong_token(key)
+    return FIRST_DAY + timedelta(microseconds=ticks // 10), number
+
+
+# Lists
+
+
+def page(
+    request: Request, rows: QuerySet, render: Callable[[Any], dict[str, Any]], token_of: Callable[[Any], str]
+) -> Response:
+    """One page of `rows`; `token_of` says after which row the next one goes on."""
+    top = number_of(request, "$top", 1, TOP_LIMIT)
+    skip = number_of(request, "$skip", 0, NUMBER_LIMIT) or 0
+    length = top or PAGE_LENGTH
+    found = list(rows[skip : skip + length + 1])
+    shown_rows = found[:length]
+    has_more = len(found) > length and top is None
+    return Response(
+        {
+            "value": [render(row) for row in shown_rows],
+            "nextLink": next_link(request, token_of(shown_rows[-1])) if has_more else None,
+        }
+    )
+
+
+def next_link(request: Request, token: str) -> str:
+    query = {name: value for name, value in request.query_params.items() if name != "$skip"}
+    address = f"{escape_uri_path(request.path)}?{urlencode({**query, '$skiptoken': token})}"
+    return settings.PUBLIC_URL + address if settings.PUBLIC_URL else request.build_absolute_uri(address)
+
+
+def number_of(request: Request, name: str, low: int, high: int) -> int | None:
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= high:
+        raise WrongQuery(name, f"must be a whole number, {low} to {high}, not {shown(text)}")
+    return int(text)
+
+
+def filter_of(request: Request, member: str, values: Mapping[str, Any] | list[str]) -> str | None:
+    """The value that `$filter` asks `member` to have, in its own spelling; None without a filter.
+
+    The grammar has one sentence: the member, `eq`, and a value, in any case and with or without quotes.
+    """
+    text = request.query_params.get("$filter")
+    if text is None:
+        return None
+    if len(text) <= FILTER_LIMIT and (
+        match := re.fullmatch(rf"\s*{member}\s+eq\s+('?)([a-z]+)\1\s*", text, re.IGNORECASE)
+    ):
+        for value in values:
+            if value.lower() == match[2].lower():
+                return value
+    raise WrongQuery("$filter", f"must be `{member} eq` one of {', '.join(values)}, not {shown(text)}")
+
+
+def wrong_token(token: str) -> WrongQuery:
+    return WrongQuery("$skiptoken", f"does not come from a nextLink of this list: {shown(token)}")
+
+
+# Names and values
+
+
+def collection_id(collection: JobCollection) -> str:
+    group = f"/subscriptions/{collection.subscription_id}/resourceGroups/{collection.resource_group}"
+    return f"{group}/providers/{PROVIDER}/jobCollections/{collection.name}"
+
+
+def job_id(job: Job) -> str:
+    return f"{collection_id(job.collection)}/jobs/{job.name}"
+
+
+def refuse_other_id(members: Members, own: str) -> None:
+    sent = members.value.get("id")
+    if sent is not None and (not isinstance(sent, str) or sent.lower() != own.lower()):
+        members.refuse("id", f"must be the address's own, {own}, or left out")
+
+
+def instant(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def present(**members: object) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+# Addresses match in any case, as those of the resource manager do
+
+SUBSCRIPTION = "subscriptions/(?P<subscription>[^/]+)"
+GROUP = f"{SUBSCRIPTION}/resourceGroups/(?P<group>[^/]+)"
+COLLECTION = f"{GROUP}/providers/{PROVIDER}/jobCollections/(?P<collection>[^/]+)"
+JOB = f"{COLLECTION}/jobs/(?P<job>[^/]+)"
+
+
+def address(pattern: str, view: Any) -> Any:
+    return re_path(f"(?i)^{pattern}$", view)
+
+
+urlpatterns = [
+    address(f"{SUBSCRIPTION}/providers/{PROVIDER}/jobCollections", CollectionsOfSubscription.as_view()),
+    address(f"{GROUP}/providers/{PROVIDER}/jobCollections", CollectionsOfGroup.as_view()),
+    address(COLLECTION, Collection.as_view()),
+    address(f"{COLLECTION}/enable", CollectionState.as_view(state=JobCollection.State.ENABLED)),
+    address(f"{COLLECTION}/disable", CollectionState.as_view(state=JobCollection.State.DISABLED)),
+    address(f"{COLLECTION}/jobs", Jobs.as_view()),
+    address(JOB, OneJob.as_view()),
+    address(f"{JOB}/run", JobRun.as_view()),
+    address(f"{JOB}/history", History.as_view()),
+    address("subscriptions(/.*)?", Elsewhere.as_view()),
+]
