@@ -7,7 +7,9 @@ from jobs.echo import echo
 
 urlpatterns = [
     path("api/", include("accounts.api")),
+    path("api/", include("jobs.api")),
     path("api/", include("triggers.api")),
+    path("", include("jobs.arm")),
     path("echo/", echo),
     path("admin/", admin.site.urls),
 ]
