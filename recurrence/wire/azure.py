@@ -227,9 +227,8 @@ def _spelling(members: Mapping[str, object], spellings: tuple[str, str], path: s
 
 
 def _warn_of_unknown(members: Mapping[str, object], known: set[str], path: str, warnings: list[str]) -> None:
-    warnings += [
-        f"{path}: {reading.shown(name)} is not known here and is ignored" for name in members if name not in known
-    ]
+    unknown = [name for name, value in members.items() if name not in known and value is not None]
+    warnings += [f"{path}: {reading.shown(name)} is not known here and is ignored" for name in unknown]
 
 
 # What it means

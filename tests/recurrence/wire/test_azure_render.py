@@ -1,0 +1,76 @@
+"""What the Azure format answers: everything that was sent, in the published spelling."""
+
+import json
+
+import pytest
+from hypothesis import given
+
+from recurrence.wire import parse
+from recurrence.wire.azure import render
+from tests.recurrence.samples import CREATED_AT, documents
+
+
+def test_an_answer_is_spelt_and_ordered_as_published():
+    sent = {
+        "recurrence": {
+            "schedule": {
+                "monthlyOccurences": [{"occurrence": -1, "day": "friday"}, {"day": "MONDAY"}],
+                "hours": 5,
+                "minutes": [45, 15],
+            },
+            "endTime": "2027-03-01",
+            "count": 10,
+            "interval": 2,
+            "frequency": "month",
+        },
+        "startTime": "2026-01-05T09:00:00.5+01:00",
+    }
+
+    assert json.dumps(render(sent)) == json.dumps(
+        {
+            "startTime": "2026-01-05T08:00:00.500000Z",
+            "recurrence": {
+                "frequency": "Month",
+                "interval": 2,
+                "count": 10,
+                "endTime": "2027-03-01T00:00:00Z",
+                "schedule": {
+                    "minutes": [45, 15],
+                    "hours": [5],
+                    "monthlyOccurrences": [{"day": "Friday", "Occurrence": -1}, {"day": "Monday"}],
+                },
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "sent, answered",
+    [
+        ({}, {}),
+        ({"startTime": None, "recurrence": None}, {}),
+        ({"recurrence": {"frequency": "hour"}}, {"recurrence": {"frequency": "Hour"}}),
+        (
+            {"recurrence": {"frequency": "day", "schedule": {}}},
+            {"recurrence": {"frequency": "Day", "schedule": {}}},
+        ),
+        (
+            {"recurrence": {"frequency": "week", "schedule": {"weekDays": "sunday", "minutes": 0}}},
+            {"recurrence": {"frequency": "Week", "schedule": {"minutes": [0], "weekDays": ["Sunday"]}}},
+        ),
+        (
+            {"recurrence": {"frequency": "month", "schedule": {"monthDays": -1, "hours": 0}}},
+            {"recurrence": {"frequency": "Month", "schedule": {"hours": [0], "monthDays": [-1]}}},
+        ),
+    ],
+)
+def test_what_was_not_sent_is_not_answered(sent, answered):
+    assert render(sent) == answered
+
+
+@given(documents())
+def test_an_answer_means_what_was_sent(document):
+    answer = render(document)
+
+    assert parse("azure", answer, CREATED_AT) == parse("azure", document, CREATED_AT)
+    assert render(answer) == answer
