@@ -138,24 +138,16 @@ def _times(times: Times) -> str:
     if times.per_day <= MOST_LISTED:
         return f"at {_listed(map(_clock, times))}"
     readings = [*times]
-    between = f"{_clock(readings[0])} and {_clock(readings[-1])}"
-    within_the_hour = _steps(times)
-    if within_the_hour is None or not _is_a_run(times.hours):
-        return f"{times.per_day} times a day between {between}"
-    return within_the_hour if times.hours == ALL_HOURS else f"{within_the_hour} between {between}"
-
-
-def _steps(times: Times) -> str | None:
-    """The minutes of an hour in words, or None when they are many and not evenly spaced."""
+    between = f"between {_clock(readings[0])} and {_clock(readings[-1])}"
     minutes = times.minutes.bit_count()
-    if times.seconds.bit_count() > 1:
-        return None
-    if minutes <= MOST_LISTED:
-        return f"every hour at {_minutes(times)}"
     step = 60 // minutes
-    if times.minutes == mask_of(range(lowest(times.minutes), 60, step)) and minutes * step == 60:
-        return _each(step, "minute")
-    return None
+    if not _is_a_run(times.hours) or times.seconds.bit_count() > 1:
+        return f"{times.per_day} times a day {between}"
+    if minutes <= MOST_LISTED:
+        return f"every hour at {_minutes(times)}" + ("" if times.hours == ALL_HOURS else f" {between}")
+    if minutes * step == 60 and times.minutes == mask_of(range(lowest(times.minutes), 60, step)):
+        return f"{_each(step, 'minute')} {between}"
+    return f"{times.per_day} times a day {between}"
 
 
 def _minutes(times: Times) -> str:

@@ -1,0 +1,205 @@
+from datetime import UTC, date, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+
+from recurrence.days import EveryNDays
+from recurrence.describe import describe
+from recurrence.rules import CalendarRule
+from recurrence.schedules import Every, Once
+from recurrence.times import Times
+from recurrence.wire import Parsed, parse
+from tests.recurrence.samples import CREATED_AT, documents, utc
+
+START = "2026-01-05T08:00:00Z"  # a Monday
+
+QUARTERS = [0, 15, 30, 45]
+FIRST_FRIDAY = {"day": "friday", "occurrence": 1}
+LAST_FRIDAY = {"day": "friday", "occurrence": -1}
+
+
+def words(frequency, interval=1, plan=None, start=START, **others):
+    recurrence = {"frequency": frequency, "interval": interval, "schedule": plan} | others
+    return describe(parse("azure", {"startTime": start, "recurrence": recurrence}, CREATED_AT))
+
+
+@pytest.mark.parametrize(
+    "frequency, interval, expected",
+    [
+        ("minute", 1, "every minute from 5 January 2026 at 08:00 UTC"),
+        ("minute", 15, "every 15 minutes from 5 January 2026 at 08:00 UTC"),
+        # in UTC elapsed time keeps to the calendar, so the longest unit tells it best
+        ("minute", 120, "every 2 hours from 5 January 2026 at 08:00 UTC"),
+        ("hour", 1, "every hour at :00 UTC"),
+        ("hour", 6, "every 6 hours from 5 January 2026 at 08:00 UTC"),
+        ("hour", 24, "every day at 08:00 UTC"),
+        ("day", 1, "every day at 08:00 UTC"),
+        ("day", 2, "every 2 days at 08:00 UTC"),
+        ("day", 14, "every 2 weeks on Monday at 08:00 UTC"),
+        ("week", 1, "every week on Monday at 08:00 UTC"),
+        ("week", 3, "every 3 weeks on Monday at 08:00 UTC"),
+        ("month", 1, "every month on the 5th at 08:00 UTC"),
+        ("month", 3, "every 3 months on the 5th at 08:00 UTC"),
+    ],
+)
+def test_a_recurrence_without_schedule_in_words(frequency, interval, expected):
+    assert words(frequency, interval) == expected
+
+
+@pytest.mark.parametrize(
+    "frequency, interval, plan, expected",
+    [
+        ("day", 1, {"hours": 5}, "every day at 05:00 UTC"),
+        ("day", 1, {"hours": [17, 5], "minutes": 15}, "every day at 05:15 and 17:15 UTC"),
+        ("day", 2, {"hours": [5, 12, 17]}, "every 2 days at 05:00, 12:00 and 17:00 UTC"),
+        # more than six times of a day are summed up
+        ("day", 1, {"minutes": 15}, "every hour at :15 UTC"),
+        ("day", 1, {"minutes": QUARTERS}, "every hour at :00, :15, :30 and :45 UTC"),
+        ("day", 3, {"minutes": 0}, "every 3 days, every hour at :00 UTC"),
+        (
+            "day",
+            1,
+            {"minutes": QUARTERS, "hours": [9, 10, 11]},
+            "every hour at :00, :15, :30 and :45 between 09:00 and 11:45 UTC",
+        ),
+        ("day", 1, {"minutes": list(range(2, 60, 5))}, "every 5 minutes between 00:02 and 23:57 UTC"),
+        ("day", 1, {"minutes": list(range(60)), "hours": 9}, "every minute between 09:00 and 09:59 UTC"),
+        ("day", 1, {"minutes": [0, 1], "hours": [0, 5, 9, 20]}, "8 times a day between 00:00 and 20:01 UTC"),
+        ("day", 1, {"minutes": list(range(7)), "hours": [9]}, "7 times a day between 09:00 and 09:06 UTC"),
+        ("week", 1, {"weekDays": "saturday", "hours": 17}, "every week on Saturday at 17:00 UTC"),
+        (
+            "week",
+            2,
+            {"weekDays": ["monday", "wednesday", "friday"], "hours": 17},
+            "every 2 weeks on Monday, Wednesday and Friday at 17:00 UTC",
+        ),
+        (
+            "week",
+            1,
+            {"weekDays": ["friday", "thursday", "wednesday", "tuesday", "monday"], "minutes": QUARTERS},
+            "every week from Monday to Friday, every hour at :00, :15, :30 and :45 UTC",
+        ),
+        (
+            "week",
+            1,
+            {"weekDays": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]},
+            "every day at 08:00 UTC",
+        ),
+        (
+            "week",
+            2,
+            {"weekDays": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]},
+            "every day of every 2 weeks at 08:00 UTC",
+        ),
+        ("month", 1, {"monthDays": -1, "hours": 6}, "every month on the last day at 06:00 UTC"),
+        ("month", 1, {"monthDays": [14, 1]}, "every month on the 1st and 14th at 08:00 UTC"),
+        ("month", 1, {"monthDays": [3, 11, 13, 22]}, "every month on the 3rd, 11th, 13th and 22nd at 08:00 UTC"),
+        ("month", 1, {"monthDays": [1, -1]}, "every month on the 1st and the last day at 08:00 UTC"),
+        ("month", 2, {"monthDays": [-3]}, "every 2 months on the 3rd day from the end at 08:00 UTC"),
+        ("month", 1, {"monthlyOccurrences": [FIRST_FRIDAY]}, "every month on the first Friday at 08:00 UTC"),
+        (
+            "month",
+            1,
+            {"monthlyOccurrences": [LAST_FRIDAY, FIRST_FRIDAY]},
+            "every month on the first Friday and the last Friday at 08:00 UTC",
+        ),
+        (
+            "month",
+            1,
+            {"monthlyOccurrences": [{"day": "friday", "occurrence": -3}, {"day": "monday"}]},
+            "every month on every Monday and the third Friday from the end at 08:00 UTC",
+        ),
+        ("month", 1, {"minutes": 0, "monthDays": [1]}, "every month on the 1st, every hour at :00 UTC"),
+        ("hour", 1, {"hours": [9, 10]}, "every day at 09:00 and 10:00 UTC"),
+        ("hour", 1, {"minutes": [15, 45]}, "every hour at :15 and :45 UTC"),
+        ("minute", 1, {"hours": 9}, "every minute between 09:00 and 09:59 UTC"),
+        ("hour", 2, {}, "every 2 hours from 5 January 2026 at 08:00 UTC"),
+        ("hour", 2, {"minutes": [15, 45]}, "every 2 hours from 5 January 2026 at 08:00 UTC, at :15 and :45"),
+        (
+            "hour",
+            5,
+            {"hours": [9, 10, 11, 12]},
+            "every 5 hours from 5 January 2026 at 08:00 UTC, only in the hours 09 to 12",
+        ),
+        (
+            "minute",
+            20,
+            {"minutes": [0, 30], "hours": [9, 17]},
+            "every 20 minutes from 5 January 2026 at 08:00 UTC, only at :00 and :30, only in the hours 09 and 17",
+        ),
+        (
+            "minute",
+            7,
+            {"minutes": list(range(30)), "hours": 9},
+            "every 7 minutes from 5 January 2026 at 08:00 UTC, only at 30 minutes of the hour, only in the hour 09",
+        ),
+    ],
+)  # fmt: skip
+def test_a_schedule_in_words(frequency, interval, plan, expected):
+    assert words(frequency, interval, plan) == expected
+
+
+def test_a_one_time_job_in_words():
+    assert describe(parse("azure", {"startTime": START}, CREATED_AT)) == "once on 5 January 2026 at 08:00 UTC"
+
+
+def test_a_run_at_creation_is_told():
+    assert words("day", plan={"hours": 5}, start=None) == "on 1 January 2026 at 00:00 UTC, then every day at 05:00 UTC"
+
+
+def test_seconds_are_told_when_there_are_some():
+    assert words("day", start="2026-01-05T08:00:07Z") == "every day at 08:00:07 UTC"
+    assert words("hour", start="2026-01-05T08:00:07Z") == "every hour at :00:07 UTC"
+
+
+@pytest.mark.parametrize(
+    "limits, expected",
+    [
+        ({"endTime": "2027-03-01"}, "every day at 08:00 UTC, until 1 March 2027 at 00:00 UTC"),
+        ({"count": 10}, "every day at 08:00 UTC, 10 times"),
+        ({"count": 1}, "every day at 08:00 UTC, once"),
+        (
+            {"count": 10, "endTime": "2027-03-01T12:30:00Z"},
+            "every day at 08:00 UTC, until 1 March 2027 at 12:30 UTC, 10 times",
+        ),
+    ],
+)
+def test_an_end_and_a_count_are_told(limits, expected):
+    assert words("day", **limits) == expected
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    "schedule, zone, expected",
+    [
+        (Once(utc("2026-07-05T22:30Z")), BERLIN, "once on 6 July 2026 at 00:30 Europe/Berlin"),
+        (
+            CalendarRule(EveryNDays(date(2026, 1, 1)), Times.of([9], [0]), BERLIN),
+            BERLIN,
+            "every day at 09:00 Europe/Berlin",
+        ),
+        # where clocks change, 24 hours are not always a day
+        (Every(timedelta(days=1), utc(START)), BERLIN, "every day from 5 January 2026 at 09:00 Europe/Berlin"),
+        (Every(timedelta(hours=1), utc(START)), timezone(timedelta(hours=5.5)), "every hour at :30 UTC+05:30"),
+        (Every(timedelta(seconds=90), utc(START)), UTC, "every 90 seconds from 5 January 2026 at 08:00 UTC"),
+    ],
+)
+def test_times_are_told_in_their_zone(schedule, zone, expected):
+    assert describe(Parsed(schedule, None, zone)) == expected
+
+
+@given(documents())
+def test_every_document_has_words(document):
+    told = describe(parse("azure", document, CREATED_AT))
+
+    assert told == told.strip()
+    assert "  " not in told
+    assert "UTC" in told
+
+
+def test_a_schedule_of_an_unknown_kind_has_no_words():
+    with pytest.raises(TypeError, match="no words"):
+        describe(Parsed(object(), None, UTC))
