@@ -167,6 +167,11 @@ class RunQuerySet(models.QuerySet):
         """Runs that wait for a worker and whose last message, if any, is old enough to count as lost."""
         return self.filter(state__in=Run.PENDING, publish_after__lte=now).order_by("publish_after")
 
+    def next_publish_after(self) -> datetime | None:
+        """When the next message about a run is due."""
+        pending = self.filter(state__in=Run.PENDING).order_by("publish_after")
+        return pending.values_list("publish_after", flat=True).first()
+
     def expired(self, now: datetime) -> Self:
         """Runs whose worker has not renewed its lease in time."""
         return self.filter(state=Run.State.RUNNING, leased_until__lt=now)

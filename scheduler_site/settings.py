@@ -134,6 +134,7 @@ LOGIN_REDIRECT_URL = "admin:index"
 # Language and time: inside it is always UTC; a page shows the viewer's zone
 
 LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = ["scheduler_site.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -200,9 +201,15 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},  # null: else it asks a server elsewhere
     "REDOC_DIST": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/",
+    "PREPROCESSING_HOOKS": ["scheduler_site.schema.own_only"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "scheduler_site.schema.with_refusals",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "ActionType": "jobs.actions.documents.ACTION_TYPES",
         "Weekday": "recurrence.wire.azure.WEEKDAYS",
@@ -230,7 +237,10 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_TIMEZONE = "UTC"
+CELERY_TASK_PUBLISH_RETRY = False  # rows are sent again by the next pass
 CELERY_BEAT_SCHEDULER = "triggers.beat:TriggerScheduler"
+
+DRAIN_SECONDS = float(os.environ.get("DRAIN_SECONDS", "3"))  # for calls that are out when a worker is told to stop
 
 # What jobs may do
 

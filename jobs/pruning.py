@@ -1,0 +1,58 @@
+"""Remove what nobody needs any more: old history, jobs that ended long ago, versions of actions nothing points at.
+
+Rows go in batches of their own transactions, so that nobody waits long; what is left after BATCHES of them goes at
+the next time.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef
+
+from jobs.models import Action, Job, Process, Run
+
+BATCH = 500
+BATCHES = 200
+DEAD_AFTER = timedelta(days=1)  # a process that has been silent for so long is not coming back
+
+
+def prune(now: datetime) -> None:
+    """Keep RETENTION_DAYS of history and at most RETENTION_RUNS runs of a job; runs that are open stay."""
+    cutoff = now - timedelta(days=settings.RETENTION_DAYS)
+    remove(Run, Run.objects.filter(finished_at__lt=cutoff).order_by("finished_at"))
+    for job_id in crowded_jobs():
+        remove(Run, surplus(job_id))
+    remove(Job, Job.objects.filter(finished_at__lt=cutoff, state__in=Job.FINAL).order_by("finished_at"))
+    remove(Action, orphans())
+    Process.objects.filter(seen_at__lt=now - DEAD_AFTER).delete()
+
+
+def remove(model, rows) -> None:
+    """Delete `rows`, a queryset, in its order."""
+    for _ in range(BATCHES):
+        with transaction.atomic():
+            ids = list(rows.values_list("pk", flat=True)[:BATCH])
+            model.objects.filter(pk__in=ids).delete()
+        if len(ids) < BATCH:
+            return
+
+
+def crowded_jobs() -> Iterable[int]:
+    """The jobs with more runs than are kept of one."""
+    counted = Run.objects.exclude(job=None).order_by().values("job_id").annotate(runs=Count("pk"))
+    return list(counted.filter(runs__gt=settings.RETENTION_RUNS).values_list("job_id", flat=True))
+
+
+def surplus(job_id: int):
+    """The finished runs of a job that are older than the newest RETENTION_RUNS."""
+    runs = Run.objects.filter(job_id=job_id).order_by("-fire_at")
+    newest_surplus = runs.values_list("fire_at", flat=True)[settings.RETENTION_RUNS]
+    return runs.filter(fire_at__lte=newest_surplus, finished_at__isnull=False)
+
+
+def orphans():
+    """Versions of actions that neither a job nor a run points at."""
+    in_use_by = (Exists(model.objects.filter(action=OuterRef("pk"))) for model in (Job, Run))
+    return Action.objects.exclude(next(in_use_by)).exclude(next(in_use_by)).order_by("pk")
