@@ -51,6 +51,16 @@ lock: $(VENV)/.dev ## Pin the newest versions that requirements/*.in allow; UPGR
 
 UPGRADE ?= --upgrade
 
+browser: ## Install what the browser tests and the README's example need, if it is missing
+	@missing=; for name in chromium curl; do command -v $$name >/dev/null 2>&1 || missing="$$missing $$name"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then \
+		echo "The tests need these programs, please install them:$$missing" >&2; exit 1; \
+	fi; \
+	echo "Installing$$missing"; \
+	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing; } >/dev/null \
+	|| { echo "The tests need these programs, and apt-get could not install them:$$missing" >&2; exit 1; }
+
 $(VENV)/bin/python:
 	@$(PYTHON) -c '$(NEW_ENOUGH)' || { \
 	echo "Quando needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1); choose another with PYTHON=..." >&2; exit 1; }

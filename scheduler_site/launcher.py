@@ -68,18 +68,20 @@ def prepare(host: str, port: int) -> tuple[str, str | None]:
     try:
         django.setup()
         BaseCommand().check()
-        call_command("migrate", verbosity=0)
-        from scheduler_site.bootstrap import bootstrap
-
-        demo = os.environ.get("DEMO") != "0"
-        username, password = os.environ.get("ADMIN_USERNAME") or "admin", os.environ.get("ADMIN_PASSWORD")
-        return bootstrap(username, password, echo_url(host, port) if demo else None, timezone.now())
-    except (ImproperlyConfigured, SystemCheckError, ValueError) as error:
+    except (ImproperlyConfigured, SystemCheckError, ValueError) as error:  # ValueError: a setting with a wrong value
         raise Refused(one_line(error)) from None
+
+    from scheduler_site.bootstrap import bootstrap
+
+    demo = os.environ.get("DEMO") != "0"
+    username, password = os.environ.get("ADMIN_USERNAME") or "admin", os.environ.get("ADMIN_PASSWORD")
+    try:
+        call_command("migrate", verbosity=0)
+        first = bootstrap(username, password, echo_url(host, port) if demo else None, timezone.now())
     except DatabaseError as error:
         raise Refused(f"the database cannot be used: {one_line(error)}") from None
-    finally:
-        connections.close_all()
+    connections.close_all()
+    return first
 
 
 def one_line(error: Exception) -> str:

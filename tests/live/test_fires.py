@@ -1,0 +1,66 @@
+"""From a request to a call: web, worker, beat and broker as processes, a server of ours as the target."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.live.installation import COLLECTION, VERSION, eventually
+
+
+@pytest.fixture
+def put_job(live, request):
+    """Create a job in a collection of the test's own and return its path."""
+    collection = COLLECTION.format(request.node.name.replace("_", "-")[:60])
+
+    def put(name: str, properties: dict) -> str:
+        status, answer = live.request("PUT", f"{collection}/jobs/{name}{VERSION}", {"properties": properties})
+        assert status == 201, answer
+        return f"{collection}/jobs/{name}"
+
+    status, answer = live.request("PUT", collection + VERSION, {"location": "here", "properties": {}})
+    assert status == 201, answer
+    yield put
+    live.request("DELETE", collection + VERSION)
+
+
+def test_a_job_calls_its_target_once_at_its_time(live, put_job, target):
+    due_at = datetime.now(UTC) + timedelta(seconds=2)
+    request = {"uri": f"{target.url}/due", "method": "POST", "body": "hello"}
+    job = put_job("once", {"startTime": due_at.isoformat(), "action": {"type": "Http", "request": request}})
+
+    target.wait_for("/due")
+    state = eventually(lambda: job_state(live, job) == "completed")
+    (call,) = target.calls_to("/due")
+
+    assert due_at <= call.arrived_at < due_at + timedelta(seconds=1)
+    assert (call.method, call.body) == ("POST", "hello")
+    assert state, job_state(live, job)
+    _, history = live.request("GET", f"{job}/history{VERSION}")
+    (entry,) = history["value"]
+    assert entry["properties"]["actionName"] == "MainAction"
+    assert datetime.fromisoformat(entry["properties"]["expectedExecutionTime"]) == due_at
+
+
+def test_a_job_without_a_start_runs_at_once(live, put_job, target):
+    created_at = datetime.now(UTC)
+    put_job("now", {"action": {"type": "Http", "request": {"uri": f"{target.url}/now", "method": "GET"}}})
+
+    (call,) = target.wait_for("/now")
+
+    assert call.arrived_at - created_at < timedelta(seconds=3)
+
+
+def test_a_run_by_hand_is_performed(live, put_job, target):
+    action = {"type": "Http", "request": {"uri": f"{target.url}/by-hand", "method": "GET"}}
+    in_a_month = datetime.now(UTC) + timedelta(days=30)
+    job = put_job("far", {"startTime": in_a_month.isoformat(), "action": action})
+
+    status, _ = live.request("POST", f"{job}/run{VERSION}")
+    (call,) = target.wait_for("/by-hand")
+
+    assert status == 200
+    assert call.method == "GET"
+
+
+def job_state(live, job: str) -> str:
+    return live.request("GET", job + VERSION)[1]["properties"]["state"].lower()

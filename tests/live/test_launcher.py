@@ -1,0 +1,136 @@
+"""`make run`: how it starts, what it refuses, how it ends."""
+
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from tests.live.installation import BASE_DIR, COLLECTION, VERSION, eventually
+
+IN_TIME = 10  # seconds that an end may take
+
+
+def refusal(installation) -> str:
+    """The one line with which it refuses to start."""
+    assert installation.process.wait(timeout=20) == 1
+    (line,) = installation.logs.splitlines()
+    return line
+
+
+def test_a_port_in_use_is_one_clear_line(launch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = refusal(launch(environment={"PORT": str(port)}))
+
+    assert line == f"quando: port {port} on 127.0.0.1 is in use: stop what uses it, or choose another with PORT"
+
+
+def test_a_wrong_port_is_one_clear_line(launch):
+    line = refusal(launch(environment={"PORT": "80a"}))
+
+    assert line == "quando: PORT must be a number from 1 to 65535, not '80a'"
+
+
+def test_a_data_dir_that_cannot_be_written_is_one_clear_line(launch, tmp_path):
+    (tmp_path / "file").touch()
+
+    line = refusal(launch(data_dir=tmp_path / "file" / "data"))
+
+    assert line == f"quando: cannot write to DATA_DIR {tmp_path}/file/data: Not a directory"
+
+
+def test_an_unknown_broker_is_one_clear_line(launch):
+    line = refusal(launch(environment={"BROKER_URL": "kafka://somewhere"}))
+
+    assert line == "quando: BROKER_URL must begin with redis:// or amqp://, not 'kafka'"
+
+
+def test_a_database_that_cannot_be_reached_is_one_clear_line(launch, tmp_path):
+    keys = {"SECRET_KEY": "s", "ENCRYPTION_KEYS": "x" * 43 + "="}
+    line = refusal(launch(environment={"DATABASE_URL": f"postgresql://u@/d?host={tmp_path}", **keys}))
+
+    assert line.startswith("quando: the database cannot be used: ")
+
+
+def test_postgresql_without_keys_is_one_clear_line(launch):
+    nothing = {"SECRET_KEY": "", "ENCRYPTION_KEYS": ""}
+    line = refusal(launch(environment={"DATABASE_URL": "postgresql://u@nowhere/d", **nothing}))
+
+    assert line == "quando: with DATABASE_URL, set SECRET_KEY and ENCRYPTION_KEYS in the environment as well"
+
+
+def test_the_data_outlives_a_stop_with_a_run_in_flight(launch, target, tmp_path):
+    """Two starts of `make run` in a folder whose path is too long for a socket."""
+    folder = tmp_path / ("deep" * 20) / ("deeper" * 10)
+    folder.parent.mkdir()
+    first = launch(data_dir=folder, command=("make", "run")).wait_until_ready()
+    collection = COLLECTION.format("slow")
+    job = f"{collection}/jobs/wait{VERSION}"
+    first.request("PUT", collection + VERSION, {"location": "here", "properties": {}})
+    action = {"type": "Http", "request": {"uri": f"{target.url}/slow/30", "method": "GET"}}
+    status, answer = first.request("PUT", job, {"properties": {"action": action}})
+    assert status == 201, answer
+    assert target.wait_for("/slow/30")
+    processes = first.processes()
+    assert len(processes) >= 5, processes
+
+    began = time.monotonic()
+    first.stop(signal.SIGTERM)
+
+    assert time.monotonic() - began < IN_TIME
+    assert [process for process in processes if process.is_running()] == []
+    assert re.search(r"Password +[\w-]{16}$", first.logs, re.MULTILINE)
+
+    second = launch(data_dir=folder).wait_until_ready()
+    assert "changepassword ada" in second.logs
+    status, answer = second.request("GET", job)
+    assert status == 200, answer
+    calls = target.wait_for("/slow/30", 2)
+    assert len({call.headers["Idempotency-Key"] for call in calls}) == 1 < len(calls)  # the same run goes on
+    assert second.stop(signal.SIGINT) == 0
+
+
+def test_when_a_process_dies_everything_ends(launch):
+    installation = launch().wait_until_ready()
+    processes = installation.processes()
+    beat = next(process for process in processes if "beat" in process.cmdline())
+
+    beat.kill()
+
+    assert installation.process.wait(timeout=IN_TIME) == 1
+    assert "quando: beat has ended with exit code -9, so everything else is stopped" in installation.logs
+    assert eventually(lambda: not any(process.is_running() for process in processes))
+
+
+def test_a_second_start_on_the_same_data_is_refused(live, launch):
+    line = refusal(launch(data_dir=live.data_dir))
+
+    assert line == f"quando: Quando is running with DATA_DIR {live.data_dir} already"
+
+
+def test_everything_written_lies_under_the_data_dir(live):
+    """Files of other folders that its processes have open for writing."""
+    opened = {
+        file.path
+        for process in live.processes()
+        for file in process.open_files()
+        if file.mode not in ("r", "rb") and not file.path.startswith(str(live.data_dir))
+    }
+
+    assert opened - {str(live.log)} == set()
+
+
+def test_an_old_python_is_one_clear_line(tmp_path):
+    old = tmp_path / "python3.9"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2\n[ "$1" = --version ]\n')
+    old.chmod(0o755)
+
+    made = subprocess.run(
+        ["make", "run", f"VENV={tmp_path}/venv", f"PYTHON={old}"], cwd=BASE_DIR, capture_output=True, text=True
+    )
+
+    assert made.returncode != 0
+    assert made.stderr.splitlines()[0] == (
+        f"Quando needs Python 3.11 or newer, and {old} is Python 3.9.2; choose another with PYTHON=..."
+    )
