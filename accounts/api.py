@@ -27,6 +27,7 @@ class SubscriptionSerializer(serializers.Serializer):
 class Subscriptions(GenericViewSet):
     """The subscriptions that the caller is a member of.  They are made and shared in the administration."""
 
+    queryset = Subscription.objects.none()
     serializer_class = SubscriptionSerializer
     lookup_value_converter = "uuid"
 
@@ -88,6 +89,7 @@ class TokenRequest(serializers.Serializer):
 class Tokens(GenericViewSet):
     """The caller's API tokens."""
 
+    queryset = ApiToken.objects.none()
     serializer_class = TokenSerializer
     lookup_value_converter = "int"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as ModelValidationError
 from django.db import DataError
 from django.http import Http404, JsonResponse, UnreadablePostError
@@ -55,7 +55,7 @@ def understood(exception: Exception) -> tuple[int, list[Fault], dict[str, str]]:
             return status, [Fault(exception.code, exception.message, exception.path)], {}
         case ModelValidationError():
             return 400, list(flattened(as_serializer_error(exception))), {}
-        case Http404() | exceptions.NotFound():
+        case Http404() | exceptions.NotFound() | ObjectDoesNotExist():  # the last: gone since we looked
             return 404, [Fault("not_found", "there is nothing here, or nothing that you may see")], {}
         case PermissionDenied():
             return 403, [Fault("forbidden", str(exception) or "you may not do this")], {}

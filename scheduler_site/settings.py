@@ -206,10 +206,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/",
     "PREPROCESSING_HOOKS": ["scheduler_site.schema.own_only"],
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "scheduler_site.schema.with_refusals",
-    ],
+    "POSTPROCESSING_HOOKS": ["scheduler_site.schema.with_refusals"],
     "ENUM_NAME_OVERRIDES": {
         "ActionType": "jobs.actions.documents.ACTION_TYPES",
         "Weekday": "recurrence.wire.azure.WEEKDAYS",

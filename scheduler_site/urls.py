@@ -9,6 +9,7 @@ urlpatterns = [
     path("api/", include("accounts.api")),
     path("api/", include("jobs.api")),
     path("api/", include("triggers.api")),
+    path("api/", include("scheduler_site.docs")),
     path("", include("jobs.arm")),
     path("echo/", echo),
     path("admin/", admin.site.urls),

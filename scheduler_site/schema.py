@@ -1,0 +1,71 @@
+"""What the OpenAPI description of our own API says besides what its views say: which refusals each request can meet."""
+
+PREFIX = "/api/"
+ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {"error": {"$ref": "#/components/schemas/Fault"}},
+}
+FAULT = {
+    "type": "object",
+    "required": ["code", "message", "target"],
+    "properties": {
+        "code": {"type": "string", "description": "The kind of refusal, for programs."},
+        "message": {"type": "string", "description": "What was refused, for people."},
+        "target": {
+            "type": "string",
+            "nullable": True,
+            "description": "The path of the member at fault, such as `recurrence.interval`.",
+        },
+        "details": {
+            "type": "array",
+            "items": {"$ref": "#/components/schemas/Fault"},
+            "description": "Present when several members are wrong: all of them, also the first.",
+        },
+    },
+}
+ANYWHERE = {
+    "400": "The request is wrong.",
+    "401": "Nobody is signed in, or the token or password is wrong.",
+    "403": "The caller may not do this.",
+    "406": "Only JSON is answered.",
+    "429": "Too many requests, or too many failed log-ins.",
+}
+WITH_BODY = {"413": "The body is too long.", "415": "The body is not JSON, or not in UTF-8."}
+AT_A_RESOURCE = {"404": "There is no such thing, or the caller may not see it."}
+CONFLICT = {"409": "The state of things, or a quota, forbids it."}
+STALE = {"412": "The job has been changed since."}
+
+
+def own_only(endpoints, **kwargs):
+    """Leave out what speaks somebody else's protocol: that is described where it comes from."""
+    return [endpoint for endpoint in endpoints if endpoint[0].startswith(PREFIX)]
+
+
+def with_refusals(result, generator, request, public):
+    result["components"]["schemas"] |= {"Error": ERROR, "Fault": FAULT}
+    for path, operations in result["paths"].items():
+        for method, operation in operations.items():
+            for status, description in refusals(path, method, operation).items():
+                operation["responses"][status] = refusal(description)
+    return result
+
+
+def refusals(path: str, method: str, operation: dict) -> dict[str, str]:
+    expected = dict(ANYWHERE)
+    if method in ("post", "put", "patch"):
+        expected |= WITH_BODY
+    if "{" in path:
+        expected |= AT_A_RESOURCE
+    if method != "get" and path.startswith(("/api/collections", "/api/jobs", "/api/runs")):
+        expected |= CONFLICT
+    if any(parameter["name"] == "If-Match" for parameter in operation.get("parameters", ())):
+        expected |= STALE
+    return expected
+
+
+def refusal(description: str) -> dict:
+    return {
+        "description": description,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    }
