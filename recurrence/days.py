@@ -191,12 +191,12 @@ def _masks_of_nth_weekdays(choices: frozenset[tuple[int, int | None]]) -> tuple[
 def _on_or_after_by_month(day: date, start: date, interval: int, masks: tuple[int, ...]) -> date | None:
     if day < start:
         day = start
-    month = _month_number(day)
-    wait = (_month_number(start) - month) % interval
+    month = day.year * 12 + day.month - 1
+    wait = (_month_number(start) - month) % interval if interval > 1 else 0
     if not wait:
         later = masks[SHAPES[month % CYCLE]] >> (day.day - 1)
         if later:
-            return day.replace(day=day.day + lowest(later))
+            return date(day.year, day.month, day.day + lowest(later))
     first = month + (wait or interval)
     for month in range(first, min(first + _cycle(interval), LAST_MONTH + 1), interval):
         mask = masks[SHAPES[month % CYCLE]]
@@ -228,6 +228,7 @@ def _month_number(day: date) -> int:
     return day.year * 12 + day.month - 1
 
 
+@lru_cache(maxsize=64)
 def _cycle(interval: int) -> int:
     """Months after which each `interval`-th month meets the same calendar again."""
     return CYCLE * interval // gcd(CYCLE, interval)

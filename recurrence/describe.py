@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from recurrence.bits import lowest, mask_of, members
 from recurrence.combine import FirstThen, Limited
 from recurrence.days import DateRule, EveryNDays, MonthDays, NthWeekdays, Weekly
-from recurrence.rules import CalendarRule, EveryWithin
+from recurrence.grids import EveryWithin
+from recurrence.rules import CalendarRule
 from recurrence.schedules import TICK, Every, Once, Schedule
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
 from recurrence.wire.parsed import Parsed

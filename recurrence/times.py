@@ -1,7 +1,7 @@
 """Times of a day, in whole seconds: the product of a set of hours, a set of minutes and a set of seconds."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from recurrence.bits import count_below, lowest, mask_of, members
@@ -20,19 +20,17 @@ class Times:
     hours: int
     minutes: int
     seconds: int = 1
+    first: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _require_mask(self.hours, "hours", 24)
         _require_mask(self.minutes, "minutes", 60)
         _require_mask(self.seconds, "seconds", 60)
+        object.__setattr__(self, "first", lowest(self.hours) * 3600 + lowest(self.minutes) * 60 + lowest(self.seconds))
 
     @classmethod
     def of(cls, hours: Iterable[int], minutes: Iterable[int], seconds: Iterable[int] = (0,)) -> Self:
         return cls(mask_of(hours), mask_of(minutes), mask_of(seconds))
-
-    @property
-    def first(self) -> int:
-        return lowest(self.hours) * 3600 + lowest(self.minutes) * 60 + lowest(self.seconds)
 
     @property
     def per_day(self) -> int:

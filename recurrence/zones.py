@@ -45,6 +45,20 @@ class Stretch:
     after: int
 
 
+def day_and_second(instant: datetime) -> tuple[date, int]:
+    """Return the day of an instant in UTC and its second of that day, rounded up: 86400 after the last whole one."""
+    second = instant.hour * 3600 + instant.minute * 60 + instant.second
+    return instant.date(), second + (instant.microsecond > 0)
+
+
+def instant_at(second: int) -> datetime | None:
+    """Return the instant that is `second` after 1970 began, or None outside the years that a datetime can name."""
+    try:
+        return EPOCH + timedelta(seconds=second)
+    except OverflowError:
+        return None
+
+
 def stretch_at(zone: tzinfo, instant: int) -> Stretch:
     """Return the stretch that holds `instant`; a long one may be cut short, at least a year away from it."""
     starts, stretches = _stretches_around(zone, date.fromordinal(instant // DAY + EPOCH_DAY).year)

@@ -21,7 +21,8 @@ from enum import Enum
 
 from recurrence.combine import FirstThen, Limited
 from recurrence.days import DateRule, EveryNDays, MonthDays, NthWeekdays, Weekly
-from recurrence.rules import CalendarRule, EveryWithin
+from recurrence.grids import EveryWithin
+from recurrence.rules import CalendarRule
 from recurrence.schedules import Every, Once, Schedule
 from recurrence.times import Times
 from recurrence.wire import reading

@@ -27,6 +27,8 @@ def seconds(instant):
         ("Pacific/Apia", "2011-12-30T10:00Z", -36_000, 50_400),
         # Kiritimati skipped the last day of a year
         ("Pacific/Kiritimati", "1994-12-31T10:00Z", -36_000, 50_400),
+        # Paris gave up its own mean time at an odd second
+        ("Europe/Paris", "1911-03-10T23:50:39Z", 561, 0),
         ("America/Sao_Paulo", "2018-11-04T03:00Z", -10_800, -7200),
     ],
 )
