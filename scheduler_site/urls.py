@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from jobs.echo import echo
+from scheduler_site.health import health
 
 urlpatterns = [
     path("api/", include("accounts.api")),
@@ -12,6 +13,7 @@ urlpatterns = [
     path("api/", include("scheduler_site.docs")),
     path("", include("jobs.arm")),
     path("echo/", echo),
+    path("healthz", health),
     path("admin/", admin.site.urls),
 ]
 

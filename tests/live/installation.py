@@ -132,7 +132,9 @@ class Installation:
     @property
     def token(self) -> str:
         if not hasattr(self, "_token"):
-            self._token = self.manage("create_token", self.variables["ADMIN_USERNAME"], "--name", "live tests").strip()
+            self._token = self.manage(
+                "create_token", self.variables["ADMIN_USERNAME"] or "admin", "--name", "live tests"
+            ).strip()
         return self._token
 
 

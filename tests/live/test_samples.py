@@ -1,0 +1,62 @@
+"""What a newcomer meets: the samples of `make run`, and the README's example."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from tests.live.installation import BASE_DIR, Installation, eventually, own_database
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    with own_database() as database:
+        environment = database | {"DEMO": "1", "ADMIN_USERNAME": ""}
+        installation = Installation(data_dir=folder / "data", log=folder / "log", environment=environment)
+        try:
+            yield installation.wait_until_ready()
+        finally:
+            installation.stop()
+
+
+def found(installation, path: str) -> dict[str, dict]:
+    """The rows of a list by the names of their jobs."""
+    _, page = installation.request("GET", path)
+    return {row.get("jobName") or row["name"]: row for row in page["value"]}
+
+
+def test_the_first_example_of_the_readme_works_word_for_word(demo, tmp_path):
+    example = re.search(r"```sh\n(TOKEN=.*?)```", (BASE_DIR / "README.md").read_text(), re.DOTALL)[1]
+    (tmp_path / ".curlrc").write_text(f'connect-to = "127.0.0.1:8000:127.0.0.1:{demo.port}"\n')
+
+    environment = demo.variables | {"CURL_HOME": str(tmp_path)}
+    output = subprocess.run(["sh", "-euc", example], cwd=BASE_DIR, env=environment, capture_output=True, text=True)
+
+    assert output.returncode == 0, output.stderr
+    job = json.loads(output.stdout)
+    assert (job["name"], job["collectionName"], job["state"]) == ("tea-time", "monitoring", "enabled")
+    assert eventually(lambda: "tea-time" in found(demo, "/api/runs?collection=1"))
+
+
+def test_samples_succeed_retry_complete_and_fail(demo):
+    def jobs(state: str) -> set[str]:
+        return set(found(demo, f"/api/jobs?state={state}"))
+
+    assert eventually(lambda: "ping-every-minute" in found(demo, "/api/runs?state=succeeded"))
+    assert eventually(lambda: "partner-that-is-down" in found(demo, "/api/runs?state=retrying"))
+    assert eventually(lambda: jobs("completed") == {"import-old-data"})
+    assert eventually(lambda: jobs("faulted") == {"fetch-a-page-that-is-gone"})
+    assert jobs("disabled") == {"reminders"}
+
+
+def test_a_newcomer_is_told_where_to_go_and_that_calls_may_stay_here(demo):
+    assert f"Address    {demo.url}/admin/\n" in demo.logs
+    assert "User name  admin\n" in demo.logs
+    assert "Calls      may go to public addresses and to 127.0.0.0/8\n" in demo.logs
+    assert "Stop       Ctrl-C\n" in demo.logs
+
+
+def test_logs_hold_no_traceback(demo):
+    assert "Traceback" not in demo.logs
