@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import Http404
@@ -48,6 +49,9 @@ from triggers.scheduling import (
     set_job_state,
 )
 
+TAGS_LIMIT = 50
+TAG_NAME_LENGTH = 512
+
 GONE = OpenApiResponse(description="It is gone.")
 
 
@@ -74,6 +78,13 @@ class CollectionReplacement(serializers.Serializer):
     maxRecurrence = RecurrenceQuotaSerializer(
         allow_null=True, default=None, help_text="The fastest recurrence that its jobs may have."
     )
+
+    def validate_tags(self, tags: dict[str, str] | None) -> dict[str, str] | None:
+        if tags and len(tags) > TAGS_LIMIT:
+            raise serializers.ValidationError(f"must be at most {TAGS_LIMIT}, not {len(tags)}", "too_many")
+        if tags and not all(1 <= len(name) <= TAG_NAME_LENGTH and name.isprintable() for name in tags):
+            raise serializers.ValidationError(f"must have names of 1 to {TAG_NAME_LENGTH} printable characters")
+        return tags
 
 
 class CollectionRequest(CollectionReplacement):
@@ -216,7 +227,7 @@ def subscription_for(request, wanted) -> Subscription:
     if len(own) == 1:
         return own[0]
     if not own:
-        return require(request, visible(request, Subscription)[:1], Role.OPERATOR)
+        raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label} in a subscription")
     raise Invalid("is required: you may write to more than one", path="subscription", code="required")
 
 

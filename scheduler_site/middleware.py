@@ -1,12 +1,13 @@
 """What every request passes through."""
 
-import codecs
 import uuid
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 
 from scheduler_site.errors import answer, is_api
+
+UTF8 = ("utf-8", "utf8")
 
 
 class RequestIdMiddleware:
@@ -25,15 +26,14 @@ class RequestIdMiddleware:
 class PlainAddressMiddleware:
     """Take an API's address with and without a slash at its end, and text as UTF-8 only.
 
-    The redirect that pages get for a missing slash would lose the body of a POST.  A charset that Django knows but
-    cannot decode an address with would be an error of the server's.
+    The redirect that pages get for a missing slash would lose the body of a POST.
     """
 
     def __init__(self, get_response):
         self.get_response = get_response
 
     def __call__(self, request):
-        if request.encoding and codecs.lookup(request.encoding).name != "utf-8":
+        if request.content_params.get("charset", "utf-8").lower() not in UTF8:
             return answer(415, "text is sent as UTF-8")
         if is_api(request):
             request.path_info = request.path_info.rstrip("/")

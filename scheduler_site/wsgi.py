@@ -2,8 +2,30 @@
 
 import os
 
-from django.core.wsgi import get_wsgi_application
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
 
-application = get_wsgi_application()
+import django  # noqa: E402
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest  # noqa: E402
+from django.utils.http import parse_header_parameters  # noqa: E402
+
+
+class Request(WSGIRequest):
+    """Django's request, except that its text is UTF-8 whatever its Content-Type says.
+
+    Django decodes the address with the charset that the caller names, before any middleware or error handler is
+    there: one that is not of text, such as `bz2_codec`, would be a bare 500.  PlainAddressMiddleware refuses others.
+    """
+
+    def _set_content_type_params(self, meta):
+        try:
+            self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+        except (LookupError, ValueError):
+            self.content_type, self.content_params = "unreadable", {"charset": "unreadable"}
+
+
+class Application(WSGIHandler):
+    request_class = Request
+
+
+django.setup(set_prefix=False)
+application = Application()

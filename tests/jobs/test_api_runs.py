@@ -1,0 +1,255 @@
+"""/api/runs."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+
+from accounts.models import ApiToken, Role
+from jobs.models import Attempt, Job, JobCollection, Run
+from tests.conftest import NOW
+
+
+@pytest.fixture
+def make_run(make_job):
+    def make(job=None, minutes: int = 0, **fields) -> Run:
+        job = job or Job.objects.first() or make_job()
+        defaults = {
+            "subscription_id": job.collection.subscription_id,
+            "job_name": job.name,
+            "collection_name": job.collection.name,
+            "fire_at": NOW + timedelta(minutes=minutes),
+            "publish_after": NOW,
+            "trigger_name": "default",
+            "state": "succeeded",
+        }
+        return Run.objects.create(job=job, **defaults | fields)
+
+    return make
+
+
+@pytest.fixture
+def fires(api):
+    def fires(query: str = "") -> list[str]:
+        response = api.get(f"/api/runs?{query}")
+        assert response.status_code == 200, response.content
+        return [run["fireAt"][11:16] for run in response.json()["value"]]
+
+    return fires
+
+
+def test_a_run_is_answered_with_its_attempts(api, make_run):
+    run = make_run(state="retrying", attempt_count=1, not_before=NOW + timedelta(seconds=30), started_at=NOW)
+    Attempt.objects.create(
+        run=run,
+        number=1,
+        state="failed",
+        worker="w1",
+        started_at=NOW,
+        finished_at=NOW,
+        status_code=503,
+        message="503 Service Unavailable",
+        response_headers=[["Server", "x"]],
+        response_body="busy",
+    )
+    error = make_run(origin="error_action", parent=run, trigger_name=None, minutes=1)
+
+    answer = api.get(f"/api/runs/{run.pk}").json()
+
+    assert answer["attempts"] == [
+        {
+            "number": 1,
+            "state": "failed",
+            "worker": "w1",
+            "startedAt": "2026-01-01T00:00:00Z",
+            "finishedAt": "2026-01-01T00:00:00Z",
+            "statusCode": 503,
+            "message": "503 Service Unavailable",
+            "responseHeaders": [["Server", "x"]],
+            "responseBody": "busy",
+        }
+    ]
+    assert (answer["state"], answer["attemptCount"], answer["nextAttemptAt"]) == ("retrying", 1, "2026-01-01T00:00:30Z")
+    assert answer["errorRun"] == str(error.pk)
+    assert api.get(f"/api/runs/{error.pk}").json()["parent"] == str(run.pk)
+
+
+def test_runs_are_listed_newest_or_oldest_first(make_run, fires):
+    for minutes in (2, 0, 1):
+        make_run(minutes=minutes)
+
+    assert fires() == fires("order=newest") == ["00:02", "00:01", "00:00"]
+    assert fires("order=oldest") == ["00:00", "00:01", "00:02"]
+
+
+def test_runs_are_filtered(make_run, make_job, fires, subscription):
+    other = JobCollection.objects.create(subscription=subscription, name="other")
+    backup, sweep = make_job("backup"), make_job("sweep", in_collection=other)
+    make_run(backup, 0)
+    make_run(backup, 1, state="failed")
+    make_run(sweep, 2, origin="manual")
+
+    assert fires(f"job={backup.pk}") == ["00:01", "00:00"]
+    assert fires(f"collection={other.pk}") == ["00:02"]
+    assert fires("state=failed") == ["00:01"]
+    assert fires("origin=manual") == ["00:02"]
+    assert fires(f"job={backup.pk}&state=succeeded") == ["00:00"]
+    assert fires("job=999") == []
+
+
+def test_the_window_includes_from_and_excludes_to(make_run, fires):
+    for minutes in range(4):
+        make_run(minutes=minutes)
+
+    assert fires("from=2026-01-01T00:01:00Z&to=2026-01-01T00:03:00Z") == ["00:02", "00:01"]
+    assert fires("from=2026-01-01T01:03:00%2B01:00") == ["00:03"]
+
+
+@pytest.mark.parametrize(
+    "query, target",
+    [
+        ("colour=red", "colour"),
+        ("job__collection__subscription=x", "job__collection__subscription"),
+        ("Job=1", "Job"),
+        ("job=1&job=2", "job"),
+        ("job=one", "job"),
+        ("job=-1", "job"),
+        ("job=1.0", "job"),
+        ("job=%D9%A1", "job"),  # an Arabic digit
+        ("job=99999999999999999999", "job"),
+        ("collection=%00", "collection"),
+        ("state=done", "state"),
+        ("state=%00", "state"),
+        ("origin=x", "origin"),
+        ("order=random", "order"),
+        ("from=2026-01-01", "from"),
+        ("from=2026-01-01T00:00:00", "from"),
+        ("from=2026-01-01T00:00:00+01:00", "from"),  # a plus sign that is not written %2B is a space
+        ("to=0001-01-01T00:00:00%2B10:00", "to"),
+        ("limit=0", "limit"),
+        ("limit=1001", "limit"),
+        ("limit=-1", "limit"),
+        ("limit=ten", "limit"),
+        ("limit=1e2", "limit"),
+        ("limit=%D9%A1", "limit"),
+        ("limit=", "limit"),
+        ("cursor=x", "cursor"),
+        ("cursor=bnVsbA", "cursor"),  # null
+        ("cursor=W1tdLFtdXQ", "cursor"),  # [[],[]]
+        ("cursor=%00", "cursor"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_by_name(api, query, target):
+    response = api.get(f"/api/runs?{query}")
+
+    assert response.status_code == 400, response.content
+    assert response.json()["error"]["target"] == target
+
+
+def test_a_long_list_is_read_page_by_page(api, make_run, make_job):
+    job = make_job()
+    # most fire at the same moment, as midnight jobs do: the id decides among them
+    template = make_run(job, trigger_name=None)
+    rows = [
+        Run(
+            subscription_id=template.subscription_id,
+            job=job,
+            job_name="backup",
+            collection_name="nightly",
+            fire_at=NOW + timedelta(minutes=number // 20),
+            publish_after=NOW,
+            state="succeeded",
+        )
+        for number in range(50)
+    ]
+    Run.objects.bulk_create(rows)
+    seen, address = [], "/api/runs?limit=7&state=succeeded"
+    while address:
+        page = api.get(address).json()
+        assert len(page["value"]) == 7 or page["nextLink"] is None
+        seen += [run["id"] for run in page["value"]]
+        address = page["nextLink"]
+
+    expected = Run.objects.order_by("-fire_at", "-id").values_list("id", flat=True)
+    assert seen == [str(run_id) for run_id in expected]
+
+
+def test_pages_are_stable_while_runs_come_in(api, make_run):
+    for minutes in range(6):
+        make_run(minutes=minutes)
+    first = api.get("/api/runs?limit=3").json()
+
+    make_run(minutes=60)
+    second = api.get(first["nextLink"]).json()
+
+    assert first["nextLink"].startswith("http://testserver/api/runs?")
+    assert [run["fireAt"][14:16] for run in first["value"] + second["value"]] == ["05", "04", "03", "02", "01", "00"]
+    assert second["nextLink"] is None
+
+
+def test_a_cursor_of_another_order_is_refused(api, make_run):
+    for minutes in range(2):
+        make_run(minutes=minutes)
+    address = api.get("/api/runs?limit=1").json()["nextLink"]
+
+    assert api.get(f"{address}&order=oldest").status_code == 400
+
+
+def test_a_list_costs_two_queries_whatever_its_length(api, make_run, django_assert_num_queries):
+    make_run()
+    api.get("/api/runs")
+    for minutes in range(1, 10):
+        with django_assert_num_queries(2):  # the token, the runs
+            assert len(api.get("/api/runs").json()["value"]) == minutes
+        make_run(minutes=minutes)
+
+
+def test_a_waiting_run_is_cancelled_by_name(api, make_run):
+    run = make_run(state="waiting")
+
+    response = api.post(f"/api/runs/{run.pk}/cancel")
+
+    assert response.status_code == 200
+    assert (response.json()["state"], response.json()["reason"]) == ("cancelled", "cancelled by ada")
+    assert response.json()["finishedAt"] is not None
+    assert api.post(f"/api/runs/{run.pk}/cancel").status_code == 409
+
+
+@pytest.mark.parametrize("state", ["running", "succeeded", "failed", "missed", "skipped", "lost"])
+def test_only_a_run_that_waits_is_cancelled(api, make_run, state):
+    run = make_run(state=state)
+
+    assert api.post(f"/api/runs/{run.pk}/cancel").status_code == 409
+    run.refresh_from_db()
+    assert run.state == state
+
+
+def test_cancelling_the_last_run_ends_the_job(api, make_run):
+    run = make_run(state="waiting", is_last=True)
+
+    api.post(f"/api/runs/{run.pk}/cancel")
+
+    assert Job.objects.get().state == "completed"
+
+
+def test_cancelling_lets_the_next_in_line_look_again(api, make_run):
+    run = make_run(state="retrying", lock_key="job:1")
+    waiting = make_run(state="waiting", lock_key="job:1", minutes=1, publish_after=NOW + timedelta(days=9999))
+
+    api.post(f"/api/runs/{run.pk}/cancel")
+
+    waiting.refresh_from_db()
+    assert waiting.publish_after < NOW + timedelta(days=9999)
+
+
+def test_a_reader_cancels_nothing(make_user, api_of, make_run):
+    run = make_run(state="waiting")
+    client = api_of(ApiToken.objects.issue(make_user("rita", Role.READER), "t")[1])
+
+    assert client.get(f"/api/runs/{run.pk}").status_code == 200
+    assert client.post(f"/api/runs/{run.pk}/cancel").status_code == 403
+
+
+def test_a_run_that_is_not_there_is_missing(api):
+    assert api.get(f"/api/runs/{uuid.uuid4()}").status_code == 404
+    assert api.get("/api/runs/not-an-id").status_code == 404
