@@ -61,7 +61,8 @@ def instant_at(second: int) -> datetime | None:
 
 def stretch_at(zone: tzinfo, instant: int) -> Stretch:
     """Return the stretch that holds `instant`; a long one may be cut short, at least a year away from it."""
-    starts, stretches = _stretches_around(zone, date.fromordinal(instant // DAY + EPOCH_DAY).year)
+    day = date.fromordinal(min(instant // DAY + EPOCH_DAY, date.max.toordinal()))
+    starts, stretches = _stretches_around(zone, day.year)
     return stretches[bisect_right(starts, instant) - 1]
 
 

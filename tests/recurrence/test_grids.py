@@ -47,7 +47,7 @@ def test_an_hour_counts_whole_though_the_start_lies_within_it():
     times(most_hours=24, most_minutes=60),
     st.integers(0, 900),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_within_agrees_with_a_look_at_every_minute(period, interval, start, times, skipped):
     rule = EveryWithin(period, interval, start, times)
     beginning = start + timedelta(days=skipped, seconds=-7)

@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from recurrence.preview import preview
@@ -74,10 +74,11 @@ def test_a_preview_of_none_says_whether_there_are_any():
 
 
 @given(documents(), st.integers(0, 400), st.integers(0, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_late_window_is_a_part_of_the_whole_series(document, skipped, limit):
     parsed = parse("azure", document, CREATED_AT)
-    series = first(parsed.count or 420, parsed.schedule)[:420]
+    series = first(parsed.count or 420, parsed.schedule)
+    assume(series)
     start = series[skipped] if skipped < len(series) else series[-1] + timedelta(microseconds=1)
 
     fires, more = preview(parsed, created_at=CREATED_AT, start=start, limit=limit)

@@ -114,7 +114,7 @@ CHANGES = [
     st.sampled_from(Fold),
     st.integers(-3 * 1440, 3 * 1440),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_a_change_of_the_clocks_moves_each_reading_by_its_definition(change, times, interval, gap, fold, offset):
     zone, moment = change
     rule = CalendarRule(EveryNDays(moment.date() - timedelta(days=6), interval), times, zone, gap, fold)
@@ -155,7 +155,7 @@ def test_a_calendar_rule_knows_the_ends_of_the_calendar(zone):
     rule = CalendarRule(EveryNDays(date.min), Times.of([12], [0]), zone)
 
     assert rule.after(datetime.min.replace(tzinfo=UTC)).date() in (date.min, date(1, 1, 2))
-    assert rule.after(utc("9999-12-31T23:00:00Z")) is None
+    assert rule.after(utc("9999-12-31T23:59:59Z")) is None
 
 
 @given(date_rules(), times(), instants(), st.integers(0, 999_999))

@@ -14,7 +14,7 @@ ELAPSED = {"minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 
 
 @given(documents(), st.integers(0, 3 * 365), st.integers(0, 86_400))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_every_fire_time_is_one_that_a_scan_of_all_minutes_finds(document, day, second):
     """From the creation on or from a moment up to three years later, over a stretch that suits the frequency."""
     days = {"minute": 3, "hour": 12, "day": 60, "week": 60, "month": 120}

@@ -95,7 +95,7 @@ def test_the_horizon_is_eight_years():
 
 
 @given(documents(), instants())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_accepted_document_costs_many_steps(document, instant):
     """Counted in executed lines, which do not depend on the machine: from parsing to a preview years ahead."""
     parsed, lines = counting_lines(parse, "azure", document, CREATED_AT)
