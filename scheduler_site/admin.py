@@ -1,9 +1,140 @@
-"""The operators' site: Django's own admin in Quando's look."""
+"""The operators' site: Django's own admin in Quando's look, with the desk as its index."""
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.actions import delete_selected
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.http import HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.zones import ZoneField
+from scheduler_site import desk
+
+# what the main navigation shows: name, view, icon, key after "g", and the start of the address while one is there
+SECTIONS = (
+    ("Home", "admin:index", "home", "h", None),
+    ("Jobs", "admin:jobs_job_changelist", "list", "j", "jobs/job/"),
+    ("Runs", "admin:jobs_run_changelist", "run", "r", "jobs/run/"),
+    ("Collections", "admin:jobs_jobcollection_changelist", "copy", "c", "jobs/jobcollection/"),
+)
+HOUSEKEEPING = "django_celery_beat"
+PLACES = {
+    "accounts": "Access",
+    "jobs": "Work",
+    HOUSEKEEPING: "Housekeeping",
+}
+
+
+class SignInForm(AdminAuthenticationForm):
+    error_messages = {
+        **AdminAuthenticationForm.error_messages,
+        "invalid_login": "Name and password do not belong together.",
+        "inactive": "This account is switched off.",
+    }
+
+
+class AccountForm(forms.ModelForm):
+    """What everybody may change about themselves."""
+
+    time_zone = ZoneField()
+
+    class Meta:
+        model = User
+        fields = ("first_name", "last_name", "email", "time_zone")
+
+
+@admin.action(description="Delete", permissions=["delete"])
+def delete_ticked(modeladmin, request, queryset):
+    return delete_selected(modeladmin, request, queryset)
 
 
 class QuandoAdminSite(admin.AdminSite):
-    site_title = "Quando"
-    site_header = "Quando"
+    site_title = site_header = "Quando"
     index_title = "Home"
+    enable_nav_sidebar = False
+    login_form = SignInForm
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.disable_action("delete_selected")
+        self.add_action(delete_ticked, "delete_selected")
+
+    def get_urls(self):
+        return [
+            path("pulse/", self.admin_view(self.pulse), name="pulse"),
+            path("outcomes/", self.admin_view(self.outcomes), name="outcomes"),
+            path("account/", self.admin_view(self.account), name="account"),
+            *super().get_urls(),
+        ]
+
+    def each_context(self, request) -> dict:
+        context = super().each_context(request)
+        if not context["has_permission"]:
+            return context
+        match = request.resolver_match
+        here = match.namespace == "admin" and request.path.removeprefix(reverse("admin:index"))
+        app_label = match.kwargs.get("app_label") or (match.url_name or "").partition("_")[0]
+        return {
+            **context,
+            "sections": [
+                {
+                    "name": name,
+                    "url": reverse(view),
+                    "icon": icon,
+                    "key": key,
+                    "current": here == "" if start is None else bool(here) and here.startswith(start),
+                }
+                for name, view, icon, key, start in SECTIONS
+            ],
+            "settings_places": settings_places(request.user),
+            "place": PLACES[HOUSEKEEPING] if app_label == "django" and "celery" in (match.url_name or "") else "",
+        }
+
+    def index(self, request, extra_context=None):
+        now = timezone.now()
+        context = {
+            **self.each_context(request),
+            **desk.desk(request.user, now),
+            "title": self.index_title,
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/index.html", context)
+
+    def pulse(self, request):
+        """The health line and the counts alone: what the index asks for every few seconds."""
+        return TemplateResponse(request, "admin/_pulse.html", desk.pulse(request.user, timezone.now()))
+
+    def outcomes(self, request):
+        """The numbers behind the chart of outcomes, as a table."""
+        now = timezone.now()
+        context = {
+            **self.each_context(request),
+            "hours": desk.outcomes_by_hour(request.user, now),
+            "title": "Outcomes by the hour",
+        }
+        return TemplateResponse(request, "admin/outcomes.html", context)
+
+    def account(self, request):
+        form = AccountForm(request.POST or None, instance=request.user)
+        if request.method == "POST" and form.is_valid():
+            form.save()
+            messages.success(request, "Saved.")
+            return HttpResponseRedirect(reverse("admin:account"))
+        context = {**self.each_context(request), "form": form, "title": "Account"}
+        return TemplateResponse(request, "admin/account.html", context)
+
+    def app_index(self, request, app_label, extra_context=None):
+        return super().app_index(request, app_label, {"place": PLACES.get(app_label, ""), **(extra_context or {})})
+
+
+def settings_places(user) -> list[dict]:
+    """Where settings live, for the account's menu."""
+    places = [("Subscriptions", reverse("admin:accounts_subscription_changelist"), "operation")]
+    if user.is_superuser or user.has_perm("accounts.view_user"):
+        places.append(("Users", reverse("admin:accounts_user_changelist"), "user"))
+    if user.is_superuser or user.has_module_perms(HOUSEKEEPING):
+        places.append(("Housekeeping", reverse("admin:app_list", args=[HOUSEKEEPING]), "wrench"))
+    return [{"name": name, "url": url, "icon": icon} for name, url, icon in places]

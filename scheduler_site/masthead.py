@@ -4,5 +4,11 @@ from django.utils import timezone
 
 
 def masthead(request) -> dict:
+    zone = timezone.get_current_timezone_name()
     now = timezone.localtime(timezone.now())
-    return {"viewer_now": now, "viewer_zone": timezone.get_current_timezone_name()}
+    return {
+        "viewer_now": now,
+        "viewer_zone": zone,
+        "viewer_place": zone.rpartition("/")[2].replace("_", " "),
+        "viewer_offset": f"{now:%z}"[:3] + ":" + f"{now:%z}"[3:5],
+    }

@@ -5,8 +5,10 @@ from django.urls import include, path
 
 from jobs.echo import echo
 from scheduler_site.health import health
+from scheduler_site.views import front_door
 
 urlpatterns = [
+    path("", front_door, name="front-door"),
     path("api/", include("accounts.api")),
     path("api/", include("jobs.api")),
     path("api/", include("triggers.api")),

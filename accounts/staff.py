@@ -1,0 +1,58 @@
+"""What staff may see and do in the admin: their roles in subscriptions decide, superusers may do everything."""
+
+import uuid
+
+from django.contrib import admin
+
+from accounts.models import Membership, Role
+
+
+def roles_of(user) -> dict[uuid.UUID, Role]:
+    """The roles of `user` by subscription; read once for each request, since `user` lives as long as that."""
+    if not hasattr(user, "_roles"):
+        memberships = Membership.objects.filter(user=user).values_list("subscription_id", "role")
+        user._roles = {subscription: Role(role) for subscription, role in memberships}
+    return user._roles
+
+
+def may(user, role: Role, subscription_id: uuid.UUID | None = None) -> bool:
+    """Whether `user` has at least `role` in the subscription, or, without one, in any."""
+    if not user.is_active or user.is_superuser:  # nobody in particular is not active
+        return user.is_active
+    roles = roles_of(user)
+    held = roles.values() if subscription_id is None else [roles.get(subscription_id, 0)]
+    return any(own >= role for own in held)
+
+
+class TenantAdmin(admin.ModelAdmin):
+    """Rows that belong to a subscription: its members see them, and who has `write_role` there changes them.
+
+    Django's own permissions of these models are not asked.
+    """
+
+    write_role = Role.OPERATOR
+
+    def subscription_of(self, obj) -> uuid.UUID:
+        raise NotImplementedError
+
+    def get_queryset(self, request):
+        rows = super().get_queryset(request)
+        return rows if request.user.is_superuser else rows.visible_to(request.user)
+
+    def _may(self, request, role: Role, obj) -> bool:
+        return may(request.user, role, None if obj is None else self.subscription_of(obj))
+
+    def has_module_permission(self, request) -> bool:
+        return self._may(request, Role.READER, None)
+
+    def has_view_permission(self, request, obj=None) -> bool:
+        return self._may(request, Role.READER, obj)
+
+    def has_add_permission(self, request) -> bool:
+        return self._may(request, self.write_role, None)
+
+    def has_change_permission(self, request, obj=None) -> bool:
+        return self._may(request, self.write_role, obj)
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return self._may(request, self.write_role, obj)

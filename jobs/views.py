@@ -1,0 +1,379 @@
+"""What the pages of jobs and runs show: finished rows, so that templates neither ask nor reckon."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from urllib.parse import urlsplit
+
+from django.utils import timezone
+
+from jobs import words
+from jobs.descriptions import (
+    DELIVERIES,
+    MISFIRES,
+    ORIGINS,
+    OVERLAPS,
+    action_in_words,
+    error_action_in_words,
+    retries_in_words,
+)
+from jobs.execution import action_of
+from jobs.models import Attempt, Job, JobCollection, Run
+from jobs.outcomes import ATTEMPT_OUTCOMES, JOB_STATES, Outcome, outcome_of
+from recurrence.describe import describe
+from recurrence.preview import preview
+from recurrence.wire import WireError, parse, refuse_unreachable
+from triggers.forms import WHEN_FIELDS, JobForm
+from triggers.models import Trigger
+from triggers.outlook import in_words, upcoming
+from triggers.scheduling import FORMAT
+
+UPCOMING = 10
+OUTCOMES = 50
+PAGE = 20  # runs on a job's page
+MASK = "••••••••"
+
+
+# Fire times
+
+
+def fire_rows(fires: Sequence[datetime], now: datetime) -> list[dict]:
+    """Fire times as lines of a list: day and clock of the viewer, UTC beside it, and where the viewer's clock moves."""
+    rows = []
+    offset = None
+    for fire in fires:
+        local = timezone.localtime(fire)
+        aside = _shift(offset, local.utcoffset())
+        offset = local.utcoffset()
+        clock = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
+        utc = fire.astimezone(UTC)
+        same = not offset
+        rows.append(
+            {
+                "at": fire,
+                "day": words.day(fire, now),
+                "clock": clock,
+                "utc": "" if same else f"{utc:%H:%M:%S} UTC" if utc.second else f"{utc:%H:%M} UTC",
+                "aside": aside,
+            }
+        )
+    return rows
+
+
+def _shift(before: timedelta | None, after: timedelta | None) -> str:
+    if before is None or after is None or before == after:
+        return ""
+    place = timezone.get_current_timezone_name().rpartition("/")[2].replace("_", " ")
+    return f"{words.span(abs(after - before))} {'later' if after > before else 'earlier'} in {place} from here"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a schedule means, shown beside the form that writes it: either an error or words and times."""
+
+    words: str = ""
+    rows: Sequence[dict] = ()
+    more: bool = False
+    warnings: Sequence[str] = ()
+    error: str = ""
+    is_hint: bool = False  # the error is none yet, only what is still to be written
+    document: str = ""
+
+
+def meaning_of(schedule: dict, trigger: Trigger | None, now: datetime) -> Meaning:
+    """What saving `schedule` at `now` would lead to.  An unchanged one goes on from where its trigger stands.
+
+    Raises WireError when it would be refused.
+    """
+    document = json.dumps(schedule, indent=2, ensure_ascii=False)
+    unchanged = trigger is not None and trigger.definition == schedule
+    if unchanged and trigger.next_fire_at is not None:
+        fires = upcoming(trigger, UPCOMING + 1)
+        more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
+    else:
+        parsed = parse(FORMAT, schedule, now)
+        refuse_unreachable(parsed, now)
+        fires, more = preview(parsed, created_at=now, limit=UPCOMING)
+    sentence = describe(parsed)
+    return Meaning(
+        words=sentence[:1].upper() + sentence[1:] + ".",
+        rows=fire_rows(fires, now),
+        more=more,
+        warnings=parsed.warnings,
+        document=document,
+    )
+
+
+def meaning_of_form(form: JobForm, now: datetime) -> Meaning:
+    """What the form's schedule means; while nothing is posted, what its initial one means."""
+    if form.carried is not None:
+        schedule = form.carried
+    elif not form.is_bound:
+        if form.trigger is None:
+            return Meaning(error="Choose how often it repeats and when it starts.", is_hint=True)
+        schedule = form.trigger.definition
+    elif wrong := [field for field in form if field.errors and field.name in (*WHEN_FIELDS, "schedule_json")]:
+        return Meaning(error=f"{wrong[0].label}: {wrong[0].errors[0]}")
+    else:
+        schedule = form.schedule()
+    try:
+        return meaning_of(schedule, form.trigger, now)
+    except WireError as error:
+        place, message = form.place_of(error)
+        label = form[place].label if place else "Schedule"
+        return Meaning(error=f"{label}: {message}", document=json.dumps(schedule, indent=2, ensure_ascii=False))
+
+
+def next_run_in_words(job: Job, now: datetime) -> str:
+    """The next run is tomorrow 02:30, Berlin time; or why there is none."""
+    trigger = job.triggers.get()
+    if trigger.next_fire_at is None:
+        return _why_nothing(job, trigger)
+    place = timezone.get_current_timezone_name().rpartition("/")[2].replace("_", " ")
+    return f"The next run is {words.moment(trigger.next_fire_at, now)} {place}."
+
+
+# A job
+
+
+def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
+    """Its schedule, its last outcomes, a page of runs (those older than `before`) and what is next."""
+    trigger = job.triggers.get()
+    history = list(job.runs.order_by("-fire_at", "-id")[:OUTCOMES])
+    page, older = (history[:PAGE], len(history) > PAGE) if before is None else _older(job, before)
+    fires = upcoming(trigger, UPCOMING)
+    sentence = in_words(trigger)
+    return {
+        "job": job,
+        "now": now,
+        "trigger": trigger,
+        "state": JOB_STATES[Job.State(job.state)],
+        "schedule_words": sentence[:1].upper() + sentence[1:] + ".",
+        "does": action_in_words(job.action.document),
+        "strip": [strip_item(run, now) for run in reversed(history)],
+        "record": record(history),
+        "runs": [run_row(run) for run in page],
+        "older": page[-1].pk if older and page else None,
+        "is_first_page": before is None,
+        "fires": fire_rows(fires, now),
+        "next_fire_at": fires[0] if fires else None,
+        "why_nothing": "" if fires else _why_nothing(job, trigger),
+        "rules": rules(job, trigger),
+    }
+
+
+def _older(job: Job, run: Run) -> tuple[list[Run], bool]:
+    runs = job.runs.order_by("-fire_at", "-id")
+    at_once = runs.filter(fire_at=run.fire_at, id__lt=run.id)
+    older = [*at_once[: PAGE + 1], *runs.filter(fire_at__lt=run.fire_at)[: PAGE + 1]]
+    return older[:PAGE], len(older) > PAGE
+
+
+def strip_item(run: Run, now: datetime) -> dict:
+    outcome = outcome_of(run)
+    return {"run": run, "outcome": outcome, "label": f"{words.moment(run.fire_at, now)}: {outcome.word.lower()}"}
+
+
+def record(runs: Sequence[Run]) -> str:
+    """96 % succeeded · usually 1 h 11 min: of the runs that were carried out."""
+    ended = [run for run in runs if run.state in (Run.State.SUCCEEDED, Run.State.FAILED, Run.State.LOST)]
+    succeeded = [run for run in ended if run.state == Run.State.SUCCEEDED]
+    if not ended:
+        return ""
+    share = f"{100 * len(succeeded) // len(ended)} % succeeded"
+    lengths = [run.finished_at - run.started_at for run in succeeded if run.started_at and run.finished_at]
+    return f"{share} · usually {words.took(median(lengths))}" if lengths else share
+
+
+def run_row(run: Run) -> dict:
+    length = run.finished_at - run.started_at if run.started_at and run.finished_at else None
+    reason = run.reason
+    if run.missed_count > 1 and run.missed_until:
+        reason = f"{words.count(run.missed_count, 'time')} until {words.clock(run.missed_until)}" + (
+            f": {reason}" if reason else ""
+        )
+    return {
+        "run": run,
+        "outcome": outcome_of(run),
+        "started": run.started_at,
+        "reason": reason,
+        "took": "" if length is None else words.took(length),
+        "by": ORIGINS[Run.Origin(run.origin)],
+    }
+
+
+def rules(job: Job, trigger: Trigger) -> list[tuple[str, str]]:
+    document = job.action.document
+    return [
+        ("Does", action_in_words(document)),
+        ("Retries", retries_in_words(document)),
+        ("If all fail", error_action_in_words(document)),
+        ("If missed", MISFIRES[trigger.misfire]),
+        ("If it overlaps", OVERLAPS[Job.Overlap(job.overlap)]),
+        ("If cut off", DELIVERIES[Job.Delivery(job.delivery)]),
+    ]
+
+
+def _why_nothing(job: Job, trigger: Trigger) -> str:
+    if job.is_final:
+        return "Nothing more: the job has ended."
+    if job.state == Job.State.DISABLED:
+        return "Nothing while the job is disabled."
+    if job.collection.state != JobCollection.State.ENABLED:
+        return f"Nothing while the collection {job.collection.name} is {job.collection.state}."
+    return "Nothing more: its last occurrence has been made."
+
+
+# A run
+
+
+def run_page(run: Run, now: datetime) -> dict:
+    attempts = list(run.attempts.order_by("number"))
+    document = action_of(run) if run.action else None
+    return {
+        "run": run,
+        "now": now,
+        "outcome": outcome_of(run),
+        "planned": planned(run, now),
+        "headline": headline(run, attempts),
+        "by": ORIGINS[Run.Origin(run.origin)],
+        "way": way(run, attempts, now),
+        "trail": trail(run, attempts, now),
+        "attempts": [attempt_row(run, attempt, document) for attempt in reversed(attempts)],
+        "does": action_in_words(document) if document else "",
+        "parent": run.parent,
+        "error_run": Run.objects.filter(parent=run).first(),
+        "previous": _beside(run, newer=False),
+        "following": _beside(run, newer=True),
+    }
+
+
+def planned(run: Run, now: datetime) -> str:
+    """Tue 20 October, 18:00; with seconds where it has some."""
+    local = timezone.localtime(run.fire_at)
+    clock = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
+    return f"{words.day(run.fire_at, now)}, {clock}"
+
+
+def headline(run: Run, attempts: Sequence[Attempt]) -> str:
+    if attempts and attempts[-1].message:
+        tries = f" after {words.count(len(attempts), 'attempt')}" if len(attempts) > 1 else ""
+        return f"{attempts[-1].message.splitlines()[0][:200]}{tries}"
+    return run.reason
+
+
+def way(run: Run, attempts: Sequence[Attempt], now: datetime) -> list[dict]:
+    """The stages of a run: planned, started, each further attempt, finished; the state of each colours what follows."""
+    stages = [{"name": "Planned", "at": run.fire_at, "note": f"{run.fire_at.astimezone(UTC):%H:%M:%S} UTC"}]
+    for before, attempt in zip([None, *attempts], attempts, strict=False):
+        if before is None:
+            note = f"after {words.took(attempt.started_at - run.fire_at)}"
+            stages.append({"name": "Started", "at": attempt.started_at, "note": note, "state": "running"})
+        else:
+            waited = attempt.started_at - (before.finished_at or before.started_at)
+            stages[-1] |= {"state": "warning", "waits": True}
+            stages.append(
+                {
+                    "name": f"Attempt {attempt.number}",
+                    "at": attempt.started_at,
+                    "note": f"waited {words.took(waited)}",
+                    "state": "running",
+                }
+            )
+    if run.finished_at:
+        in_all = f"{words.took(run.finished_at - run.fire_at)} in all"
+        stages.append(
+            {"name": outcome_of(run).word, "at": run.finished_at, "note": in_all, "state": outcome_of(run).state}
+        )
+    elif run.not_before and run.not_before > now:
+        stages[-1] |= {"waits": True}
+        stages.append({"name": "Next attempt", "at": run.not_before, "note": words.distance(run.not_before, now)})
+    elif run.state == Run.State.RUNNING:
+        stages.append({"name": "Running", "at": None, "note": "not finished yet", "state": "running"})
+    return stages
+
+
+def trail(run: Run, attempts: Sequence[Attempt], now: datetime) -> list[dict]:
+    """What happened and why, oldest first."""
+    steps = [_origin_step(run)]
+    for attempt in attempts:
+        outcome = ATTEMPT_OUTCOMES[Attempt.State(attempt.state)]
+        verb = {"failed": "failed", "succeeded": "succeeded", "lost": "was lost", "running": "is running"}[
+            attempt.state
+        ]
+        said = attempt.message.splitlines()[0][:200] if attempt.message else ""
+        steps.append(
+            _step(outcome, attempt.finished_at or attempt.started_at, f"Attempt {attempt.number} {verb}", said)
+        )
+    outcome = outcome_of(run)
+    if run.not_before and run.state == Run.State.RETRYING:
+        steps.append(_step(outcome, run.not_before, "The next attempt is due", words.distance(run.not_before, now)))
+    elif run.finished_at:
+        lateness = run.started_at - run.fire_at if run.started_at else None
+        note = run.reason or (f"started {words.took(lateness)} late" if outcome.mark == "late" and lateness else "")
+        steps.append(_step(outcome, run.finished_at, outcome.word, note))
+    return steps
+
+
+def _origin_step(run: Run) -> dict:
+    due = Outcome("planned", "Due")
+    number = f"occurrence {run.occurrence}" if run.occurrence else ""
+    if run.origin == Run.Origin.MANUAL:
+        return _step(due, run.fire_at, "Ordered by hand", "it does not move the schedule")
+    if run.origin == Run.Origin.ERROR_ACTION:
+        return _step(due, run.fire_at, "Follows a failed run", "it has no error action of its own")
+    return _step(due, run.fire_at, "Due by the schedule", number)
+
+
+def _step(outcome: Outcome, at: datetime, what: str, note: str) -> dict:
+    return {"outcome": outcome, "at": at, "what": what, "note": note}
+
+
+def attempt_row(run: Run, attempt: Attempt, document: dict | None) -> dict:
+    length = attempt.finished_at - attempt.started_at if attempt.finished_at else None
+    first_line = attempt.message.splitlines()[0] if attempt.message else ""
+    return {
+        "attempt": attempt,
+        "outcome": ATTEMPT_OUTCOMES[Attempt.State(attempt.state)],
+        "summary": first_line[:200],
+        "took": "" if length is None else words.took(length),
+        "request": request_text(run, attempt, document) if document else "",
+        "answer": answer_text(attempt),
+    }
+
+
+def request_text(run: Run, attempt: Attempt, document: dict) -> str:
+    """What was ordered, as a request reads on the wire; credentials are masked."""
+    request = document.get("request")
+    if not request:
+        return json.dumps(document, indent=2, ensure_ascii=False)
+    parts = urlsplit(request.get("uri", ""))
+    target = parts.path or "/"
+    lines = [
+        f"{request.get('method', 'GET')} {target}{'?' + parts.query if parts.query else ''}",
+        f"Host: {parts.netloc}",
+    ]
+    if authentication := request.get("authentication"):
+        lines.append(f"Authorization: {authentication.get('type')} {MASK}")
+    lines += [f"{name}: {value}" for name, value in (request.get("headers") or {}).items()]
+    lines += [f"Idempotency-Key: {run.pk}", f"X-Scheduler-Attempt: {attempt.number}"]
+    return "\n".join(lines) + (f"\n\n{request['body']}" if request.get("body") else "")
+
+
+def answer_text(attempt: Attempt) -> str:
+    status = str(attempt.status_code) if attempt.status_code else ""
+    headers = [f"{name}: {value}" for name, value in attempt.response_headers]
+    head = "\n".join([status, *headers] if status else headers)
+    return f"{head}\n\n{attempt.response_body}".strip() if attempt.response_body else head
+
+
+def _beside(run: Run, newer: bool) -> Run | None:
+    """The run of the same job before or after this one."""
+    if run.job_id is None:
+        return None
+    runs = Run.objects.filter(job=run.job_id).exclude(pk=run.pk).only("id", "fire_at")
+    if newer:
+        return runs.filter(fire_at__gte=run.fire_at).order_by("fire_at", "id").first()
+    return runs.filter(fire_at__lte=run.fire_at).order_by("-fire_at", "-id").first()

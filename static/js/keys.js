@@ -1,0 +1,35 @@
+// Keys: "/" search, "g" and a letter goes to a page, "?" shows the keys, Escape closes a menu.
+"use strict";
+(() => {
+  let going = false;
+  const typing = (element) => element.matches("input, textarea, select, [contenteditable]");
+
+  const close = (menu) => {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  };
+  document.addEventListener("keydown", (event) => {
+    const open = document.querySelector("details.menu[open]");
+    if (event.key === "Escape" && open) return close(open);
+    if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (going) {
+      going = false;
+      const link = document.querySelector(`.mainnav [data-key="${CSS.escape(event.key)}"]`);
+      if (link) link.click();
+    } else if (event.key === "g") {
+      going = true;
+      setTimeout(() => { going = false; }, 1500);
+    } else if (event.key === "/") {
+      const field = [...document.querySelectorAll('main input[type="search"], .masthead input[type="search"]')].find((input) => input.offsetParent);
+      if (!field) return;
+      event.preventDefault();
+      field.focus();
+    } else if (event.key === "?") {
+      const keys = document.querySelector(".keys");
+      if (keys) keys.open = !keys.open;
+    }
+  });
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  });
+})();

@@ -1,0 +1,56 @@
+"""What triggers are going to do, for pages: their next fire times and their schedules in words."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from recurrence.describe import describe
+from recurrence.wire import WireError
+from triggers.models import Trigger
+
+
+def in_words(trigger: Trigger) -> str:
+    try:
+        return describe(trigger.parsed)
+    except WireError as error:  # written when the format was read more generously
+        return f"cannot be read: {error}"
+
+
+def upcoming(trigger: Trigger, limit: int) -> list[datetime]:
+    """The next fire times, at most `limit`: none while the job is stopped or when nothing is left."""
+    return list(islice(_from_next(trigger), limit))
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The fire times of one trigger in a window; `more` when there are more than were asked for."""
+
+    trigger: Trigger
+    fires: tuple[datetime, ...]
+    more: bool
+
+
+def within(triggers: Iterable[Trigger], end: datetime, limit: int) -> list[Outlook]:
+    """What each trigger does before `end` (not included), at most `limit` times each."""
+    outlooks = []
+    for trigger in triggers:
+        fires = []
+        for fire in islice(_from_next(trigger), limit + 1):
+            if fire >= end:
+                break
+            fires.append(fire)
+        outlooks.append(Outlook(trigger, tuple(fires[:limit]), len(fires) > limit))
+    return outlooks
+
+
+def _from_next(trigger: Trigger):
+    fire, left = trigger.next_fire_at, trigger.fires_left
+    try:
+        schedule = trigger.parsed.schedule
+    except WireError:
+        return
+    while fire is not None and left != 0:
+        yield fire
+        left = None if left is None else left - 1
+        fire = schedule.after(fire)
