@@ -3,6 +3,7 @@
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group
 from django.db.models import Count
 from django.http import HttpResponse
@@ -25,12 +26,17 @@ class MembershipsOfUser(admin.TabularInline):
     verbose_name_plural = "memberships"
 
 
-class UserForm(forms.ModelForm):
+class UserForm(UserChangeForm):
     time_zone = ZoneField()
 
-    class Meta:
+    class Meta(UserChangeForm.Meta):
         model = User
-        fields = "__all__"
+        help_texts = {
+            "username": "Letters, digits and @ . + - _.",
+            "is_active": "Switch an account off rather than delete it.",
+            "is_staff": "May sign in here.",
+            "is_superuser": "Sees and may do everything.",
+        }
 
 
 @admin.register(User)
@@ -51,7 +57,7 @@ class UserAdmin(DjangoUserAdmin):
             "What the account may do",
             {
                 "fields": ("is_active", "is_staff", "is_superuser"),
-                "description": "Staff may sign in here; their memberships decide what they see.",
+                "description": "What staff see is decided by their memberships.",
             },
         ),
     )

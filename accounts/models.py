@@ -116,6 +116,9 @@ class ApiToken(models.Model):
 
     objects = ApiTokenManager()
 
+    class Meta:
+        verbose_name = "API token"
+
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 

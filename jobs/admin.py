@@ -46,7 +46,6 @@ from triggers.scheduling import (
 STRIP = 10  # outcomes shown for each job of a list
 COUNT_LIMIT = 10_000  # rows that a list counts; beyond it the total reads "and more"
 HUES = ("sky", "clay", "moss", "plum", "sea", "straw", "iris", "brick")
-FREQUENCIES = ("Minute", "Hour", "Day", "Week", "Month")
 
 
 class CappedPaginator(Paginator):
@@ -81,13 +80,18 @@ def badge(outcome) -> str:
 # Collections
 
 
+class TagsField(forms.JSONField):
+    def prepare_value(self, value):
+        return "" if value is None else super().prepare_value(value)
+
+
 class CollectionForm(forms.ModelForm):
     refusal: JobError | None = None  # of the cores, when they have already refused what is written here
     subscription = forms.ModelChoiceField(Subscription.objects.none(), empty_label=None)
-    max_recurrence_frequency = forms.ChoiceField(
-        label="Fastest recurrence, unit",
+    tags = TagsField(
         required=False,
-        choices=[("", "As the plan allows"), *((name, name) for name in FREQUENCIES)],
+        help_text='A JSON object of texts, such as {"team": "data"}.',
+        widget=forms.Textarea(attrs={"class": "code", "rows": 2, "spellcheck": "false"}),
     )
 
     class Meta:
@@ -108,23 +112,19 @@ class CollectionForm(forms.ModelForm):
             "sku": "Plan",
             "max_job_count": "Most jobs",
             "max_recurrence_interval": "Fastest recurrence, number",
+            "max_recurrence_frequency": "Fastest recurrence, unit",
         }
         help_texts = {
             "resource_group": "Part of its address on the resource manager's API.",
-            "tags": 'A JSON object of texts, such as {"team": "data"}.',
             "sku": "Free: 5 jobs, hourly at most. Standard and P10Premium: 50. P20Premium: 1,000.",
             "state": "Nothing in it runs unless it is enabled; its jobs keep their own states.",
         }
-        widgets = {"tags": forms.Textarea(attrs={"class": "code", "rows": 2, "spellcheck": "false"})}
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         state = self.fields.get("state")
         if state:
             state.choices = [choice for choice in JobCollection.State.choices if choice[0] != "deleted"]
-
-    def clean_max_recurrence_frequency(self):
-        return self.cleaned_data["max_recurrence_frequency"] or None
 
     def clean_tags(self):
         tags = self.cleaned_data["tags"]
@@ -619,7 +619,7 @@ class RunAdmin(TenantAdmin):
     list_display = ("planned", "job_title", "result", "started", "took", "attempts", "by")
     list_display_links = None
     list_filter = (ResultFilter, SinceFilter, "origin")
-    list_per_page = 50
+    list_per_page = 25
     search_fields = ("job_name",)
     search_help_text = "Name of the job"
     ordering = ("-fire_at", "-id")

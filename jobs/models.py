@@ -69,6 +69,7 @@ class JobCollection(models.Model):
     objects = JobCollectionQuerySet.as_manager()
 
     class Meta:
+        verbose_name = "collection"
         constraints = [
             # serves JobCollectionQuerySet.named
             models.UniqueConstraint("subscription", Lower("resource_group"), Lower("name"), name="collection_name"),

@@ -12,15 +12,8 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.zones import ZoneField
 from scheduler_site import desk
+from scheduler_site.masthead import HOUSEKEEPING
 
-# what the main navigation shows: name, view, icon, key after "g", and the start of the address while one is there
-SECTIONS = (
-    ("Home", "admin:index", "home", "h", None),
-    ("Jobs", "admin:jobs_job_changelist", "list", "j", "jobs/job/"),
-    ("Runs", "admin:jobs_run_changelist", "run", "r", "jobs/run/"),
-    ("Collections", "admin:jobs_jobcollection_changelist", "copy", "c", "jobs/jobcollection/"),
-)
-HOUSEKEEPING = "django_celery_beat"
 PLACES = {
     "accounts": "Access",
     "jobs": "Work",
@@ -55,6 +48,7 @@ class QuandoAdminSite(admin.AdminSite):
     site_title = site_header = "Quando"
     index_title = "Home"
     enable_nav_sidebar = False
+    empty_value_display = ""
     login_form = SignInForm
 
     def __init__(self, *args, **kwargs):
@@ -72,26 +66,9 @@ class QuandoAdminSite(admin.AdminSite):
 
     def each_context(self, request) -> dict:
         context = super().each_context(request)
-        if not context["has_permission"]:
-            return context
-        match = request.resolver_match
-        here = match.namespace == "admin" and request.path.removeprefix(reverse("admin:index"))
-        app_label = match.kwargs.get("app_label") or (match.url_name or "").partition("_")[0]
-        return {
-            **context,
-            "sections": [
-                {
-                    "name": name,
-                    "url": reverse(view),
-                    "icon": icon,
-                    "key": key,
-                    "current": here == "" if start is None else bool(here) and here.startswith(start),
-                }
-                for name, view, icon, key, start in SECTIONS
-            ],
-            "settings_places": settings_places(request.user),
-            "place": PLACES[HOUSEKEEPING] if app_label == "django" and "celery" in (match.url_name or "") else "",
-        }
+        match = request.resolver_match  # Django names a page of the admin app_model_page
+        is_housekeeping = match and (match.url_name or "").startswith(HOUSEKEEPING)
+        return {**context, "place": PLACES[HOUSEKEEPING] if is_housekeeping else ""}
 
     def index(self, request, extra_context=None):
         now = timezone.now()
@@ -128,13 +105,3 @@ class QuandoAdminSite(admin.AdminSite):
 
     def app_index(self, request, app_label, extra_context=None):
         return super().app_index(request, app_label, {"place": PLACES.get(app_label, ""), **(extra_context or {})})
-
-
-def settings_places(user) -> list[dict]:
-    """Where settings live, for the account's menu."""
-    places = [("Subscriptions", reverse("admin:accounts_subscription_changelist"), "operation")]
-    if user.is_superuser or user.has_perm("accounts.view_user"):
-        places.append(("Users", reverse("admin:accounts_user_changelist"), "user"))
-    if user.is_superuser or user.has_module_perms(HOUSEKEEPING):
-        places.append(("Housekeeping", reverse("admin:app_list", args=[HOUSEKEEPING]), "wrench"))
-    return [{"name": name, "url": url, "icon": icon} for name, url, icon in places]

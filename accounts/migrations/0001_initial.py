@@ -60,6 +60,9 @@ class Migration(migrations.Migration):
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'verbose_name': 'API token',
+            },
         ),
         migrations.CreateModel(
             name='Membership',

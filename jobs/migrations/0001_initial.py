@@ -44,6 +44,9 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('subscription', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='collections', to='accounts.subscription')),
             ],
+            options={
+                'verbose_name': 'collection',
+            },
         ),
         migrations.CreateModel(
             name='Job',

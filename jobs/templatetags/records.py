@@ -10,7 +10,7 @@ from jobs import words
 
 register = template.Library()
 
-CELL = re.compile(r"\A<t([dh])([^>]*)>(.*)</t[dh]>\Z", re.DOTALL)
+CELL = re.compile(r"\A<t[dh]([^>]*)>(.*)</t[dh]>\Z", re.DOTALL)
 ELLIPSIS = "…"
 
 
@@ -18,17 +18,22 @@ ELLIPSIS = "…"
 def dressed(results, headers) -> list[list[str]]:
     """The rows of a change list, cell by cell."""
     labels = [str(header["text"]) for header in headers]
-    return [[_dress(str(cell), label) for cell, label in zip(row, labels, strict=True)] for row in results]
+    title = 1 if labels and labels[0].startswith("<input") else 0
+    return [
+        [_dress(str(cell), label, place == title) for place, (cell, label) in enumerate(zip(row, labels, strict=True))]
+        for row in results
+    ]
 
 
-def _dress(cell: str, label: str) -> str:
+def _dress(cell: str, label: str, is_title: bool) -> str:
+    """A cell with the role and label that survive the change of display; the first one names the row."""
     match = CELL.match(cell)
     if match is None:
         return mark_safe(cell)
-    kind, attributes, content = match.groups()
+    attributes, content = match.groups()
     if "action-checkbox" in attributes:
         return mark_safe(f'<td class="pick" role="cell">{content}</td>')
-    if kind == "h":
+    if is_title:
         return mark_safe(f'<th scope="row" role="rowheader"{attributes}>{content}</th>')
     label = escape(label[:1].upper() + label[1:])
     return mark_safe(f'<td role="cell" data-label="{label}"{attributes}><span>{content}</span></td>')
