@@ -193,16 +193,16 @@ def _on_or_after_by_month(day: date, start: date, interval: int, masks: tuple[in
         day = start
     month = day.year * 12 + day.month - 1
     wait = (_month_number(start) - month) % interval if interval > 1 else 0
-    if not wait:
-        later = masks[SHAPES[month % CYCLE]] >> (day.day - 1)
-        if later:
-            return date(day.year, day.month, day.day + lowest(later))
-    first = month + (wait or interval)
-    for month in range(first, min(first + _cycle(interval), LAST_MONTH + 1), interval):
-        mask = masks[SHAPES[month % CYCLE]]
-        if mask:
-            return date(month // 12, month % 12 + 1, lowest(mask) + 1)
-    return None
+    mask = 0 if wait else masks[SHAPES[month % CYCLE]] >> (day.day - 1) << (day.day - 1)
+    if not mask:
+        first = month + (wait or interval)
+        for month in range(first, first + _cycle(interval), interval):
+            mask = masks[SHAPES[month % CYCLE]]
+            if mask:
+                break
+        if not mask or month > LAST_MONTH:
+            return None
+    return date(month // 12, month % 12 + 1, (mask & -mask).bit_length())  # its lowest bit is the first day
 
 
 def _count_before_by_month(day: date, start: date, interval: int, masks: tuple[int, ...]) -> int:
