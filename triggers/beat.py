@@ -5,6 +5,7 @@ among them.  A beat holds none of those in memory: the next moment is one look a
 """
 
 import contextlib
+import gc
 import logging
 import time
 from collections.abc import Callable
@@ -51,6 +52,7 @@ class TriggerScheduler(DatabaseScheduler):
         self._reported_at: datetime | None = None
         self._database_is_away = False
         super().__init__(app, *args, lazy=lazy, **kwargs)
+        gc.freeze()  # the code stays loaded: looking through it for garbage would hold up a pass for tens of ms
 
     def install_default_entries(self, data) -> None:
         """None: there are no results to clean up."""

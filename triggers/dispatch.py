@@ -8,16 +8,17 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
 
 from django.db import transaction
 
 from jobs.execution import finish_jobs
 from jobs.models import Job, Run
+from triggers import columns
 from triggers.bell import Bell
-from triggers.misfire import FirePlan, Missed, plan_fires
-from triggers.models import Trigger
+from triggers.misfire import FirePlan, plan_fires
+from triggers.models import Trigger, parsed
 
 logger = logging.getLogger(__name__)
 
@@ -64,11 +65,10 @@ def dispatch_due(now: datetime) -> list[tuple[str, UUID]]:
     with transaction.atomic():
         visits = _visits(_due(now), now)
         _mark_last(visits)
-        runs = [run for visit in visits for run in visit.runs(now)]
-        Trigger.objects.advance([visit.trigger for visit in visits])
-        Run.objects.bulk_create(runs, ignore_conflicts=True)
-        finish_jobs([run.job_id for run in runs if run.is_last and run.finished_at], Job.State.COMPLETED, now)
-    return [(run.queue, run.pk) for run in runs if run.state == Run.State.WAITING]
+        _advance(visits)
+        runs = _insert_fires([visit for visit in visits if visit.plan.fires], now)
+        _insert_others([visit for visit in visits if visit.plan.missed or visit.problem], now)
+    return runs
 
 
 def take_ready(now: datetime) -> list[tuple[str, UUID]]:
@@ -83,104 +83,167 @@ def take_ready(now: datetime) -> list[tuple[str, UUID]]:
     return ready
 
 
-def _due(now: datetime):
-    """Due triggers, with the columns that a pass needs, locked where the database has such locks."""
-    columns = (
-        *("name", "format", "definition", "anchored_at", "next_fire_at", "previous_fire_at"),
-        *("fire_count", "fires_left", "misfire", "misfire_threshold", "queue"),
-        *("job__name", "job__overlap", "job__action", "job__collection__name", "job__collection__subscription"),
+class Due(NamedTuple):
+    """A due trigger: what a pass needs of it and of its job."""
+
+    id: int
+    name: str
+    format: str
+    definition: dict[str, Any]
+    anchored_at: datetime
+    due_at: datetime
+    fire_count: int
+    fires_left: int | None
+    misfire: str
+    misfire_threshold: timedelta
+    queue: str
+    job_id: int
+    job_name: str
+    overlap: str
+    action_id: int
+    collection_name: str
+    subscription_id: UUID
+
+    @property
+    def lock_key(self) -> str | None:
+        return None if self.overlap == Job.Overlap.ALLOW else f"job:{self.job_id}"
+
+
+def _due(now: datetime) -> list[Due]:
+    """Due triggers, locked where the database has such locks."""
+    due = Trigger.objects.due(now).select_for_update(**LOCK)
+    rows = due.values_list(
+        *("id", "name", "format", "definition", "anchored_at", "next_fire_at", "fire_count", "fires_left"),
+        *("misfire", "misfire_threshold", "queue", "job_id", "job__name", "job__overlap", "job__action_id"),
+        *("job__collection__name", "job__collection__subscription_id"),
     )
-    due = Trigger.objects.due(now).select_related("job__collection").only(*columns)
-    return due.select_for_update(**LOCK)[:BATCH]
+    return [Due(*row) for row in rows[:BATCH]]
 
 
 @dataclass(slots=True)
 class Visit:
-    """A due trigger, already moved on, and what the visit found.  `problem`: why its schedule cannot be followed."""
+    """What was found at a due trigger.  `problem`: why its schedule cannot be followed, in words."""
 
-    trigger: Trigger
-    due_at: datetime
+    due: Due
     plan: FirePlan
-    first_occurrence: int
     problem: str = ""
-    is_last: bool = False
+    is_last: bool = False  # its job has no fire time after these
 
-    def runs(self, now: datetime) -> list[Run]:
-        """The rows that the visit makes, earliest first."""
-        if self.problem:
-            return [self._run(self.due_at, now, Run.State.FAILED, reason=self.problem, finished_at=now)]
-        runs = [self._missed(missed, now) for missed in self.plan.missed]
-        for occurrence, fire_at in enumerate(self.plan.fires, self.first_occurrence):
-            runs.append(self._run(fire_at, now + REPUBLISH, Run.State.WAITING, occurrence=occurrence))
-        runs[-1].is_last = self.is_last
-        return runs
-
-    def _missed(self, missed: Missed, now: datetime) -> Run:
-        run = self._run(missed.first, now, Run.State.MISSED, reason=FOUND_LATE, finished_at=now)
-        if missed.count > 1:
-            run.missed_count, run.missed_until = missed.count, missed.last
-        return run
-
-    def _run(self, fire_at: datetime, publish_after: datetime, state: str, **fields: object) -> Run:
-        job = self.trigger.job
-        return Run(
-            subscription_id=job.collection.subscription_id,
-            job_id=job.pk,
-            action_id=job.action_id,
-            collection_name=job.collection.name,
-            job_name=job.name,
-            trigger_name=self.trigger.name,
-            fire_at=fire_at,
-            state=state,
-            queue=self.trigger.queue,
-            publish_after=publish_after,
-            lock_key=None if job.overlap == Job.Overlap.ALLOW else f"job:{job.pk}",
-            **fields,
-        )
+    @property
+    def last(self) -> datetime:
+        return self.plan.last or self.due.due_at
 
 
-def _visits(triggers: Iterable[Trigger], now: datetime) -> list[Visit]:
+def _visits(triggers: Iterable[Due], now: datetime) -> list[Visit]:
     """Visit triggers in order, until their fire times are too many for one transaction."""
     visits: list[Visit] = []
     times = 0
-    for trigger in triggers:
+    for due in triggers:
         if times >= TIMES:
             break
-        visit = _visit(trigger, now)
+        visit = _visit(due, now)
         visits.append(visit)
         times += len(visit.plan.fires) + sum(missed.count for missed in visit.plan.missed)
     return visits
 
 
-def _visit(trigger: Trigger, now: datetime) -> Visit:
-    """Plan what a due trigger does and move it on.  One whose schedule cannot be followed is parked, with a row."""
-    due_at = trigger.next_fire_at
-    visit = Visit(trigger, due_at, FirePlan((), (), None), trigger.fire_count + 1)
+def _visit(due: Due, now: datetime) -> Visit:
+    """Plan what a trigger does.  One whose schedule cannot be followed is parked, with a row that says so."""
     try:
-        schedule = trigger.parsed.schedule
-        visit.plan = plan_fires(schedule, due_at, now, trigger.misfire, trigger.misfire_threshold, trigger.fires_left)
+        schedule = parsed(due.format, due.definition, due.anchored_at).schedule
+        return Visit(due, plan_fires(schedule, due.due_at, now, due.misfire, due.misfire_threshold, due.fires_left))
     except Exception as error:
-        logger.exception("trigger %s of job %s cannot be followed", trigger.pk, trigger.job_id)
-        visit.problem = f"its schedule cannot be followed, so it stopped: {error}"[:200]
-        trigger.next_fire_at = None
-        return visit
-    trigger.next_fire_at = visit.plan.next_fire_at
-    trigger.previous_fire_at = visit.plan.last
-    trigger.fire_count += len(visit.plan.fires)
-    if trigger.fires_left is not None:
-        trigger.fires_left -= len(visit.plan.fires)
-    return visit
+        logger.exception("trigger %s of job %s cannot be followed", due.id, due.job_id)
+        return Visit(due, FirePlan((), (), None), f"its schedule cannot be followed, so it stopped: {error}"[:200])
 
 
 def _mark_last(visits: Sequence[Visit]) -> None:
     """Find the visits after which their job has no fire time left."""
-    ended = {visit.trigger.pk: visit for visit in visits if visit.trigger.next_fire_at is None and not visit.problem}
+    ended = {visit.due.id: visit for visit in visits if visit.plan.next_fire_at is None and not visit.problem}
     if not ended:
         return
-    jobs = {visit.trigger.job_id for visit in ended.values()}
+    jobs = {visit.due.job_id for visit in ended.values()}
     going_on = Trigger.objects.filter(job__in=jobs, next_fire_at__isnull=False).exclude(pk__in=ended)
     jobs -= set(going_on.values_list("job_id", flat=True))
-    for visit in sorted(ended.values(), key=lambda visit: visit.plan.last, reverse=True):
-        if visit.trigger.job_id in jobs:
-            visit.is_last = True
-            jobs.remove(visit.trigger.job_id)
+    for visit in sorted(ended.values(), key=lambda visit: visit.last, reverse=True):
+        visit.is_last = visit.due.job_id in jobs
+        jobs.discard(visit.due.job_id)
+
+
+def _advance(visits: Sequence[Visit]) -> None:
+    if visits:
+        stand = {
+            "next_fire_at": [visit.plan.next_fire_at for visit in visits],
+            "previous_fire_at": [visit.last for visit in visits],
+            "fire_count": [visit.due.fire_count + len(visit.plan.fires) for visit in visits],
+            "fires_left": [
+                None if visit.due.fires_left is None else visit.due.fires_left - len(visit.plan.fires)
+                for visit in visits
+            ],
+        }
+        columns.update(Trigger, [visit.due.id for visit in visits], stand)
+
+
+def _insert_fires(visits: Sequence[Visit], now: datetime) -> list[tuple[str, UUID]]:
+    """Insert the runs that workers are to carry out; return their queues and ids."""
+    fires = [
+        (visit, fire_at, visit.due.fire_count + number)
+        for visit in visits
+        for number, fire_at in enumerate(visit.plan.fires, 1)
+    ]
+    if not fires:
+        return []
+    ids = [uuid4() for _ in fires]
+    columns.insert(
+        Run,
+        {
+            "id": ids,
+            "subscription_id": [visit.due.subscription_id for visit, _, _ in fires],
+            "job_id": [visit.due.job_id for visit, _, _ in fires],
+            "action_id": [visit.due.action_id for visit, _, _ in fires],
+            "collection_name": [visit.due.collection_name for visit, _, _ in fires],
+            "job_name": [visit.due.job_name for visit, _, _ in fires],
+            "trigger_name": [visit.due.name for visit, _, _ in fires],
+            "fire_at": [fire_at for _, fire_at, _ in fires],
+            "occurrence": [occurrence for _, _, occurrence in fires],
+            "is_last": [visit.is_last and fire_at == visit.plan.fires[-1] for visit, fire_at, _ in fires],
+            "queue": [visit.due.queue for visit, _, _ in fires],
+            "lock_key": [visit.due.lock_key for visit, _, _ in fires],
+        },
+        publish_after=now + REPUBLISH,
+        created_at=now,
+    )
+    return [(visit.due.queue, run_id) for (visit, _, _), run_id in zip(fires, ids, strict=True)]
+
+
+def _insert_others(visits: Sequence[Visit], now: datetime) -> None:
+    """Insert rows for fire times that do not run.  A job whose last fire times are all missed ends here."""
+    rows = []
+    for visit in visits:
+        if visit.problem:
+            rows.append(_unrun(visit.due, visit.due.due_at, Run.State.FAILED, visit.problem, now))
+        for missed in visit.plan.missed:
+            row = _unrun(visit.due, missed.first, Run.State.MISSED, FOUND_LATE, now)
+            if missed.count > 1:
+                row.missed_count, row.missed_until = missed.count, missed.last
+            rows.append(row)
+    Run.objects.bulk_create(rows, ignore_conflicts=True)
+    over = [visit.due.job_id for visit in visits if visit.is_last and not visit.plan.fires]
+    finish_jobs(over, Job.State.COMPLETED, now)
+
+
+def _unrun(due: Due, fire_at: datetime, state: str, reason: str, now: datetime) -> Run:
+    return Run(
+        subscription_id=due.subscription_id,
+        job_id=due.job_id,
+        action_id=due.action_id,
+        collection_name=due.collection_name,
+        job_name=due.job_name,
+        trigger_name=due.name,
+        fire_at=fire_at,
+        state=state,
+        reason=reason,
+        queue=due.queue,
+        publish_after=now,
+        finished_at=now,
+    )

@@ -44,9 +44,9 @@ class FirePlan:
     next_fire_at: datetime | None
 
     @property
-    def last(self) -> datetime:
-        """The latest fire time that is dealt with."""
-        return max((*self.fires, *(missed.last for missed in self.missed)))
+    def last(self) -> datetime | None:
+        """The latest fire time that is dealt with; missed ones lie before those that run."""
+        return self.fires[-1] if self.fires else self.missed[-1].last if self.missed else None
 
 
 def plan_fires(

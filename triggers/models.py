@@ -1,12 +1,11 @@
 """When a job runs."""
 
 import json
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Self
 
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
 
 from jobs.models import Job
@@ -25,28 +24,6 @@ class TriggerQuerySet(models.QuerySet):
         """The earliest fire time of all."""
         waiting = self.filter(next_fire_at__isnull=False).order_by("next_fire_at", "id")
         return waiting.values_list("next_fire_at", flat=True).first()
-
-    def advance(self, triggers: Sequence["Trigger"]) -> None:
-        """Store where triggers stand, in one statement."""
-        if not triggers:
-            return
-        names = ("next_fire_at", "previous_fire_at", "fire_count", "fires_left")
-        fields = [self.model._meta.get_field(name) for name in ("id", *names)]
-        # an untyped parameter is text to PostgreSQL; SQLite has no such types
-        casts = [f"::{field.db_type(connection)}" if connection.vendor == "postgresql" else "" for field in fields]
-        row = f"({', '.join('%s' + cast for cast in casts)})"
-        changes = ", ".join(f"{name} = stand.column{place}" for place, name in enumerate(names, 2))
-        values = [
-            field.get_db_prep_value(field.value_from_object(trigger), connection)
-            for trigger in triggers
-            for field in fields
-        ]
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"UPDATE {self.model._meta.db_table} SET {changes}"
-                f" FROM (VALUES {', '.join([row] * len(triggers))}) AS stand WHERE id = stand.column1",
-                values,
-            )
 
 
 class Trigger(models.Model):
@@ -91,7 +68,11 @@ class Trigger(models.Model):
     @property
     def parsed(self) -> wire.Parsed:
         """The definition, compiled as of `anchored_at`."""
-        return compiled(self.format, json.dumps(self.definition, sort_keys=True), self.anchored_at)
+        return parsed(self.format, self.definition, self.anchored_at)
+
+
+def parsed(format: str, definition: dict, anchored_at: datetime) -> wire.Parsed:
+    return compiled(format, json.dumps(definition, sort_keys=True), anchored_at)
 
 
 @lru_cache(maxsize=10_000)
