@@ -199,7 +199,7 @@ class PreviewOfAnything(TestCase):
     @given(
         st.fixed_dictionaries(
             {"schedule": schedules | json_values},
-            optional={name: instants | json_values for name in ("now", "after", "from", "to")}
+            optional=dict.fromkeys(("now", "after", "from", "to"), instants | json_values)
             | {"count": st.integers(1, 1000) | json_values},
         )
     )
