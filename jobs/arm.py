@@ -11,13 +11,14 @@ contract leaves a point open, this is how it stands here:
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.db import IntegrityError
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import Http404
@@ -33,7 +34,7 @@ from rest_framework.views import APIView
 from accounts import access
 from accounts.models import Role, Subscription
 from jobs.actions import documents
-from jobs.errors import Conflict, JobError
+from jobs.errors import JobError
 from jobs.locations import display_name
 from jobs.members import Members, shown
 from jobs.models import Attempt, Frequency, Job, JobCollection, Run, Sku
@@ -144,7 +145,7 @@ class ArmView(APIView):
 
     def find_collection(self, role: Role = Role.READER) -> JobCollection:
         rows = JobCollection.objects.named(self.subscription_id, self.kwargs["group"], self.kwargs["collection"])
-        return access.require(self.request, rows, role)
+        return access.require(self.request, rows.select_related("subscription"), role)
 
     def find_job(self, role: Role = Role.READER) -> Job:
         rows = Job.objects.filter(
@@ -153,7 +154,7 @@ class ArmView(APIView):
             collection__name__lower=self.kwargs["collection"].lower(),
             name__lower=self.kwargs["job"].lower(),
         )
-        return access.require(self.request, rows.select_related("collection", "action"), role)
+        return access.require(self.request, rows.select_related("collection", "action").defer("action__secrets"), role)
 
 
 class Elsewhere(ArmView):
@@ -188,23 +189,22 @@ class Collection(ArmView):
 
     def put(self, request, **kwargs):
         subscription = access.require(request, Subscription, Role.OPERATOR, pk=self.subscription_id)
-        named = JobCollection.objects.named(subscription.pk, kwargs["group"], kwargs["collection"])
-        collection = named.select_related("subscription").first() or JobCollection(
-            subscription=subscription, resource_group=kwargs["group"], name=kwargs["collection"]
-        )
-        fill_collection(collection, Members(request.data, ""))
-        created = save_collection(collection)
+        with writing_to(subscription):
+            named = JobCollection.objects.named(subscription.pk, kwargs["group"], kwargs["collection"])
+            collection = named.select_related("subscription").first() or JobCollection(
+                subscription=subscription, resource_group=kwargs["group"], name=kwargs["collection"]
+            )
+            fill_collection(collection, Members(request.data, ""))
+            created = scheduling.save_collection(collection, timezone.now())
         return Response(render_collection(collection), 201 if created else 200)
 
     def patch(self, request, **kwargs):
-        collection = self.find_collection(Role.OPERATOR)
         patch = Members(request.data, "")
-        refuse_other_id(patch, collection_id(collection))
-        document = scheduling.merged(render_collection(collection), patch.value)
-        if "tags" in patch.value:
-            document["tags"] = patch.value["tags"]  # replaced, as the service did, while all else is merged
-        fill_collection(collection, Members(document, ""))
-        save_collection(collection)
+        with writing_to(self.find_collection(Role.OPERATOR).subscription):
+            collection = self.find_collection(Role.OPERATOR)
+            refuse_other_id(patch, collection_id(collection))
+            fill_collection(collection, Members(patched(collection, patch.value), ""))
+            scheduling.save_collection(collection, timezone.now())
         return Response(render_collection(collection))
 
     def delete(self, request, **kwargs):
@@ -218,17 +218,27 @@ class CollectionState(ArmView):
     state = ""
 
     def post(self, request, **kwargs):
-        collection = self.find_collection(Role.OPERATOR)
-        collection.state = self.state
-        save_collection(collection)
+        with writing_to(self.find_collection(Role.OPERATOR).subscription):
+            collection = self.find_collection(Role.OPERATOR)
+            collection.state = self.state
+            scheduling.save_collection(collection, timezone.now())
         return Response()
 
 
-def save_collection(collection: JobCollection) -> bool:
-    try:
-        return scheduling.save_collection(collection, timezone.now())
-    except IntegrityError:
-        raise Conflict(f"a collection called {collection.name!r} has just been created by somebody else") from None
+@contextmanager
+def writing_to(subscription: Subscription) -> Iterator[None]:
+    """One writer of a subscription's collections at a time: what is read within is still so when it is saved."""
+    with transaction.atomic():
+        Subscription.objects.select_for_update().get(pk=subscription.pk)
+        yield
+
+
+def patched(collection: JobCollection, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """The collection's document with `patch` merged into it; tags alone are replaced, as the service did."""
+    document = dict(scheduling.merged(render_collection(collection), patch))
+    if "tags" in patch:
+        document["tags"] = patch["tags"]
+    return document
 
 
 def fill_collection(collection: JobCollection, members: Members) -> None:
@@ -244,7 +254,7 @@ def fill_collection(collection: JobCollection, members: Members) -> None:
     collection.tags = members.texts("tags", TAGS_LIMIT, TAG_NAME_LIMIT, TAG_LIMIT)
     collection.sku = sku.choice("name", Sku.values) or Sku.STANDARD
     collection.state = (properties.choice("state", COLLECTION_STATES) or "Enabled").lower()
-    collection.max_job_count = quota.integer("maxJobCount", 1, NUMBER_LIMIT)
+    collection.max_job_count = quota.integer("maxJobCount", 0, NUMBER_LIMIT)
     collection.max_job_occurrence = quota.integer("maxJobOccurrence", 1, NUMBER_LIMIT)
     collection.max_recurrence_frequency = fastest and fastest.required_choice("frequency", Frequency.values)
     collection.max_recurrence_interval = fastest and fastest.integer("interval", 1, INTERVAL_LIMIT)

@@ -184,7 +184,7 @@ def test_deleting_takes_the_jobs_along_and_leaves_their_history(arm, make_job):
         ({"properties": {"state": "Deleted"}}, "properties.state"),
         ({"properties": {"state": True}}, "properties.state"),
         ({"properties": {"quota": 1}}, "properties.quota"),
-        ({"properties": {"quota": {"maxJobCount": 0}}}, "properties.quota.maxJobCount"),
+        ({"properties": {"quota": {"maxJobCount": -1}}}, "properties.quota.maxJobCount"),
         ({"properties": {"quota": {"maxJobCount": True}}}, "properties.quota.maxJobCount"),
         ({"properties": {"quota": {"maxJobCount": 2**31}}}, "properties.quota.maxJobCount"),
         ({"properties": {"quota": {"maxJobOccurrence": "1"}}}, "properties.quota.maxJobOccurrence"),

@@ -405,6 +405,31 @@ def test_a_wrong_member_is_refused_with_its_path(arm, collection, document, targ
     assert not Job.objects.exists()
 
 
+STRANGE = [None, True, 0, -1, 1.5, 2**63 - 1, "", " ", "ä", "a" * 9000, [], [None], [[]], {}, {"a": {}}, {"": 1}]
+
+
+def places(document, place=()):
+    """The paths of all members of a document, as tuples."""
+    for name, value in document.items():
+        yield (*place, name)
+        if isinstance(value, dict):
+            yield from places(value, (*place, name))
+
+
+def replaced(document, place, value) -> dict:
+    name, *rest = place
+    return {**document, name: replaced(document[name], rest, value) if rest else value}
+
+
+@pytest.mark.parametrize("place", list(places({"properties": FULL})), ids=".".join)
+def test_whatever_stands_at_a_member_is_taken_or_refused(arm, collection, place):
+    for value in STRANGE:
+        response = arm.put(arm.job(), replaced({"properties": FULL}, place, value))
+
+        assert response.status_code in (200, 201, 400), (value, response.content)
+        assert response.status_code != 400 or response.json()["error"]["target"].startswith("properties")
+
+
 @pytest.mark.parametrize("name", ["1st", "a b", "a.b", "a" * 101, "-a", "%E2%80%AEa", "<b>"])
 def test_a_name_outside_the_rules_is_refused(arm, collection, name):
     assert arm.put(arm.job(name), body()).status_code == 400
