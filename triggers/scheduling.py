@@ -170,7 +170,8 @@ def delete_collection(collection: JobCollection, now: datetime) -> None:
 
 def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> Trigger:
     """The job's trigger with the definition's schedule, which is checked when it is new or changed."""
-    trigger = job.triggers.get() if job else Trigger(format=FORMAT)
+    # locked, so that a beat which dispatches it at this moment is not overwritten
+    trigger = job.triggers.select_for_update().get() if job else Trigger(format=FORMAT)
     if job and trigger.definition == definition.schedule:
         return trigger
     parsed = wire.parse(FORMAT, definition.schedule, now)
@@ -179,6 +180,8 @@ def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> T
     trigger.anchored_at = now
     trigger.fires_left = parsed.count
     trigger.next_fire_at = None
+    if job:
+        job.runs.filter(is_last=True, state__in=Run.OPEN).update(is_last=False)  # the job does not end with them now
     return trigger
 
 
