@@ -34,13 +34,12 @@ def refuse_unreachable(parsed: Parsed, created_at: datetime) -> None:
     For use on writing.  A run at creation is no excuse for a recurrence that never comes: the recurrence itself,
     regardless of its end, must be reachable too.
     """
-    schedule = parsed.schedule
-    if schedule.after(just_before(created_at)) is None:
-        raise WireError("recurrence", "never_fires", "has no fire time before its end")
-    recurring, start = _without_end(schedule, created_at)
+    recurring, start = _without_end(parsed.schedule, created_at)
     fire = recurring.after(just_before(start))
     if fire is None or fire - start > HORIZON:
         raise WireError("recurrence", "never_fires", "has no fire time within eight years of its start")
+    if parsed.schedule.after(just_before(created_at)) is None:
+        raise WireError("recurrence", "never_fires", "has no fire time before its end")
 
 
 def _without_end(schedule: Schedule, created_at: datetime) -> tuple[Schedule, datetime]:

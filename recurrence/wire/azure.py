@@ -252,16 +252,13 @@ def _compile(document: Document, created_at: datetime) -> Schedule:
     start, recurrence = document.start_time, document.recurrence
     if recurrence is None:
         return Once(max(start or created_at, created_at))
-    if recurrence.plan is not None:
-        rule = _planned(recurrence, recurrence.plan, start, created_at)
-    elif recurrence.frequency is Frequency.MONTH:
-        rule = _monthly(recurrence, start or created_at)
-        start = start and start.replace(microsecond=0)
-    else:
+    if recurrence.plan is None and recurrence.frequency is not Frequency.MONTH:
         return _limited(_elapsed(recurrence, start or created_at, created_at), None, recurrence.end_time)
     if start is None:
-        return _limited(FirstThen(created_at, rule), None, recurrence.end_time)
-    return _limited(rule, max(start, created_at), recurrence.end_time)
+        return _limited(FirstThen(created_at, _rule(recurrence, None, created_at)), None, recurrence.end_time)
+    if recurrence.plan is None:
+        start = start.replace(microsecond=0)  # as months have no fractions, the first would be missed
+    return _limited(_rule(recurrence, start, created_at), max(start, created_at), recurrence.end_time)
 
 
 def _limited(schedule: Schedule, start: datetime | None, until: datetime | None) -> Schedule:
@@ -275,22 +272,18 @@ def _elapsed(recurrence: Recurrence, first: datetime, created_at: datetime) -> E
     return Every(interval, first + missed * interval)
 
 
-def _monthly(recurrence: Recurrence, first: datetime) -> CalendarRule:
-    days = MonthDays(first.date(), frozenset({first.day}), recurrence.interval or 1)
-    return CalendarRule(days, Times.of([first.hour], [first.minute], [first.second]), UTC)
-
-
-def _planned(
-    recurrence: Recurrence, plan: Plan, start: datetime | None, created_at: datetime
-) -> CalendarRule | EveryWithin:
+def _rule(recurrence: Recurrence, start: datetime | None, created_at: datetime) -> CalendarRule | EveryWithin:
     first = start or created_at
-    interval = recurrence.interval or 1
-    times = _times(recurrence.frequency, plan, first, start.second if start else 0)
-    if recurrence.frequency not in (Frequency.MINUTE, Frequency.HOUR):
-        return CalendarRule(_days(recurrence.frequency, interval, plan, first), times, UTC)
+    frequency, interval, plan = recurrence.frequency, recurrence.interval or 1, recurrence.plan
+    if plan is None:
+        days = MonthDays(first.date(), frozenset({first.day}), interval)
+        return CalendarRule(days, Times.of([first.hour], [first.minute], [first.second]), UTC)
+    times = _times(frequency, plan, first, start.second if start else 0)
+    if frequency not in (Frequency.MINUTE, Frequency.HOUR):
+        return CalendarRule(_days(frequency, interval, plan, first), times, UTC)
     if interval == 1:
         return CalendarRule(EveryNDays(first.date()), times, UTC)
-    return EveryWithin(ELAPSED[recurrence.frequency] // timedelta(minutes=1), interval, first, times)
+    return EveryWithin(ELAPSED[frequency] // timedelta(minutes=1), interval, first, times)
 
 
 def _times(frequency: Frequency, plan: Plan, first: datetime, second: int) -> Times:
