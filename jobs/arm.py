@@ -189,18 +189,20 @@ class Collection(ArmView):
 
     def put(self, request, **kwargs):
         subscription = access.require(request, Subscription, Role.OPERATOR, pk=self.subscription_id)
+        document = Members(request.data, "")  # read before others have to wait
         with writing_to(subscription):
             named = JobCollection.objects.named(subscription.pk, kwargs["group"], kwargs["collection"])
             collection = named.select_related("subscription").first() or JobCollection(
                 subscription=subscription, resource_group=kwargs["group"], name=kwargs["collection"]
             )
-            fill_collection(collection, Members(request.data, ""))
+            fill_collection(collection, document)
             created = scheduling.save_collection(collection, timezone.now())
         return Response(render_collection(collection), 201 if created else 200)
 
     def patch(self, request, **kwargs):
+        subscription = self.find_collection(Role.OPERATOR).subscription
         patch = Members(request.data, "")
-        with writing_to(self.find_collection(Role.OPERATOR).subscription):
+        with writing_to(subscription):
             collection = self.find_collection(Role.OPERATOR)
             refuse_other_id(patch, collection_id(collection))
             fill_collection(collection, Members(patched(collection, patch.value), ""))
@@ -233,12 +235,12 @@ def writing_to(subscription: Subscription) -> Iterator[None]:
         yield
 
 
-def patched(collection: JobCollection, patch: Mapping[str, Any]) -> dict[str, Any]:
+def patched(collection: JobCollection, patch: Mapping[str, Any]) -> object:
     """The collection's document with `patch` merged into it; tags alone are replaced, as the service did."""
-    document = dict(scheduling.merged(render_collection(collection), patch))
+    document = render_collection(collection)
     if "tags" in patch:
-        document["tags"] = patch["tags"]
-    return document
+        document.pop("tags", None)
+    return scheduling.merged(document, patch)
 
 
 def fill_collection(collection: JobCollection, members: Members) -> None:
@@ -256,8 +258,8 @@ def fill_collection(collection: JobCollection, members: Members) -> None:
     collection.state = (properties.choice("state", COLLECTION_STATES) or "Enabled").lower()
     collection.max_job_count = quota.integer("maxJobCount", 0, NUMBER_LIMIT)
     collection.max_job_occurrence = quota.integer("maxJobOccurrence", 1, NUMBER_LIMIT)
-    collection.max_recurrence_frequency = fastest and fastest.required_choice("frequency", Frequency.values)
-    collection.max_recurrence_interval = fastest and fastest.integer("interval", 1, INTERVAL_LIMIT)
+    collection.max_recurrence_frequency = fastest.required_choice("frequency", Frequency.values) if fastest else None
+    collection.max_recurrence_interval = fastest.integer("interval", 1, INTERVAL_LIMIT) if fastest else None
 
 
 def render_collection(collection: JobCollection) -> dict[str, Any]:

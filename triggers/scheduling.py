@@ -102,10 +102,13 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
 
 def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
     """Merge `patch` deeply into the job's document (RFC 7396: null removes, a list is replaced) and save that."""
-    if job.is_final:
-        raise Conflict(f"job {job.name!r} is {job.state}, which is final")
-    definition = JobDefinition.of(merged(document_of(job), patch), **settings)
-    return save_job(job.collection, job.name, definition, now)[0]
+    with transaction.atomic():
+        JobCollection.objects.select_for_update().get(pk=job.collection_id)  # one at a time: none undoes another
+        job.refresh_from_db()
+        if job.is_final:
+            raise Conflict(f"job {job.name!r} is {job.state}, which is final")
+        definition = JobDefinition.of(merged(document_of(job), patch), **settings)
+        return save_job(job.collection, job.name, definition, now)[0]
 
 
 def merged(document: object, patch: object) -> object:

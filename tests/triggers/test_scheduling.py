@@ -164,6 +164,24 @@ def test_null_in_a_patch_removes(make_job):
     assert Trigger.objects.get().definition == {"startTime": "2026-01-05T08:00:00Z"}
 
 
+def test_a_patch_keeps_what_another_has_just_changed(make_job):
+    job = make_job()
+    stale = Job.objects.select_related("action").get(pk=job.pk)
+
+    patch_job(job, {"action": {"request": {"body": "theirs"}}}, NOW)
+    patched = patch_job(stale, {"action": {"request": {"method": "PUT"}}}, NOW)
+
+    assert patched.action.document["request"] == {**ACTION["request"], "body": "theirs", "method": "PUT"}
+
+
+def test_a_job_that_has_ended_is_not_patched(make_job):
+    job = make_job()
+    Job.objects.filter(pk=job.pk).update(state=Job.State.COMPLETED)
+
+    with pytest.raises(Conflict):
+        patch_job(job, {"action": ACTION}, NOW)
+
+
 @pytest.mark.parametrize(
     "document, patch, result",
     [
