@@ -17,7 +17,7 @@ def put_job(live, request):
         assert status == 201, answer
         return f"{collection}/jobs/{name}"
 
-    status, answer = live.request("PUT", collection + VERSION, {"location": "here", "properties": {}})
+    status, answer = live.request("PUT", collection + VERSION, {"properties": {"sku": {"name": "P20Premium"}}})
     assert status == 201, answer
     yield put
     live.request("DELETE", collection + VERSION)
