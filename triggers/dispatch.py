@@ -5,7 +5,7 @@ often it is seen, and a message that is lost is sent again from the row.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -40,16 +40,18 @@ class Dispatcher:
 
         That is not later than `now` when this pass did not get to the end; None: nothing is planned.
         """
-        moments = [Trigger.objects.next_fire_at(), Run.objects.next_publish_after()]
-        if _has_come(moments[0], now):
+        next_fire_at = Trigger.objects.next_fire_at()
+        if _has_come(next_fire_at, now):
             self.bell.ring(dispatch_due(now))
-            moments[0] = Trigger.objects.next_fire_at()
-        if _has_come(moments[1], now):
+            next_fire_at = Trigger.objects.next_fire_at()
+        next_publish_after = Run.objects.next_publish_after()
+        if _has_come(next_publish_after, now):
             if self.bell.is_reachable():
                 self.bell.ring(take_ready(now))
-                moments[1] = Run.objects.next_publish_after()
+                next_publish_after = Run.objects.next_publish_after()
             else:
-                moments[1] = None
+                next_publish_after = None  # waits for the broker, which no row tells of
+        moments = (next_fire_at, next_publish_after)
         return min((moment for moment in moments if moment is not None), default=None)
 
 
@@ -66,9 +68,11 @@ def dispatch_due(now: datetime) -> list[tuple[str, UUID]]:
         visits = _visits(_due(now), now)
         _mark_last(visits)
         _advance(visits)
-        runs = _insert_fires([visit for visit in visits if visit.plan.fires], now)
-        _insert_others([visit for visit in visits if visit.plan.missed or visit.problem], now)
-    return runs
+        rows = [row for visit in visits for row in visit.rows(now)]
+        _insert(rows, now)
+        over = [visit.due.job_id for visit in visits if visit.is_last and not visit.plan.fires]
+        finish_jobs(over, Job.State.COMPLETED, now)  # their last fire times are all missed
+    return [(row.queue, row.id) for row in rows if row.state == Run.State.WAITING]
 
 
 def take_ready(now: datetime) -> list[tuple[str, UUID]]:
@@ -104,10 +108,6 @@ class Due(NamedTuple):
     collection_name: str
     subscription_id: UUID
 
-    @property
-    def lock_key(self) -> str | None:
-        return None if self.overlap == Job.Overlap.ALLOW else f"job:{self.job_id}"
-
 
 def _due(now: datetime) -> list[Due]:
     """Due triggers, locked where the database has such locks."""
@@ -132,6 +132,56 @@ class Visit:
     @property
     def last(self) -> datetime:
         return self.plan.last or self.due.due_at
+
+    def rows(self, now: datetime) -> Iterator["Row"]:
+        """The runs that the visit makes, earliest first."""
+        if self.problem:
+            yield self._row(self.due.due_at, now, state=Run.State.FAILED, reason=self.problem, finished_at=now)
+        for missed in self.plan.missed:
+            yield self._row(
+                *(missed.first, now),
+                state=Run.State.MISSED,
+                reason=FOUND_LATE,
+                missed_count=missed.count,
+                missed_until=missed.last if missed.count > 1 else None,
+                finished_at=now,
+            )
+        for occurrence, fire_at in enumerate(self.plan.fires, self.due.fire_count + 1):
+            is_last = self.is_last and fire_at == self.plan.last
+            lock_key = None if self.due.overlap == Job.Overlap.ALLOW else f"job:{self.due.job_id}"
+            yield self._row(fire_at, now + REPUBLISH, occurrence=occurrence, is_last=is_last, lock_key=lock_key)
+
+    def _row(self, fire_at: datetime, publish_after: datetime, **fields: Any) -> "Row":
+        due = self.due
+        return Row(
+            *(uuid4(), due.subscription_id, due.job_id, due.action_id),
+            *(due.collection_name, due.job_name, due.name, due.queue),
+            *(fire_at, publish_after),
+            **fields,
+        )
+
+
+class Row(NamedTuple):
+    """A run as it is inserted; the fields that it does not have take their defaults."""
+
+    id: UUID
+    subscription_id: UUID
+    job_id: int
+    action_id: int
+    collection_name: str
+    job_name: str
+    trigger_name: str
+    queue: str
+    fire_at: datetime
+    publish_after: datetime
+    occurrence: int | None = None
+    is_last: bool = False
+    lock_key: str | None = None
+    state: str = Run.State.WAITING
+    reason: str = ""
+    missed_count: int = 1
+    missed_until: datetime | None = None
+    finished_at: datetime | None = None
 
 
 def _visits(triggers: Iterable[Due], now: datetime) -> list[Visit]:
@@ -184,66 +234,6 @@ def _advance(visits: Sequence[Visit]) -> None:
         columns.update(Trigger, [visit.due.id for visit in visits], stand)
 
 
-def _insert_fires(visits: Sequence[Visit], now: datetime) -> list[tuple[str, UUID]]:
-    """Insert the runs that workers are to carry out; return their queues and ids."""
-    fires = [
-        (visit, fire_at, visit.due.fire_count + number)
-        for visit in visits
-        for number, fire_at in enumerate(visit.plan.fires, 1)
-    ]
-    if not fires:
-        return []
-    ids = [uuid4() for _ in fires]
-    columns.insert(
-        Run,
-        {
-            "id": ids,
-            "subscription_id": [visit.due.subscription_id for visit, _, _ in fires],
-            "job_id": [visit.due.job_id for visit, _, _ in fires],
-            "action_id": [visit.due.action_id for visit, _, _ in fires],
-            "collection_name": [visit.due.collection_name for visit, _, _ in fires],
-            "job_name": [visit.due.job_name for visit, _, _ in fires],
-            "trigger_name": [visit.due.name for visit, _, _ in fires],
-            "fire_at": [fire_at for _, fire_at, _ in fires],
-            "occurrence": [occurrence for _, _, occurrence in fires],
-            "is_last": [visit.is_last and fire_at == visit.plan.fires[-1] for visit, fire_at, _ in fires],
-            "queue": [visit.due.queue for visit, _, _ in fires],
-            "lock_key": [visit.due.lock_key for visit, _, _ in fires],
-        },
-        publish_after=now + REPUBLISH,
-        created_at=now,
-    )
-    return [(visit.due.queue, run_id) for (visit, _, _), run_id in zip(fires, ids, strict=True)]
-
-
-def _insert_others(visits: Sequence[Visit], now: datetime) -> None:
-    """Insert rows for fire times that do not run.  A job whose last fire times are all missed ends here."""
-    rows = []
-    for visit in visits:
-        if visit.problem:
-            rows.append(_unrun(visit.due, visit.due.due_at, Run.State.FAILED, visit.problem, now))
-        for missed in visit.plan.missed:
-            row = _unrun(visit.due, missed.first, Run.State.MISSED, FOUND_LATE, now)
-            if missed.count > 1:
-                row.missed_count, row.missed_until = missed.count, missed.last
-            rows.append(row)
-    Run.objects.bulk_create(rows, ignore_conflicts=True)
-    over = [visit.due.job_id for visit in visits if visit.is_last and not visit.plan.fires]
-    finish_jobs(over, Job.State.COMPLETED, now)
-
-
-def _unrun(due: Due, fire_at: datetime, state: str, reason: str, now: datetime) -> Run:
-    return Run(
-        subscription_id=due.subscription_id,
-        job_id=due.job_id,
-        action_id=due.action_id,
-        collection_name=due.collection_name,
-        job_name=due.job_name,
-        trigger_name=due.name,
-        fire_at=fire_at,
-        state=state,
-        reason=reason,
-        queue=due.queue,
-        publish_after=now,
-        finished_at=now,
-    )
+def _insert(rows: Sequence[Row], now: datetime) -> None:
+    if rows:
+        columns.insert(Run, dict(zip(Row._fields, zip(*rows, strict=True), strict=True)), created_at=now)

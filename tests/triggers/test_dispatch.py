@@ -1,29 +1,411 @@
-"""Dispatching: every fire time becomes one row, and workers are told of it."""
+"""Dispatching: every fire time that has come becomes one row, and workers are told of those that run."""
 
 from datetime import timedelta
+from threading import Barrier, Thread
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Job, Run
+from jobs.run_now import run_now
 from tests.conftest import NOW, utc
-from triggers.dispatch import dispatch_due
+from triggers import dispatch
+from triggers.dispatch import BATCH, REPUBLISH, Dispatcher, dispatch_due, take_ready
+from triggers.misfire import SINGLE_LIMIT
 from triggers.models import Trigger
 
 pytestmark = pytest.mark.django_db
 
-DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+START = utc("2026-01-05T08:00:00Z")
 HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
+ONCE = {"startTime": "2026-01-05T08:00:00Z"}
+
+on_postgresql = pytest.mark.skipif(
+    "connection.vendor != 'postgresql'", reason="SQLite's database of the tests lives in one connection"
+)
 
 
-def fire_times(state=Run.State.WAITING):
-    return list(Run.objects.filter(state=state).order_by("fire_at").values_list("fire_at", flat=True))
+class Ringing:
+    """A bell that works, or does not, and remembers for what it was rung."""
+
+    def __init__(self, reachable=True):
+        self.reachable = reachable
+        self.runs = []
+
+    def is_reachable(self):
+        return self.reachable
+
+    def ring(self, runs):
+        if self.reachable:
+            self.runs += runs
+        return self.reachable
+
+
+def fire_times(**fields):
+    return list(Run.objects.filter(**fields).order_by("fire_at").values_list("fire_at", flat=True))
+
+
+def trigger_of(job):
+    return Trigger.objects.get(job=job)
+
+
+# Rows
 
 
 def test_a_fire_time_that_has_come_becomes_a_run(make_job):
     job = make_job(schedule=HOURLY)
 
-    dispatched = dispatch_due(utc("2026-01-05T08:00:00Z"))
+    rung = dispatch_due(START)
 
     run = Run.objects.get()
-    assert dispatched == [("default", run.pk)]
-    assert (run.job, run.action, run.trigger_name) == (job, job.action, "default")
+    assert rung == [("default", run.pk)]
+    assert (run.job, run.action, run.subscription) == (job, job.action, job.collection.subscription)
+    assert (run.collection_name, run.job_name, run.trigger_name) == ("nightly", "backup", "default")
+    assert (run.fire_at, run.occurrence, run.is_last) == (START, 1, False)
+    assert (run.state, run.origin, run.queue) == (Run.State.WAITING, Run.Origin.SCHEDULE, "default")
+    assert (run.publish_after, run.created_at) == (START + REPUBLISH, START)
+
+
+def test_nothing_runs_early(make_job):
+    make_job(schedule=HOURLY)
+
+    assert dispatch_due(START - timedelta(microseconds=1)) == []
+    assert not Run.objects.exists()
+
+
+def test_a_dispatched_trigger_waits_for_its_next_fire_time(make_job):
+    job = make_job(schedule=HOURLY)
+
+    dispatch_due(START)
+
+    trigger = trigger_of(job)
+    assert (trigger.previous_fire_at, trigger.next_fire_at, trigger.fire_count) == (START, START + HOUR, 1)
+
+
+def test_a_second_pass_finds_nothing(make_job):
+    make_job(schedule=HOURLY)
+    dispatch_due(START)
+
+    assert dispatch_due(START) == []
+    assert Run.objects.count() == 1
+
+
+def test_a_fire_time_that_is_seen_again_makes_no_second_row(make_job):
+    job = make_job(schedule=HOURLY)
+    dispatch_due(START)
+    Trigger.objects.filter(job=job).update(next_fire_at=START)  # as if the clock or a backup had gone back
+
+    dispatch_due(START)
+
+    assert fire_times() == [START]
+
+
+@pytest.mark.parametrize(
+    "overlap, key",
+    [("allow", None), ("skip", "job:{}"), ("queue_one", "job:{}"), ("queue_all", "job:{}")],
+)
+def test_only_runs_that_may_overlap_have_no_lock(make_job, overlap, key):
+    job = make_job(schedule=HOURLY, overlap=overlap)
+
+    dispatch_due(START)
+
+    assert Run.objects.get().lock_key == (key and key.format(job.pk))
+
+
+def test_triggers_are_dispatched_in_batches(make_job):
+    job = make_job(schedule=HOURLY)
+    trigger = trigger_of(job)
+    Trigger.objects.bulk_create(
+        Trigger(
+            job=job,
+            name=f"trigger-{number}",
+            definition=trigger.definition,
+            anchored_at=trigger.anchored_at,
+            next_fire_at=START,
+        )
+        for number in range(BATCH)
+    )
+
+    assert len(dispatch_due(START)) == BATCH
+    assert len(dispatch_due(START)) == 1
+    assert len(dispatch_due(START)) == 0
+
+
+def test_the_longest_overdue_come_first(make_job, monkeypatch):
+    monkeypatch.setattr(dispatch, "BATCH", 1)
+    make_job("later", schedule={"startTime": "2026-01-05T08:00:20Z"})
+    make_job("sooner", schedule={"startTime": "2026-01-05T08:00:10Z"})
+
+    dispatch_due(START + timedelta(minutes=1))
+
+    assert Run.objects.get().job_name == "sooner"
+
+
+def test_a_stopped_job_is_not_due(make_job):
+    make_job(schedule=HOURLY, state="disabled")
+
+    assert dispatch_due(START) == []
+
+
+# The end of a schedule
+
+
+def test_the_run_of_a_single_start_is_the_last(make_job):
+    job = make_job(schedule=ONCE)
+
+    dispatch_due(START)
+
+    assert Run.objects.get().is_last
+    assert trigger_of(job).next_fire_at is None
+
+
+def test_a_count_is_used_up_by_runs(make_job):
+    job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Hour", "count": 2}})
+
+    dispatch_due(START)
+    assert trigger_of(job).fires_left == 1
+    dispatch_due(START + HOUR)
+
+    assert list(Run.objects.order_by("fire_at").values_list("occurrence", "is_last")) == [(1, False), (2, True)]
+    assert (trigger_of(job).fires_left, trigger_of(job).next_fire_at) == (0, None)
+
+
+def test_a_run_is_not_the_last_while_another_trigger_of_the_job_goes_on(make_job):
+    job = make_job(schedule=ONCE)
+    Trigger.objects.create(job=job, name="hourly", definition=HOURLY, anchored_at=NOW, next_fire_at=START + HOUR)
+
+    dispatch_due(START)
+
+    assert not Run.objects.get().is_last
+
+
+def test_of_triggers_that_end_together_the_latest_run_is_the_last(make_job):
+    job = make_job(schedule={"startTime": "2026-01-05T08:00:10Z"})
+    earlier = {"startTime": "2026-01-05T08:00:05Z"}
+    Trigger.objects.create(
+        job=job, name="earlier", definition=earlier, anchored_at=NOW, next_fire_at=utc(earlier["startTime"])
+    )
+
+    dispatch_due(START + timedelta(seconds=30))
+
+    assert dict(Run.objects.values_list("trigger_name", "is_last")) == {"default": True, "earlier": False}
+
+
+def test_a_job_whose_last_fire_times_are_missed_is_completed(make_job):
+    job = make_job(schedule=ONCE, misfire="skip")
+    now = START + HOUR
+
+    dispatch_due(now)
+
+    job.refresh_from_db()
+    assert Run.objects.get().state == Run.State.MISSED
+    assert (job.state, job.finished_at) == (Job.State.COMPLETED, now)
+
+
+# Missed
+
+
+def test_missed_fire_times_have_rows_that_say_so(make_job):
+    make_job(schedule=HOURLY)
+    now = START + 2.5 * HOUR
+
+    rung = dispatch_due(now)
+
+    assert fire_times(state=Run.State.MISSED) == [START, START + HOUR]
+    assert fire_times(state=Run.State.WAITING) == [START + 2 * HOUR]
+    assert len(rung) == 1
+    missed = Run.objects.filter(state=Run.State.MISSED).first()
+    assert (missed.missed_count, missed.missed_until, missed.finished_at, missed.occurrence) == (1, None, now, None)
+    assert "misfire threshold" in missed.reason
+
+
+def test_a_long_outage_is_one_row_with_a_count(make_job):
+    make_job(schedule=HOURLY)
+
+    dispatch_due(START + (SINGLE_LIMIT + 1.5) * HOUR)
+
+    missed = Run.objects.get(state=Run.State.MISSED)
+    assert missed.missed_count == SINGLE_LIMIT + 1
+    assert (missed.fire_at, missed.missed_until) == (START, START + SINGLE_LIMIT * HOUR)
+    assert fire_times(state=Run.State.WAITING) == [START + (SINGLE_LIMIT + 1) * HOUR]
+
+
+def test_missed_fire_times_do_not_count_as_occurrences(make_job):
+    job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Hour", "count": 3}})
+
+    dispatch_due(START + 2.5 * HOUR)
+
+    assert Run.objects.get(state=Run.State.WAITING).occurrence == 1
+    assert (trigger_of(job).fire_count, trigger_of(job).fires_left) == (1, 2)
+
+
+def test_triggers_that_are_far_behind_make_smaller_batches(make_job, monkeypatch):
+    monkeypatch.setattr(dispatch, "TIMES", 10)
+    for number in range(3):
+        make_job(f"job-{number}", schedule=HOURLY)
+    now = START + 9.5 * HOUR  # ten fire times each
+
+    assert len(dispatch_due(now)) == 1
+    assert len(dispatch_due(now)) == 1
+    assert len(dispatch_due(now)) == 1
+
+
+# A schedule that cannot be followed
+
+
+def test_a_trigger_that_cannot_be_followed_is_parked_with_a_row_and_stops_nobody(make_job, caplog):
+    broken, sound = make_job("broken", schedule=HOURLY), make_job("sound", schedule=HOURLY)
+    Trigger.objects.filter(job=broken).update(definition={"recurrence": {"frequency": "Fortnight"}})
+
+    rung = dispatch_due(START)
+
+    assert [Run.objects.get(pk=run_id).job for _, run_id in rung] == [sound]
+    parked = Run.objects.get(job=broken)
+    assert (parked.state, parked.fire_at, parked.finished_at) == (Run.State.FAILED, START, START)
+    assert "Fortnight" in parked.reason
+    assert trigger_of(broken).next_fire_at is None
+    assert "cannot be followed" in caplog.text
+
+
+# Messages
+
+
+def test_runs_are_rung_for_after_their_transaction(make_job):
+    make_job(schedule=HOURLY)
+    bell = Ringing()
+
+    wakes_at = Dispatcher(bell).run(START)
+
+    assert bell.runs == [("default", Run.objects.get().pk)]
+    assert wakes_at == START + REPUBLISH  # when it would ring again
+
+
+def test_a_lost_message_is_sent_again(make_job):
+    make_job(schedule=HOURLY)
+    dispatch_due(START)  # whoever did this died before it rang
+    bell = Ringing()
+
+    Dispatcher(bell).run(START + REPUBLISH - timedelta(seconds=1))
+    assert bell.runs == []
+    Dispatcher(bell).run(START + REPUBLISH)
+
+    assert bell.runs == [("default", Run.objects.get().pk)]
+    assert Run.objects.get().publish_after == START + 2 * REPUBLISH
+
+
+def test_a_run_by_hand_is_rung_for_by_the_next_pass(make_job):
+    run = run_now(make_job(), NOW)
+    bell = Ringing()
+
+    Dispatcher(bell).run(NOW)
+
+    assert bell.runs == [("default", run.pk)]
+
+
+@pytest.mark.parametrize("state", [state for state in Run.State if state not in Run.PENDING])
+def test_only_runs_that_wait_are_rung_for(make_job, state):
+    run = run_now(make_job(), NOW)
+    Run.objects.filter(pk=run.pk).update(state=state)
+
+    assert take_ready(NOW + HOUR) == []
+
+
+def test_without_a_broker_fire_times_still_become_rows(make_job):
+    make_job(schedule=HOURLY)
+    dispatcher = Dispatcher(Ringing(reachable=False))
+
+    assert dispatcher.run(START) == START + REPUBLISH
+    assert fire_times() == [START]
+    # what is to be rung for waits for the broker; it is not a reason to make pass after pass
+    assert dispatcher.run(START + REPUBLISH) == START + HOUR
+    assert Run.objects.get().publish_after == START + REPUBLISH
+
+
+def test_with_nothing_planned_there_is_nothing_to_wake_for(db):
+    assert Dispatcher(Ringing()).run(NOW) is None
+
+
+# Cost and competition
+
+
+@pytest.mark.parametrize("misfire_late", [timedelta(0), 2.5 * HOUR])
+def test_a_pass_costs_the_same_queries_whatever_the_number_of_jobs(make_job, misfire_late):
+    dispatcher = Dispatcher(Ringing())
+    make_job("one", schedule=HOURLY)
+    with CaptureQueriesContext(connection) as for_one:
+        dispatcher.run(START + misfire_late)
+    Run.objects.all().delete()
+    Trigger.objects.all().delete()
+    for number in range(20):
+        make_job(f"job-{number}", schedule=HOURLY)
+
+    with CaptureQueriesContext(connection) as for_twenty:
+        dispatcher.run(START + misfire_late)
+
+    assert Run.objects.count() >= 20
+    assert len(for_twenty) == len(for_one) <= 14
+
+
+def test_an_idle_pass_is_two_queries(make_job, django_assert_num_queries):
+    make_job(schedule=HOURLY)
+
+    with django_assert_num_queries(2):
+        Dispatcher(Ringing()).run(NOW)
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_dispatchers_at_once_make_every_run_once(make_job):
+    job = make_job(schedule=HOURLY)
+    trigger = trigger_of(job)
+    total = 3 * BATCH
+    Trigger.objects.bulk_create(
+        Trigger(
+            job=job,
+            name=f"trigger-{number}",
+            definition=trigger.definition,
+            anchored_at=trigger.anchored_at,
+            next_fire_at=START,
+        )
+        for number in range(total - 1)
+    )
+    bells = [Ringing(), Ringing(), Ringing()]
+    together = Barrier(len(bells))
+
+    def pass_after_pass(bell):
+        together.wait()
+        dispatcher = Dispatcher(bell)
+        while dispatcher.run(START) <= START:
+            pass
+        connection.close()
+
+    threads = [Thread(target=pass_after_pass, args=(bell,)) for bell in bells]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    rung = [run_id for bell in bells for _, run_id in bell.runs]
+    assert Run.objects.count() == len(rung) == len(set(rung)) == total
+    assert set(Trigger.objects.values_list("fire_count", flat=True)) == {1}
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_dispatching_searches_indexes(make_job):
+    for number in range(50):
+        make_job(f"job-{number}", schedule=HOURLY)
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")  # fifty rows are read faster than an index
+
+    plans = [
+        Trigger.objects.due(START)[:BATCH].explain(),
+        Run.objects.ready(START)[:BATCH].explain(),
+        Run.objects.expired(START).explain(),
+        Run.objects.filter(lock_key__in=["job:1"], state__in=[Run.State.RUNNING, Run.State.RETRYING]).explain(),
+    ]
+
+    for plan, index in zip(plans, ["trigger_due", "run_ready", "run_leased", "run_lock"], strict=True):
+        assert index in plan
