@@ -1,0 +1,119 @@
+"""Every address of our API, asked for what belongs to somebody else."""
+
+import uuid
+
+import pytest
+from django.urls import get_resolver
+from django.urls.resolvers import URLPattern
+
+from accounts.models import ApiToken, Subscription
+from jobs.models import Job, JobCollection, Run
+from tests.conftest import NOW
+
+METHODS = ("get", "post", "put", "patch", "delete")
+WITHOUT_TENANT = {"api/schedules/preview", "api/schema", "api/docs"}  # they read no row of anybody's
+
+
+def routes(patterns, prefix: str = "") -> list[tuple[str, URLPattern]]:
+    found = []
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        if hasattr(pattern, "url_patterns"):
+            found += routes(pattern.url_patterns, route)
+        else:
+            found.append((route, pattern))
+    return found
+
+
+ALL = [route for route, _ in routes(get_resolver().url_patterns) if route.startswith("api/")]
+DETAILS = [route for route in ALL if "<" in route]
+LISTS = [route for route in ALL if "<" not in route and route not in WITHOUT_TENANT]
+
+
+@pytest.fixture
+def theirs(make_user, make_job):
+    """One of everything, in a subscription that the caller is no member of; and an id of each kind that is none's."""
+    subscription = Subscription.objects.create(name="elsewhere")
+    stranger = make_user("eve", in_subscription=subscription)
+    collection = JobCollection.objects.create(subscription=subscription, name="theirs", sku="P20Premium")
+    job = make_job("secret", in_collection=collection)
+    run = Run.objects.create(
+        subscription=subscription,
+        job=job,
+        job_name="secret",
+        collection_name="theirs",
+        fire_at=NOW,
+        publish_after=NOW,
+    )
+    token, _ = ApiToken.objects.issue(stranger, "hers")
+    return {
+        "collections": (collection.pk, 10**9),
+        "jobs": (job.pk, 10**9),
+        "runs": (run.pk, uuid.uuid4()),
+        "subscriptions": (subscription.pk, uuid.uuid4()),
+        "tokens": (token.pk, 10**9),
+    }
+
+
+def state_of(theirs) -> list:
+    return [list(model.objects.order_by("pk").values()) for model in (JobCollection, Job, Run, Subscription, ApiToken)]
+
+
+def address(route: str, pk) -> str:
+    before, _, rest = route.partition("<")
+    return f"/{before}{pk}{rest.partition('>')[2]}"
+
+
+def test_the_walk_knows_every_route():
+    assert {route.split("/")[1] for route in DETAILS} == {"collections", "jobs", "runs", "subscriptions", "tokens"}
+    assert len(DETAILS) >= 11
+    assert len(LISTS) >= 5
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("route", DETAILS)
+def test_what_belongs_to_others_looks_like_what_is_missing(api, theirs, route, method):
+    api.get("/api/jobs")  # writes when the token was last used
+    before = state_of(theirs)
+    foreign_id, missing_id = theirs[route.split("/")[1]]
+    body = {"action": {"type": "Http", "request": {"uri": "https://example.com", "method": "GET"}}}
+
+    foreign, missing = (
+        getattr(api, method)(address(route, pk), None if method == "get" else body) for pk in (foreign_id, missing_id)
+    )
+
+    assert foreign.status_code == missing.status_code
+    assert foreign.status_code in (404, 405)
+    assert foreign.content == missing.content
+    assert state_of(theirs) == before
+
+
+@pytest.mark.parametrize("route", LISTS)
+def test_no_list_shows_what_belongs_to_others(api, theirs, route):
+    foreign_id, _ = theirs[route.split("/")[1]]
+
+    listed = {str(row["id"]) for row in api.get(f"/{route}").json()["value"]}
+
+    assert str(foreign_id) not in listed
+
+
+@pytest.mark.parametrize("query", ["collection={collections}", "job={jobs}"])
+def test_no_filter_reaches_what_belongs_to_others(api, theirs, query):
+    filled = query.format(**{kind: ids[0] for kind, ids in theirs.items()})
+
+    assert api.get(f"/api/runs?{filled}").json()["value"] == []
+
+
+def test_no_filter_finds_a_subscription_of_others(api, theirs):
+    for name in ("elsewhere", theirs["subscriptions"][0]):
+        assert api.get(f"/api/collections?subscription={name}").json()["value"] == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("route", [route for route in ALL if route not in ("api/schema", "api/docs")])
+def test_no_address_answers_somebody_who_is_not_signed_in(api_of, route):
+    kind = route.split("/")[1]
+    where = address(route, uuid.uuid4() if kind in ("runs", "subscriptions") else 1) if "<" in route else f"/{route}"
+
+    for method in METHODS:
+        assert getattr(api_of(), method)(where).status_code == 401
