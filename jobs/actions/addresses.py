@@ -137,7 +137,10 @@ class CheckedResolver(AbstractResolver):
 
 
 def lookup(host: str, port: int, family: int) -> list[tuple]:
-    return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+    try:
+        return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+    except UnicodeError:  # a label that is empty or too long
+        raise socket.gaierror(socket.EAI_NONAME, "not a host name") from None
 
 
 def checked_socket(info: tuple) -> socket.socket:

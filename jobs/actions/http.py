@@ -6,6 +6,8 @@ call has a connection of its own: one kept open for a job that runs once an hour
 
 import asyncio
 import base64
+import codecs
+import os
 import re
 import zlib
 from collections.abc import Mapping
@@ -210,7 +212,8 @@ def _decoder(encoding: str):
 
 def _text(data: bytes, hidden: list[str]) -> str:
     """As history keeps it: storable, and without the credential, should the target repeat it."""
-    text = data.decode("utf-8", "replace").replace("\0", "\ufffd")
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)  # without the half of a last character
+    text = text.replace("\0", "\ufffd")
     for secret in hidden:
         text = text.replace(secret, MASK)
     return text
@@ -224,5 +227,8 @@ def _word(status: int) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The operating system's or OpenSSL's words for `error`, without addresses and other details."""
-    return (getattr(error, "verify_message", "") or getattr(error, "strerror", "") or type(error).__name__).lower()
+    """The words of OpenSSL or of the operating system for `error`, without addresses and other details."""
+    if verdict := getattr(error, "verify_message", ""):
+        return verdict
+    number = getattr(error, "errno", None)
+    return os.strerror(number).lower() if number else type(error).__name__

@@ -1,0 +1,509 @@
+"""The outbound client against a real server on this machine."""
+
+import asyncio
+import base64
+import gzip
+import socket
+import ssl
+import time
+import uuid
+import zlib
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from threading import Thread
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from jobs.actions import http, perform
+from jobs.actions.outcome import Context
+from tests.conftest import utc
+
+CONTEXT = Context(uuid.UUID(int=7), 3, utc("2026-01-05T08:00:00Z"))
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-Answer: yes\r\n\r\nthanks"
+
+
+@pytest.fixture(autouse=True)
+def loopback_is_open(settings):
+    settings.EGRESS_ALLOW = ["127.0.0.0/8", "::1/128"]
+
+
+class Server:
+    """Answers every connection with the same bytes, and keeps what it received."""
+
+    def __init__(self, answer: bytes, pause: float = 0):
+        self.answer = answer
+        self.pause = pause
+        self.requests: list[bytes] = []
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listening.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self.listening.accept()
+            except OSError:
+                return
+            Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection):
+        with connection:
+            self.requests.append(connection.recv(65_536))
+            time.sleep(self.pause)
+            try:
+                connection.sendall(self.answer)
+            except OSError:
+                return
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of the only request."""
+        (request,) = self.requests
+        lines = request.decode().partition("\r\n\r\n")[0].splitlines()[1:]
+        return dict(line.split(": ", 1) for line in lines)
+
+
+@pytest.fixture
+def serve():
+    servers = []
+
+    def start(answer: bytes = OK, **fields) -> Server:
+        servers.append(Server(answer, **fields))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.listening.close()
+
+
+def call(uri, secrets=None, method="GET", **request):
+    async def go():
+        async with http.open_session() as session:
+            action = {"type": "Http", "request": {"uri": uri, "method": method, **request}}
+            return await perform(action, secrets or {}, CONTEXT, session)
+
+    return asyncio.run(go())
+
+
+def answering(status: str, headers: str = "", body: bytes = b"") -> bytes:
+    return f"HTTP/1.1 {status}\r\n{headers}Connection: close\r\n\r\n".encode() + body
+
+
+@contextmanager
+def tls_server(folder):
+    """A server with a certificate of its own making."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    path = folder / "certificate.pem"
+    path.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        + certificate.public_bytes(serialization.Encoding.PEM)
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve():
+            try:
+                context.wrap_socket(listening.accept()[0], server_side=True).close()
+            except OSError:
+                return
+
+        Thread(target=serve, daemon=True).start()
+        yield listening.getsockname()[1]
+
+
+# What is sent
+
+
+def test_a_request_says_which_run_it_is_about(serve):
+    server = serve()
+
+    outcome = call(f"{server.url}/hook?a=1", method="POST", body="hello", headers={"X-Team": "ops"})
+
+    (request,) = server.requests
+    assert outcome.succeeded
+    assert request.startswith(b"POST /hook?a=1 HTTP/1.1\r\n")
+    assert request.endswith(b"\r\n\r\nhello")
+    assert server.headers["Host"] == f"127.0.0.1:{server.port}"
+    assert server.headers["X-Team"] == "ops"
+    assert server.headers["Idempotency-Key"] == str(CONTEXT.run_id)
+    assert server.headers["X-Scheduler-Attempt"] == "3"
+    assert server.headers["X-Scheduler-Fire-Time"] == "2026-01-05T08:00:00Z"
+    assert server.headers["User-Agent"] == "Quando"
+
+
+def test_an_address_is_sent_as_it_is_written(serve):
+    server = serve()
+
+    call(f"{server.url}/a%2Fb/%7Euser?q=%20x&q=a+b")
+
+    assert server.requests[0].startswith(b"GET /a%2Fb/%7Euser?q=%20x&q=a+b HTTP/1.1")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS"])
+def test_every_method_is_sent(serve, method):
+    server = serve(answering("204 No Content"))
+
+    assert call(server.url, method=method).succeeded
+    assert server.requests[0].startswith(method.encode())
+
+
+def test_a_job_may_name_its_own_agent_but_not_another_run(serve):
+    server = serve()
+
+    call(server.url, headers={"user-agent": "mine", "idempotency-key": "forged"})
+
+    assert server.headers["user-agent"] == "mine"
+    assert server.headers["Idempotency-Key"] == str(CONTEXT.run_id)
+    assert "idempotency-key" not in server.headers
+
+
+def test_basic_authentication_is_sent(serve):
+    server = serve()
+    authentication = {"type": "Basic", "username": "ada"}
+
+    call(server.url, {"request.authentication.password": "pässword"}, authentication=authentication)
+
+    assert server.headers["Authorization"] == "Basic " + base64.b64encode("ada:pässword".encode()).decode()
+
+
+def test_proxies_of_the_environment_are_not_used(serve, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    server = serve()
+
+    assert call(server.url).succeeded
+
+
+def test_cookies_are_not_kept(serve):
+    server = serve(answering("200 OK", "Set-Cookie: session=secret\r\n"))
+
+    async def twice():
+        async with http.open_session() as session:
+            action = {"type": "Http", "request": {"uri": server.url, "method": "GET"}}
+            return [await perform(action, {}, CONTEXT, session) for _ in range(2)]
+
+    outcomes = asyncio.run(twice())
+
+    assert all(b"Cookie" not in request for request in server.requests)
+    assert dict(outcomes[0].headers)["Set-Cookie"] == "********"
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "ftp://127.0.0.1/",
+        "file:///etc/passwd",
+        "http://user@127.0.0.1/",
+        "http://user:password@127.0.0.1/",
+        "http://@127.0.0.1/",
+        "gopher://127.0.0.1/",
+    ],
+)
+def test_odd_addresses_are_refused_for_good(uri):
+    outcome = call(uri)
+
+    assert (outcome.succeeded, outcome.may_retry, outcome.status_code) == (False, False, None)
+    assert "password" not in outcome.message
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "elsewhere"},
+        {"Content-Length": "0"},
+        {"Transfer-Encoding": "chunked"},
+        {"connection": "keep-alive"},
+        {"Proxy-Authorization": "x"},
+        {"Metadata-Flavor": "Google"},
+        {"X-Line": "a\r\nX-Second: b"},
+        {"X-Nul": "a\0b"},
+        {"X\r\nX-Second": "b"},
+        {"": "b"},
+    ],
+)
+def test_headers_that_are_not_the_jobs_to_set_are_refused_before_anything_is_sent(serve, headers):
+    server = serve()
+
+    outcome = call(server.url, headers=headers)
+
+    assert (outcome.succeeded, outcome.may_retry) == (False, False)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("kind", ["ClientCertificate", "ActiveDirectoryOAuth"])
+def test_other_authentication_is_refused_for_good(serve, kind):
+    server = serve()
+
+    outcome = call(server.url, authentication={"type": kind})
+
+    assert (outcome.succeeded, outcome.may_retry) == (False, False)
+    assert kind in outcome.message
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("kind", ["StorageQueue", "ServiceBusQueue", "ServiceBusTopic"])
+def test_other_actions_are_refused_for_good(kind):
+    outcome = asyncio.run(perform({"type": kind}, {}, CONTEXT, None))
+
+    assert (outcome.succeeded, outcome.may_retry) == (False, False)
+    assert kind in outcome.message
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"])
+def test_closed_addresses_are_not_called(serve, settings, host):
+    settings.EGRESS_ALLOW = []
+    server = serve()
+
+    outcome = call(f"http://{host}:{server.port}/")
+
+    assert not outcome.succeeded
+    assert "was not called" in outcome.message
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("host", ["127.1", "0x7f000001", "2130706433", "0177.0.0.1"])
+def test_other_notations_of_a_closed_address_are_not_called(serve, settings, host):
+    settings.EGRESS_ALLOW = []
+    server = serve()
+
+    assert not call(f"http://{host}:{server.port}/").succeeded
+    assert server.requests == []
+
+
+def test_a_name_that_changes_its_address_between_check_and_call_is_not_followed(serve, settings, monkeypatch):
+    """What was checked is what is called: the name is looked up once, so a second answer is never asked for."""
+    server = serve()
+    answers = iter(["127.0.0.1", "10.0.0.1"])
+    asked = []
+
+    def rebinding(host, port, family):
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
+
+    monkeypatch.setattr("jobs.actions.addresses.lookup", rebinding)
+
+    assert call(f"http://rebind.example:{server.port}/").succeeded
+    assert asked == ["rebind.example"]
+    assert server.headers["Host"] == f"rebind.example:{server.port}"
+
+
+def test_each_call_looks_its_name_up_anew(serve, monkeypatch):
+    server = serve()
+    answers = iter(["127.0.0.1", "10.0.0.1"])
+    monkeypatch.setattr(
+        "jobs.actions.addresses.lookup",
+        lambda host, port, family: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))],
+    )
+
+    async def twice():
+        async with http.open_session() as session:
+            action = {"type": "Http", "request": {"uri": f"http://rebind.example:{server.port}/", "method": "GET"}}
+            return [await perform(action, {}, CONTEXT, session) for _ in range(2)]
+
+    first, second = asyncio.run(twice())
+
+    assert first.succeeded
+    assert "10.0.0.1 is not public" in second.message
+
+
+# What is kept of an answer
+
+
+def test_the_answer_is_kept(serve):
+    outcome = call(serve().url)
+
+    assert outcome.message == "Host '127.0.0.1' answered 'OK'."
+    assert (outcome.status_code, outcome.body) == (200, "thanks")
+    assert ("X-Answer", "yes") in outcome.headers
+
+
+@pytest.mark.parametrize(
+    "status, succeeded",
+    [
+        ("200 OK", True),
+        ("202 Accepted", True),
+        ("299 Odd", True),
+        ("304 Not Modified", False),
+        ("404 Not Found", False),
+        ("503 Service Unavailable", False),
+    ],
+)
+def test_only_2xx_is_success(serve, status, succeeded):
+    assert call(serve(answering(status)).url).succeeded is succeeded
+
+
+def test_redirects_are_not_followed(serve):
+    elsewhere = serve()
+    server = serve(answering("302 Found", f"Location: {elsewhere.url}\r\n"))
+
+    outcome = call(server.url)
+
+    assert (outcome.succeeded, outcome.status_code) == (False, 302)
+    assert "not followed" in outcome.message
+    assert elsewhere.requests == []
+
+
+def test_only_the_beginning_of_a_body_is_kept(serve):
+    outcome = call(serve(answering("200 OK", body=b"x" * 100_000)).url)
+
+    assert outcome.succeeded
+    assert outcome.body == "x" * http.KEPT_LIMIT
+
+
+def test_an_endless_answer_is_cut_off(serve):
+    server = serve(b"")
+
+    def pour(connection):
+        with connection:
+            connection.sendall(answering("200 OK"))
+            try:
+                while True:
+                    connection.sendall(b"x" * 65_536)
+            except OSError:
+                return
+
+    server._answer = pour
+    started = time.monotonic()
+
+    assert call(server.url).succeeded
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("pack, encoding", [(gzip.compress, "gzip"), (zlib.compress, "deflate")])
+def test_a_packed_answer_is_unpacked_no_further_than_it_is_kept(serve, pack, encoding):
+    server = serve(answering("200 OK", f"Content-Encoding: {encoding}\r\n", pack(b"0" * 20_000_000)))
+
+    assert call(server.url).body == "0" * http.KEPT_LIMIT
+
+
+def test_a_body_that_is_not_text_can_be_stored(serve):
+    outcome = call(serve(answering("200 OK", body=b"a\0b\xff\xfec")).url)
+
+    assert outcome.body == "a\ufffdb\ufffd\ufffdc"
+
+
+def test_a_character_is_not_cut_in_half(serve):
+    outcome = call(serve(answering("200 OK", body=("x" + "ä" * 3000).encode())).url)
+
+    assert outcome.body == "x" + "ä" * 1023
+
+
+def test_headers_that_are_not_text_can_be_stored(serve):
+    outcome = call(serve(answering("200 OK", "X-Odd: ")[:-4] + b"\xff\r\n\r\n").url)
+
+    assert all("\udcff" not in value for _, value in outcome.headers)
+
+
+def test_credentials_that_the_target_repeats_are_not_kept(serve):
+    credential = base64.b64encode(b"ada:swordfish").decode()
+    server = serve(answering("200 OK", f"X-Echo: {credential}\r\n", f"you sent {credential}, swordfish".encode()))
+
+    outcome = call(
+        server.url,
+        {"request.authentication.password": "swordfish"},
+        authentication={"type": "Basic", "username": "ada"},
+    )
+
+    assert outcome.body == "you sent ********, ********"
+    assert dict(outcome.headers)["X-Echo"] == "********"
+
+
+# Failures
+
+
+def test_a_refused_connection_is_a_failure_with_its_reason():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    outcome = call(f"http://127.0.0.1:{port}/?key=secret")
+
+    assert (outcome.succeeded, outcome.may_retry) == (False, True)
+    assert outcome.message.startswith("No connection to host '127.0.0.1'")
+    assert "refused" in outcome.message
+    assert "secret" not in outcome.message
+
+
+def test_an_unknown_name_is_a_failure():
+    outcome = call("http://no-such-name.invalid/")
+
+    assert outcome.message == "The name of host 'no-such-name.invalid' cannot be looked up."
+    assert outcome.may_retry
+
+
+def test_a_call_ends_at_its_limit(serve, monkeypatch):
+    monkeypatch.setattr(http, "CALL_LIMIT_S", 0.2)
+
+    outcome = call(serve(pause=5).url)
+
+    assert "No complete answer" in outcome.message
+    assert outcome.may_retry
+
+
+def test_a_trickling_answer_ends_at_the_limit_of_the_whole_call(serve, monkeypatch):
+    """The limit is not one for each read."""
+    monkeypatch.setattr(http, "CALL_LIMIT_S", 0.5)
+    server = serve(b"")
+
+    def trickle(connection):
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(answering("200 OK"))
+            try:
+                for _ in range(100):
+                    connection.sendall(b".")
+                    time.sleep(0.05)
+            except OSError:
+                return
+
+    server._answer = trickle
+    started = time.monotonic()
+
+    assert "No complete answer" in call(server.url).message
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"not http at all\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n",
+        answering("200 OK", "".join(f"X-{number}: {'y' * 1000}\r\n" for number in range(100))),
+    ],
+)
+def test_a_broken_answer_is_a_failure_and_not_an_error(serve, answer):
+    outcome = call(serve(answer).url)
+
+    assert (outcome.succeeded, outcome.may_retry) == (False, True)
+    assert "127.0.0.1" in outcome.message
+
+
+def test_a_certificate_nobody_vouches_for_is_not_accepted(tmp_path):
+    with tls_server(tmp_path) as port:
+        outcome = call(f"https://127.0.0.1:{port}/")
+
+    assert not outcome.succeeded
+    assert "certificate" in outcome.message
