@@ -7,6 +7,7 @@ call has a connection of its own: one kept open for a job that runs once an hour
 import asyncio
 import base64
 import codecs
+import logging
 import os
 import re
 import zlib
@@ -20,6 +21,8 @@ from yarl import URL
 from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socket
 from jobs.actions.documents import HEADER_NAME, HEADER_VALUE, MASK, RESERVED_HEADER
 from jobs.actions.outcome import Context, Outcome, refused
+
+logger = logging.getLogger(__name__)
 
 USER_AGENT = "Quando"
 CONNECT_LIMIT_S = 10.0  # looking up, connecting and agreeing on TLS
@@ -76,7 +79,8 @@ async def call(
     except TimeoutError:
         return Outcome(False, f"No complete answer from host '{host}' within {CALL_LIMIT_S:.0f} seconds.")
     except ClosedAddress as error:
-        return Outcome(False, f"Host '{host}' was not called: {error}.")
+        logger.warning("run %s may not call host %s: %s", context.run_id, host, error)  # which address is our affair
+        return Outcome(False, f"Host '{host}' was not called: it has an address that calls may not reach.")
     except aiohttp.ClientConnectorDNSError:
         return Outcome(False, f"The name of host '{host}' cannot be looked up.")
     except aiohttp.ClientConnectorCertificateError as error:
