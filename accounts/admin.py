@@ -52,7 +52,7 @@ class UserAdmin(DjangoUserAdmin):
     form = UserForm
     inlines = (MembershipsOfUser,)
     fieldsets = (
-        (None, {"fields": ("username", "password", "first_name", "last_name", "email", "time_zone")}),
+        (None, {"fields": ("username", "first_name", "last_name", "email", "time_zone")}),
         (
             "What the account may do",
             {
@@ -159,12 +159,16 @@ class SubscriptionAdmin(TenantAdmin):
 
 
 class TokenForm(forms.ModelForm):
+    expires_at = forms.DateTimeField(
+        label="Expires",
+        required=False,
+        help_text="In your zone. Never, if empty.",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+
     class Meta:
         model = ApiToken
         fields = ("name", "role", "expires_at")
-        widgets = {"expires_at": forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")}
-        labels = {"expires_at": "Expires"}
-        help_texts = {"expires_at": "In your zone. Never, if empty."}
 
     def clean_expires_at(self):
         expires_at = self.cleaned_data["expires_at"]

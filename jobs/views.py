@@ -260,7 +260,7 @@ def planned(run: Run, now: datetime) -> str:
 def headline(run: Run, attempts: Sequence[Attempt]) -> str:
     if attempts and attempts[-1].message:
         tries = f" after {words.count(len(attempts), 'attempt')}" if len(attempts) > 1 else ""
-        return f"{attempts[-1].message.splitlines()[0][:200]}{tries}"
+        return attempts[-1].message.splitlines()[0][:200].removesuffix(".") + tries
     return run.reason
 
 

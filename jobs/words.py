@@ -36,7 +36,8 @@ def took(length: timedelta) -> str:
     if length < MINUTE:
         return f"{length / SECOND:.1f} s"
     if length < HOUR:
-        return f"{length // MINUTE} min {length % MINUTE // SECOND} s"
+        seconds = length % MINUTE // SECOND
+        return f"{length // MINUTE} min" + (f" {seconds} s" if seconds else "")
     if length < DAY:
         return f"{length // HOUR} h {length % HOUR // MINUTE:02} min"
     return span(length)

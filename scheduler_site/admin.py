@@ -1,5 +1,7 @@
 """The operators' site: Django's own admin in Quando's look, with the desk as its index."""
 
+from datetime import timedelta
+
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.actions import delete_selected
@@ -9,8 +11,12 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 
+from rest_framework.exceptions import Throttled
+
+from accounts.authentication import count_failure, refuse_exhausted
 from accounts.models import User
 from accounts.zones import ZoneField
+from jobs import words
 from scheduler_site import desk
 from scheduler_site.masthead import HOUSEKEEPING
 
@@ -27,6 +33,20 @@ class SignInForm(AdminAuthenticationForm):
         "invalid_login": "Name and password do not belong together.",
         "inactive": "This account is switched off.",
     }
+
+    def clean(self):
+        """Failed tries count together with those at the APIs, and are refused before the password is looked at."""
+        username, now = self.cleaned_data.get("username"), timezone.now()
+        try:
+            refuse_exhausted(self.request, username, now)
+        except Throttled as refusal:
+            wait = words.span(max(timedelta(seconds=refusal.wait or 0), words.MINUTE))
+            raise forms.ValidationError(f"Too many failed tries. The next is possible in {wait}.") from None
+        try:
+            return super().clean()
+        except forms.ValidationError:
+            count_failure(self.request, username, now)
+            raise
 
 
 class AccountForm(forms.ModelForm):

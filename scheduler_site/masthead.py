@@ -1,4 +1,4 @@
-"""What every page's masthead shows: where one can go, the viewer's zone, the time in it and the pip on the day ruler."""
+"""What every page's masthead shows: where one can go, the viewer's zone and time, and the pip on the day ruler."""
 
 from django.urls import reverse
 from django.utils import timezone
@@ -16,13 +16,13 @@ HOUSEKEEPING = "django_celery_beat"
 def masthead(request) -> dict:
     zone = timezone.get_current_timezone_name()
     now = timezone.localtime(timezone.now())
-    user = request.user
+    user = getattr(request, "user", None)  # none yet, where a request is refused before it is asked who sent it
     return {
         "viewer_now": now,
         "viewer_zone": zone,
         "viewer_place": zone.rpartition("/")[2].replace("_", " "),
         "viewer_offset": f"{now:%z}"[:3] + ":" + f"{now:%z}"[3:5],
-        **({"sections": sections(request), "settings_places": settings_places(user)} if user.is_staff else {}),
+        **({"sections": sections(request), "settings_places": settings_places(user)} if user and user.is_staff else {}),
     }
 
 

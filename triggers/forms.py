@@ -14,6 +14,7 @@ from typing import Any
 
 from django import forms
 from django.db import transaction
+from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
 from jobs.actions import documents
@@ -219,7 +220,7 @@ class JobForm(forms.Form):
         max_length=NAME_LENGTH, validators=[validate_name], help_text="A letter, then letters, digits, - and _."
     )
     state = forms.ChoiceField(
-        choices=[("enabled", "Enabled"), ("disabled", "Disabled: it does not run")], initial="enabled"
+        label="State", choices=[("enabled", "Enabled"), ("disabled", "Disabled: it does not run")], initial="enabled"
     )
     revision = forms.IntegerField(required=False, widget=forms.HiddenInput)
     when = forms.ChoiceField(choices=[(FIELDS, FIELDS), (JSON, JSON)], initial=FIELDS, widget=forms.HiddenInput)
@@ -266,21 +267,32 @@ class JobForm(forms.Form):
     )
     schedule_json = JSONDocumentField(label="Schedule as JSON", required=False)
 
-    type = forms.ChoiceField(required=False, choices=[("Http", "Http"), ("Https", "Https")], initial="Http")
-    method = forms.ChoiceField(required=False, choices=[(name, name) for name in METHODS], initial="POST")
+    type = forms.ChoiceField(
+        label="Type", required=False, choices=[("Http", "Http"), ("Https", "Https")], initial="Http"
+    )
+    method = forms.ChoiceField(
+        label="Method", required=False, choices=[(name, name) for name in METHODS], initial="POST"
+    )
     uri = forms.CharField(label="Address", required=False, widget=forms.TextInput(attrs={"class": "code"}))
-    headers = HeadersField(required=False, help_text="One a line, Name: value.")
+    headers = HeadersField(label="Headers", required=False, help_text="One a line, Name: value.")
     body = forms.CharField(
-        required=False, strip=False, widget=forms.Textarea(attrs={"class": "code", "rows": 4, "spellcheck": "false"})
+        label="Body",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"class": "code", "rows": 4, "spellcheck": "false"}),
     )
     authentication = forms.ChoiceField(
+        label="Authentication",
         required=False,
         choices=[("", "None"), ("Basic", "User name and password")],
         help_text="Certificates and OAuth are written as JSON.",
     )
     username = forms.CharField(label="User name", required=False)
     password = forms.CharField(
-        required=False, strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        label="Password",
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     retry = forms.ChoiceField(
         label="Retries",
@@ -341,6 +353,14 @@ class JobForm(forms.Form):
     def mode(self, half: str) -> str:
         """How `half`, when or what, is written at present."""
         return JSON if self[half].value() == JSON else FIELDS
+
+    @cached_property
+    def changed_data(self) -> list[str]:
+        """What was changed in front of the viewer: the other way of writing a half was not there to be changed."""
+        hidden = {"revision", "when", "what"}
+        hidden |= set(WHEN_FIELDS) if self.mode("when") == JSON else {"schedule_json"}
+        hidden |= set(WHAT_FIELDS) if self.mode("what") == JSON else {"action_json"}
+        return [name for name in super().changed_data if name not in hidden]
 
     def clean(self):
         if self.cleaned_data.get("when") == FIELDS:

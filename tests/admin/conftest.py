@@ -1,0 +1,87 @@
+"""Rows that the operators' pages show."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Role, Subscription
+from jobs.models import Attempt, JobCollection, Process, Run
+
+
+@pytest.fixture
+def browser_of(client):
+    """Sign somebody in and return the client."""
+
+    def sign_in(user):
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+@pytest.fixture
+def browser(browser_of, owner):
+    return browser_of(owner)
+
+
+@pytest.fixture
+def operator(make_user):
+    return make_user("olga", Role.OPERATOR, is_staff=True)
+
+
+@pytest.fixture
+def reader(make_user):
+    return make_user("rita", Role.READER, is_staff=True)
+
+
+@pytest.fixture
+def elsewhere(db):
+    """A collection of a subscription that nobody here is a member of."""
+    return JobCollection.objects.create(subscription=Subscription.objects.create(name="elsewhere"), name="theirs")
+
+
+@pytest.fixture
+def make_run():
+    def make(job, state=Run.State.SUCCEEDED, ago=timedelta(hours=1), delay=timedelta(0), **fields) -> Run:
+        fire_at = timezone.now() - ago
+        began = state not in (Run.State.WAITING, Run.State.MISSED, Run.State.SKIPPED)
+        ended = state not in Run.OPEN
+        values = {
+            "subscription_id": job.collection.subscription_id,
+            "action_id": job.action_id,
+            "collection_name": job.collection.name,
+            "job_name": job.name,
+            "trigger_name": "default",
+            "publish_after": fire_at,
+            "started_at": fire_at + delay if began else None,
+            "finished_at": fire_at + delay + timedelta(seconds=2) if ended else None,
+            "attempt_count": int(began),
+        }
+        run = Run.objects.create(job=job, fire_at=fire_at, state=state, **(values | fields))
+        if run.started_at:
+            outcome = {"succeeded": "succeeded", "running": "running", "lost": "lost"}.get(state, "failed")
+            Attempt.objects.create(
+                run=run,
+                job=job,
+                number=1,
+                state=outcome,
+                worker="worker-1",
+                started_at=run.started_at,
+                finished_at=run.finished_at,
+                status_code=200 if state == "succeeded" else 503,
+                message="Host 'example.com' answered.",
+                response_headers=[["Content-Type", "text/html"]],
+                response_body="<script>alert(1)</script>",
+            )
+        return run
+
+    return make
+
+
+@pytest.fixture
+def alive(db):
+    """A beat and a worker that have just been heard of."""
+    now = timezone.now()
+    for kind in Process.Kind:
+        Process.objects.create(kind=kind, name=f"{kind}-1", queues=["default"], started_at=now, seen_at=now)

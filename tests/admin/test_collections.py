@@ -1,0 +1,57 @@
+"""Collections in the admin: rules are the core's, refusals stand at their fields."""
+
+from jobs.models import JobCollection, Run
+
+FORM = {"resource_group": "default", "name": "fresh", "state": "enabled", "sku": "Standard"}
+LIST = "/admin/jobs/jobcollection/"
+
+
+def test_a_collection_is_made_with_tags_and_quota(browser, subscription):
+    quota = {"max_job_count": "3", "max_recurrence_frequency": "hour", "max_recurrence_interval": "2"}
+
+    browser.post(f"{LIST}add/", {**FORM, "subscription": subscription.pk, "tags": '{"team": "data"}', **quota})
+
+    made = JobCollection.objects.get()
+    assert (made.tags, made.max_job_count, made.max_recurrence_frequency) == ({"team": "data"}, 3, "hour")
+
+
+def test_a_second_free_collection_is_refused_at_the_plan(browser, subscription):
+    JobCollection.objects.create(subscription=subscription, name="first", sku="Free")
+
+    answer = browser.post(f"{LIST}add/", {**FORM, "subscription": subscription.pk, "sku": "Free"})
+
+    assert "A subscription may have 1 Free collections" in answer.text
+    assert 'id="id_sku_error"' in answer.text
+    assert JobCollection.objects.count() == 1
+
+
+def test_tags_are_texts(browser, subscription):
+    answer = browser.post(f"{LIST}add/", {**FORM, "subscription": subscription.pk, "tags": '{"team": 1}'})
+
+    assert "Write an object of texts" in answer.text
+
+
+def test_disabling_a_collection_stops_its_jobs(browser, collection, make_job):
+    job = make_job()
+
+    browser.post(f"{LIST}{collection.pk}/change/", {"state": "disabled", "sku": collection.sku})
+
+    assert job.triggers.get().next_fire_at is None
+
+
+def test_deleting_a_collection_cancels_what_waits(browser, collection, make_job, make_run):
+    run = make_run(make_job(), Run.State.WAITING)
+
+    browser.post(f"{LIST}{collection.pk}/delete/", {"post": "yes"})
+
+    run.refresh_from_db()
+    assert run.state == Run.State.CANCELLED
+    assert not JobCollection.objects.exists()
+
+
+def test_the_list_takes_the_same_queries_however_long(browser, subscription, collection, django_assert_max_num_queries):
+    for number in range(12):
+        JobCollection.objects.create(subscription=subscription, name=f"c{number}")
+
+    with django_assert_max_num_queries(6):
+        assert "c11" in browser.get(LIST).text

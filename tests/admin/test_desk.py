@@ -1,0 +1,153 @@
+"""The desk: whether the scheduler is alive, and what went on and comes."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs.models import Process, Run
+from scheduler_site import desk
+from triggers.models import Trigger
+
+LATER = {"startTime": "2027-06-01T00:00:00Z"}
+
+
+def test_before_any_beat_it_says_so_loudly_and_what_to_do(browser):
+    page = browser.get("/admin/").text
+
+    assert "No scheduler has ever run" in page
+    assert "make run" in page
+    assert 'data-state="failure"' in page
+
+
+@pytest.mark.parametrize(
+    "silent, says",
+    [
+        (None, "The scheduler is alive"),
+        ("beat", "The scheduler stands still"),
+        ("worker", "No worker is alive"),
+    ],
+)
+def test_a_silent_process_counts_as_gone(browser, alive, silent, says):
+    Process.objects.filter(kind=silent).update(seen_at=timezone.now() - timedelta(minutes=5))
+
+    assert says in browser.get("/admin/pulse/").text
+
+
+def test_a_trigger_that_nobody_takes_makes_the_scheduler_late(browser, alive, make_job):
+    make_job()
+    Trigger.objects.update(next_fire_at=timezone.now() - timedelta(minutes=2))
+
+    page = browser.get("/admin/pulse/").text
+
+    assert "The scheduler is behind" in page
+    assert "2 min" in page
+
+
+def test_a_run_that_waits_for_its_next_attempt_is_not_overdue(browser, alive, make_job, make_run):
+    make_run(make_job(schedule=LATER), Run.State.RETRYING, not_before=timezone.now() + timedelta(minutes=5))
+
+    answer = browser.get("/admin/pulse/")
+
+    assert "The scheduler is alive" in answer.text
+    assert answer.context["overdue"] == 0
+
+
+def test_the_figures_count_what_one_acts_on(browser, alive, make_job, make_run):
+    job = make_job(schedule=LATER)
+    make_job("stopped", state="disabled")
+    make_run(job, Run.State.FAILED)
+    make_run(job, Run.State.FAILED, ago=timedelta(days=2))
+    make_run(job, Run.State.RUNNING, ago=timedelta(minutes=3))
+    make_run(job, Run.State.WAITING, ago=timedelta(minutes=2))
+
+    context = browser.get("/admin/").context
+
+    assert context["failed"] == {"count": 1, "jobs": 1}
+    assert context["running"]["count"] == 1
+    assert (context["overdue"], context["disabled"]) == (1, 1)
+
+
+def test_outcomes_are_counted_by_the_hour_for_which_they_were_planned(owner, make_job, make_run):
+    job = make_job()
+    now = timezone.now()
+    make_run(job, ago=timedelta(hours=2))
+    make_run(job, ago=timedelta(hours=2, seconds=1), delay=timedelta(minutes=2))
+    make_run(job, Run.State.FAILED, ago=timedelta(hours=5))
+    make_run(job, Run.State.MISSED, ago=timedelta(hours=5, seconds=1))
+    make_run(job, ago=timedelta(hours=30))
+
+    hours = desk.outcomes_by_hour(owner, now)
+
+    assert len(hours) == 24
+    totals = {name: sum(hour[name] for hour in hours) for name in ("ran", "late", "failed", "not_run", "total")}
+    assert totals == {"ran": 1, "late": 1, "failed": 1, "not_run": 1, "total": 4}
+    failed = next(hour for hour in hours if hour["failed"])
+    assert failed["start"] <= now - timedelta(hours=5) < failed["start"] + timedelta(hours=1)
+
+
+def test_the_chart_and_its_table_say_the_same(browser, make_job, make_run):
+    make_run(make_job(), Run.State.FAILED)
+
+    assert "1 failed" in browser.get("/admin/").context["chart_title"]
+    assert sum(hour["failed"] for hour in browser.get("/admin/outcomes/").context["hours"]) == 1
+
+
+def test_the_next_two_hours_draw_single_starts_and_sum_up_frequent_ones(owner, make_job):
+    now = timezone.now()
+    make_job("often", schedule={"recurrence": {"frequency": "Minute"}}, now=now)
+    make_job("single", schedule={"startTime": (now + timedelta(minutes=30)).isoformat()}, now=now)
+    make_job("tomorrow", schedule={"startTime": (now + timedelta(days=1)).isoformat()}, now=now)
+
+    outlook = desk.next_hours(owner, now)
+
+    assert [line["job"].name for line in outlook["lines"]] == ["single"]
+    assert [line["job"].name for line in outlook["often"]] == ["often"]
+    assert len(outlook["stacks"]) == 1
+    assert outlook["summary"].endswith("of 2 jobs, 120 of them of 1 frequent job")
+
+
+def test_starts_of_the_same_minute_stand_on_each_other(owner, make_job):
+    now = timezone.now()
+    for number in range(3):
+        make_job(f"job-{number}", schedule={"startTime": (now + timedelta(minutes=10)).isoformat()}, now=now)
+
+    outlook = desk.next_hours(owner, now)
+
+    assert len(outlook["stacks"][0].dots) == 3
+    assert outlook["lines"][0]["more"] == "and 2 more"
+
+
+def test_a_run_in_progress_is_measured_by_its_usual_time(owner, make_job, make_run):
+    job = make_job()
+    make_run(job, ago=timedelta(hours=2))
+    make_run(job, Run.State.RUNNING, ago=timedelta(seconds=1))
+
+    (row,) = desk.running_runs(owner, timezone.now())
+
+    assert row["usual"] == "2.0 s"
+    assert 40 <= row["share"] <= 90
+
+
+def test_the_desk_takes_the_same_queries_however_much_there_is(
+    browser, alive, make_job, make_run, django_assert_num_queries, django_assert_max_num_queries
+):
+    job = make_job()
+    make_run(job, Run.State.FAILED)
+    make_run(job, Run.State.RUNNING, lock_key=None)
+    with django_assert_max_num_queries(20) as one:
+        browser.get("/admin/")
+    for number in range(12):
+        other = make_job(f"job-{number}")
+        make_run(other, Run.State.FAILED)
+        make_run(other, Run.State.RUNNING)
+
+    with django_assert_num_queries(len(one)):
+        browser.get("/admin/")
+
+
+def test_the_pulse_is_a_fragment_that_asks_for_itself_again(browser, alive):
+    page = browser.get("/admin/pulse/").text
+
+    assert 'hx-get="/admin/pulse/"' in page
+    assert "<html" not in page

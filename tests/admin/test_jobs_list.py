@@ -1,0 +1,146 @@
+"""The list of jobs: what each row says, filters, and orders for ticked rows."""
+
+from datetime import timedelta
+
+import pytest
+
+from jobs.models import Job, Run
+from tests.conftest import NOW
+from triggers.scheduling import set_job_state
+
+LIST = "/admin/jobs/job/"
+
+
+def test_a_row_says_what_when_and_how_it_went(browser, make_job, make_run):
+    job = make_job("backup")
+    make_run(job, Run.State.FAILED)
+    make_run(job, Run.State.SUCCEEDED, ago=timedelta(minutes=5))
+
+    page = browser.get(LIST).text
+
+    assert f'href="/admin/jobs/job/{job.pk}/">backup</a>' in page
+    assert "GET 127.0.0.1:9/hook" in page
+    assert "every day at 08:00 UTC" in page
+    assert "Last 2, oldest first: 1 failed, 1 succeeded" in page
+
+
+def test_a_list_of_jobs_takes_the_same_queries_however_long(
+    browser, make_job, make_run, django_assert_num_queries, django_assert_max_num_queries
+):
+    make_run(make_job("first"))
+    browser.get(LIST)
+    with django_assert_max_num_queries(10) as one:
+        browser.get(LIST)
+    for number in range(12):
+        job = make_job(f"job-{number}")
+        for _ in range(3):
+            make_run(job, ago=timedelta(minutes=number + 1), trigger_name=None)
+
+    with django_assert_num_queries(len(one)):
+        page = browser.get(LIST).text
+
+    assert page.count('<tr role="row">') == 14
+
+
+def test_the_soonest_next_run_comes_first_and_stopped_jobs_last(browser, make_job):
+    make_job("stopped", state="disabled")
+    make_job("later", schedule={"startTime": "2027-01-01T00:00:00Z"})
+    make_job("sooner", schedule={"startTime": "2026-12-31T00:00:00Z"})
+
+    page = browser.get(LIST).text
+
+    assert page.index(">sooner<") < page.index(">later<") < page.index(">stopped<")
+
+
+@pytest.mark.parametrize(
+    "query, found",
+    [
+        ("?q=back", {"backup"}),
+        ("?state__exact=disabled", {"stopped"}),
+        ("?failed=1", {"stopped"}),
+        ("?q=nightly&state__exact=enabled", {"backup"}),
+        ("?failed=nonsense&collection=nonsense", {"backup", "stopped"}),
+    ],
+)
+def test_filters_and_search_narrow_the_list(browser, make_job, make_run, query, found):
+    make_job("backup")
+    make_run(make_job("stopped", state="disabled"), Run.State.FAILED)
+
+    page = browser.get(LIST + query).text
+
+    assert {name for name in ("backup", "stopped") if f">{name}</a>" in page} == found
+
+
+def test_ticked_jobs_are_counted_before_anything_happens(browser, make_job):
+    first, second = make_job("first"), make_job("second")
+
+    page = browser.post(LIST, {"_selected_action": [first.pk, second.pk], "action": "disable_ticked", "index": 0}).text
+
+    assert "Disable 2 jobs" in page
+    assert Job.objects.filter(state="disabled").count() == 0
+
+
+def test_confirmed_orders_reach_every_ticked_job_and_say_what_was_refused(browser, make_job):
+    running, stopped = make_job("running"), make_job("stopped", state="disabled")
+    order = {"_selected_action": [running.pk, stopped.pk], "action": "run_ticked", "confirmed": "yes"}
+
+    page = browser.post(LIST, order, follow=True).text
+
+    assert Run.objects.get().job == running
+    assert "Ordered to run: 1 job." in page
+    assert "only an enabled job can be run" in page
+
+
+@pytest.mark.parametrize("action, state", [("disable_ticked", "disabled"), ("enable_ticked", "enabled")])
+def test_ticked_jobs_are_stopped_and_started(browser, make_job, action, state):
+    job = make_job("one", state="enabled" if state == "disabled" else "disabled")
+
+    browser.post(LIST, {"_selected_action": [job.pk], "action": action, "confirmed": "yes"})
+
+    assert Job.objects.get().state == state
+
+
+def test_a_reader_is_offered_no_orders_and_has_them_refused(browser_of, reader, make_job):
+    job = make_job("one")
+    browser = browser_of(reader)
+
+    browser.post(LIST, {"_selected_action": [job.pk], "action": "disable_ticked", "confirmed": "yes"})
+
+    assert "disable_ticked" not in browser.get(LIST).text
+    assert Job.objects.get().state == "enabled"
+
+
+def test_deleting_ticked_jobs_cancels_what_waits_and_keeps_history(browser, make_job, make_run):
+    job = make_job("one")
+    make_run(job, Run.State.WAITING)
+    order = {"_selected_action": [job.pk], "action": "delete_selected", "post": "yes"}
+
+    browser.post(LIST, order)
+
+    assert not Job.objects.exists()
+    assert Run.objects.get().state == Run.State.CANCELLED
+
+
+def test_a_job_whose_collection_is_stopped_says_so(browser, collection, make_job):
+    make_job("one")
+    type(collection).objects.update(state="disabled")
+
+    assert "the collection is disabled" in browser.get(LIST).text
+
+
+def test_a_final_job_shows_its_end(browser, make_job):
+    job = make_job("one")
+    Job.objects.filter(pk=job.pk).update(state="faulted", finished_at=NOW)
+
+    assert "Faulted" in browser.get(LIST).text
+
+
+def test_an_empty_list_says_what_to_do(browser, collection):
+    assert "No job yet" in browser.get(LIST).text
+    assert "No job matches" in browser.get(LIST + "?q=nothing").text
+
+
+def test_a_disabled_job_is_shown_as_such(browser, make_job):
+    set_job_state(make_job("one"), "disabled", NOW)
+
+    assert 'data-state="paused"' in browser.get(LIST).text

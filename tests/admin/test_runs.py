@@ -1,0 +1,166 @@
+"""The list of runs and the page of one."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs.models import Attempt, Run
+
+LIST = "/admin/jobs/run/"
+
+
+def page_of(run) -> str:
+    return f"{LIST}{run.pk}/change/"
+
+
+def test_the_list_takes_the_same_queries_however_long(
+    browser, make_job, make_run, django_assert_num_queries, django_assert_max_num_queries
+):
+    job = make_job()
+    make_run(job)
+    with django_assert_max_num_queries(6) as one:
+        browser.get(LIST)
+    for number in range(30):
+        make_run(job, ago=timedelta(minutes=number))
+
+    with django_assert_num_queries(len(one)):
+        browser.get(LIST)
+
+
+@pytest.mark.parametrize(
+    "query, count",
+    [
+        ("", 4),
+        ("?result=failed", 2),
+        ("?result=failed&days=1", 1),
+        ("?result=waiting", 1),
+        ("?q=nothing", 0),
+        ("?days=x", 4),
+    ],
+)
+def test_filters_narrow_the_list(browser, make_job, make_run, query, count):
+    job = make_job()
+    make_run(job)
+    make_run(job, Run.State.FAILED, ago=timedelta(hours=2))
+    make_run(job, Run.State.LOST, ago=timedelta(days=3))
+    make_run(job, Run.State.RETRYING, ago=timedelta(minutes=1))
+
+    assert browser.get(LIST + query).context["cl"].result_count == count
+
+
+def test_counting_stops_where_nobody_reads_on(browser, make_job, make_run, monkeypatch):
+    monkeypatch.setattr("jobs.admin.COUNT_LIMIT", 2)
+    job = make_job()
+    for number in range(3):
+        make_run(job, ago=timedelta(minutes=number))
+
+    assert "of 2 and more" in browser.get(LIST).text
+
+
+def test_a_failed_run_shows_its_attempts_and_the_answer_as_text(browser, make_job, make_run):
+    run = make_run(make_job(), Run.State.FAILED)
+
+    page = browser.get(page_of(run)).text
+
+    assert "Attempt 1 failed" in page
+    assert "503" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<script>alert(1)" not in page
+
+
+def test_the_request_masks_its_credential(browser, make_job, make_run):
+    authentication = {"type": "Basic", "username": "ada", "password": "opensesame"}
+    request = {"uri": "https://x.example/a?b=c", "method": "POST", "body": "hello", "authentication": authentication}
+    run = make_run(make_job(action={"type": "Http", "request": request}))
+
+    page = browser.get(page_of(run)).text
+
+    assert "POST /a?b=c" in page
+    assert "Authorization: Basic ••••••••" in page
+    assert f"Idempotency-Key: {run.pk}" in page
+    assert "opensesame" not in page
+
+
+def test_the_way_shows_what_waited_and_for_how_long(browser, make_job, make_run):
+    run = make_run(make_job(), Run.State.FAILED, attempt_count=2)
+    first = run.attempts.get()
+    Attempt.objects.create(
+        run=run,
+        number=2,
+        state="failed",
+        started_at=first.finished_at + timedelta(seconds=30),
+        finished_at=timezone.now(),
+    )
+
+    way = browser.get(page_of(run)).context["way"]
+
+    assert [stage["name"] for stage in way] == ["Planned", "Started", "Attempt 2", "Failed"]
+    assert way[2]["note"] == "waited 30.0 s"
+
+
+def test_a_missed_run_says_why_no_attempt_was_made(browser, make_job, make_run):
+    run = make_run(make_job(), Run.State.MISSED, reason="found 5 min late")
+
+    page = browser.get(page_of(run)).text
+
+    assert "No attempt was made" in page
+    assert "found 5 min late" in page
+
+
+def test_a_failed_run_and_its_error_action_lead_to_each_other(browser, make_job, make_run):
+    error_action = {"type": "Http", "request": {"uri": "https://alerts.example/", "method": "POST"}}
+    call = {"uri": "https://x.example/", "method": "GET"}
+    job = make_job(action={"type": "Http", "request": call, "errorAction": error_action})
+    failed = make_run(job, Run.State.FAILED)
+    follow_up = make_run(
+        job, ago=timedelta(minutes=1), origin=Run.Origin.ERROR_ACTION, parent=failed, trigger_name=None
+    )
+
+    assert page_of(follow_up) in browser.get(page_of(failed)).text
+    page = browser.get(page_of(follow_up)).text
+    assert page_of(failed) in page
+    assert "POST alerts.example" in page
+
+
+def test_the_runs_before_and_after_are_one_step_away(browser, make_job, make_run):
+    job = make_job()
+    older, middle, newer = (make_run(job, ago=timedelta(hours=hours)) for hours in (3, 2, 1))
+
+    context = browser.get(page_of(middle)).context
+
+    assert (context["previous"], context["following"]) == (older, newer)
+
+
+def test_a_waiting_run_can_be_cancelled_and_an_ended_one_cannot(browser, make_job, make_run):
+    waiting = make_run(make_job(), Run.State.WAITING)
+
+    browser.post(f"{LIST}{waiting.pk}/cancel/")
+    again = browser.post(f"{LIST}{waiting.pk}/cancel/", follow=True)
+
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.reason) == (Run.State.CANCELLED, "cancelled by ada")
+    assert "only one that waits can be cancelled" in again.text
+
+
+def test_history_of_a_deleted_job_can_still_be_read(browser, make_job, make_run):
+    job = make_job()
+    run = make_run(job)
+    job.delete()
+
+    assert "backup, deleted" in browser.get(page_of(run)).text
+
+
+def test_runs_are_neither_made_nor_changed_here(browser, make_job, make_run):
+    run = make_run(make_job())
+
+    assert browser.get(f"{LIST}add/").status_code in (403, 404)
+    browser.post(page_of(run), {"state": "failed"})
+    assert browser.post(f"{LIST}{run.pk}/delete/", {"post": "yes"}).status_code == 403
+    run.refresh_from_db()
+    assert run.state == Run.State.SUCCEEDED
+
+
+@pytest.mark.parametrize("address", ["nonsense/change/", "00000000-0000-0000-0000-000000000000/change/"])
+def test_a_run_that_is_not_there_is_not_found(browser, address):
+    assert browser.get(LIST + address).status_code == 404

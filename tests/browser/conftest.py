@@ -1,0 +1,162 @@
+"""A real browser against a real server.  Any word on its console, and any request to elsewhere, fails the test."""
+
+import os
+from datetime import timedelta
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
+from playwright.sync_api import sync_playwright
+
+from jobs.models import Attempt, Job, Process, Run
+from triggers.scheduling import JobDefinition, save_job
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "preload": False,  # axe would put copies of the stylesheets into the page, against the content policy
+}
+CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "preload": False}
+
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright runs a loop in the test's own thread
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium, live_server):
+    """Open a page in a window of its own; `said` collects what must not be."""
+    contexts, said = [], []
+
+    def open_(scheme="light", width=1280, javascript=True):
+        context = chromium.new_context(
+            color_scheme=scheme,
+            viewport={"width": width, "height": 900},
+            base_url=live_server.url,
+            java_script_enabled=javascript,
+            timezone_id="Europe/Berlin",
+            reduced_motion="reduce",
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on(
+            "console",
+            lambda message: (
+                said.append(f"{message.text} {message.location}") if message.type in ("error", "warning") else None
+            ),
+        )
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: said.append(request.url) if is_elsewhere(request.url) else None)
+        return page
+
+    def is_elsewhere(url: str) -> bool:
+        return not url.startswith((live_server.url, "data:"))
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+@pytest.fixture
+def sign_in():
+    def sign_in(page, username="ada"):
+        page.goto("/admin/login/")
+        page.get_by_label("User name").fill(username)
+        page.get_by_label("Password").fill("correct horse")
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/admin/")
+        return page
+
+    return sign_in
+
+
+@pytest.fixture
+def faults_of():
+    """What axe finds wrong on a page in its present colours, then in the dark: one line a finding."""
+    axe = Axe()
+
+    def found(page, options) -> list[str]:
+        violations = axe.run(page, options=options).response["violations"]
+        return [f"{item['id']}: {node['html'][:160]}" for item in violations for node in item["nodes"]]
+
+    def check(page) -> list[str]:
+        faults = [fault for fault in found(page, RULES) if not is_bar_of_strip(fault)]
+        page.emulate_media(color_scheme="dark")
+        page.evaluate("document.getAnimations().filter(it => it instanceof CSSTransition).forEach(it => it.finish())")
+        faults += [f"dark {fault}" for fault in found(page, CONTRAST)]
+        page.emulate_media(color_scheme="light")
+        return faults
+
+    def is_bar_of_strip(fault: str) -> bool:
+        """The thin bars of a strip may be small: the table of runs has the same links in full size."""
+        return fault.startswith('target-size: <a href="/admin/jobs/run/') and "data-state=" in fault
+
+    return check
+
+
+@pytest.fixture
+def history(collection) -> Job:
+    """A job with runs of every kind, and processes that are alive."""
+    now = timezone.now()
+    alarm = {"type": "Http", "request": {"uri": "https://alerts.example/", "method": "POST"}}
+    authentication = {"type": "Basic", "username": "ada", "password": "opensesame"}
+    call = {"uri": "https://example.com/x", "method": "POST", "body": "{}", "authentication": authentication}
+    definition = JobDefinition(
+        action={"type": "Https", "request": call, "errorAction": alarm},
+        schedule={"recurrence": {"frequency": "Minute", "interval": 20}},
+    )
+    job = save_job(collection, "invoices", definition, now - timedelta(days=1))[0]
+    job.triggers.update(next_fire_at=now + timedelta(minutes=5))
+    save_job(collection, "stopped", JobDefinition(action=alarm, schedule={}, state="disabled"), now)
+    for number, state in enumerate(Run.State):
+        fire_at = now - timedelta(minutes=20 * (number + 1))
+        began = state in (Run.State.RUNNING, Run.State.RETRYING, Run.State.SUCCEEDED, Run.State.FAILED, Run.State.LOST)
+        run = Run.objects.create(
+            subscription=collection.subscription,
+            job=job,
+            action=job.action,
+            collection_name=collection.name,
+            job_name=job.name,
+            trigger_name="default",
+            fire_at=fire_at,
+            publish_after=fire_at,
+            state=state,
+            reason="" if began else "why it was so",
+            attempt_count=int(began),
+            started_at=fire_at if began else None,
+            finished_at=None if state in Run.OPEN else fire_at + timedelta(seconds=3),
+        )
+        if began:
+            Attempt.objects.create(
+                run=run,
+                job=job,
+                number=1,
+                state={"succeeded": "succeeded", "running": "running"}.get(state, "failed"),
+                started_at=fire_at,
+                finished_at=None if state == Run.State.RUNNING else fire_at + timedelta(seconds=3),
+                status_code=503,
+                message="Host 'example.com' answered 'Service Unavailable'.",
+                response_headers=[["Retry-After", "120"]],
+                response_body="later",
+                worker="worker-1",
+            )
+    for kind in Process.Kind:
+        Process.objects.create(kind=kind, name=f"{kind}-1", queues=["default"], started_at=now, seen_at=now)
+    return job

@@ -1,0 +1,86 @@
+"""Every page: readable to everybody (axe), in light and dark, and without sideways scrolling on a telephone."""
+
+import pytest
+
+from accounts.models import ApiToken
+from jobs.models import Run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def addresses(job, owner) -> list[str]:
+    runs = Run.objects.filter(state__in=["failed", "running", "missed"]).values_list("pk", flat=True)
+    token, _ = ApiToken.objects.issue(owner, "ci")
+    subscription = job.collection.subscription_id
+    return [
+        "/admin/",
+        "/admin/outcomes/",
+        "/admin/account/",
+        "/admin/password_change/",
+        "/admin/jobs/job/",
+        "/admin/jobs/job/?q=nothing",
+        "/admin/jobs/job/add/",
+        f"/admin/jobs/job/{job.pk}/",
+        f"/admin/jobs/job/{job.pk}/document/",
+        f"/admin/jobs/job/{job.pk}/change/",
+        f"/admin/jobs/job/{job.pk}/history/",
+        f"/admin/jobs/job/{job.pk}/delete/",
+        "/admin/jobs/run/",
+        *(f"/admin/jobs/run/{run}/change/" for run in runs),
+        "/admin/jobs/jobcollection/",
+        "/admin/jobs/jobcollection/add/",
+        f"/admin/jobs/jobcollection/{job.collection_id}/change/",
+        "/admin/accounts/user/",
+        "/admin/accounts/user/add/",
+        f"/admin/accounts/user/{owner.pk}/change/",
+        f"/admin/accounts/user/{owner.pk}/password/",
+        "/admin/accounts/subscription/",
+        f"/admin/accounts/subscription/{subscription}/change/",
+        "/admin/accounts/apitoken/",
+        "/admin/accounts/apitoken/add/",
+        f"/admin/accounts/apitoken/{token.pk}/change/",
+        "/admin/django_celery_beat/",
+        "/admin/django_celery_beat/periodictask/",
+        "/admin/django_celery_beat/periodictask/add/",
+    ]
+
+
+def test_every_page_is_readable_to_everybody_in_light_and_dark_and_fits_a_telephone(
+    open_page, sign_in, faults_of, owner, history
+):
+    page = sign_in(open_page())
+    faults = []
+
+    for address in addresses(history, owner):
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(address)
+        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        page.set_viewport_size({"width": 390, "height": 844})
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            faults.append(f"{address} scrolls sideways")
+
+    assert not faults, "\n".join(faults)
+
+
+def test_the_main_pages_are_readable_to_everybody_on_a_telephone(open_page, sign_in, faults_of, owner, history):
+    page = sign_in(open_page(width=390))
+    run = Run.objects.get(state="failed")
+    faults = []
+
+    for address in ("", "jobs/job/", "jobs/job/add/", f"jobs/run/{run.pk}/change/"):
+        page.goto(f"/admin/{address}")
+        faults += [f"{address} {fault}" for fault in faults_of(page)]
+
+    assert not faults, "\n".join(faults)
+
+
+def test_sign_in_is_readable_to_everybody_also_when_refused(open_page, faults_of, owner):
+    page = open_page(width=390)
+    page.goto("/admin/login/")
+    fresh = faults_of(page)
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("do not belong together").wait_for()
+
+    assert fresh + faults_of(page) == []

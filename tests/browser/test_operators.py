@@ -1,0 +1,154 @@
+"""What an operator does, in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from accounts.models import Role
+from jobs.models import Job, Run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_job_is_written_previewed_mended_saved_and_run(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
+    page.get_by_role("link", name="New job").first.click()
+    beside = page.get_by_role("complementary", name="What this means")
+
+    page.get_by_label("Name", exact=True).fill("backup")
+    page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
+    page.get_by_label("Start, in UTC").fill("2027-01-04T08:00:00")
+    page.get_by_label("Repeats").select_option("Week")
+    page.get_by_text("Mon", exact=True).click()
+    page.get_by_label("Hours, in UTC").fill("6")
+    page.get_by_label("Minutes").fill("30")
+    expect(beside).to_contain_text("Monday")
+    expect(beside.get_by_role("listitem")).to_have_count(10)
+
+    page.get_by_label("Hours, in UTC").fill("25")
+    expect(beside).to_contain_text("Must be 0 to 23, not 25")
+    page.get_by_role("button", name="Save job").click()
+    expect(page.get_by_role("alert")).to_contain_text("1 thing to mend")
+    expect(page.get_by_label("Hours, in UTC")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#id_hours_error")).to_contain_text("not 25")
+    assert not Job.objects.exists()
+
+    page.get_by_label("Hours, in UTC").fill("6")
+    page.get_by_role("button", name="Save job").click()
+    expect(page.get_by_role("heading", name="backup")).to_be_visible()
+    expect(page.get_by_role("status")).to_contain_text("The next run is Mon 11 January 2027, 06:30 UTC")
+
+    page.get_by_role("button", name="Run now").click()
+    expect(page.get_by_text("Ordered by hand")).to_be_visible()
+    run = Run.objects.get()
+    assert (run.job.name, run.origin) == ("backup", Run.Origin.MANUAL)
+
+    Run.objects.update(state=Run.State.SUCCEEDED, finished_at=run.fire_at)
+    expect(page.locator("h1 + .badge")).to_have_text("Succeeded")  # the page keeps itself up to date
+
+
+def test_fields_step_back_that_do_not_go_with_the_frequency(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+    page.goto("/admin/jobs/job/add/")
+    shown = {
+        "": set(),
+        "Day": {"Hours, in UTC", "Minutes"},
+        "Month": {"Hours, in UTC", "Minutes", "Days of the month", "Weekdays of the month"},
+    }
+
+    for frequency, labels in shown.items():
+        page.get_by_label("Repeats").select_option(frequency)
+        for label in shown["Month"]:
+            expect(page.get_by_label(label, exact=False).first).to_be_visible(visible=label in labels)
+    expect(page.get_by_role("group", name="Weekdays")).to_be_hidden()
+
+
+def test_without_script_the_form_previews_and_saves(open_page, sign_in, owner, collection):
+    page = sign_in(open_page(javascript=False))
+    page.goto("/admin/jobs/job/add/")
+    page.get_by_label("Name", exact=True).fill("backup")
+    page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
+    page.get_by_label("Repeats").select_option("Hour")
+
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every hour")
+    assert not Job.objects.exists()
+
+    page.get_by_role("button", name="Save job").click()
+    expect(page.get_by_role("heading", name="backup")).to_be_visible()
+
+
+def test_a_half_switches_to_json_and_back_with_what_was_written(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+    page.goto("/admin/jobs/job/add/")
+    page.get_by_label("Name", exact=True).fill("backup")
+    page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
+    page.get_by_label("Repeats").select_option("Hour")
+
+    page.get_by_role("group", name="How the schedule is written").get_by_role("button", name="JSON").click()
+    expect(page.get_by_label("Schedule as JSON", exact=True)).to_have_value(re.compile('"frequency": "Hour"'))
+    page.get_by_label("Schedule as JSON", exact=True).fill('{"recurrence": {"frequency": "Day", "interval": 2}}')
+    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("very 2 days")
+    page.get_by_role("group", name="How the schedule is written").get_by_role("button", name="Fields").click()
+
+    expect(page.get_by_label("Repeats")).to_have_value("Day")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("backup")
+
+
+def test_ticked_rows_bring_up_what_can_be_done_with_them(open_page, sign_in, owner, history):
+    page = sign_in(open_page())
+    page.goto("/admin/jobs/job/")
+    expect(page.get_by_role("button", name="Disable…")).to_be_hidden()
+
+    page.get_by_label("Select all objects on this page for an action").check()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.get_by_role("button", name="Disable…").click()
+    page.get_by_role("button", name="Disable 2 jobs").click()
+
+    expect(page.get_by_role("status").first).to_contain_text("Disabled: 2 jobs.")
+
+
+def test_the_pulse_beats_without_a_reload(open_page, sign_in, owner, history):
+    page = sign_in(open_page())
+    expect(page.get_by_role("link", name="1 disabled job not")).to_be_visible()
+
+    type(history).objects.filter(name="invoices").update(state="disabled")
+
+    expect(page.get_by_role("link", name="2 disabled jobs")).to_be_visible(timeout=8000)
+
+
+def test_keys_lead_around(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    page.wait_for_url("**/admin/jobs/job/")
+    page.keyboard.press("/")
+    page.keyboard.type("back")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=back*")
+    page.keyboard.press("Tab")
+    page.keyboard.press("?")
+
+    expect(page.get_by_text("these keys")).to_be_visible()
+
+
+def test_dark_is_chosen_and_stays(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+    page.get_by_label("Account and settings of ada").click()
+    page.get_by_role("button", name="Dark").click()
+    page.goto("/admin/jobs/job/")
+
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(11, 20, 23)"
+
+
+def test_a_reader_finds_no_orders(open_page, sign_in, make_user, history):
+    make_user("rita", Role.READER, is_staff=True)
+    page = sign_in(open_page(), "rita")
+    page.goto(f"/admin/jobs/job/{history.pk}/")
+
+    expect(page.get_by_role("heading", name="invoices")).to_be_visible()
+    expect(page.get_by_role("button", name="Run now")).to_be_hidden()
