@@ -22,7 +22,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import Http404
-from django.urls import re_path
+from django.urls.resolvers import RegexPattern, URLPattern
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import APIException
@@ -543,8 +543,15 @@ COLLECTION = f"{GROUP}/providers/{PROVIDER}/jobCollections/(?P<collection>[^/]+)
 JOB = f"{COLLECTION}/jobs/(?P<job>[^/]+)"
 
 
-def address(pattern: str, view: Any) -> Any:
-    return re_path(f"(?i)^{pattern}$", view)
+class CaselessPattern(RegexPattern):
+    """A flag within the expression would do for resolving, but it keeps Django from building any address at all."""
+
+    def _compile(self, regex: str) -> re.Pattern[str]:
+        return re.compile(regex, re.IGNORECASE)
+
+
+def address(pattern: str, view: Any) -> URLPattern:
+    return URLPattern(CaselessPattern(f"^{pattern}$", is_endpoint=True), view)
 
 
 urlpatterns = [
