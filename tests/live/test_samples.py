@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from urllib.request import urlopen
 
 import pytest
 
@@ -38,6 +39,19 @@ def test_the_first_example_of_the_readme_works_word_for_word(demo, tmp_path):
     job = json.loads(output.stdout)
     assert (job["name"], job["collectionName"], job["state"]) == ("tea-time", "monitoring", "enabled")
     assert eventually(lambda: "tea-time" in found(demo, "/api/runs?collection=1"))
+
+
+def test_the_first_page_opens_with_its_style(demo):
+    with urlopen(demo.url, timeout=10) as response:
+        page = response.read().decode()
+    styles = re.findall(r'<link[^>]+href="(/static/[^"]+\.css)"', page)
+
+    assert response.status == 200
+    assert "Quando" in page
+    assert styles
+    for style in styles:
+        with urlopen(demo.url + style, timeout=10) as response:
+            assert response.headers["Content-Type"].startswith("text/css")
 
 
 def test_samples_succeed_retry_complete_and_fail(demo):
