@@ -1,0 +1,137 @@
+"""Bodies that no route may take, sent to every route that takes one."""
+
+import pytest
+
+from accounts.models import ApiToken
+from jobs.models import Action, Job, JobCollection, Run
+from triggers.models import Trigger
+
+ROUTES = [
+    ("post", "/api/collections"),
+    ("put", "/api/collections/{collection}"),
+    ("patch", "/api/collections/{collection}"),
+    ("post", "/api/jobs"),
+    ("put", "/api/jobs/{job}"),
+    ("patch", "/api/jobs/{job}"),
+    ("post", "/api/jobs/{job}/run"),
+    ("post", "/api/tokens"),
+    ("post", "/api/schedules/preview"),
+]
+BODIES = {
+    "nothing but noise": b"\x00\x01\x02",
+    "not json": b"name=a",
+    "cut off": b'{"name": "a',
+    "a list": b"[]",
+    "a list of objects": b'[{"name": "a"}]',
+    "a text": b'"name"',
+    "a number": b"5",
+    "null": b"null",
+    "deep": b'{"name":' * 50_000,
+    "deep in brackets": b"[" * 10_000 + b"]" * 10_000,
+    "not finite": b'{"name": NaN}',
+    "beyond a float": b'{"count": 1e999, "maxJobCount": 1e999}',
+    "beyond 64 bits": b'{"count": 18446744073709551616}',
+    "NUL": b'{"name": "a\\u0000b"}',
+    "half a pair": b'{"name": "\\ud800"}',
+    "a member twice": b'{"name": "a", "name": "b"}',
+    "not utf-8": '{"name": "é"}'.encode("latin-1"),
+    "utf-16": '{"name": "a"}'.encode("utf-16"),
+}
+# wrong in any member that a route reads; a route that reads none of them ignores it
+MEMBERS = (
+    "name",
+    "key",
+    "collection",
+    "action",
+    "startTime",
+    "recurrence",
+    "state",
+    "sku",
+    "tags",
+    "schedule",
+    "count",
+)
+VALUES = {
+    "a number": 5,
+    "a fraction": 1.5,
+    "a boolean": True,
+    "a list": [[]],
+    "an object": {"a": {"b": ["c"]}},
+    "a huge number": 2**63 - 1,
+    "a long text": "x" * 9_000,
+    "an empty text": "",
+    "markup": "<script>alert(1)</script>",
+    "a line break": "a\r\nb",
+    "bidi": "\u202eabc",
+}
+
+
+@pytest.fixture
+def place(make_job):
+    job = make_job()
+    return {"job": job.pk, "collection": job.collection_id}
+
+
+def everything() -> list:
+    return [list(model.objects.order_by("pk").values()) for model in (JobCollection, Job, Trigger, Action, Run)]
+
+
+@pytest.mark.parametrize("method, route", ROUTES)
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_body_that_is_not_strict_json_is_a_400_and_changes_nothing(api, place, method, route, body):
+    before = everything()
+
+    response = api.generic(method.upper(), route.format(**place), body, content_type="application/json")
+
+    assert response.status_code == 400, response.content
+    error = response.json()["error"]
+    assert error["code"] and error["message"]
+    assert everything() == before
+    assert ApiToken.objects.count() == 1
+
+
+@pytest.mark.parametrize("method, route", ROUTES)
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_no_wrong_value_is_an_error_of_ours(api, place, method, route, value):
+    for member in MEMBERS:
+        response = getattr(api, method)(route.format(**place), {member: value})
+
+        assert response.status_code < 500, (member, response.content)
+        if response.status_code >= 400:
+            assert set(response.json()["error"]) >= {"code", "message", "target"}
+
+
+@pytest.mark.parametrize("method, route", ROUTES)
+def test_a_body_that_is_not_json_by_its_type_is_a_415(api, place, method, route):
+    response = api.generic(method.upper(), route.format(**place), b"name=a", content_type="text/plain")
+
+    assert response.status_code == 415
+
+
+@pytest.mark.parametrize("method, route", ROUTES)
+def test_a_body_beyond_the_limit_is_refused(api, place, settings, method, route):
+    body = b'{"x": "' + b"x" * settings.BODY_LIMIT + b'"}'
+
+    response = api.generic(method.upper(), route.format(**place), body, content_type="application/json")
+
+    assert response.status_code == (400 if route.startswith("/api/jobs") else 413)
+    assert response.json()["error"]["code"] == "too_large"
+
+
+@pytest.mark.parametrize("path", ["/api/jobs/0", "/api/jobs/9223372036854775808", "/api/jobs/" + "9" * 5000])
+def test_an_id_of_any_size_is_at_most_missing(api, path):
+    assert api.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/api/jobs/%00", "/api/jobs/-1", "/api/jobs/1%0A", "/api/%ff", "/api/jobs/1/../2"])
+def test_an_address_of_any_form_is_at_most_missing(api, path):
+    assert api.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query", ["name=%00", "name=%ff", "name=" + "x" * 3000, "&".join(f"a{n}=1" for n in range(2000))]
+)
+def test_a_query_of_any_form_is_no_error_of_ours(api, query):
+    response = api.get(f"/api/jobs?{query}")
+
+    assert response.status_code in (200, 400)

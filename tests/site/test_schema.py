@@ -1,0 +1,85 @@
+"""The description of our API, and its pages."""
+
+import re
+
+import pytest
+from drf_spectacular.drainage import GENERATOR_STATS
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.validation import validate_schema
+
+from tests.site.test_tenancy import ALL
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict:
+    GENERATOR_STATS.reset()
+    described = SchemaGenerator().get_schema(request=None, public=True)
+    assert not GENERATOR_STATS._warn_cache and not GENERATOR_STATS._error_cache
+    return described
+
+
+def test_it_is_valid(schema):
+    validate_schema(schema)
+
+
+def test_it_knows_every_route_and_nothing_else(schema):
+    routes = {"/" + re.sub(r"<(?:\w+:)?\w+>", "{id}", route) for route in ALL} - {"/api/schema", "/api/docs"}
+
+    assert set(schema["paths"]) == routes
+
+
+def test_every_operation_says_which_refusals_it_can_meet(schema):
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            expected = {"400", "401", "403", "406", "429"} | ({"404"} if "{" in path else set())
+            assert expected <= set(operation["responses"]), (method, path)
+
+
+def test_no_answer_describes_a_secret(schema):
+    members = schema["components"]["schemas"]
+    secrets = [
+        properties[name]
+        for component in members.values()
+        for properties in [component.get("properties", {})]
+        for name in ("password", "pfx", "secret", "sasToken", "sasKey")
+        if name in properties
+    ]
+
+    assert secrets
+    assert all(secret.get("writeOnly") for secret in secrets)
+
+
+@pytest.mark.parametrize("path", ["/api/schema", "/api/schema/"])
+def test_anyone_may_read_it(api_of, path):
+    response = api_of().get(path)
+
+    assert response.status_code == 200
+    assert response["Content-Type"].startswith("application/vnd.oai.openapi")
+    assert b"/api/schedules/preview" in response.content
+
+
+def test_it_is_json_on_request(api_of):
+    assert api_of().get("/api/schema", HTTP_ACCEPT="application/json").json()["info"]["title"] == "Quando"
+
+
+@pytest.mark.parametrize("path", ["/api/docs", "/api/docs/"])
+def test_its_pages_load_nothing_from_elsewhere_and_have_nothing_inline(api_of, path):
+    response = api_of().get(path)
+
+    page = response.content.decode()
+    assert response.status_code == 200
+    addresses = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert len(addresses) >= 5
+    assert all(address.startswith("/") and not address.startswith("//") for address in addresses)
+    assert "<style" not in page
+    assert not re.search(r"<script(?![^>]*\bsrc=)", page)
+    assert "'unsafe-inline'" not in response["Content-Security-Policy"]
+
+
+def test_the_script_of_the_pages_is_a_file_of_its_own_that_asks_nobody_else(api_of):
+    response = api_of().get("/api/docs?script=")
+
+    script = response.content.decode()
+    assert response["Content-Type"].startswith("application/javascript")
+    assert '"validatorUrl": null' in script
+    assert "/api/schema" in script
