@@ -37,8 +37,8 @@ class Role(models.IntegerChoices):
     """What a member may do in a subscription; a higher role includes the lower ones."""
 
     READER = 1, "reader"  # sees everything but secrets, changes nothing
-    OPERATOR = 2, "operator"  # also creates, changes, runs and deletes jobs
-    OWNER = 3, "owner"  # also manages collections' existence and the members
+    OPERATOR = 2, "operator"  # also creates, changes, runs and deletes jobs and collections
+    OWNER = 3, "owner"  # also manages the members and their tokens
 
 
 class SubscriptionQuerySet(models.QuerySet):

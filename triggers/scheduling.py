@@ -111,15 +111,14 @@ def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
         return save_job(job.collection, job.name, definition, now)[0]
 
 
-def merged(document: object, patch: object) -> object:
-    if not isinstance(patch, Mapping):
-        return patch
+def merged(document: object, patch: Mapping) -> dict:
+    """The document with `patch` merged into it, as RFC 7396 has it; the values given are left as they are."""
     result = dict(document) if isinstance(document, Mapping) else {}
     for name, value in patch.items():
         if value is None:
             result.pop(name, None)
         else:
-            result[name] = merged(result.get(name), value)
+            result[name] = merged(result.get(name), value) if isinstance(value, Mapping) else value
     return result
 
 
