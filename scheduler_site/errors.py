@@ -19,7 +19,6 @@ from rest_framework.response import Response
 from rest_framework.serializers import as_serializer_error
 
 from jobs.errors import Conflict, JobError
-from jobs.models import Job, JobCollection
 from recurrence.wire import WireError
 
 API_PREFIXES = ("/api/", "/subscriptions/")  # below these, no answer is a page
