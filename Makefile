@@ -23,11 +23,14 @@ help: ## List the targets
 run: $(VENV)/.run ## Install what is missing and start Quando here; Ctrl-C stops it
 	@exec $(BIN)/python -m scheduler_site.launcher
 
+# live installations have clocks to keep, so nothing else runs beside them
+PYTEST := $(BIN)/pytest -q -n 2 --dist loadfile --ignore tests/live && $(BIN)/pytest -q tests/live
+
 test: $(VENV)/.dev browser ## Run every test, on SQLite and on PostgreSQL
 	@echo "On SQLite:"
-	@$(BIN)/pytest -q
+	@$(PYTEST)
 	@echo "On PostgreSQL:"
-	@$(BIN)/python -m tests.postgres $(BIN)/pytest -q
+	@$(BIN)/python -m tests.postgres sh -c '$(PYTEST)'
 
 lint: $(VENV)/.dev ## Check style, types, imports, settings and migrations
 	$(BIN)/ruff format --check .
@@ -72,7 +75,7 @@ $(VENV)/.run: requirements/base.lock | $(VENV)/bin/python
 	@$(PIP_INSTALL) -r $<
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.lock | $(VENV)/bin/python
+$(VENV)/.dev: requirements/dev.lock requirements/base.lock | $(VENV)/bin/python
 	@echo "Installing the pinned requirements of tests and checks"
 	@$(PIP_INSTALL) -r $<
-	@touch $@
+	@touch $@ $(VENV)/.run  # they hold those of `make run`

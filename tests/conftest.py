@@ -14,6 +14,11 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ACTION = {"type": "Http", "request": {"uri": "http://127.0.0.1:9/hook", "method": "GET"}}
 
 
+def pytest_collection_modifyitems(items):
+    """Browser tests go last: Playwright leaves an event loop in the thread, and no other can run beside it."""
+    items.sort(key=lambda item: "browser" in item.path.parts)
+
+
 def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
