@@ -32,13 +32,15 @@ test: $(VENV)/.dev browser ## Run every test, on SQLite and on PostgreSQL
 	@echo "On PostgreSQL:"
 	@$(BIN)/python -m tests.postgres sh -c '$(PYTEST)'
 
+AS_DEPLOYED := DATA_DIR=$(VENV)/data PUBLIC_URL=https://quando.example.org
+
 lint: $(VENV)/.dev ## Check style, types, imports, settings and migrations
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
-	$(BIN)/python manage.py check --deploy --fail-level WARNING
-	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(AS_DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(AS_DEPLOYED) $(BIN)/python manage.py makemigrations --check --dry-run
 
 format: $(VENV)/.dev ## Bring the code into the agreed form
 	$(BIN)/ruff check --fix .
