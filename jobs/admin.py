@@ -4,7 +4,6 @@ Rules are the cores': a page asks `triggers.scheduling` and `run_now`, and shows
 everything; other staff see what their subscriptions hold and change it where they are operators.
 """
 
-import json
 from datetime import datetime, timedelta
 
 from django import forms
@@ -27,7 +26,7 @@ from accounts.models import Role, Subscription
 from accounts.staff import TenantAdmin, may
 from jobs import views, words
 from jobs.cancel import cancel
-from jobs.descriptions import ORIGINS, action_in_words
+from jobs.descriptions import ORIGINS, action_in_words, written
 from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
 from jobs.outcomes import COLLECTION_STATES, JOB_STATES, counted, newest_runs, outcome_of
@@ -215,7 +214,7 @@ class JobCollectionAdmin(TenantAdmin):
             '<a href="{}?collection={}">{}</a>', address, collection.pk, words.count(collection.jobs_in, "job")
         )
 
-    @admin.display(description="Subscription and group")
+    @admin.display(description="Belongs to")
     def place(self, collection: JobCollection) -> str:
         return format_html('{}<span class="sub">{}</span>', collection.subscription.name, collection.resource_group)
 
@@ -425,7 +424,7 @@ class JobAdmin(TenantAdmin):
     def document_view(self, request, object_id: int) -> HttpResponse:
         """The job as its document, which an API takes as it is."""
         job = self._visible(request, object_id)
-        document = json.dumps({"properties": document_of(job)}, indent=2, ensure_ascii=False)
+        document = written({"properties": document_of(job)})
         context = {**self._page_context(request, job), **views.job_page(job, timezone.now()), "document": document}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "document"})
 
@@ -606,10 +605,11 @@ class SinceFilter(admin.SimpleListFilter):
 class RunChangeList(ChangeList):
     def get_results(self, request) -> None:
         super().get_results(request)
-        self.result_list = list(self.result_list)
-        for run in self.result_list:
+        runs = list(self.result_list)
+        for run in runs:
             run.now = request.now
             run.row = views.run_row(run)
+        self.result_list = runs
 
 
 @admin.register(Run)
@@ -630,6 +630,15 @@ class RunAdmin(TenantAdmin):
 
     def subscription_of(self, obj: Run):
         return obj.subscription_id
+
+    def get_queryset(self, request):
+        """With one subscription to look at, as most have, its index answers what is newest."""
+        subscriptions = Subscription.objects.all()
+        if not request.user.is_superuser:
+            subscriptions = subscriptions.visible_to(request.user)
+        first = list(subscriptions.values_list("pk", flat=True)[:2])
+        rows = admin.ModelAdmin.get_queryset(self, request)
+        return rows.filter(subscription=first[0]) if len(first) == 1 else rows.filter(subscription__in=subscriptions)
 
     def has_add_permission(self, request) -> bool:
         return False

@@ -1,8 +1,11 @@
 """What a job does and by which rules, in words."""
 
+import json
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from jobs import durations, words
 from jobs.models import Job, Run
 
 DEFAULT_RETRIES = "4 more times, 30 s apart"
@@ -49,9 +52,16 @@ def retries_in_words(document: Mapping) -> str:
         return DEFAULT_RETRIES
     if str(policy.get("retryType", "Fixed")).lower() == "none":
         return "none"
-    count, interval = policy.get("retryCount", 4), policy.get("retryInterval", "30 s")
-    return f"{count} more {'time' if count == 1 else 'times'}, {interval} apart"
+    count, interval = policy.get("retryCount", 4), policy.get("retryInterval", "PT30S")
+    return f"{words.count(count, 'more time')}, {words.took(durations.parse(interval))} apart"
 
 
 def error_action_in_words(document: Mapping) -> str:
     return action_in_words(document["errorAction"]) if document.get("errorAction") else "is recorded, nothing else"
+
+
+def written(document: object) -> str:
+    """A document as people read JSON: indented, lists of plain values on one line."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    plain = re.compile(r"\[\n\s+([^\[\]{}]*?)\n\s*\]")
+    return plain.sub(lambda match: "[" + re.sub(r"\n\s+", " ", match[1]) + "]", text)

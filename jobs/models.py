@@ -55,7 +55,7 @@ class JobCollection(models.Model):
     name = models.CharField(max_length=NAME_LENGTH, validators=[validate_name])
     location = models.CharField(max_length=64, blank=True)
     tags = models.JSONField(null=True, blank=True)
-    sku = models.CharField(max_length=16, choices=Sku, default=Sku.STANDARD)
+    sku = models.CharField("plan", max_length=16, choices=Sku, default=Sku.STANDARD)
     state = models.CharField(max_length=16, choices=State, default=State.ENABLED)
     max_job_count = models.PositiveIntegerField(null=True, blank=True, help_text="A lower limit than the plan's.")
     max_job_occurrence = models.PositiveIntegerField(

@@ -1,6 +1,5 @@
 """What the pages of jobs and runs show: finished rows, so that templates neither ask nor reckon."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from jobs.descriptions import (
     action_in_words,
     error_action_in_words,
     retries_in_words,
+    written,
 )
 from jobs.execution import action_of
 from jobs.models import Attempt, Job, JobCollection, Run
@@ -87,9 +87,8 @@ def meaning_of(schedule: dict, trigger: Trigger | None, now: datetime) -> Meanin
 
     Raises WireError when it would be refused.
     """
-    document = json.dumps(schedule, indent=2, ensure_ascii=False)
-    unchanged = trigger is not None and trigger.definition == schedule
-    if unchanged and trigger.next_fire_at is not None:
+    document = written(schedule)
+    if trigger is not None and trigger.definition == schedule and trigger.next_fire_at is not None:
         fires = upcoming(trigger, UPCOMING + 1)
         more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
     else:
@@ -123,7 +122,7 @@ def meaning_of_form(form: JobForm, now: datetime) -> Meaning:
     except WireError as error:
         place, message = form.place_of(error)
         label = form[place].label if place else "Schedule"
-        return Meaning(error=f"{label}: {message}", document=json.dumps(schedule, indent=2, ensure_ascii=False))
+        return Meaning(error=f"{label}: {message}", document=written(schedule))
 
 
 def next_run_in_words(job: Job, now: datetime) -> str:
@@ -348,7 +347,7 @@ def request_text(run: Run, attempt: Attempt, document: dict) -> str:
     """What was ordered, as a request reads on the wire; credentials are masked."""
     request = document.get("request")
     if not request:
-        return json.dumps(document, indent=2, ensure_ascii=False)
+        return written(document)
     parts = urlsplit(request.get("uri", ""))
     target = parts.path or "/"
     lines = [

@@ -29,12 +29,12 @@ def span(length: timedelta) -> str:
 
 
 def took(length: timedelta) -> str:
-    """How long, at the precision one compares: 640 ms, 30.8 s, 6 min 31 s, 1 h 09 min."""
+    """How long, at the precision one compares: 640 ms, 30.8 s, 30 s, 6 min 31 s, 1 h 09 min."""
     length = max(length, timedelta(0))
     if length < SECOND:
         return f"{length // timedelta(milliseconds=1)} ms"
     if length < MINUTE:
-        return f"{length / SECOND:.1f} s"
+        return f"{length / SECOND:.1f}".removesuffix(".0") + " s"
     if length < HOUR:
         seconds = length % MINUTE // SECOND
         return f"{length // MINUTE} min" + (f" {seconds} s" if seconds else "")

@@ -10,7 +10,6 @@ from django.http import HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
-
 from rest_framework.exceptions import Throttled
 
 from accounts.authentication import count_failure, refuse_exhausted

@@ -18,6 +18,7 @@ from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
 from jobs.actions import documents
+from jobs.descriptions import written
 from jobs.errors import Conflict, JobError
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH, validate_name
@@ -77,7 +78,7 @@ class JSONDocumentField(forms.CharField):
         super().__init__(max_length=DOCUMENT_LENGTH, **kwargs)
 
     def prepare_value(self, value):
-        return json.dumps(value, indent=2, ensure_ascii=False) if isinstance(value, Mapping) else value
+        return written(value) if isinstance(value, Mapping) else value
 
     def to_python(self, value):
         text = super().to_python(value)
@@ -402,15 +403,10 @@ class JobForm(forms.Form):
         )
         with transaction.atomic():
             if self.job:
-                self._refuse_stale(data["revision"])
+                _refuse_stale(self.job, data["revision"])
             elif Job.objects.named(data["collection"], data["name"]).exists():
                 raise Conflict(f"collection {data['collection'].name!r} has a job of this name already", path="name")
             return save_job(data["collection"], data["name"], definition, now)
-
-    def _refuse_stale(self, revision: int | None) -> None:
-        current = Job.objects.select_for_update().values_list("revision", flat=True).get(pk=self.job.pk)
-        if revision != current:
-            raise Conflict(f"somebody saved version {current} while you were writing; open the job again to see it")
 
     def refuse(self, error: WireError | JobError) -> None:
         """Show a refusal of the cores at the field that it is about."""
@@ -447,6 +443,12 @@ class JobForm(forms.Form):
         form = JobForm(job=self.job, collections=self.fields["collection"].queryset, initial=values)
         form.carried = self.schedule()
         return form
+
+
+def _refuse_stale(job: Job, revision: int | None) -> None:
+    current = Job.objects.select_for_update().values_list("revision", flat=True).get(pk=job.pk)
+    if revision != current:
+        raise Conflict(f"somebody saved version {current} while you were writing; open the job again to see it")
 
 
 def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:

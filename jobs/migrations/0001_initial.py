@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100, validators=[django.core.validators.RegexValidator('\\A[A-Za-z][A-Za-z0-9_-]*\\Z', 'start with a letter, then take letters, digits, hyphens and underscores', 'invalid')])),
                 ('location', models.CharField(blank=True, max_length=64)),
                 ('tags', models.JSONField(blank=True, null=True)),
-                ('sku', models.CharField(choices=[('Free', 'Free'), ('Standard', 'Standard'), ('P10Premium', 'P10 Premium'), ('P20Premium', 'P20 Premium')], default='Standard', max_length=16)),
+                ('sku', models.CharField(choices=[('Free', 'Free'), ('Standard', 'Standard'), ('P10Premium', 'P10 Premium'), ('P20Premium', 'P20 Premium')], default='Standard', max_length=16, verbose_name='plan')),
                 ('state', models.CharField(choices=[('enabled', 'Enabled'), ('disabled', 'Disabled'), ('suspended', 'Suspended'), ('deleted', 'Deleted')], default='enabled', max_length=16)),
                 ('max_job_count', models.PositiveIntegerField(blank=True, help_text="A lower limit than the plan's.", null=True)),
                 ('max_job_occurrence', models.PositiveIntegerField(blank=True, help_text='Kept for clients of the original service; it has no effect, as there.', null=True)),

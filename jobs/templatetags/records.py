@@ -11,6 +11,8 @@ from jobs import words
 register = template.Library()
 
 CELL = re.compile(r"\A<t[dh]([^>]*)>(.*)</t[dh]>\Z", re.DOTALL)
+BOOLEAN = re.compile(r'<img [^>]*alt="(True|False|None)"[^>]*>')
+ANSWERS = {"True": "yes", "False": "no", "None": "unknown"}
 ELLIPSIS = "…"
 
 
@@ -31,6 +33,7 @@ def _dress(cell: str, label: str, is_title: bool) -> str:
     if match is None:
         return mark_safe(cell)
     attributes, content = match.groups()
+    content = BOOLEAN.sub(lambda image: ANSWERS[image[1]], content)  # a word instead of Django's coloured icon
     if "action-checkbox" in attributes:
         return mark_safe(f'<td class="pick" role="cell">{content}</td>')
     if is_title:

@@ -125,7 +125,7 @@ def test_a_run_in_progress_is_measured_by_its_usual_time(owner, make_job, make_r
 
     (row,) = desk.running_runs(owner, timezone.now())
 
-    assert row["usual"] == "2.0 s"
+    assert row["usual"] == "2 s"
     assert 40 <= row["share"] <= 90
 
 

@@ -96,7 +96,7 @@ def test_the_way_shows_what_waited_and_for_how_long(browser, make_job, make_run)
     way = browser.get(page_of(run)).context["way"]
 
     assert [stage["name"] for stage in way] == ["Planned", "Started", "Attempt 2", "Failed"]
-    assert way[2]["note"] == "waited 30.0 s"
+    assert way[2]["note"] == "waited 30 s"
 
 
 def test_a_missed_run_says_why_no_attempt_was_made(browser, make_job, make_run):
