@@ -25,6 +25,7 @@ from django.http import Http404
 from django.urls.resolvers import RegexPattern, URLPattern
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
+from django.utils.functional import cached_property
 from rest_framework.exceptions import APIException
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
@@ -546,8 +547,9 @@ JOB = f"{COLLECTION}/jobs/(?P<job>[^/]+)"
 class CaselessPattern(RegexPattern):
     """A flag within the expression would do for resolving, but it keeps Django from building any address at all."""
 
-    def _compile(self, regex: str) -> re.Pattern[str]:
-        return re.compile(regex, re.IGNORECASE)
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        return re.compile(str(self), re.IGNORECASE)
 
 
 def address(pattern: str, view: Any) -> URLPattern:
