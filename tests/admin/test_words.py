@@ -31,7 +31,8 @@ def test_a_span_is_said_at_the_precision_one_acts_on(seconds, says):
 
 
 @pytest.mark.parametrize(
-    "seconds, says", [(0.64, "640 ms"), (30.84, "30.8 s"), (30, "30 s"), (60, "1 min"), (391, "6 min 31 s"), (4140, "1 h 09 min")]
+    "seconds, says",
+    [(0.64, "640 ms"), (30.84, "30.8 s"), (30, "30 s"), (60, "1 min"), (391, "6 min 31 s"), (4140, "1 h 09 min")],
 )
 def test_a_length_is_said_at_the_precision_one_compares(seconds, says):
     assert words.took(timedelta(seconds=seconds)) == says
