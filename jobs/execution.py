@@ -21,10 +21,10 @@ from typing import Any
 
 import aiohttp
 from django.db import IntegrityError, InterfaceError, OperationalError, close_old_connections, transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.db.models.functions import Coalesce
 
-from jobs import actions
+from jobs import actions, columns
 from jobs.actions import http
 from jobs.actions.outcome import Context, Outcome, refused
 from jobs.encryption import Secrets, UnreadableSecret
@@ -121,7 +121,7 @@ def _lease(run_ids: Sequence[str], worker: str, now: datetime) -> list[Leased]:
         if not taken:
             return []
         token = uuid.uuid4()
-        won = Run.objects.filter(pk__in=[run.pk for run in taken], state__in=Run.PENDING).update(
+        won = Run.objects.still_pending(run.pk for run in taken).update(
             state=Run.State.RUNNING,
             lease_token=token,
             leased_until=now + LEASE,
@@ -144,8 +144,8 @@ def _lease(run_ids: Sequence[str], worker: str, now: datetime) -> list[Leased]:
 
 def _due(run_ids: Sequence[str], now: datetime) -> list[Run]:
     """The runs that may be worked on, earliest first, and locked where the database has such locks."""
-    due = Run.objects.filter(Q(not_before=None) | Q(not_before__lte=now), pk__in=run_ids, state__in=Run.PENDING)
-    return list(_with_job(due).order_by("fire_at", "id").select_for_update(**LOCK))
+    named = _with_job(Run.objects.filter(pk__in=run_ids)).order_by("fire_at", "id").select_for_update(**LOCK)
+    return [run for run in named if run.state in Run.PENDING and (run.not_before is None or run.not_before <= now)]
 
 
 def _with_job(runs: RunQuerySet) -> RunQuerySet:
@@ -310,8 +310,7 @@ def insist(write: Callable[[Any, datetime], None], items: Sequence[Any], now: da
 
 
 def renew(leased: Sequence[Leased], now: datetime) -> None:
-    ours = Q(lease_token__in={item.run.lease_token for item in leased}, state=Run.State.RUNNING)
-    Run.objects.filter(ours, pk__in=[item.run.pk for item in leased]).update(leased_until=now + LEASE)
+    Run.objects.held(item.run for item in leased).update(leased_until=now + LEASE)
 
 
 def record(results: Sequence[tuple[Leased, Outcome]], now: datetime) -> None:
@@ -330,7 +329,7 @@ def record(results: Sequence[tuple[Leased, Outcome]], now: datetime) -> None:
             if run := owned.get(item.run.pk):
                 tallies.add(run.job_id, executions=1, failures=int(not outcome.succeeded))
                 (succeeded if outcome.succeeded else failed if outcome.may_retry else hopeless).append(run)
-        Attempt.objects.bulk_update([item.attempt for item, _ in results], RESULT_FIELDS)
+        _save([item.attempt for item, _ in results])
         _release(succeeded, state=Run.State.SUCCEEDED, finished_at=now)
         spent = hopeless + _retry(failed, now)
         _fail(spent, tallies, now)
@@ -338,13 +337,9 @@ def record(results: Sequence[tuple[Leased, Outcome]], now: datetime) -> None:
         tallies.write(started_at=results[0][0].attempt.started_at)
 
 
-RESULT_FIELDS = ["state", "finished_at", "status_code", "message", "response_headers", "response_body"]
-
-
 def _owned(leased: Sequence[Leased]) -> dict[uuid.UUID, Run]:
     """By id, those runs whose lease is still ours, locked, with what may have changed since it began."""
-    tokens = {item.run.lease_token for item in leased}
-    ours = Run.objects.filter(pk__in=[item.run.pk for item in leased], lease_token__in=tokens, state=Run.State.RUNNING)
+    ours = Run.objects.held(item.run for item in leased)
     fresh = {
         run_id: (job_id, is_last)
         for run_id, job_id, is_last in ours.select_for_update(no_key=True).values_list("pk", "job_id", "is_last")
@@ -366,11 +361,16 @@ def _fill(attempt: Attempt, outcome: Outcome, now: datetime, late: bool) -> None
     attempt.response_body = outcome.body
 
 
-def _release(runs: Iterable[Run], **changes: object) -> None:
+def _save(attempts: Sequence[Attempt]) -> None:
+    names = ("state", "finished_at", "status_code", "message", "response_headers", "response_body")
+    results = {name: [getattr(attempt, name) for attempt in attempts] for name in names}
+    columns.update(Attempt, [attempt.pk for attempt in attempts], results)
+
+
+def _release(runs: Sequence[Run], **changes: object) -> None:
     """Give up the leases of runs that are ours and locked."""
-    if ids := [run.pk for run in runs]:
-        running = Run.objects.filter(pk__in=ids, state=Run.State.RUNNING)
-        running.update(lease_token=None, leased_until=None, **changes)
+    if runs:
+        Run.objects.held(runs).update(lease_token=None, leased_until=None, **changes)
 
 
 def _retry(runs: Sequence[Run], now: datetime, at_once: bool = False) -> list[Run]:

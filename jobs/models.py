@@ -1,6 +1,7 @@
 """What runs, and what happened: collections of jobs, their actions, runs and attempts."""
 
 import uuid
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Self
 
@@ -168,10 +169,24 @@ class RunQuerySet(models.QuerySet):
         """Runs that wait for a worker and whose last message, if any, is old enough to count as lost."""
         return self.filter(state__in=Run.PENDING, publish_after__lte=now).order_by("publish_after")
 
+    def still_pending(self, ids: Iterable[uuid.UUID | str]) -> Self:
+        """Those of the runs that wait for a worker.
+
+        Says which states do not, so that PostgreSQL finds them by their ids: the index of those that do could hold very
+        many at the moment, of which its statistics know nothing yet.
+        """
+        others = [state for state in Run.State if state not in Run.PENDING]
+        return self.filter(pk__in=list(ids)).exclude(state__in=others)
+
     def next_publish_after(self) -> datetime | None:
         """When the next message about a run is due."""
         pending = self.filter(state__in=Run.PENDING).order_by("publish_after")
         return pending.values_list("publish_after", flat=True).first()
+
+    def held(self, runs: Iterable["Run"]) -> Self:
+        """Those of the runs whose lease is still the one that they were read with."""
+        tokens = {run.pk: run.lease_token for run in runs}
+        return self.filter(pk__in=list(tokens), lease_token__in=set(tokens.values()))
 
     def expired(self, now: datetime) -> Self:
         """Runs whose worker has not renewed its lease in time."""

@@ -13,9 +13,9 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 
+from jobs import columns
 from jobs.execution import finish_jobs
 from jobs.models import Job, Run
-from triggers import columns
 from triggers.bell import Bell
 from triggers.misfire import FirePlan, plan_fires
 from triggers.models import Trigger, parsed
@@ -82,8 +82,7 @@ def take_ready(now: datetime) -> list[tuple[str, UUID]]:
     """
     with transaction.atomic():
         ready = list(Run.objects.ready(now).select_for_update(**LOCK).values_list("queue", "pk")[:BATCH])
-        waiting = Run.objects.filter(pk__in=[run_id for _, run_id in ready], state__in=Run.PENDING)
-        waiting.update(publish_after=now + REPUBLISH)
+        Run.objects.still_pending(run_id for _, run_id in ready).update(publish_after=now + REPUBLISH)
     return ready
 
 

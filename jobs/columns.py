@@ -1,7 +1,7 @@
 """Write many rows by column, in one statement.
 
-The ORM makes an object of every row and a parameter of every value; a pass of the dispatcher would spend most of its
-time on them.  Here PostgreSQL gets one array a column, and SQLite one list of rows.
+The ORM makes an object of every row and a parameter of every value; where thousands are written in a second, most of
+the time would go into them.  Here PostgreSQL gets one array a column, and SQLite one list of rows.
 """
 
 from collections.abc import Mapping, Sequence
