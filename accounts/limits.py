@@ -44,5 +44,5 @@ class Limit:
 
 
 def address_of(request) -> str:
-    """The caller's address, as seen behind as many proxies as the settings say."""
-    return BaseThrottle().get_ident(request)
+    """The caller's address, as seen behind as many proxies as the settings say; empty on a local socket."""
+    return BaseThrottle().get_ident(request) or ""
