@@ -79,7 +79,7 @@ class IssuedTokenSerializer(TokenSerializer):
 
 
 class TokenRequest(serializers.Serializer):
-    name = TextField(max_length=100, help_text="What will use it.")
+    name = TextField(min_length=1, max_length=100, help_text="What will use it.")
     role = WordField(
         list(ROLES), default=Role.OWNER.label, help_text="The most it may do; its user's own role limits it further."
     )

@@ -35,7 +35,7 @@ class InstantFormField(forms.CharField):
             raise forms.ValidationError(error.detail[0], error.detail[0].code) from None
 
 
-@extend_schema_field(OpenApiTypes.INT64)
+@extend_schema_field({"type": "integer", "minimum": 0, "maximum": 10**18 - 1})
 class WholeNumberFilter(Filter):
     field_class = WholeNumberFormField
 

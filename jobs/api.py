@@ -88,8 +88,8 @@ class CollectionReplacement(serializers.Serializer):
 
 
 class CollectionRequest(CollectionReplacement):
-    name = TextField(max_length=NAME_LENGTH)
-    resourceGroup = TextField(max_length=90, default="default")
+    name = TextField(min_length=1, max_length=NAME_LENGTH)
+    resourceGroup = TextField(min_length=1, max_length=90, default="default")
     subscription = serializers.UUIDField(
         required=False, help_text="Needed by callers who may write to more than one subscription."
     )
@@ -235,10 +235,17 @@ def fill(collection: JobCollection, members: Mapping[str, Any]) -> None:
     for member, field in COLLECTION_FIELDS.items():
         if member in members:
             setattr(collection, field, members[member])
-    if "maxRecurrence" in members:
-        quota = members["maxRecurrence"] or {}
-        collection.max_recurrence_frequency = quota.get("frequency")
-        collection.max_recurrence_interval = quota.get("interval", 1) if quota else None
+    if "maxRecurrence" not in members:
+        return
+    quota = members["maxRecurrence"]
+    if quota is None:
+        collection.max_recurrence_frequency = collection.max_recurrence_interval = None
+        return
+    frequency = quota.get("frequency", collection.max_recurrence_frequency)
+    if frequency is None:
+        raise Invalid("is required", path="maxRecurrence.frequency", code="required")
+    collection.max_recurrence_frequency = frequency
+    collection.max_recurrence_interval = quota.get("interval", collection.max_recurrence_interval or 1)
 
 
 def save(collection: JobCollection) -> None:
@@ -322,7 +329,7 @@ class JobReplacement(serializers.Serializer):
 
 class JobRequest(JobReplacement):
     collection = WholeNumberField(min_value=1, help_text="The id of its collection.")
-    name = TextField(max_length=NAME_LENGTH)
+    name = TextField(min_length=1, max_length=NAME_LENGTH)
 
 
 class JobSerializer(serializers.Serializer):
@@ -391,6 +398,7 @@ class RunDetailSerializer(RunSerializer):
 class RunRequest(serializers.Serializer):
     key = TextField(
         required=False,
+        min_length=1,
         max_length=KEY_LENGTH,
         help_text="Makes the order repeatable: the same key answers the run that it made the first time.",
     )

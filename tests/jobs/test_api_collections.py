@@ -66,6 +66,16 @@ def test_a_put_resets_and_a_patch_keeps_what_it_leaves_out(api, collection):
     assert {**once, "updatedAt": None} == {**twice, "updatedAt": None}
 
 
+def test_a_patch_merges_the_quota(api, collection):
+    address = f"/api/collections/{collection.pk}"
+
+    assert api.patch(address, {"maxRecurrence": {"interval": 5}}).status_code == 400  # minutes, hours?
+    api.patch(address, {"maxRecurrence": {"frequency": "hour", "interval": 2}})
+    assert api.patch(address, {"maxRecurrence": {"interval": 5}}).json()["maxRecurrence"]["frequency"] == "hour"
+    assert api.patch(address, {"maxRecurrence": {"frequency": "day"}}).json()["maxRecurrence"]["interval"] == 5
+    assert api.patch(address, {"maxRecurrence": None}).json()["maxRecurrence"] is None
+
+
 def test_disabling_stops_the_jobs_and_enabling_starts_them_again(api, make_job):
     job = make_job()
     due = Trigger.objects.get().next_fire_at
