@@ -10,6 +10,7 @@ error action never does.  An attempt that was cut off by a shutdown counts nowhe
 """
 
 import asyncio
+import itertools
 import logging
 import time
 import uuid
@@ -295,13 +296,14 @@ def insist(write: Callable[[Any, datetime], None], items: Sequence[Any], now: da
     if not items:
         return
     deadline = time.monotonic() + LEASE.total_seconds()
-    while True:
+    for failures in itertools.count(1):
         try:
             return write(items, now)
-        except (OperationalError, InterfaceError):
-            logger.warning("%s of %s runs failed, trying again", write.__name__, len(items), exc_info=True)
+        except (OperationalError, InterfaceError) as error:
             if time.monotonic() >= deadline:
                 raise
+            if failures == 1:
+                logger.warning("%s of %s runs waits for the database: %s", write.__name__, len(items), error)
         close_old_connections()
         time.sleep(1)
 
