@@ -21,21 +21,27 @@ class KeysetPagination(BasePagination):
     """Answers {"value": [...], "nextLink": address or null} for `?limit=&cursor=`.
 
     The view's queryset decides the order: all of its `order_by` ascending or all descending, the last of them unique.
+    A view may have `parts(queryset)`, which splits it where an index has each part in order but not the whole.
     """
 
     def paginate_queryset(self, queryset: QuerySet, request, view=None) -> list:
         self.request = request
         self.limit = limit_of(request.query_params.get("limit"))
-        order = queryset.query.order_by
-        names = [name.lstrip("-") for name in order]
+        self.order = queryset.query.order_by
         if cursor := request.query_params.get("cursor"):
-            queryset = queryset.filter(beyond(order, values_of(cursor, queryset.model, order)))
-        rows = list(queryset[: self.limit + 1])
-        self.has_more = len(rows) > self.limit
+            queryset = queryset.filter(beyond(self.order, values_of(cursor, queryset.model, self.order)))
+        parts = view.parts(queryset) if hasattr(view, "parts") else [queryset]
+        rows = [row for part in parts for row in part[: self.limit + 1]]
+        if len(parts) > 1:
+            rows.sort(key=self.values_in, reverse=self.order[0].startswith("-"))
         page = rows[: self.limit]
-        self.last = [value_of(page[-1], name) for name in names] if page else []
-        self.order = order
+        self.has_more = len(rows) > self.limit
+        self.last = self.values_in(page[-1]) if page else []
         return page
+
+    def values_in(self, row) -> list:
+        names = [name.lstrip("-") for name in self.order]
+        return [row[name] if isinstance(row, dict) else getattr(row, name) for name in names]
 
     def get_paginated_response(self, data) -> Response:
         return Response({"value": data, "nextLink": self.next_link()})
@@ -112,7 +118,3 @@ def values_of(cursor: str, model, order: tuple[str, ...]) -> list:
     except (ValueError, TypeError, RecursionError, OverflowError, binascii.Error, ValidationError):
         message = "this cursor does not come from a nextLink of this list"
         raise serializers.ValidationError({"cursor": [message]}, "invalid_cursor") from None
-
-
-def value_of(row, name: str):
-    return row[name] if isinstance(row, dict) else getattr(row, name)

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from accounts.models import ApiToken, Role
+import jobs.api
+from accounts.models import ApiToken, Membership, Role, Subscription
 from jobs.models import Attempt, Job, JobCollection, Run
 from tests.conftest import NOW
 
@@ -174,6 +175,35 @@ def test_a_long_list_is_read_page_by_page(api, make_run, make_job):
     assert seen == [str(run_id) for run_id in expected]
 
 
+@pytest.mark.parametrize("most", [0, 10])
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_runs_of_several_subscriptions_are_one_list(api, owner, make_run, make_job, monkeypatch, most, order):
+    monkeypatch.setattr(jobs.api, "MOST_PARTS", most)  # more subscriptions than that are asked for together
+    second = Subscription.objects.create(name="second")
+    Membership.objects.create(subscription=second, user=owner)
+    theirs = make_job("sweep", in_collection=JobCollection.objects.create(subscription=second, name="weekly"))
+    for minutes in range(0, 10, 2):
+        make_run(minutes=minutes)
+        make_run(theirs, minutes=minutes + 1)
+        make_run(theirs, minutes=minutes, trigger_name=None)
+    seen, address = [], f"/api/runs?limit=4&order={order}"
+    while address:
+        page = api.get(address).json()
+        seen += [run["id"] for run in page["value"]]
+        address = page["nextLink"]
+
+    expected = Run.objects.order_by(*(("fire_at", "id") if order == "oldest" else ("-fire_at", "-id")))
+    assert seen == [str(run.pk) for run in expected]
+    assert len(seen) == 15
+
+
+def test_the_newest_runs_are_found_by_an_index(api, make_run):
+    make_run()
+    runs = Run.objects.filter(subscription=Subscription.objects.get()).order_by("-fire_at", "-id")
+
+    assert "run_of_subscription" in runs[:101].explain()
+
+
 def test_pages_are_stable_while_runs_come_in(api, make_run):
     for minutes in range(6):
         make_run(minutes=minutes)
@@ -195,11 +225,11 @@ def test_a_cursor_of_another_order_is_refused(api, make_run):
     assert api.get(f"{address}&order=oldest").status_code == 400
 
 
-def test_a_list_costs_two_queries_whatever_its_length(api, make_run, django_assert_num_queries):
+def test_a_list_costs_three_queries_whatever_its_length(api, make_run, django_assert_num_queries):
     make_run()
     api.get("/api/runs")
     for minutes in range(1, 10):
-        with django_assert_num_queries(2):  # the token, the runs
+        with django_assert_num_queries(3):  # the token, the subscriptions, the runs of the one
             assert len(api.get("/api/runs").json()["value"]) == minutes
         make_run(minutes=minutes)
 
