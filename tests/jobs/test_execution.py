@@ -28,7 +28,7 @@ TWICE_MORE = {"retryType": "Fixed", "retryCount": 2, "retryInterval": "PT15S"}
 NO_RETRY = {"retryType": "None"}
 
 on_postgresql = pytest.mark.skipif(
-    "connection.vendor != 'postgresql'", reason="SQLite's database of the tests lives in one connection"
+    connection.vendor != "postgresql", reason="SQLite's database of the tests lives in one connection"
 )
 
 

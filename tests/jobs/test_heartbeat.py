@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
 from jobs.heartbeat import Heartbeat, report, sign_off
 from jobs.models import PROCESS_SILENCE, Process
@@ -36,9 +37,7 @@ def test_a_process_that_ends_signs_off_for_itself_alone(db):
     assert Process.objects.get().name == "host:2"
 
 
-@pytest.mark.skipif(
-    "connection.vendor != 'postgresql'", reason="SQLite's database of the tests lives in one connection"
-)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's database of the tests lives in one connection")
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_reports_itself_from_a_thread_of_its_own():
     moments = [NOW + number * SECOND for number in range(1000)][::-1]

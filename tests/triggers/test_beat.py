@@ -23,7 +23,7 @@ from triggers.wake import wake_beat
 pytestmark = pytest.mark.django_db(transaction=True)  # the parent class closes connections within transactions
 
 HOUSEKEEPING = import_module("triggers.migrations.0002_housekeeping")
-on_postgresql = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="only PostgreSQL can notify")
+on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL can notify")
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour
 ONCE = {"startTime": "2026-01-05T08:00:00Z"}
 
 on_postgresql = pytest.mark.skipif(
-    "connection.vendor != 'postgresql'", reason="SQLite's database of the tests lives in one connection"
+    connection.vendor != "postgresql", reason="SQLite's database of the tests lives in one connection"
 )
 
 
@@ -393,12 +393,11 @@ def test_dispatchers_at_once_make_every_run_once(make_job):
 
 
 @on_postgresql
-@pytest.mark.django_db(transaction=True)
 def test_dispatching_searches_indexes(make_job):
     for number in range(50):
         make_job(f"job-{number}", schedule=HOURLY)
     with connection.cursor() as cursor:
-        cursor.execute("SET enable_seqscan = off")  # fifty rows are read faster than an index
+        cursor.execute("SET LOCAL enable_seqscan = off")  # fifty rows are read faster than an index
 
     plans = [
         Trigger.objects.due(START)[:BATCH].explain(),
