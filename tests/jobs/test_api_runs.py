@@ -4,6 +4,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
 import jobs.api
 from accounts.models import ApiToken, Membership, Role, Subscription
@@ -197,9 +198,16 @@ def test_runs_of_several_subscriptions_are_one_list(api, owner, make_run, make_j
     assert len(seen) == 15
 
 
-def test_the_newest_runs_are_found_by_an_index(api, make_run):
-    make_run()
-    runs = Run.objects.filter(subscription=Subscription.objects.get()).order_by("-fire_at", "-id")
+def test_the_newest_runs_are_found_by_an_index(make_run):
+    one = make_run(trigger_name=None)
+    copies = ("subscription_id", "job_id", "job_name", "collection_name", "publish_after", "state")
+    Run.objects.bulk_create(
+        Run(fire_at=NOW + timedelta(minutes=number), **{name: getattr(one, name) for name in copies})
+        for number in range(2000)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE jobs_run")
+    runs = Run.objects.filter(subscription=one.subscription_id).order_by("-fire_at", "-id")
 
     assert "run_of_subscription" in runs[:101].explain()
 

@@ -5,6 +5,8 @@ import uuid
 import pytest
 import schemathesis
 from django.core.cache import cache
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi import checks
@@ -24,7 +26,18 @@ description.app = application
 
 
 @pytest.fixture
-def existing(make_job, owner, subscription):
+def one_connection(db):
+    """Keep the test's connection and its transaction, as Django's own test client does."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def existing(one_connection, make_job, owner, subscription):
     """By the name of a resource, the id of one that is there."""
     job = make_job()
     run = Run.objects.create(
