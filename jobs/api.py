@@ -112,8 +112,10 @@ class CollectionSerializer(serializers.Serializer):
 
 
 class CollectionFilter(FilterSet):
-    name = CharFilter(method="filter_name", help_text="The name, in any case.")
-    subscription = CharFilter(method="filter_subscription", help_text="The id or the short name of a subscription.")
+    name = CharFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
+    subscription = CharFilter(
+        method="filter_subscription", max_length=NAME_LENGTH, help_text="The id or the short name of a subscription."
+    )
     state = ChoiceFilter(choices=JobCollection.State.choices)
 
     class Meta:
@@ -407,7 +409,7 @@ class RunRequest(serializers.Serializer):
 
 class JobFilter(FilterSet):
     collection = WholeNumberFilter(field_name="collection_id", help_text="The id of a collection.")
-    name = CharFilter(method="filter_name", help_text="The name, in any case.")
+    name = CharFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
     state = ChoiceFilter(choices=Job.State.choices)
 
     class Meta:
