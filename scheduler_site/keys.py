@@ -28,6 +28,16 @@ def kept(path: Path, make: Callable[[], str], embedded: bool) -> str:
     return path.read_text().strip()
 
 
+def usable(encryption_keys: list[str]) -> list[str]:
+    """Return the keys.  Raises ImproperlyConfigured, without showing it, when one is none."""
+    for key in encryption_keys:
+        try:
+            Fernet(key)
+        except ValueError:
+            raise ImproperlyConfigured("ENCRYPTION_KEYS must list keys of 32 bytes in URL-safe base64") from None
+    return encryption_keys
+
+
 def new_secret_key() -> str:
     return secrets.token_urlsafe(50)
 

@@ -5,11 +5,15 @@ table of variables.
 """
 
 import os
+import re
+from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from scheduler_site import keys
 
@@ -22,19 +26,37 @@ def listed(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in os.environ.get(name, default).split(",") if item.strip()]
 
 
+def number(name: str, default: int) -> int:
+    """The whole number, 0 or more, that an environment variable holds."""
+    text = os.environ.get(name) or str(default)
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}")
+    return int(text)
+
+
+def networks(name: str) -> list[str]:
+    """The comma-separated networks of an environment variable, such as 10.1.0.0/16."""
+    for item in listed(name):
+        try:
+            ip_network(item)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name} must list networks such as 10.1.0.0/16: {error}") from None
+    return listed(name)
+
+
 # Secrets
 
 EMBEDDED = not os.environ.get("DATABASE_URL")
 SECRET_KEY = os.environ.get("SECRET_KEY") or keys.kept(DATA_DIR / "secret_key", keys.new_secret_key, EMBEDDED)
-ENCRYPTION_KEYS = listed("ENCRYPTION_KEYS") or [
-    keys.kept(DATA_DIR / "encryption_key", keys.new_encryption_key, EMBEDDED)
-]
+ENCRYPTION_KEYS = keys.usable(
+    listed("ENCRYPTION_KEYS") or [keys.kept(DATA_DIR / "encryption_key", keys.new_encryption_key, EMBEDDED)]
+)
 
 # Where it is reached
 
 DEBUG = False
 HOST = os.environ.get("HOST", "127.0.0.1")
-PORT = int(os.environ.get("PORT", "8000"))
+PORT = number("PORT", 8000)
 PUBLIC_URL = os.environ.get("PUBLIC_URL", "").rstrip("/")  # absolute links; empty: the address of the request
 ALLOWED_HOSTS = listed("ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]", HOST]
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
@@ -101,7 +123,7 @@ TEMPLATES = [
 # write lock when it begins, so that a read followed by a write never fails halfway; hence no ATOMIC_REQUESTS.
 
 if EMBEDDED:
-    DATABASES = {
+    DATABASES: dict[str, Any] = {
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": DATA_DIR / "quando.sqlite3",
@@ -191,10 +213,10 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "scheduler_site.errors.handle",
     "DEFAULT_VERSIONING_CLASS": None,
     "URL_FORMAT_OVERRIDE": None,
-    "NUM_PROXIES": int(os.environ.get("PROXIES", "0")),  # in front of us, each of which adds to X-Forwarded-For
+    "NUM_PROXIES": number("PROXIES", 0),  # in front of us, each of which adds to X-Forwarded-For
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
-API_REQUESTS_PER_MINUTE = int(os.environ.get("API_REQUESTS_PER_MINUTE", "6000"))  # of one caller, each process; 0: any
+API_REQUESTS_PER_MINUTE = number("API_REQUESTS_PER_MINUTE", 6000)  # of one caller, each process; 0: any
 SPECTACULAR_SETTINGS = {
     "TITLE": "Quando",
     "DESCRIPTION": "A self-hosted scheduler.  Times are UTC; members are camelCase.",
@@ -238,13 +260,13 @@ CELERY_TIMEZONE = "UTC"
 CELERY_TASK_PUBLISH_RETRY = False  # rows are sent again by the next pass
 CELERY_BEAT_SCHEDULER = "triggers.beat:TriggerScheduler"
 
-DRAIN_SECONDS = float(os.environ.get("DRAIN_SECONDS", "3"))  # for calls that are out when a worker is told to stop
+DRAIN_SECONDS = number("DRAIN_SECONDS", 3)  # for calls that are out when a worker is told to stop
 
 # What jobs may do
 
-EGRESS_ALLOW = listed("EGRESS_ALLOW")  # networks that outbound calls may reach besides public addresses
-RETENTION_DAYS = int(os.environ.get("RETENTION_DAYS", "60"))  # of history, and of completed and faulted jobs
-RETENTION_RUNS = int(os.environ.get("RETENTION_RUNS", "1000"))  # executions kept of a job
+EGRESS_ALLOW = networks("EGRESS_ALLOW")  # networks that outbound calls may reach besides public addresses
+RETENTION_DAYS = number("RETENTION_DAYS", 60)  # of history, and of completed and faulted jobs
+RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # executions kept of a job
 
 # Logs
 

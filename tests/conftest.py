@@ -4,11 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 from django.core.cache import cache
+from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
 
 from accounts.models import DEFAULT_SUBSCRIPTION_ID, ApiToken, Membership, Role, Subscription, User
 from jobs.models import JobCollection
 from triggers.scheduling import JobDefinition, save_job
+
+# no test fails on how busy the machine is
+hypothesis_settings.register_profile("quando", deadline=None)
+hypothesis_settings.load_profile("quando")
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ACTION = {"type": "Http", "request": {"uri": "http://127.0.0.1:9/hook", "method": "GET"}}

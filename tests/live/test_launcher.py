@@ -6,6 +6,8 @@ import socket
 import subprocess
 import time
 
+import pytest
+
 from tests.live.installation import BASE_DIR, COLLECTION, VERSION, eventually
 
 IN_TIME = 10  # seconds that an end may take
@@ -44,6 +46,20 @@ def test_an_unknown_broker_is_one_clear_line(launch):
     line = refusal(launch(environment={"BROKER_URL": "kafka://somewhere"}))
 
     assert line == "quando: BROKER_URL must begin with redis:// or amqp://, not 'kafka'"
+
+
+@pytest.mark.parametrize(
+    "name, value, says",
+    [
+        ("EGRESS_ALLOW", "10.0.0.0/8,nearby", "must list networks such as 10.1.0.0/16: 'nearby' does not appear"),
+        ("RETENTION_DAYS", "forever", "must be a whole number, not 'forever'"),
+        ("ENCRYPTION_KEYS", "short", "must list keys of 32 bytes in URL-safe base64"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_line(launch, name, value, says):
+    line = refusal(launch(environment={name: value}))
+
+    assert line.startswith(f"quando: {name} {says}")
 
 
 def test_a_database_that_cannot_be_reached_is_one_clear_line(launch, tmp_path):
