@@ -19,6 +19,6 @@ def cancel(run: Run, reason: str, now: datetime) -> None:
             raise Conflict(f"the run is {run.state}: only one that waits can be cancelled")
         if run.is_last:
             finish_jobs([run.job_id], Job.State.COMPLETED, now)
-        if run.lock_key:  # whoever waits for this run's end looks again
+        if run.lock_key and run.job_id:  # whoever waits for this run's end looks again
             waiting = Run.objects.filter(job_id=run.job_id, lock_key=run.lock_key, state=Run.State.WAITING)
             waiting.update(publish_after=now)

@@ -42,7 +42,12 @@ QUEUE_LIMIT = 100  # runs of a job that wait with the policy queue_all
 QUEUE_CHECK = timedelta(seconds=10)  # a queued run looks again; it is told earlier when its turn has come
 REAP_BATCH = 500
 
-PLACES = {Job.Overlap.ALLOW: 0, Job.Overlap.SKIP: 0, Job.Overlap.QUEUE_ONE: 1, Job.Overlap.QUEUE_ALL: QUEUE_LIMIT}
+PLACES: dict[str, int] = {
+    Job.Overlap.ALLOW: 0,
+    Job.Overlap.SKIP: 0,
+    Job.Overlap.QUEUE_ONE: 1,
+    Job.Overlap.QUEUE_ALL: QUEUE_LIMIT,
+}
 QUEUEING = (Job.Overlap.QUEUE_ONE, Job.Overlap.QUEUE_ALL)
 LOCK: dict[str, Any] = {"of": ("self",), "skip_locked": True, "no_key": True}  # without effect on SQLite
 
@@ -65,13 +70,18 @@ class Leased:
         return action_of(self.run)
 
 
+def document_of(run: Run) -> dict[str, Any]:
+    """The wire form of what was to be done then; empty without an action, which `why_stopped` does not let begin."""
+    return run.action.document if run.action else {}
+
+
 def action_of(run: Run) -> dict[str, Any]:
-    document = run.action.document
+    document = document_of(run)
     return document["errorAction"] if run.origin == Run.Origin.ERROR_ACTION else document
 
 
 def policy_for(run: Run) -> RetryPolicy:
-    return policy_of(action_of(run), enclosing=run.action.document)
+    return policy_of(action_of(run), enclosing=document_of(run))
 
 
 def execute(
@@ -187,7 +197,7 @@ def _admit(runs: Sequence[Run], now: datetime) -> list[Run]:
     held = set(holders.values_list("lock_key", flat=True))
     starting = {line.pop(0) for key, line in lines.items() if key not in held}
     blocked = [run for run in contested if run.pk not in starting]
-    skipped = [run for run in blocked if lines[run.lock_key].index(run.pk) >= PLACES[run.job.overlap]]
+    skipped = [run for run in blocked if lines[run.lock_key].index(run.pk) >= PLACES[overlap_of(run)]]
     queued = [run for run in blocked if run not in skipped]
     Run.objects.filter(pk__in=[run.pk for run in queued]).update(publish_after=now + QUEUE_CHECK)
     Run.objects.filter(pk__in=[run.pk for run in skipped]).update(state=Run.State.SKIPPED, reason=BUSY, finished_at=now)
@@ -195,12 +205,16 @@ def _admit(runs: Sequence[Run], now: datetime) -> list[Run]:
     return [run for run in runs if run not in blocked]
 
 
-def _lines(contested: Sequence[Run]) -> dict[str, list[uuid.UUID]]:
+def overlap_of(run: Run) -> str:
+    return run.job.overlap if run.job else Job.Overlap.ALLOW
+
+
+def _lines(contested: Sequence[Run]) -> dict[str | None, list[uuid.UUID]]:
     """By lock key, the runs that wait for it, first come first: all there are where a job's runs queue, else these."""
-    lines: dict[str, list[uuid.UUID]] = defaultdict(list)
+    lines: dict[str | None, list[uuid.UUID]] = defaultdict(list)
     for run in contested:
         lines[run.lock_key].append(run.pk)
-    if queueing := [run for run in contested if run.job.overlap in QUEUEING]:
+    if queueing := [run for run in contested if overlap_of(run) in QUEUEING]:
         keys = {run.lock_key for run in queueing}
         waiting = Run.objects.filter(
             job_id__in={run.job_id for run in queueing}, lock_key__in=keys, state=Run.State.WAITING
@@ -278,7 +292,7 @@ async def _attempt(item: Leased, session: aiohttp.ClientSession) -> Outcome:
 
 def read_secrets(leased: Sequence[Leased]) -> None:
     holders = Action.objects.filter(pk__in={item.run.action_id for item in leased}).exclude(secrets="")
-    secrets: dict[int, Secrets | None] = {}
+    secrets: dict[int | None, Secrets | None] = {}
     for action_id in holders.values_list("pk", flat=True):
         try:
             secrets[action_id] = Action.objects.values_list("secrets", flat=True).get(pk=action_id)
@@ -416,7 +430,7 @@ def _order_error_actions(runs: Sequence[Run], now: datetime) -> None:
             publish_after=now,
         )
         for run in runs
-        if run.job and run.origin != Run.Origin.ERROR_ACTION and "errorAction" in run.action.document
+        if run.job and run.origin != Run.Origin.ERROR_ACTION and "errorAction" in document_of(run)
     ]
     if ordered:
         Run.objects.bulk_create(ordered, ignore_conflicts=True)
@@ -425,11 +439,12 @@ def _order_error_actions(runs: Sequence[Run], now: datetime) -> None:
 def _follow_up(runs: Sequence[Run], job_state: str, now: datetime) -> None:
     """What the end of runs means for others: a job ends with its last one, and who waits for the lock looks again."""
     finish_jobs([run.job_id for run in runs if run.is_last], job_state, now)
-    freed = [run for run in runs if run.lock_key and run.job and run.job.overlap in QUEUEING]
+    freed = [run for run in runs if run.lock_key and overlap_of(run) in QUEUEING]
     if freed:
         keys = {run.lock_key for run in freed}
-        jobs = {run.job_id for run in freed}
-        waiting = Run.objects.filter(job_id__in=jobs, lock_key__in=keys, state=Run.State.WAITING)
+        waiting = Run.objects.filter(
+            job_id__in={run.job_id for run in freed}, lock_key__in=keys, state=Run.State.WAITING
+        )
         waiting.update(publish_after=now)
 
 

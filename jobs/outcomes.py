@@ -65,11 +65,11 @@ def outcome_of(run: Run) -> Outcome:
     return OUTCOMES[Run.State(run.state)]
 
 
-def newest_runs(job_ids: Sequence[int], limit: int) -> dict[int, list[Run]]:
+def newest_runs(job_ids: Sequence[int], limit: int) -> dict[int | None, list[Run]]:
     """The newest `limit` runs of each job, oldest first: one query, however many jobs."""
     place = Window(RowNumber(), partition_by=F("job_id"), order_by=F("fire_at").desc())
     newest = Run.objects.filter(job__in=job_ids).annotate(place=place).filter(place__lte=limit)
-    runs = defaultdict(list)
+    runs: dict[int | None, list[Run]] = defaultdict(list)
     for run in newest.only("job_id", "state", "fire_at", "started_at", "finished_at").order_by("fire_at"):
         runs[run.job_id].append(run)
     return runs
