@@ -16,24 +16,25 @@ def insert(model: type[models.Model], columns: Mapping[str, Sequence[Any]], **co
     `columns` holds the fields in which rows differ, by their column's name, `constants` those in which they are alike;
     every other field has its default.
     """
-    varying = [field for field in model._meta.concrete_fields if field.column in columns]
-    alike = [field for field in model._meta.concrete_fields if field.column not in columns]
-    values = [prepared(field, columns[field.column]) for field in varying]
+    fields = by_column(model)
+    alike = {column: field for column, field in fields.items() if column not in columns}
+    values = [prepared(fields[column], given) for column, given in columns.items()]
     fixed = [
         field.get_db_prep_save(constants[field.name] if field.name in constants else field.get_default(), connection)
-        for field in alike
+        for field in alike.values()
     ]
-    names = ", ".join(field.column for field in (*varying, *alike))
+    names = ", ".join((*columns, *alike))
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            marks = ", ".join(f"%s::{field.db_type(connection)}" for field in alike)
+            marks = ", ".join(f"%s::{field.db_type(connection)}" for field in alike.values())
+            rows = unnested([fields[column] for column in columns])
             cursor.execute(
-                f"INSERT INTO {model._meta.db_table} ({names}) SELECT row.*, {marks} FROM {unnested(varying)} AS row"
+                f"INSERT INTO {model._meta.db_table} ({names}) SELECT row.*, {marks} FROM {rows} AS row"
                 " ON CONFLICT DO NOTHING",
                 [*fixed, *values],
             )
         else:
-            marks = ", ".join(["%s"] * len(model._meta.concrete_fields))
+            marks = ", ".join(["%s"] * len(fields))
             cursor.executemany(
                 f"INSERT INTO {model._meta.db_table} ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING",
                 [(*row, *fixed) for row in zip(*values, strict=True)],
@@ -42,24 +43,29 @@ def insert(model: type[models.Model], columns: Mapping[str, Sequence[Any]], **co
 
 def update(model: type[models.Model], ids: Sequence[Any], columns: Mapping[str, Sequence[Any]]) -> None:
     """Set the columns of the rows with these ids."""
-    fields = [field for field in model._meta.concrete_fields if field.column in columns]
-    values = [prepared(field, columns[field.column]) for field in fields]
+    fields = by_column(model)
+    values = [prepared(fields[column], given) for column, given in columns.items()]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             key = model._meta.pk
-            changes = ", ".join(f"{field.column} = row.{field.column}" for field in fields)
-            names = ", ".join(field.column for field in (*fields, key))
+            changes = ", ".join(f"{column} = row.{column}" for column in columns)
+            names = f"{', '.join(columns)}, {key.column}"
+            rows = unnested([*(fields[column] for column in columns), key])
             cursor.execute(
-                f"UPDATE {model._meta.db_table} SET {changes} FROM {unnested([*fields, key])} AS row ({names})"
+                f"UPDATE {model._meta.db_table} SET {changes} FROM {rows} AS row ({names})"
                 f" WHERE {model._meta.db_table}.{key.column} = row.{key.column}",
                 [*values, list(ids)],
             )
         else:
-            changes = ", ".join(f"{field.column} = %s" for field in fields)
+            changes = ", ".join(f"{column} = %s" for column in columns)
             cursor.executemany(
                 f"UPDATE {model._meta.db_table} SET {changes} WHERE {model._meta.pk.column} = %s",
                 list(zip(*values, ids, strict=True)),
             )
+
+
+def by_column(model: type[models.Model]) -> dict[str, models.Field]:
+    return {field.column: field for field in model._meta.fields if field.column is not None}
 
 
 def prepared(field: models.Field, values: Sequence[Any]) -> list[Any]:
