@@ -102,21 +102,31 @@ class JSONDocumentField(forms.CharField):
             return True
 
 
-class NumbersField(forms.CharField):
+class NotationField(forms.CharField):
+    """A text that stands for something else, which `read` makes of it."""
+
+    def to_python(self, value):
+        return self.read(super().to_python(value))
+
+    def read(self, text: str) -> Any:
+        raise NotImplementedError
+
+
+class NumbersField(NotationField):
     """Numbers with commas between them.  What is no number stays text, which the wire format then refuses by name."""
 
     def prepare_value(self, value):
         return ", ".join(map(str, value)) if isinstance(value, list) else value
 
-    def to_python(self, value) -> list[int | str]:
-        parts = re.split(r"[,\s]+", super().to_python(value).strip())
+    def read(self, text: str) -> list[int | str]:
+        parts = re.split(r"[,\s]+", text.strip())
         return [int(part) if re.fullmatch(r"-?[0-9]{1,9}", part) else part for part in parts if part]
 
     def has_changed(self, initial, data) -> bool:
         return self.to_python(data) != (initial or [])
 
 
-class OccurrencesField(forms.CharField):
+class OccurrencesField(NotationField):
     """Weekdays of a month: "Friday 1, Friday -1"; a day without a number is every such day."""
 
     def prepare_value(self, value):
@@ -125,8 +135,8 @@ class OccurrencesField(forms.CharField):
         parts = ((item.get("day", ""), item.get("Occurrence", item.get("occurrence"))) for item in value)
         return ", ".join(day if number is None else f"{day} {number}" for day, number in parts)
 
-    def to_python(self, value) -> list[dict[str, Any]]:
-        return [self._occurrence(part) for part in super().to_python(value).split(",") if part.strip()]
+    def read(self, text: str) -> list[dict[str, Any]]:
+        return [self._occurrence(part) for part in text.split(",") if part.strip()]
 
     @staticmethod
     def _occurrence(part: str) -> dict[str, Any]:
@@ -140,7 +150,7 @@ class OccurrencesField(forms.CharField):
         return self.to_python(data) != self.to_python(self.prepare_value(initial or []))
 
 
-class HeadersField(forms.CharField):
+class HeadersField(NotationField):
     """One header a line, "Name: value"."""
 
     widget = forms.Textarea(attrs={"class": "code", "rows": 3, "spellcheck": "false"})
@@ -148,15 +158,15 @@ class HeadersField(forms.CharField):
     def prepare_value(self, value):
         return "\n".join(f"{name}: {text}" for name, text in value.items()) if isinstance(value, Mapping) else value
 
-    def to_python(self, value) -> dict[str, str]:
+    def read(self, text: str) -> dict[str, str]:
         headers = {}
-        for line in super().to_python(value).splitlines():
-            name, colon, text = line.partition(":")
+        for line in text.splitlines():
+            name, colon, content = line.partition(":")
             if not line.strip():
                 continue
             if not colon:
                 raise forms.ValidationError(f"{line[:50]!r} has no colon. Write a line as Name: value")
-            headers[name.strip()] = text.strip()
+            headers[name.strip()] = content.strip()
         return headers
 
     def has_changed(self, initial, data) -> bool:
@@ -214,6 +224,7 @@ class JobForm(forms.Form):
     `carried` is the schedule that was written before half of the form was switched to the other way of writing.
     """
 
+    fields: dict[str, Any]  # each of its own class
     carried: dict[str, Any] | None = None
 
     collection = forms.ModelChoiceField(JobCollection.objects.none(), empty_label=None)
