@@ -80,7 +80,7 @@ class Membership(models.Model):
         return f"{self.user} as {self.get_role_display()} of {self.subscription}"
 
 
-class ApiTokenManager(models.Manager):
+class ApiTokenManager(models.Manager["ApiToken"]):
     def issue(
         self, user, name: str, expires_at: datetime | None = None, role: Role = Role.OWNER
     ) -> tuple["ApiToken", str]:

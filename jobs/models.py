@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 
 from accounts.models import Role, Subscription
-from jobs.encryption import EncryptedSecretsField
+from jobs.encryption import EncryptedSecretsField, Secrets
 from jobs.names import NAME_LENGTH, validate_name, validate_resource_group
 
 models.CharField.register_lookup(Lower)  # `name__lower=` is answered by the unique indexes on Lower("name")
@@ -88,7 +88,8 @@ class Action(models.Model):
     """
 
     document = models.JSONField(help_text="The wire form without its secrets: type, message, retryPolicy, errorAction.")
-    secrets = EncryptedSecretsField(default="", blank=True, editable=False)
+    # quoted, since fields take parameters from type checkers only
+    secrets: "models.Field[Secrets, Secrets]" = EncryptedSecretsField(default="", blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -221,7 +221,7 @@ def _mark_last(visits: Sequence[Visit]) -> None:
 
 def _advance(visits: Sequence[Visit]) -> None:
     if visits:
-        stand = {
+        stand: dict[str, Sequence[Any]] = {
             "next_fire_at": [visit.plan.next_fire_at for visit in visits],
             "previous_fire_at": [visit.last for visit in visits],
             "fire_count": [visit.due.fire_count + len(visit.plan.fires) for visit in visits],

@@ -69,7 +69,7 @@ def plan_fires(
 
 def _walk(schedule: Schedule, due_at: datetime, now: datetime) -> tuple[list[datetime], datetime | None]:
     """The fire times from `due_at` up to `now`, at most STEPS, and the one after them."""
-    come = []
+    come: list[datetime] = []
     fire: datetime | None = due_at
     while fire is not None and fire <= now and len(come) < STEPS:
         come.append(fire)
