@@ -1,5 +1,7 @@
 """What the caller of an API may see and do.  Every query of a surface starts here."""
 
+from typing import Any
+
 from django.core.exceptions import PermissionDenied
 from django.db.models import Manager, Model, QuerySet
 from django.http import Http404
@@ -9,7 +11,8 @@ from accounts.models import ApiToken, Role
 
 def visible(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER) -> QuerySet:
     """The rows of subscriptions in which the caller has at least `role`; a token's own role caps its user's."""
-    queryset: QuerySet = rows.objects.all() if isinstance(rows, type) else rows.all()
+    # Any: `visible_to` belongs to the models' own querysets, of which the types of Django know nothing
+    queryset: Any = rows._default_manager.all() if isinstance(rows, type) else rows.all()
     if role > highest_role(request):
         return queryset.none()
     return queryset.visible_to(request.user, role)

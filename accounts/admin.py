@@ -96,7 +96,7 @@ class Members(admin.TabularInline):
     def _manage(self, request, obj) -> bool:
         return obj is not None and may(request.user, Role.OWNER, obj.pk)
 
-    def has_add_permission(self, request, obj) -> bool:
+    def has_add_permission(self, request, obj=None) -> bool:
         return self._manage(request, obj)
 
     def has_change_permission(self, request, obj=None) -> bool:

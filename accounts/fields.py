@@ -22,11 +22,12 @@ class InstantField(serializers.Field):
 
     def to_internal_value(self, data: object) -> datetime:
         if not isinstance(data, str) or not INSTANT.fullmatch(data):
-            self.fail("invalid", shown=repr(data)[:ECHO])
+            # here and below `return` is for type checkers, which nobody tells that `fail` raises
+            return self.fail("invalid", shown=repr(data)[:ECHO])
         try:
             return datetime.fromisoformat(data.upper()).astimezone(UTC)
         except (ValueError, OverflowError):
-            self.fail("out_of_range", shown=repr(data)[:ECHO])
+            return self.fail("out_of_range", shown=repr(data)[:ECHO])
 
     def to_representation(self, value: datetime) -> str:
         return rendered(value)
@@ -42,7 +43,7 @@ class WholeNumberField(serializers.IntegerField):
 
     def to_internal_value(self, data: object) -> int:
         if type(data) is not int:
-            self.fail("invalid")
+            return self.fail("invalid")
         return super().to_internal_value(data)
 
 
@@ -51,7 +52,7 @@ class TextField(serializers.CharField):
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
-            self.fail("invalid")
+            return self.fail("invalid")
         return super().to_internal_value(data)
 
 
@@ -63,7 +64,7 @@ class WordField(serializers.ChoiceField):
     def to_internal_value(self, data: object) -> str:
         if isinstance(data, str) and data in self.choices:
             return data
-        self.fail("invalid_choice", choices=", ".join(map(str, self.choices)), shown=repr(data)[:ECHO])
+        return self.fail("invalid_choice", choices=", ".join(map(str, self.choices)), shown=repr(data)[:ECHO])
 
 
 def read(serializer: type[serializers.Serializer], data: object, **options) -> dict:

@@ -498,7 +498,7 @@ class JobAdmin(TenantAdmin):
         except (WireError, JobError) as error:
             form.refuse(error)
             return None
-        change = self.construct_change_message(request, form, None, created)
+        change = self.construct_change_message(request, form, [], created)
         (self.log_addition if created else self.log_change)(request, job, change)
         next_run = views.next_run_in_words(job, now)
         messages.success(request, f"Saved. {next_run}")

@@ -548,7 +548,7 @@ class CaselessPattern(RegexPattern):
     """A flag within the expression would do for resolving, but it keeps Django from building any address at all."""
 
     @cached_property
-    def regex(self) -> re.Pattern[str]:
+    def regex(self) -> re.Pattern[str]:  # type: ignore[override]  # there it is computed as well
         return re.compile(str(self), re.IGNORECASE)
 
 

@@ -182,8 +182,10 @@ def record(runs: Sequence[Run]) -> str:
     if not ended:
         return ""
     share = f"{100 * len(succeeded) // len(ended)} % succeeded"
-    lengths = [run.finished_at - run.started_at for run in succeeded if run.started_at and run.finished_at]
-    return f"{share} · usually {words.took(median(lengths))}" if lengths else share
+    seconds = [
+        (run.finished_at - run.started_at).total_seconds() for run in succeeded if run.started_at and run.finished_at
+    ]
+    return f"{share} · usually {words.took(timedelta(seconds=median(seconds)))}" if seconds else share
 
 
 def run_row(run: Run) -> dict:

@@ -21,5 +21,5 @@ def health(request: HttpRequest) -> JsonResponse:
         "worker": Process.Kind.WORKER in (alive or ()),
     }
     response = JsonResponse(parts, status=200 if all(parts.values()) else 503)
-    response._has_been_logged = True  # who asks decides whether it is news
+    response._has_been_logged = True  # type: ignore[attr-defined]  # who asks decides whether it is news
     return response

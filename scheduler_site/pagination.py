@@ -27,7 +27,7 @@ class KeysetPagination(BasePagination):
     def paginate_queryset(self, queryset: QuerySet, request, view=None) -> list:
         self.request = request
         self.limit = limit_of(request.query_params.get("limit"))
-        self.order = queryset.query.order_by
+        self.order = tuple(map(str, queryset.query.order_by))  # names of fields, no expressions
         if cursor := request.query_params.get("cursor"):
             queryset = queryset.filter(beyond(self.order, values_of(cursor, queryset.model, self.order)))
         parts = view.parts(queryset) if hasattr(view, "parts") else [queryset]

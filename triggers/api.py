@@ -35,7 +35,7 @@ class ScheduleField(serializers.Field):
 
     def to_internal_value(self, data: object) -> tuple[str, dict]:
         if not isinstance(data, dict):
-            self.fail("invalid")
+            return self.fail("invalid")
         format = data.get("format")
         if not isinstance(format, str):
             raise WireError("format", "required", f"must be one of {', '.join(wire.PARSERS)}")

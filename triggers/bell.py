@@ -50,7 +50,7 @@ class Bell:
                 for queue, ids in queues.items():
                     for first in range(0, len(ids), MESSAGE_RUNS):
                         self._send(queue, ids[first : first + MESSAGE_RUNS])
-        except (KombuError, OSError, *self._transport_errors) as error:
+        except self._transport_errors as error:
             self._fell_silent(error)
             return False
         if self._silent_until is not None:
@@ -63,7 +63,7 @@ class Bell:
 
     @property
     def _transport_errors(self) -> tuple[type[Exception], ...]:
-        return (*self.connection.connection_errors, *self.connection.channel_errors)
+        return (KombuError, OSError, *self.connection.connection_errors, *self.connection.channel_errors)
 
     def _send(self, queue: str, run_ids: list[str]) -> None:
         self.app.send_task(EXECUTE, args=(run_ids,), queue=queue, producer=self.producer, retry=False)
