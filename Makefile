@@ -37,7 +37,7 @@ AS_DEPLOYED := DATA_DIR=$(VENV)/data PUBLIC_URL=https://quando.example.org
 lint: $(VENV)/.dev ## Check style, types, imports, settings and migrations
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy .
+	$(AS_DEPLOYED) $(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(AS_DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(AS_DEPLOYED) $(BIN)/python manage.py makemigrations --check --dry-run
