@@ -27,11 +27,6 @@ ONCE = {"startTime": "2026-01-05T08:00:00Z"}
 TWICE_MORE = {"retryType": "Fixed", "retryCount": 2, "retryInterval": "PT15S"}
 NO_RETRY = {"retryType": "None"}
 
-on_postgresql = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite's database of the tests lives in one connection"
-)
-
-
 @pytest.fixture
 def target(settings):
     settings.EGRESS_ALLOW = ["127.0.0.0/8"]
@@ -793,7 +788,6 @@ def in_threads(function, *arguments):
     return answers
 
 
-@on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_take_a_run_once(calling):
     for number in range(30):
@@ -808,7 +802,6 @@ def test_two_workers_take_a_run_once(calling):
     assert Attempt.objects.count() == 30
 
 
-@on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_runs_of_a_job_never_overlap_across_workers(calling):
     jobs = [calling(name=f"job-{number}") for number in range(10)]
@@ -825,7 +818,6 @@ def test_runs_of_a_job_never_overlap_across_workers(calling):
         assert job.runs.filter(state=Run.State.SKIPPED).count() == 3
 
 
-@on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_workers_that_count_for_the_same_jobs_do_not_block_each_other(calling):
     jobs = [calling(name=f"job-{number}", overlap="allow") for number in range(10)]

@@ -37,7 +37,6 @@ def test_a_process_that_ends_signs_off_for_itself_alone(db):
     assert Process.objects.get().name == "host:2"
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's database of the tests lives in one connection")
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_reports_itself_from_a_thread_of_its_own():
     moments = [NOW + number * SECOND for number in range(1000)][::-1]

@@ -22,11 +22,6 @@ START = utc("2026-01-05T08:00:00Z")
 HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
 ONCE = {"startTime": "2026-01-05T08:00:00Z"}
 
-on_postgresql = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite's database of the tests lives in one connection"
-)
-
-
 class Ringing:
     """A bell that works, or does not, and remembers for what it was rung."""
 
@@ -355,7 +350,6 @@ def test_an_idle_pass_is_two_queries(make_job, django_assert_num_queries):
         Dispatcher(Ringing()).run(NOW)
 
 
-@on_postgresql
 @pytest.mark.django_db(transaction=True)
 def test_dispatchers_at_once_make_every_run_once(make_job):
     job = make_job(schedule=HOURLY)
@@ -392,12 +386,12 @@ def test_dispatchers_at_once_make_every_run_once(make_job):
     assert set(Trigger.objects.values_list("fire_count", flat=True)) == {1}
 
 
-@on_postgresql
 def test_dispatching_searches_indexes(make_job):
     for number in range(50):
         make_job(f"job-{number}", schedule=HOURLY)
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")  # fifty rows are read faster than an index
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")  # fifty rows are read faster than an index
 
     plans = [
         Trigger.objects.due(START)[:BATCH].explain(),
@@ -406,5 +400,8 @@ def test_dispatching_searches_indexes(make_job):
         Run.objects.filter(lock_key__in=["job:1"], state__in=[Run.State.RUNNING, Run.State.RETRYING]).explain(),
     ]
 
-    for plan, index in zip(plans, ["trigger_due", "run_ready", "run_leased", "run_lock"], strict=True):
+    indexes = ["trigger_due", "run_ready", "run_leased", "run_lock"]
+    if connection.vendor == "sqlite":  # which cannot tell that a parameter is the state of a partial index
+        indexes[1:] = ["run_by_state"] * 3
+    for plan, index in zip(plans, indexes, strict=True):
         assert index in plan
