@@ -220,9 +220,10 @@ class Run(models.Model):
     PENDING = (State.WAITING, State.RETRYING)
     OPEN = (State.WAITING, State.RUNNING, State.RETRYING)
 
+    # foreign keys without an index of their own are the first column of one below
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)  # the Idempotency-Key of its calls
-    subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="+")
-    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="runs")
+    subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, db_index=False, related_name="+")
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, db_index=False, related_name="runs")
     action = models.ForeignKey(Action, null=True, on_delete=models.PROTECT, related_name="+")
     collection_name = models.CharField(max_length=NAME_LENGTH)
     job_name = models.CharField(max_length=NAME_LENGTH)
@@ -294,8 +295,8 @@ class Attempt(models.Model):
         FAILED = "failed"
         LOST = "lost"  # its worker vanished: whether the target was called is unknown
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempts")
-    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_index=False, related_name="attempts")
+    job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, db_index=False, related_name="+")
     number = models.PositiveSmallIntegerField()  # from 1
     state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
     worker = models.CharField(max_length=200, blank=True)

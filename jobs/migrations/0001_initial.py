@@ -111,9 +111,9 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(null=True)),
                 ('finished_at', models.DateTimeField(null=True)),
                 ('action', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='jobs.action')),
-                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='jobs.job')),
+                ('job', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='jobs.job')),
                 ('parent', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='error_run', to='jobs.run')),
-                ('subscription', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.subscription')),
+                ('subscription', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.subscription')),
             ],
         ),
         migrations.CreateModel(
@@ -129,8 +129,8 @@ class Migration(migrations.Migration):
                 ('message', models.TextField(blank=True)),
                 ('response_headers', models.JSONField(default=list)),
                 ('response_body', models.TextField(blank=True)),
-                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='jobs.job')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='jobs.run')),
+                ('job', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='jobs.job')),
+                ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='jobs.run')),
             ],
         ),
         migrations.AddConstraint(
