@@ -27,6 +27,7 @@ ONCE = {"startTime": "2026-01-05T08:00:00Z"}
 TWICE_MORE = {"retryType": "Fixed", "retryCount": 2, "retryInterval": "PT15S"}
 NO_RETRY = {"retryType": "None"}
 
+
 @pytest.fixture
 def target(settings):
     settings.EGRESS_ALLOW = ["127.0.0.0/8"]

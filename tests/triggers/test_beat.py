@@ -8,6 +8,7 @@ from threading import Thread
 import pytest
 from celery import Celery
 from django.apps import apps
+from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask, PeriodicTasks
@@ -119,10 +120,14 @@ def test_a_tick_makes_several_passes_when_there_is_much_to_do(make_job, make_bea
 # Housekeeping
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_housekeeping_is_planned_by_the_migrations():
-    planned = {task.task: str(task.schedule.run_every) for task in PeriodicTask.objects.all()}
+    call_command("migrate", "triggers", "0001", verbosity=0)
+    assert not PeriodicTask.objects.exists()
 
+    call_command("migrate", "triggers", verbosity=0)
+
+    planned = {task.task: str(task.schedule.run_every) for task in PeriodicTask.objects.all()}
     assert planned == {"jobs.tasks.reap": "0:00:15", "jobs.tasks.prune": "1:00:00"}
     assert set(PeriodicTask.objects.values_list("queue", flat=True)) == {"housekeeping"}
 

@@ -22,6 +22,7 @@ START = utc("2026-01-05T08:00:00Z")
 HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
 ONCE = {"startTime": "2026-01-05T08:00:00Z"}
 
+
 class Ringing:
     """A bell that works, or does not, and remembers for what it was rung."""
 
