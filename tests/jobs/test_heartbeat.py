@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 
 from jobs.heartbeat import Heartbeat, report, sign_off
 from jobs.models import PROCESS_SILENCE, Process
