@@ -261,7 +261,9 @@ def save(collection: JobCollection) -> None:
 
 def changed(found: JobCollection, members: Mapping[str, Any]) -> Response:
     with transaction.atomic():
-        Subscription.objects.select_for_update().get(pk=found.subscription_id)  # one writer of its collections
+        Subscription.objects.select_for_update(no_key=True).get(
+            pk=found.subscription_id
+        )  # one writer of its collections
         collection = JobCollection.objects.get(pk=found.pk)
         fill(collection, members)
         save(collection)
@@ -553,7 +555,7 @@ JOB_COLUMNS = (
 def locked(collection: JobCollection) -> Iterator[None]:
     """One transaction in which nobody else writes the collection's jobs."""
     with transaction.atomic():
-        JobCollection.objects.select_for_update().get(pk=collection.pk)
+        JobCollection.objects.select_for_update(no_key=True).get(pk=collection.pk)
         yield
 
 

@@ -232,7 +232,7 @@ class CollectionState(ArmView):
 def writing_to(subscription: Subscription) -> Iterator[None]:
     """One writer of a subscription's collections at a time: what is read within is still so when it is saved."""
     with transaction.atomic():
-        Subscription.objects.select_for_update().get(pk=subscription.pk)
+        Subscription.objects.select_for_update(no_key=True).get(pk=subscription.pk)
         yield
 
 

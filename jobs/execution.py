@@ -177,14 +177,13 @@ def why_stopped(run: Run) -> str:
 
 
 def _end_stopped(runs: Sequence[Run], now: datetime) -> None:
-    """End the runs of jobs that were stopped or deleted.  The jobs do not end: they may be started again."""
-    tallies = Tallies()
+    """End the runs of jobs that were stopped or deleted.  The jobs do not end: they may be started again.
+
+    None counts as faulted, since its attempts were not used up.
+    """
     for run in runs:
-        begun = run.state == Run.State.RETRYING
-        ended = Run.State.FAILED if begun else Run.State.SKIPPED
+        ended = Run.State.FAILED if run.state == Run.State.RETRYING else Run.State.SKIPPED
         Run.objects.filter(pk=run.pk, state=run.state).update(state=ended, reason=why_stopped(run), finished_at=now)
-        tallies.add(run.job_id, faulted=int(begun and run.origin != Run.Origin.ERROR_ACTION))
-    tallies.write()
 
 
 def _admit(runs: Sequence[Run], now: datetime) -> list[Run]:

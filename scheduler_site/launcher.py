@@ -89,12 +89,13 @@ def one_line(error: Exception) -> str:
 
 
 def welcome(host: str, port: int, folder: Path, username: str, password: str | None) -> str:
+    known = f"as it was set; `.venv/bin/python manage.py changepassword {username}` sets another"
     return f"""
   Quando is running.
 
   Address    {base_url(host, port)}/admin/
   User name  {username}
-  Password   {password or "as before; `.venv/bin/python manage.py changepassword " + username + "` sets a new one"}
+  Password   {password or known}
   Data       {folder}
   Calls      may go to public addresses{f" and to {os.environ['EGRESS_ALLOW']}" if os.environ["EGRESS_ALLOW"] else ""}
   Stop       Ctrl-C

@@ -457,7 +457,8 @@ class JobForm(forms.Form):
 
 
 def _refuse_stale(job: Job, revision: int | None) -> None:
-    current = Job.objects.select_for_update().values_list("revision", flat=True).get(pk=job.pk)
+    JobCollection.objects.select_for_update(no_key=True).get(pk=job.collection_id)  # as whoever saves a job does
+    current = Job.objects.values_list("revision", flat=True).get(pk=job.pk)
     if revision != current:
         raise Conflict(f"somebody saved version {current} while you were writing; open the job again to see it")
 

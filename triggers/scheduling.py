@@ -2,6 +2,9 @@
 
 Every surface comes here, so that REST, the resource manager's form and the admin obey the same rules.  Each function
 is one transaction: it is done whole, or it raises and nothing was changed.
+
+Rows are locked in one order, lest two of us wait for each other: subscription, collection, triggers, job.  A beat that
+dispatches keeps to it too, and the locks leave the rows' keys free (`no_key`), which its new runs refer to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
 
 from jobs import quotas
 from jobs.actions import documents
@@ -22,6 +26,7 @@ from triggers.wake import wake_beat
 FORMAT = "azure"
 RESOLUTION = timedelta(microseconds=1)  # `after(now - RESOLUTION)`: a fire time exactly at `now` is due
 SCHEDULE_MEMBERS = ("startTime", "recurrence")
+DELETE_TRIES = 5
 SETTABLE_STATES = (Job.State.ENABLED, Job.State.DISABLED)
 
 
@@ -71,7 +76,9 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
     Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
     """
     with transaction.atomic():
-        collection = JobCollection.objects.select_for_update().get(pk=collection.pk)  # one writer counts its jobs
+        collection = JobCollection.objects.select_for_update(no_key=True).get(
+            pk=collection.pk
+        )  # one writer counts its jobs
         job = Job.objects.named(collection, name).select_related("action").first()
         if job and job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final: delete it to use its name again")
@@ -103,7 +110,9 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
 def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
     """Merge `patch` deeply into the job's document (RFC 7396: null removes, a list is replaced) and save that."""
     with transaction.atomic():
-        JobCollection.objects.select_for_update().get(pk=job.collection_id)  # one at a time: none undoes another
+        JobCollection.objects.select_for_update(no_key=True).get(
+            pk=job.collection_id
+        )  # one at a time: none undoes another
         job.refresh_from_db()
         if job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final")
@@ -125,14 +134,17 @@ def merged(document: object, patch: Mapping) -> dict:
 def set_job_state(job: Job, state: str, now: datetime) -> Job:
     """Enable or disable `job`.  Raises Conflict when it has ended."""
     with transaction.atomic():
-        job = Job.objects.select_for_update(of=("self",)).select_related("collection").get(pk=job.pk)
+        JobCollection.objects.select_for_update(no_key=True).get(pk=job.collection_id)
+        triggers = Trigger.objects.filter(job=job)
+        list(triggers.select_for_update(no_key=True).values_list("pk"))
+        job = Job.objects.select_related("collection").get(pk=job.pk)
         if job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final")
         if job.state != state:
             job.state = state
             job.revision += 1
             job.save(update_fields=["state", "revision", "updated_at"])
-            _place_all(Trigger.objects.filter(job=job), now)
+            _place_all(triggers, now)
             job.refresh_from_db(fields=["state", "finished_at"])
             wake_beat()
     return job
@@ -146,7 +158,7 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
     with transaction.atomic():
         created = collection.pk is None
         _clean(collection)
-        type(collection.subscription).objects.select_for_update().get(pk=collection.subscription_id)
+        type(collection.subscription).objects.select_for_update(no_key=True).get(pk=collection.subscription_id)
         quotas.refuse_collection(collection)
         if not created:
             _refuse_move(collection)
@@ -158,22 +170,19 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
 
 def delete_job(job: Job, now: datetime) -> None:
     """Delete `job`; its history stays for the retention time, what still waits is cancelled."""
-    with transaction.atomic():
-        _cancel(Run.objects.filter(job=job), "the job was deleted", now)
-        job.delete()
+    _delete(Job.objects.filter(pk=job.pk), Run.objects.filter(job=job.pk), "the job was deleted", now)
 
 
 def delete_collection(collection: JobCollection, now: datetime) -> None:
     """Delete `collection` with all of its jobs, as `delete_job` does."""
-    with transaction.atomic():
-        _cancel(Run.objects.filter(job__collection=collection), "the collection was deleted", now)
-        collection.delete()
+    runs = Run.objects.filter(job__collection=collection.pk)
+    _delete(JobCollection.objects.filter(pk=collection.pk), runs, "the collection was deleted", now)
 
 
 def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> Trigger:
     """The job's trigger with the definition's schedule, which is checked when it is new or changed."""
     # locked, so that a beat which dispatches it at this moment is not overwritten
-    trigger = job.triggers.select_for_update().get() if job else Trigger(format=FORMAT)
+    trigger = job.triggers.select_for_update(no_key=True).get() if job else Trigger(format=FORMAT)
     if job and trigger.definition == definition.schedule:
         return trigger
     parsed = wire.parse(FORMAT, definition.schedule, now)
@@ -205,7 +214,14 @@ def _place(trigger: Trigger, now: datetime) -> None:
     if job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED:
         trigger.next_fire_at = None
         return
-    if trigger.next_fire_at is not None or trigger.fires_left == 0:
+    if trigger.next_fire_at is not None:
+        return
+    if _lost_its_last_run(trigger):
+        trigger.next_fire_at = now
+        if trigger.fires_left is not None:
+            trigger.fires_left += 1
+        return
+    if trigger.fires_left == 0:
         return
     since = now - RESOLUTION
     if trigger.previous_fire_at is None or trigger.previous_fire_at < trigger.anchored_at:
@@ -219,9 +235,9 @@ def _place(trigger: Trigger, now: datetime) -> None:
 
 
 def _place_all(triggers, now: datetime) -> None:
-    for trigger in triggers.select_related("job__collection").select_for_update(of=("self",)):
+    for trigger in triggers.select_related("job__collection").select_for_update(of=("self",), no_key=True):
         _place(trigger, now)
-        trigger.save(update_fields=["next_fire_at", "anchored_at"])
+        trigger.save(update_fields=["next_fire_at", "anchored_at", "fires_left"])
         _complete_if_spent(trigger, now)
 
 
@@ -231,9 +247,25 @@ def _complete_if_spent(trigger: Trigger, now: datetime) -> None:
     stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
     if stopped or trigger.next_fire_at is not None or job.runs.filter(state__in=Run.OPEN).exists():
         return
-    job.state = Job.State.COMPLETED
+    last = _last_run(trigger)
+    has_failed = last is not None and last.state in (Run.State.FAILED, Run.State.LOST)
+    job.state = Job.State.FAULTED if has_failed else Job.State.COMPLETED
     job.finished_at = now
     job.save(update_fields=["state", "finished_at"])
+
+
+def _last_run(trigger: Trigger) -> Run | None:
+    """The run after which the trigger has nothing further, if it has come to that."""
+    ending = trigger.job.runs.filter(trigger_name=trigger.name, is_last=True, fire_at__gte=trigger.anchored_at)
+    return ending.order_by("-fire_at").first()
+
+
+def _lost_its_last_run(trigger: Trigger) -> bool:
+    """Was the last run skipped because the job was stopped?  A schedule with an end time does without it."""
+    if (trigger.definition.get("recurrence") or {}).get("endTime") is not None:
+        return False
+    last = _last_run(trigger)
+    return last is not None and last.state == Run.State.SKIPPED
 
 
 def _clean(row, exclude: Sequence[str] = ()) -> None:
@@ -254,5 +286,17 @@ def _refuse_move(collection: JobCollection) -> None:
         quotas.refuse_job(collection, trigger.job.action.document, trigger.definition.get("recurrence"))
 
 
-def _cancel(runs, reason: str, now: datetime) -> None:
-    runs.filter(state__in=Run.PENDING).update(state=Run.State.CANCELLED, reason=reason, finished_at=now)
+def _delete(rows: QuerySet, runs: QuerySet, reason: str, now: datetime) -> None:
+    """Delete `rows`, whose `runs` lose them.  One that is made meanwhile keeps them from going: then once more."""
+    for further_tries in reversed(range(DELETE_TRIES)):
+        try:
+            with transaction.atomic():
+                waiting = runs.filter(state__in=Run.PENDING)
+                waiting.update(state=Run.State.CANCELLED, reason=reason, finished_at=now)
+                rows.delete()
+                if connection.vendor == "postgresql":
+                    connection.check_constraints()  # here, and not at the end of a transaction around this one
+            return
+        except IntegrityError:
+            if not further_tries:
+                raise

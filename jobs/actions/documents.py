@@ -56,6 +56,7 @@ PRINTABLE = r"[^\x00-\x1f\x7f-\x9f]*"
 NAME_OF_HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?"
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}")
 HEADER_VALUE = r"[\t\x20-\x7e]*"
+CREDENTIAL_HEADER = re.compile(r"authorization|cookie|.*(token|secret|password|api-?key|credential).*", re.IGNORECASE)
 # What the call itself decides, and names under which metadata services take orders
 RESERVED_HEADER = re.compile(
     r"host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*"
@@ -146,17 +147,17 @@ def _duration(members: Members, name: str) -> str | None:
 
 def _http_request(members: Members, stored: _Stored, secrets: Secrets) -> dict[str, Any]:
     uri = _uri(members)
+    if _origin(uri) != _origin(stored.document.get("uri", "")):
+        stored = _Stored({}, Secrets(), stored.place)
     request = _present(
         uri=uri,
         method=members.required_choice("method", METHODS),
-        headers=_headers(members),
+        headers=_headers(members, stored.at("headers"), secrets),
         body=members.text("body", BODY_LIMIT),
     )
-    if authentication := members.members("authentication"):
-        if _origin(uri) != _origin(stored.document.get("uri", "")):
-            stored = _Stored({}, Secrets(), stored.place)
-        if result := _http_authentication(authentication, stored.at("authentication"), secrets):
-            request["authentication"] = result
+    authentication = members.members("authentication")
+    if authentication and (kept := _http_authentication(authentication, stored.at("authentication"), secrets)):
+        request["authentication"] = kept
     return request
 
 
@@ -171,6 +172,8 @@ def _uri(members: Members) -> str:
         members.refuse("uri", f"is not a uri: {error}", "malformed")
     if parts.scheme not in ("http", "https"):
         members.refuse("uri", f"must begin with http:// or https://, not {shown(uri)}", "malformed")
+    if "[" in parts.netloc and ":" not in (host or ""):
+        members.refuse("uri", "must hold an IPv6 address within its brackets", "malformed")
     if "@" in parts.netloc:
         members.refuse("uri", "must not hold a user name or password: send authentication instead", "malformed")
     if not host or not _is_host(host):
@@ -198,7 +201,8 @@ def _origin(uri: str) -> tuple[str, str | None, int]:
     return parts.scheme, parts.hostname, parts.port or {"https": 443}.get(parts.scheme, 80)
 
 
-def _headers(members: Members) -> dict[str, str] | None:
+def _headers(members: Members, stored: _Stored, secrets: Secrets) -> dict[str, str] | None:
+    """The headers, with the mask for the value of each whose name tells that it is a credential."""
     headers = members.members("headers")
     if headers is None:
         return None
@@ -217,7 +221,18 @@ def _headers(members: Members) -> dict[str, str] | None:
     total = sum(len(name) + len(value) for name, value in result.items())
     if total > HEADERS_TOTAL_LIMIT:
         members.refuse("headers", f"must have at most {HEADERS_TOTAL_LIMIT} characters, not {total}", "too_long")
+    for name in filter(CREDENTIAL_HEADER.fullmatch, result):
+        value = stored.secret(name.lower()) if result[name] == MASK else result[name]
+        if value is None:
+            headers.refuse(name, "is required: none is stored for this place and host", "required")
+        secrets[stored.place_of(name.lower())] = value
+        result[name] = MASK
     return result
+
+
+def revealed(headers: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
+    """The headers as they are sent; `secrets` are by their path below the request."""
+    return {name: secrets.get(f"headers.{name.lower()}", value) for name, value in headers.items()}
 
 
 def _http_authentication(members: Members, stored: _Stored, secrets: Secrets) -> dict[str, Any] | None:

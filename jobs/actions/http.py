@@ -19,7 +19,7 @@ import aiohttp
 from yarl import URL
 
 from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socket
-from jobs.actions.documents import HEADER_NAME, HEADER_VALUE, MASK, RESERVED_HEADER
+from jobs.actions.documents import HEADER_NAME, HEADER_VALUE, MASK, RESERVED_HEADER, revealed
 from jobs.actions.outcome import Context, Outcome, refused
 
 logger = logging.getLogger(__name__)
@@ -68,6 +68,7 @@ async def call(
     Never raises for what the target does.  Messages name the host only: a path may hold a key.
     """
     url = URL(request["uri"], encoded=True)
+    request = {**request, "headers": revealed(request.get("headers", {}), secrets)}
     if problem := _problem(url, request):
         return refused(problem)
     host = url.host or ""
@@ -106,7 +107,7 @@ def _problem(url: URL, request: Mapping[str, Any]) -> str | None:
         return "Only http and https addresses can be called."
     if url.raw_user is not None or url.raw_password is not None or "@" in url.raw_authority:
         return "An address with a user name in it is not called."
-    for name, value in request.get("headers", {}).items():
+    for name, value in request["headers"].items():
         if not HEADER_NAME.fullmatch(name) or RESERVED_HEADER.fullmatch(name):
             return "A header that is not the job's to set was not sent."
         if not re.fullmatch(HEADER_VALUE, value):
@@ -143,7 +144,7 @@ async def _exchange(
     message = f"Host '{url.host}' answered '{word}'."
     if 300 <= response.status < 400:
         message = f"Host '{url.host}' answered '{word}'; redirects are not followed."
-    hidden = [text for text in (credential, *secrets.values()) if text]
+    hidden = _hidden(credential, secrets)
     return Outcome(
         succeeded=200 <= response.status < 300,
         message=message,
@@ -166,7 +167,7 @@ def _headers(request: Mapping[str, Any], credential: str | None, context: Contex
     if credential:
         own["Authorization"] = f"Basic {credential}"
     taken = {name.lower() for name in own}
-    headers = {name: value for name, value in request.get("headers", {}).items() if name.lower() not in taken}
+    headers = {name: value for name, value in request["headers"].items() if name.lower() not in taken}
     present = {name.lower() for name in headers}
     defaults = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
     return headers | {name: value for name, value in defaults.items() if name.lower() not in present} | own
@@ -179,6 +180,12 @@ def _credential(request: Mapping[str, Any], secrets: Mapping[str, str]) -> str |
         return None
     pair = f"{authentication.get('username', '')}:{secrets.get('authentication.password', '')}"
     return base64.b64encode(pair.encode()).decode("ascii")
+
+
+def _hidden(credential: str | None, secrets: Mapping[str, str]) -> list[str]:
+    """What history must not repeat, the longest first; of a header's value also what follows its scheme."""
+    tokens = [text.partition(" ")[2] for path, text in secrets.items() if path.startswith("headers.")]
+    return sorted(filter(None, (credential, *secrets.values(), *tokens)), key=len, reverse=True)
 
 
 async def _beginning(response: aiohttp.ClientResponse) -> bytes:

@@ -37,7 +37,8 @@ def refuse_unreachable(parsed: Parsed, created_at: datetime) -> None:
     recurring, start = _without_end(parsed.schedule, created_at)
     fire = recurring.after(just_before(start))
     if fire is None or fire - start > HORIZON:
-        raise WireError("recurrence", "never_fires", "has no fire time within eight years of its start")
+        message = "has no fire time within eight years from now or from its start, if that is later"
+        raise WireError("recurrence", "never_fires", message)
     if parsed.schedule.after(just_before(created_at)) is None:
         raise WireError("recurrence", "never_fires", "has no fire time before its end")
 

@@ -645,3 +645,36 @@ def test_a_damaged_certificate_is_refused_or_opened(certificate, data):
 
     with suppress(ValueError):
         pfx.public_members(base64.b64encode(content).decode(), None)
+
+
+# Credentials in headers
+
+
+def with_headers(headers, uri="https://api.example/hook"):
+    return {"type": "Https", "request": {"uri": uri, "method": "GET", "headers": headers}}
+
+
+@pytest.mark.parametrize("name", ["Authorization", "authorization", "Cookie", "X-Api-Key", "X-Auth-Token"])
+def test_a_header_that_holds_a_credential_is_stored_apart(name):
+    parsed = documents.parse(with_headers({name: "Bearer opensesame", "Accept": "*/*"}))
+
+    assert parsed.document["request"]["headers"] == {name: "********", "Accept": "*/*"}
+    assert parsed.secrets == {f"request.headers.{name.lower()}": "Bearer opensesame"}
+
+
+def test_the_mask_keeps_a_headers_credential_at_the_same_host_only():
+    first = documents.parse(with_headers({"Authorization": "Bearer opensesame"}))
+    stored = Action(document=first.document, secrets=first.secrets)
+
+    again = documents.parse(with_headers({"authorization": "********"}), stored)
+    assert again.secrets == first.secrets
+
+    with pytest.raises(Invalid) as refusal:
+        documents.parse(with_headers({"Authorization": "********"}, "https://elsewhere.example/"), stored)
+    assert refusal.value.path == "action.request.headers.Authorization"
+
+
+def test_brackets_hold_an_ipv6_address():
+    with pytest.raises(Invalid):
+        documents.parse(with_headers({}, "http://[v1.x]/"))
+    documents.parse(with_headers({}, "http://[2001:db8::1]/"))

@@ -537,8 +537,34 @@ def test_a_run_between_attempts_of_a_disabled_job_fails(calling):
     work(run, at=START + HOUR)
 
     assert (run.state, run.reason) == (Run.State.FAILED, "the job was disabled")
-    assert counters(job) == (1, 1, 1)
+    assert counters(job) == (1, 1, 0)  # its attempts were not used up
     assert Run.objects.count() == 1  # a disabled job runs nothing, not even its error action
+
+
+def test_a_one_time_run_that_a_stop_skipped_is_made_up_for(calling, target):
+    job = calling(schedule=ONCE)
+    run = the_run()
+    set_job_state(job, Job.State.DISABLED, START)
+    work(run)
+
+    set_job_state(job, Job.State.ENABLED, START + HOUR)
+    work(the_run(START + HOUR), at=START + HOUR)
+
+    job.refresh_from_db()
+    assert job.state == Job.State.COMPLETED
+    assert len(target.calls) == 1
+
+
+def test_a_one_time_job_that_failed_when_it_was_stopped_is_faulted_once_enabled(calling):
+    job = calling("/status/500", policy=TWICE_MORE, schedule=ONCE)
+    run = the_run()
+    work(run)
+    set_job_state(job, Job.State.DISABLED, START)
+    work(run, at=START + HOUR)
+
+    job = set_job_state(job, Job.State.ENABLED, START + HOUR)
+
+    assert job.state == Job.State.FAULTED
 
 
 def test_an_attempt_that_runs_while_its_job_is_disabled_ends_normally(calling):

@@ -183,6 +183,16 @@ def test_basic_authentication_is_sent(serve):
     assert server.headers["Authorization"] == "Basic " + base64.b64encode("ada:pässword".encode()).decode()
 
 
+def test_a_headers_credential_is_sent_and_hidden_where_the_target_repeats_it(serve):
+    server = serve(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX-Seen: Bearer opensesame\r\n\r\nopensesame")
+    secrets = {"request.headers.authorization": "Bearer opensesame"}
+
+    outcome = call(server.url, secrets, headers={"Authorization": "********"})
+
+    assert server.headers["Authorization"] == "Bearer opensesame"
+    assert "opensesame" not in f"{outcome}"
+
+
 def test_proxies_of_the_environment_are_not_used(serve, monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
