@@ -130,6 +130,7 @@ async def _exchange(
     session: aiohttp.ClientSession,
 ) -> Outcome:
     credential = _credential(request, secrets)
+    hidden = _hidden(credential, secrets)
     async with session.request(
         request["method"],
         url,
@@ -137,14 +138,13 @@ async def _exchange(
         data=request.get("body"),
         allow_redirects=False,
     ) as response:
-        body = await _beginning(response)
+        body = await _beginning(response, KEPT_LIMIT + max(map(len, hidden), default=0))
     word = _word(response.status)
     if sum(len(name) + len(value) for name, value in response.raw_headers) > HEADERS_LIMIT:
         return Outcome(False, f"Host '{url.host}' answered '{word}' with more headers than are taken.", response.status)
     message = f"Host '{url.host}' answered '{word}'."
     if 300 <= response.status < 400:
         message = f"Host '{url.host}' answered '{word}'; redirects are not followed."
-    hidden = _hidden(credential, secrets)
     return Outcome(
         succeeded=200 <= response.status < 300,
         message=message,
@@ -153,7 +153,7 @@ async def _exchange(
             (_text(name, hidden), MASK if name.decode("latin-1").lower() in HIDDEN_HEADERS else _text(value, hidden))
             for name, value in response.raw_headers
         ),
-        body=_text(body, hidden),
+        body=_text(_text(body, hidden).encode()[:KEPT_LIMIT], []),  # cut last: no half of a credential is left
     )
 
 
@@ -188,8 +188,8 @@ def _hidden(credential: str | None, secrets: Mapping[str, str]) -> list[str]:
     return sorted(filter(None, (credential, *secrets.values(), *tokens)), key=len, reverse=True)
 
 
-async def _beginning(response: aiohttp.ClientResponse) -> bytes:
-    """Receive the answer, up to the limit, and return the beginning of its decoded text.
+async def _beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Receive the answer, up to BODY_LIMIT, and return the first `limit` bytes of what it decodes to.
 
     What is not kept is received all the same: a target that still writes would take a closed connection for a client
     that has given up.
@@ -199,8 +199,8 @@ async def _beginning(response: aiohttp.ClientResponse) -> bytes:
     received = 0
     async for chunk in response.content.iter_any():
         received += len(chunk)
-        if len(kept) < KEPT_LIMIT:
-            kept += decode(chunk, KEPT_LIMIT - len(kept))
+        if len(kept) < limit:
+            kept += decode(chunk, limit - len(kept))
         if received >= BODY_LIMIT:
             break
     return bytes(kept)

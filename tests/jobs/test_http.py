@@ -374,6 +374,14 @@ def test_redirects_are_not_followed(serve):
     assert elsewhere.requests == []
 
 
+def test_no_part_of_a_credential_is_kept_where_the_body_is_cut(serve):
+    server = serve(answering("200 OK", body=b"x" * (http.KEPT_LIMIT - 4) + b"opensesame"))
+
+    outcome = call(server.url, {"request.headers.authorization": "opensesame"}, headers={"Authorization": "********"})
+
+    assert outcome.body == "x" * (http.KEPT_LIMIT - 4) + "****"
+
+
 def test_only_the_beginning_of_a_body_is_kept(serve):
     outcome = call(serve(answering("200 OK", body=b"x" * 100_000)).url)
 
