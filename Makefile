@@ -27,11 +27,12 @@ run: $(VENV)/.run ## Install what is missing and start Quando here; Ctrl-C stops
 ALONE := $(BIN)/pytest -q tests/live
 TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --ignore tests/live
 
+# --reuse-db: nobody drops a database at the end, for the whole server is thrown away
 test: $(VENV)/.dev browser ## Run every test, on SQLite and on PostgreSQL
 	@echo "On SQLite:"
 	@$(TOGETHER) && $(ALONE)
 	@echo "On PostgreSQL (but for the engine, which knows no database):"
-	@$(BIN)/python -m tests.postgres sh -c '$(TOGETHER) --ignore tests/recurrence && $(ALONE)'
+	@$(BIN)/python -m tests.postgres sh -c '$(TOGETHER) --reuse-db --ignore tests/recurrence && $(ALONE)'
 
 AS_DEPLOYED := DATA_DIR=$(VENV)/data PUBLIC_URL=https://quando.example.org
 
