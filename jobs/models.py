@@ -90,6 +90,7 @@ class Action(models.Model):
     document = models.JSONField(help_text="The wire form without its secrets: type, message, retryPolicy, errorAction.")
     # quoted, since fields take parameters from type checkers only
     secrets: "models.Field[Secrets, Secrets]" = EncryptedSecretsField(default="", blank=True, editable=False)
+    secrets_set_at = models.JSONField(default=dict, editable=False)  # {path of a secret: when it was written, ISO}
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -160,6 +161,37 @@ class Job(models.Model):
     @property
     def is_final(self) -> bool:
         return self.state in self.FINAL
+
+
+class SigningSecretQuerySet(models.QuerySet):
+    def live(self, now: datetime) -> Self:
+        """Those that sign at `now`, newest first."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=now)).order_by("-created_at", "-pk")
+
+
+SIGNING = "signing"
+
+
+class SigningSecret(models.Model):
+    """A secret with which the requests of a job are signed, so that their receiver knows where they come from.
+
+    A job has one without an end, and for the time of an overlap those that it replaced.
+    """
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="signing_secrets")
+    secrets: "models.Field[Secrets, Secrets]" = EncryptedSecretsField(editable=False)  # under SIGNING
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)  # null: until it is replaced or removed
+
+    objects = SigningSecretQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["job"], condition=Q(expires_at=None), name="one_lasting_signing_secret")
+        ]
+
+    def __str__(self) -> str:
+        return f"signing secret of {self.created_at:%Y-%m-%d %H:%M:%SZ}"
 
 
 class RunQuerySet(models.QuerySet):

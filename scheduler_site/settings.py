@@ -44,6 +44,15 @@ def networks(name: str) -> list[str]:
     return listed(name)
 
 
+def address(name: str, default: str, placeholder: str = "") -> str:
+    """The http or https address in an environment variable, without a slash at its end; it holds `placeholder`."""
+    text = (os.environ.get(name) or default).rstrip("/")
+    if not re.fullmatch(r"https?://[^\s?#@]+", text) or placeholder not in text:
+        wanted = f" with {placeholder} in it" if placeholder else ""
+        raise ImproperlyConfigured(f"{name} must be an address such as {default}{wanted}, not {text!r}")
+    return text
+
+
 # Secrets
 
 EMBEDDED = not os.environ.get("DATABASE_URL")
@@ -265,6 +274,9 @@ DRAIN_SECONDS = number("DRAIN_SECONDS", 3)  # for calls that are out when a work
 # What jobs may do
 
 EGRESS_ALLOW = networks("EGRESS_ALLOW")  # networks that outbound calls may reach besides public addresses
+OAUTH_AUTHORITY = address("OAUTH_AUTHORITY", "https://login.microsoftonline.com")  # issues tokens unless a job says
+STORAGE_QUEUE_URL = address("STORAGE_QUEUE_URL", "https://{account}.queue.core.windows.net", "{account}")
+SERVICE_BUS_URL = address("SERVICE_BUS_URL", "https://{namespace}.servicebus.windows.net", "{namespace}")
 RETENTION_DAYS = number("RETENTION_DAYS", 60)  # of history, and of completed and faulted jobs
 RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # executions kept of a job
 

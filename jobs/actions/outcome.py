@@ -1,7 +1,7 @@
 """What carrying out an action needs to know about its run, and what it answers."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 
@@ -12,6 +12,14 @@ class Context:
     run_id: UUID
     attempt: int  # from 1
     fire_at: datetime
+    now: datetime  # when the attempt begins: what is signed, or expires, counts from here
+    job_name: str
+    collection_name: str
+    region: str = ""  # the collection's location
+    signing_secrets: tuple[str, ...] = ()  # of the job, newest first; none: requests are not signed
+
+    def __repr__(self) -> str:
+        return f"<Context of attempt {self.attempt} at run {self.run_id}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +32,11 @@ class Outcome:
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
     may_retry: bool = True  # False: it would fail again in the same way, so the run fails at once
+    retry_after: timedelta | None = None  # how long the target asks to be left alone
+
+
+class Refused(Exception):
+    """An attempt cannot even begin, and never can; the message is a sentence for its history."""
 
 
 def refused(message: str) -> Outcome:
