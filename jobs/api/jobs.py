@@ -1,0 +1,350 @@
+"""/api/jobs."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from django_filters import CharFilter, ChoiceFilter, FilterSet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.exceptions import APIException
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from accounts.access import require, visible
+from accounts.fields import InstantField, TextField, WholeNumberField, WordField, read
+from accounts.filters import WholeNumberFilter
+from accounts.models import Role
+from jobs.api.answers import GONE, created
+from jobs.api.runs import RUN_COLUMNS, RunSerializer, rendered_run
+from jobs.documents import ActionField, RecurrenceField
+from jobs.errors import Conflict, Invalid
+from jobs.models import Job, JobCollection, Run
+from jobs.names import NAME_LENGTH
+from jobs.run_now import KEY_LENGTH, run_now
+from recurrence.wire import azure
+from triggers.models import Trigger
+from triggers.scheduling import JobDefinition, delete_job, patch_job, save_job, set_job_state
+
+
+@extend_schema_field(OpenApiTypes.DATETIME)
+class StartTimeField(serializers.Field):
+    """Passed on to the schedule's format, which reads it."""
+
+    def to_internal_value(self, data: object) -> object:
+        return data
+
+    def to_representation(self, value: str) -> str:
+        return value
+
+
+class JobReplacement(serializers.Serializer):
+    """What a job is to be; what is left out gets its default."""
+
+    action = ActionField()
+    startTime = StartTimeField(
+        required=False, allow_null=True, help_text="When it runs first; a time without an offset is in UTC."
+    )
+    recurrence = RecurrenceField(required=False, allow_null=True, help_text="Without one it runs once.")
+    state = WordField(["enabled", "disabled"], default="enabled")
+    overlap = WordField(
+        Job.Overlap.values,
+        default=Job.Overlap.SKIP.value,
+        help_text="What happens to an occurrence while an earlier one is still going.",
+    )
+    delivery = WordField(
+        Job.Delivery.values,
+        default=Job.Delivery.AT_LEAST_ONCE.value,
+        help_text="Whether an attempt that a crash cut off is made again.",
+    )
+    misfire = WordField(
+        Trigger.Misfire.values,
+        default=Trigger.Misfire.FIRE_ONCE.value,
+        help_text="What becomes of occurrences that are found too late.",
+    )
+
+
+class JobRequest(JobReplacement):
+    collection = WholeNumberField(min_value=1, help_text="The id of its collection.")
+    name = TextField(min_length=1, max_length=NAME_LENGTH)
+
+
+class JobSerializer(serializers.Serializer):
+    id = serializers.IntegerField()
+    collection = serializers.IntegerField(help_text="The id of its collection.")
+    collectionName = serializers.CharField()
+    name = serializers.CharField()
+    state = serializers.ChoiceField(Job.State.values, help_text="`completed` and `faulted` are final.")
+    action = ActionField()
+    startTime = InstantField(allow_null=True)
+    recurrence = RecurrenceField(allow_null=True)
+    overlap = serializers.ChoiceField(Job.Overlap.values)
+    delivery = serializers.ChoiceField(Job.Delivery.values)
+    misfire = serializers.ChoiceField(Trigger.Misfire.values)
+    nextRunAt = InstantField(allow_null=True)
+    lastRunAt = InstantField(allow_null=True)
+    executionCount = serializers.IntegerField(help_text="Attempts, retries included.")
+    failureCount = serializers.IntegerField(help_text="Attempts that failed.")
+    faultedCount = serializers.IntegerField(help_text="Occurrences whose every attempt failed.")
+    revision = serializers.IntegerField(help_text="Counts the changes of its definition.")
+    createdAt = InstantField()
+    updatedAt = InstantField()
+    finishedAt = InstantField(allow_null=True, help_text="When it became completed or faulted.")
+
+
+class RunRequest(serializers.Serializer):
+    key = TextField(
+        required=False,
+        min_length=1,
+        max_length=KEY_LENGTH,
+        help_text="Makes the order repeatable: the same key answers the run that it made the first time.",
+    )
+
+
+class JobFilter(FilterSet):
+    collection = WholeNumberFilter(field_name="collection_id", help_text="The id of a collection.")
+    name = CharFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
+    state = ChoiceFilter(choices=Job.State.choices)
+
+    class Meta:
+        model = Job
+        fields: list[str] = []
+
+    def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+        return rows.filter(name__lower=value.lower())
+
+
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="The `ETag` of the job as you know it: 412 when it has been changed since.",
+)
+
+
+class Jobs(GenericViewSet):
+    """What is done, and when."""
+
+    queryset = Job.objects.none()
+    serializer_class = JobSerializer
+    filterset_class = JobFilter
+    lookup_value_converter = "int"
+    body_limit = settings.JOB_BODY_LIMIT
+
+    def get_queryset(self):
+        return visible(self.request, Job).order_by("id")
+
+    @extend_schema(operation_id="listJobs", summary="List jobs")
+    def list(self, request):
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()).values(*JOB_COLUMNS))
+        return self.get_paginated_response(list(rendered_jobs(page)))
+
+    @extend_schema(operation_id="readJob", summary="Read a job")
+    def retrieve(self, request, pk):
+        return answered(visible(request, Job), pk)
+
+    @extend_schema(operation_id="createJob", summary="Create a job", request=JobRequest, responses={201: JobSerializer})
+    def create(self, request):
+        wanted = read(JobRequest, request.data)
+        try:
+            collection = require(request, JobCollection, Role.OPERATOR, pk=wanted["collection"])
+        except Http404:
+            raise Invalid("no collection that you may see", path="collection", code="does_not_exist") from None
+        with locked(collection):
+            if Job.objects.named(collection, wanted["name"]).exists():
+                raise Conflict(f"there is a job {wanted['name']!r} in this collection already", path="name")
+            job, _ = save_job(collection, wanted["name"], definition_of(request.data, wanted), timezone.now())
+        response = answered(Job.objects, job.pk)
+        response.status_code = 201
+        response["Location"] = f"/api/jobs/{job.pk}"
+        return response
+
+    @extend_schema(operation_id="replaceJob", summary="Replace a job", request=JobReplacement, parameters=[IF_MATCH])
+    def update(self, request, pk):
+        job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
+        wanted = read(JobReplacement, request.data)
+        with locked(job.collection):
+            refuse_stale(request, job)
+            save_job(job.collection, job.name, definition_of(request.data, wanted), timezone.now())
+        return answered(Job.objects, pk)
+
+    @extend_schema(
+        operation_id="patchJob",
+        summary="Change a job",
+        description="Objects are merged, lists and values replaced; null removes an optional member.",
+        request=JobReplacement,
+        parameters=[IF_MATCH],
+    )
+    def partial_update(self, request, pk):
+        job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
+        wanted = read(JobReplacement, request.data, partial=True)
+        patch = {name: request.data[name] for name in DOCUMENT_MEMBERS if name in request.data}
+        with locked(job.collection):
+            refuse_stale(request, job)
+            patch_job(job, patch, timezone.now(), **settings_in(wanted))
+        return answered(Job.objects, pk)
+
+    @extend_schema(
+        operation_id="deleteJob",
+        summary="Delete a job",
+        description="Its history stays for the retention time; what still waits is cancelled.",
+        parameters=[IF_MATCH],
+        responses={204: GONE},
+    )
+    def destroy(self, request, pk):
+        job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
+        with locked(job.collection):
+            refuse_stale(request, job)
+            delete_job(job, timezone.now())
+        return Response(status=204)
+
+    @extend_schema(
+        operation_id="runJob",
+        summary="Run a job now",
+        description="One run besides those of its schedule.  With a key, 200 answers the run that the key made before.",
+        request=RunRequest,
+        parameters=[
+            OpenApiParameter(
+                "Idempotency-Key",
+                OpenApiTypes.STR,
+                OpenApiParameter.HEADER,
+                description="The same as the member `key`.",
+            )
+        ],
+        responses={200: RunSerializer, 201: RunSerializer},
+    )
+    @action(detail=True, methods=["post"])
+    def run(self, request, pk):
+        job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
+        now = timezone.now()
+        run = run_now(job, now, key_of(request))
+        document = rendered_run(Run.objects.values(*RUN_COLUMNS).get(pk=run.pk))
+        return created(f"/api/runs/{run.pk}", document) if run.fire_at == now else Response(document)
+
+    @extend_schema(operation_id="pauseJob", summary="Pause a job", request=None)
+    @action(detail=True, methods=["post"])
+    def pause(self, request, pk):
+        set_job_state(require(request, Job, Role.OPERATOR, pk=pk), Job.State.DISABLED, timezone.now())
+        return answered(Job.objects, pk)
+
+    @extend_schema(operation_id="resumeJob", summary="Resume a job", request=None)
+    @action(detail=True, methods=["post"])
+    def resume(self, request, pk):
+        set_job_state(require(request, Job, Role.OPERATOR, pk=pk), Job.State.ENABLED, timezone.now())
+        return answered(Job.objects, pk)
+
+
+DOCUMENT_MEMBERS = ("action", "startTime", "recurrence", "state")
+SETTINGS = ("overlap", "delivery", "misfire")
+JOB_COLUMNS = (
+    *("id", "collection_id", "collection__name", "name", "state", "action__document", "overlap", "delivery"),
+    *("execution_count", "failure_count", "faulted_count", "last_execution_at", "revision"),
+    *("created_at", "updated_at", "finished_at"),
+)
+
+
+@contextmanager
+def locked(collection: JobCollection) -> Iterator[None]:
+    """One transaction in which nobody else writes the collection's jobs."""
+    with transaction.atomic():
+        JobCollection.objects.select_for_update(no_key=True).get(pk=collection.pk)
+        yield
+
+
+def definition_of(document: Mapping[str, Any], wanted: Mapping[str, Any]) -> JobDefinition:
+    return JobDefinition.of(document, **settings_in(wanted))
+
+
+def settings_in(wanted: Mapping[str, Any]) -> dict[str, str]:
+    return {name: wanted[name] for name in SETTINGS if name in wanted}
+
+
+def refuse_stale(request, job: Job) -> None:
+    """Raise Stale (412) when the caller's If-Match does not name the job as it is now."""
+    expected = request.headers.get("If-Match")
+    if expected is None or expected.strip() == "*":
+        return
+    current = etag(job.pk, Job.objects.values_list("revision", flat=True).get(pk=job.pk))
+    if current not in [tag.strip() for tag in expected.split(",")]:
+        raise Stale(current)
+
+
+class Stale(APIException):
+    """The job is not what the caller believes it to be."""
+
+    status_code = 412
+    default_code = "stale"
+
+    def __init__(self, current: str):
+        super().__init__(f"the job has been changed since: its ETag is {current} now")
+
+
+def etag(job_id: int, revision: int) -> str:
+    return f'"{job_id}-{revision}"'
+
+
+def key_of(request) -> str | None:
+    """The caller's key of a run by hand, from the header or the body."""
+    key = read(RunRequest, request.data).get("key")
+    header = request.headers.get("Idempotency-Key")
+    if header is None:
+        return key
+    if not 1 <= len(header) <= KEY_LENGTH or not (header.isascii() and header.isprintable()):
+        raise Invalid(f"must be 1 to {KEY_LENGTH} printable ASCII characters", path="Idempotency-Key")
+    if key not in (None, header):
+        raise Invalid("is not the key in the header Idempotency-Key", path="key")
+    return header
+
+
+def answered(jobs, pk: int) -> Response:
+    row = jobs.filter(pk=pk).values(*JOB_COLUMNS).first()
+    if row is None:
+        raise Http404
+    return Response(next(rendered_jobs([row])), headers={"ETag": etag(pk, row["revision"])})
+
+
+def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    rows = list(rows)
+    columns = ("job_id", "definition", "misfire", "next_fire_at")
+    triggers = Trigger.objects.filter(job__in=[row["id"] for row in rows]).values(*columns)
+    by_job = {trigger["job_id"]: trigger for trigger in triggers}
+    for row in rows:
+        trigger = by_job[row["id"]]
+        when = spelled(orjson.dumps(trigger["definition"]))
+        yield {
+            "id": row["id"],
+            "collection": row["collection_id"],
+            "collectionName": row["collection__name"],
+            "name": row["name"],
+            "state": row["state"],
+            "action": row["action__document"],
+            "startTime": when.get("startTime"),
+            "recurrence": when.get("recurrence"),
+            "overlap": row["overlap"],
+            "delivery": row["delivery"],
+            "misfire": trigger["misfire"],
+            "nextRunAt": trigger["next_fire_at"],
+            "lastRunAt": row["last_execution_at"],
+            "executionCount": row["execution_count"],
+            "failureCount": row["failure_count"],
+            "faultedCount": row["faulted_count"],
+            "revision": row["revision"],
+            "createdAt": row["created_at"],
+            "updatedAt": row["updated_at"],
+            "finishedAt": row["finished_at"],
+        }
+
+
+@lru_cache(maxsize=10_000)
+def spelled(definition: bytes) -> dict[str, Any]:
+    """A stored schedule in its published spelling."""
+    return azure.render(orjson.loads(definition))

@@ -1,0 +1,188 @@
+"""/api/runs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils import timezone
+from django_filters import ChoiceFilter, FilterSet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from accounts.access import require, visible
+from accounts.fields import InstantField
+from accounts.filters import InstantFilter, WholeNumberFilter
+from accounts.models import Role, Subscription
+from jobs.cancel import cancel
+from jobs.models import Attempt, Run
+
+MOST_PARTS = 10  # of a list of runs
+
+
+class RunSerializer(serializers.Serializer):
+    id = serializers.UUIDField(help_text="Also the `Idempotency-Key` of the calls that it makes.")
+    subscription = serializers.UUIDField()
+    job = serializers.IntegerField(allow_null=True, help_text="The id of its job; null when that is gone.")
+    jobName = serializers.CharField()
+    collectionName = serializers.CharField()
+    trigger = serializers.CharField(allow_null=True, help_text="The trigger that it comes from.")
+    origin = serializers.ChoiceField(Run.Origin.values)
+    parent = serializers.UUIDField(allow_null=True, help_text="The failed run that an error action follows.")
+    key = serializers.CharField(allow_null=True, help_text="The caller's own key of a run by hand.")
+    fireAt = InstantField(help_text="When it is meant to run.")
+    occurrence = serializers.IntegerField(allow_null=True, help_text="Its number among its trigger's, from 1.")
+    state = serializers.ChoiceField(Run.State.values)
+    reason = serializers.CharField(help_text="Why it was not run.")
+    missedCount = serializers.IntegerField(help_text="Occurrences it stands for; above 1 only when they were missed.")
+    missedUntil = InstantField(allow_null=True, help_text="The last of them.")
+    attemptCount = serializers.IntegerField()
+    nextAttemptAt = InstantField(allow_null=True, help_text="When a failed attempt is followed by the next.")
+    createdAt = InstantField()
+    startedAt = InstantField(allow_null=True)
+    finishedAt = InstantField(allow_null=True)
+
+
+class AttemptSerializer(serializers.Serializer):
+    number = serializers.IntegerField(help_text="From 1.")
+    state = serializers.ChoiceField(Attempt.State.values)
+    worker = serializers.CharField()
+    startedAt = InstantField()
+    finishedAt = InstantField(allow_null=True)
+    statusCode = serializers.IntegerField(allow_null=True, help_text="Of an HTTP answer.")
+    message = serializers.CharField()
+    responseHeaders = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    responseBody = serializers.CharField(help_text="At most its first 2048 bytes.")
+
+
+class RunDetailSerializer(RunSerializer):
+    errorRun = serializers.UUIDField(allow_null=True, help_text="The run of its error action.")
+    attempts = AttemptSerializer(many=True)
+
+
+class RunFilter(FilterSet):
+    job = WholeNumberFilter(field_name="job_id", help_text="The id of a job.")
+    collection = WholeNumberFilter(field_name="job__collection_id", help_text="The id of a collection.")
+    state = ChoiceFilter(choices=Run.State.choices)
+    origin = ChoiceFilter(choices=Run.Origin.choices)
+    order = ChoiceFilter(
+        choices=[("newest", "newest first"), ("oldest", "oldest first")],
+        method="filter_order",
+        help_text="By `fireAt`, `newest` first by default.",
+    )
+
+    class Meta:
+        model = Run
+        fields: list[str] = []
+
+    def filter_order(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+        return rows.order_by("fire_at", "id") if value == "oldest" else rows
+
+
+RunFilter.base_filters["from"] = InstantFilter(
+    field_name="fire_at", lookup_expr="gte", help_text="Only runs with `fireAt` at or after this instant."
+)
+RunFilter.base_filters["to"] = InstantFilter(
+    field_name="fire_at", lookup_expr="lt", help_text="Only runs with `fireAt` before this instant."
+)
+
+
+class Runs(GenericViewSet):
+    """What happened, and what is about to."""
+
+    queryset = Run.objects.none()
+    serializer_class = RunSerializer
+    filterset_class = RunFilter
+    lookup_value_converter = "uuid"
+
+    def get_queryset(self):
+        return visible(self.request, Run).order_by("-fire_at", "-id")
+
+    def parts(self, runs: QuerySet) -> Sequence[QuerySet]:
+        """The runs by subscription: an index has each one's in order, while of several the database would sort all."""
+        own = visible(self.request, Subscription).values_list("pk", flat=True)[: MOST_PARTS + 1]
+        return [runs.filter(subscription=pk) for pk in own] if len(own) <= MOST_PARTS else [runs]
+
+    @extend_schema(operation_id="listRuns", summary="List runs")
+    def list(self, request):
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()).values(*RUN_COLUMNS))
+        return self.get_paginated_response([rendered_run(row) for row in page])
+
+    @extend_schema(operation_id="readRun", summary="Read a run with its attempts", responses=RunDetailSerializer)
+    def retrieve(self, request, pk):
+        row = visible(request, Run).filter(pk=pk).values(*RUN_COLUMNS, "error_run__id").first()
+        if row is None:
+            raise Http404
+        attempts = Attempt.objects.filter(run=pk).order_by("number").values(*ATTEMPT_COLUMNS)
+        return Response(
+            {
+                **rendered_run(row),
+                "errorRun": row["error_run__id"],
+                "attempts": [rendered_attempt(attempt) for attempt in attempts],
+            }
+        )
+
+    @extend_schema(
+        operation_id="cancelRun",
+        summary="Cancel a run",
+        description="Only a run that waits for a worker or for its next attempt can be cancelled.",
+        request=None,
+    )
+    @action(detail=True, methods=["post"])
+    def cancel(self, request, pk):
+        run = require(request, Run, Role.OPERATOR, pk=pk)
+        cancel(run, f"cancelled by {request.user.get_username()}", timezone.now())
+        return Response(rendered_run(Run.objects.values(*RUN_COLUMNS).get(pk=pk)))
+
+
+RUN_COLUMNS = (
+    *("id", "subscription_id", "job_id", "job_name", "collection_name", "trigger_name", "origin", "parent_id"),
+    *("manual_key", "fire_at", "occurrence", "state", "reason", "missed_count", "missed_until", "attempt_count"),
+    *("not_before", "created_at", "started_at", "finished_at"),
+)
+ATTEMPT_COLUMNS = (
+    *("number", "state", "worker", "started_at", "finished_at", "status_code", "message"),
+    *("response_headers", "response_body"),
+)
+
+
+def rendered_run(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "subscription": row["subscription_id"],
+        "job": row["job_id"],
+        "jobName": row["job_name"],
+        "collectionName": row["collection_name"],
+        "trigger": row["trigger_name"],
+        "origin": row["origin"],
+        "parent": row["parent_id"],
+        "key": row["manual_key"],
+        "fireAt": row["fire_at"],
+        "occurrence": row["occurrence"],
+        "state": row["state"],
+        "reason": row["reason"],
+        "missedCount": row["missed_count"],
+        "missedUntil": row["missed_until"],
+        "attemptCount": row["attempt_count"],
+        "nextAttemptAt": row["not_before"],
+        "createdAt": row["created_at"],
+        "startedAt": row["started_at"],
+        "finishedAt": row["finished_at"],
+    }
+
+
+def rendered_attempt(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "number": row["number"],
+        "state": row["state"],
+        "worker": row["worker"],
+        "startedAt": row["started_at"],
+        "finishedAt": row["finished_at"],
+        "statusCode": row["status_code"],
+        "message": row["message"],
+        "responseHeaders": row["response_headers"],
+        "responseBody": row["response_body"],
+    }
