@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Django's entry point."""
 
-import os
 import sys
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
     from django.core.management import execute_from_command_line
 
+    from scheduler_site.entry import end_on_wrong_settings
+
+    if not any(argument.startswith("--settings") for argument in sys.argv):  # which are read only after that
+        end_on_wrong_settings()
     execute_from_command_line(sys.argv)
 
 

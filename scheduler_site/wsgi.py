@@ -1,12 +1,10 @@
 """The WSGI application that a web process serves."""
 
-import os
+import django
+from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.utils.http import parse_header_parameters
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
-
-import django  # noqa: E402
-from django.core.handlers.wsgi import WSGIHandler, WSGIRequest  # noqa: E402
-from django.utils.http import parse_header_parameters  # noqa: E402
+from scheduler_site.entry import end_on_wrong_settings
 
 
 class Request(WSGIRequest):
@@ -27,5 +25,6 @@ class Application(WSGIHandler):
     request_class = Request
 
 
+end_on_wrong_settings()
 django.setup(set_prefix=False)
 application = Application()

@@ -1,0 +1,157 @@
+"""Changing the key that stored secrets are encrypted with."""
+
+from io import StringIO
+
+import pytest
+from django.core.checks import run_checks
+from django.core.management import CommandError, call_command
+
+from jobs import rotation
+from jobs.encryption import Secrets
+from jobs.models import Action, SigningSecret
+from scheduler_site.keys import new_encryption_key
+from tests.conftest import NOW
+
+OLD, NEW, OTHER = new_encryption_key(), new_encryption_key(), new_encryption_key()
+PASSWORD = Secrets({"request.authentication.password": "violet-harbour-31"})
+SIGNING = Secrets(signing="whsec_" + "cm90YXRlZA" * 3)
+
+
+@pytest.fixture
+def stored(settings, make_job):
+    """A row of each model with a secret under the old key, and an action without any."""
+    settings.ENCRYPTION_KEYS = [OLD]
+    job = make_job()
+    action = Action.objects.create(document={"type": "Http"}, secrets=PASSWORD)
+    signing = SigningSecret.objects.create(job=job, secrets=SIGNING, created_at=NOW)
+    return action, signing
+
+
+def rotated() -> tuple[str, str]:
+    output, errors = StringIO(), StringIO()
+    try:
+        call_command("rotate_encryption_keys", stdout=output, stderr=errors)
+    except CommandError as error:
+        errors.write(str(error))
+    return output.getvalue(), errors.getvalue()
+
+
+def test_the_old_key_can_go_once_everything_is_encrypted_with_the_new_one(stored, settings):
+    action, signing = stored
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+
+    output, errors = rotated()
+
+    assert output == (
+        "jobs.Action: 1 encrypted with the first key, 0 were already\n"
+        "jobs.SigningSecret: 1 encrypted with the first key, 0 were already\n"
+    )
+    assert errors == ""
+    settings.ENCRYPTION_KEYS = [NEW]
+    assert Action.objects.get(pk=action.pk).secrets == PASSWORD
+    assert SigningSecret.objects.get(pk=signing.pk).secrets == SIGNING
+
+
+def test_a_second_time_writes_nothing(stored, settings):
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    rotated()
+    before = list(rotation.stored(Action, "secrets"))
+
+    output, _ = rotated()
+
+    assert output.splitlines()[0] == "jobs.Action: 0 encrypted with the first key, 1 were already"
+    assert list(rotation.stored(Action, "secrets")) == before
+
+
+def test_what_no_key_opens_is_named_but_not_told_and_keeps_nothing_else_from_rotating(stored, settings):
+    action, signing = stored
+    settings.ENCRYPTION_KEYS = [OTHER]
+    lost = Action.objects.create(document={}, secrets=PASSWORD)
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+
+    output, errors = rotated()
+
+    assert output.splitlines()[0] == "jobs.Action: 1 encrypted with the first key, 0 were already"
+    assert f"jobs.Action {lost.pk}: no key opens its secrets\n" in errors
+    assert errors.endswith("no key in ENCRYPTION_KEYS opens the secrets of 1 rows; drop none yet")
+    settings.ENCRYPTION_KEYS = [NEW]
+    assert SigningSecret.objects.get(pk=signing.pk).secrets == SIGNING
+
+
+def test_it_takes_as_many_batches_as_there_are(stored, settings, monkeypatch):
+    monkeypatch.setattr(rotation, "BATCH", 2)
+    for _ in range(4):
+        Action.objects.create(document={}, secrets=PASSWORD)
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+
+    output, _ = rotated()
+
+    assert output.splitlines()[0] == "jobs.Action: 5 encrypted with the first key, 0 were already"
+
+
+def test_a_row_that_was_changed_meanwhile_keeps_the_change(stored, settings):
+    action, _ = stored
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    ((pk, sealed),) = rotation.stored(Action, "secrets")
+    Action.objects.filter(pk=pk).update(secrets=Secrets(a="written-in-between"))
+
+    assert rotation.write(Action, "secrets", pk, sealed, "what the old one said") is False
+
+    assert Action.objects.get(pk=pk).secrets == {"a": "written-in-between"}
+
+
+def test_a_row_that_is_changed_between_reading_and_writing_is_looked_at_again(stored, settings, monkeypatch):
+    action, _ = stored
+    write, changes = rotation.write, ["written-in-between"]
+
+    def write_late(model, name, pk, before, after):
+        if changes:
+            settings.ENCRYPTION_KEYS = [OLD]  # by a process that has not been restarted
+            Action.objects.filter(pk=action.pk).update(secrets=Secrets(a=changes.pop()))
+        return write(model, name, pk, before, after)
+
+    monkeypatch.setattr(rotation, "write", write_late)
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    rotated()
+
+    settings.ENCRYPTION_KEYS = [NEW]
+    assert Action.objects.get(pk=action.pk).secrets == {"a": "written-in-between"}
+
+
+def test_a_row_that_is_gone_meanwhile_is_passed_over(stored, settings, monkeypatch):
+    write = rotation.write
+
+    def write_late(model, name, pk, before, after):
+        model.objects.filter(pk=pk).delete()
+        return write(model, name, pk, before, after)
+
+    monkeypatch.setattr(rotation, "write", write_late)
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+
+    output, errors = rotated()
+
+    assert output.splitlines()[0] == "jobs.Action: 0 encrypted with the first key, 0 were already"
+    assert errors == ""
+
+
+def test_every_model_with_secrets_is_found():
+    assert (Action, "secrets") in rotation.secret_fields()
+    assert (SigningSecret, "secrets") in rotation.secret_fields()
+
+
+def test_a_key_that_was_dropped_too_early_is_noticed_and_the_command_named(stored, settings):
+    settings.ENCRYPTION_KEYS = [NEW]
+
+    (warning,) = [message for message in run_checks() if message.id == "jobs.W001"]
+
+    assert warning.msg == f"No key in ENCRYPTION_KEYS opens the secrets of jobs.Action {stored[0].pk}."
+    assert "manage.py rotate_encryption_keys" in warning.hint
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    assert [message for message in run_checks() if message.id == "jobs.W001"] == []
+
+
+def test_to_notice_it_takes_one_row_of_each_model(stored, django_assert_num_queries):
+    with django_assert_num_queries(2) as queries:
+        rotation.lost()
+
+    assert all("LIMIT 1" in query["sql"] for query in queries.captured_queries)

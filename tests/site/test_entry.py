@@ -1,0 +1,52 @@
+"""Every way to start a process, with settings that cannot be used."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings
+
+NO_KEYS = "quando: with DATABASE_URL, set SECRET_KEY and ENCRYPTION_KEYS in the environment as well\n"
+COMMANDS = {
+    "check": ("manage.py", "check"),
+    "rotation": ("manage.py", "rotate_encryption_keys"),
+    "web": ("-c", "import scheduler_site.wsgi"),
+    "worker": ("-m", "celery", "--quiet", "--app", "scheduler_site", "worker", "--pool", "threads"),
+    "beat": ("-m", "celery", "--quiet", "--app", "scheduler_site", "beat"),
+}
+
+
+def end_of(command: tuple[str, ...], **environment: str) -> tuple[int, str]:
+    """The exit code and everything that the process said."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=settings.BASE_DIR,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "scheduler_site.settings"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("missing", ["SECRET_KEY", "ENCRYPTION_KEYS"])
+def test_nothing_starts_without_keys_beside_a_database_of_ones_own(command, missing):
+    keys = {"SECRET_KEY": "signs", "ENCRYPTION_KEYS": "x" * 43 + "="} | {missing: ""}
+
+    assert end_of(command, DATABASE_URL="postgresql://u@nowhere/d", **keys) == (1, NO_KEYS)
+
+
+def test_a_key_of_a_wrong_form_is_not_shown():
+    code, said = end_of(COMMANDS["check"], ENCRYPTION_KEYS="violet-harbour-31")
+
+    assert (code, said) == (1, "quando: ENCRYPTION_KEYS must list keys of 32 bytes in URL-safe base64\n")
+
+
+def test_a_database_address_of_a_wrong_form_is_one_line():
+    keys = {"SECRET_KEY": "signs", "ENCRYPTION_KEYS": "x" * 43 + "="}
+    code, said = end_of(COMMANDS["check"], DATABASE_URL="mysterious://here", **keys)
+
+    assert (code, said.count("\n")) == (1, 1)
+    assert said.startswith("quando: ")
