@@ -15,6 +15,8 @@ from triggers.scheduling import JobDefinition, save_job
 hypothesis_settings.register_profile("quando", deadline=None)
 hypothesis_settings.load_profile("quando")
 
+pytest_plugins = ["tests.peers.fixtures"]
+
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ACTION = {"type": "Http", "request": {"uri": "http://127.0.0.1:9/hook", "method": "GET"}}
 

@@ -13,7 +13,7 @@ from jobs.execution import BUSY, LEASE, RENEWAL, execute, insist, lease, reap, r
 from jobs.models import Action, Attempt, Job, Run
 from jobs.run_now import run_now
 from tests.conftest import NOW, utc
-from tests.live.installation import Target
+from tests.peers.target import Target
 from triggers.dispatch import dispatch_due
 from triggers.scheduling import delete_job, save_collection, set_job_state
 

@@ -7,7 +7,7 @@ import pytest
 from jobs.heartbeat import Heartbeat, report, sign_off
 from jobs.models import PROCESS_SILENCE, Process
 from tests.conftest import NOW
-from tests.live.installation import eventually
+from tests.peers.server import eventually
 
 SECOND = timedelta(seconds=1)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.live.installation import Installation, Target, own_database
+from tests.live.installation import Installation, own_database
 
 
 @pytest.fixture(scope="session")
@@ -31,10 +31,3 @@ def launch(tmp_path):
         yield start
         for installation in started:
             installation.stop()
-
-
-@pytest.fixture
-def target():
-    server = Target()
-    yield server
-    server.close()

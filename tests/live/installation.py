@@ -1,25 +1,23 @@
-"""A whole installation in processes of its own, as `make run` starts it, and a target for its calls."""
+"""A whole installation in processes of its own, as `make run` starts it."""
 
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
 from urllib.parse import urlsplit, urlunsplit
 
 import psutil
 import psycopg
+
+from tests.peers.server import eventually, free_port
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 LAUNCHER = (sys.executable, "-m", "scheduler_site.launcher")
@@ -29,19 +27,6 @@ COLLECTION = (
     f"/subscriptions/{SUBSCRIPTION_ID}/resourceGroups/default/providers/Microsoft.Scheduler/jobCollections/{{}}"
 )
 VERSION = "?api-version=2016-03-01"
-
-
-def eventually(question: Callable[[], object], within: float = 10.0):
-    """Ask until the answer is true, and return it; the last answer when time is up."""
-    deadline = time.monotonic() + within
-    while not (answer := question()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return answer
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 @contextmanager
@@ -136,60 +121,3 @@ class Installation:
                 "create_token", self.variables["ADMIN_USERNAME"] or "admin", "--name", "live tests"
             ).strip()
         return self._token
-
-
-@dataclass(frozen=True)
-class Call:
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: str
-    arrived_at: datetime
-
-
-class Target:
-    """An HTTP server that records its calls.
-
-    It answers 200; `/status/503` answers that; `/slow/20` answers 200 after so many seconds.
-    """
-
-    def __init__(self):
-        target = self
-        self.calls: list[Call] = []
-
-        class Handler(BaseHTTPRequestHandler):
-            def handle_any(self):
-                arrived_at = datetime.now(UTC)
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-                target.calls.append(Call(self.command, self.path, dict(self.headers), body, arrived_at))
-                kind, _, value = self.path.lstrip("/").partition("/")
-                if kind == "slow":
-                    target.closing.wait(float(value))
-                self.send_response(int(value) if kind == "status" else 200)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"ok")
-
-            do_GET = do_POST = do_PUT = do_DELETE = handle_any
-
-            def log_message(self, *arguments):
-                pass
-
-        self.closing = Event()
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def calls_to(self, path: str) -> list[Call]:
-        return [call for call in self.calls if call.path == path]
-
-    def wait_for(self, path: str, count: int = 1, within: float = 15.0) -> list[Call]:
-        """The calls to `path`, as soon as there are `count`; fewer when time is up."""
-        eventually(lambda: len(self.calls_to(path)) >= count, within)
-        return self.calls_to(path)
-
-    def close(self) -> None:
-        self.closing.set()
-        self.server.shutdown()
-        self.server.server_close()

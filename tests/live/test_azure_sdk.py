@@ -16,7 +16,7 @@ from azure.core.exceptions import (
 from azure.mgmt.scheduler import SchedulerManagementClient, models
 from azure.mgmt.scheduler.patch import patch_client
 
-from tests.live.installation import eventually
+from tests.peers.server import eventually
 
 PLAIN = {"enforce_https": False}
 GROUP = "sdk"

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.live.installation import COLLECTION, VERSION, eventually
+from tests.live.installation import COLLECTION, VERSION
+from tests.peers.server import eventually
 
 
 @pytest.fixture

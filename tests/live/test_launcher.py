@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from tests.live.installation import BASE_DIR, COLLECTION, VERSION, eventually
+from tests.live.installation import BASE_DIR, COLLECTION, VERSION
+from tests.peers.server import eventually
 
 IN_TIME = 10  # seconds that an end may take
 

@@ -7,7 +7,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.live.installation import BASE_DIR, Installation, eventually, own_database
+from tests.live.installation import BASE_DIR, Installation, own_database
+from tests.peers.server import eventually
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,98 @@
+"""The queue service of azurite, a storage emulator: `with azurite() as storage: ...`, or the fixture `storage`.
+
+STORAGE_QUEUE_URL is `storage.address`; `storage.queue("inbox")` makes a queue and returns its client.
+"""
+
+import base64
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from azure.storage.queue import (
+    AccountSasPermissions,
+    QueueClient,
+    QueueSasPermissions,
+    ResourceTypes,
+    generate_account_sas,
+    generate_queue_sas,
+)
+
+from tests.peers.server import eventually
+
+FOLDER = Path(__file__).parent
+MAIN = FOLDER / "node_modules" / "azurite" / "dist" / "src" / "queue" / "main.js"
+OPTIONS = ("--disableTelemetry", "--silent", "--inMemoryPersistence", "--skipApiVersionCheck", "--queuePort", "0")
+LISTENS = re.compile(r"listens on (http://\S+)")
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Storage:
+    url: str
+    account: str
+    key: str = field(repr=False)
+
+    @property
+    def address(self) -> str:
+        return f"{self.url}/{{account}}"
+
+    def queue(self, name: str) -> QueueClient:
+        """A new queue, as its owner sees it."""
+        credential = {"account_name": self.account, "account_key": self.key}
+        client = QueueClient(f"{self.url}/{self.account}", name, credential=credential)
+        client.create_queue()
+        return client
+
+    def account_sas(self, lifetime: timedelta = HOUR) -> str:
+        """A token that adds messages to every queue of the account."""
+        until = datetime.now(UTC) + lifetime
+        return generate_account_sas(
+            self.account, self.key, ResourceTypes(object=True), AccountSasPermissions(add=True), until
+        )
+
+    def queue_sas(self, name: str, lifetime: timedelta = HOUR) -> str:
+        """A token that adds messages to the one queue."""
+        until = datetime.now(UTC) + lifetime
+        return generate_queue_sas(self.account, name, self.key, QueueSasPermissions(add=True), until)
+
+
+@contextmanager
+def azurite(log: Path) -> Iterator[Storage]:
+    """Run it with an account of a random key, which nobody else knows, and keep its messages in memory."""
+    account, key = "quandotests", base64.b64encode(secrets.token_bytes(32)).decode()
+    command = [node(), str(MAIN), *OPTIONS]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=log.parent,
+            env=os.environ | {"AZURITE_ACCOUNTS": f"{account}:{key}"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        eventually(lambda: LISTENS.search(log.read_text()) or process.poll() is not None, within=60)
+        listens = LISTENS.search(log.read_text())
+        assert listens, log.read_text()
+        yield Storage(listens[1], account, key)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def node() -> str:
+    """The program; a test is skipped where it is missing, and fails where only azurite is."""
+    found = shutil.which("node")
+    if not found or not (MAIN.exists() or shutil.which("npm")):
+        pytest.skip("node and npm are missing, so there is no azurite to send to")
+    if not MAIN.exists():
+        pytest.fail("azurite is not installed: `make test` does it, or npm ci --ignore-scripts in tests/peers")
+    return found

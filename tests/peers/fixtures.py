@@ -1,0 +1,40 @@
+"""The peers as fixtures.  Those that a test cannot disturb are shared; `peer` starts any server for one test."""
+
+import pytest
+
+from tests.peers.azurite import azurite
+from tests.peers.server import Server
+from tests.peers.target import Target
+from tests.peers.tls import Authority
+
+
+@pytest.fixture(scope="session")
+def storage(tmp_path_factory):
+    with azurite(tmp_path_factory.mktemp("azurite") / "log") as storage:
+        yield storage
+
+
+@pytest.fixture(scope="session")
+def authority():
+    """A certificate authority."""
+    return Authority()
+
+
+@pytest.fixture
+def target():
+    with Target() as target:
+        yield target
+
+
+@pytest.fixture
+def peer():
+    """Start a server that ends with the test: `peer(ServiceBus, keys={...})`."""
+    servers: list[Server] = []
+
+    def start(kind: type[Server], *arguments, **fields):
+        servers.append(kind(*arguments, **fields))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
