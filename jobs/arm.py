@@ -37,7 +37,7 @@ from accounts.models import Role, Subscription
 from jobs.actions import documents
 from jobs.errors import JobError
 from jobs.locations import display_name
-from jobs.members import Members, shown
+from jobs.members import PRINTABLE, Members, shown
 from jobs.models import Attempt, Frequency, Job, JobCollection, Run, Sku
 from jobs.run_now import run_now
 from recurrence.wire import WireError, azure
@@ -253,7 +253,7 @@ def fill_collection(collection: JobCollection, members: Members) -> None:
     sku = properties.members("sku") or Members({}, "properties.sku")
     quota = properties.members("quota") or Members({}, "properties.quota")
     fastest = quota.members("maxRecurrence")
-    collection.location = members.text("location", LOCATION_LIMIT, documents.PRINTABLE, "printable") or ""
+    collection.location = members.text("location", LOCATION_LIMIT, PRINTABLE, "printable") or ""
     collection.tags = members.texts("tags", TAGS_LIMIT, TAG_NAME_LIMIT, TAG_LIMIT)
     collection.sku = sku.choice("name", Sku.values) or Sku.STANDARD
     collection.state = (properties.choice("state", COLLECTION_STATES) or "Enabled").lower()

@@ -10,7 +10,7 @@ from typing import Any
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
-from jobs.actions import documents
+from jobs.actions import documents, requests, service_bus, stored
 from jobs.models import Action
 from recurrence.wire import azure
 
@@ -29,14 +29,14 @@ class BasicAuthenticationSerializer(serializers.Serializer):
     """Secrets are never answered.  Left out or sent as `********`, a stored one is kept while user and host stay."""
 
     type = serializers.ChoiceField(["Basic"])
-    username = serializers.CharField(max_length=documents.SHORT_LIMIT)
-    password = serializers.CharField(required=False, write_only=True, max_length=documents.SECRET_LIMIT)
+    username = serializers.CharField(max_length=stored.SHORT_LIMIT)
+    password = serializers.CharField(required=False, write_only=True, max_length=stored.SECRET_LIMIT)
 
 
 class ClientCertificateAuthenticationSerializer(serializers.Serializer):
     type = serializers.ChoiceField(["ClientCertificate"])
     pfx = serializers.CharField(required=False, write_only=True, help_text="Base64 of a PKCS #12 file.")
-    password = serializers.CharField(required=False, write_only=True, max_length=documents.SECRET_LIMIT)
+    password = serializers.CharField(required=False, write_only=True, max_length=stored.SECRET_LIMIT)
     certificateThumbprint = serializers.CharField(read_only=True, help_text="SHA-1, in upper-case hexadecimal digits.")
     certificateSubjectName = serializers.CharField(read_only=True)
     certificateExpirationDate = serializers.DateTimeField(read_only=True)
@@ -45,10 +45,10 @@ class ClientCertificateAuthenticationSerializer(serializers.Serializer):
 
 class OAuthAuthenticationSerializer(serializers.Serializer):
     type = serializers.ChoiceField(["ActiveDirectoryOAuth"])
-    tenant = serializers.CharField(max_length=documents.SHORT_LIMIT)
-    audience = serializers.CharField(required=False, max_length=documents.URI_LIMIT)
-    clientId = serializers.CharField(max_length=documents.SHORT_LIMIT)
-    secret = serializers.CharField(required=False, write_only=True, max_length=documents.SECRET_LIMIT)
+    tenant = serializers.CharField(max_length=stored.SHORT_LIMIT)
+    audience = serializers.CharField(required=False, max_length=requests.URI_LIMIT)
+    clientId = serializers.CharField(max_length=stored.SHORT_LIMIT)
+    secret = serializers.CharField(required=False, write_only=True, max_length=stored.SECRET_LIMIT)
 
 
 @extend_schema_field(
@@ -67,24 +67,24 @@ class HttpAuthenticationField(serializers.JSONField):
 
 
 class HttpRequestSerializer(serializers.Serializer):
-    uri = serializers.CharField(max_length=documents.URI_LIMIT, help_text="http or https, without user information.")
-    method = serializers.ChoiceField(documents.METHODS)
+    uri = serializers.CharField(max_length=requests.URI_LIMIT, help_text="http or https, without user information.")
+    method = serializers.ChoiceField(requests.METHODS)
     headers = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
-    body = serializers.CharField(required=False, allow_blank=True, max_length=documents.BODY_LIMIT)
+    body = serializers.CharField(required=False, allow_blank=True, max_length=requests.BODY_LIMIT)
     authentication = HttpAuthenticationField(required=False, allow_null=True)
 
 
 class StorageQueueMessageSerializer(serializers.Serializer):
     storageAccount = serializers.CharField(max_length=24)
     queueName = serializers.CharField(max_length=63)
-    sasToken = serializers.CharField(required=False, write_only=True, max_length=documents.SECRET_LIMIT)
-    message = serializers.CharField(max_length=documents.MESSAGE_LIMIT)
+    sasToken = serializers.CharField(required=False, write_only=True, max_length=stored.SECRET_LIMIT)
+    message = serializers.CharField(max_length=stored.MESSAGE_LIMIT)
 
 
 class ServiceBusAuthenticationSerializer(serializers.Serializer):
     type = serializers.ChoiceField(["SharedAccessKey"])
-    sasKeyName = serializers.CharField(required=False, max_length=documents.SHORT_LIMIT)
-    sasKey = serializers.CharField(required=False, write_only=True, max_length=documents.SECRET_LIMIT)
+    sasKeyName = serializers.CharField(required=False, max_length=stored.SHORT_LIMIT)
+    sasKey = serializers.CharField(required=False, write_only=True, max_length=stored.SECRET_LIMIT)
 
 
 class BrokeredMessagePropertiesSerializer(serializers.Serializer):
@@ -94,16 +94,16 @@ class BrokeredMessagePropertiesSerializer(serializers.Serializer):
 
     def get_fields(self) -> dict[str, serializers.Field]:
         texts = {
-            name: serializers.CharField(required=False, max_length=documents.SHORT_LIMIT)
-            for name in documents.BROKERED_TEXTS
+            name: serializers.CharField(required=False, max_length=stored.SHORT_LIMIT)
+            for name in service_bus.BROKERED_TEXTS
         }
         return {**texts, **super().get_fields()}
 
 
 class ServiceBusMessageSerializer(serializers.Serializer):
     namespace = serializers.CharField(max_length=253)
-    transportType = serializers.ChoiceField(documents.TRANSPORT_TYPES, required=False)
-    message = serializers.CharField(required=False, max_length=documents.MESSAGE_LIMIT)
+    transportType = serializers.ChoiceField(service_bus.TRANSPORT_TYPES, required=False)
+    message = serializers.CharField(required=False, max_length=stored.MESSAGE_LIMIT)
     authentication = ServiceBusAuthenticationSerializer(required=False, allow_null=True)
     brokeredMessageProperties = BrokeredMessagePropertiesSerializer(required=False)
     customMessageProperties = serializers.DictField(child=serializers.CharField(), required=False)

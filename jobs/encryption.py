@@ -10,6 +10,8 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import models
 
+MASK = "********"  # stands for a stored secret wherever one is shown; sent back, it keeps it
+
 
 @lru_cache(maxsize=8)
 def _fernet(keys: tuple[str, ...]) -> MultiFernet:

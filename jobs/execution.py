@@ -278,7 +278,10 @@ def _watch(
 async def _attempt(item: Leased, session: aiohttp.ClientSession) -> Outcome:
     if item.secrets is None:
         return refused("The stored credentials cannot be read: no key in ENCRYPTION_KEYS opens them.")
-    context = Context(item.run.pk, item.attempt.number, item.run.fire_at)
+    run, attempt = item.run, item.attempt
+    context = Context(
+        run.pk, attempt.number, run.fire_at, attempt.started_at, run.job_name, run.collection_name, region_of(run)
+    )
     try:
         async with asyncio.timeout(ATTEMPT_LIMIT_S):
             return await actions.perform(item.action, item.secrets, context, session)
@@ -287,6 +290,10 @@ async def _attempt(item: Leased, session: aiohttp.ClientSession) -> Outcome:
     except Exception as error:
         logger.exception("attempt %s of run %s", item.attempt.number, item.run.pk)
         return Outcome(False, f"The action could not be carried out ({type(error).__name__}).")
+
+
+def region_of(run: Run) -> str:
+    return run.job.collection.location if run.job else ""
 
 
 def read_secrets(leased: Sequence[Leased]) -> None:

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from jobs.errors import Invalid
 
+PRINTABLE = r"[^\x00-\x1f\x7f-\x9f]*"
 SHOWN_LENGTH = 200  # characters of a refused value that the answer repeats
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # PostgreSQL refuses NUL, UTF-8 a lone surrogate
 
@@ -92,6 +93,15 @@ class Members:
         value = self.value.get(name)
         if value is not None and not isinstance(value, bool):
             self.refuse(name, f"must be true or false, not {shown(value)}", "wrong_type")
+        return value
+
+    def scalar(self, name: str, limit: int) -> str | int | float | bool | None:
+        """A text of at most `limit` characters, a number, true or false."""
+        value = self.value.get(name)
+        if isinstance(value, str):
+            return self.text(name, limit)
+        if value is not None and not isinstance(value, int | float):
+            self.refuse(name, f"must be a text, a number, true or false, not {shown(value)}", "wrong_type")
         return value
 
     def instant(self, name: str) -> datetime | None:

@@ -96,7 +96,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
         job.state = definition.state
         job.overlap = definition.overlap or job.overlap
         job.delivery = definition.delivery or job.delivery
-        job.action = _version(job, action)
+        job.action = _version(job, action, now)
         job.save()
         trigger.job = job
         trigger.misfire = definition.misfire or trigger.misfire
@@ -196,12 +196,16 @@ def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> T
     return trigger
 
 
-def _version(job: Job, parsed: documents.ParsedAction) -> Action:
-    """The job's current action when it says the same, else a new version."""
-    current = job.action if job.pk else None
-    if current and (current.document, current.secrets) == (parsed.document, parsed.secrets):
-        return current
-    return Action.objects.create(document=parsed.document, secrets=parsed.secrets)
+def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
+    """The job's current action when it says the same, else a new version, in which what is kept keeps its date."""
+    set_at = dict.fromkeys(parsed.secrets, f"{now:%Y-%m-%dT%H:%M:%SZ}")
+    if job.pk:
+        current = job.action
+        if (current.document, current.secrets) == (parsed.document, parsed.secrets):
+            return current
+        kept = [path for path, text in parsed.secrets.items() if current.secrets.get(path) == text]
+        set_at.update({path: current.secrets_set_at[path] for path in kept if path in current.secrets_set_at})
+    return Action.objects.create(document=parsed.document, secrets=parsed.secrets, secrets_set_at=set_at)
 
 
 def _place(trigger: Trigger, now: datetime) -> None:

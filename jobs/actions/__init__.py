@@ -5,23 +5,43 @@ from typing import Any
 
 import aiohttp
 
-from jobs.actions import http
-from jobs.actions.outcome import Context, Outcome, refused
+from jobs.actions import authentication, http, oauth, requests, service_bus, storage_queue, templates
+from jobs.actions.http import Call
+from jobs.actions.outcome import Context, Outcome, Refused, refused
 
-__all__ = ["Context", "Outcome", "perform"]
+__all__ = ["Call", "Context", "Outcome", "below", "perform", "prepare"]
+
+KINDS = {
+    "Http": ("request", requests.prepare),
+    "Https": ("request", requests.prepare),
+    "StorageQueue": ("queueMessage", storage_queue.prepare),
+    "ServiceBusQueue": ("serviceBusQueueMessage", service_bus.prepare),
+    "ServiceBusTopic": ("serviceBusTopicMessage", service_bus.prepare),
+}
+
+
+def prepare(action: Mapping[str, Any], secrets: Mapping[str, str], context: Context) -> Call:
+    """The call that an attempt makes.  `secrets` are by their path below `action`.
+
+    What an authority issues, a token, is not in it yet.  Raises Refused when there is nothing that could be sent.
+    """
+    name, prepare_message = KINDS[action["type"]]
+    fill = templates.filler(context) if action.get("template") else templates.as_it_is
+    return prepare_message(action[name], below(name, secrets), context, fill)
 
 
 async def perform(
     action: Mapping[str, Any], secrets: Mapping[str, str], context: Context, session: aiohttp.ClientSession
 ) -> Outcome:
-    """Make one attempt.  `secrets` are by their path below `action`; `session` is one of `http.open_session`.
-
-    Whatever the target does ends in an Outcome.  An action of a kind that is stored but that nobody here carries out is
-    refused with the reason.
-    """
-    if action["type"] in ("Http", "Https"):
-        return await http.call(action["request"], below("request", secrets), context, session)
-    return refused(f"Actions of type {action['type']} are kept, but this installation does not carry them out.")
+    """Make one attempt; `session` is one of `http.open_session`.  Whatever the target does ends in an Outcome."""
+    try:
+        call = prepare(action, secrets, context)
+    except Refused as refusal:
+        return refused(str(refusal))
+    proof = action.get("request", {}).get("authentication") or {}
+    if grant := authentication.grant(proof, below("request", secrets)):
+        return await oauth.send(call, grant, session)
+    return await http.send(call, session)
 
 
 def below(member: str, secrets: Mapping[str, str]) -> dict[str, str]:

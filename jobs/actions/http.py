@@ -1,43 +1,117 @@
-"""The one client for outbound HTTP calls: what a job may ask for, and how much of the answer is kept.
+"""The one client for outbound calls: where they may go, how long they take, and how much of the answer is kept.
 
-It calls only addresses that `addresses` leaves open, knows no proxy, keeps no cookie and follows no redirect.  Each
-call has a connection of its own: one kept open for a job that runs once an hour would be closed by the other side.
+It calls only addresses that `addresses` leaves open, knows no proxy and keeps no cookie.  Redirects are followed only
+for a call that allows them; each hop is checked like the first, and credentials stay with the origin they are for.
+Each call has a connection of its own: one kept open for a job that runs once an hour would be closed by the other side.
 """
 
 import asyncio
-import base64
 import codecs
+import email.utils
 import logging
 import os
 import re
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
 import aiohttp
+from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from jobs.actions import success, tls, uris
 from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socket
-from jobs.actions.documents import HEADER_NAME, HEADER_VALUE, MASK, RESERVED_HEADER, revealed
-from jobs.actions.outcome import Context, Outcome, refused
+from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER
+from jobs.actions.outcome import Outcome, Refused
+from jobs.encryption import MASK
 
 logger = logging.getLogger(__name__)
 
 USER_AGENT = "Quando"
 CONNECT_LIMIT_S = 10.0  # looking up, connecting and agreeing on TLS
-CALL_LIMIT_S = 60.0  # the whole call by the clock on the wall
-BODY_LIMIT = 1_048_576  # bytes of an answer that are received
+CALL_LIMIT_S = 60.0  # the whole call by the clock on the wall, redirects included
+BODY_LIMIT = 1_048_576  # bytes of an answer that are received, and that they are unpacked to
 KEPT_LIMIT = 2048  # bytes of an answer's text that history keeps
 HEADER_LINE_LIMIT = 8190  # bytes
 HEADERS_LIMIT = 65_536  # bytes
 HEADERS_COUNT_LIMIT = 128
-OWN_HEADERS = ("Idempotency-Key", "X-Scheduler-Attempt", "X-Scheduler-Fire-Time")
+REDIRECTS_LIMIT = 5
 HIDDEN_HEADERS = ("set-cookie", "set-cookie2")  # history keeps that they came, not what they say
+REDIRECTS = (301, 302, 303, 307, 308)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request ready to be sent.
+
+    `hidden` are the texts that nothing kept or shown may repeat, and `private` the names, in lower case, of the headers
+    that are for the origin of `url` alone.
+    """
+
+    method: str
+    url: URL
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    hidden: tuple[str, ...] = ()
+    private: frozenset[str] = frozenset()
+    trust: tls.Trust = tls.Trust()
+    follows_redirects: bool = False
+    success: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Call of host {self.url.host!r}>"
+
+    def hide(self, text: str) -> str:
+        """`text` with the mask for whatever must not be repeated."""
+        for secret in sorted(filter(None, self.hidden), key=len, reverse=True):
+            text = text.replace(secret, MASK)
+        return text
+
+    def shown(self) -> dict[str, Any]:
+        """The request as people may see it: `method`, `uri`, `headers` as pairs, `body`."""
+        return {
+            "method": self.method,
+            "uri": self.hide(str(self.url)),
+            "headers": [
+                (name, MASK if name.lower() in self.private else self.hide(text))
+                for name, text in _headers(self).items()
+            ],
+            "body": self.hide(self.body or ""),
+        }
+
+    @property
+    def margin(self) -> int:
+        """Bytes by which a text must be longer than what is kept of it, lest half of a secret is."""
+        return max((len(text.encode()) for text in self.hidden), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: of the body as many bytes as were asked for, unpacked."""
+
+    call: Call  # the one that was answered, after redirects
+    status: int
+    headers: "CIMultiDictProxy[str]"
+    raw_headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+    @property
+    def word(self) -> str:
+        try:
+            return HTTPStatus(self.status).phrase
+        except ValueError:
+            return str(self.status)
+
+
+class CallFailed(Exception):
+    """There is no answer; the message is a sentence that names the host only, for a path may hold a key."""
 
 
 def open_session() -> aiohttp.ClientSession:
-    """A session for `call`, within a running loop; the caller closes it."""
+    """A session for `send`, within a running loop; the caller closes it."""
     connector = aiohttp.TCPConnector(
         resolver=CheckedResolver(),
         use_dns_cache=False,
@@ -57,41 +131,77 @@ def open_session() -> aiohttp.ClientSession:
     )
 
 
-async def call(
-    request: Mapping[str, Any],
-    secrets: Mapping[str, str],
-    context: Context,
-    session: aiohttp.ClientSession,
-) -> Outcome:
-    """Send `request`, an HTTP action's document, once.  `secrets` are by their path below it.  2xx is success.
+async def send(call: Call, session: aiohttp.ClientSession) -> Outcome:
+    """Make the call once, and judge the answer by its test of success.  Never raises for what the target does."""
+    wanted = BODY_LIMIT if success.needs_body(call.success) else KEPT_LIMIT + call.margin
+    try:
+        answer = await ask(call, session, wanted)
+    except Refused as refusal:
+        return Outcome(False, str(refusal), may_retry=False)
+    except CallFailed as failure:
+        return Outcome(False, str(failure))
+    return _judged(answer)
 
-    Never raises for what the target does.  Messages name the host only: a path may hold a key.
+
+async def ask(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
+    """Make the call and return its answer with up to `wanted` bytes of the body.
+
+    Raises Refused when the call must not be made at all, CallFailed when no answer came.
     """
-    url = URL(request["uri"], encoded=True)
-    request = {**request, "headers": revealed(request.get("headers", {}), secrets)}
-    if problem := _problem(url, request):
-        return refused(problem)
-    host = url.host or ""
     try:
         async with asyncio.timeout(CALL_LIMIT_S):
-            return await _exchange(url, request, secrets, context, session)
-    except aiohttp.ConnectionTimeoutError:
-        return Outcome(False, f"No connection to host '{host}' within {CONNECT_LIMIT_S:.0f} seconds.")
+            return await _follow(call, session, wanted)
     except TimeoutError:
-        return Outcome(False, f"No complete answer from host '{host}' within {CALL_LIMIT_S:.0f} seconds.")
+        raise CallFailed(f"No complete answer from host '{call.url.host}' within {CALL_LIMIT_S:.0f} seconds.") from None
+
+
+async def _follow(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
+    for _ in range(REDIRECTS_LIMIT + 1):
+        answer = await _exchange(call, session, wanted)
+        if not call.follows_redirects or answer.status not in REDIRECTS or "Location" not in answer.headers:
+            return answer
+        call = _redirected(answer)
+    raise CallFailed(
+        f"Host '{call.url.host}' was the end of more than {REDIRECTS_LIMIT} redirects; no more are followed."
+    )
+
+
+async def _exchange(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
+    if problem := _problem(call):
+        raise Refused(problem)
+    host = call.url.host
+    try:
+        context = tls.context(call.trust)
+    except ValueError as error:
+        raise Refused(f"The certificates of the job cannot be used: {error}.") from None
+    try:
+        async with session.request(
+            call.method,
+            call.url,
+            headers=_headers(call),
+            data=None if call.body is None else call.body.encode(),
+            ssl=context,
+            allow_redirects=False,
+        ) as response:
+            body = await _beginning(response, wanted)
+            return Answer(call, response.status, response.headers, response.raw_headers, body)
+    except aiohttp.ConnectionTimeoutError:
+        raise CallFailed(f"No connection to host '{host}' within {CONNECT_LIMIT_S:.0f} seconds.") from None
     except ClosedAddress as error:
-        logger.warning("run %s may not call host %s: %s", context.run_id, host, error)  # which address is our affair
-        return Outcome(False, f"Host '{host}' was not called: it has an address that calls may not reach.")
+        logger.warning("host %s may not be called: %s", host, error)  # which address is the operator's affair
+        raise CallFailed(f"Host '{host}' was not called: it has an address that calls may not reach.") from None
     except aiohttp.ClientConnectorDNSError:
-        return Outcome(False, f"The name of host '{host}' cannot be looked up.")
+        raise CallFailed(f"The name of host '{host}' cannot be looked up.") from None
     except aiohttp.ClientConnectorCertificateError as error:
-        return Outcome(False, f"The certificate of host '{host}' is not accepted: {_reason(error.certificate_error)}.")
+        reason = _reason(error.certificate_error)
+        raise CallFailed(f"The certificate of host '{host}' is not accepted: {reason}.") from None
     except aiohttp.ClientConnectorError as error:
-        return Outcome(False, f"No connection to host '{host}': {_reason(error.os_error)}.")
+        raise CallFailed(f"No connection to host '{host}': {_reason(error.os_error)}.") from None
     except aiohttp.ClientPayloadError:
-        return Outcome(False, f"The answer of host '{host}' broke off.")
+        raise CallFailed(f"The answer of host '{host}' broke off.") from None
     except (aiohttp.ClientError, OSError) as error:
-        return Outcome(False, f"The exchange with host '{host}' failed: {_KINDS.get(type(error), 'no valid answer')}.")
+        kind = _KINDS.get(type(error), "no valid answer")
+        raise CallFailed(f"The exchange with host '{host}' failed: {kind}.") from None
 
 
 _KINDS = {
@@ -101,91 +211,81 @@ _KINDS = {
 }
 
 
-def _problem(url: URL, request: Mapping[str, Any]) -> str | None:
-    """Why the request must not be sent; None when it may.  Documents are checked when stored, and here once more."""
-    if url.scheme not in ("http", "https") or not url.host:
-        return "Only http and https addresses can be called."
-    if url.raw_user is not None or url.raw_password is not None or "@" in url.raw_authority:
-        return "An address with a user name in it is not called."
-    for name, value in request["headers"].items():
+def _problem(call: Call) -> str | None:
+    """Why the call must not be made; None when it may.  Documents are checked when stored, and here once more."""
+    if problem := uris.problem_of(str(call.url)):
+        return f"The address cannot be called: it {problem.partition(', not ')[0]}."
+    for name, value in call.headers.items():
         if not HEADER_NAME.fullmatch(name) or RESERVED_HEADER.fullmatch(name):
             return "A header that is not the job's to set was not sent."
         if not re.fullmatch(HEADER_VALUE, value):
             return f"The header {name} has characters that cannot be sent."
-    kind = _authentication(request).get("type", "None")
-    if kind not in ("None", "NotSpecified", "Basic"):
-        return f"Authentication of type {kind} is kept, but this installation does not carry it out."
     return None
 
 
-def _authentication(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    return request.get("authentication") or {}
+def _headers(call: Call) -> "CIMultiDict[str]":
+    headers = CIMultiDict(call.headers)
+    headers.setdefault("User-Agent", USER_AGENT)
+    headers.setdefault("Accept-Encoding", "identity")
+    return headers
 
 
-async def _exchange(
-    url: URL,
-    request: Mapping[str, Any],
-    secrets: Mapping[str, str],
-    context: Context,
-    session: aiohttp.ClientSession,
-) -> Outcome:
-    credential = _credential(request, secrets)
-    hidden = _hidden(credential, secrets)
-    async with session.request(
-        request["method"],
-        url,
-        headers=_headers(request, credential, context),
-        data=request.get("body"),
-        allow_redirects=False,
-    ) as response:
-        body = await _beginning(response, KEPT_LIMIT + max(map(len, hidden), default=0))
-    word = _word(response.status)
-    if sum(len(name) + len(value) for name, value in response.raw_headers) > HEADERS_LIMIT:
-        return Outcome(False, f"Host '{url.host}' answered '{word}' with more headers than are taken.", response.status)
-    message = f"Host '{url.host}' answered '{word}'."
-    if 300 <= response.status < 400:
-        message = f"Host '{url.host}' answered '{word}'; redirects are not followed."
-    return Outcome(
-        succeeded=200 <= response.status < 300,
-        message=message,
-        status_code=response.status,
-        headers=tuple(
-            (_text(name, hidden), MASK if name.decode("latin-1").lower() in HIDDEN_HEADERS else _text(value, hidden))
-            for name, value in response.raw_headers
-        ),
-        body=_text(_text(body, hidden).encode()[:KEPT_LIMIT], []),  # cut last: no half of a credential is left
+def _redirected(answer: Answer) -> Call:
+    """The call that a redirect asks for.  Source: RFC 9110, 15.4, with POST becoming GET as everybody does it.
+
+    Raises CallFailed for one that goes from https to http; where it leads is checked when it is made.
+    """
+    call, host = answer.call, answer.call.url.host
+    try:
+        url = call.url.join(URL(answer.headers["Location"], encoded=True)).with_fragment(None)
+    except ValueError:
+        raise CallFailed(f"Host '{host}' redirects to what is not an address.") from None
+    if call.url.scheme == "https" and url.scheme != "https":
+        raise CallFailed(f"Host '{host}' redirects from https to {url.scheme}, which is not followed.")
+    if answer.status == 303 and call.method != "HEAD" or answer.status in (301, 302) and call.method == "POST":
+        headers = {name: text for name, text in call.headers.items() if not name.lower().startswith("content-")}
+        call = replace(call, method="GET", body=None, headers=headers)
+    if uris.origin(str(url)) == uris.origin(str(call.url)):
+        return replace(call, url=url)
+    return replace(
+        call,
+        url=url,
+        headers={name: text for name, text in call.headers.items() if name.lower() not in call.private},
+        trust=replace(call.trust, identity=None),
     )
 
 
-def _headers(request: Mapping[str, Any], credential: str | None, context: Context) -> dict[str, str]:
-    """The job's headers and ours; where both set one, a name of the job's own choice gives way."""
-    own = {
-        "Idempotency-Key": str(context.run_id),
-        "X-Scheduler-Attempt": str(context.attempt),
-        "X-Scheduler-Fire-Time": context.fire_at.isoformat().replace("+00:00", "Z"),
-    }
-    if credential:
-        own["Authorization"] = f"Basic {credential}"
-    taken = {name.lower() for name in own}
-    headers = {name: value for name, value in request["headers"].items() if name.lower() not in taken}
-    present = {name.lower() for name in headers}
-    defaults = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
-    return headers | {name: value for name, value in defaults.items() if name.lower() not in present} | own
+def _judged(answer: Answer) -> Outcome:
+    call, host = answer.call, answer.call.url.host
+    if sum(len(name) + len(value) for name, value in answer.raw_headers) > HEADERS_LIMIT:
+        message = f"Host '{host}' answered '{answer.word}' with more headers than are taken."
+        return Outcome(False, message, answer.status)
+    message = f"Host '{host}' answered '{answer.word}'."
+    problem = success.problem(call.success, answer.status, answer.body)
+    if problem and 300 <= answer.status < 400:
+        message = f"Host '{host}' answered '{answer.word}'; redirects are not followed."
+    elif problem and problem != success.STATUS:
+        message = f"Host '{host}' answered '{answer.word}', but {problem}."
+    return Outcome(
+        succeeded=problem is None,
+        message=message,
+        status_code=answer.status,
+        headers=tuple((_text(name, call), _value(name, value, call)) for name, value in answer.raw_headers),
+        body=_kept(answer.body, call),
+        retry_after=retry_after(answer.headers) if problem else None,
+    )
 
 
-def _credential(request: Mapping[str, Any], secrets: Mapping[str, str]) -> str | None:
-    """What Basic authentication sends after its name."""
-    authentication = _authentication(request)
-    if authentication.get("type") != "Basic":
+def retry_after(headers: Mapping[str, str]) -> timedelta | None:
+    """How long the target asks to be left alone; a moment counts from the answer's own Date.  RFC 9110, 10.2.3."""
+    text = headers.get("Retry-After", "").strip()
+    if re.fullmatch("[0-9]{1,9}", text):
+        return timedelta(seconds=int(text))
+    try:
+        moment, sent_at = (email.utils.parsedate_to_datetime(value) for value in (text, headers.get("Date", "")))
+        return max(moment - sent_at, timedelta(0))
+    except (TypeError, ValueError):  # one of them is no date, or has no zone
         return None
-    pair = f"{authentication.get('username', '')}:{secrets.get('authentication.password', '')}"
-    return base64.b64encode(pair.encode()).decode("ascii")
-
-
-def _hidden(credential: str | None, secrets: Mapping[str, str]) -> list[str]:
-    """What history must not repeat, the longest first; of a header's value also what follows its scheme."""
-    tokens = [text.partition(" ")[2] for path, text in secrets.items() if path.startswith("headers.")]
-    return sorted(filter(None, (credential, *secrets.values(), *tokens)), key=len, reverse=True)
 
 
 async def _beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
@@ -221,20 +321,22 @@ def _decoder(encoding: str):
     return decode
 
 
-def _text(data: bytes, hidden: list[str]) -> str:
-    """As history keeps it: storable, and without the credential, should the target repeat it."""
-    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)  # without the half of a last character
-    text = text.replace("\0", "\ufffd")
-    for secret in hidden:
-        text = text.replace(secret, MASK)
-    return text
+def _kept(body: bytes, call: Call) -> str:
+    """The beginning of an answer's text, cut after hiding: no half of a credential is left."""
+    return _decoded(call.hide(_decoded(body[: KEPT_LIMIT + call.margin])).encode()[:KEPT_LIMIT])
 
 
-def _word(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return str(status)
+def _value(name: bytes, value: bytes, call: Call) -> str:
+    return MASK if name.decode("latin-1").lower() in HIDDEN_HEADERS else _text(value, call)
+
+
+def _text(data: bytes, call: Call) -> str:
+    return call.hide(_decoded(data))
+
+
+def _decoded(data: bytes) -> str:
+    """As a column can store it, without the half of a last character."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(data).replace("\0", "\ufffd")
 
 
 def _reason(error: BaseException) -> str:

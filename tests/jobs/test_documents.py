@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.actions import documents, pfx
-from jobs.encryption import Secrets
+from jobs.encryption import MASK, Secrets
 from jobs.errors import Invalid
 from jobs.models import Action
 
@@ -437,7 +437,7 @@ class TestSecrets:
         *parents, name = place.split(".")
         for part in parents:
             parent = parent[part]
-        parent[name] = documents.MASK
+        parent[name] = MASK
 
         assert documents.parse(sent, action).secrets == {place: text}
 

@@ -1,0 +1,105 @@
+"""Which answers count as success: those with a status of 2xx, unless an action says otherwise.
+
+An addition to the original's contract, in `request.success`: `statusCodes`, numbers and ranges such as "200-299";
+`bodyContains`, a text; `bodyPath`, which leads to a value in a JSON body, and `bodyValue`, which that must equal.  A
+path is a singular query of RFC 9535: names and indexes only, so that looking it up costs no more than its length.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jsonpath_rfc9535 as jsonpath
+import orjson
+
+from jobs.members import Members, shown
+
+CODES_LIMIT = 50
+TEXT_LIMIT = 1024  # characters
+PATH_LIMIT = 256
+STATUS = "its status does not count as success"
+
+
+def parse(members: Members) -> dict[str, Any]:
+    """The checked test.  Raises Invalid, naming the member."""
+    result: dict[str, Any] = {}
+    if "statusCodes" in members:
+        result["statusCodes"] = _codes(members)
+    if "bodyContains" in members:
+        result["bodyContains"] = members.text("bodyContains", TEXT_LIMIT, r"(?s).+", "a text of at least one character")
+    if "bodyPath" in members:
+        result["bodyPath"] = members.text("bodyPath", PATH_LIMIT)
+        if not _is_singular(result["bodyPath"]):
+            members.refuse("bodyPath", "must be a path of names and indexes such as $.items[0].state", "malformed")
+    if "bodyValue" in members:
+        members.require("bodyPath")
+        result["bodyValue"] = members.scalar("bodyValue", TEXT_LIMIT)
+    return result
+
+
+def needs_body(test: Mapping[str, Any]) -> bool:
+    """Must the whole body be known to decide?"""
+    return "bodyContains" in test or "bodyPath" in test
+
+
+def problem(test: Mapping[str, Any], status: int, body: bytes) -> str | None:
+    """Why an answer is no success, to follow "but"; STATUS when its status alone says so; None: it is one."""
+    if not any(low <= status <= high for low, high in map(_range, test.get("statusCodes", ("200-299",)))):
+        return STATUS
+    if (text := test.get("bodyContains")) and text not in body.decode(errors="replace"):
+        return "its body does not hold the text that it must"
+    if path := test.get("bodyPath"):
+        return _problem_of_value(path, test, body)
+    return None
+
+
+def _problem_of_value(path: str, test: Mapping[str, Any], body: bytes) -> str | None:
+    try:
+        document = orjson.loads(body)
+    except ValueError:
+        return "its body is not JSON"
+    found = jsonpath.compile(path).find(document).values()
+    if not found:
+        return f"its body has nothing at {path}"
+    if "bodyValue" in test and not _are_equal(found[0], test["bodyValue"]):
+        return f"its body does not hold the value that it must at {path}"
+    return None
+
+
+def _are_equal(value: object, wanted: object) -> bool:
+    """Python takes true for 1."""
+    return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def _codes(members: Members) -> list[int | str]:
+    codes = members.value["statusCodes"]
+    if not isinstance(codes, list) or not 1 <= len(codes) <= CODES_LIMIT:
+        members.refuse("statusCodes", f"must be a list of 1 to {CODES_LIMIT} codes and ranges", "wrong_type")
+    for code in codes:
+        if not _is_code(code):
+            message = f'must hold codes of 100 to 599 and ranges such as "200-299", not {shown(code)}'
+            members.refuse("statusCodes", message, "out_of_range")
+    return codes
+
+
+def _is_code(code: object) -> bool:
+    if isinstance(code, bool) or not isinstance(code, int | str):
+        return False
+    if isinstance(code, str) and not re.fullmatch(r"[0-9]{3}-[0-9]{3}", code):
+        return False
+    low, high = _range(code)
+    return 100 <= low <= high <= 599
+
+
+def _range(code: int | str) -> tuple[int, int]:
+    if isinstance(code, int):
+        return code, code
+    low, _, high = code.partition("-")
+    return int(low), int(high)
+
+
+def _is_singular(path: str) -> bool:
+    try:
+        return jsonpath.compile(path).singular_query()
+    except (jsonpath.JSONPathError, RecursionError):
+        return False
