@@ -65,7 +65,7 @@ def _action(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any
     name, parse_message = KINDS[type_]
     is_template = members.boolean("template") or False
     message = parse_message(members.required_members(name), stored.at(name), secrets, is_template)
-    result = {"type": type_, name: message}
+    result: dict[str, Any] = {"type": type_, name: message}
     if is_template:
         result["template"] = True
     if policy := members.members("retryPolicy"):

@@ -262,7 +262,7 @@ def _judged(answer: Answer) -> Outcome:
         return Outcome(False, message, answer.status)
     message = f"Host '{host}' answered '{answer.word}'."
     problem = success.problem(call.success, answer.status, answer.body)
-    if problem and 300 <= answer.status < 400:
+    if problem and answer.status in REDIRECTS and not call.follows_redirects:
         message = f"Host '{host}' answered '{answer.word}'; redirects are not followed."
     elif problem and problem != success.STATUS:
         message = f"Host '{host}' answered '{answer.word}', but {problem}."

@@ -251,15 +251,15 @@ def test_a_retry_that_succeeds_ends_the_run_well(calling, target):
 
 
 def test_what_can_never_succeed_is_not_tried_again(make_job):
-    queue = {"storageAccount": "account", "queueName": "queue", "sasToken": "secret", "message": "hello"}
-    job = make_job(action={"type": "StorageQueue", "queueMessage": queue})
+    job = make_job()
+    Action.objects.update(document={"type": "Http", "request": {"uri": "ftp://127.0.0.1/", "method": "GET"}})
     run = the_run()
 
     work(run)
 
     (attempt,) = attempts_of(run)
     assert run.state == Run.State.FAILED
-    assert "does not carry them out" in attempt.message
+    assert "cannot be called" in attempt.message
     assert counters(job) == (1, 1, 1)
 
 
