@@ -15,6 +15,13 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --re
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
 
+# storage queues are tested with a program for node; where node is missing those tests are skipped, and say so
+PEERS := tests/peers
+AZURITE := $(if $(and $(shell command -v node 2>/dev/null),$(shell command -v npm 2>/dev/null)),$(PEERS)/node_modules/.installed)
+WITHOUT_ADDRESSES := const fs = require("fs"), lock = JSON.parse(fs.readFileSync("package-lock.json")); \
+	Object.values(lock.packages).forEach(entry => { delete entry.funding; delete entry.license }); \
+	fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")
+
 .PHONY: help run test lint format bench lock browser
 
 help: ## List the targets
@@ -28,7 +35,7 @@ ALONE := $(BIN)/pytest -q tests/live
 TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --ignore tests/live
 
 # --reuse-db: nobody drops a database at the end, for the whole server is thrown away
-test: $(VENV)/.dev browser ## Run every test, on SQLite and on PostgreSQL
+test: $(VENV)/.dev $(AZURITE) browser ## Run every test, on SQLite and on PostgreSQL
 	@echo "On SQLite:"
 	@$(TOGETHER) && $(ALONE)
 	@echo "On PostgreSQL (but for the engine, which knows no database):"
@@ -55,6 +62,8 @@ bench: $(VENV)/.dev ## Measure the engine and the dispatch; takes minutes
 lock: $(VENV)/.dev ## Pin the newest versions that requirements/*.in allow; UPGRADE= keeps the present ones
 	$(PIP_COMPILE) $(UPGRADE) --output-file=requirements/base.lock requirements/base.in
 	$(PIP_COMPILE) $(UPGRADE) --output-file=requirements/dev.lock requirements/dev.in
+	@$(if $(AZURITE),cd $(PEERS) && npm $(if $(UPGRADE),update,install) --package-lock-only --ignore-scripts \
+		--omit-lockfile-registry-resolved --loglevel=error >/dev/null && node -e '$(WITHOUT_ADDRESSES)')
 
 UPGRADE ?= --upgrade
 
@@ -83,3 +92,8 @@ $(VENV)/.dev: requirements/dev.lock requirements/base.lock | $(VENV)/bin/python
 	@echo "Installing the pinned requirements of tests and checks"
 	@$(PIP_INSTALL) -r $<
 	@touch $@ $(VENV)/.run  # they hold those of `make run`
+
+$(PEERS)/node_modules/.installed: $(PEERS)/package-lock.json
+	@echo "Installing the pinned peers of the tests"
+	@cd $(PEERS) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
+	@touch $@

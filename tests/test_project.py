@@ -1,5 +1,6 @@
 """Facts about the repository itself."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -49,6 +50,16 @@ def test_every_requirement_is_pinned_with_hashes_and_without_an_address(lock):
     for line in set(lines) - set(requirements):
         assert re.fullmatch(r" +--hash=sha256:[0-9a-f]{64}( \\)?", line), line
     assert "://" not in lock.read_text()
+
+
+def test_every_package_of_node_is_pinned_with_a_hash_and_without_an_address():
+    lock = (BASE_DIR / "tests" / "peers" / "package-lock.json").read_text()
+    packages = json.loads(lock)["packages"]
+
+    del packages[""]  # the project itself
+    assert "node_modules/azurite" in packages
+    assert [name for name, package in packages.items() if not package["integrity"].startswith("sha512-")] == []
+    assert "://" not in lock
 
 
 def test_what_is_run_is_what_is_tested():
