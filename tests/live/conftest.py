@@ -1,6 +1,8 @@
+import re
+
 import pytest
 
-from tests.live.installation import Installation, own_database
+from tests.live.installation import COLLECTION, VERSION, Installation, own_database
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +33,19 @@ def launch(tmp_path):
         yield start
         for installation in started:
             installation.stop()
+
+
+@pytest.fixture
+def put_job(live, request):
+    """Create a job in a collection of the test's own and return its path."""
+    collection = COLLECTION.format(re.sub(r"[\W_]+", "-", request.node.name)[:60].strip("-"))
+
+    def put(name: str, properties: dict) -> str:
+        status, answer = live.request("PUT", f"{collection}/jobs/{name}{VERSION}", {"properties": properties})
+        assert status == 201, answer
+        return f"{collection}/jobs/{name}"
+
+    status, answer = live.request("PUT", collection + VERSION, {"properties": {"sku": {"name": "P20Premium"}}})
+    assert status == 201, answer
+    yield put
+    live.request("DELETE", collection + VERSION)

@@ -2,26 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
-from tests.live.installation import COLLECTION, VERSION
+from tests.live.installation import VERSION
 from tests.peers.server import eventually
-
-
-@pytest.fixture
-def put_job(live, request):
-    """Create a job in a collection of the test's own and return its path."""
-    collection = COLLECTION.format(request.node.name.replace("_", "-")[:60])
-
-    def put(name: str, properties: dict) -> str:
-        status, answer = live.request("PUT", f"{collection}/jobs/{name}{VERSION}", {"properties": properties})
-        assert status == 201, answer
-        return f"{collection}/jobs/{name}"
-
-    status, answer = live.request("PUT", collection + VERSION, {"properties": {"sku": {"name": "P20Premium"}}})
-    assert status == 201, answer
-    yield put
-    live.request("DELETE", collection + VERSION)
 
 
 def test_a_job_calls_its_target_once_at_its_time(live, put_job, target):

@@ -1,11 +1,11 @@
-"""The queue service of azurite, a storage emulator: `with azurite() as storage: ...`, or the fixture `storage`.
+"""The queue service of azurite, a storage emulator: the fixture `storage`.
 
-STORAGE_QUEUE_URL is `storage.address`; `storage.queue("inbox")` makes a queue and returns its client.
+STORAGE_QUEUE_URL is `storage.address`; `storage.queue("inbox")` makes a queue and returns its client.  Without node the
+tests that use it are skipped.
 """
 
 import base64
 import os
-import re
 import secrets
 import shutil
 import subprocess
@@ -25,29 +25,29 @@ from azure.storage.queue import (
     generate_queue_sas,
 )
 
-from tests.peers.server import eventually
+from tests.peers.server import HOST, eventually
 
 FOLDER = Path(__file__).parent
 MAIN = FOLDER / "node_modules" / "azurite" / "dist" / "src" / "queue" / "main.js"
-OPTIONS = ("--disableTelemetry", "--silent", "--inMemoryPersistence", "--skipApiVersionCheck", "--queuePort", "0")
-LISTENS = re.compile(r"listens on (http://\S+)")
+OPTIONS = ("--disableTelemetry", "--silent", "--inMemoryPersistence", "--skipApiVersionCheck")
+LISTENS = "successfully listens"
 HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class Storage:
-    url: str
+    port: int
     account: str
     key: str = field(repr=False)
 
     @property
     def address(self) -> str:
-        return f"{self.url}/{{account}}"
+        return address(self.port)
 
-    def queue(self, name: str) -> QueueClient:
+    def queue(self, name: str, **policies) -> QueueClient:
         """A new queue, as its owner sees it."""
         credential = {"account_name": self.account, "account_key": self.key}
-        client = QueueClient(f"{self.url}/{self.account}", name, credential=credential)
+        client = QueueClient(self.address.format(account=self.account), name, credential=credential, **policies)
         client.create_queue()
         return client
 
@@ -64,11 +64,15 @@ class Storage:
         return generate_queue_sas(self.account, name, self.key, QueueSasPermissions(add=True), until)
 
 
+def address(port: int) -> str:
+    return f"http://{HOST}:{port}/{{account}}"
+
+
 @contextmanager
-def azurite(log: Path) -> Iterator[Storage]:
+def azurite(port: int, log: Path) -> Iterator[Storage]:
     """Run it with an account of a random key, which nobody else knows, and keep its messages in memory."""
     account, key = "quandotests", base64.b64encode(secrets.token_bytes(32)).decode()
-    command = [node(), str(MAIN), *OPTIONS]
+    command = [node(), str(MAIN), *OPTIONS, "--queuePort", str(port)]
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -79,10 +83,9 @@ def azurite(log: Path) -> Iterator[Storage]:
             stderr=output,
         )
     try:
-        eventually(lambda: LISTENS.search(log.read_text()) or process.poll() is not None, within=60)
-        listens = LISTENS.search(log.read_text())
-        assert listens, log.read_text()
-        yield Storage(listens[1], account, key)
+        eventually(lambda: LISTENS in log.read_text() or process.poll() is not None, within=60)
+        assert LISTENS in log.read_text(), log.read_text()
+        yield Storage(port, account, key)
     finally:
         process.terminate()
         process.wait(timeout=20)

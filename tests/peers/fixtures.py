@@ -3,14 +3,20 @@
 import pytest
 
 from tests.peers.azurite import azurite
-from tests.peers.server import Server
+from tests.peers.server import Server, free_port
 from tests.peers.target import Target
 from tests.peers.tls import Authority
 
 
 @pytest.fixture(scope="session")
-def storage(tmp_path_factory):
-    with azurite(tmp_path_factory.mktemp("azurite") / "log") as storage:
+def storage_port():
+    """Where `storage` listens, if it ever starts."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def storage(storage_port, tmp_path_factory):
+    with azurite(storage_port, tmp_path_factory.mktemp("azurite") / "log") as storage:
         yield storage
 
 
