@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from jobs.actions.documents import MASK
+from jobs.encryption import MASK
 
 SOON = timedelta(days=30)  # a certificate that expires within this time is flagged
 CERTIFICATE_CODES = ("certificate_expired", "certificate_expires_soon")

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.actions.documents import MASK
 from jobs.cautions import cautions_of
+from jobs.encryption import MASK
 from tests.conftest import NOW
 
 DAY = timedelta(days=1)
