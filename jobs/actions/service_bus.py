@@ -1,24 +1,50 @@
-"""Actions of the types ServiceBusQueue and ServiceBusTopic: a message for a queue or topic of a service bus."""
+"""Actions of the types ServiceBusQueue and ServiceBusTopic: a message for a queue or topic of a service bus.
 
+Source: the service's Send Message (REST) and its message headers and properties.  Whatever `transportType` says, the
+message goes out over HTTPS, which every namespace takes.
+"""
+
+import base64
+import email.utils
+import hashlib
+import hmac
+import json
+import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
-from jobs.actions import templates
+from django.conf import settings
+from yarl import URL
+
+from jobs import durations
+from jobs.actions import templates, uris
+from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER
 from jobs.actions.http import Call
 from jobs.actions.outcome import Context
 from jobs.actions.stored import MESSAGE_LIMIT, NAME_OF_HOST, SHORT_LIMIT, Stored, duration, keep_secret, present
 from jobs.encryption import Secrets
-from jobs.members import PRINTABLE, Members
+from jobs.members import PRINTABLE, Members, shown
 
 TRANSPORT_TYPES = ("NotSpecified", "NetMessaging", "AMQP")
 AUTHENTICATION_TYPES = ("None", "NotSpecified", "SharedAccessKey")
 PROPERTIES_LIMIT = 100  # custom properties of a message
 PROPERTY_LIMIT = 8192  # characters of one of them
+HEADERS_LIMIT = 12_288  # characters of all properties as headers; servers of its kind end at 16 KiB for the whole head
+ENTITY = r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*"
 BROKERED_TEXTS = (
     *("contentType", "correlationId", "label", "messageId", "partitionKey", "replyTo", "replyToSessionId"),
     *("sessionId", "to", "viaPartitionKey"),
 )
+# Headers that HTTP or the service itself gives a meaning: none of them can be a property
+NO_PROPERTY = re.compile(
+    r"accept|accept-.*|age|allow|authorization|brokerproperties|cache-control|content-.*|cookie|date|etag|expires|from"
+    r"|if-.*|last-modified|location|max-forwards|origin|pragma|range|referer|user-agent|via|warning|x-ms-retrypolicy",
+    re.IGNORECASE,
+)
+CONTENT_TYPE = "text/plain;charset=utf-8"
+SIGNATURE_LIFE = timedelta(minutes=10)  # from the beginning of the attempt; room for a clock that is wrong
 
 
 def parse_queue(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
@@ -30,29 +56,85 @@ def parse_topic(members: Members, stored: Stored, secrets: Secrets, is_template:
 
 
 def prepare(message: Mapping[str, Any], secrets: Mapping[str, str], context: Context, fill: templates.Fill) -> Call:
-    raise NotImplementedError
+    properties = message.get("brokeredMessageProperties", {})
+    content_type = properties.get("contentType") or CONTENT_TYPE
+    resource = f"{_address(message['namespace'])}/{message.get('queueName') or message['topicPath']}"
+    headers = {
+        **_custom_headers(message.get("customMessageProperties", {})),
+        "Content-Type": content_type,
+        "BrokerProperties": _brokered_header(
+            # the same for all attempts at a run, so that the service can tell a repeat
+            {**properties, "messageId": properties.get("messageId") or str(context.run_id)}
+        ),
+    }
+    hidden: tuple[str, ...] = ()
+    if key_name := message.get("authentication", {}).get("sasKeyName"):
+        key = secrets.get("authentication.sasKey", "")
+        signature, headers["Authorization"] = _signed(resource, key_name, key, context.now)
+        hidden = (key, signature, quote(signature, safe=""), headers["Authorization"])
+    return Call(
+        method="POST",
+        url=URL(f"{resource}/messages", encoded=True),
+        headers=headers,
+        body=fill(message.get("message", ""), templates.in_body(content_type)),
+        hidden=hidden,
+        private=frozenset({"authorization"}),
+    )
 
 
 def _parse(target: str, members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
     namespace = members.required_text("namespace", 253, NAME_OF_HOST, "a namespace or its host name")
+    if problem := uris.problem_of(_address(namespace)):
+        members.refuse("namespace", problem, "malformed")
     text = members.text("message", MESSAGE_LIMIT)
     if text and is_template:
         templates.check(members, "message", text)
     result = present(
         namespace=namespace,
-        **{target: members.required_text(target, 260, r"[A-Za-z0-9._~/-]+", "an entity's path")},
+        **{target: members.required_text(target, 260, f"{ENTITY}(/{ENTITY})*", "an entity's path such as orders/new")},
         transportType=members.choice("transportType", TRANSPORT_TYPES),
         message=text,
-        customMessageProperties=members.texts("customMessageProperties", PROPERTIES_LIMIT, SHORT_LIMIT, PROPERTY_LIMIT),
+        customMessageProperties=_custom_properties(members),
     )
     if properties := members.members("brokeredMessageProperties"):
-        result["brokeredMessageProperties"] = _brokered_message_properties(properties)
+        result["brokeredMessageProperties"] = _brokered_properties(properties)
+    _refuse_long_headers(members, result)
     if authentication := members.members("authentication"):
         if namespace != stored.document.get("namespace"):
             stored = stored.emptied()
         if shared_key := _shared_access_key(authentication, stored.at("authentication"), secrets):
             result["authentication"] = shared_key
     return result
+
+
+def _address(namespace: str) -> str:
+    """Where a namespace is; one with a dot is the name of a host itself."""
+    if "." in namespace:
+        return f"https://{namespace}"
+    return settings.SERVICE_BUS_URL.replace("{namespace}", namespace)
+
+
+def _custom_properties(members: Members) -> dict[str, str] | None:
+    properties = members.texts("customMessageProperties", PROPERTIES_LIMIT, SHORT_LIMIT, PROPERTY_LIMIT)
+    seen = set()
+    for name, value in (properties or {}).items():
+        if not HEADER_NAME.fullmatch(name):
+            message = f"must have names of the characters of a token, as they travel as headers, not {shown(name)}"
+            members.refuse("customMessageProperties", message, "malformed")
+        if RESERVED_HEADER.fullmatch(name) or NO_PROPERTY.fullmatch(name):
+            message = f"must not have the name {name}: as a header it has a meaning of its own"
+            members.refuse("customMessageProperties", message, "forbidden")
+        if name.lower() in seen:
+            members.refuse("customMessageProperties", f"must not have {name} twice: headers come in any case")
+        if not re.fullmatch(PRINTABLE, value):
+            members.refuse(f"customMessageProperties.{name}", f"must be printable, not {shown(value)}", "malformed")
+        seen.add(name.lower())
+    return properties
+
+
+def _custom_headers(properties: Mapping[str, str]) -> dict[str, str]:
+    """Each property is a header of its own, a text in quotes: without them it would be taken for a number."""
+    return {name: json.dumps(value) for name, value in properties.items()}
 
 
 def _shared_access_key(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any] | None:
@@ -66,14 +148,56 @@ def _shared_access_key(members: Members, stored: Stored, secrets: Secrets) -> di
     return public
 
 
-def _brokered_message_properties(members: Members) -> dict[str, Any]:
+def _brokered_properties(members: Members) -> dict[str, Any]:
     enqueue_at = members.instant("scheduledEnqueueTimeUtc")
-    return present(
+    time_to_live = duration(members, "timeToLive")
+    if time_to_live and not durations.parse(time_to_live):
+        members.refuse("timeToLive", f"must be longer than no time, not {time_to_live!r}", "out_of_range")
+    properties = present(
         **{name: members.text(name, SHORT_LIMIT, PRINTABLE, "printable") for name in BROKERED_TEXTS},
         forcePersistence=members.boolean("forcePersistence"),
         scheduledEnqueueTimeUtc=_instant(enqueue_at) if enqueue_at else None,
-        timeToLive=duration(members, "timeToLive"),
+        timeToLive=time_to_live,
     )
+    if not re.fullmatch(HEADER_VALUE, properties.get("contentType", "")):
+        members.refuse("contentType", "must be written in printable ASCII", "malformed")
+    session, partition = properties.get("sessionId"), properties.get("partitionKey")
+    if session and partition and session != partition:
+        members.refuse("partitionKey", "must be the same as sessionId where both are given", "invalid")
+    return properties
+
+
+def _brokered_header(properties: Mapping[str, Any]) -> str:
+    """The properties under the names and in the forms of the service, in ASCII."""
+    sent = {}
+    for name, value in properties.items():
+        if name == "scheduledEnqueueTimeUtc":
+            value = email.utils.format_datetime(datetime.fromisoformat(value), usegmt=True)
+        elif name == "timeToLive":
+            value = durations.parse(value).total_seconds()
+            value = int(value) if value.is_integer() else value
+        if name != "contentType":  # it has a header of its own
+            sent[name[0].upper() + name[1:]] = value
+    return json.dumps(sent)
+
+
+def _refuse_long_headers(members: Members, message: Mapping[str, Any]) -> None:
+    headers = _custom_headers(message.get("customMessageProperties", {}))
+    headers["BrokerProperties"] = _brokered_header(message.get("brokeredMessageProperties", {}))
+    length = sum(len(name) + len(value) for name, value in headers.items())
+    if length > HEADERS_LIMIT:
+        refusal = f"must have at most {HEADERS_LIMIT} characters as headers with all other properties, not {length}"
+        members.refuse("customMessageProperties", refusal, "too_long")
+
+
+def _signed(resource: str, key_name: str, key: str, now: datetime) -> tuple[str, str]:
+    """A signature, and the Authorization with it.  Source: the service's shared access signatures."""
+    expiry = int((now + SIGNATURE_LIFE).timestamp())
+    encoded = quote(resource, safe="")
+    digest = hmac.digest(key.encode(), f"{encoded}\n{expiry}".encode(), hashlib.sha256)
+    signature = base64.b64encode(digest).decode()
+    parts = f"sr={encoded}&sig={quote(signature, safe='')}&se={expiry}&skn={quote(key_name, safe='')}"
+    return signature, f"SharedAccessSignature {parts}"
 
 
 def _instant(moment: datetime) -> str:
