@@ -2,19 +2,14 @@ import re
 
 import pytest
 
-from tests.live.installation import COLLECTION, VERSION, Installation, own_database
+from tests.live.installation import COLLECTION, VERSION, Installation, own_database, running
 
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory):
     """A running installation: web, worker, beat and broker, with an empty default subscription owned by `ada`."""
-    with own_database() as database:
-        folder = tmp_path_factory.mktemp("live")
-        installation = Installation(data_dir=folder / "data", log=folder / "log", environment=database)
-        try:
-            yield installation.wait_until_ready()
-        finally:
-            installation.stop()
+    with running(tmp_path_factory.mktemp("live")) as installation:
+        yield installation
 
 
 @pytest.fixture
@@ -45,7 +40,9 @@ def put_job(live, request):
         assert status == 201, answer
         return f"{collection}/jobs/{name}"
 
-    status, answer = live.request("PUT", collection + VERSION, {"properties": {"sku": {"name": "P20Premium"}}})
+    status, answer = live.request(
+        "PUT", collection + VERSION, {"location": "westeurope", "properties": {"sku": {"name": "P20Premium"}}}
+    )
     assert status == 201, answer
     yield put
     live.request("DELETE", collection + VERSION)

@@ -121,3 +121,14 @@ class Installation:
                 "create_token", self.variables["ADMIN_USERNAME"] or "admin", "--name", "live tests"
             ).strip()
         return self._token
+
+
+@contextmanager
+def running(folder: Path, **environment: str) -> Iterator[Installation]:
+    """Yield an installation that is ready, with its data and its log in `folder` and a database of its own."""
+    with own_database() as database:
+        installation = Installation(data_dir=folder / "data", log=folder / "log", environment=database | environment)
+        try:
+            yield installation.wait_until_ready()
+        finally:
+            installation.stop()

@@ -7,20 +7,14 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.live.installation import BASE_DIR, Installation, own_database
+from tests.live.installation import BASE_DIR, running
 from tests.peers.server import eventually
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    with own_database() as database:
-        environment = database | {"DEMO": "1", "ADMIN_USERNAME": ""}
-        installation = Installation(data_dir=folder / "data", log=folder / "log", environment=environment)
-        try:
-            yield installation.wait_until_ready()
-        finally:
-            installation.stop()
+    with running(tmp_path_factory.mktemp("demo"), DEMO="1", ADMIN_USERNAME="") as installation:
+        yield installation
 
 
 def found(installation, path: str) -> dict[str, dict]:
