@@ -15,7 +15,7 @@ from triggers.scheduling import JobDefinition, save_job
 hypothesis_settings.register_profile("quando", deadline=None)
 hypothesis_settings.load_profile("quando")
 
-pytest_plugins = ["tests.peers.fixtures"]
+pytest_plugins = ["tests.peers.fixtures", "tests.secrets_watch"]
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ACTION = {"type": "Http", "request": {"uri": "http://127.0.0.1:9/hook", "method": "GET"}}

@@ -274,7 +274,7 @@ def test_a_recurrence_faster_than_allowed_is_refused(arm, free, name, recurrence
 
 
 def test_a_free_collection_has_no_outbound_authentication(arm, free):
-    authentication = {"type": "Basic", "username": "ada", "password": "pw"}
+    authentication = {"type": "Basic", "username": "ada", "password": "violet-harbour"}
     action = {"type": "Http", "request": {**ACTION["request"], "authentication": authentication}}
 
     response = arm.put(arm.job("job", "small"), {"properties": {"action": action}})

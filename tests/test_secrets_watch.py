@@ -1,0 +1,160 @@
+"""The watch over secrets must be able to fail: each way out of the installation, with a leak made on purpose."""
+
+import base64
+import html
+import logging
+from types import SimpleNamespace
+
+import pytest
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.sessions.backends.db import SessionStore
+from django.http import HttpResponse
+from django.test import RequestFactory
+from django.urls import path
+
+from jobs.actions.outcome import Context
+from jobs.encryption import Secrets
+from jobs.models import Action, Attempt, JobCollection, Run
+from tests import secrets_watch
+from tests.conftest import NOW
+
+PASSWORD = "violet&harbour<31>"
+ACTION = {
+    "type": "Http",
+    "request": {"uri": "https://example.com", "method": "GET", "authentication": {"type": "Basic", "username": "ada"}},
+}
+PAIR = base64.b64encode(f"ada:{PASSWORD}".encode()).decode()
+LEAK = "shows request.authentication.password"
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.test_secrets_watch")]
+
+
+def leaking(request):
+    answer = HttpResponse(request.GET.get("body", ""))
+    if "header" in request.GET:
+        answer["X-Debug"] = request.GET["header"]
+    if "cookie" in request.GET:
+        answer.set_cookie("remembered", request.GET["cookie"])
+    return answer
+
+
+urlpatterns = [path("leak", leaking), path("api/jobs/7/signing-secret", leaking)]
+
+
+@pytest.fixture
+def watch():
+    """A watch beside the one of this test, which has seen an action with a password stored."""
+    with secrets_watch.watch_of_its_own() as watch:
+        action = Action.objects.create(document=ACTION, secrets=Secrets({"request.authentication.password": PASSWORD}))
+        yield watch
+        action.delete()
+
+
+def test_what_is_only_stored_is_no_leak(watch, client):
+    client.get("/leak", {"body": "nothing"})
+    logging.getLogger("jobs").warning("nothing either")
+    watch.look_at_the_rest()
+
+    assert watch.needles
+    assert watch.leaks == []
+
+
+@pytest.mark.parametrize("form", [PASSWORD, html.escape(PASSWORD), PAIR], ids=["plain", "in html", "as Basic"])
+@pytest.mark.parametrize("place", ["body", "header", "cookie"])
+def test_an_answer_that_shows_a_secret_is_a_leak(watch, client, place, form):
+    client.get("/leak", {place: form})
+
+    assert watch.leaks == [f"the answer to GET /leak {LEAK}"]
+
+
+def test_a_message_for_the_next_page_is_looked_into(watch):
+    request = RequestFactory().get("/")
+    storage = CookieStorage(request)
+    response = HttpResponse()
+    storage.add(20, f"the password is {PASSWORD}")
+    storage.update(response)
+
+    watch.look_at_answer(request, response)
+
+    assert watch.leaks == [f"the answer to GET / {LEAK}"]
+
+
+@pytest.mark.parametrize("level", [logging.WARNING, logging.CRITICAL])
+def test_a_log_that_tells_a_secret_is_a_leak(watch, level):
+    logging.getLogger("django.request").log(level, "sent %s", PAIR)
+    watch.look_at_the_rest()
+
+    assert [leak.endswith(LEAK) for leak in watch.leaks] == [True]
+
+
+def test_a_traceback_in_the_log_is_looked_into(watch):
+    try:
+        raise ValueError(PASSWORD)
+    except ValueError:
+        logging.getLogger("jobs").exception("it failed")
+    watch.look_at_the_rest()
+
+    assert [leak.endswith(LEAK) for leak in watch.leaks] == [True]
+
+
+def test_any_column_of_any_table_is_looked_into(watch, collection):
+    JobCollection.objects.update(tags={"note": PASSWORD})
+    watch.look_at_the_rest()
+
+    assert f"the table jobs_jobcollection {LEAK}" in watch.leaks
+
+
+def test_the_history_is_looked_into(watch, make_job):
+    job = make_job()
+    run = Run.objects.create(subscription=job.collection.subscription, job=job, fire_at=NOW, publish_after=NOW)
+    Attempt.objects.create(run=run, number=1, started_at=NOW, response_headers=[["X-Echo", PAIR]])
+    watch.look_at_the_rest()
+
+    assert f"the table jobs_attempt {LEAK}" in watch.leaks
+
+
+def test_a_session_is_looked_into(watch):
+    session = SessionStore()
+    session["draft"] = {"password": PASSWORD}
+    session.save()
+    watch.look_at_the_rest()
+
+    assert watch.leaks == [f"a session {LEAK}"]
+
+
+@pytest.mark.parametrize("sort", [Action, Secrets, Context])
+def test_what_an_object_says_of_itself_is_looked_into(watch, monkeypatch, sort):
+    monkeypatch.setattr(sort, "__repr__", lambda self: f"<{PASSWORD}>")
+    watch.look_at_the_rest()
+
+    assert any(leak.endswith(LEAK) for leak in watch.leaks)
+
+
+def test_a_new_signing_secret_is_shown_once_and_in_its_place(watch, client):
+    watch.remember("signing", "whsec_dmlvbGV0LWhhcmJvdXI=")
+    shown = RequestFactory().post("/api/jobs/7/signing-secret")
+
+    watch.look_at_answer(shown, HttpResponse('{"secret": "whsec_dmlvbGV0LWhhcmJvdXI="}', status=201))
+    assert watch.leaks == []
+
+    watch.look_at_answer(shown, HttpResponse('{"id": "whsec_dmlvbGV0LWhhcmJvdXI="}', status=201))
+    client.get("/api/jobs/7/signing-secret", {"body": '{"secret": "whsec_dmlvbGV0LWhhcmJvdXI="}'})
+    assert watch.leaks == [
+        "the answer to POST /api/jobs/7/signing-secret shows signing",
+        "the answer to GET /api/jobs/7/signing-secret shows signing",
+    ]
+
+
+def test_a_secret_too_short_to_be_found_is_refused(watch):
+    watch.remember("queueMessage.sasToken", "sig")
+
+    assert watch.leaks == ["queueMessage.sasToken is too short to be told from other texts: take 8 characters or more"]
+
+
+def test_a_test_that_leaks_fails(watch, collection):
+    end_of_test = secrets_watch.pytest_runtest_call(SimpleNamespace(stash={secrets_watch.WATCH: watch}))
+    next(end_of_test)
+    JobCollection.objects.update(location=PASSWORD)
+
+    with pytest.raises(pytest.fail.Exception, match=f"the table jobs_jobcollection {LEAK}"):
+        end_of_test.send(None)
