@@ -41,7 +41,8 @@ NAMESPACES = {
 }
 
 LATEST = datetime.max.replace(tzinfo=UTC)
-LONGEST = Context(uuid.UUID(int=0), 99, LATEST, LATEST, *["x" * NAME_LENGTH] * 3)  # what makes a message longest
+NAME = "x" * NAME_LENGTH
+LONGEST = Context(uuid.UUID(int=0), 99, LATEST, LATEST, NAME, NAME, NAME)  # what makes a message longest
 
 
 def parse(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
