@@ -593,7 +593,6 @@ def test_every_property_of_a_message_arrives(bus, carry_out):
         ({"authentication": {"type": "SharedAccessKey", "sasKeyName": "listen", "sasKey": BUS_KEY}}, 401),
         ({"queueName": "nowhere"}, 404),
         ({"namespace": "elsewhere"}, 404),
-        ({"brokeredMessageProperties": {"sessionId": "a", "partitionKey": "b"}}, 400),
     ],
 )
 def test_what_the_bus_refuses_is_a_failure_that_says_so(members, status, bus, carry_out):

@@ -5,6 +5,7 @@ tests that use it are skipped.
 """
 
 import base64
+import logging
 import os
 import secrets
 import shutil
@@ -32,6 +33,8 @@ MAIN = FOLDER / "node_modules" / "azurite" / "dist" / "src" / "queue" / "main.js
 OPTIONS = ("--disableTelemetry", "--silent", "--inMemoryPersistence", "--skipApiVersionCheck")
 LISTENS = "successfully listens"
 HOUR = timedelta(hours=1)
+
+logging.getLogger("azure").setLevel(logging.WARNING)  # its client tells of every request
 
 
 @dataclass(frozen=True)
