@@ -29,10 +29,11 @@ from jobs.cancel import cancel
 from jobs.descriptions import ORIGINS, action_in_words, written
 from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
+from jobs.notations import FIELDS, JSON
 from jobs.outcomes import COLLECTION_STATES, JOB_STATES, counted, newest_runs, outcome_of
 from jobs.run_now import run_now
 from recurrence.wire import WireError
-from triggers.forms import FIELDS, JSON, JobForm
+from triggers.forms import JobForm
 from triggers.outlook import in_words
 from triggers.scheduling import (
     delete_collection,
@@ -469,7 +470,13 @@ class JobAdmin(TenantAdmin):
             messages.error(request, f"{job.name} is {job.state}, which is final. It can only be deleted.")
             return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
         now = timezone.now()
-        form = JobForm(request.POST or None, job=job, collections=self._writable(request), initial=_asked(request))
+        form = JobForm(
+            request.POST or None,
+            request.FILES or None,
+            job=job,
+            collections=self._writable(request),
+            initial=_asked(request),
+        )
         if request.method == "POST":
             switch = request.POST.get("_switch", "")
             valid = form.is_valid()
@@ -479,10 +486,13 @@ class JobAdmin(TenantAdmin):
                 response = self._save(request, form, now)
                 if response is not None:
                     return response
+        form.say_what_is_set(now)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "form": form,
+            "rewrite": form.rewrite or form.rewritten,
+            "certificate": views.certificate_row(form.stored_authentication, now),
             "job": job,
             "title": f"Edit {job.name}" if job else "New job",
             "when_mode": form.mode("when"),

@@ -1,6 +1,6 @@
 """What the pages of jobs and runs show: finished rows, so that templates neither ask nor reckon."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.utils import timezone
 
 from jobs import words
+from jobs.cautions import CERTIFICATE_CODES, cautions_of, expiry_of
 from jobs.descriptions import (
     DELIVERIES,
     MISFIRES,
@@ -25,9 +26,10 @@ from jobs.outcomes import ATTEMPT_OUTCOMES, JOB_STATES, Outcome, outcome_of
 from recurrence.describe import describe
 from recurrence.preview import preview
 from recurrence.wire import WireError, parse, refuse_unreachable
-from triggers.forms import WHEN_FIELDS, JobForm
+from triggers.forms import JobForm
 from triggers.models import Trigger
 from triggers.outlook import in_words, upcoming
+from triggers.schedule_form import WHEN_FIELDS
 from triggers.scheduling import FORMAT
 
 UPCOMING = 10
@@ -123,6 +125,34 @@ def meaning_of_form(form: JobForm, now: datetime) -> Meaning:
         place, message = form.place_of(error)
         label = form[place].label if place else "Schedule"
         return Meaning(error=f"{label}: {message}", document=written(schedule))
+
+
+# Credentials
+
+
+EXPIRED = Outcome("failure", "Expired")
+EXPIRES_SOON = Outcome("waiting", "Expires soon", "warning")
+EXPIRIES = dict(zip(CERTIFICATE_CODES, (EXPIRED, EXPIRES_SOON), strict=True))
+
+
+def expiry_state(document: Mapping, now: datetime) -> Outcome | None:
+    """The worse state of an action's certificates; None where none expires within the next weeks."""
+    codes = {caution.code for caution in cautions_of(document, now)}
+    return next((outcome for code, outcome in EXPIRIES.items() if code in codes), None)
+
+
+def certificate_row(authentication: Mapping, now: datetime) -> dict | None:
+    """What a page says of a client certificate; None where there is none."""
+    expires_at = expiry_of(authentication)
+    if expires_at is None:
+        return None
+    return {
+        "subject": authentication.get("certificateSubjectName", ""),
+        "thumbprint": authentication.get("certificateThumbprint", ""),
+        "expires_at": expires_at,
+        "day": f"{timezone.localtime(expires_at):%-d %B %Y}",
+        "state": expiry_state({"request": {"authentication": authentication}}, now),
+    }
 
 
 def next_run_in_words(job: Job, now: datetime) -> str:
