@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from standardwebhooks import Webhook
 
 from jobs.encryption import Secrets
@@ -23,7 +24,7 @@ OVERLAP_MOST = timedelta(days=30)
 def new_secret(job: Job, overlap: timedelta, now: datetime) -> str:
     """Sign the requests of `job` with a secret made here, from now on; the text is returned this once.
 
-    The one that it replaces signs beside it until `now` + `overlap`.  Raises Invalid unless that is 0 to 30 days.
+    Older ones sign beside it until `now` + `overlap` at the latest.  Raises Invalid unless that is 0 to 30 days.
     """
     if not timedelta(0) <= overlap <= OVERLAP_MOST:
         raise Invalid(f"must be 0 to {OVERLAP_MOST.days} days", path="overlap", code="out_of_range")
@@ -32,7 +33,7 @@ def new_secret(job: Job, overlap: timedelta, now: datetime) -> str:
         Job.objects.select_for_update(no_key=True).get(pk=job.pk)  # one at a time
         stored = SigningSecret.objects.filter(job=job)
         stored.filter(expires_at__lte=now).delete()
-        stored.filter(expires_at=None).update(expires_at=now + overlap)
+        stored.filter(Q(expires_at=None) | Q(expires_at__gt=now + overlap)).update(expires_at=now + overlap)
         SigningSecret.objects.create(job=job, secrets=Secrets({SIGNING: text}), created_at=now)
     return text
 

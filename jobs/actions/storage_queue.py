@@ -23,6 +23,7 @@ from jobs.actions.http import Call
 from jobs.actions.outcome import Context, Refused
 from jobs.actions.stored import MESSAGE_LIMIT, Stored, keep_secret, present
 from jobs.encryption import Secrets
+from jobs.locations import display_name
 from jobs.members import Members
 from jobs.names import NAME_LENGTH
 
@@ -126,7 +127,7 @@ def _envelope(text: str, context: Context) -> str:
         "ExpectedExecutionTime": f"{context.fire_at:%Y-%m-%dT%H:%M:%S}",
         "SchedulerJobId": context.job_name,
         "SchedulerJobCollectionId": context.collection_name,
-        "Region": context.region,
+        "Region": display_name(context.region),
         "Message": text,
     }.items():
         ElementTree.SubElement(root, name).text = value
