@@ -66,6 +66,33 @@ def stretch_at(zone: tzinfo, instant: int) -> Stretch:
     return stretches[bisect_right(starts, instant) - 1]
 
 
+@lru_cache(maxsize=4096)
+def calm(zone: tzinfo, year: int) -> tuple[tuple[datetime, datetime, timedelta], ...]:
+    """The parts of `year` and its neighbours in which clocks in `zone` run undisturbed, each with its offset.
+
+    Between two instants of [first, second) every reading shows once, and no other time shows the same.
+    """
+    parts = []
+    for stretch in _stretches_around(zone, year)[1]:
+        low = max(stretch.start + abs(stretch.offset - stretch.before), _first_second(max(year - 1, MINYEAR + 1)))
+        high = min(stretch.end - abs(stretch.offset - stretch.after), _first_second(min(year + 2, MAXYEAR)))
+        if low < high:
+            parts.append((_instant(low), _instant(high), timedelta(seconds=stretch.offset)))
+    return tuple(parts)
+
+
+def repeated_by(zone: tzinfo, instant: datetime) -> timedelta:
+    """How long after `instant` clocks show its reading once more; nothing unless they do."""
+    second = (instant - EPOCH) // SECOND
+    stretch = stretch_at(zone, second)
+    back = max(stretch.offset - stretch.after, 0)
+    return timedelta(seconds=back if second >= stretch.end - back else 0)
+
+
+def _instant(second: int) -> datetime:
+    return EPOCH + timedelta(seconds=second)
+
+
 @lru_cache(maxsize=1024)
 def _stretches_around(zone: tzinfo, year: int) -> tuple[tuple[int, ...], tuple[Stretch, ...]]:
     """The stretches that touch `year` or one of its neighbours, and where each starts."""

@@ -1,0 +1,392 @@
+"""Quartz cron expressions: six or seven fields, from seconds to years.
+
+Source: the documentation and the behaviour of Quartz 2.3.2, as far as they agree; see docs/time.md for where we differ.
+What Quartz takes and then ignores or gets wrong, such as `MONDAY`, `5C`, `6#3,2` or a step of 0, is refused here.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import NoReturn
+
+from recurrence.bits import mask_of, members
+from recurrence.combine import Limited
+from recurrence.cron import FIRST_YEAR, LAST_YEAR, CronRule, Days
+from recurrence.rules import Zoned
+from recurrence.schedules import Schedule
+from recurrence.times import Times
+from recurrence.wire import reading
+from recurrence.wire.errors import WireError
+from recurrence.wire.parsed import Parsed
+from recurrence.wire.zone_names import zone_of
+from recurrence.zones import Fold, Gap, repeated_by
+
+LONGEST = 256  # characters
+PATH = "expression"
+CLOCK_CHANGES = ("cron", "quartz")
+
+MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+WEEKDAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+MONDAY = 2  # Quartz counts from Sunday, 1; dates count from Monday, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a field may hold: `low` to `high`, or one of `names` for `low` and the numbers after it."""
+
+    name: str
+    low: int
+    high: int
+    cycle: int | None  # what a range that wraps counts modulo; None: ranges do not wrap
+    step_limit: int
+    names: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        numbers = f"numbers from {self.low} to {self.high}"
+        names = f" or names from {self.names[0]} to {self.names[-1]}" if self.names else ""
+        return f"{numbers}{names}, ranges such as a-b, steps such as */n, with commas between them, or *"
+
+
+SECOND = Kind("second", 0, 59, 60, 59)
+MINUTE = Kind("minute", 0, 59, 60, 59)
+HOUR = Kind("hour", 0, 23, 24, 23)
+DAY_OF_MONTH = Kind("day of month", 1, 31, 31, 31)
+MONTH = Kind("month", 1, 12, 12, 12, MONTH_NAMES)
+DAY_OF_WEEK = Kind("day of week", 1, 7, 7, 7, WEEKDAY_NAMES)
+YEAR = Kind("year", FIRST_YEAR, LAST_YEAR, None, LAST_YEAR - FIRST_YEAR + 1)
+KINDS = (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR)
+
+ITEM = re.compile(r"(?:(?P<all>\*)|(?P<low>[0-9]+|[A-Z]{3})(?:-(?P<high>[0-9]+|[A-Z]{3}))?)?(?:/(?P<step>[0-9]+))?")
+DAY_OF_MONTH_WORD = re.compile(r"(?P<last>L)(?:-(?P<before>[0-9]+))?(?P<near>W)?|(?P<day>[0-9]+)W")
+DAY_OF_WEEK_WORD = re.compile(r"(?P<day>[0-9]+|[A-Z]{3})(?:(?P<last>L)|#(?P<number>[0-9]+))")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field as it is understood: its canonical text, and the numbers in it; empty for `?` and for L, W and #."""
+
+    text: str
+    mask: int = 0
+
+    @property
+    def is_stepping(self) -> bool:
+        """Does it read like an interval?  Then it follows real time when clocks change."""
+        return any(sign in self.text for sign in "*-/")
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A checked expression.  Two are equal when their canonical texts are."""
+
+    second: Field
+    minute: Field
+    hour: Field
+    day_of_month: Field
+    month: Field
+    day_of_week: Field
+    year: Field
+
+    def __str__(self) -> str:
+        fields = [self.second, self.minute, self.hour, self.day_of_month, self.month, self.day_of_week]
+        if self.year.text != "*":
+            fields.append(self.year)
+        return " ".join(field.text for field in fields)
+
+    @property
+    def is_stepping(self) -> bool:
+        return self.second.is_stepping or self.minute.is_stepping or self.hour.is_stepping
+
+    @property
+    def rule(self) -> CronRule:
+        return CronRule(
+            Times(self.hour.mask, self.minute.mask, self.second.mask),
+            _days(self.day_of_month.text, self.day_of_week.text),
+            self.month.mask,
+            self.year.mask >> FIRST_YEAR,
+        )
+
+
+def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
+    """Compile `expression`, `timeZone` (UTC by default), `clockChange`, `startTime` and `endTime`, both included.
+
+    An expression that never fires again is no error: the answer warns.  Raises WireError.
+    """
+    expression = parse_expression(reading.text(_required(definition, PATH), PATH))
+    zone = zone_of(definition.get("timeZone"), "timeZone")
+    schedule = in_zone(expression, zone, _clock_change(definition.get("clockChange")))
+    start, end = (_bound(definition.get(name), name) for name in ("startTime", "endTime"))
+    if start and end and end < start:
+        raise WireError("endTime", "out_of_range", "must not be before startTime")
+    if start or end:
+        schedule = Limited(schedule, start, end)
+    return Parsed(schedule, None, zone, _warnings(schedule, created_at))
+
+
+def render(definition: Mapping[str, object]) -> dict[str, object]:
+    """The definition with its expression in canonical text: names in capitals, each field in order."""
+    return {**definition, PATH: str(parse_expression(str(definition[PATH])))}
+
+
+def in_zone(expression: Expression, zone: tzinfo, clock_change: str = "cron") -> Schedule:
+    """The schedule of an expression on the clocks of a zone; in UTC they never change."""
+    rule = expression.rule
+    if zone is UTC:
+        return rule
+    if clock_change == "quartz":
+        return AsQuartz(Zoned(rule, zone, Gap.SKIP, Fold.SECOND))
+    if expression.is_stepping:
+        return Zoned(rule, zone, Gap.SKIP, Fold.BOTH)
+    return Zoned(rule, zone, Gap.END, Fold.FIRST)
+
+
+@dataclass(frozen=True, slots=True)
+class AsQuartz:
+    """Quartz's own answers where clocks change: a skipped time is left out, a repeated one comes the second time.
+
+    It searches by readings, and takes a repeated one for the second: asked within the first pass, it goes on from the
+    same reading of the second.
+    """
+
+    zoned: Zoned
+
+    def after(self, instant: datetime) -> datetime | None:
+        return self.zoned.after(instant + repeated_by(self.zoned.zone, instant))
+
+
+@lru_cache(maxsize=4096)
+def parse_expression(text: str) -> Expression:
+    """Raises WireError that names the field, the text in it and what would be accepted."""
+    if len(text) > LONGEST:
+        raise WireError(PATH, "out_of_range", f"must have at most {LONGEST} characters, not {len(text)}")
+    if not text.isascii():
+        raise WireError(PATH, "invalid", f"must be written in ASCII, not {reading.shown(text)}")
+    texts = re.split("[ \t]+", text.strip(" \t").upper())
+    if len(texts) not in (6, 7):
+        wanted = "second, minute, hour, day of month, month, day of week and perhaps year"
+        raise WireError(PATH, "invalid", f"must have 6 or 7 fields, {wanted}, not {len(texts) if text.strip() else 0}")
+    _refuse_questions(texts)
+    fields = [_field(position, part) for position, part in enumerate(texts)]
+    return Expression(*fields, *([] if len(texts) == 7 else [EVERY_YEAR]))
+
+
+def _refuse_questions(texts: list[str]) -> None:
+    """Exactly one of the two day fields is `?`, and no other field is."""
+    for kind, text in zip(KINDS, texts, strict=False):
+        if "?" in text and kind not in (DAY_OF_MONTH, DAY_OF_WEEK):
+            _refuse(kind, text, "must not hold ?, which only the day of month and the day of week may")
+        if "?" in text and text != "?":
+            _refuse(kind, text, "must hold ? alone")
+    if (texts[3] == "?") is (texts[5] == "?"):
+        message = "one of day of month and day of week must be ?, and only one, not"
+        raise WireError(PATH, "not_allowed", f"{message} {texts[3]!r} and {texts[5]!r}")
+
+
+@lru_cache(maxsize=8192)
+def _field(position: int, text: str) -> Field:
+    kind = KINDS[position]
+    if text == "?":
+        return Field(text)
+    if kind is DAY_OF_MONTH and ("L" in text or "W" in text):
+        return _day_of_month_word(text)
+    if kind is DAY_OF_WEEK and ("L" in text or "#" in text):
+        return _day_of_week_word(text)
+    if "C" in text and re.fullmatch("[0-9]+C", text):
+        _refuse(kind, text, "must not hold C, which Quartz gave up: there are no calendars here")
+    items = [_item(kind, part, text) for part in text.split(",")]
+    return _listed(kind, items)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A part of a list: the numbers from `low` to `high`, each `step`-th; with `high` None it is `low` alone."""
+
+    low: int
+    high: int | None
+    step: int
+    is_all: bool = False
+
+    def mask(self, kind: Kind) -> int:
+        if self.high is None:
+            return 1 << self.low
+        span = self.high - self.low
+        if span < 0:
+            span += kind.cycle or 0
+        numbers = (self.low + offset for offset in range(0, span + 1, self.step))
+        return mask_of(kind.low + (number - kind.low) % kind.cycle if kind.cycle else number for number in numbers)
+
+    def text(self, kind: Kind) -> str:
+        if self.is_all:
+            return "*" if self.step == 1 else f"*/{self.step}"
+        if self.high is None:
+            return _named(kind, self.low)
+        if self.high == kind.high and self.step > 1 and not kind.names:
+            return f"{self.low}/{self.step}"
+        words = f"{_named(kind, self.low)}-{_named(kind, self.high)}"
+        return words if self.step == 1 else f"{words}/{self.step}"
+
+
+def _item(kind: Kind, part: str, text: str) -> Item:
+    match = ITEM.fullmatch(part)
+    if not match or not part:
+        _refuse(kind, text, f"must be {kind.expected}")
+    step = _step(kind, match["step"], text)
+    if match["all"] or not match["low"]:
+        return Item(kind.low, kind.high, step or 1, is_all=True)
+    low = _number(kind, match["low"], text)
+    if not match["high"]:
+        return Item(low, None if step is None else kind.high, step or 1)
+    high = _number(kind, match["high"], text)
+    if high < low and kind.cycle is None:
+        _refuse(kind, text, "must have ranges that begin with the earlier year")
+    return Item(low, high, step or 1)
+
+
+def _listed(kind: Kind, items: list[Item]) -> Field:
+    mask = 0
+    for item in items:
+        mask |= item.mask(kind)
+    everything = next((item for item in items if item.is_all and item.step == 1), None)
+    kept = [everything] if everything else sorted(set(items), key=lambda item: (item.low, item.high or 0, item.step))
+    return Field(",".join(dict.fromkeys(item.text(kind) for item in kept)), mask)
+
+
+def _step(kind: Kind, digits: str | None, text: str) -> int | None:
+    if digits is None:
+        return None
+    step = int(digits[:9])
+    if not 1 <= step <= kind.step_limit:
+        _refuse(kind, text, f"must have steps of 1 to {kind.step_limit}")
+    return step
+
+
+def _number(kind: Kind, word: str, text: str) -> int:
+    if word in kind.names:
+        return kind.names.index(word) + kind.low
+    number = int(word[:9]) if word.isdigit() else -1
+    if not kind.low <= number <= kind.high:
+        _refuse(kind, text, f"must be {kind.expected}")
+    return number
+
+
+def _named(kind: Kind, number: int) -> str:
+    return kind.names[number - kind.low] if kind.names else str(number)
+
+
+def _refuse(kind: Kind, text: str, expected: str) -> NoReturn:
+    raise WireError(PATH, "invalid", f"the {kind.name} {expected}, not {reading.shown(text)}")
+
+
+# Days
+
+
+def _day_of_month_word(text: str) -> Field:
+    match = DAY_OF_MONTH_WORD.fullmatch(text)
+    expected = "must be L, L-n, LW, L-nW or nW alone, n a day before the last, 0 to 30, or a day, 1 to 31"
+    if not match:
+        _refuse(DAY_OF_MONTH, text, expected)
+    if match["last"]:
+        before = int((match["before"] or "0")[:9])
+        if before > 30:
+            _refuse(DAY_OF_MONTH, text, expected)
+        return Field("L" + (f"-{before}" if before else "") + (match["near"] or ""))
+    day = int(match["day"][:9])
+    if not 1 <= day <= 31:
+        _refuse(DAY_OF_MONTH, text, expected)
+    return Field(f"{day}W")
+
+
+def _day_of_week_word(text: str) -> Field:
+    if text == "L":
+        return Field("SAT", 1 << 7)
+    match = DAY_OF_WEEK_WORD.fullmatch(text)
+    expected = "must be L, a weekday and L, or a weekday, # and 1 to 5, alone: 6L is the last Friday, 6#3 the third"
+    if not match:
+        _refuse(DAY_OF_WEEK, text, expected)
+    name = _named(DAY_OF_WEEK, _number(DAY_OF_WEEK, match["day"], text))
+    if match["last"]:
+        return Field(f"{name}L")
+    if not 1 <= int(match["number"][:9]) <= 5:
+        _refuse(DAY_OF_WEEK, text, expected)
+    return Field(f"{name}#{int(match['number'])}")
+
+
+@lru_cache(maxsize=2048)
+def _days(day_of_month: str, day_of_week: str) -> Days:
+    """The days of two canonical fields, one of which is `?`."""
+    if day_of_month == "?":
+        return Days(f"? {day_of_week}", _weekdays(day_of_week))
+    return Days(f"{day_of_month} ?", _month_days(day_of_month))
+
+
+def _month_days(text: str) -> Callable[[int, int], int]:
+    if match := DAY_OF_MONTH_WORD.fullmatch(text):
+        before, day = int(match["before"] or 0), int(match["day"] or 0)
+        is_near = bool(match["near"] or match["day"])
+
+        def one_day(first: int, length: int) -> int:
+            chosen = length - before if match["last"] else day
+            if not 1 <= chosen <= length:
+                return 0
+            return 1 << (_nearest_weekday(chosen, first, length) if is_near else chosen)
+
+        return one_day
+    days = _field(3, text).mask
+    return lambda first, length: days & ((2 << length) - 1)
+
+
+def _nearest_weekday(day: int, first: int, length: int) -> int:
+    """The day from Monday to Friday that is nearest to `day` and in the same month."""
+    weekday = (first + day - 1) % 7
+    if weekday == 5:
+        return day - 1 if day > 1 else day + 2
+    if weekday == 6:
+        return day + 1 if day < length else day - 2
+    return day
+
+
+def _weekdays(text: str) -> Callable[[int, int], int]:
+    if match := DAY_OF_WEEK_WORD.fullmatch(text):
+        weekday = _number(DAY_OF_WEEK, match["day"], text) - MONDAY
+        number = int(match["number"] or 0)
+
+        def one_day(first: int, length: int) -> int:
+            earliest = (weekday - first) % 7 + 1
+            day = earliest + 7 * (number - 1) if number else earliest + (length - earliest) // 7 * 7
+            return 1 << day if day <= length else 0
+
+        return one_day
+    weekdays = [number - MONDAY for number in members(_field(5, text).mask)]
+
+    def all_days(first: int, length: int) -> int:
+        return mask_of(day for weekday in weekdays for day in range((weekday - first) % 7 + 1, length + 1, 7))
+
+    return all_days
+
+
+# The other members of a definition
+
+
+def _required(definition: Mapping[str, object], name: str) -> object:
+    if definition.get(name) is None:
+        raise WireError(name, "required", "is required, such as 0 15 10 ? * MON-FRI")
+    return definition[name]
+
+
+def _clock_change(value: object) -> str:
+    if value is None:
+        return CLOCK_CHANGES[0]
+    return reading.word(value, "clockChange", {name: name for name in CLOCK_CHANGES})
+
+
+def _bound(value: object, path: str) -> datetime | None:
+    return None if value is None else reading.instant(value, path)
+
+
+def _warnings(schedule: Schedule, created_at: datetime) -> tuple[str, ...]:
+    return () if schedule.after(created_at - timedelta(microseconds=1)) else ("It will not fire again.",)
+
+
+EVERY_YEAR = _field(6, "*")

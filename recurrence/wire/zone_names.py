@@ -1,0 +1,38 @@
+"""Names of time zones: IANA's, and the ones that Windows gives."""
+
+from datetime import UTC, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from tzlocal.windows_tz import win_tz
+
+from recurrence.wire import reading
+from recurrence.wire.errors import WireError
+
+LONGEST = 100  # characters
+
+
+def zone_of(value: object, path: str) -> tzinfo:
+    """The zone with this name, an IANA one in its own spelling or a Windows one in any; None is UTC.
+
+    UTC under whatever name is `datetime.UTC`.  Raises WireError for a name that is not on the list.
+    """
+    name = "UTC" if value is None else iana_name(value, path)
+    return UTC if name in ("UTC", "Etc/UTC", "Z") else ZoneInfo(name)
+
+
+def iana_name(value: object, path: str) -> str:
+    name = reading.text(value, path)
+    if len(name) <= LONGEST:
+        found = _names().get(name.lower())
+        if found:
+            return found
+    raise WireError(
+        path, "unknown_value", f"must be a time zone such as Europe/Berlin or UTC, not {reading.shown(value)}"
+    )
+
+
+@cache
+def _names() -> dict[str, str]:
+    iana = {name.lower(): name for name in available_timezones() if not name.startswith(("posix/", "right/"))}
+    return {windows.lower(): name for windows, name in win_tz.items()} | iana
