@@ -9,7 +9,7 @@ import hashlib
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ class Grant:
 @dataclass(frozen=True, slots=True)
 class Token:
     text: str
-    good_until: float  # by the monotonic clock
+    use_s: float  # how long it is used, from when it was asked for
 
     def __repr__(self) -> str:
         return "<Token>"
@@ -107,16 +107,17 @@ def _with_token(call: http.Call, token: Token) -> http.Call:
 class Tokens:
     """The tokens of a process, and the requests for one that are under way.  For all threads and event loops."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = Lock()  # never held across an await
-        self._kept: OrderedDict[bytes, Token] = OrderedDict()  # least recently used first
+        self._kept: OrderedDict[bytes, tuple[Token, float]] = OrderedDict()  # used until; least recently used first
         self._promises: dict[bytes, Future[Token | NoToken | None]] = {}
 
     async def get(self, key: bytes, asking: http.Call, session: aiohttp.ClientSession) -> Token | NoToken:
         while True:
             with self._lock:
-                token = self._kept.get(key)
-                if token and time.monotonic() < token.good_until:
+                token, used_until = self._kept.get(key, (None, 0.0))
+                if token and self._clock() < used_until:
                     self._kept.move_to_end(key)
                     return token
                 promise = self._promises.get(key)
@@ -130,13 +131,13 @@ class Tokens:
     def forget(self, key: bytes, token: Token) -> None:
         """Drop a token that is good for nothing, unless another one has taken its place."""
         with self._lock:
-            if self._kept.get(key) is token:
+            if key in self._kept and self._kept[key][0] == token:
                 del self._kept[key]
 
     async def _ask(
         self, key: bytes, own: Future[Token | NoToken | None], asking: http.Call, session: aiohttp.ClientSession
     ) -> Token | NoToken:
-        answer = None  # stays so when this run is cancelled: then one of those that wait asks instead
+        asked_at, answer = self._clock(), None  # None when this run is cancelled: then one of those that wait asks
         try:
             answer = await _ask(asking, session)
             return answer
@@ -144,11 +145,11 @@ class Tokens:
             with self._lock:
                 del self._promises[key]
                 if isinstance(answer, Token):
-                    self._keep(key, answer)
+                    self._keep(key, answer, asked_at + answer.use_s)
             own.set_result(answer)
 
-    def _keep(self, key: bytes, token: Token) -> None:
-        self._kept[key] = token
+    def _keep(self, key: bytes, token: Token, until: float) -> None:
+        self._kept[key] = token, until
         self._kept.move_to_end(key)
         while len(self._kept) > KEPT_LIMIT:
             self._kept.popitem(last=False)
@@ -196,7 +197,6 @@ def _asking(grant: Grant, trust: tls.Trust) -> http.Call:
 
 
 async def _ask(asking: http.Call, session: aiohttp.ClientSession) -> Token | NoToken:
-    began = time.monotonic()
     try:
         answer = await http.ask(asking, session, ANSWER_LIMIT)
     except Refused as refusal:
@@ -204,7 +204,7 @@ async def _ask(asking: http.Call, session: aiohttp.ClientSession) -> Token | NoT
     except http.CallFailed as failure:
         return NoToken(f"There is no token for the call: {failure}")
     document = _members(answer.body)
-    token = _token(document, began) if answer.status == 200 else None
+    token = _token(document) if answer.status == 200 else None
     return token or _refused(answer, document)
 
 
@@ -216,14 +216,14 @@ def _members(body: bytes) -> Mapping[str, object]:
     return document if isinstance(document, dict) else {}
 
 
-def _token(document: Mapping[str, object], began: float) -> Token | None:
+def _token(document: Mapping[str, object]) -> Token | None:
     """The token in an authority's answer; None when there is none that can be used."""
     text, life = document.get("access_token"), _seconds(document.get("expires_in"))
     if not isinstance(text, str) or not TOKEN.fullmatch(text) or life is None:
         return None
     if str(document.get("token_type") or "Bearer").lower() != "bearer":
         return None
-    return Token(text, began + life - min(RESERVE_S, life / 10))
+    return Token(text, life - min(RESERVE_S, life / 10))
 
 
 def _seconds(value: object) -> float | None:

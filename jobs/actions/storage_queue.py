@@ -32,7 +32,7 @@ ENCODINGS = ("None", "Base64")
 SIZE_LIMIT = 65_536  # bytes of a message as the service holds it
 API_VERSION = "2023-11-03"
 QUEUE = r"[a-z0-9](-?[a-z0-9])*"
-SAS_TOKEN = re.compile(r"\??(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+")  # a query, RFC 3986
+SAS_TOKEN = re.compile(r"\??(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")  # of a query, RFC 3986
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
 DECLARATION = '<?xml version="1.0" encoding="utf-16"?>\n'  # what it was serialized from, not what it is sent in

@@ -1,0 +1,31 @@
+"""Attempts at runs as a worker makes them, without a worker."""
+
+import asyncio
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from jobs.actions import documents, http, perform
+from jobs.actions.outcome import Context, Outcome
+from tests.conftest import utc
+
+FIRE_AT = utc("2026-01-05T08:00:00Z")
+CONTEXT = Context(uuid.UUID(int=7), 3, FIRE_AT, FIRE_AT, "backup", "nightly", "West Europe")
+
+
+def attempt(document: dict, **context) -> Outcome:
+    """Read the document as when it is saved, and carry it out."""
+    return attempts(document, 1, **context)[0]
+
+
+def attempts(document: dict, count: int, **context) -> list[Outcome]:
+    """So many at once, in one event loop."""
+    parsed = documents.parse(document)
+    context = replace(CONTEXT, **{"now": datetime.now(UTC), **context})
+
+    async def go() -> list[Outcome]:
+        async with http.open_session() as session:
+            calls = (perform(parsed.document, parsed.secrets, context, session) for _ in range(count))
+            return await asyncio.gather(*calls)
+
+    return asyncio.run(go())

@@ -1,0 +1,352 @@
+"""Messages for storage queues: what is refused, what is sent, and what the service's own client reads back."""
+
+import base64
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID, uuid4
+from xml.etree import ElementTree
+
+import pytest
+from azure.storage.queue import TextBase64DecodePolicy
+
+from jobs.actions import documents, prepare
+from jobs.actions.outcome import Refused
+from jobs.errors import Invalid
+from tests.jobs.attempts import CONTEXT, attempt
+from tests.peers.server import Answer
+
+TOKEN = "?sv=2025-11-05&sp=a&sig=ab%2Bcd%2Fef%3D"
+
+
+@pytest.fixture(autouse=True)
+def loopback_is_open(settings):
+    settings.EGRESS_ALLOW = ["127.0.0.0/8"]
+
+
+def queued(message="hello", template=False, **members) -> dict:
+    members = {"storageAccount": "acct", "queueName": "inbox", "sasToken": TOKEN, "message": message, **members}
+    return {"type": "StorageQueue", "template": template, "queueMessage": members}
+
+
+def prepared(document, context=CONTEXT):
+    parsed = documents.parse(document)
+    return prepare(parsed.document, parsed.secrets, context)
+
+
+def held(call) -> str:
+    """The message as the service reads it in the request."""
+    root = ElementTree.fromstring(call.body.encode())
+    assert (root.tag, [child.tag for child in root]) == ("QueueMessage", ["MessageText"])
+    return root[0].text
+
+
+# What is sent
+
+
+def test_a_message_goes_to_its_queue_with_the_jobs_token():
+    call = prepared(queued())
+
+    assert (call.method, str(call.url)) == (
+        "POST",
+        "https://acct.queue.core.windows.net/inbox/messages?sv=2025-11-05&sp=a&sig=ab%2Bcd%2Fef%3D",
+    )
+    assert call.headers["Content-Type"] == "application/xml"
+    assert call.headers["x-ms-version"]
+
+
+def test_a_token_may_come_without_its_question_mark():
+    assert prepared(queued(sasToken=TOKEN[1:])).url == prepared(queued()).url
+
+
+def test_the_address_of_the_service_is_a_setting(settings):
+    settings.STORAGE_QUEUE_URL = "http://127.0.0.1:10001/{account}"
+
+    assert str(prepared(queued(sasToken="?sig=1")).url) == "http://127.0.0.1:10001/acct/inbox/messages?sig=1"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "hello",
+        "",
+        " a \t b ",
+        '{"a": "<&>\'"}',
+        "]]></MessageText></QueueMessage>",
+        "&lt;not twice&gt;",
+        "line\nline\r\nline\rline",  # a parser would make LF of them all
+        "Grüße, \U0001f600, \ufffd",
+        "<?xml version='1.0'?><a/>",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["None", "Base64"])
+@pytest.mark.parametrize("format", ["Text", "Xml"])
+def test_a_message_arrives_as_it_is_written(message, encoding, format):
+    text = held(prepared(queued(message, messageEncoding=encoding, messageFormat=format))) or ""
+
+    if encoding == "Base64":
+        text = base64.b64decode(text, validate=True).decode()
+    if format == "Xml":
+        text = ElementTree.fromstring(text).findtext("Message")
+    assert text == message
+
+
+def test_base64_takes_what_xml_cannot_hold():
+    text = held(prepared(queued("a\x01b\ufffe", messageEncoding="Base64")))
+
+    assert base64.b64decode(text).decode() == "a\x01b\ufffe"
+
+
+def test_the_envelope_is_the_originals():
+    call = prepared(queued("do <it>", messageFormat="Xml"))
+
+    assert held(call) == (
+        '<?xml version="1.0" encoding="utf-16"?>\n'
+        '<StorageQueueMessage xmlns:xsd="http://www.w3.org/2001/XMLSchema"'
+        ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n'
+        "  <ExecutionTag>00000000000000000000000000000007</ExecutionTag>\n"
+        f"  <ClientRequestId>{call.headers['x-ms-client-request-id']}</ClientRequestId>\n"
+        "  <ExpectedExecutionTime>2026-01-05T08:00:00</ExpectedExecutionTime>\n"
+        "  <SchedulerJobId>backup</SchedulerJobId>\n"
+        "  <SchedulerJobCollectionId>nightly</SchedulerJobCollectionId>\n"
+        "  <Region>West Europe</Region>\n"
+        "  <Message>do &lt;it&gt;</Message>\n"
+        "</StorageQueueMessage>"
+    )
+
+
+def test_attempts_at_a_run_share_its_tag_and_differ_in_their_request():
+    first, second = (prepared(queued(messageFormat="Xml"), replace(CONTEXT, attempt=number)) for number in (1, 2))
+    tags, requests = zip(
+        *(
+            (root.findtext("ExecutionTag"), UUID(root.findtext("ClientRequestId")))
+            for root in (ElementTree.fromstring(held(call)) for call in (first, second))
+        ),
+        strict=True,
+    )
+
+    assert tags[0] == tags[1]
+    assert requests[0] != requests[1]
+    assert first.headers["x-ms-client-request-id"] == str(requests[0])
+
+
+def test_a_message_has_placeholders_filled_in():
+    document = queued('{"run": "{{ run_id }}", "of": "{{job.name}}", "as": "{{ "{{" }}"}', template=True)
+
+    assert held(prepared(document)) == f'{{"run": "{CONTEXT.run_id}", "of": "backup", "as": "{{{{"}}'
+
+
+def test_braces_stay_without_the_flag():
+    assert held(prepared(queued("{{ run_id }}"))) == "{{ run_id }}"
+
+
+# What is refused when a job is saved
+
+
+@pytest.mark.parametrize(
+    "member, value, code",
+    [
+        ("storageAccount", "ab", "malformed"),
+        ("storageAccount", "Acct", "malformed"),
+        ("storageAccount", "a" * 25, "too_long"),
+        ("storageAccount", "acct.evil", "malformed"),
+        ("storageAccount", "acct/..", "malformed"),
+        ("storageAccount", "acct@evil", "malformed"),
+        ("storageAccount", "acct\n", "malformed"),
+        ("storageAccount", "{account}", "malformed"),
+        ("queueName", "ab", "malformed"),
+        ("queueName", "a" * 64, "too_long"),
+        ("queueName", "Inbox", "malformed"),
+        ("queueName", "-inbox", "malformed"),
+        ("queueName", "inbox-", "malformed"),
+        ("queueName", "in--box", "malformed"),
+        ("queueName", "in/box", "malformed"),
+        ("queueName", "in_box", "malformed"),
+        ("queueName", "inbox\n", "malformed"),
+        ("sasToken", "", "malformed"),
+        ("sasToken", "?", "malformed"),
+        ("sasToken", "sig=1#fragment", "malformed"),
+        ("sasToken", "sig=1 HTTP/1.1", "malformed"),
+        ("sasToken", "sig=1\r\nX-Injected: 1", "malformed"),
+        ("sasToken", "sig=1\n", "malformed"),
+        ("sasToken", "sig=1\\", "malformed"),
+        ("sasToken", "sig=%zz", "malformed"),
+        ("sasToken", "sig=%2", "malformed"),
+        ("sasToken", "sig=ü", "malformed"),
+        ("sasToken", 'sig="1"', "malformed"),
+        ("sasToken", "sig=<1>", "malformed"),
+        ("messageFormat", "Json", "unknown_value"),
+        ("messageEncoding", "Hex", "unknown_value"),
+        ("message", "a\x01b", "malformed"),  # XML holds no control characters
+        ("message", "a\x0bb", "malformed"),
+        ("message", "a\uffffb", "malformed"),
+        ("message", "\x1b[31m", "malformed"),
+        ("message", "a" * 16_385, "too_long"),
+    ],
+)
+def test_what_the_service_would_refuse_is_refused_at_once(member, value, code):
+    with pytest.raises(Invalid) as caught:
+        documents.parse(queued(**{member: value}))
+
+    assert (caught.value.path, caught.value.code) == (f"action.queueMessage.{member}", code)
+    assert member != "sasToken" or value == "" or value not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["abc", "a-b", "1-2-3", "a" * 63])
+def test_names_of_queues_are_taken(name):
+    assert documents.parse(queued(queueName=name)).document["queueMessage"]["queueName"] == name
+
+
+@pytest.mark.parametrize(
+    "message, members",
+    [
+        ("\U0001f600" * 16_384, {"messageEncoding": "Base64"}),  # 64 KiB before it is encoded
+        ("&" * 16_384, {"messageFormat": "Xml"}),  # five characters each in the envelope
+        ("ü&" * 8000, {"messageFormat": "Xml", "messageEncoding": "Base64"}),
+    ],
+)
+def test_a_message_that_cannot_fit_is_refused(message, members):
+    with pytest.raises(Invalid) as caught:
+        documents.parse(queued(message, **members))
+
+    assert (caught.value.path, caught.value.code) == ("action.queueMessage.message", "too_long")
+    assert "65536 bytes" in caught.value.message
+
+
+def test_a_message_that_just_fits_is_taken():
+    assert len(held(prepared(queued("\U0001f600" * 16_384))).encode()) == 65_536
+
+
+def test_a_message_is_refused_for_what_its_placeholders_may_grow_to():
+    grown = "{{job.name}}" * 656  # 7,872 characters, and 65,600 with the longest name
+
+    with pytest.raises(Invalid, match="65536 bytes"):
+        documents.parse(queued(grown, template=True))
+    documents.parse(queued(grown))
+
+
+def test_control_characters_in_an_envelope_are_refused_in_base64_too():
+    with pytest.raises(Invalid) as caught:
+        documents.parse(queued("a\x01b", messageFormat="Xml", messageEncoding="Base64"))
+
+    assert caught.value.code == "malformed"
+
+
+def test_an_unknown_placeholder_is_refused():
+    with pytest.raises(Invalid) as caught:
+        documents.parse(queued("{{ job.secret }}", template=True))
+
+    assert caught.value.path == "action.queueMessage.message"
+
+
+def test_what_was_stored_before_a_rule_is_refused_for_good():
+    stored = queued("a\x01b")
+    del stored["queueMessage"]["sasToken"]
+
+    with pytest.raises(Refused, match="must not contain"):
+        prepare(stored, {"queueMessage.sasToken": TOKEN}, CONTEXT)
+
+
+# Secrets
+
+
+def test_a_token_is_not_shown():
+    shown = prepared(queued()).shown()
+
+    assert shown["uri"] == "https://acct.queue.core.windows.net/inbox/messages?********"
+
+
+@pytest.mark.parametrize("repeated", [TOKEN, TOKEN[1:], "ab%2Bcd%2Fef%3D", "ab%2bcd%2fef%3d", "ab+cd/ef="])
+def test_a_signature_that_the_service_repeats_is_hidden(target, settings, repeated):
+    settings.STORAGE_QUEUE_URL = f"{target.url}/{{account}}"
+    target.answers[f"/acct/inbox/messages{TOKEN}"] = [Answer(403, {"X-Echo": repeated}, f"wrong: {repeated}.")]
+
+    outcome = attempt(queued())
+
+    assert (outcome.succeeded, outcome.status_code) == (False, 403)
+    assert "ab" not in f"{outcome.body}{dict(outcome.headers)['X-Echo']}"
+    assert outcome.body.endswith("********.")
+
+
+def test_a_redirect_is_not_followed(target, peer, settings):
+    elsewhere = peer(type(target))
+    settings.STORAGE_QUEUE_URL = f"{target.url}/{{account}}"
+    target.answers[f"/acct/inbox/messages{TOKEN}"] = [Answer(307, {"Location": elsewhere.url})]
+
+    assert not attempt(queued()).succeeded
+    assert elsewhere.calls == []
+
+
+# The service
+
+
+@pytest.fixture
+def make_queue(storage, settings):
+    """A new queue of the storage account."""
+    settings.STORAGE_QUEUE_URL = storage.address
+    return lambda **policies: storage.queue(f"q-{uuid4()}", **policies)
+
+
+@pytest.fixture
+def inbox(make_queue):
+    return make_queue()
+
+
+def test_the_services_client_reads_a_plain_message(storage, inbox):
+    message = "Grüße <&>\r\n\U0001f600"
+    outcome = attempt(_for(storage, inbox, message, sasToken=storage.account_sas()))
+
+    assert (outcome.succeeded, outcome.status_code) == (True, 201)
+    assert [received.content for received in inbox.receive_messages()] == [message]
+
+
+def test_the_services_client_reads_a_base64_message(storage, make_queue):
+    inbox = make_queue(message_decode_policy=TextBase64DecodePolicy())
+    document = _for(storage, inbox, "a\x01b ü", messageEncoding="Base64", sasToken=storage.queue_sas(inbox.queue_name))
+
+    assert attempt(document).succeeded
+    assert [received.content for received in inbox.receive_messages()] == ["a\x01b ü"]
+
+
+def test_the_services_client_reads_an_envelope(storage, inbox):
+    document = _for(storage, inbox, "do it", messageFormat="Xml", sasToken=storage.queue_sas(inbox.queue_name))
+
+    assert attempt(document).succeeded
+    (received,) = inbox.receive_messages()
+    root = ElementTree.fromstring(received.content)
+    assert {child.tag: child.text for child in root} | {"ClientRequestId": ""} == {
+        "ExecutionTag": CONTEXT.run_id.hex,
+        "ClientRequestId": "",
+        "ExpectedExecutionTime": "2026-01-05T08:00:00",
+        "SchedulerJobId": "backup",
+        "SchedulerJobCollectionId": "nightly",
+        "Region": "West Europe",
+        "Message": "do it",
+    }
+
+
+def test_the_service_takes_a_message_of_the_largest_size(storage, make_queue):
+    inbox = make_queue(message_decode_policy=TextBase64DecodePolicy())
+    largest = "€" * 16_384  # 48 KiB, and 64 KiB in base64
+
+    assert attempt(_for(storage, inbox, largest, messageEncoding="Base64", sasToken=storage.account_sas())).succeeded
+    assert [received.content for received in inbox.receive_messages()] == [largest]
+
+
+def test_a_token_that_is_not_good_fails_the_attempt_without_being_told(storage, inbox, make_queue):
+    other = make_queue()
+    for token in (storage.queue_sas(other.queue_name), storage.queue_sas(inbox.queue_name, -timedelta(hours=1))):
+        outcome = attempt(_for(storage, inbox, sasToken=token))
+
+        assert (outcome.succeeded, outcome.status_code, outcome.may_retry) == (False, 403, True)
+        assert token not in f"{outcome}"
+    assert list(inbox.receive_messages()) == []
+
+
+def test_a_queue_that_does_not_exist_fails_the_attempt(storage, inbox):
+    outcome = attempt(_for(storage, inbox, queueName="nowhere", sasToken=storage.account_sas()))
+
+    assert (outcome.succeeded, outcome.status_code) == (False, 404)
+
+
+def _for(storage, inbox, message="hello", **members) -> dict:
+    return queued(message, **{"storageAccount": storage.account, "queueName": inbox.queue_name, **members})
