@@ -60,7 +60,7 @@ def update(model: type[models.Model], ids: Sequence[Any], columns: Mapping[str, 
             changes = ", ".join(f"{column} = %s" for column in columns)
             cursor.executemany(
                 f"UPDATE {model._meta.db_table} SET {changes} WHERE {model._meta.pk.column} = %s",
-                list(zip(*values, ids, strict=True)),
+                list(zip(*values, prepared(model._meta.pk, ids), strict=True)),
             )
 
 

@@ -316,6 +316,30 @@ def test_credentials_follow_a_redirect_on_their_host_but_not_to_another(target, 
     assert landed.headers["X-Team"] == "ops"
 
 
+def test_a_certificate_is_not_shown_to_another_host(peer, authority, carry_out):
+    first, elsewhere = (peer(Target, tls=authority.server(demands_certificate=True)) for _ in range(2))
+    action = with_certificate(first, authority, authority.client())
+    action["request"] |= {"uri": f"{first.url}/redirect/307?to={elsewhere.url}/landing", "followRedirects": True}
+
+    run = carry_out(action)
+
+    assert run["state"] == "failed"
+    assert len(first.calls) == 1
+    assert elsewhere.calls == []
+    assert elsewhere.refused
+
+
+def test_a_token_is_not_carried_to_another_host(tokens, target, peer, carry_out):
+    protected = peer(ProtectedTarget, tokens)
+    action = with_token(protected, "northwind")
+    action["request"] |= {"uri": f"{protected.url}/redirect/307?to={target.url}/landing", "followRedirects": True}
+
+    run = carry_out(action)
+
+    assert run["state"] == "succeeded", message(run)
+    assert [call.headers["Authorization"] for call in target.calls_to("/landing")] == [None]
+
+
 def test_a_failed_attempt_is_made_again_when_the_target_asks_for_it(target, live, make):
     """The shortest interval takes 15 s; the target asks for 2 s more."""
     target.answers["/flaky"] = [Answer(503, {"Retry-After": "17"}), Answer()]
@@ -435,6 +459,20 @@ def test_without_a_token_nothing_is_sent(tokens, peer, carry_out):
     assert "invalid_client" in message(run)
     assert "a wrong secret" not in str(run)
     assert protected.calls == []
+
+
+def test_a_job_may_name_an_authority_of_its_own(tokens, peer, authority, carry_out):
+    own = peer(TokenAuthority, {"quando": CLIENT_SECRET}, tls=authority.server())
+    protected = peer(ProtectedTarget, own, audience=AUDIENCE, tls=authority.server())
+    action = with_token(protected, "tailspin")
+    action["request"]["authentication"]["authority"] = own.url
+    action["request"]["certificateAuthority"] = authority.pem
+
+    run = carry_out(action)
+
+    assert run["state"] == "succeeded", message(run)
+    assert [token.tenant for token in own.issued] == ["tailspin"]
+    assert tokens.calls_to("/tailspin/oauth2/token") == []
 
 
 def test_requests_are_signed_with_secrets_that_overlap(peer, make):
