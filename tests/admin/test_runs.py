@@ -50,7 +50,7 @@ def test_filters_narrow_the_list(browser, make_job, make_run, query, count):
 
 
 def test_counting_stops_where_nobody_reads_on(browser, make_job, make_run, monkeypatch):
-    monkeypatch.setattr("jobs.admin.COUNT_LIMIT", 2)
+    monkeypatch.setattr("jobs.admin.lists.COUNT_LIMIT", 2)
     job = make_job()
     for number in range(3):
         make_run(job, ago=timedelta(minutes=number))

@@ -1,0 +1,159 @@
+"""Collections in the admin."""
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.text import capfirst
+
+from accounts.models import Subscription
+from accounts.staff import TenantAdmin
+from jobs import words
+from jobs.admin.lists import CappedPaginator, badge, hue_of
+from jobs.errors import JobError
+from jobs.models import JobCollection
+from jobs.outcomes import COLLECTION_STATES
+from triggers.scheduling import delete_collection, save_collection
+
+
+class TagsField(forms.JSONField):
+    def prepare_value(self, value):
+        return "" if value is None else super().prepare_value(value)
+
+
+class CollectionForm(forms.ModelForm):
+    refusal: JobError | None = None  # of the cores, when they have already refused what is written here
+    subscription = forms.ModelChoiceField(Subscription.objects.none(), empty_label=None)
+    tags = TagsField(
+        required=False,
+        help_text='A JSON object of texts, such as {"team": "data"}.',
+        widget=forms.Textarea(attrs={"class": "code", "rows": 2, "spellcheck": "false"}),
+    )
+
+    class Meta:
+        model = JobCollection
+        fields = (
+            "subscription",
+            "resource_group",
+            "name",
+            "state",
+            "sku",
+            "location",
+            "tags",
+            "max_job_count",
+            "max_recurrence_frequency",
+            "max_recurrence_interval",
+        )
+        labels = {
+            "sku": "Plan",
+            "max_job_count": "Most jobs",
+            "max_recurrence_interval": "Fastest recurrence, number",
+            "max_recurrence_frequency": "Fastest recurrence, unit",
+        }
+        help_texts = {
+            "resource_group": "Part of its address on the resource manager's API.",
+            "sku": "Free: 5 jobs, hourly at most. Standard and P10Premium: 50. P20Premium: 1,000.",
+            "state": "Nothing in it runs unless it is enabled; its jobs keep their own states.",
+        }
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        state = self.fields.get("state")
+        if state:
+            state.choices = [choice for choice in JobCollection.State.choices if choice[0] != "deleted"]
+
+    def clean_tags(self):
+        tags = self.cleaned_data["tags"]
+        if tags is not None and not (isinstance(tags, dict) and all(isinstance(text, str) for text in tags.values())):
+            raise ValidationError('Write an object of texts, such as {"team": "data"}')
+        return tags
+
+    def clean(self):
+        super().clean()
+        if self.refusal is not None:
+            place = {"properties.sku.name": "sku"}.get(self.refusal.path or "", self.refusal.path)
+            self.add_error(place if place in self.fields else None, capfirst(self.refusal.message))
+
+
+@admin.register(JobCollection)
+class JobCollectionAdmin(TenantAdmin):
+    form = CollectionForm
+    list_display = ("title", "shown_state", "sku", "job_count", "place")
+    list_display_links = None
+    list_filter = ("state", "sku")
+    search_fields = ("name", "resource_group")
+    search_help_text = "Name or resource group"
+    ordering = ("name",)
+    list_select_related = ("subscription",)
+    paginator = CappedPaginator
+    show_full_result_count = False
+    fieldsets = (
+        (None, {"fields": ("name", "subscription", "resource_group", "state", "location", "tags")}),
+        (
+            "Plan and quota",
+            {"fields": ("sku", "max_job_count", "max_recurrence_frequency", "max_recurrence_interval")},
+        ),
+    )
+
+    def subscription_of(self, obj: JobCollection):
+        return obj.subscription_id
+
+    def get_queryset(self, request):
+        return super().get_queryset(request).annotate(jobs_in=Count("jobs"))
+
+    def get_readonly_fields(self, request, obj=None):
+        return ("subscription", "resource_group", "name") if obj else ()
+
+    def get_form(self, request, obj=None, change=False, **kwargs):
+        form = super().get_form(request, obj, change, **kwargs)
+        if "subscription" in form.base_fields:
+            subscriptions = Subscription.objects.order_by("name")
+            if not request.user.is_superuser:
+                subscriptions = subscriptions.visible_to(request.user, self.write_role)
+            form.base_fields["subscription"].queryset = subscriptions
+        form.refusal = getattr(request, "refusal", None)
+        return form
+
+    def changeform_view(self, request, object_id=None, form_url="", extra_context=None):
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except JobError as error:
+            request.refusal = error
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def save_model(self, request, obj, form, change) -> None:
+        save_collection(obj, timezone.now())
+
+    def delete_model(self, request, obj) -> None:
+        delete_collection(obj, timezone.now())
+
+    def delete_queryset(self, request, queryset) -> None:
+        for collection in queryset:
+            delete_collection(collection, timezone.now())
+
+    @admin.display(description="Collection", ordering="name")
+    def title(self, collection: JobCollection) -> str:
+        return format_html(
+            '<a class="title" href="{}"><span class="hue" data-hue="{}"></span> {}</a>',
+            reverse("admin:jobs_jobcollection_change", args=[collection.pk]),
+            hue_of(collection.pk),
+            collection.name,
+        )
+
+    @admin.display(description="State", ordering="state")
+    def shown_state(self, collection: JobCollection) -> str:
+        return badge(COLLECTION_STATES[JobCollection.State(collection.state)])
+
+    @admin.display(description="Jobs", ordering="jobs_in")
+    def job_count(self, collection) -> str:
+        address = reverse("admin:jobs_job_changelist")
+        return format_html(
+            '<a href="{}?collection={}">{}</a>', address, collection.pk, words.count(collection.jobs_in, "job")
+        )
+
+    @admin.display(description="Belongs to")
+    def place(self, collection: JobCollection) -> str:
+        return format_html('{}<span class="sub">{}</span>', collection.subscription.name, collection.resource_group)

@@ -1,0 +1,98 @@
+"""The form of a job, and the preview beside it."""
+
+from datetime import datetime
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Role
+from jobs import views
+from jobs.errors import JobError
+from jobs.models import JobCollection
+from jobs.notations import FIELDS, JSON
+from recurrence.wire import WireError
+from triggers.forms import JobForm
+
+SWITCHES = {f"{half}:{mode}" for half in ("when", "what") for mode in (FIELDS, JSON)}
+
+
+class JobFormPages:
+    """How the admin of jobs has one written."""
+
+    def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
+        job = self._changeable(request, object_id) if object_id else None
+        if job is None and not self.has_add_permission(request):
+            raise PermissionDenied
+        if job and job.is_final:
+            messages.error(request, f"{job.name} is {job.state}, which is final. It can only be deleted.")
+            return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
+        now = timezone.now()
+        form = JobForm(
+            request.POST or None,
+            request.FILES or None,
+            job=job,
+            collections=self._writable(request),
+            initial=_asked(request),
+        )
+        if request.method == "POST":
+            switch = request.POST.get("_switch", "")
+            valid = form.is_valid()
+            if switch:
+                form = form.switched(*switch.split(":", 1)) if valid and switch in SWITCHES else form
+            elif valid and "_preview" not in request.POST:
+                response = self._save(request, form, now)
+                if response is not None:
+                    return response
+        form.say_what_is_set(now)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "form": form,
+            "rewrite": form.rewrite or form.rewritten,
+            "certificate": views.certificate_row(form.stored_authentication, now),
+            "job": job,
+            "title": f"Edit {job.name}" if job else "New job",
+            "when_mode": form.mode("when"),
+            "what_mode": form.mode("what"),
+            **self._beside(form, now),
+        }
+        return TemplateResponse(request, "admin/jobs/job/form.html", context)
+
+    def _save(self, request, form: JobForm, now: datetime) -> HttpResponse | None:
+        """Save and lead to the job's page; None when it was refused, which the form then shows."""
+        try:
+            job, created = form.save(now)
+        except (WireError, JobError) as error:
+            form.refuse(error)
+            return None
+        change = self.construct_change_message(request, form, [], created)
+        (self.log_addition if created else self.log_change)(request, job, change)
+        next_run = views.next_run_in_words(job, now)
+        messages.success(request, f"Saved. {next_run}")
+        return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
+
+    def _writable(self, request):
+        collections = JobCollection.objects.select_related("subscription").order_by("name")
+        return collections if request.user.is_superuser else collections.visible_to(request.user, Role.OPERATOR)
+
+    def preview_view(self, request) -> HttpResponse:
+        """What the schedule in the posted form means: asked for while somebody types."""
+        if request.method != "POST":
+            raise Http404
+        job = self._visible(request, request.GET["job"]) if request.GET.get("job", "").isdecimal() else None
+        form = JobForm(request.POST, job=job, collections=self._writable(request))
+        form.is_valid()
+        return TemplateResponse(request, "admin/jobs/job/_beside.html", self._beside(form, timezone.now()))
+
+    def _beside(self, form: JobForm, now: datetime) -> dict:
+        return {"meaning": views.meaning_of_form(form, now), "now": now}
+
+
+def _asked(request) -> dict:
+    """What the address of a new form asks for."""
+    collection = request.GET.get("collection", "")
+    return {"collection": collection} if collection.isdecimal() else {}
