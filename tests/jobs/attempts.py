@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -21,11 +22,15 @@ def attempt(document: dict, **context) -> Outcome:
 def attempts(document: dict, count: int, **context) -> list[Outcome]:
     """So many at once, in one event loop."""
     parsed = documents.parse(document)
-    context = replace(CONTEXT, **{"now": datetime.now(UTC), **context})
+    return carry_out([(parsed.document, parsed.secrets)] * count, **context)
+
+
+def carry_out(actions: Sequence[tuple[dict, Mapping[str, str]]], **context) -> list[Outcome]:
+    """Documents and secrets as they are stored, which nothing has checked since."""
+    made = replace(CONTEXT, **{"now": datetime.now(UTC), **context})
 
     async def go() -> list[Outcome]:
         async with http.open_session() as session:
-            calls = (perform(parsed.document, parsed.secrets, context, session) for _ in range(count))
-            return await asyncio.gather(*calls)
+            return await asyncio.gather(*(perform(action, secrets, made, session) for action, secrets in actions))
 
     return asyncio.run(go())
