@@ -7,6 +7,9 @@ contract leaves a point open, this is how it stands here:
 * Collections and jobs are listed by name, history newest first.  History has an entry for each attempt that ended.
 * Enums are answered in the published spelling, a successful attempt as `Completed`; none is ever `Postponed`.
 * Deleting, enabling and disabling a collection is done when it is answered, so it is 200 and never 202.
+* Running a job while a run of it is going is 200: the extra run is skipped, or waits, as the job's `overlap` says.
+* What our own API adds to an action (`template`, `success` and so on) is read and answered here as well; what it adds
+  to a job (`signing`, `warnings` and so on) is not.
 """
 
 import re

@@ -10,18 +10,28 @@ from typing import Any
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
-from jobs.actions import documents, requests, service_bus, stored
+from jobs.actions import documents, requests, service_bus, storage_queue, stored, success, templates
 from jobs.models import Action
 from recurrence.wire import azure
 
 
 class RetryPolicySerializer(serializers.Serializer):
-    retryType = serializers.ChoiceField(documents.RETRY_TYPES, required=False, default="Fixed")
+    retryType = serializers.ChoiceField(
+        documents.RETRY_TYPES,
+        required=False,
+        default="Fixed",
+        help_text="`Exponential`, an addition of ours, doubles the interval with each failure, less up to half of it.",
+    )
     retryInterval = serializers.CharField(
         required=False, help_text="15 seconds to 18 months, as `PT30S` or `00:00:30`.  Without one: 30 seconds."
     )
     retryCount = serializers.IntegerField(
         required=False, min_value=0, max_value=documents.RETRY_COUNT_LIMIT, help_text="Without one: 4."
+    )
+    maximumRetryInterval = serializers.CharField(
+        required=False,
+        help_text="An addition of ours: where doubling ends, and the most that a target's `Retry-After` can ask for."
+        "  Without one: a day.",
     )
 
 
@@ -48,6 +58,11 @@ class OAuthAuthenticationSerializer(serializers.Serializer):
     tenant = serializers.CharField(max_length=stored.SHORT_LIMIT)
     audience = serializers.CharField(required=False, max_length=requests.URI_LIMIT)
     clientId = serializers.CharField(max_length=stored.SHORT_LIMIT)
+    authority = serializers.CharField(
+        required=False,
+        max_length=requests.URI_LIMIT,
+        help_text="An addition of ours: the https address of who issues the tokens.  Without one: the installation's.",
+    )
     secret = serializers.CharField(required=False, write_only=True, max_length=stored.SECRET_LIMIT)
 
 
@@ -66,12 +81,59 @@ class HttpAuthenticationField(serializers.JSONField):
     """One of three kinds, told apart by `type`."""
 
 
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "integer", "minimum": 100, "maximum": 599},
+            {"type": "string", "pattern": "^[1-5][0-9]{2}-[1-5][0-9]{2}$"},
+        ]
+    }
+)
+class StatusCodeField(serializers.Field):
+    """A number, or a range as a text."""
+
+
+@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]})
+class ScalarField(serializers.Field):
+    """A text, a number, true or false."""
+
+
+class SuccessSerializer(serializers.Serializer):
+    """Which answers count as success; all that is given must hold.  An addition of ours."""
+
+    statusCodes = serializers.ListField(
+        child=StatusCodeField(),
+        required=False,
+        max_length=success.CODES_LIMIT,
+        help_text="Numbers and ranges such as `200-299`.  Without them: 2xx.",
+    )
+    bodyContains = serializers.CharField(required=False, max_length=success.TEXT_LIMIT)
+    bodyPath = serializers.CharField(
+        required=False,
+        max_length=success.PATH_LIMIT,
+        help_text="A path of names and indexes into a JSON body, such as `$.items[0].state` (RFC 9535): it must lead"
+        " somewhere.",
+    )
+    bodyValue = ScalarField(required=False, help_text="What must stand at `bodyPath`.")
+
+
 class HttpRequestSerializer(serializers.Serializer):
     uri = serializers.CharField(max_length=requests.URI_LIMIT, help_text="http or https, without user information.")
     method = serializers.ChoiceField(requests.METHODS)
     headers = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
     body = serializers.CharField(required=False, allow_blank=True, max_length=requests.BODY_LIMIT)
     authentication = HttpAuthenticationField(required=False, allow_null=True)
+    followRedirects = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="An addition of ours.  Each hop is checked like the first; credentials stay with their host.",
+    )
+    certificateAuthority = serializers.CharField(
+        required=False,
+        max_length=requests.AUTHORITY_LIMIT,
+        help_text="An addition of ours: certificates (PEM) that the target's may come from besides the usual ones.",
+    )
+    success = SuccessSerializer(required=False)
 
 
 class StorageQueueMessageSerializer(serializers.Serializer):
@@ -79,6 +141,18 @@ class StorageQueueMessageSerializer(serializers.Serializer):
     queueName = serializers.CharField(max_length=63)
     sasToken = serializers.CharField(required=False, write_only=True, max_length=stored.SECRET_LIMIT)
     message = serializers.CharField(max_length=stored.MESSAGE_LIMIT)
+    messageFormat = serializers.ChoiceField(
+        storage_queue.FORMATS,
+        required=False,
+        default="Text",
+        help_text="An addition of ours.  `Xml` wraps the message as the original service did.",
+    )
+    messageEncoding = serializers.ChoiceField(
+        storage_queue.ENCODINGS,
+        required=False,
+        default="None",
+        help_text="An addition of ours: what the queue's readers expect.",
+    )
 
 
 class ServiceBusAuthenticationSerializer(serializers.Serializer):
@@ -126,6 +200,13 @@ class ErrorActionSerializer(serializers.Serializer):
     serviceBusQueueMessage = ServiceBusQueueMessageSerializer(required=False, help_text="With type ServiceBusQueue.")
     serviceBusTopicMessage = ServiceBusTopicMessageSerializer(required=False, help_text="With type ServiceBusTopic.")
     retryPolicy = RetryPolicySerializer(required=False)
+    template = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="An addition of ours: fill in the placeholders "
+        + ", ".join(f"`{{{{ {name} }}}}`" for name in templates.NAMES)
+        + ' in uri (behind the host), headers, body and message.  `{{ "{{" }}` stands for two opening braces.',
+    )
 
 
 class ActionSerializer(ErrorActionSerializer):

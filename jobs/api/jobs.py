@@ -1,7 +1,10 @@
 """/api/jobs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -24,16 +27,22 @@ from accounts.access import require, visible
 from accounts.fields import InstantField, TextField, WholeNumberField, WordField, read
 from accounts.filters import WholeNumberFilter
 from accounts.models import Role
+from jobs import durations, signing
+from jobs.api import examples
 from jobs.api.answers import GONE, created
 from jobs.api.runs import RUN_COLUMNS, RunSerializer, rendered_run
+from jobs.cautions import cautions_of
 from jobs.documents import ActionField, RecurrenceField
 from jobs.errors import Conflict, Invalid
-from jobs.models import Job, JobCollection, Run
+from jobs.models import Job, JobCollection, Run, SigningSecret
 from jobs.names import NAME_LENGTH
 from jobs.run_now import KEY_LENGTH, run_now
+from jobs.signing import OVERLAP_MOST
 from recurrence.wire import azure
 from triggers.models import Trigger
 from triggers.scheduling import JobDefinition, delete_job, patch_job, save_job, set_job_state
+
+SIGNING_OVERLAP = timedelta(hours=24)
 
 
 @extend_schema_field(OpenApiTypes.DATETIME)
@@ -78,6 +87,22 @@ class JobRequest(JobReplacement):
     name = TextField(min_length=1, max_length=NAME_LENGTH)
 
 
+class SigningSecretSerializer(serializers.Serializer):
+    createdAt = InstantField()
+    expiresAt = InstantField(allow_null=True, help_text="Null for the newest, which has no end.")
+
+
+class SigningSerializer(serializers.Serializer):
+    since = InstantField(help_text="When the newest secret was made.")
+    secrets = SigningSecretSerializer(many=True, help_text="Those that sign now, newest first.")
+
+
+class WarningSerializer(serializers.Serializer):
+    code = serializers.CharField()
+    target = serializers.CharField(help_text="The path of the member.")
+    message = serializers.CharField()
+
+
 class JobSerializer(serializers.Serializer):
     id = serializers.IntegerField()
     collection = serializers.IntegerField(help_text="The id of its collection.")
@@ -99,6 +124,13 @@ class JobSerializer(serializers.Serializer):
     createdAt = InstantField()
     updatedAt = InstantField()
     finishedAt = InstantField(allow_null=True, help_text="When it became completed or faulted.")
+    secretsSetAt = serializers.DictField(
+        child=InstantField(), help_text="When each secret of the action was written, by its path below `action`."
+    )
+    signing = SigningSerializer(
+        allow_null=True, help_text="With what its requests are signed (Standard Webhooks); null: they are not."
+    )
+    warnings = WarningSerializer(many=True, help_text="What was accepted, but you should know.")
 
 
 class RunRequest(serializers.Serializer):
@@ -107,6 +139,35 @@ class RunRequest(serializers.Serializer):
         min_length=1,
         max_length=KEY_LENGTH,
         help_text="Makes the order repeatable: the same key answers the run that it made the first time.",
+    )
+
+
+@extend_schema_field({"type": "string", "format": "duration"})
+class DurationField(serializers.Field):
+    """A length of time in ISO 8601 or as hh:mm:ss."""
+
+    def to_internal_value(self, data: object) -> timedelta:
+        try:
+            return durations.parse(data if isinstance(data, str) else "")
+        except ValueError:
+            raise serializers.ValidationError("must be a duration such as PT24H or 24:00:00", "malformed") from None
+
+    def to_representation(self, value: timedelta) -> str:
+        return f"PT{value // timedelta(hours=1)}H"
+
+
+class SigningSecretRequest(serializers.Serializer):
+    overlap = DurationField(
+        default=SIGNING_OVERLAP,
+        help_text=f"How long the secret that is replaced signs beside the new one, up to {OVERLAP_MOST.days} days.",
+    )
+
+
+class NewSigningSecretSerializer(serializers.Serializer):
+    secret = serializers.CharField(help_text="Shown this once.")
+    createdAt = InstantField()
+    overlapEndsAt = InstantField(
+        allow_null=True, help_text="Until when the secret that was replaced signs too; null: there was none."
     )
 
 
@@ -152,7 +213,13 @@ class Jobs(GenericViewSet):
     def retrieve(self, request, pk):
         return answered(visible(request, Job), pk)
 
-    @extend_schema(operation_id="createJob", summary="Create a job", request=JobRequest, responses={201: JobSerializer})
+    @extend_schema(
+        operation_id="createJob",
+        summary="Create a job",
+        request=JobRequest,
+        responses={201: JobSerializer},
+        examples=examples.JOBS,
+    )
     def create(self, request):
         wanted = read(JobRequest, request.data)
         try:
@@ -242,11 +309,38 @@ class Jobs(GenericViewSet):
         set_job_state(require(request, Job, Role.OPERATOR, pk=pk), Job.State.ENABLED, timezone.now())
         return answered(Job.objects, pk)
 
+    @extend_schema(
+        operation_id="createSigningSecret",
+        summary="Sign a job's requests with a new secret",
+        description="From now on its HTTP requests carry the headers of Standard Webhooks.",
+        request=SigningSecretRequest,
+        responses={201: NewSigningSecretSerializer},
+        examples=examples.SIGNING,
+    )
+    @action(detail=True, methods=["post"], url_path="signing-secret")
+    def signing_secret(self, request, pk):
+        job = require(request, Job, Role.OPERATOR, pk=pk)
+        overlap = read(SigningSecretRequest, request.data)["overlap"]
+        now = timezone.now()
+        secret = signing.new_secret(job, overlap, now)
+        replaced = job.signing_secrets.exclude(expires_at=None).order_by("-created_at", "-pk").first()
+        document = {"secret": secret, "createdAt": now, "overlapEndsAt": replaced and replaced.expires_at}
+        return Response(document, 201, headers={"Cache-Control": "no-store"})
+
+    @extend_schema(
+        operation_id="deleteSigningSecret", summary="Stop signing a job's requests", request=None, responses={204: GONE}
+    )
+    @signing_secret.mapping.delete
+    def remove_signing_secret(self, request, pk):
+        signing.remove_secrets(require(request, Job, Role.OPERATOR, pk=pk))
+        return Response(status=204)
+
 
 DOCUMENT_MEMBERS = ("action", "startTime", "recurrence", "state")
 SETTINGS = ("overlap", "delivery", "misfire")
 JOB_COLUMNS = (
-    *("id", "collection_id", "collection__name", "name", "state", "action__document", "overlap", "delivery"),
+    *("id", "collection_id", "collection__name", "name", "state", "overlap", "delivery"),
+    *("action__document", "action__secrets_set_at"),
     *("execution_count", "failure_count", "faulted_count", "last_execution_at", "revision"),
     *("created_at", "updated_at", "finished_at"),
 )
@@ -313,12 +407,14 @@ def answered(jobs, pk: int) -> Response:
 
 
 def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    rows = list(rows)
+    """Two queries, however many rows."""
+    rows, now = list(rows), timezone.now()
+    ids = [row["id"] for row in rows]
     columns = ("job_id", "definition", "misfire", "next_fire_at")
-    triggers = Trigger.objects.filter(job__in=[row["id"] for row in rows]).values(*columns)
-    by_job = {trigger["job_id"]: trigger for trigger in triggers}
+    triggers = {trigger["job_id"]: trigger for trigger in Trigger.objects.filter(job__in=ids).values(*columns)}
+    signed = signing_secrets_of(ids, now)
     for row in rows:
-        trigger = by_job[row["id"]]
+        trigger = triggers[row["id"]]
         when = spelled(orjson.dumps(trigger["definition"]))
         yield {
             "id": row["id"],
@@ -341,7 +437,22 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
             "createdAt": row["created_at"],
             "updatedAt": row["updated_at"],
             "finishedAt": row["finished_at"],
+            "secretsSetAt": row["action__secrets_set_at"],
+            "signing": rendered_signing(signed[row["id"]]),
+            "warnings": [asdict(caution) for caution in cautions_of(row["action__document"], now)],
         }
+
+
+def signing_secrets_of(job_ids: Sequence[int], now: datetime) -> dict[int, list[dict[str, Any]]]:
+    """When those that sign now were made and end, newest first, by job."""
+    by_job = defaultdict(list)
+    for row in SigningSecret.objects.live(now).filter(job__in=job_ids).values("job_id", "created_at", "expires_at"):
+        by_job[row["job_id"]].append({"createdAt": row["created_at"], "expiresAt": row["expires_at"]})
+    return by_job
+
+
+def rendered_signing(secrets: list[dict[str, Any]]) -> dict[str, Any] | None:
+    return {"since": secrets[0]["createdAt"], "secrets": secrets} if secrets else None
 
 
 @lru_cache(maxsize=10_000)

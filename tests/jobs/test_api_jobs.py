@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from accounts.models import ApiToken, Membership, Role, Subscription
 from jobs.models import Action, Attempt, Job, JobCollection, Run
+from jobs.signing import new_secret
 from tests.conftest import ACTION, NOW
 from triggers.models import Trigger
 
@@ -143,6 +144,79 @@ def test_a_secret_is_in_no_answer_and_is_kept_by_later_writes(api, body, write):
     assert SECRET in Action.objects.latest("id").secrets.values()
 
 
+def test_it_is_told_when_each_secret_was_written(api, body):
+    headers = {"X-Api-Key": "amber-lantern-77"}
+    request = GUARDED["request"] | {"headers": headers}
+    created = api.post("/api/jobs", body | {"action": GUARDED | {"request": request}}).json()
+    long_ago = dict.fromkeys(created["secretsSetAt"], "2025-01-01T00:00:00Z")
+    Action.objects.update(secrets_set_at=long_ago)
+
+    changed = {"action": {"request": {"authentication": {"password": "violet-harbour-31"}}}}
+    answer = api.patch(f"/api/jobs/{created['id']}", changed).json()
+
+    assert set(created["secretsSetAt"]) == {"request.authentication.password", "request.headers.x-api-key"}
+    set_at = answer["secretsSetAt"]
+    assert set_at["request.headers.x-api-key"] == "2025-01-01T00:00:00Z"  # kept with what was kept
+    assert set_at["request.authentication.password"] > created["createdAt"][:19]
+    assert api.get("/api/jobs").json()["value"][0]["secretsSetAt"] == set_at
+
+
+def test_a_job_without_secrets_has_no_dates_and_no_warnings(api, body):
+    job = api.post("/api/jobs", body).json()
+
+    assert (job["secretsSetAt"], job["signing"], job["warnings"]) == ({}, None, [])
+
+
+def test_what_is_accepted_but_unwise_is_told(api, body):
+    plain = GUARDED | {"request": GUARDED["request"] | {"uri": "http://example.com/hook"}}
+
+    job = api.post("/api/jobs", body | {"action": plain}).json()
+
+    (warning,) = job["warnings"]
+    assert set(warning) == {"code", "target", "message"}
+    assert (warning["code"], warning["target"]) == ("credentials_over_http", "action.request.authentication")
+    assert api.get("/api/jobs").json()["value"][0]["warnings"] == [warning]
+
+
+def test_what_is_ours_in_an_action_is_kept_and_answered(api, body):
+    """Not in that of the original, and answered only where it was sent."""
+    action = {
+        "type": "Https",
+        "template": True,
+        "request": {
+            "uri": "https://example.com/{{ job.name }}",
+            "method": "POST",
+            "body": "{{ run_id }}",
+            "followRedirects": True,
+            "success": {"statusCodes": [200, "202-204"], "bodyPath": "$.state", "bodyValue": "done"},
+        },
+        "retryPolicy": {"retryType": "Exponential", "retryCount": 3, "maximumRetryInterval": "PT1H"},
+        "errorAction": {
+            "type": "StorageQueue",
+            "queueMessage": {
+                "storageAccount": "account",
+                "queueName": "alarms",
+                "message": "failed",
+                "messageFormat": "Xml",
+                "messageEncoding": "Base64",
+                "sasToken": "sv=2023-11-03&sig=amber-lantern",
+            },
+        },
+    }
+    created = api.post("/api/jobs", body | {"action": action})
+
+    assert created.status_code == 201, created.content
+    answered = created.json()["action"]
+    del action["errorAction"]["queueMessage"]["sasToken"]
+    assert answered == action
+    assert (
+        api.patch(created["Location"], {"action": {"template": None, "request": {"uri": "https://x.org"}}}).json()[
+            "action"
+        ]["request"]["success"]
+        == action["request"]["success"]
+    )
+
+
 def test_an_etag_refuses_a_write_that_knows_an_older_job(api, body):
     created = api.post("/api/jobs", body)
     address, known = created["Location"], created["ETag"]
@@ -256,11 +330,11 @@ def test_a_list_costs_the_same_queries_whatever_its_length(api, make_job, django
         make_job(f"job{number}")
     api.get("/api/jobs")  # writes when the token was last used
 
-    with django_assert_num_queries(3):  # the token, the jobs with collection and action, their triggers
+    with django_assert_num_queries(4):  # the token, the jobs with collection and action, their triggers and signing
         assert len(api.get("/api/jobs").json()["value"]) == 3
     for number in range(3, 20):
-        make_job(f"job{number}")
-    with django_assert_num_queries(3):
+        new_secret(make_job(f"job{number}"), timedelta(0), NOW)
+    with django_assert_num_queries(4):
         assert len(api.get("/api/jobs").json()["value"]) == 20
 
 

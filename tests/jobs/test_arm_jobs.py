@@ -179,6 +179,26 @@ def test_an_answer_can_be_sent_back(arm, collection):
     assert arm.put(arm.job(), answer).json() == answer
 
 
+def test_additions_of_ours_to_an_action_are_kept_and_those_to_a_job_not_shown(arm, collection):
+    action = {
+        "type": "Https",
+        "request": {
+            "uri": "https://example.com/{{ job.name }}",
+            "method": "GET",
+            "followRedirects": True,
+            "success": {"statusCodes": [200, "202-204"], "bodyContains": "done"},
+        },
+        "template": True,
+        "retryPolicy": {"retryType": "Exponential", "maximumRetryInterval": "PT1H"},
+    }
+
+    answered = properties(arm.put(arm.job(), {"properties": {"action": action}}))
+
+    assert answered["action"] == action
+    assert not {"secretsSetAt", "signing", "warnings"} & set(answered)
+    assert properties(arm.get(arm.job())) == answered
+
+
 def test_unknown_members_are_absent_from_the_answer(arm, collection):
     sent = {**body(colour="red", recurrence={"frequency": "Day", "colour": "red"}), "colour": "red"}
 

@@ -108,6 +108,16 @@ def test_a_wrong_method_names_the_right_ones(api):
     assert response.json()["error"]["code"] == "method_not_allowed"
 
 
+@pytest.mark.parametrize("path", ["/api/schema", "/api/schema/", "/api/docs", "/api/docs/"])
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+def test_the_description_and_its_pages_refuse_in_the_same_form(api_of, path, method):
+    response = getattr(api_of(), method)(path)
+
+    assert (response.status_code, response["Content-Type"]) == (405, "application/json")
+    assert response.json()["error"]["code"] == "method_not_allowed"
+    assert "GET" in response["Allow"]
+
+
 def test_every_answer_has_a_request_id(api):
     assert api.get("/api/jobs")["x-ms-request-id"] != api.get("/api/nothing")["x-ms-request-id"]
 

@@ -1,0 +1,104 @@
+"""Examples of the description: requests that work as they stand once the dots are secrets of the reader's."""
+
+from drf_spectacular.utils import OpenApiExample
+
+HIDDEN = "..."  # never a text that looks like a secret: somebody would take it for one
+
+JOBS = [
+    OpenApiExample(
+        "A call that must answer what it should",
+        {
+            "collection": 1,
+            "name": "warm-the-cache",
+            "action": {
+                "type": "Https",
+                "template": True,
+                "request": {
+                    "method": "PUT",
+                    "uri": "https://shop.example.com/cache?since={{ fire_time }}",
+                    "headers": {"Content-Type": "application/json"},
+                    "body": '{"run": "{{ run_id }}", "attempt": {{ attempt }}}',
+                    "authentication": {"type": "Basic", "username": "quando", "password": HIDDEN},
+                    "followRedirects": True,
+                    "success": {"statusCodes": ["200-299", 304], "bodyPath": "$.state", "bodyValue": "warm"},
+                },
+                "retryPolicy": {
+                    "retryType": "Exponential",
+                    "retryInterval": "PT30S",
+                    "retryCount": 6,
+                    "maximumRetryInterval": "PT1H",
+                },
+            },
+            "recurrence": {"frequency": "Hour", "interval": 1},
+        },
+        request_only=True,
+    ),
+    OpenApiExample(
+        "A call with a token of an authority",
+        {
+            "collection": 1,
+            "name": "stop-machines",
+            "action": {
+                "type": "Https",
+                "request": {
+                    "method": "POST",
+                    "uri": "https://machines.example.com/stop",
+                    "authentication": {
+                        "type": "ActiveDirectoryOAuth",
+                        "tenant": "example.onmicrosoft.com",
+                        "audience": "https://machines.example.com/",
+                        "clientId": "11111111-2222-3333-4444-555555555555",
+                        "secret": HIDDEN,
+                    },
+                },
+            },
+            "recurrence": {"frequency": "Day", "schedule": {"hours": [19], "minutes": [0]}},
+        },
+        request_only=True,
+    ),
+    OpenApiExample(
+        "A queue message, and who is told when it cannot be put",
+        {
+            "collection": 1,
+            "name": "nightly-orders",
+            "action": {
+                "type": "StorageQueue",
+                "queueMessage": {
+                    "storageAccount": "exampleaccount",
+                    "queueName": "orders",
+                    "sasToken": HIDDEN,
+                    "message": "collect",
+                    "messageEncoding": "Base64",
+                },
+                "errorAction": {
+                    "type": "ServiceBusTopic",
+                    "serviceBusTopicMessage": {
+                        "namespace": "example",
+                        "topicPath": "alarms",
+                        "message": "orders were not collected",
+                        "authentication": {"type": "SharedAccessKey", "sasKeyName": "send", "sasKey": HIDDEN},
+                        "brokeredMessageProperties": {"label": "alarm", "timeToLive": "PT1H"},
+                        "customMessageProperties": {"severity": "high"},
+                    },
+                },
+            },
+            "startTime": "2026-01-05T01:30:00Z",
+            "recurrence": {"frequency": "Day", "interval": 1},
+        },
+        request_only=True,
+    ),
+]
+
+SIGNING = [
+    OpenApiExample("A week to change over", {"overlap": "P7D"}, request_only=True),
+    OpenApiExample(
+        "The new secret",
+        {
+            "secret": f"whsec_{HIDDEN}",
+            "createdAt": "2026-01-01T09:30:00Z",
+            "overlapEndsAt": "2026-01-08T09:30:00Z",
+        },
+        response_only=True,
+        status_codes=["201"],
+    ),
+]
