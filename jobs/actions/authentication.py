@@ -8,7 +8,7 @@ from jobs.actions import oauth, pfx, uris
 from jobs.actions.stored import NAME_OF_HOST, SHORT_LIMIT, Stored, keep_secret, present, secret_text
 from jobs.actions.tls import Identity
 from jobs.encryption import MASK, Secrets
-from jobs.members import PRINTABLE, Members
+from jobs.members import PRINTABLE, Members, shown
 
 NONE = ("None", "NotSpecified")
 TYPES = (*NONE, "Basic", "ClientCertificate", "ActiveDirectoryOAuth")
@@ -65,7 +65,7 @@ def _basic(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any]
 
 def _oauth(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any]:
     authority = members.text("authority", ADDRESS_LIMIT)
-    if authority is not None and (problem := uris.problem_of(authority)):
+    if authority is not None and (problem := _problem_of_authority(authority)):
         members.refuse("authority", problem, "malformed")
     public = present(
         type="ActiveDirectoryOAuth",
@@ -78,6 +78,15 @@ def _oauth(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any]
         stored = stored.emptied()  # also when it was there and is not any more
     keep_secret(members, "secret", public, stored, secrets)
     return public
+
+
+def _problem_of_authority(address: str) -> str | None:
+    """A path is added to it, and the secret is sent there."""
+    if problem := uris.problem_of(address):
+        return problem
+    if not address.lower().startswith("https://") or "?" in address or "#" in address:
+        return f"must begin with https:// and have no query, not {shown(address)}"
+    return None
 
 
 def _client_certificate(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any]:
