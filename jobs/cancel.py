@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 
 from jobs.errors import Conflict
-from jobs.execution import finish_jobs
+from jobs.finishing import finish_jobs
 from jobs.models import Job, Run
 
 

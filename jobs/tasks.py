@@ -3,19 +3,42 @@
 Messages carry ids of runs and nothing else; losing one loses nothing, and a second one for the same run starts nothing.
 """
 
+import resource
 import threading
 from datetime import timedelta
 
 from celery import shared_task, signals
 from django.conf import settings
+from django.db import close_old_connections
 from django.utils import timezone
 
-from jobs import execution, heartbeat, pruning
+from jobs import heartbeat, pruning, reclaiming
+from jobs.calling import Calls
+from jobs.execution import Worker
+from jobs.room import Room
+
+OWN_FILES = 200  # open files that a worker has besides those of calls
+CLOSE_WITHIN_S = 10.0  # after the drain time: what is not recorded by then is left to be reaped
 
 draining = threading.Event()  # set once this worker has been told to stop
+workers: list[Worker] = []  # the one of this process, once it is ready
 
 signals.worker_ready.connect(heartbeat.begin)
 signals.worker_shutdown.connect(heartbeat.end)
+
+
+@signals.task_prerun.connect
+def drop_stale_connection(**_) -> None:
+    close_old_connections()
+
+
+@signals.worker_ready.connect
+def begin(sender, **_) -> None:
+    allow_files(settings.CALLS + OWN_FILES)
+    calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST))
+    worker = Worker(sender.hostname, calls, timezone.now, draining.is_set, timedelta(seconds=settings.DRAIN_SECONDS))
+    worker.start()
+    workers.append(worker)
 
 
 @signals.worker_shutting_down.connect
@@ -23,18 +46,32 @@ def drain(**_) -> None:
     draining.set()
 
 
-@shared_task(bind=True)
-def execute(self, run_ids: list[str]) -> None:
+@signals.worker_shutdown.connect
+def end(**_) -> None:
+    """No task runs any more."""
+    draining.set()
+    while workers:
+        workers.pop().close(settings.DRAIN_SECONDS + CLOSE_WITHIN_S)
+
+
+def allow_files(needed: int) -> None:
+    """Raise the number of files that this process may have open, as far as it is allowed to."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(needed, hard), hard))
+
+
+@shared_task
+def execute(run_ids: list[str]) -> None:
     """Carry out runs.  A worker that is being stopped takes none: they are sent again."""
     if not draining.is_set():
-        seconds = timedelta(seconds=settings.DRAIN_SECONDS)
-        execution.execute(run_ids, self.request.hostname or "", timezone.now, draining.is_set, seconds)
+        workers[0].take(run_ids)
 
 
 @shared_task
 def reap() -> None:
     """Take runs back from workers that vanished."""
-    while execution.reap(timezone.now()) == execution.REAP_BATCH:
+    while reclaiming.reap(timezone.now()) == reclaiming.REAP_BATCH:
         pass
 
 

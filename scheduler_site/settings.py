@@ -26,11 +26,11 @@ def listed(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in os.environ.get(name, default).split(",") if item.strip()]
 
 
-def number(name: str, default: int) -> int:
-    """The whole number, 0 or more, that an environment variable holds."""
+def number(name: str, default: int, least: int = 0) -> int:
+    """The whole number, `least` or more, that an environment variable holds."""
     text = os.environ.get(name) or str(default)
-    if not re.fullmatch("[0-9]{1,9}", text):
-        raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}")
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
+        raise ImproperlyConfigured(f"{name} must be a whole number{f' from {least}' if least else ''}, not {text!r}")
     return int(text)
 
 
@@ -269,6 +269,10 @@ CELERY_TIMEZONE = "UTC"
 CELERY_TASK_PUBLISH_RETRY = False  # rows are sent again by the next pass
 CELERY_BEAT_SCHEDULER = "triggers.beat:TriggerScheduler"
 
+CELERY_DB_REUSE_MAX = 1_000_000_000  # tasks of a worker: connections to the database are kept as Django does it
+
+CALLS = number("CALLS", 500, least=1)  # that a worker process has out at once
+CALLS_PER_HOST = number("CALLS_PER_HOST", 250, least=1)
 DRAIN_SECONDS = number("DRAIN_SECONDS", 3)  # for calls that are out when a worker is told to stop
 
 # What jobs may do

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from django.db import transaction
 
 from jobs import columns
-from jobs.execution import finish_jobs
+from jobs.finishing import finish_jobs
 from jobs.models import Job, Run
 from triggers.bell import Bell
 from triggers.misfire import FirePlan, plan_fires

@@ -5,11 +5,11 @@ from typing import Any
 
 import aiohttp
 
-from jobs.actions import authentication, http, oauth, requests, service_bus, storage_queue, templates
+from jobs.actions import authentication, http, oauth, requests, service_bus, storage_queue, templates, uris
 from jobs.actions.http import Call
 from jobs.actions.outcome import Context, Outcome, Refused, refused
 
-__all__ = ["Call", "Context", "Outcome", "below", "perform", "prepare"]
+__all__ = ["Call", "Context", "Outcome", "below", "host_of", "perform", "prepare"]
 
 KINDS = {
     "Http": ("request", requests.prepare),
@@ -42,6 +42,18 @@ async def perform(
     if grant := authentication.grant(proof, below("request", secrets)):
         return await oauth.send(call, grant, session)
     return await http.send(call, session)
+
+
+def host_of(action: Mapping[str, Any]) -> str:
+    """To which host and port an action's calls go; an account or a namespace stands for its own."""
+    message = action[KINDS[action["type"]][0]]
+    if "uri" not in message:
+        return message.get("storageAccount") or message["namespace"]
+    try:
+        _, host, port = uris.origin(message["uri"])
+    except ValueError:  # no address, so its call is refused
+        return message["uri"]
+    return f"{host}:{port}"
 
 
 def below(member: str, secrets: Mapping[str, str]) -> dict[str, str]:

@@ -8,9 +8,16 @@ import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import execution
-from jobs.execution import BUSY, LEASE, RENEWAL, execute, insist, lease, reap, record, renew
+from jobs import actions, execution, overlap
+from jobs.actions import Outcome
+from jobs.calling import Calls
+from jobs.execution import Worker, insist
+from jobs.leasing import LEASE, RENEWAL, Leased, lease, renew
 from jobs.models import Action, Attempt, Job, Run
+from jobs.overlap import BUSY
+from jobs.reclaiming import reap
+from jobs.recording import record
+from jobs.room import Room
 from jobs.run_now import run_now
 from tests.conftest import NOW, utc
 from tests.peers.target import Target
@@ -51,12 +58,25 @@ def calling(target, make_job):
     return make
 
 
-def work(*runs, at=START, stopping=lambda: False, **fields):
-    """Do the work of a message about these runs, which are read again afterwards."""
-    done = execute([str(run.pk) for run in runs], "worker", lambda: at, stopping, **fields)
-    for run in runs:
-        run.refresh_from_db()
-    return done
+@pytest.fixture
+def calls():
+    with Calls(Room(limit=100, per_host=50)) as calls:
+        yield calls
+
+
+@pytest.fixture
+def work(calls):
+    """Do the work of a message about runs, which are read again afterwards; return how many of them were begun."""
+
+    def work(*runs, at=START, **fields):
+        worker = Worker("worker", calls, lambda: at, **fields)
+        begun = worker.take([str(run.pk) for run in runs])
+        worker.settle()
+        for run in runs:
+            run.refresh_from_db()
+        return begun
+
+    return work
 
 
 def dispatched(at=START):
@@ -82,7 +102,7 @@ def counters(job):
 # One run
 
 
-def test_a_run_calls_its_target_and_keeps_the_answer(calling, target):
+def test_a_run_calls_its_target_and_keeps_the_answer(calling, target, work):
     job = calling()
     run = the_run()
 
@@ -113,7 +133,7 @@ def test_the_attempt_is_written_down_before_its_call_goes_out(calling, target):
     assert (attempt.state, attempt.started_at, leased.attempt) == (Attempt.State.RUNNING, START, attempt)
 
 
-def test_a_second_message_starts_nothing(calling, target):
+def test_a_second_message_starts_nothing(calling, target, work):
     calling()
     run = the_run()
     lease([str(run.pk)], "worker", START)
@@ -122,7 +142,7 @@ def test_a_second_message_starts_nothing(calling, target):
     assert target.calls == []
 
 
-def test_a_message_about_an_ended_run_starts_nothing(calling, target):
+def test_a_message_about_an_ended_run_starts_nothing(calling, target, work):
     calling()
     run = the_run()
     work(run)
@@ -131,11 +151,11 @@ def test_a_message_about_an_ended_run_starts_nothing(calling, target):
     assert len(target.calls) == 1
 
 
-def test_a_message_about_a_run_that_is_gone_starts_nothing(db):
-    assert execute([str(uuid.uuid4())], "worker", lambda: NOW) == 0
+def test_a_message_about_a_run_that_is_gone_starts_nothing(calls):
+    assert Worker("worker", calls, lambda: NOW).take([str(uuid.uuid4())]) == 0
 
 
-def test_runs_of_a_message_are_carried_out_together(calling, target):
+def test_runs_of_a_message_are_carried_out_together(calling, target, work):
     for number in range(5):
         calling(path="/slow/0.3", name=f"job-{number}")
     runs = dispatched()
@@ -147,7 +167,7 @@ def test_runs_of_a_message_are_carried_out_together(calling, target):
     assert max(arrivals) - min(arrivals) < timedelta(seconds=0.3)
 
 
-def test_each_result_is_recorded_when_it_comes(calling):
+def test_each_result_is_recorded_when_it_comes(calling, work):
     calling(name="a-fast"), calling(name="b-slow", path="/slow/20")
     fast, slow = dispatched()
     seen = []
@@ -165,7 +185,7 @@ def test_each_result_is_recorded_when_it_comes(calling):
 # The end of a job
 
 
-def test_a_job_is_completed_by_its_last_run(calling):
+def test_a_job_is_completed_by_its_last_run(calling, work):
     job = calling(schedule=ONCE)
 
     work(the_run())
@@ -174,7 +194,7 @@ def test_a_job_is_completed_by_its_last_run(calling):
     assert (job.state, job.finished_at) == (Job.State.COMPLETED, START)
 
 
-def test_a_job_is_faulted_when_its_last_run_fails(calling):
+def test_a_job_is_faulted_when_its_last_run_fails(calling, work):
     job = calling("/status/500", schedule=ONCE)
 
     work(the_run())
@@ -183,7 +203,7 @@ def test_a_job_is_faulted_when_its_last_run_fails(calling):
     assert (job.state, job.finished_at) == (Job.State.FAULTED, START)
 
 
-def test_a_recurring_job_goes_on_after_a_failure(calling):
+def test_a_recurring_job_goes_on_after_a_failure(calling, work):
     job = calling("/status/500")
 
     work(the_run())
@@ -198,7 +218,7 @@ def test_a_job_that_was_given_a_new_schedule_meanwhile_does_not_end(calling):
     (leased,) = lease([str(run.pk)], "worker", START)
     calling(schedule={"startTime": "2026-02-01T00:00:00Z"})
 
-    record([(leased, execution.Outcome(True, "done"))], START)
+    record([(leased, Outcome(True, "done"))], START)
 
     job.refresh_from_db()
     assert job.state == Job.State.ENABLED
@@ -207,7 +227,7 @@ def test_a_job_that_was_given_a_new_schedule_meanwhile_does_not_end(calling):
 # Retries
 
 
-def test_every_retry_is_an_attempt_of_the_same_run(calling, target):
+def test_every_retry_is_an_attempt_of_the_same_run(calling, target, work):
     job = calling("/status/503", policy=TWICE_MORE)
     run = the_run()
 
@@ -224,7 +244,7 @@ def test_every_retry_is_an_attempt_of_the_same_run(calling, target):
     assert counters(job) == (3, 3, 1)
 
 
-def test_a_retry_waits_for_its_moment(calling, target):
+def test_a_retry_waits_for_its_moment(calling, target, work):
     calling("/status/503", policy=TWICE_MORE)
     run = the_run()
     work(run)
@@ -235,7 +255,7 @@ def test_a_retry_waits_for_its_moment(calling, target):
     assert work(run, at=START + INTERVAL) == 1
 
 
-def test_a_retry_that_succeeds_ends_the_run_well(calling, target):
+def test_a_retry_that_succeeds_ends_the_run_well(calling, target, work):
     job = calling("/status/503", policy=TWICE_MORE, schedule=ONCE)
     run = the_run()
     work(run)
@@ -250,10 +270,10 @@ def test_a_retry_that_succeeds_ends_the_run_well(calling, target):
     assert job.state == Job.State.COMPLETED
 
 
-def test_what_can_never_succeed_is_not_tried_again(make_job):
-    job = make_job()
-    Action.objects.update(document={"type": "Http", "request": {"uri": "ftp://127.0.0.1/", "method": "GET"}})
+def test_what_can_never_succeed_is_not_tried_again(calling, work):
+    job = calling(policy=TWICE_MORE)
     run = the_run()
+    Action.objects.update(document={"type": "Http", "request": {"uri": "ftp://127.0.0.1/", "method": "GET"}})
 
     work(run)
 
@@ -263,11 +283,11 @@ def test_what_can_never_succeed_is_not_tried_again(make_job):
     assert counters(job) == (1, 1, 1)
 
 
-def test_an_action_that_breaks_is_a_failed_attempt(calling, monkeypatch):
+def test_an_action_that_breaks_is_a_failed_attempt(calling, monkeypatch, work):
     async def broken(*arguments):
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(execution.actions, "perform", broken)
+    monkeypatch.setattr(actions, "perform", broken)
     calling()
     run = the_run()
 
@@ -277,8 +297,8 @@ def test_an_action_that_breaks_is_a_failed_attempt(calling, monkeypatch):
     assert attempts_of(run)[0].message == "The action could not be carried out (ZeroDivisionError)."
 
 
-def test_an_action_that_does_not_end_is_cut_off(calling, monkeypatch):
-    monkeypatch.setattr(execution, "ATTEMPT_LIMIT_S", 0.1)
+def test_an_action_that_does_not_end_is_cut_off(calling, monkeypatch, work):
+    monkeypatch.setattr("jobs.calling.ATTEMPT_LIMIT_S", 0.1)
     calling("/slow/20")
     run = the_run()
 
@@ -294,7 +314,7 @@ def test_an_action_that_does_not_end_is_cut_off(calling, monkeypatch):
 BASIC = {"type": "Basic", "username": "ada", "password": "swordfish"}
 
 
-def test_credentials_are_read_for_the_call_and_never_written_to_history(make_job, target):
+def test_credentials_are_read_for_the_call_and_never_written_to_history(make_job, target, work):
     request = {"uri": f"{target.url}/ok", "method": "GET", "authentication": BASIC}
     make_job(action={"type": "Http", "request": request})
     run = the_run()
@@ -305,7 +325,7 @@ def test_credentials_are_read_for_the_call_and_never_written_to_history(make_job
     assert "swordfish" not in str([vars(attempt) for attempt in attempts_of(run)])
 
 
-def test_credentials_of_an_error_action_are_its_own(make_job, target):
+def test_credentials_of_an_error_action_are_its_own(make_job, target, work):
     action = {
         "type": "Http",
         "request": {"uri": f"{target.url}/status/500", "method": "GET"},
@@ -326,7 +346,7 @@ def test_credentials_of_an_error_action_are_its_own(make_job, target):
     assert error.headers["Authorization"] == "Basic YWRhOnN3b3JkZmlzaA=="
 
 
-def test_credentials_that_cannot_be_read_fail_their_run_alone(make_job, calling, target):
+def test_credentials_that_cannot_be_read_fail_their_run_alone(make_job, calling, target, work):
     request = {"uri": f"{target.url}/ok", "method": "GET", "authentication": BASIC}
     sealed = make_job("a-sealed", action={"type": "Http", "request": request})
     calling(name="b-open")
@@ -343,7 +363,7 @@ def test_credentials_that_cannot_be_read_fail_their_run_alone(make_job, calling,
 # Error actions
 
 
-def test_a_failed_run_is_followed_by_its_error_action(calling, target):
+def test_a_failed_run_is_followed_by_its_error_action(calling, target, work):
     job = calling("/status/500", error_path="/error")
     run = the_run()
     work(run)
@@ -360,7 +380,7 @@ def test_a_failed_run_is_followed_by_its_error_action(calling, target):
     assert counters(job) == (2, 1, 1)  # its attempt is an execution; the occurrence stays a faulted one
 
 
-def test_an_error_action_follows_only_when_the_retries_are_used_up(calling):
+def test_an_error_action_follows_only_when_the_retries_are_used_up(calling, work):
     calling("/status/500", policy=TWICE_MORE, error_path="/error")
     run = the_run()
 
@@ -369,7 +389,7 @@ def test_an_error_action_follows_only_when_the_retries_are_used_up(calling):
     assert not Run.objects.filter(parent=run).exists()
 
 
-def test_an_error_action_has_no_error_action_and_faults_nothing(calling):
+def test_an_error_action_has_no_error_action_and_faults_nothing(calling, work):
     job = calling("/status/500", error_path="/status/501", schedule=ONCE)
     run = the_run()
     work(run)
@@ -387,7 +407,7 @@ def test_an_error_action_has_no_error_action_and_faults_nothing(calling):
     "error_policy, attempts",
     [(None, 3), (NO_RETRY, 1)],  # that of the main action, or its own
 )
-def test_an_error_action_is_tried_again_by_its_policy(calling, error_policy, attempts):
+def test_an_error_action_is_tried_again_by_its_policy(calling, error_policy, attempts, work):
     calling("/status/500", policy=TWICE_MORE, error_path="/status/501", error_policy=error_policy)
     run = the_run()
     for number in range(3):
@@ -417,7 +437,7 @@ def states(*runs):
     return [run.state for run in runs]
 
 
-def test_overlapping_runs_are_skipped_by_default(calling):
+def test_overlapping_runs_are_skipped_by_default(calling, work):
     first, *others = overlapping(calling, "skip")
 
     assert work(*others) == 0
@@ -427,13 +447,13 @@ def test_overlapping_runs_are_skipped_by_default(calling):
     assert not Attempt.objects.exclude(run=first).exists()
 
 
-def test_overlapping_runs_go_side_by_side_when_allowed(calling):
+def test_overlapping_runs_go_side_by_side_when_allowed(calling, work):
     _, *others = overlapping(calling, "allow")
 
     assert work(*others, at=START + 3 * DAY) == 3
 
 
-def test_one_run_may_wait_for_its_turn(calling):
+def test_one_run_may_wait_for_its_turn(calling, work):
     _, *others = overlapping(calling, "queue_one")
 
     assert work(*others, at=START + 3 * DAY) == 0
@@ -442,16 +462,16 @@ def test_one_run_may_wait_for_its_turn(calling):
     assert others[0].publish_after > START + 3 * DAY
 
 
-def test_queued_runs_start_one_after_the_other(calling):
+def test_queued_runs_start_one_after_the_other(calling, work):
     first, *others = overlapping(calling, "queue_all")
     now = START + 3 * DAY
     assert work(*others, at=now) == 0
     assert states(*others) == [Run.State.WAITING] * 3
 
-    record([(execution.Leased(first, attempts_of(first)[0]), execution.Outcome(True, "done"))], now)
+    record([(Leased(first, attempts_of(first)[0]), Outcome(True, "done"))], now)
     assert states(first) == [Run.State.RUNNING]  # without the token it is not ours to end
     first.refresh_from_db()
-    record([(execution.Leased(first, attempts_of(first)[0]), execution.Outcome(True, "done"))], now)
+    record([(Leased(first, attempts_of(first)[0]), Outcome(True, "done"))], now)
 
     assert states(first) == [Run.State.SUCCEEDED]
     others[0].refresh_from_db()
@@ -462,8 +482,8 @@ def test_queued_runs_start_one_after_the_other(calling):
         assert states(run) == [Run.State.SUCCEEDED]
 
 
-def test_the_queue_has_an_end(calling, monkeypatch):
-    monkeypatch.setitem(execution.PLACES, Job.Overlap.QUEUE_ALL, 2)
+def test_the_queue_has_an_end(calling, monkeypatch, work):
+    monkeypatch.setitem(overlap.PLACES, Job.Overlap.QUEUE_ALL, 2)
     _, *others = overlapping(calling, "queue_all")
 
     work(*others, at=START + 3 * DAY)
@@ -471,7 +491,7 @@ def test_the_queue_has_an_end(calling, monkeypatch):
     assert states(*others) == [Run.State.WAITING, Run.State.WAITING, Run.State.SKIPPED]
 
 
-def test_a_run_between_two_attempts_still_holds_its_place(calling):
+def test_a_run_between_two_attempts_still_holds_its_place(calling, work):
     calling("/status/500", policy=TWICE_MORE)
     first = the_run()
     work(first)
@@ -482,7 +502,7 @@ def test_a_run_between_two_attempts_still_holds_its_place(calling):
     assert states(first, second) == [Run.State.RETRYING, Run.State.SKIPPED]
 
 
-def test_of_two_runs_in_a_message_the_earlier_starts(calling):
+def test_of_two_runs_in_a_message_the_earlier_starts(calling, work):
     calling()
     first, second = the_run(), the_run(START + DAY)
 
@@ -491,7 +511,7 @@ def test_of_two_runs_in_a_message_the_earlier_starts(calling):
     assert states(first, second) == [Run.State.SUCCEEDED, Run.State.SKIPPED]
 
 
-def test_a_run_by_hand_obeys_the_policy_too(calling):
+def test_a_run_by_hand_obeys_the_policy_too(calling, work):
     job = calling()
     lease([str(the_run().pk)], "worker", START)
     by_hand = run_now(job, START)
@@ -501,7 +521,7 @@ def test_a_run_by_hand_obeys_the_policy_too(calling):
     assert by_hand.state == Run.State.SKIPPED
 
 
-def test_a_skipped_last_run_ends_its_job(calling):
+def test_a_skipped_last_run_ends_its_job(calling, work):
     job = calling(schedule=ONCE)
     by_hand = run_now(job, START)
     lease([str(by_hand.pk)], "worker", START)
@@ -515,7 +535,7 @@ def test_a_skipped_last_run_ends_its_job(calling):
 # Stopped jobs
 
 
-def test_a_run_that_waits_while_its_job_is_disabled_is_skipped(calling, target):
+def test_a_run_that_waits_while_its_job_is_disabled_is_skipped(calling, target, work):
     job = calling(schedule=ONCE)
     run = the_run()
     set_job_state(job, Job.State.DISABLED, START)
@@ -528,7 +548,7 @@ def test_a_run_that_waits_while_its_job_is_disabled_is_skipped(calling, target):
     assert target.calls == []
 
 
-def test_a_run_between_attempts_of_a_disabled_job_fails(calling):
+def test_a_run_between_attempts_of_a_disabled_job_fails(calling, work):
     job = calling("/status/500", policy=TWICE_MORE, error_path="/error")
     run = the_run()
     work(run)
@@ -541,7 +561,7 @@ def test_a_run_between_attempts_of_a_disabled_job_fails(calling):
     assert Run.objects.count() == 1  # a disabled job runs nothing, not even its error action
 
 
-def test_a_one_time_run_that_a_stop_skipped_is_made_up_for(calling, target):
+def test_a_one_time_run_that_a_stop_skipped_is_made_up_for(calling, target, work):
     job = calling(schedule=ONCE)
     run = the_run()
     set_job_state(job, Job.State.DISABLED, START)
@@ -555,7 +575,7 @@ def test_a_one_time_run_that_a_stop_skipped_is_made_up_for(calling, target):
     assert len(target.calls) == 1
 
 
-def test_a_one_time_job_that_failed_when_it_was_stopped_is_faulted_once_enabled(calling):
+def test_a_one_time_job_that_failed_when_it_was_stopped_is_faulted_once_enabled(calling, work):
     job = calling("/status/500", policy=TWICE_MORE, schedule=ONCE)
     run = the_run()
     work(run)
@@ -573,12 +593,12 @@ def test_an_attempt_that_runs_while_its_job_is_disabled_ends_normally(calling):
     (leased,) = lease([str(run.pk)], "worker", START)
     set_job_state(job, Job.State.DISABLED, START)
 
-    record([(leased, execution.Outcome(True, "done"))], START)
+    record([(leased, Outcome(True, "done"))], START)
 
     assert states(run) == [Run.State.SUCCEEDED]
 
 
-def test_runs_of_a_disabled_collection_are_skipped(calling, collection):
+def test_runs_of_a_disabled_collection_are_skipped(calling, collection, work):
     calling()
     run = the_run()
     collection.state = "disabled"
@@ -595,7 +615,7 @@ def test_the_history_of_a_deleted_job_is_completed(calling):
     (leased,) = lease([str(run.pk)], "worker", START)
     delete_job(job, START)
 
-    record([(leased, execution.Outcome(False, "no"))], START)
+    record([(leased, Outcome(False, "no"))], START)
 
     assert states(run) == [Run.State.FAILED]
     assert Run.objects.count() == 1
@@ -612,7 +632,7 @@ def test_a_result_after_the_lease_was_taken_away_changes_only_its_attempt(callin
     reap(later)
     (theirs,) = lease([str(run.pk)], "other worker", later)
 
-    record([(ours, execution.Outcome(True, "done", 200))], later)
+    record([(ours, Outcome(True, "done", 200))], later)
 
     run.refresh_from_db()
     late, current = attempts_of(run)
@@ -634,22 +654,18 @@ def test_a_renewed_lease_does_not_expire(calling):
     assert states(run) == [Run.State.RUNNING]
 
 
-def test_a_lease_is_renewed_while_its_call_is_out(calling):
-    calling("/slow/1.2")
+def test_a_lease_is_renewed_while_its_call_is_out(calling, calls):
+    calling("/slow/20")
     run = the_run()
-    moments = [START, START]  # the clock of the lease and of the first look; later it shows more
-    seen = []
+    now = START
+    worker = Worker("worker", calls, lambda: now)
+    worker.take([str(run.pk)])
 
-    def clock():
-        return moments.pop() if moments else START + RENEWAL
+    now = START + RENEWAL
+    worker.step(wait_s=0)
 
-    def look():
-        seen.append(Run.objects.values_list("leased_until", flat=True).get())
-        return False
-
-    execute([str(run.pk)], "worker", clock, look)
-
-    assert START + RENEWAL + LEASE in seen
+    run.refresh_from_db()
+    assert run.leased_until == START + RENEWAL + LEASE
 
 
 def test_a_lease_that_was_taken_away_is_not_renewed(calling):
@@ -715,7 +731,7 @@ def test_at_most_once_means_lost_and_not_again(calling):
 # Shutdown
 
 
-def test_a_shutdown_hands_runs_back_without_counting_a_failure(calling, target):
+def test_a_shutdown_hands_runs_back_without_counting_a_failure(calling, target, work):
     job = calling("/slow/20", policy=NO_RETRY)
     run = the_run()
 
@@ -729,7 +745,7 @@ def test_a_shutdown_hands_runs_back_without_counting_a_failure(calling, target):
     assert counters(job) == (0, 0, 0)
 
 
-def test_a_run_that_was_handed_back_is_done_by_the_next_worker(calling, target):
+def test_a_run_that_was_handed_back_is_done_by_the_next_worker(calling, target, work):
     calling("/slow/0.8", policy=NO_RETRY)
     run = the_run()
     work(run, stopping=lambda: bool(target.calls))
@@ -740,7 +756,7 @@ def test_a_run_that_was_handed_back_is_done_by_the_next_worker(calling, target):
     assert [attempt.number for attempt in attempts_of(run)] == [1, 2]
 
 
-def test_calls_get_the_drain_time_to_end(calling):
+def test_calls_get_the_drain_time_to_end(calling, work):
     calling("/slow/0.8")
     run = the_run()
 
@@ -749,7 +765,7 @@ def test_calls_get_the_drain_time_to_end(calling):
     assert run.state == Run.State.SUCCEEDED
 
 
-def test_a_shutdown_during_an_attempt_that_may_not_be_repeated_leaves_it_lost(calling, target):
+def test_a_shutdown_during_an_attempt_that_may_not_be_repeated_leaves_it_lost(calling, target, work):
     calling("/slow/20", delivery="at_most_once")
     run = the_run()
 
@@ -780,8 +796,7 @@ def test_a_batch_costs_the_same_queries_whatever_its_size(calling):
         ids = [str(run.pk) for run in dispatched()]
         with CaptureQueriesContext(connection) as queries:
             leased = lease(ids, "worker", START)
-            execution.read_secrets(leased)
-            record([(item, execution.Outcome(True, "done")) for item in leased], START)
+            record([(item, Outcome(True, "done")) for item in leased], START)
         return len(queries)
 
     calling(name="single")
@@ -856,7 +871,7 @@ def test_workers_that_count_for_the_same_jobs_do_not_block_each_other(calling):
     ]
 
     in_threads(
-        lambda batch: record([(item, execution.Outcome(True, "done")) for item in batch], START + 4 * DAY),
+        lambda batch: record([(item, Outcome(True, "done")) for item in batch], START + 4 * DAY),
         *[batch[:: (-1) ** number] for number, batch in enumerate(batches)],
     )
 

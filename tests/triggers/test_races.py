@@ -12,8 +12,10 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.models import Subscription
-from jobs import execution
+from jobs import recording
 from jobs.actions.outcome import Outcome
+from jobs.execution import insist
+from jobs.leasing import lease
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from tests.conftest import ACTION, NOW, utc
@@ -115,9 +117,9 @@ def test_one_tenants_writer_does_not_hold_up_dispatch(make_job):
 def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkeypatch, delete):
     job = make_job(action={**ACTION, "retryPolicy": {"retryType": "None"}, "errorAction": ACTION})
     run = run_now(job, NOW)
-    leased = execution.lease([str(run.pk)], "worker", NOW)
+    leased = lease([str(run.pk)], "worker", NOW)
     ordered = Event()
-    order = execution._order_error_actions
+    order = recording._order_error_actions
 
     def lingering(runs, now):
         order(runs, now)
@@ -125,11 +127,11 @@ def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkey
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
 
-    monkeypatch.setattr(execution, "_order_error_actions", lingering)
+    monkeypatch.setattr(recording, "_order_error_actions", lingering)
     results = [(leased[0], Outcome(False, "no"))]
 
     raised = at_once(
-        lambda: execution.insist(execution.record, results, NOW + timedelta(seconds=1)),
+        lambda: insist(recording.record, results, NOW + timedelta(seconds=1)),
         lambda: CHANGES[delete](job),
         ordered,
     )

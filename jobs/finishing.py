@@ -1,0 +1,13 @@
+"""End jobs that have nothing left to run."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from jobs.models import Job
+
+
+def finish_jobs(job_ids: Iterable[int | None], state: str, now: datetime) -> None:
+    """Give the jobs their final `state`, except those that have one; None stands for a job that is gone."""
+    if ids := {job_id for job_id in job_ids if job_id is not None}:
+        unfinished = Job.objects.filter(pk__in=ids).exclude(state__in=Job.FINAL)
+        unfinished.update(state=state, finished_at=now)

@@ -1,0 +1,201 @@
+"""Take runs into the hands of this worker.
+
+Who may work on a run is decided by one conditional UPDATE, which writes a token into the row; whatever is recorded
+later is recorded only while the row still holds that token.  An attempt is a committed row before its call goes out.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import ExpressionWrapper, F, TextField
+from django.db.models.functions import Coalesce
+
+from jobs import actions, columns, overlap
+from jobs.actions import Context
+from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
+from jobs.models import SIGNING, Action, Attempt, Job, JobCollection, Run, RunQuerySet, SigningSecret
+
+LEASE = timedelta(seconds=120)  # longer than a call may take
+RENEWAL = LEASE / 3
+LOCK: dict[str, Any] = {"of": ("self",), "skip_locked": True, "no_key": True}  # without effect on SQLite
+SEALED = ExpressionWrapper(F("secrets"), output_field=TextField())  # as it is stored, not yet opened
+SECRETS = EncryptedSecretsField()
+
+
+@dataclass(slots=True)
+class Leased:
+    """A run in the hands of this worker, the attempt it makes, and the secrets that it takes along."""
+
+    run: Run
+    attempt: Attempt
+    secrets: Secrets | None = None  # by their path below the action; None: they are stored, but cannot be read
+    signing_secrets: tuple[str, ...] = ()
+
+    @property
+    def action(self) -> dict[str, Any]:
+        return action_of(self.run)
+
+    @property
+    def context(self) -> Context:
+        run = self.run
+        return Context(
+            run_id=run.pk,
+            attempt=self.attempt.number,
+            fire_at=run.fire_at,
+            now=self.attempt.started_at,
+            job_name=run.job_name,
+            collection_name=run.collection_name,
+            region=run.job.collection.location if run.job else "",
+            signing_secrets=self.signing_secrets,
+        )
+
+
+def document_of(run: Run) -> dict[str, Any]:
+    """The wire form of what was to be done then; empty without an action, which `why_stopped` does not let begin."""
+    return run.action.document if run.action else {}
+
+
+def action_of(run: Run) -> dict[str, Any]:
+    document = document_of(run)
+    return document["errorAction"] if run.origin == Run.Origin.ERROR_ACTION else document
+
+
+Fit = Callable[[Sequence[Run]], tuple[list[Run], Mapping[uuid.UUID, timedelta]]]
+
+
+def all_fit(runs: Sequence[Run]) -> tuple[list[Run], Mapping[uuid.UUID, timedelta]]:
+    return list(runs), {}
+
+
+def lease(run_ids: Sequence[str], worker: str, now: datetime, fit: Fit = all_fit) -> list[Leased]:
+    """Take those of the runs that are due and free, and write down an attempt for each.
+
+    `fit` says which of them there is room for, and for how long some of the others are put off; the rest stay as they
+    are.  Runs of stopped jobs end here, and so do those for which the overlap policy has no place.
+    """
+    try:
+        return _lease(run_ids, worker, now, fit)
+    except (IntegrityError, OperationalError):
+        # Between our look and our UPDATE another worker took the lock key of one of them, or both of us wait for the
+        # other's (PostgreSQL ends that).  One at a time, nobody is held up by somebody else's run.
+        return [leased for run_id in run_ids for leased in _lease_alone(run_id, worker, now, fit)]
+
+
+def _lease_alone(run_id: str, worker: str, now: datetime, fit: Fit) -> list[Leased]:
+    try:
+        return _lease([run_id], worker, now, fit)
+    except IntegrityError:
+        return _lease([run_id], worker, now, fit)  # now it sees who was faster
+
+
+def _lease(run_ids: Sequence[str], worker: str, now: datetime, fit: Fit) -> list[Leased]:
+    with transaction.atomic():
+        runs = _due(run_ids, now)
+        _end_stopped([run for run in runs if why_stopped(run)], now)
+        fitting, put_off = fit([run for run in runs if not why_stopped(run)])
+        _put_off(put_off, now)
+        taken = overlap.admit(fitting, now)
+        if not taken:
+            return []
+        token = uuid.uuid4()
+        won = Run.objects.still_pending(run.pk for run in taken).update(
+            state=Run.State.RUNNING,
+            lease_token=token,
+            leased_until=now + LEASE,
+            attempt_count=F("attempt_count") + 1,
+            started_at=Coalesce("started_at", now),
+            not_before=None,
+        )
+        if won != len(taken):
+            ours = set(Run.objects.filter(pk__in=run_ids, lease_token=token).values_list("pk", flat=True))
+            taken = [run for run in taken if run.pk in ours]
+        for run in taken:
+            run.attempt_count += 1
+            run.lease_token = token
+        attempts = Attempt.objects.bulk_create(
+            Attempt(run=run, job_id=run.job_id, number=run.attempt_count, worker=worker, started_at=now)
+            for run in taken
+        )
+        leased = [Leased(run, attempt) for run, attempt in zip(taken, attempts, strict=True)]
+        _read_secrets(leased)
+        _read_signing_secrets(leased, now)
+    return leased
+
+
+def _due(run_ids: Sequence[str], now: datetime) -> list[Run]:
+    """The runs that may be worked on, earliest first, and locked where the database has such locks."""
+    named = with_job(Run.objects.filter(pk__in=run_ids)).order_by("fire_at", "id").select_for_update(**LOCK)
+    return [run for run in named if run.state in Run.PENDING and (run.not_before is None or run.not_before <= now)]
+
+
+def with_job(runs: RunQuerySet) -> RunQuerySet:
+    """With what a decision needs.  Secrets are read apart: one that no key opens must not stop the others."""
+    related = runs.select_related("action", "job__collection")
+    return related.defer("action__secrets", "job__collection__tags")
+
+
+def why_stopped(run: Run) -> str:
+    """Why a run makes no further attempt, in words; empty: it may."""
+    if run.job is None or run.action is None:
+        return "the job was deleted"
+    if run.job.state == Job.State.DISABLED:
+        return "the job was disabled"
+    if run.job.collection.state != JobCollection.State.ENABLED:
+        return f"the collection was {run.job.collection.state}"
+    return ""
+
+
+def _end_stopped(runs: Sequence[Run], now: datetime) -> None:
+    """End the runs of jobs that were stopped or deleted.  The jobs do not end: they may be started again.
+
+    None counts as faulted, since its attempts were not used up.
+    """
+    for run in runs:
+        ended = Run.State.FAILED if run.state == Run.State.RETRYING else Run.State.SKIPPED
+        Run.objects.filter(pk=run.pk, state=run.state).update(state=ended, reason=why_stopped(run), finished_at=now)
+
+
+def _put_off(delays: Mapping[uuid.UUID, timedelta], now: datetime) -> None:
+    """Ring for runs again after so long; else they stay as they are."""
+    if delays:
+        columns.update(Run, list(delays), {"publish_after": [now + delay for delay in delays.values()]})
+
+
+def _read_secrets(leased: Sequence[Leased]) -> None:
+    holders = Action.objects.filter(pk__in={item.run.action_id for item in leased}).exclude(secrets="")
+    secrets = {action_id: _opened(sealed) for action_id, sealed in holders.values_list("pk", SEALED)}
+    for item in leased:
+        stored = secrets.get(item.run.action_id, Secrets())
+        if stored is not None and item.run.origin == Run.Origin.ERROR_ACTION:
+            stored = Secrets(actions.below("errorAction", stored))
+        item.secrets = stored
+
+
+def _read_signing_secrets(leased: Sequence[Leased], now: datetime) -> None:
+    """Those with which HTTP requests of the jobs are signed, newest first."""
+    signing: dict[int | None, list[Secrets | None]] = defaultdict(list)
+    requests = [item for item in leased if item.action["type"] in ("Http", "Https")]
+    stored = SigningSecret.objects.live(now).filter(job__in={item.run.job_id for item in requests})
+    for job_id, sealed in stored.values_list("job", SEALED):
+        signing[job_id].append(_opened(sealed))
+    for item in requests:
+        opened = signing[item.run.job_id]
+        if None in opened:
+            item.secrets = None
+        item.signing_secrets = tuple(secrets[SIGNING] for secrets in opened if secrets)
+
+
+def _opened(sealed: str) -> Secrets | None:
+    try:
+        return SECRETS.from_db_value(sealed, None, None)
+    except UnreadableSecret:
+        return None
+
+
+def renew(leased: Sequence[Leased], now: datetime) -> None:
+    Run.objects.held(item.run for item in leased).update(leased_until=now + LEASE)

@@ -1,0 +1,201 @@
+"""Write down how attempts ended, and what follows for their runs and jobs.
+
+What counts where: every attempt that ended, also one of an error action, counts in its job's `execution_count`, a
+failed or lost one in `failure_count` as well; `faulted_count` counts occurrences whose attempts are used up, so an
+error action never does.  An attempt that was cut off by a shutdown counts nowhere.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import DateTimeField, F
+from django.db.models.functions import Coalesce, Greatest
+
+from jobs import columns, overlap
+from jobs.actions import Outcome
+from jobs.finishing import finish_jobs
+from jobs.leasing import Leased, action_of, document_of
+from jobs.models import Attempt, Job, Run
+from jobs.retries import next_attempt, policy_of
+
+LATE_RESULT = "Reported after the run had been given up as lost: "
+
+
+def record(results: Sequence[tuple[Leased, Outcome]], now: datetime) -> None:
+    """Write down the outcomes of attempts.
+
+    A run that was given to somebody else meanwhile stays as it is; its late result is noted on the attempt alone.
+    """
+    with transaction.atomic():
+        owned = own([item for item, _ in results])
+        succeeded: list[Run] = []
+        failed: list[Run] = []
+        hopeless: list[Run] = []
+        asked = {}
+        tallies = Tallies()
+        for item, outcome in results:
+            _fill(item.attempt, outcome, now, late=item.run.pk not in owned)
+            if run := owned.get(item.run.pk):
+                failures = int(not outcome.succeeded)
+                tallies.add(run.job_id, executions=1, failures=failures, started_at=item.attempt.started_at)
+                (succeeded if outcome.succeeded else failed if outcome.may_retry else hopeless).append(run)
+                asked[run.pk] = outcome.retry_after
+        _save([item.attempt for item, _ in results])
+        release(succeeded, state=Run.State.SUCCEEDED, finished_at=now)
+        spent = hopeless + retry(failed, now, asked)
+        fail(spent, tallies, now)
+        follow_up(succeeded, Job.State.COMPLETED, now)
+        tallies.write()
+
+
+def own(leased: Sequence[Leased]) -> dict[uuid.UUID, Run]:
+    """By id, those runs whose lease is still ours, locked, with what may have changed since it began."""
+    ours = Run.objects.held(item.run for item in leased)
+    fresh = {
+        run_id: (job_id, is_last)
+        for run_id, job_id, is_last in ours.select_for_update(no_key=True).values_list("pk", "job_id", "is_last")
+    }
+    owned = {item.run.pk: item.run for item in leased if item.run.pk in fresh}
+    for run_id, run in owned.items():
+        job_id, run.is_last = fresh[run_id]
+        if job_id is None:
+            run.job = None
+    return owned
+
+
+def _fill(attempt: Attempt, outcome: Outcome, now: datetime, late: bool) -> None:
+    attempt.state = Attempt.State.SUCCEEDED if outcome.succeeded else Attempt.State.FAILED
+    attempt.finished_at = now
+    attempt.status_code = outcome.status_code
+    attempt.message = LATE_RESULT + outcome.message if late else outcome.message
+    attempt.response_headers = [list(header) for header in outcome.headers]
+    attempt.response_body = outcome.body
+
+
+def _save(attempts: Sequence[Attempt]) -> None:
+    names = ("state", "finished_at", "status_code", "message", "response_headers", "response_body")
+    results = {name: [getattr(attempt, name) for attempt in attempts] for name in names}
+    columns.update(Attempt, [attempt.pk for attempt in attempts], results)
+
+
+def release(runs: Sequence[Run], **changes: object) -> None:
+    """Give up the leases of runs that are ours and locked."""
+    if runs:
+        Run.objects.held(runs).update(lease_token=None, leased_until=None, **changes)
+
+
+def retry(
+    runs: Sequence[Run], now: datetime, asked: Mapping[uuid.UUID, timedelta | None], at_once: bool = False
+) -> list[Run]:
+    """Let runs wait for their next attempt, as long as their targets asked for; return those that have none left."""
+    due_at: dict[uuid.UUID, datetime | None] = {}
+    for run in runs:
+        policy = policy_of(action_of(run), enclosing=document_of(run))
+        due_at[run.pk] = next_attempt(policy, run.failed_count + 1, now, asked.get(run.pk))
+    again = [run for run in runs if due_at[run.pk] is not None]
+    if again:
+        moments = [now if at_once else due_at[run.pk] for run in again]
+        changes: dict[str, Sequence[Any]] = {
+            "state": [Run.State.RETRYING] * len(again),
+            "failed_count": [run.failed_count + 1 for run in again],
+            "lease_token": [None] * len(again),
+            "leased_until": [None] * len(again),
+            "not_before": moments,
+            "publish_after": moments,
+        }
+        columns.update(Run, [run.pk for run in again], changes)
+    return [run for run in runs if due_at[run.pk] is None]
+
+
+def fail(runs: Sequence[Run], tallies: "Tallies", now: datetime) -> None:
+    """End runs whose attempts are used up, and order their error actions."""
+    release(runs, state=Run.State.FAILED, finished_at=now, failed_count=F("failed_count") + 1)
+    _order_error_actions(runs, now)
+    for run in runs:
+        tallies.add(run.job_id, faulted=int(run.origin != Run.Origin.ERROR_ACTION))
+    follow_up(runs, Job.State.FAULTED, now)
+
+
+def _order_error_actions(runs: Sequence[Run], now: datetime) -> None:
+    """An error action is a run of its own that follows a failed one, at most once, and has none itself."""
+    ordered = [
+        Run(
+            parent=run,
+            origin=Run.Origin.ERROR_ACTION,
+            subscription_id=run.subscription_id,
+            job_id=run.job_id,
+            action_id=run.action_id,
+            collection_name=run.collection_name,
+            job_name=run.job_name,
+            occurrence=run.occurrence,
+            queue=run.queue,
+            fire_at=now,
+            publish_after=now,
+        )
+        for run in runs
+        if run.job and run.origin != Run.Origin.ERROR_ACTION and "errorAction" in document_of(run)
+    ]
+    if ordered:
+        Run.objects.bulk_create(ordered, ignore_conflicts=True)
+
+
+def follow_up(runs: Sequence[Run], job_state: str, now: datetime) -> None:
+    """What the end of runs means for others: a job ends with its last one, and who waits for the lock looks again."""
+    finish_jobs([run.job_id for run in runs if run.is_last], job_state, now)
+    overlap.call_next(runs, now)
+
+
+class Tallies:
+    """What is to be added to the counters of jobs."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[int, Tally] = defaultdict(Tally)
+
+    def add(
+        self,
+        job_id: int | None,
+        executions: int = 0,
+        failures: int = 0,
+        faulted: int = 0,
+        started_at: datetime | None = None,
+    ) -> None:
+        if job_id is not None:
+            tally = self.jobs[job_id]
+            tally.executions += executions
+            tally.failures += failures
+            tally.faulted += faulted
+            tally.started_at = max(filter(None, (tally.started_at, started_at)), default=None)
+
+    def write(self) -> None:
+        """Add them up, in one statement for all jobs with equal numbers."""
+        groups = defaultdict(list)
+        for job_id, tally in self.jobs.items():
+            groups[astuple(tally)].append(job_id)
+        groups.pop(astuple(Tally()), None)
+        job_ids = [job_id for group in groups.values() for job_id in group]
+        if len(job_ids) > 1:
+            # in one order for everybody, lest two workers wait for each other
+            list(Job.objects.filter(pk__in=job_ids).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+        for (executions, failures, faulted, started_at), ids in groups.items():
+            changes: dict[str, object] = {
+                "execution_count": F("execution_count") + executions,
+                "failure_count": F("failure_count") + failures,
+                "faulted_count": F("faulted_count") + faulted,
+            }
+            if started_at is not None:
+                earlier = Coalesce("last_execution_at", started_at, output_field=DateTimeField())
+                changes["last_execution_at"] = Greatest(earlier, started_at)
+            Job.objects.filter(pk__in=ids).update(**changes)
+
+
+@dataclass(slots=True)
+class Tally:
+    executions: int = 0
+    failures: int = 0
+    faulted: int = 0
+    started_at: datetime | None = None  # of the last attempt among them

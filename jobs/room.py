@@ -1,0 +1,93 @@
+"""Room for calls: how many a worker process has in hand, in all and to one host.  Knows no runs and no database.
+
+A host never gets more places than it leaves free.  So one that is slow can take half of them, fifty that are slow less
+than all, and a call to yet another host finds room.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """Room for one call, from before it begins until its outcome has been taken over."""
+
+    host: str
+    taken_at: float
+
+
+@dataclass(slots=True)
+class Host:
+    """What is known of a host while calls to it are out."""
+
+    out: dict[Place, None] = field(default_factory=dict)  # the oldest first
+    took_s: float = 0.0  # how long calls to it take: an average in which the last ones weigh most
+    promised_at: float = 0.0  # when the last place that was promised comes free
+
+
+class Room:
+    """`limit` places in all, `per_host` of them for one host.  For use by many threads."""
+
+    def __init__(self, limit: int, per_host: int, monotonic: Callable[[], float] = time.monotonic):
+        self.limit = limit
+        self.per_host = per_host
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._hosts: dict[str, Host] = {}
+        self._taken = 0
+
+    def take(self, name: str) -> Place | None:
+        """A place for a call to the host; None when there is none."""
+        with self._lock:
+            if self._free(name) <= 0:
+                return None
+            place = Place(name, self._monotonic())
+            self._hosts.setdefault(name, Host()).out[place] = None
+            self._taken += 1
+            return place
+
+    def end(self, place: Place) -> None:
+        """The call has ended.  The next one to its host may begin; in all it counts until `leave`."""
+        with self._lock:
+            host = self._vacate(place)
+            lasted = self._monotonic() - place.taken_at
+            host.took_s = (host.took_s * 7 + lasted) / 8 if host.took_s else lasted
+
+    def leave(self, place: Place) -> None:
+        with self._lock:
+            self._taken -= 1
+            self._vacate(place)
+
+    @property
+    def is_empty(self) -> bool:
+        return self._taken == 0
+
+    def free(self, name: str) -> int:
+        """How many calls to the host could begin now."""
+        with self._lock:
+            return self._free(name)
+
+    def promise(self, name: str) -> float:
+        """In how many seconds a place for one more call to the host may be expected: each is promised to one."""
+        with self._lock:
+            host = self._hosts.get(name)
+            if host is None:
+                return 0.0
+            now = self._monotonic()
+            took_s = max(host.took_s, now - next(iter(host.out)).taken_at)
+            host.promised_at = max(host.promised_at, now) + took_s / len(host.out)
+            return host.promised_at - now
+
+    def _free(self, name: str) -> int:
+        out = len(self._hosts[name].out) if name in self._hosts else 0
+        free = self.limit - self._taken
+        return min(self.per_host - out, (free - out + 1) // 2)
+
+    def _vacate(self, place: Place) -> Host:
+        host = self._hosts.get(place.host, Host())
+        host.out.pop(place, None)
+        if not host.out:
+            self._hosts.pop(place.host, None)
+        return host
