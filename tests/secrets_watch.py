@@ -25,9 +25,10 @@ from django.http import HttpResponseBase
 
 from jobs import actions
 from jobs.actions.documents import ParsedAction
+from jobs.actions.http import Call
 from jobs.actions.outcome import Context
 from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
-from jobs.execution import Leased
+from jobs.leasing import Leased
 from jobs.models import SIGNING, Action, Attempt, Run, SigningSecret
 from tests.conftest import NOW
 
@@ -47,10 +48,10 @@ class Watch:
     def remember(self, path: str, text: object) -> None:
         if not text:
             return
-        if len(str(text)) < SHORTEST:
+        if not is_long(str(text)):
             self.leaks.append(f"{path} is too short to be told from other texts: take {SHORTEST} characters or more")
         for form in forms(path, str(text)):
-            if len(form) >= SHORTEST:
+            if is_long(form):
                 self.needles.setdefault(form, path)
 
     def look(self, where: str, text: str) -> None:
@@ -72,6 +73,21 @@ class Watch:
             return
         for where, text in (*dump(), *self_descriptions()):
             self.look(where, text)
+        self.look_at_calls()
+
+    def look_at_calls(self) -> None:
+        """What calls say of themselves, also about what is not stored but made from it, such as a signature."""
+        with suppress(UnreadableSecret):
+            for call in (each for action in Action.objects.all()[:100] for each in on_the_way(action)):
+                if isinstance(call, Call):
+                    watch = Watch()
+                    watch.needles = dict.fromkeys(filter(is_long, call.hidden), "what it hides")
+                    watch.look(f"a call of {call.url.host}", f"{call!r} {call.shown()}")
+                    self.leaks += watch.leaks
+
+
+def is_long(text: str) -> bool:
+    return len(text) >= SHORTEST
 
 
 current = Watch()

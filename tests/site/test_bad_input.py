@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.models import ApiToken
-from jobs.models import Action, Job, JobCollection, Run
+from jobs.models import Action, Job, JobCollection, Run, SigningSecret
 from triggers.models import Trigger
 
 ROUTES = [
@@ -14,6 +14,7 @@ ROUTES = [
     ("put", "/api/jobs/{job}"),
     ("patch", "/api/jobs/{job}"),
     ("post", "/api/jobs/{job}/run"),
+    ("post", "/api/jobs/{job}/signing-secret"),
     ("post", "/api/tokens"),
     ("post", "/api/schedules/preview"),
 ]
@@ -37,6 +38,7 @@ BODIES = {
     "not utf-8": '{"name": "é"}'.encode("latin-1"),
     "utf-16": '{"name": "a"}'.encode("utf-16"),
 }
+TABLES = (JobCollection, Job, Trigger, Action, Run, SigningSecret)
 # wrong in any member that a route reads; a route that reads none of them ignores it
 MEMBERS = (
     "name",
@@ -50,6 +52,7 @@ MEMBERS = (
     "tags",
     "schedule",
     "count",
+    "overlap",
 )
 VALUES = {
     "a number": 5,
@@ -73,7 +76,7 @@ def place(make_job):
 
 
 def everything() -> list:
-    return [list(model.objects.order_by("pk").values()) for model in (JobCollection, Job, Trigger, Action, Run)]
+    return [list(model.objects.order_by("pk").values()) for model in TABLES]
 
 
 @pytest.mark.parametrize("method, route", ROUTES)

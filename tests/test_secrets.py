@@ -1,0 +1,209 @@
+"""A secret of every kind, stored, sent to targets that repeat whatever they hear, and then looked for everywhere."""
+
+import base64
+import logging
+import re
+from collections import Counter
+from io import StringIO
+from urllib.parse import quote_plus
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db.models import Model
+from django.urls import get_resolver
+from django.utils import timezone
+
+from accounts.models import ApiToken, Subscription
+from jobs.calling import Calls
+from jobs.execution import Worker
+from jobs.models import SIGNING, Attempt, Job, JobCollection, Run
+from jobs.room import Room
+from jobs.run_now import run_now
+from tests import secrets_watch
+from tests.peers.oauth import TokenAuthority
+from tests.peers.server import Answer, Call, Server
+from tests.site.test_tenancy import routes
+
+BASIC, HEADER, OAUTH = "violet-harbour-31", "Bearer amber&lantern<77>", "copper+meadow/58=="
+SAS = "?sv=2023-11-03&sp=a&sig=crimson%2Bvalley%2F64%3D"
+KEYS = ("aXZvcnktbWVhZG93LTE5LWtleQ==", "c2lsdmVyLWZvcmVzdC00Mi1rZXk=")
+PFX_PASSWORD = "indigo 'canyon' 86"
+KINDS = {
+    *("request.authentication.password", "request.headers.x-api-key", "request.authentication.secret"),
+    *("request.authentication.pfx", "errorAction.queueMessage.sasToken"),
+    "errorAction.serviceBusQueueMessage.authentication.sasKey",
+    "errorAction.serviceBusTopicMessage.authentication.sasKey",
+    SIGNING,
+}
+OF_API = {
+    "collections": JobCollection,
+    "jobs": Job,
+    "runs": Run,
+    "subscriptions": Subscription,
+    "tokens": ApiToken,
+}
+
+pytestmark = pytest.mark.django_db
+
+
+class Echo(Server):
+    """Answers with all that it was sent; 500, unless the path says that an error action calls."""
+
+    def answer(self, call: Call) -> Answer:
+        heard = f"{call.path}\n{call.headers}\n{call.body}"
+        headers = {f"X-Heard-{number}": text for number, text in enumerate(call.headers.values())}
+        is_main = call.path.startswith("/main")
+        return Answer(500 if is_main else 201, headers | {"Location": f"/{call.path}"}, heard)
+
+
+@pytest.fixture
+def everything(make_job, peer, authority, settings, caplog):
+    """Jobs with all kinds of secrets, whose actions and error actions have been carried out."""
+    caplog.set_level(logging.DEBUG)  # as LOG_LEVEL does
+    echo = peer(Echo)
+    secure = peer(Echo, tls=authority.server(demands_certificate=True))
+    tokens = peer(TokenAuthority, {"client": OAUTH})
+    settings.EGRESS_ALLOW = ["127.0.0.0/8"]
+    settings.STORAGE_QUEUE_URL = f"{echo.url}/{{account}}"
+    settings.SERVICE_BUS_URL = f"{echo.url}/{{namespace}}"
+    settings.OAUTH_AUTHORITY = tokens.url
+    certificate = authority.client(password=PFX_PASSWORD)
+    oauth = {"type": "ActiveDirectoryOAuth", "tenant": "t", "clientId": "client", "audience": "a", "secret": OAUTH}
+    mutual = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": PFX_PASSWORD}
+    queue = {"storageAccount": "account", "queueName": "orders", "message": "m", "sasToken": SAS}
+    jobs = [
+        make_job(
+            "basic",
+            action=called(
+                f"{echo.url}/main",
+                {"type": "Basic", "username": "ada", "password": BASIC},
+                errorAction={"type": "StorageQueue", "queueMessage": queue},
+                headers={"X-Api-Key": HEADER},
+            ),
+        ),
+        make_job(
+            "token",
+            action=called(
+                f"{echo.url}/main",
+                oauth,
+                errorAction={"type": "ServiceBusQueue", "serviceBusQueueMessage": bus_message(KEYS[0], queueName="q")},
+            ),
+        ),
+        make_job(
+            "certificate",
+            action=called(
+                f"{secure.url}/main",
+                mutual,
+                errorAction={"type": "ServiceBusTopic", "serviceBusTopicMessage": bus_message(KEYS[1], topicPath="t")},
+                certificateAuthority=authority.pem,
+            ),
+        ),
+    ]
+    return jobs, (echo, secure, tokens), certificate
+
+
+def called(uri, authentication, errorAction, **request) -> dict:
+    return {
+        "type": "Https",
+        "request": {"uri": uri, "method": "POST", "body": "hello", "authentication": authentication, **request},
+        "retryPolicy": {"retryType": "None"},
+        "errorAction": errorAction,
+    }
+
+
+def bus_message(key: str, **target) -> dict:
+    proof = {"type": "SharedAccessKey", "sasKeyName": "send", "sasKey": key}
+    return {"namespace": "quando", "message": "m", "authentication": proof, **target}
+
+
+def carry_out(jobs) -> None:
+    """The runs of all jobs, and then those of their error actions."""
+    with Calls(Room(limit=10, per_host=10)) as calls:
+        for _ in range(2):
+            worker = Worker("worker", calls, timezone.now)
+            worker.take([str(pk) for pk in Run.objects.filter(state=Run.State.WAITING).values_list("pk", flat=True)])
+            worker.settle()
+
+
+def addresses(route: str) -> list[str]:
+    """The route with every row that it could be about; one without any has a row that is missing."""
+    if route.startswith("^"):
+        filled = route.strip("^$")
+        subscription = JobCollection.objects.get().subscription_id
+        values = {"subscription": subscription, "group": "default", "collection": "nightly"}
+        for name, value in values.items():
+            filled = filled.replace(f"(?P<{name}>[^/]+)", str(value))
+        filled = filled.replace("(/.*)?", "/elsewhere")
+        return [
+            f"/{filled.replace('(?P<job>[^/]+)', name)}?api-version=2016-03-01"
+            for name in Job.objects.values_list("name", flat=True)
+        ]
+    route = route.replace("^(?P<app_label>django_celery_beat|accounts|jobs)/$", "jobs/")
+    route = route.replace("(?P<url>.*)$", "elsewhere").replace("<path:content_type_id>", "1")
+    if "<" not in route:
+        return [f"/{route}"]
+    before, name, after = re.split(r"<(?:\w+:)?(\w+)>", route)
+    assert name in ("pk", "id", "object_id"), f"{route} needs a value for {name}"
+    return [f"/{before}{pk}{after}" for pk in model_of(before)._base_manager.values_list("pk", flat=True)] or [
+        f"/{before}1{after}"
+    ]
+
+
+def model_of(route: str) -> type[Model]:
+    surface, first, second = f"{route}//".split("/")[:3]
+    if surface == "api":
+        return OF_API[first]
+    return apps.get_model(first, second) if first != "r" else Job
+
+
+def test_no_secret_of_any_kind_comes_out_anywhere(everything, api, client, owner, caplog):
+    jobs, peers, certificate = everything
+    watch = secrets_watch.current
+    shown_once = [api.post(f"/api/jobs/{job.pk}/signing-secret").json()["secret"] for job in jobs]
+    for job in jobs:
+        run_now(job, timezone.now())
+    carry_out(jobs)
+    for token in peers[2].issued:
+        watch.remember("a token", token.text)
+
+    client.force_login(owner)
+    statuses = Counter(
+        (client if address.startswith("/admin/") else api).get(address).status_code
+        for route, _ in routes(get_resolver().url_patterns)
+        for address in addresses(route)
+    )
+    watch.look("the description", api.get("/api/schema", HTTP_ACCEPT="application/json").text)
+    watch.look("an export", exported())
+
+    # it was all there to be found: stored, sent, heard back, and looked for
+    texts = {BASIC, HEADER, OAUTH, SAS, *KEYS, PFX_PASSWORD, certificate.pfx, *shown_once}
+    assert texts <= set(watch.needles)
+    assert set(watch.needles.values()) >= KINDS
+    sent = [f"{call.path}\n{call.headers}\n{call.body}" for server in peers for call in server.calls]
+    for text in (
+        pair_of("ada", BASIC),
+        HEADER,
+        SAS.removeprefix("?"),
+        quote_plus(OAUTH),
+        "SharedAccessSignature",
+        "v1,",
+    ):
+        assert any(text in call for call in sent), text
+    assert Counter(Run.objects.values_list("state", flat=True)) == {"failed": 3, "succeeded": 3}
+    # a certificate is all that one call shows, and no target could repeat it
+    assert Attempt.objects.filter(response_body__contains="********").count() == 5
+    assert statuses[200] > 60
+    assert set(statuses) <= {200, 301, 302, 403, 404, 405, 503}  # 503: nobody works here, says /healthz
+    assert {record.levelno for record in caplog.records} >= {logging.DEBUG, logging.WARNING}
+    assert watch.leaks == []
+
+
+def exported() -> str:
+    output = StringIO()
+    call_command("dumpdata", stdout=output)
+    return output.getvalue()
+
+
+def pair_of(username: str, password: str) -> str:
+    return base64.b64encode(f"{username}:{password}".encode()).decode()
