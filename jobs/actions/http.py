@@ -62,7 +62,12 @@ class Call:
     success: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"<Call of host {self.url.host!r}>"
+        return f"<Call of host {self.host!r}>"
+
+    @property
+    def host(self) -> str:
+        """As it is written: what an international name looks like is not told, for it may look like another."""
+        return self.url.raw_host or ""
 
     def hide(self, text: str) -> str:
         """`text` with the mask for whatever must not be repeated."""
@@ -152,7 +157,7 @@ async def ask(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer
         async with asyncio.timeout(CALL_LIMIT_S):
             return await _follow(call, session, wanted)
     except TimeoutError:
-        raise CallFailed(f"No complete answer from host '{call.url.host}' within {CALL_LIMIT_S:.0f} seconds.") from None
+        raise CallFailed(f"No complete answer from host '{call.host}' within {CALL_LIMIT_S:.0f} seconds.") from None
 
 
 async def _follow(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
@@ -161,15 +166,13 @@ async def _follow(call: Call, session: aiohttp.ClientSession, wanted: int) -> An
         if not call.follows_redirects or answer.status not in REDIRECTS or "Location" not in answer.headers:
             return answer
         call = _redirected(answer)
-    raise CallFailed(
-        f"Host '{call.url.host}' was the end of more than {REDIRECTS_LIMIT} redirects; no more are followed."
-    )
+    raise CallFailed(f"Host '{call.host}' was the end of more than {REDIRECTS_LIMIT} redirects; no more are followed.")
 
 
 async def _exchange(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
     if problem := _problem(call):
         raise Refused(problem)
-    host = call.url.host
+    host = call.host
     try:
         context = tls.context(call.trust)
     except ValueError as error:
@@ -213,14 +216,20 @@ _KINDS = {
 
 def _problem(call: Call) -> str | None:
     """Why the call must not be made; None when it may.  Documents are checked when stored, and here once more."""
-    if problem := uris.problem_of(str(call.url)):
-        return f"The address cannot be called: it {problem.partition(', not ')[0]}."
+    if problem := _problem_of_address(call.url):
+        return f"The address cannot be called: it {problem}."
     for name, value in call.headers.items():
         if not HEADER_NAME.fullmatch(name) or RESERVED_HEADER.fullmatch(name):
             return "A header that is not the job's to set was not sent."
         if not re.fullmatch(HEADER_VALUE, value):
             return f"The header {name} has characters that cannot be sent."
     return None
+
+
+def _problem_of_address(url: URL) -> str | None:
+    """To follow a name; it does not tell the address, which may hold a key."""
+    problem = uris.problem_of(str(url))
+    return problem and problem.partition(", not ")[0]
 
 
 def _headers(call: Call) -> "CIMultiDict[str]":
@@ -233,17 +242,21 @@ def _headers(call: Call) -> "CIMultiDict[str]":
 def _redirected(answer: Answer) -> Call:
     """The call that a redirect asks for.  Source: RFC 9110, 15.4, with POST becoming GET as everybody does it.
 
-    Raises CallFailed for one that goes from https to http; where it leads is checked when it is made.
+    Raises CallFailed for one that goes from https to http or to no plain address; which addresses its host has is
+    checked when it is made.
     """
-    call, host = answer.call, answer.call.url.host
+    call, host = answer.call, answer.call.host
     try:
         url = call.url.join(URL(answer.headers["Location"], encoded=True)).with_fragment(None)
     except ValueError:
         raise CallFailed(f"Host '{host}' redirects to what is not an address.") from None
+    if problem := _problem_of_address(url):
+        raise CallFailed(f"Host '{host}' redirects to an address that cannot be called: it {problem}.")
     if call.url.scheme == "https" and url.scheme != "https":
         raise CallFailed(f"Host '{host}' redirects from https to {url.scheme}, which is not followed.")
     if answer.status == 303 and call.method != "HEAD" or answer.status in (301, 302) and call.method == "POST":
-        headers = {name: text for name, text in call.headers.items() if not name.lower().startswith("content-")}
+        about_body = ("content-", "webhook-")  # a signature is of the body
+        headers = {name: text for name, text in call.headers.items() if not name.lower().startswith(about_body)}
         call = replace(call, method="GET", body=None, headers=headers)
     if uris.origin(str(url)) == uris.origin(str(call.url)):
         return replace(call, url=url)
@@ -256,7 +269,7 @@ def _redirected(answer: Answer) -> Call:
 
 
 def _judged(answer: Answer) -> Outcome:
-    call, host = answer.call, answer.call.url.host
+    call, host = answer.call, answer.call.host
     if sum(len(name) + len(value) for name, value in answer.raw_headers) > HEADERS_LIMIT:
         message = f"Host '{host}' answered '{answer.word}' with more headers than are taken."
         return Outcome(False, message, answer.status)

@@ -75,7 +75,7 @@ async def send(call: http.Call, grant: Grant, session: aiohttp.ClientSession) ->
         async with asyncio.timeout(FLOW_LIMIT_S):
             return await _send(call, asking, _key(grant, call.trust), session)
     except TimeoutError:
-        host = call.url.host
+        host = call.host
         return Outcome(
             False, f"No complete answer from host '{host}', tokens included, within {FLOW_LIMIT_S:.0f} seconds."
         )
@@ -238,10 +238,10 @@ def _seconds(value: object) -> float | None:
 
 
 def _refused(answer: http.Answer, document: Mapping[str, object]) -> NoToken:
-    message = f"Authority '{answer.call.url.host}' answered '{answer.word}' without a token that can be used"
+    message = f"Authority '{answer.call.host}' answered '{answer.word}' without a token that can be used"
     error, description = document.get("error"), document.get("error_description")
     if isinstance(error, str) and ERROR.fullmatch(error):
-        message = f"Authority '{answer.call.url.host}' refused a token with the error '{answer.call.hide(error)}'"
+        message = f"Authority '{answer.call.host}' refused a token with the error '{answer.call.hide(error)}'"
         if isinstance(description, str) and (words := _shortened(answer.call.hide(description))):
             message = f"{message}: {words}"
     return NoToken(f"{message.rstrip('.')}.", retry_after=http.retry_after(answer.headers))

@@ -9,7 +9,7 @@ from yarl import URL
 from jobs.actions import authentication, success, templates, tls, uris
 from jobs.actions.headers import CREDENTIAL_HEADER, HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, revealed
 from jobs.actions.http import Call
-from jobs.actions.outcome import Context
+from jobs.actions.outcome import Context, Refused
 from jobs.actions.stored import Stored, present
 from jobs.encryption import MASK, Secrets
 from jobs.members import Members, shown
@@ -67,7 +67,7 @@ def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Con
         own["Authorization"] = f"Basic {credential}"
     return Call(
         method=request["method"],
-        url=URL(fill(request["uri"], templates.in_uri), encoded=True),
+        url=_url(fill(request["uri"], templates.in_uri)),
         headers=_replaced(headers, own),
         body=body,
         hidden=_hidden(credential, secrets),
@@ -80,6 +80,13 @@ def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Con
         follows_redirects=request.get("followRedirects", False),
         success=request.get("success", {}),
     )
+
+
+def _url(text: str) -> URL:
+    try:
+        return URL(text, encoded=True)
+    except ValueError:
+        raise Refused("The address cannot be called: it is not a uri.") from None
 
 
 def _replaced(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from jobs.members import shown
 
 CHARACTERS = r"[!-\[\]-~]+"  # printable ASCII without the backslash, which browsers take for a slash
+BRACKETS = r"\[[^\[\]]*:[^\[\]]*\](:[0-9]*)?"
 LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 
 
@@ -23,8 +24,8 @@ def problem_of(uri: str) -> str | None:
         return f"must begin with http:// or https://, not {shown(uri)}"
     if "@" in parts.netloc:
         return "must not hold credentials before its host: send authentication instead"
-    if "[" in parts.netloc and ":" not in (host or ""):
-        return "must hold an IPv6 address within its brackets"
+    if "[" in parts.netloc and not re.fullmatch(BRACKETS, parts.netloc):
+        return "must hold an IPv6 address within its brackets, and nothing but a port after them"
     if not host or not is_host(host):
         return f"must name a host, not {shown(host)}"
     if port == 0:
