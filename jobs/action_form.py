@@ -4,14 +4,15 @@ The form starts from the stored document and changes in it what was changed in t
 the way, whatever put it there.  Secrets are written here and never shown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.utils import timezone
 
 from jobs.actions import documents
+from jobs.credentials import date_in_words
+from jobs.descriptions import MESSAGES
 from jobs.models import Action
 from jobs.notations import (
     CODE,
@@ -132,7 +133,6 @@ BUS_TARGETS = {
 }
 CHOICES = {"authentication": "request.authentication", "retry": "retryPolicy"}  # what a new choice begins afresh
 DESCRIBED = ("certificateThumbprint", "certificateSubjectName", "certificateExpirationDate", "certificateExpiration")
-MESSAGES = ("request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage")
 
 
 def _choices(words_of: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -301,7 +301,7 @@ class ActionForm(forms.Form):
         super().clean()
         counting = self.counting_fields()
         for name in set(WHAT_FIELDS) - counting:
-            self._errors.pop(name, None)
+            self.errors.pop(name, None)
         if "retry_count" in counting and len(self.cleaned_data.get("retry_count") or []) > 1:
             self.add_error("retry_count", "Write one number")
         if "pfx" in counting and self.cleaned_data.get("pfx_file"):
@@ -332,7 +332,7 @@ class ActionForm(forms.Form):
     def rewritten(self) -> list[str]:
         """The labels of fields whose secrets were written and do not come back to the page."""
         return [
-            self[name].label
+            str(self[name].label)
             for name in self.fields
             if name in self.counting_fields() and self[name].data and _hides(self[name])
         ]
@@ -358,7 +358,10 @@ class ActionForm(forms.Form):
         for name, place in places_of(action_fields(self._stored_document())).items():
             if isinstance(self.fields[name], SecretField) and (place in set_at or name in ALWAYS_SET) and self.stored:
                 shown_at = "pfx_file" if name == "pfx" else name
-                self.fields[shown_at].help_text = f"{set_in_words(set_at.get(place), now)} Empty keeps it."
+                since = (
+                    f"Set on {date_in_words(datetime.fromisoformat(set_at[place]), now)}" if place in set_at else "Set"
+                )
+                self.fields[shown_at].help_text = f"{since}. Empty keeps it."
 
 
 def _hides(field: forms.BoundField) -> bool:
@@ -366,17 +369,13 @@ def _hides(field: forms.BoundField) -> bool:
     return isinstance(field.field, SecretField | PFXField) or (isinstance(field.data, str) and shown != field.data)
 
 
-def set_in_words(text: str | None, now: datetime) -> str:
-    """Set on 3 October 2025; `text` is an instant, None where nobody wrote it down."""
-    if text is None:
-        return "Set."
-    at = timezone.localtime(datetime.fromisoformat(text))
-    year = "" if at.year == timezone.localtime(now).year else f" {at.year}"
-    return f"Set on {at.day} {at:%B}{year}."
-
-
 WHAT_FIELDS = tuple(name for name in ActionForm.base_fields if name != "what")
-CHOOSING = ("type", "authentication", "bus_authentication", "retry")
+CHOOSING: dict[str, Collection[str]] = {
+    "type": TYPES,
+    "authentication": AUTHENTICATIONS,
+    "bus_authentication": ("", "SharedAccessKey"),
+    "retry": RETRIES,
+}
 PARTS = {
     "success": ("status_codes", "body_contains", "body_path", "body_value"),
     "connection": ("follow_redirects", "certificate_authority"),
@@ -425,7 +424,7 @@ def action_fields(action: Mapping[str, Any]) -> dict[str, Any]:
 def fields_do(action: Mapping[str, Any]) -> bool:
     """Whether the fields can show the action whole: each member has one, and comes out of it as it went in."""
     values = action_fields(action)
-    if any(values[name] not in dict(ActionForm.base_fields[name].choices) for name in CHOOSING):
+    if any(values[name] not in known for name, known in CHOOSING.items()):
         return False
     fields = {place: name for name, place in places_of(values).items()}
     for place in _leaves(action, fields):

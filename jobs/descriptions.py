@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from jobs import durations, words
 from jobs.models import Job, Run
 
+QUOTED = 60  # characters of a text that a sentence repeats
+MESSAGES = ("request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage")
 DEFAULT_RETRIES = "4 more times, 30 s apart"
 
 OVERLAPS = {
@@ -33,27 +35,62 @@ ORIGINS = {
 
 
 def action_in_words(document: Mapping) -> str:
-    """POST vault.example/copy; message to queue mail."""
+    """POST vault.example/copy; message to queue mail of account1."""
     if request := document.get("request"):
         parts = urlsplit(request.get("uri", ""))
         return f"{request.get('method', '')} {parts.netloc}{parts.path.rstrip('/')}".strip()
     if message := document.get("queueMessage"):
-        return f"message to queue {message.get('queueName')}"
+        return f"message to queue {message.get('queueName')} of {message.get('storageAccount')}"
     if message := document.get("serviceBusQueueMessage"):
-        return f"message to bus queue {message.get('queueName')}"
+        return f"message to bus queue {message.get('queueName')} of {message.get('namespace')}"
     if message := document.get("serviceBusTopicMessage"):
-        return f"message to topic {message.get('topicPath')}"
+        return f"message to topic {message.get('topicPath')} of {message.get('namespace')}"
     return str(document.get("type", ""))
+
+
+def identity_in_words(document: Mapping) -> str:
+    """As whom an action calls: ada, with a password; empty where it does not say."""
+    message = next((document[name] for name in MESSAGES if document.get(name)), {})
+    authentication = message.get("authentication") or {}
+    match authentication.get("type"):
+        case "Basic":
+            return f"{authentication.get('username')}, with a password"
+        case "ClientCertificate":
+            return f"{authentication.get('certificateSubjectName')}, with a certificate"
+        case "ActiveDirectoryOAuth":
+            return f"client {authentication.get('clientId')} of {authentication.get('tenant')}, with a token"
+        case "SharedAccessKey":
+            return f"{authentication.get('sasKeyName')}, with a shared key"
+    return "with a SAS token" if "queueMessage" in document else ""
+
+
+def success_in_words(document: Mapping) -> str:
+    """2xx, and the body holds "ok"; empty for an action that is no request."""
+    if "request" not in document:
+        return ""
+    test = document["request"].get("success") or {}
+    found = [", ".join(map(str, test.get("statusCodes") or ["2xx"]))]
+    if text := test.get("bodyContains"):
+        found.append(f"the body holds {_quoted(text)}")
+    if path := test.get("bodyPath"):
+        value = f"is {json.dumps(test['bodyValue'], ensure_ascii=False)}" if "bodyValue" in test else "is there"
+        found.append(f"{path} {value}")
+    return ", and ".join(found)
 
 
 def retries_in_words(document: Mapping) -> str:
     policy = document.get("retryPolicy") or {}
     if not policy:
         return DEFAULT_RETRIES
-    if str(policy.get("retryType", "Fixed")).lower() == "none":
+    kind = str(policy.get("retryType", "Fixed")).lower()
+    if kind == "none":
         return "none"
     count, interval = policy.get("retryCount", 4), policy.get("retryInterval", "PT30S")
-    return f"{words.count(count, 'more time')}, {words.took(durations.parse(interval))} apart"
+    said = f"{words.count(count, 'more time')}, {words.took(durations.parse(interval))} apart"
+    if kind == "exponential":
+        most = durations.parse(policy.get("maximumRetryInterval", "P1D"))
+        said += f", then twice as long each time, at most {words.took(most)}"
+    return said
 
 
 def error_action_in_words(document: Mapping) -> str:
@@ -65,3 +102,7 @@ def written(document: object) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     plain = re.compile(r"\[\n\s+([^\[\]{}]*?)\n\s*\]")
     return plain.sub(lambda match: "[" + re.sub(r"\n\s+", " ", match[1]) + "]", text)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text if len(text) <= QUOTED else f"{text[:QUOTED]}…", ensure_ascii=False)

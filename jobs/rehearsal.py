@@ -18,7 +18,7 @@ from accounts.limits import Limit
 from jobs import actions
 from jobs.actions import http
 from jobs.actions.outcome import Context, Outcome, Refused, refused
-from jobs.encryption import UnreadableSecret
+from jobs.encryption import MASK, UnreadableSecret
 from jobs.errors import Conflict
 from jobs.models import SIGNING, Action, Job
 
@@ -58,12 +58,21 @@ def rehearse(job: Job, part: Part, now: datetime) -> Rehearsal:
         document, secrets = document[part], actions.below(part, secrets)
     context = _context(job, now, signing)
     try:
-        request = actions.prepare(document, secrets, context).shown()
+        request = shown_call(document, secrets, context)
     except Refused as refusal:
         return _unsent(refused(str(refusal)))
     began = time.monotonic()
     outcome = asyncio.run(_perform(document, secrets, context))
     return Rehearsal(outcome, timedelta(seconds=time.monotonic() - began), request)
+
+
+def shown_call(document: Mapping[str, Any], secrets: Mapping[str, str], context: Context) -> dict[str, Any]:
+    """The call of an attempt as people may see it, as `Call.shown` does.  Raises Refused as `prepare` does."""
+    shown = actions.prepare(document, secrets, context).shown()
+    proof = document.get("request", {}).get("authentication") or {}
+    if proof.get("type") == "ActiveDirectoryOAuth":
+        shown["headers"] = [*shown["headers"], ("Authorization", f"Bearer {MASK}")]  # it is fetched with the call
+    return shown
 
 
 def _context(job: Job, now: datetime, signing: tuple[str, ...]) -> Context:

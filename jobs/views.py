@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 
 from django.utils import timezone
 
-from jobs import words
-from jobs.cautions import CERTIFICATE_CODES, cautions_of, expiry_of
+from jobs import actions, words
+from jobs.actions.outcome import Refused
+from jobs.cautions import cautions_of
+from jobs.credentials import credentials
 from jobs.descriptions import (
     DELIVERIES,
     MISFIRES,
@@ -17,12 +19,16 @@ from jobs.descriptions import (
     OVERLAPS,
     action_in_words,
     error_action_in_words,
+    identity_in_words,
     retries_in_words,
+    success_in_words,
     written,
 )
-from jobs.execution import action_of
+from jobs.encryption import MASK
+from jobs.leasing import action_of
 from jobs.models import Attempt, Job, JobCollection, Run
 from jobs.outcomes import ATTEMPT_OUTCOMES, JOB_STATES, Outcome, outcome_of
+from jobs.rehearsal import Part, Rehearsal, shown_call
 from recurrence.describe import describe
 from recurrence.preview import preview
 from recurrence.wire import WireError, parse, refuse_unreachable
@@ -35,7 +41,15 @@ from triggers.scheduling import FORMAT
 UPCOMING = 10
 OUTCOMES = 50
 PAGE = 20  # runs on a job's page
-MASK = "••••••••"
+# in the place of an action's secrets, for showing what was sent without reading them
+MASKED = {
+    "request.authentication.password": MASK,
+    "request.authentication.pfx": MASK,
+    "request.authentication.secret": MASK,
+    "queueMessage.sasToken": f"sig={MASK}",
+    "serviceBusQueueMessage.authentication.sasKey": MASK,
+    "serviceBusTopicMessage.authentication.sasKey": MASK,
+}
 
 
 # Fire times
@@ -127,34 +141,6 @@ def meaning_of_form(form: JobForm, now: datetime) -> Meaning:
         return Meaning(error=f"{label}: {message}", document=written(schedule))
 
 
-# Credentials
-
-
-EXPIRED = Outcome("failure", "Expired")
-EXPIRES_SOON = Outcome("waiting", "Expires soon", "warning")
-EXPIRIES = dict(zip(CERTIFICATE_CODES, (EXPIRED, EXPIRES_SOON), strict=True))
-
-
-def expiry_state(document: Mapping, now: datetime) -> Outcome | None:
-    """The worse state of an action's certificates; None where none expires within the next weeks."""
-    codes = {caution.code for caution in cautions_of(document, now)}
-    return next((outcome for code, outcome in EXPIRIES.items() if code in codes), None)
-
-
-def certificate_row(authentication: Mapping, now: datetime) -> dict | None:
-    """What a page says of a client certificate; None where there is none."""
-    expires_at = expiry_of(authentication)
-    if expires_at is None:
-        return None
-    return {
-        "subject": authentication.get("certificateSubjectName", ""),
-        "thumbprint": authentication.get("certificateThumbprint", ""),
-        "expires_at": expires_at,
-        "day": f"{timezone.localtime(expires_at):%-d %B %Y}",
-        "state": expiry_state({"request": {"authentication": authentication}}, now),
-    }
-
-
 def next_run_in_words(job: Job, now: datetime) -> str:
     """The next run is tomorrow 02:30, Berlin time; or why there is none."""
     trigger = job.triggers.get()
@@ -190,6 +176,8 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "next_fire_at": fires[0] if fires else None,
         "why_nothing": "" if fires else _why_nothing(job, trigger),
         "rules": rules(job, trigger),
+        "cautions": cautions_of(job.action.document, now),
+        "credentials": credentials(job, now),
     }
 
 
@@ -237,14 +225,17 @@ def run_row(run: Run) -> dict:
 
 def rules(job: Job, trigger: Trigger) -> list[tuple[str, str]]:
     document = job.action.document
-    return [
+    said = [
         ("Does", action_in_words(document)),
+        ("As", identity_in_words(document)),
+        ("Succeeds with", success_in_words(document)),
         ("Retries", retries_in_words(document)),
         ("If all fail", error_action_in_words(document)),
         ("If missed", MISFIRES[trigger.misfire]),
         ("If it overlaps", OVERLAPS[Job.Overlap(job.overlap)]),
         ("If cut off", DELIVERIES[Job.Delivery(job.delivery)]),
     ]
+    return [(name, rule) for name, rule in said if rule]
 
 
 def _why_nothing(job: Job, trigger: Trigger) -> str:
@@ -376,28 +367,60 @@ def attempt_row(run: Run, attempt: Attempt, document: dict | None) -> dict:
 
 
 def request_text(run: Run, attempt: Attempt, document: dict) -> str:
-    """What was ordered, as a request reads on the wire; credentials are masked."""
-    request = document.get("request")
-    if not request:
-        return written(document)
-    parts = urlsplit(request.get("uri", ""))
-    target = parts.path or "/"
+    """What was sent, as a request reads on the wire; credentials are masked, and signatures are not made again."""
+    context = actions.Context(
+        run_id=run.pk,
+        attempt=attempt.number,
+        fire_at=run.fire_at,
+        now=attempt.started_at,
+        job_name=run.job_name,
+        collection_name=run.collection_name,
+        region=run.job.collection.location if run.job else "",
+    )
+    try:
+        return call_text(shown_call(document, MASKED, context))
+    except Refused as refusal:
+        return str(refusal)
+
+
+def rehearsal_page(rehearsal: Rehearsal, part: Part, now: datetime) -> dict:
+    outcome = rehearsal.outcome
+    return {
+        "part": part.label,
+        "at": now,
+        "outcome": ATTEMPT_OUTCOMES[Attempt.State.SUCCEEDED if outcome.succeeded else Attempt.State.FAILED],
+        "message": outcome.message,
+        "took": words.took(rehearsal.took),
+        "request": call_text(rehearsal.request) if rehearsal.request else "",
+        "answer": outcome_text(outcome),
+    }
+
+
+def call_text(call: Mapping) -> str:
+    """What `Call.shown` says, as a request reads on the wire."""
+    address = urlsplit(call["uri"])
     lines = [
-        f"{request.get('method', 'GET')} {target}{'?' + parts.query if parts.query else ''}",
-        f"Host: {parts.netloc}",
+        f"{call['method']} {address.path or '/'}{'?' + address.query if address.query else ''}",
+        f"Host: {address.netloc}",
+        *(f"{name}: {value}" for name, value in call["headers"]),
     ]
-    if authentication := request.get("authentication"):
-        lines.append(f"Authorization: {authentication.get('type')} {MASK}")
-    lines += [f"{name}: {value}" for name, value in (request.get("headers") or {}).items()]
-    lines += [f"Idempotency-Key: {run.pk}", f"X-Scheduler-Attempt: {attempt.number}"]
-    return "\n".join(lines) + (f"\n\n{request['body']}" if request.get("body") else "")
+    return _message_text(lines, call["body"])
+
+
+def outcome_text(outcome: actions.Outcome) -> str:
+    status = [str(outcome.status_code)] if outcome.status_code else []
+    return _message_text([*status, *(f"{name}: {value}" for name, value in outcome.headers)], outcome.body)
 
 
 def answer_text(attempt: Attempt) -> str:
-    status = str(attempt.status_code) if attempt.status_code else ""
-    headers = [f"{name}: {value}" for name, value in attempt.response_headers]
-    head = "\n".join([status, *headers] if status else headers)
-    return f"{head}\n\n{attempt.response_body}".strip() if attempt.response_body else head
+    status = [str(attempt.status_code)] if attempt.status_code else []
+    return _message_text(
+        [*status, *(f"{name}: {value}" for name, value in attempt.response_headers)], attempt.response_body
+    )
+
+
+def _message_text(head: Sequence[str], body: str) -> str:
+    return "\n".join(head) + (f"\n\n{body}" if body else "")
 
 
 def _beside(run: Run, newer: bool) -> Run | None:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Role
 from jobs import views
+from jobs.credentials import certificate_row
 from jobs.errors import JobError
 from jobs.models import JobCollection
 from jobs.notations import FIELDS, JSON
@@ -53,7 +54,7 @@ class JobFormPages:
             "opts": self.opts,
             "form": form,
             "rewrite": form.rewrite or form.rewritten,
-            "certificate": views.certificate_row(form.stored_authentication, now),
+            "certificate": certificate_row(form.stored_authentication, now),
             "job": job,
             "title": f"Edit {job.name}" if job else "New job",
             "when_mode": form.mode("when"),

@@ -9,7 +9,7 @@ from django.db.models import F, FilteredRelation, Q
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import capfirst
@@ -18,8 +18,10 @@ from accounts.models import Role
 from accounts.staff import TenantAdmin
 from jobs import words
 from jobs.admin.job_form import JobFormPages
+from jobs.admin.job_orders import JobOrders
 from jobs.admin.job_pages import ORDERED, JobPages
 from jobs.admin.lists import CappedPaginator, hue_of
+from jobs.credentials import expiry_state
 from jobs.descriptions import action_in_words
 from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
@@ -72,7 +74,7 @@ class JobChangeList(ChangeList):
 
 
 @admin.register(Job)
-class JobAdmin(JobPages, JobFormPages, TenantAdmin):
+class JobAdmin(JobPages, JobOrders, JobFormPages, TenantAdmin):
     list_display = ("title", "schedule", "next_run", "last_result", "last_ten", "in_collection")
     list_display_links = None
     list_filter = (CollectionFilter, "state", FailedFilter)
@@ -109,6 +111,8 @@ class JobAdmin(JobPages, JobFormPages, TenantAdmin):
             path("<int:object_id>/", site(self.page_view), name="jobs_job_page"),
             path("<int:object_id>/document/", site(self.document_view), name="jobs_job_document"),
             path("<int:object_id>/run/", site(self.run_view), name="jobs_job_run"),
+            path("<int:object_id>/signing/", site(self.signing_view), name="jobs_job_signing"),
+            path("<int:object_id>/test/", site(self.test_view), name="jobs_job_test"),
             path("<int:object_id>/state/", site(self.state_view), name="jobs_job_state"),
             *super().get_urls(),
         ]
@@ -117,11 +121,10 @@ class JobAdmin(JobPages, JobFormPages, TenantAdmin):
 
     @admin.display(description="Job", ordering="name")
     def title(self, job: Job) -> str:
-        return format_html(
-            '<a class="title" href="{}">{}</a><span class="sub">{}</span>',
-            reverse("admin:jobs_job_page", args=[job.pk]),
-            job.name,
-            action_in_words(job.action.document),
+        state = expiry_state(job.action.document, job.now)
+        return render_to_string(
+            "admin/jobs/job/_title.html",
+            {"job": job, "does": action_in_words(job.action.document), "certificate": state},
         )
 
     @admin.display(description="Schedule")

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.utils import timezone
 
 from jobs.models import Job, Run
 
@@ -132,3 +133,109 @@ def test_an_unknown_page_of_history_is_the_first(browser, make_job, make_run):
     make_run(job)
 
     assert len(browser.get(f"{page_of(job)}?before=nonsense").context["runs"]) == 1
+
+
+# Credentials and cautions
+
+
+def certified(certificate, uri="https://x.example/") -> dict:
+    proof = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": certificate.password}
+    return {"type": "Http", "request": {"uri": uri, "method": "GET", "authentication": proof}}
+
+
+@pytest.mark.parametrize(
+    "days, word", [(-3, "Expired"), (12, "Expires soon"), (40, None)], ids=["expired", "soon", "later"]
+)
+def test_a_certificate_is_shown_with_its_end_on_page_and_list(browser, make_job, authority, days, word):
+    certificate = authority.client(expires_at=timezone.now() + timedelta(days=days))
+    job = make_job(action=certified(certificate))
+
+    page, jobs = browser.get(page_of(job)).text, browser.get("/admin/jobs/job/").text
+
+    assert certificate.thumbprint in page
+    assert certificate.subject in page
+    for text in (page, jobs):
+        assert (f"{word}</span>" in text) is bool(word)
+    assert ("The client certificate" in page) is bool(word)
+
+
+def test_a_certificate_of_the_error_action_counts_as_well(browser, make_job, authority):
+    certificate = authority.client(expires_at=timezone.now() - timedelta(days=1))
+    main = {"type": "Http", "request": {"uri": "https://x.example/", "method": "GET"}}
+    job = make_job(action={**main, "errorAction": certified(certificate)})
+
+    page = browser.get(page_of(job)).text
+
+    assert certificate.thumbprint in page
+    assert "Expired</span>" in page
+
+
+def test_each_secret_says_since_when_it_is_set(browser, make_job):
+    headers = {"X-Api-Key": "abcdefgh"}
+    alarm = {"type": "Http", "request": {"uri": "https://y.example/", "method": "GET", "headers": headers}}
+    proof = {"type": "Basic", "username": "ada", "password": "opensesame"}
+    request = {"uri": "https://x.example/", "method": "GET", "authentication": proof}
+    job = make_job(action={"type": "Http", "request": request, "errorAction": alarm})
+
+    page = browser.get(page_of(job)).text
+
+    assert "<dt>Password</dt><dd>set <time" in page
+    assert "<dt>Error action: header x-api-key</dt>" in page
+    assert "ada, with a password" in page
+
+
+def test_credentials_without_tls_are_a_banner(browser, make_job):
+    proof = {"type": "Basic", "username": "ada", "password": "opensesame"}
+    request = {"uri": "http://x.example/", "method": "GET", "authentication": proof}
+
+    page = browser.get(page_of(make_job(action={"type": "Http", "request": request}))).text
+
+    assert "the credentials travel unencrypted" in page
+
+
+BUS = {"namespace": "orders", "message": "hi"}
+
+
+@pytest.mark.parametrize(
+    "action, says",
+    [
+        (
+            {"type": "ServiceBusQueue", "serviceBusQueueMessage": {**BUS, "queueName": "incoming"}},
+            "message to bus queue incoming of orders",
+        ),
+        (
+            {"type": "ServiceBusTopic", "serviceBusTopicMessage": {**BUS, "topicPath": "news"}},
+            "message to topic news of orders",
+        ),
+        (
+            {
+                "type": "StorageQueue",
+                "queueMessage": {
+                    "storageAccount": "account1",
+                    "queueName": "mail",
+                    "sasToken": "sig=topsecret",
+                    "message": "hi",
+                },
+            },
+            "message to queue mail of account1",
+        ),
+        (
+            {
+                "type": "Http",
+                "request": {
+                    "uri": "https://x.example/",
+                    "method": "GET",
+                    "success": {"statusCodes": [200, "300-399"], "bodyPath": "$.state", "bodyValue": True},
+                },
+                "retryPolicy": {"retryType": "Exponential", "retryCount": 3, "maximumRetryInterval": "PT1H"},
+            },
+            "200, 300-399, and $.state is true",
+        ),
+    ],
+)
+def test_every_kind_of_action_is_said_in_words(browser, make_job, action, says):
+    page = browser.get(page_of(make_job(action=action))).text
+
+    assert says in page
+    if "retryPolicy" in action:
+        assert "3 more times, 30 s apart, then twice as long each time, at most 1 h 00 min" in page
