@@ -50,7 +50,7 @@ def action_in_words(document: Mapping) -> str:
 
 def identity_in_words(document: Mapping) -> str:
     """As whom an action calls: ada, with a password; empty where it does not say."""
-    message = next((document[name] for name in MESSAGES if document.get(name)), {})
+    message: Mapping = next((document[name] for name in MESSAGES if document.get(name)), {})
     authentication = message.get("authentication") or {}
     match authentication.get("type"):
         case "Basic":
