@@ -7,6 +7,7 @@ from typing import Any
 from yarl import URL
 
 from jobs.actions import authentication, success, templates, tls, uris
+from jobs.actions.echoes import spellings
 from jobs.actions.headers import CREDENTIAL_HEADER, HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, revealed
 from jobs.actions.http import Call
 from jobs.actions.outcome import Context, Refused
@@ -95,9 +96,10 @@ def _replaced(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[str, s
 
 
 def _hidden(credential: str | None, secrets: Mapping[str, str]) -> tuple[str, ...]:
-    """What history must not repeat; of a header's value also what follows its scheme."""
+    """What history must not repeat; of a header's value also what follows its scheme.  A PFX is never sent."""
+    sent = [text for path, text in secrets.items() if path != "authentication.pfx"]
     tokens = [text.partition(" ")[2] for path, text in secrets.items() if path.startswith("headers.")]
-    return tuple(filter(None, (credential, *secrets.values(), *tokens)))
+    return spellings(credential or "", *sent, *tokens)
 
 
 def _content_type(headers: Mapping[str, str]) -> str:

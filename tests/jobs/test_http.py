@@ -3,10 +3,14 @@
 import asyncio
 import base64
 import gzip
+import html
+import json
+import re
 import socket
 import time
 import zlib
 from threading import Thread
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -317,6 +321,16 @@ def test_no_part_of_a_credential_is_kept_where_the_body_is_cut(serve):
     assert outcome.body == "x" * (http.KEPT_LIMIT - 4) + "****"
 
 
+@pytest.mark.parametrize("before", range(0, 40, 3))
+def test_no_part_of_a_credential_is_kept_where_a_body_repeats_it_often(serve, before):
+    secret = "".join(map(chr, range(ord("A"), ord("Z") + 1)))
+    server = serve(answering("200 OK", body=b"-" * before + secret.encode() * 1000))
+
+    outcome = call(server.url, {"request.headers.authorization": secret}, headers={"Authorization": "********"})
+
+    assert set(outcome.body) <= {"*", "-"}
+
+
 def test_only_the_beginning_of_a_body_is_kept(serve):
     outcome = call(serve(answering("200 OK", body=b"x" * 100_000)).url)
 
@@ -382,7 +396,50 @@ def test_credentials_that_the_target_repeats_are_not_kept(serve):
     assert dict(outcome.headers)["X-Echo"] == "********"
 
 
+@pytest.mark.parametrize(
+    "spell",
+    [
+        json.dumps,
+        lambda secret: json.dumps(secret).replace("/", r"\/"),
+        lambda secret: json.dumps(secret, ensure_ascii=False),
+        quote_plus,
+        lambda secret: quote(secret, safe=""),
+        lambda secret: re.sub("%..", lambda match: match[0].lower(), quote(secret)),
+        html.escape,
+        lambda secret: base64.b64encode(secret.encode()).decode(),
+    ],
+)
+def test_credentials_that_the_target_spells_in_another_way_are_not_kept(serve, spell):
+    secret = 'öpen "/&<sesame'
+    server = serve(answering("200 OK", body=f"you sent {spell(secret)}!".encode()))
+
+    outcome = call(
+        server.url,
+        {"request.authentication.password": secret},
+        authentication={"type": "Basic", "username": "ada"},
+    )
+
+    assert outcome.body.replace('"', "") == "you sent ********!"
+
+
 # Failures
+
+
+@pytest.mark.parametrize(
+    "moment", ["Fri, 31 Dec 2021 23:59:59 +99999999999999999999", "Fri, 31 Dec 2021 99999999999999999999:00:00 GMT"]
+)
+def test_an_impossible_moment_to_try_again_is_ignored(serve, moment):
+    headers = f"Retry-After: {moment}\r\nDate: Fri, 31 Dec 2021 23:59:59 GMT\r\n"
+
+    outcome = call(serve(answering("503 Unavailable", headers)).url)
+
+    assert (outcome.status_code, outcome.retry_after) == (503, None)
+
+
+def test_a_server_that_speaks_no_tls_is_told_as_such(serve):
+    outcome = call(serve(answering("200 OK")).url.replace("http:", "https:"))
+
+    assert outcome.message == "No connection to host '127.0.0.1': wrong version number."
 
 
 def test_a_refused_connection_is_a_failure_with_its_reason():
