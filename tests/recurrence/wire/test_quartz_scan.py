@@ -34,7 +34,7 @@ microseconds = st.sampled_from([0, 1, 500_000, 999_999])
 
 
 @given(expressions(), instants(utc("1969-12-30T00:00Z"), years=131), microseconds)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example("0 0 0 29 2 ?", utc("2096-02-29T00:00Z"), 0)  # 2100 has none, and lies behind the end
 @example("0 0 0 29 2 ? 2021-2099/2", utc("2020-01-01T00:00Z"), 0)
 @example("0 0 0 ? 2 2#5", utc("2016-02-29T00:00Z"), 0)
@@ -46,7 +46,7 @@ def test_the_next_fire_time_is_the_one_that_a_scan_finds(text, instant, microsec
 
 
 @given(expressions_of_every_day(), st.sampled_from(CHANGES), st.integers(-2 * 3600, 3600))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_change_of_the_clocks_is_followed_as_a_scan_of_all_seconds_does(text, change, offset):
     zone, start = ZoneInfo(change[0]), utc(change[1]) + timedelta(seconds=offset)
     end = start + timedelta(hours=3)
@@ -57,7 +57,7 @@ def test_a_change_of_the_clocks_is_followed_as_a_scan_of_all_seconds_does(text, 
 
 
 @given(expressions_of_every_day(), st.sampled_from(CHANGES), st.integers(-3 * 3600, 3 * 3600), microseconds)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_quartz_follows_a_change_of_the_clocks_as_a_scan_of_all_seconds_does(text, change, offset, microsecond):
     zone, instant = ZoneInfo(change[0]), utc(change[1]) + timedelta(seconds=offset, microseconds=microsecond)
     end = instant + timedelta(hours=3)
@@ -69,7 +69,7 @@ def test_quartz_follows_a_change_of_the_clocks_as_a_scan_of_all_seconds_does(tex
 
 @pytest.mark.parametrize("clock_change", ["cron", "quartz"])
 @given(expressions(), instants(utc("1975-01-01T00:00Z"), years=120), microseconds)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_zone_whose_clocks_do_not_change_only_shifts(clock_change, text, instant, microsecond):
     zone, offset = ZoneInfo("Asia/Kolkata"), timedelta(hours=5, minutes=30)
     instant = instant.replace(microsecond=microsecond)
