@@ -9,12 +9,12 @@ import re
 import socket
 import time
 import zlib
-from threading import Thread
+from threading import Event, Thread
 from urllib.parse import quote, quote_plus
 
 import pytest
 
-from jobs.actions import http, perform
+from jobs.actions import addresses, http, perform
 from tests.jobs.attempts import CONTEXT, carry_out
 
 SIGNING_SECRET = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
@@ -274,6 +274,30 @@ def test_each_call_looks_its_name_up_anew(serve, monkeypatch):
     assert first.succeeded
     assert "was not called" in second.message
     assert "10.0.0.1" not in second.message  # what an inner name stands for is not told outside
+
+
+def test_a_name_server_that_hangs_holds_up_no_other_host(serve, monkeypatch):
+    monkeypatch.setattr(http, "CONNECT_LIMIT_S", 1.0)
+    server, is_over = serve(), Event()
+    lookup = addresses.lookup
+    asked = []
+
+    def hanging(host, port, family):
+        asked.append(host)
+        if host == "hangs.example":
+            is_over.wait(5)
+        return lookup("127.0.0.1", port, family)
+
+    monkeypatch.setattr("jobs.actions.addresses.lookup", hanging)
+    slow = {"type": "Http", "request": {"uri": f"http://hangs.example:{server.port}/", "method": "GET"}}
+    fast = {"type": "Http", "request": {"uri": f"http://answers.example:{server.port}/", "method": "GET"}}
+
+    *hung, answered = carry_out([(slow, {})] * 300 + [(fast, {})])
+    is_over.set()
+
+    assert answered.succeeded
+    assert not any(outcome.succeeded for outcome in hung)
+    assert asked == ["hangs.example", "answers.example"]
 
 
 # What is kept of an answer
