@@ -9,15 +9,15 @@ import re
 import socket
 import time
 import zlib
-from threading import Event, Thread
+from threading import Event
 from urllib.parse import quote, quote_plus
 
 import pytest
 
 from jobs.actions import addresses, http, perform
 from tests.jobs.attempts import CONTEXT, carry_out
+from tests.peers.raw import Raw, answering
 
-SIGNING_SECRET = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-Answer: yes\r\n\r\nthanks"
 
 
@@ -26,64 +26,15 @@ def loopback_is_open(settings):
     settings.EGRESS_ALLOW = ["127.0.0.0/8", "::1/128"]
 
 
-class Server:
-    """Answers every connection with the same bytes, and keeps what it received."""
-
-    def __init__(self, answer: bytes, pause: float = 0, host: str = "127.0.0.1"):
-        self.answer = answer
-        self.pause = pause
-        self.requests: list[bytes] = []
-        self.listening = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-        self.port = self.listening.getsockname()[1]
-        self.url = f"http://{host}:{self.port}"
-        Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self):
-        while True:
-            try:
-                connection, _ = self.listening.accept()
-            except OSError:
-                return
-            Thread(target=self._answer, args=(connection,), daemon=True).start()
-
-    def _answer(self, connection):
-        with connection:
-            self.requests.append(connection.recv(65_536))
-            time.sleep(self.pause)
-            try:
-                connection.sendall(self.answer)
-            except OSError:
-                return
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Of the only request."""
-        (request,) = self.requests
-        lines = request.decode().partition("\r\n\r\n")[0].splitlines()[1:]
-        return dict(line.split(": ", 1) for line in lines)
-
-
 @pytest.fixture
-def serve():
-    servers = []
-
-    def start(answer: bytes = OK, **fields) -> Server:
-        servers.append(Server(answer, **fields))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.listening.close()
+def serve(peer):
+    return lambda answer=OK, **fields: peer(Raw, answer, **fields)
 
 
 def call(uri, secrets=None, method="GET", context=None, **request):
     """The outcome of a request as it is stored, which nothing has checked since."""
     action = {"type": "Http", "request": {"uri": uri, "method": method, **request}}
     return carry_out([(action, secrets or {})], **(context or {}))[0]
-
-
-def answering(status: str, headers: str = "", body: bytes = b"") -> bytes:
-    return f"HTTP/1.1 {status}\r\n{headers}Connection: close\r\n\r\n".encode() + body
 
 
 # What is sent
@@ -363,21 +314,14 @@ def test_only_the_beginning_of_a_body_is_kept(serve):
 
 
 def test_an_endless_answer_is_cut_off(serve):
-    server = serve(b"")
-
     def pour(connection):
-        with connection:
-            connection.sendall(answering("200 OK"))
-            try:
-                while True:
-                    connection.sendall(b"x" * 65_536)
-            except OSError:
-                return
+        connection.sendall(answering("200 OK"))
+        while True:
+            connection.sendall(b"x" * 65_536)
 
-    server._answer = pour
     started = time.monotonic()
 
-    assert call(server.url).succeeded
+    assert call(serve(pour).url).succeeded
     assert time.monotonic() - started < 5
 
 
@@ -494,27 +438,59 @@ def test_a_call_ends_at_its_limit(serve, monkeypatch):
     assert outcome.may_retry
 
 
-def test_a_trickling_answer_ends_at_the_limit_of_the_whole_call(serve, monkeypatch):
-    """The limit is not one for each read."""
+@pytest.mark.parametrize("beginning", [answering("200 OK"), b"HTTP/1.1 200 OK\r\nX-Slow: "])
+def test_a_trickling_answer_ends_at_the_limit_of_the_whole_call(serve, monkeypatch, beginning):
+    """The limit is not one for each read, and it counts for headers as for the body."""
     monkeypatch.setattr(http, "CALL_LIMIT_S", 0.5)
-    server = serve(b"")
 
     def trickle(connection):
-        with connection:
-            connection.recv(65_536)
-            connection.sendall(answering("200 OK"))
-            try:
-                for _ in range(100):
-                    connection.sendall(b".")
-                    time.sleep(0.05)
-            except OSError:
-                return
+        connection.sendall(beginning)
+        while True:
+            connection.sendall(b"2")
+            time.sleep(0.05)
 
-    server._answer = trickle
     started = time.monotonic()
 
-    assert "No complete answer" in call(server.url).message
+    assert "No complete answer" in call(serve(trickle).url).message
     assert time.monotonic() - started < 2
+
+
+def test_endless_announcements_end_at_the_limit_of_the_whole_call(serve, monkeypatch):
+    monkeypatch.setattr(http, "CALL_LIMIT_S", 0.5)
+
+    def announce(connection):
+        while True:
+            connection.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
+            time.sleep(0.01)
+
+    started = time.monotonic()
+
+    assert not call(serve(announce).url).succeeded
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_connection_that_is_not_made_in_time_is_given_up(monkeypatch, scheme):
+    """Nobody accepts, and nobody shakes hands."""
+    monkeypatch.setattr(http, "CONNECT_LIMIT_S", 0.3)
+    monkeypatch.setattr(http, "CALL_LIMIT_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        outcome = call(f"{scheme}://127.0.0.1:{listening.getsockname()[1]}/")
+
+    within = "connection to" if scheme == "https" else "complete answer from"
+    assert outcome.message.startswith(f"No {within} host '127.0.0.1' within")
+    assert outcome.may_retry
+
+
+def test_a_name_that_takes_too_long_to_look_up_is_given_up(monkeypatch):
+    monkeypatch.setattr(http, "CONNECT_LIMIT_S", 0.2)
+    monkeypatch.setattr("jobs.actions.addresses.lookup", lambda host, port, family: time.sleep(1))
+    started = time.monotonic()
+
+    outcome = call("http://slow.example/")
+
+    assert outcome.message == "No connection to host 'slow.example' within 0 seconds."
+    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize(
