@@ -24,7 +24,7 @@ HEADERS_TOTAL_LIMIT = 4096  # names and values together
 BODY_LIMIT = 8192
 AUTHORITY_LIMIT = 16_384  # characters, ours
 
-PATH_BEGINS = re.compile("(?<!/)[/?#](?!/)")
+UP_TO_HOST = re.compile("[^/?#]*(//[^/?#]*)?")  # scheme and authority, RFC 3986, appendix B
 
 
 def parse(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _uri(members: Members, is_template: bool) -> str:
     filled = uri
     if is_template:
         templates.check(members, "uri", uri)
-        if templates.OPENING in PATH_BEGINS.split(uri, maxsplit=1)[0]:
+        if (start := UP_TO_HOST.match(uri)) and templates.OPENING in start[0]:
             members.refuse("uri", "must have its placeholders after the host", "malformed")
         filled = templates.sample(uri)
     if problem := uris.problem_of(filled):
