@@ -73,8 +73,8 @@ def _oauth(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any]
         clientId=members.required_text("clientId", SHORT_LIMIT, PRINTABLE, "printable"),
         authority=authority,
     )
-    if stored.document.get("authority") != authority:
-        stored = stored.emptied()  # also when it was there and is not any more
+    if any(stored.document.get(name) != public.get(name) for name in ("authority", "audience")):
+        stored = stored.emptied()  # also when one was there and is not any more
     keep_secret(members, "secret", public, stored, secrets)
     return public
 
