@@ -9,6 +9,7 @@ import re
 import socket
 import time
 import zlib
+from datetime import timedelta
 from threading import Event
 from urllib.parse import quote, quote_plus
 
@@ -391,6 +392,42 @@ def test_credentials_that_the_target_spells_in_another_way_are_not_kept(serve, s
 
 
 # Failures
+
+
+@pytest.mark.parametrize(
+    "asked, seconds",
+    [
+        ("120", 120),
+        (" 120 ", 120),
+        ("0", 0),
+        ("999999999", 999_999_999),
+        ("Fri, 31 Dec 2021 23:59:59 GMT", 59),  # as counted from the answer's own Date
+        ("Friday, 31-Dec-21 23:59:59 GMT", 59),
+        ("Fri Dec 31 23:59:59 2021", None),  # without a zone
+        ("Fri, 31 Dec 2021 23:00:00 GMT", 0),  # in its past
+        ("", None),
+        ("soon", None),
+        ("-1", None),
+        ("1.5", None),
+        ("1e3", None),
+        ("+5", None),
+        ("9999999999", None),
+        ("120, 240", None),
+        ("１２０".encode().decode("latin-1"), None),
+    ],
+)
+def test_what_a_target_asks_for_is_read_as_seconds_or_as_a_moment(serve, asked, seconds):
+    headers = f"Retry-After: {asked}\r\nDate: Fri, 31 Dec 2021 23:59:00 GMT\r\n"
+
+    retry_after = call(serve(answering("503 Service Unavailable", headers)).url).retry_after
+
+    assert (retry_after and retry_after.total_seconds()) == seconds or (
+        seconds == 0 and not retry_after.total_seconds()
+    )
+
+
+def test_a_target_that_succeeds_asks_for_nothing(serve):
+    assert call(serve(answering("200 OK", "Retry-After: 120\r\n")).url).retry_after is None
 
 
 @pytest.mark.parametrize(
