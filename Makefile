@@ -57,6 +57,7 @@ format: $(VENV)/.dev ## Bring the code into the agreed form
 
 bench: $(VENV)/.dev ## Measure the engine, the dispatch and the calls; takes minutes
 	$(BIN)/python -m bench.next_fire
+	$(BIN)/python -m bench.cron
 	$(BIN)/python -m bench.dispatch
 	$(BIN)/python -m bench.calls
 

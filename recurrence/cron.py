@@ -17,9 +17,9 @@ MONTHS = (LAST_YEAR - FIRST_YEAR + 1) * 12
 ORIGIN = FIRST_YEAR * 12 + 1  # month m of year y has the number 12 * y + m - ORIGIN
 ALL_MONTHS = ((1 << 13) - 1) & ~1  # bit n stands for month n
 ALL_YEARS = (1 << (LAST_YEAR - FIRST_YEAR + 1)) - 1  # bit n stands for FIRST_YEAR + n
-NEVER = 99  # in a table: there is no next one
+NEVER = 255  # in a table: there is no next one
 IDLE = 28  # the shape of a month that a rule leaves out
-LONGEST_WAIT = 255  # months; what fits a byte.  A farther month is reached in several steps
+NO_MONTHS = bytes(12)
 NO_DAYS = bytes([NEVER] * 34)
 
 DaysOfShape = Callable[[int, int], int]  # of the first weekday, 0 is Monday, and the length: a mask, bit n is day n
@@ -64,7 +64,8 @@ class CronRule:
     months: int = ALL_MONTHS
     years: int = ALL_YEARS
     _shapes: bytes = field(init=False, repr=False, compare=False)  # of each month from 1970 on
-    _waits: bytes = field(init=False, repr=False, compare=False)  # from each month, the one before 1970 first
+    _months: bytes = field(init=False, repr=False, compare=False)
+    _years: bytes = field(init=False, repr=False, compare=False)
     _last: int = field(init=False, repr=False, compare=False)  # the number of the last month with a fire time, or -1
     _hours: bytes = field(init=False, repr=False, compare=False)
     _minutes: bytes = field(init=False, repr=False, compare=False)
@@ -77,7 +78,8 @@ class CronRule:
         times = self.times
         keep = object.__setattr__
         keep(self, "_shapes", _shapes(self.months, self.years))
-        keep(self, "_waits", _waits(self.months, self.years))
+        keep(self, "_months", _table(self.months >> 1, 13))  # from here on 0 is January, and 0 is 1970
+        keep(self, "_years", _table(self.years, LAST_YEAR - FIRST_YEAR + 2))
         keep(self, "_last", self._last_month())
         keep(self, "_hours", _table(times.hours, 25))
         keep(self, "_minutes", _table(times.minutes, 61))
@@ -133,16 +135,23 @@ class CronRule:
 
     def _in_month_after(self, number: int) -> datetime | None:
         """The first fire time of the months after this one."""
-        waits, shapes, days, last = self._waits, self._shapes, self.days, self._last
+        months, years, days = self._months, self._years, self.days
+        year, month = divmod(number + 1, 12)
+        if years[year] == year:
+            month = months[month]
+        else:
+            year, month = years[year], months[0]
         while True:
-            number += waits[number + 1]
-            if number > last:
+            if month == NEVER:
+                year, month = years[year + 1], months[0]
+            number = 12 * year + month
+            if number > self._last:
                 return None
-            shape = shapes[number]
+            shape = self._shapes[number]
             day = (days.tables[shape] or days.table(shape))[1]
             if day != NEVER:
-                year = FIRST_YEAR + number // 12
-                return datetime(year, number % 12 + 1, day, self._hour, self._minute, self._second, 0, UTC)
+                return datetime(FIRST_YEAR + year, month + 1, day, self._hour, self._minute, self._second, 0, UTC)
+            month = months[month + 1]
 
     def _days_of(self, number: int) -> int:
         return self.days.mask(self._shapes[number])
@@ -169,21 +178,11 @@ def _table(mask: int, size: int) -> bytes:
 @lru_cache(maxsize=1024)
 def _shapes(months: int, years: int) -> bytes:
     """The shapes of all months; IDLE for those that are not in the masks."""
-    return bytes(
-        shape if months >> (number % 12 + 1) & 1 and years >> (number // 12) & 1 else IDLE
-        for number, shape in enumerate(SHAPES)
-    )
-
-
-@lru_cache(maxsize=1024)
-def _waits(months: int, years: int) -> bytes:
-    """For each month, from the one before the first on: how far the next in the masks is, or `LONGEST_WAIT`."""
-    waits = bytearray()
-    wait = LONGEST_WAIT
-    for shape in reversed(_shapes(months, years)):
-        wait = 1 if shape != IDLE else min(wait + 1, LONGEST_WAIT)
-        waits.append(wait)
-    return bytes([LONGEST_WAIT, *waits][::-1])
+    year = bytes(0xFF * (months >> month & 1) for month in range(1, 13))
+    chosen = b"".join(year if years >> number & 1 else NO_MONTHS for number in range(MONTHS // 12))
+    mask = int.from_bytes(chosen, "big")
+    shapes = ALL_SHAPES & mask | ALL_IDLE & ~mask
+    return shapes.to_bytes(MONTHS, "big")
 
 
 def _shape(number: int) -> int:
@@ -194,3 +193,4 @@ def _shape(number: int) -> int:
 
 
 SHAPES = bytes(map(_shape, range(MONTHS)))
+ALL_SHAPES, ALL_IDLE = int.from_bytes(SHAPES, "big"), int.from_bytes(bytes([IDLE] * MONTHS), "big")

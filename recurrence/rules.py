@@ -1,12 +1,26 @@
 """Days x times x zone: the schedule behind every written recurrence that names days and times of day."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from itertools import chain
 
 from recurrence.days import LAST_DAY, DateRule
 from recurrence.schedules import FIRST_INSTANT, Schedule, between, just_before
 from recurrence.times import Times
-from recurrence.zones import DAY, EPOCH, EPOCH_DAY, Fold, Gap, Stretch, calm, day_and_second, instant_at, stretch_at
+from recurrence.zones import (
+    DAY,
+    EPOCH,
+    EPOCH_DAY,
+    Calm,
+    Fold,
+    Gap,
+    Stretch,
+    calm,
+    day_and_second,
+    instant_at,
+    stretch_at,
+)
 
 ONE_SECOND = timedelta(seconds=1)
 ONE_DAY = timedelta(days=1)
@@ -123,7 +137,8 @@ class Zoned(WallClock):
     fold: Fold = Fold.FIRST
 
     def after(self, instant: datetime) -> datetime | None:
-        for low, high, offset in calm(self.zone, instant.year):
+        parts = iter(calm(self.zone, instant.year))
+        for low, high, offset in parts:
             if low <= instant < high:
                 reading = self.rule.after(instant + offset)
                 if reading is None:
@@ -132,11 +147,12 @@ class Zoned(WallClock):
                 if fire < high:
                     return fire
                 # the parts between the two hold no reading of the rule, neither a skipped nor a repeated one
-                return self._calm_instant_of(reading) or self._after_in_zone(instant)
+                return self._calm_instant_of(reading, parts) or self._after_in_zone(instant)
         return self._after_in_zone(instant)
 
-    def _calm_instant_of(self, reading: datetime) -> datetime | None:
-        for low, high, offset in calm(self.zone, reading.year):
+    def _calm_instant_of(self, reading: datetime, parts: Iterator[Calm]) -> datetime | None:
+        """The instant of a reading if it lies in one of these parts, or near its own year; None where clocks change."""
+        for low, high, offset in chain(parts, calm(self.zone, reading.year)):
             fire = reading - offset
             if low <= fire < high:
                 return fire

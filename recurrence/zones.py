@@ -18,6 +18,8 @@ ENDLESS = 10**12  # seconds: beyond every year that a date can name
 SECOND = timedelta(seconds=1)
 NOTHING = timedelta(0)
 
+Calm = tuple[datetime, datetime, timedelta]  # from the first instant up to the second, with one offset from UTC
+
 
 class Gap(Enum):
     """What becomes of a reading that clocks skip."""
@@ -68,8 +70,8 @@ def stretch_at(zone: tzinfo, instant: int) -> Stretch:
 
 
 @lru_cache(maxsize=4096)
-def calm(zone: tzinfo, year: int) -> tuple[tuple[datetime, datetime, timedelta], ...]:
-    """The parts of `year` and its neighbours in which clocks in `zone` run undisturbed, each with its offset.
+def calm(zone: tzinfo, year: int) -> tuple[Calm, ...]:
+    """The parts of `year` and of what is near in which clocks in `zone` run undisturbed, each with its offset.
 
     Between two instants of [first, second) every reading shows once, and no other time shows the same.
     """
@@ -79,7 +81,7 @@ def calm(zone: tzinfo, year: int) -> tuple[tuple[datetime, datetime, timedelta],
     for stretch in _stretches_around(zone, year)[1]:
         low = max(stretch.start + abs(stretch.offset - stretch.before), first)
         high = min(stretch.end - abs(stretch.offset - stretch.after), last)
-        if low < high:
+        if low < high and high > _first_second(year):
             parts.append((_instant(low), _instant(high), timedelta(seconds=stretch.offset)))
     return tuple(parts)
 

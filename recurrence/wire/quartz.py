@@ -177,12 +177,14 @@ def parse_expression(text: str) -> Expression:
         wanted = "second, minute, hour, day of month, month, day of week and perhaps year"
         raise WireError(PATH, "invalid", f"must have 6 or 7 fields, {wanted}, not {len(texts) if text.strip() else 0}")
     _refuse_questions(texts)
-    fields = [_field(position, part) for position, part in enumerate(texts)]
+    fields = [PLAIN[position].get(part) or _field(position, part) for position, part in enumerate(texts)]
     return Expression(*fields, *([] if len(texts) == 7 else [EVERY_YEAR]))
 
 
 def _refuse_questions(texts: list[str]) -> None:
     """Exactly one of the two day fields is `?`, and no other field is."""
+    if "?" in (texts[3], texts[5]) and "".join(texts).count("?") == 1:
+        return
     for kind, text in zip(KINDS, texts, strict=False):
         if "?" in text and kind not in (DAY_OF_MONTH, DAY_OF_WEEK):
             _refuse(kind, text, "must not hold ?, which only the day of month and the day of week may")
@@ -202,7 +204,7 @@ def _field(position: int, text: str) -> Field:
         return _day_of_month_word(text)
     if kind is DAY_OF_WEEK and ("L" in text or "#" in text):
         return _day_of_week_word(text)
-    if re.search("[0-9]C", text):
+    if "C" in text and re.search("[0-9]C", text):
         _refuse(kind, text, f"must not hold C, which Quartz gave up, but {kind.expected}")
     items = [_item(kind, part, text) for part in text.split(",")]
     return _listed(kind, items)
@@ -220,11 +222,11 @@ class Item:
     def mask(self, kind: Kind) -> int:
         if self.high is None:
             return 1 << self.low
-        span = self.high - self.low
-        if span < 0:
-            span += kind.cycle or 0
-        numbers = (self.low + offset for offset in range(0, span + 1, self.step))
-        return mask_of(kind.low + (number - kind.low) % kind.cycle if kind.cycle else number for number in numbers)
+        if self.low <= self.high:
+            return mask_of(range(self.low, self.high + 1, self.step))
+        cycle = kind.cycle or 0
+        numbers = range(self.low, self.high + cycle + 1, self.step)
+        return mask_of(number if number <= kind.high else number - cycle for number in numbers)
 
     def text(self, kind: Kind) -> str:
         if self.is_all:
@@ -424,3 +426,7 @@ def _never_again(schedule: Schedule, created_at: datetime) -> Iterator[str]:
 
 
 EVERY_YEAR = _field(6, "*")
+PLAIN = [  # fields of one number or of all, read once
+    {text: _field(position, text) for text in ("*", "?", *map(str, range(kind.low, kind.high + 1)), *kind.names)}
+    for position, kind in enumerate(KINDS)
+]
