@@ -11,6 +11,8 @@ from cryptography.x509 import load_pem_x509_certificates
 
 from jobs.actions import pfx
 
+KEPT_LIMIT = 128  # contexts of a process, 1 MB each; to make one takes 30 ms, in which no other call goes on
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -31,7 +33,7 @@ class Trust:
     identity: Identity | None = None
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=KEPT_LIMIT)
 def context(trust: Trust) -> ssl.SSLContext:
     """Raises ValueError when the authority or the identity is of no use; both are checked when they are stored."""
     made = ssl.create_default_context()
