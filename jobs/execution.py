@@ -9,6 +9,7 @@ Threads that get messages call `take`; one more calls `step` over and over, and 
 
 import itertools
 import logging
+import math
 import threading
 import time
 from collections import Counter
@@ -33,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 ROUND_S = 0.2  # how soon a shutdown, or the end of patience, is noticed while no call ends
 PATIENCE = timedelta(seconds=2)  # how long a run waits here for room
-ABSENCE_LEAST = timedelta(seconds=1)  # for how long one is put off that has waited, or would wait longer
-ABSENCE_MOST = timedelta(seconds=10)
+ABSENCE = timedelta(seconds=1)  # by a multiple of it one is put off that has waited, or would wait longer:
+ABSENCES = 10  # at most; steps, so that many come back together
 WAITING_BATCH = 200  # runs that waited, and are tried again at once
 
 Write = Callable[[Sequence[Any], datetime], None]
@@ -231,7 +232,7 @@ class Fitting:
         if (until is None and wait <= PATIENCE) or (until is not None and self.now < until):
             self.waiting[run_id] = host, until or self.now + PATIENCE
             return None
-        return min(max(wait, ABSENCE_LEAST), ABSENCE_MOST)
+        return min(max(math.ceil(wait / ABSENCE), 1), ABSENCES) * ABSENCE
 
 
 def insist(write: Write, items: Sequence[Any], now: datetime) -> None:

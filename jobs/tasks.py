@@ -3,6 +3,7 @@
 Messages carry ids of runs and nothing else; losing one loses nothing, and a second one for the same run starts nothing.
 """
 
+import gc
 import resource
 import sys
 import threading
@@ -38,6 +39,7 @@ def drop_stale_connection(**_) -> None:
 
 @signals.worker_ready.connect
 def begin(sender, **_) -> None:
+    gc.freeze()  # the code stays loaded, so nobody looks through it for garbage
     sys.setswitchinterval(SWITCH_S)
     allow_files(settings.CALLS + OWN_FILES)
     calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST))

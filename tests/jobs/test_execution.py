@@ -13,7 +13,7 @@ from standardwebhooks import Webhook
 from jobs import actions, execution, overlap, recording
 from jobs.actions import Outcome
 from jobs.calling import Calls
-from jobs.execution import ABSENCE_LEAST, ABSENCE_MOST, PATIENCE, Worker, insist
+from jobs.execution import ABSENCE, ABSENCES, PATIENCE, Worker, insist
 from jobs.leasing import LEASE, RENEWAL, Leased, lease, renew
 from jobs.models import Action, Attempt, Job, Run
 from jobs.overlap import BUSY
@@ -249,7 +249,7 @@ def test_a_run_that_has_waited_long_enough_is_put_off(calling, target, make_work
 
     second.refresh_from_db()
     assert (second.state, second.attempt_count, second.started_at) == (Run.State.WAITING, 0, None)
-    assert clock.now + ABSENCE_LEAST <= second.publish_after <= clock.now + ABSENCE_MOST
+    assert second.publish_after == clock.now + ABSENCE
     assert not second.attempts.exists()
     assert ready_at(second.publish_after) == [second.pk]
 
@@ -258,18 +258,25 @@ def ready_at(now):
     return [run_id for _, run_id in take_ready(now)]
 
 
-def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_worker, monkeypatch):
+@pytest.mark.parametrize(
+    "wait_s, absence",
+    [
+        (2.01, 3 * ABSENCE),  # in steps, so that many come back together
+        (7, 7 * ABSENCE),
+        (3600, ABSENCES * ABSENCE),
+    ],
+)
+def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_worker, monkeypatch, wait_s, absence):
     calling("/slow/20", name="a"), calling(name="b")
     first, second = dispatched()
     worker = make_worker(per_host=1)
-    monkeypatch.setattr(worker.calls.room, "promise", lambda host: 7.0)
+    monkeypatch.setattr(worker.calls.room, "promise", lambda host: wait_s)
 
     take(worker, first)
     take(worker, second)
 
-    second.refresh_from_db()
-    assert second.publish_after == START + timedelta(seconds=7)
     assert states(first, second) == [Run.State.RUNNING, Run.State.WAITING]
+    assert second.publish_after == START + absence
 
 
 def test_a_run_that_was_put_off_is_done_when_it_comes_again(calling, make_worker, clock):
@@ -304,7 +311,7 @@ def test_a_retry_without_room_stays_a_retry(calling, make_worker, clock, work):
 
     run.refresh_from_db()
     assert (run.state, run.attempt_count, run.not_before) == (Run.State.RETRYING, 1, START + INTERVAL)
-    assert run.publish_after >= clock.now + ABSENCE_LEAST
+    assert run.publish_after >= clock.now + ABSENCE
     assert counters(job) == (1, 1, 0)
 
 
