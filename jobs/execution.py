@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
@@ -41,6 +41,13 @@ WAITING_BATCH = 200  # runs that waited, and are tried again at once
 Write = Callable[[Sequence[Any], datetime], None]
 
 
+class Target(NamedTuple):
+    """Whom a run calls, and for whom."""
+
+    host: str
+    tenant: UUID
+
+
 class Worker:
     """What a worker process does with runs.
 
@@ -62,7 +69,7 @@ class Worker:
         self.drain = drain
         self._next = Batch()
         self._leasing = threading.Lock()
-        self._waiting: dict[UUID, tuple[str, datetime]] = {}  # for room: the host, and until when
+        self._waiting: dict[UUID, tuple[Target, datetime]] = {}  # for room: where, and until when
         self._lock = threading.Lock()
         self._renewed_at = clock()
         self._drained_at: datetime | None = None
@@ -143,12 +150,12 @@ class Worker:
     def _again(self, now: datetime) -> dict[UUID, datetime]:
         """Runs that have waited until there is room, or long enough, and until when each may wait."""
         chosen: dict[UUID, datetime] = {}
-        calling: Counter[str] = Counter()
+        calling: Counter[Target] = Counter()
         with self._lock:
-            for run_id, (host, until) in self._waiting.items():
-                if now >= until or self.calls.room.free(host) > calling[host]:
+            for run_id, (target, until) in self._waiting.items():
+                if now >= until or self.calls.room.free(*target) > calling[target]:
                     chosen[run_id] = until
-                    calling[host] += 1
+                    calling[target] += 1
                 if len(chosen) == WAITING_BATCH:
                     break
             for run_id in chosen:
@@ -203,16 +210,16 @@ class Fitting:
         self.now = now
         self.until = until  # by run: how long those may wait that have waited already
         self.places: dict[UUID, Place] = {}
-        self.waiting: dict[UUID, tuple[str, datetime]] = {}
+        self.waiting: dict[UUID, tuple[Target, datetime]] = {}
 
     def __call__(self, runs: Sequence[Run]) -> tuple[list[Run], dict[UUID, timedelta]]:
         """Those that fit, and for how long some of the others are put off."""
         fitting, put_off = [], {}
         for run in runs:
-            host = host_of(action_of(run))
-            if self._has_place(run.pk, host):
+            target = Target(host_of(action_of(run)), run.subscription_id)
+            if self._has_place(run.pk, target):
                 fitting.append(run)
-            elif absence := self._absence(run.pk, host):
+            elif absence := self._absence(run.pk, target):
                 put_off[run.pk] = absence
         return fitting, put_off
 
@@ -220,17 +227,17 @@ class Fitting:
         for place in self.places.values():
             self.room.leave(place)
 
-    def _has_place(self, run_id: UUID, host: str) -> bool:
-        if run_id not in self.places and (place := self.room.take(host)):
+    def _has_place(self, run_id: UUID, target: Target) -> bool:
+        if run_id not in self.places and (place := self.room.take(*target)):
             self.places[run_id] = place
         return run_id in self.places
 
-    def _absence(self, run_id: UUID, host: str) -> timedelta | None:
+    def _absence(self, run_id: UUID, target: Target) -> timedelta | None:
         """For how long the run is put off; None when it waits here."""
-        wait = timedelta(seconds=self.room.promise(host))
+        wait = timedelta(seconds=self.room.promise(target.host))
         until = self.until.get(run_id)
         if (until is None and wait <= PATIENCE) or (until is not None and self.now < until):
-            self.waiting[run_id] = host, until or self.now + PATIENCE
+            self.waiting[run_id] = target, until or self.now + PATIENCE
             return None
         return min(max(math.ceil(wait / ABSENCE), 1), ABSENCES) * ABSENCE
 

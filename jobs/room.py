@@ -1,13 +1,17 @@
 """Room for calls: how many a worker process has in hand, in all and to one host.  Knows no runs and no database.
 
-A host never gets more places than it leaves free.  So one that is slow can take half of them, fifty that are slow less
-than all, and a call to yet another host finds room.
+A host never gets more places than it leaves free.  So one that is slow can take half of them, and a call to another
+host finds room.  Many slow hosts can take them all, so a tenant, whatever hosts it calls, leaves a fifth of what it
+finds to others.
 """
 
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+
+TENANT_SHARE = 4  # places for one tenant to each that it leaves free
 
 
 @dataclass(eq=False, slots=True)
@@ -15,6 +19,7 @@ class Place:
     """Room for one call, from before it begins until its outcome has been taken over."""
 
     host: str
+    tenant: Hashable
     taken_at: float
 
 
@@ -36,15 +41,17 @@ class Room:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._hosts: dict[str, Host] = {}
+        self._tenants: Counter[Hashable] = Counter()  # places that each has
         self._taken = 0
 
-    def take(self, name: str) -> Place | None:
-        """A place for a call to the host; None when there is none."""
+    def take(self, name: str, tenant: Hashable = None) -> Place | None:
+        """A place for a call of the tenant to the host; None when there is none."""
         with self._lock:
-            if self._free(name) <= 0:
+            if self._free(name, tenant) <= 0:
                 return None
-            place = Place(name, self._monotonic())
+            place = Place(name, tenant, self._monotonic())
             self._hosts.setdefault(name, Host()).out[place] = None
+            self._tenants[tenant] += 1
             self._taken += 1
             return place
 
@@ -58,16 +65,19 @@ class Room:
     def leave(self, place: Place) -> None:
         with self._lock:
             self._taken -= 1
+            self._tenants[place.tenant] -= 1
+            if not self._tenants[place.tenant]:
+                del self._tenants[place.tenant]
             self._vacate(place)
 
     @property
     def is_empty(self) -> bool:
         return self._taken == 0
 
-    def free(self, name: str) -> int:
-        """How many calls to the host could begin now."""
+    def free(self, name: str, tenant: Hashable = None) -> int:
+        """How many calls of the tenant to the host could begin now."""
         with self._lock:
-            return self._free(name)
+            return self._free(name, tenant)
 
     def promise(self, name: str) -> float:
         """In how many seconds a place for one more call to the host may be expected: each is promised to one."""
@@ -80,10 +90,15 @@ class Room:
             host.promised_at = max(host.promised_at, now) + took_s / len(host.out)
             return host.promised_at - now
 
-    def _free(self, name: str) -> int:
+    def _free(self, name: str, tenant: Hashable) -> int:
         out = len(self._hosts[name].out) if name in self._hosts else 0
         free = self.limit - self._taken
-        return min(self.per_host - out, (free - out + 1) // 2)
+        return min(self.per_host - out, (free - out + 1) // 2, self._free_for(tenant, free))
+
+    def _free_for(self, tenant: Hashable, free: int) -> int:
+        if tenant is None:
+            return free
+        return (TENANT_SHARE * free - self._tenants[tenant] + TENANT_SHARE) // (TENANT_SHARE + 1)
 
     def _vacate(self, place: Place) -> Host:
         host = self._hosts.get(place.host, Host())

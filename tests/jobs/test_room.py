@@ -66,6 +66,32 @@ def test_however_many_hosts_are_slow_another_finds_room(make_room, hosts):
     assert room.take("fast")
 
 
+def test_a_tenant_leaves_room_for_others_however_many_slow_hosts_it_calls(make_room):
+    room = make_room(limit=500, per_host=250)
+
+    slow = [room.take(f"slow-{number % 100}", "a") for number in range(10_000)]
+
+    assert len([place for place in slow if place]) == 400
+    assert [bool(room.take("fast", tenant)) for tenant in "ab"] == [False, True]
+
+
+def test_a_tenant_gets_its_places_back_when_their_outcomes_are_taken_over(make_room):
+    room = make_room(limit=10, per_host=10)
+    places = [room.take(f"host-{number}", "a") for number in range(8)]
+    assert room.free("another", "a") == 0
+
+    for place in places:
+        room.end(place)
+        room.leave(place)
+
+    assert room.free("another", "a") == 5
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_tenant_finds_room_in_the_smallest_worker(make_room, limit):
+    assert make_room(limit, limit).take("a", "tenant")
+
+
 def test_a_place_is_free_for_its_host_when_the_call_ends(make_room):
     room = make_room(per_host=2)
     first, _ = taken(room)
