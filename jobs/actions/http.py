@@ -42,6 +42,7 @@ HEADERS_COUNT_LIMIT = 128
 REDIRECTS_LIMIT = 5
 HIDDEN_HEADERS = ("set-cookie", "set-cookie2")  # history keeps that they came, not what they say
 REDIRECTS = (301, 302, 303, 307, 308)
+USUAL = tls.Trust()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Call:
     body: str | None = None
     hidden: tuple[str, ...] = ()
     private: frozenset[str] = frozenset()
-    trust: tls.Trust = tls.Trust()
+    trust: tls.Trust = USUAL
     follows_redirects: bool = False
     success: Mapping[str, Any] = field(default_factory=dict)
 
@@ -175,7 +176,7 @@ async def _exchange(call: Call, session: aiohttp.ClientSession, wanted: int) -> 
         raise Refused(problem)
     host = call.host
     try:
-        context = tls.context(call.trust)
+        context = tls.context(USUAL) if call.trust == USUAL else await asyncio.to_thread(tls.context, call.trust)
     except ValueError as error:
         raise Refused(f"The certificates of the job cannot be used: {error}.") from None
     try:

@@ -11,7 +11,7 @@ from cryptography.x509 import load_pem_x509_certificates
 
 from jobs.actions import pfx
 
-KEPT_LIMIT = 128  # contexts of a process, 1 MB each; to make one takes 30 ms, in which no other call goes on
+KEPT_LIMIT = 128  # contexts of a process, 1 MB each; to make one takes 30 ms and more
 
 
 @dataclass(frozen=True, slots=True)
