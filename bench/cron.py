@@ -201,10 +201,11 @@ class Result:
 def main(rounds: int = ROUNDS) -> None:
     expressions = [" ".join(text.split()) for text in EXPRESSIONS.replace("|", "\n").strip().splitlines()]
     assert len(expressions) == 40
+    report_memory()
     for zone in (UTC, NEW_YORK):
+        print()
         compare(expressions, zone)
         report(expressions, str(zone), measure([*expressions, *RARE.values()], zone, rounds))
-    report_memory()
 
 
 def compare(expressions: Iterable[str], zone: tzinfo) -> None:
@@ -327,7 +328,7 @@ def report_memory() -> None:
         quartz.parse_expression(texts[number * 7919 % TEXTS]).rule.after(start)
     passed = thread_time() - began
     growth = (process.memory_info().rss - before) / 2**20
-    print(f"\n{CALLS:,} answers over {len(set(texts)):,} texts, each read when it is asked: {CALLS / passed:,.0f}/s")
+    print(f"{CALLS:,} answers over {len(set(texts)):,} texts, each read when it is asked: {CALLS / passed:,.0f}/s")
     verdict("growth of the process in MiB", growth, MOST_GROWTH)
 
 

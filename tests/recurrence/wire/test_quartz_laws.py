@@ -14,6 +14,7 @@ from recurrence.wire import parse
 from recurrence.wire.quartz import in_zone, parse_expression, render
 from tests.recurrence.samples import CREATED_AT, instants, utc, walk
 from tests.recurrence.wire.quartz_texts import expressions
+from tests.recurrence.wire.test_wire import counting_lines
 
 ZONES = st.sampled_from(["UTC", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Africa/Casablanca"])
 CLOCK_CHANGES = st.sampled_from(["cron", "quartz"])
@@ -64,6 +65,24 @@ def test_what_lies_between_is_what_one_after_the_other_answers(text, zone, clock
 
     assert list(between(schedule, instant, fires[-1])) == fires[:-1]
     assert count(schedule, instant, fires[-1]) == len(fires) - 1
+
+
+@pytest.mark.parametrize(
+    "text, zone, clock_change",
+    [
+        ("0 0 0 30 2 ?", "UTC", "cron"),
+        ("0 0 0 ? 2 2#5", "UTC", "cron"),
+        ("59 59 23 31 12 ? 2099", "UTC", "cron"),
+        ("0 0 0 30 2 ?", "America/New_York", "cron"),
+        # skipped in every year
+        ("0 30 2 ? 3 1#2", "America/New_York", "quartz"),
+        ("0 */30 2 ? 3 1#2", "America/New_York", "cron"),
+    ],
+)
+def test_a_rare_time_or_none_is_found_in_few_steps(text, zone, clock_change):
+    schedule = parse("quartz", {"expression": text, "timeZone": zone, "clockChange": clock_change}, CREATED_AT).schedule
+
+    assert counting_lines(schedule.after, CREATED_AT)[1] < 10_000  # about five milliseconds
 
 
 # Others
