@@ -5,7 +5,11 @@ from collections.abc import Mapping
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}")
 HEADER_VALUE = r"[\t\x20-\x7e]*"
-CREDENTIAL_HEADER = re.compile(r"authorization|cookie|.*(token|secret|password|api-?key|credential).*", re.IGNORECASE)
+CREDENTIAL_HEADER = re.compile(
+    r"cookie|.*auth(?!ors?$).*|.*(token|secret|password|api-?key|credential).*"
+    r"|.*(access|account|functions?|master|private|sas|shared|subscription)[-_]?key",
+    re.IGNORECASE,
+)
 # What the call itself decides, and names under which metadata services take orders
 RESERVED_HEADER = re.compile(
     r"host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*"
