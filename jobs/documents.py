@@ -93,7 +93,15 @@ class StatusCodeField(serializers.Field):
     """A number, or a range as a text."""
 
 
-@extend_schema_field({"oneOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]})
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "string", "maxLength": success.TEXT_LIMIT},
+            {"type": "number", "minimum": -(2**63), "maximum": 2**63 - 1},
+            {"type": "boolean"},
+        ]
+    }
+)
 class ScalarField(serializers.Field):
     """A text, a number, true or false."""
 
