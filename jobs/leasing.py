@@ -7,7 +7,7 @@ later is recorded only while the row still holds that token.  An attempt is a co
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,7 +41,7 @@ class Leased:
     run: Run
     attempt: Attempt
     secrets: Secrets | None = None  # by their path below the action; None: they are stored, but cannot be read
-    signing_secrets: tuple[str, ...] = ()
+    signing_secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def action(self) -> dict[str, Any]:

@@ -22,15 +22,17 @@ from django.core.handlers.base import BaseHandler
 from django.db import connection
 from django.db.models.signals import post_save
 from django.http import HttpResponseBase
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from jobs import actions
 from jobs.actions.documents import ParsedAction
-from jobs.actions.http import Call
+from jobs.actions.http import Answer, Call
 from jobs.actions.outcome import Context
 from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
 from jobs.leasing import Leased
 from jobs.models import SIGNING, Action, Attempt, Run, SigningSecret
 from tests.conftest import NOW
+from triggers.scheduling import JobDefinition
 
 SHORTEST = 8  # characters of a secret: a shorter one could be anywhere by chance
 OWN_APPS = ("accounts", "jobs", "triggers")
@@ -195,12 +197,16 @@ def on_the_way(action: Action) -> Iterator[object]:
     context = Context(Run().pk, 1, NOW, NOW, "backup", "nightly", signing_secrets=signing)
     yield context
     yield ParsedAction(action.document, action.secrets)
-    yield Leased(Run(action=action, fire_at=NOW), Attempt(), action.secrets)
+    yield Leased(Run(action=action, fire_at=NOW), Attempt(), action.secrets, signing)
+    yield JobDefinition(action=dict(action.secrets), schedule={})
     secrets: Mapping[str, str] = action.secrets
     for document in (action.document, action.document.get("errorAction")):
         if document and "type" in document:
             try:
-                yield actions.prepare(document, secrets, context)
+                yield (call := actions.prepare(document, secrets, context))
+                yield Answer(
+                    call, 200, CIMultiDictProxy(CIMultiDict(call.headers)), (), str([*secrets.values()]).encode()
+                )
             except Exception as error:  # of a document that no caller could have stored
                 yield error
         secrets = actions.below("errorAction", action.secrets)

@@ -8,7 +8,7 @@ dispatches keeps to it too, and the locks leave the rows' keys free (`no_key`), 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.core.exceptions import ValidationError
@@ -36,7 +36,7 @@ SETTABLE_STATES = (Job.State.ENABLED, Job.State.DISABLED)
 class JobDefinition:
     """A job as its caller describes it, both what and when.  None leaves a setting as it is, or at its default."""
 
-    action: object
+    action: object = field(repr=False)  # its secrets are in it
     schedule: Mapping
     state: str = Job.State.ENABLED
     overlap: str | None = None

@@ -101,9 +101,9 @@ class Answer:
 
     call: Call  # the one that was answered, after redirects
     status: int
-    headers: "CIMultiDictProxy[str]"
-    raw_headers: tuple[tuple[bytes, bytes], ...]
-    body: bytes
+    headers: "CIMultiDictProxy[str]" = field(repr=False)
+    raw_headers: tuple[tuple[bytes, bytes], ...] = field(repr=False)
+    body: bytes = field(repr=False)
 
     @property
     def word(self) -> str:
