@@ -273,7 +273,7 @@ def _judged(answer: Answer) -> Outcome:
         message = f"Host '{host}' answered '{answer.word}' with more headers than are taken."
         return Outcome(False, message, answer.status)
     message = f"Host '{host}' answered '{answer.word}'."
-    problem = success.problem(call.success, answer.status, answer.body)
+    problem = success.problem(call.success, answer.status, _tested(answer))
     if problem and answer.status in REDIRECTS and not call.follows_redirects:
         message = f"Host '{host}' answered '{answer.word}'; redirects are not followed."
     elif problem and problem != success.STATUS:
@@ -286,6 +286,13 @@ def _judged(answer: Answer) -> Outcome:
         body=_kept(answer.body, call),
         retry_after=retry_after(answer.headers) if problem else None,
     )
+
+
+def _tested(answer: Answer) -> bytes:
+    """What a test of success is held against: no credential, or it could be guessed bit by bit."""
+    if not success.needs_body(answer.call.success):
+        return b""
+    return answer.call.hide(_decoded(answer.body)).encode()
 
 
 def retry_after(headers: Mapping[str, str]) -> timedelta | None:

@@ -28,9 +28,13 @@ UP_TO_HOST = re.compile("[^/?#]*(//[^/?#]*)?")  # scheme and authority, RFC 3986
 
 
 def parse(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    """The checked request without its secrets, which go to `secrets`; stored ones stay with their origin."""
-    uri = _uri(members, is_template)
-    if uris.origin(uri) != uris.origin(stored.document.get("uri", "")):
+    """The checked request without its secrets, which go to `secrets`.
+
+    Stored ones stay with their origin and with whoever vouches for it.
+    """
+    uri, authority = _uri(members, is_template), _certificate_authority(members)
+    stays = uris.origin(uri) == uris.origin(stored.document.get("uri", ""))
+    if not stays or authority != stored.document.get("certificateAuthority"):
         stored = stored.emptied()
     request = present(
         uri=uri,
@@ -38,7 +42,7 @@ def parse(members: Members, stored: Stored, secrets: Secrets, is_template: bool)
         headers=_headers(members, stored.at("headers"), secrets, is_template),
         body=_body(members, is_template),
         followRedirects=members.boolean("followRedirects") or None,
-        certificateAuthority=_certificate_authority(members),
+        certificateAuthority=authority,
     )
     if test := members.members("success"):
         request["success"] = success.parse(test)

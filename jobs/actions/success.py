@@ -17,6 +17,7 @@ from jobs.members import Members, shown
 CODES_LIMIT = 50
 TEXT_LIMIT = 1024  # characters
 PATH_LIMIT = 256
+JSON_LIMIT = 262_144  # bytes: reading more of it would keep other calls waiting
 STATUS = "its status does not count as success"
 
 
@@ -54,6 +55,8 @@ def problem(test: Mapping[str, Any], status: int, body: bytes) -> str | None:
 
 
 def _problem_of_value(path: str, test: Mapping[str, Any], body: bytes) -> str | None:
+    if len(body) > JSON_LIMIT:
+        return f"its body is longer than {JSON_LIMIT // 1024} KiB, too long to look for a path"
     try:
         document = orjson.loads(body)
     except ValueError:

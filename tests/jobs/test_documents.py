@@ -519,6 +519,12 @@ def test_a_password_is_not_carried_to_another_user_or_host(sent):
     assert refusal(sent, stored(http(BASIC))) == ("action.request.authentication.password", "required")
 
 
+def test_a_password_is_not_carried_to_whom_another_authority_vouches_for(authority):
+    sent = http({"type": "Basic", "username": "ada"}, certificateAuthority=authority.pem)
+
+    assert refusal(sent, stored(http(BASIC))) == ("action.request.authentication.password", "required")
+
+
 def test_a_password_stays_when_only_the_path_changes():
     sent = http({"type": "Basic", "username": "ada"}, uri="https://EXAMPLE.com:443/other")
 

@@ -211,11 +211,23 @@ def test_a_failure_is_told_without_the_value(judged, body, message):
     assert outcome.may_retry
 
 
-def test_json_may_be_as_long_as_a_mebibyte(judged):
-    padding = "x" * (MEBIBYTE - 100)
+def test_json_may_be_as_long_as_256_kib(judged):
+    padding = "x" * (MEBIBYTE // 4 - 100)
 
-    assert judged(Answer(body=json.dumps({"pad": padding, "state": 1})), bodyPath="$.state").succeeded
-    assert not judged(Answer(body=json.dumps({"pad": padding * 2, "state": 1})), bodyPath="$.state").succeeded
+    fitting = judged(Answer(body=json.dumps({"pad": padding, "state": 1})), bodyPath="$.state")
+    longer = judged(Answer(body=json.dumps({"pad": padding + "x" * 200, "state": 1})), bodyPath="$.state")
+
+    assert fitting.succeeded
+    assert "too long to look for a path" in longer.message
+
+
+@pytest.mark.parametrize("text, succeeded", [("sesame", False), ("opensesame", False), ("welcome", True)])
+def test_a_test_cannot_tell_what_credential_an_answer_repeats(target, text, succeeded):
+    target.answers["/"] = [Answer(body="welcome, opensesame")]
+    action = document(f"{target.url}/", bodyContains=text)
+    action["request"]["headers"] = {"X-Api-Key": "opensesame"}
+
+    assert attempt(action).succeeded is succeeded
 
 
 def test_every_part_of_a_test_must_hold(judged):
