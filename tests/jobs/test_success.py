@@ -335,7 +335,11 @@ def test_a_bomb_is_unpacked_no_further_than_a_mebibyte(packed, test):
     assert time.monotonic() - started < 2
 
 
-@pytest.mark.parametrize("data", [b"not packed", gzip.compress(b"done")[:-12], b"", gzip.compress(b"a") + b"done"])
+@pytest.mark.parametrize(
+    "data",
+    [b"not packed", gzip.compress(b"done")[:-12], b"", gzip.compress(b"a") + b"done"],
+    ids=["plain", "cut", "empty", "followed"],
+)
 def test_what_cannot_be_unpacked_fails_the_test(packed, data):
     outcome = packed(data, bodyContains="done")
 
