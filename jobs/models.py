@@ -273,6 +273,7 @@ class Run(models.Model):
     missed_until = models.DateTimeField(null=True)  # the last of them
 
     queue = models.CharField(max_length=100, default="default")
+    priority = models.SmallIntegerField(default=5)  # of runs with one fire time, the lower begins first
     publish_after = models.DateTimeField()  # earliest moment of the next message about it
     not_before = models.DateTimeField(null=True)  # earliest moment of the next attempt; null: at once
     attempt_count = models.PositiveSmallIntegerField(default=0)

@@ -39,7 +39,7 @@ from jobs.names import NAME_LENGTH
 from jobs.run_now import KEY_LENGTH, run_now
 from jobs.signing import OVERLAP_MOST
 from recurrence.wire import azure
-from triggers.models import Trigger
+from triggers.models import MAIN, Trigger
 from triggers.scheduling import JobDefinition, delete_job, patch_job, save_job, set_job_state
 
 SIGNING_OVERLAP = timedelta(hours=24)
@@ -410,12 +410,16 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
     """Two queries, however many rows."""
     rows, now = list(rows), timezone.now()
     ids = [row["id"] for row in rows]
-    columns = ("job_id", "definition", "misfire", "next_fire_at")
-    triggers = {trigger["job_id"]: trigger for trigger in Trigger.objects.filter(job__in=ids).values(*columns)}
+    triggers: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for trigger in Trigger.objects.filter(job__in=ids).values(
+        "job_id", "name", "definition", "misfire", "next_fire_at"
+    ):
+        triggers[trigger["job_id"]][trigger["name"]] = trigger
     signed = signing_secrets_of(ids, now)
     for row in rows:
-        trigger = triggers[row["id"]]
-        when = spelled(orjson.dumps(trigger["definition"]))
+        own = triggers[row["id"]].get(MAIN)
+        when = spelled(orjson.dumps(own["definition"])) if own else {}
+        fires = [trigger["next_fire_at"] for trigger in triggers[row["id"]].values() if trigger["next_fire_at"]]
         yield {
             "id": row["id"],
             "collection": row["collection_id"],
@@ -427,8 +431,8 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
             "recurrence": when.get("recurrence"),
             "overlap": row["overlap"],
             "delivery": row["delivery"],
-            "misfire": trigger["misfire"],
-            "nextRunAt": trigger["next_fire_at"],
+            "misfire": own["misfire"] if own else None,
+            "nextRunAt": min(fires, default=None),
             "lastRunAt": row["last_execution_at"],
             "executionCount": row["execution_count"],
             "failureCount": row["failure_count"],
