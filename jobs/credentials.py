@@ -24,7 +24,7 @@ SECRETS = {
 def credentials(job: Job, now: datetime) -> dict:
     document = job.action.document
     return {
-        "certificates": list(_certificates(document, now)),
+        "certificates": list(certificates_of(document, now)),
         "secrets": [(secret_in_words(path), at) for path, at in _set_at(job)],
         "signing": signing_secrets(job, now),
         "can_sign": can_sign(document),
@@ -47,12 +47,21 @@ def expiry_state(document: Mapping, now: datetime) -> Outcome | None:
     return next((outcome for code, outcome in EXPIRIES.items() if code in codes), None)
 
 
+def certificates_of(document: Mapping, now: datetime) -> Iterator[dict]:
+    """What a page says of an action's client certificates, and of its error action's."""
+    parts = {"Certificate": document, "Error action's": document.get("errorAction") or {}}
+    for name, action in parts.items():
+        if row := certificate_row((action.get("request") or {}).get("authentication") or {}, now):
+            yield {**row, "name": name}
+
+
 def certificate_row(authentication: Mapping, now: datetime) -> dict | None:
     """What a page says of a client certificate; None where there is none."""
     expires_at = expiry_of(authentication)
     if expires_at is None:
         return None
     return {
+        "name": "Certificate",
         "subject": authentication.get("certificateSubjectName", ""),
         "thumbprint": authentication.get("certificateThumbprint", ""),
         "expires_at": expires_at,
@@ -73,12 +82,6 @@ def date_in_words(instant: datetime, now: datetime) -> str:
     return words.day(instant, now).partition(" ")[2]
 
 
-def _certificates(document: Mapping, now: datetime) -> Iterator[dict]:
-    for action in (document, document.get("errorAction") or {}):
-        if row := certificate_row((action.get("request") or {}).get("authentication") or {}, now):
-            yield row
-
-
 def _set_at(job: Job) -> Iterator[tuple[str, datetime]]:
-    for path, text in sorted(job.action.secrets_set_at.items()):
-        yield path, datetime.fromisoformat(text)
+    for path in sorted(job.action.secrets_set_at, key=lambda path: (path.startswith("errorAction."), path)):
+        yield path, datetime.fromisoformat(job.action.secrets_set_at[path])

@@ -56,7 +56,7 @@ def identity_in_words(document: Mapping) -> str:
         case "Basic":
             return f"{authentication.get('username')}, with a password"
         case "ClientCertificate":
-            return f"{authentication.get('certificateSubjectName')}, with a certificate"
+            return f"{str(authentication.get('certificateSubjectName')).partition(',')[0]}, with a certificate"
         case "ActiveDirectoryOAuth":
             return f"client {authentication.get('clientId')} of {authentication.get('tenant')}, with a token"
         case "SharedAccessKey":
@@ -89,7 +89,7 @@ def retries_in_words(document: Mapping) -> str:
     said = f"{words.count(count, 'more time')}, {words.took(durations.parse(interval))} apart"
     if kind == "exponential":
         most = durations.parse(policy.get("maximumRetryInterval", "P1D"))
-        said += f", then twice as long each time, at most {words.took(most)}"
+        said += f", then twice as long each time, at most {words.span(most)}"
     return said
 
 

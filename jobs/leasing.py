@@ -19,6 +19,7 @@ from jobs import actions, columns, overlap
 from jobs.actions import Context
 from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
 from jobs.models import SIGNING, Action, Attempt, Job, JobCollection, Run, RunQuerySet, SigningSecret
+from jobs.retries import RetryPolicy, policy_of
 
 LEASE = timedelta(seconds=120)  # longer than a call may take
 RENEWAL = LEASE / 3
@@ -63,6 +64,10 @@ def document_of(run: Run) -> dict[str, Any]:
 def action_of(run: Run) -> dict[str, Any]:
     document = document_of(run)
     return document["errorAction"] if run.origin == Run.Origin.ERROR_ACTION else document
+
+
+def policy_for(run: Run) -> RetryPolicy:
+    return policy_of(action_of(run), enclosing=document_of(run))
 
 
 Fit = Callable[[Sequence[Run]], tuple[list[Run], Mapping[uuid.UUID, timedelta]]]

@@ -19,9 +19,9 @@ from django.db.models.functions import Coalesce, Greatest
 from jobs import columns, overlap
 from jobs.actions import Outcome
 from jobs.finishing import finish_jobs
-from jobs.leasing import Leased, action_of, document_of
+from jobs.leasing import Leased, document_of, policy_for
 from jobs.models import Attempt, Job, Run
-from jobs.retries import next_attempt, policy_of
+from jobs.retries import next_attempt
 
 LATE_RESULT = "Reported after the run had been given up as lost: "
 
@@ -95,8 +95,7 @@ def retry(
     """Let runs wait for their next attempt, as long as their targets asked for; return those that have none left."""
     due_at: dict[uuid.UUID, datetime | None] = {}
     for run in runs:
-        policy = policy_of(action_of(run), enclosing=document_of(run))
-        due_at[run.pk] = next_attempt(policy, run.failed_count + 1, now, asked.get(run.pk))
+        due_at[run.pk] = next_attempt(policy_for(run), run.failed_count + 1, now, asked.get(run.pk))
     again = [run for run in runs if due_at[run.pk] is not None]
     if again:
         moments = [now if at_once else due_at[run.pk] for run in again]

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from jobs import actions, words
 from jobs.actions.outcome import Refused
-from jobs.cautions import cautions_of
+from jobs.cautions import Caution, cautions_of
 from jobs.credentials import credentials
 from jobs.descriptions import (
     DELIVERIES,
@@ -25,10 +25,11 @@ from jobs.descriptions import (
     written,
 )
 from jobs.encryption import MASK
-from jobs.leasing import action_of
+from jobs.leasing import action_of, document_of
 from jobs.models import Attempt, Job, JobCollection, Run
 from jobs.outcomes import ATTEMPT_OUTCOMES, JOB_STATES, Outcome, outcome_of
 from jobs.rehearsal import Part, Rehearsal, shown_call
+from jobs.retries import policy_of
 from recurrence.describe import describe
 from recurrence.preview import preview
 from recurrence.wire import WireError, parse, refuse_unreachable
@@ -176,8 +177,16 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "next_fire_at": fires[0] if fires else None,
         "why_nothing": "" if fires else _why_nothing(job, trigger),
         "rules": rules(job, trigger),
-        "cautions": cautions_of(job.action.document, now),
+        "cautions": [caution_row(caution) for caution in cautions_of(job.action.document, now)],
         "credentials": credentials(job, now),
+    }
+
+
+def caution_row(caution: Caution) -> dict:
+    return {
+        "state": "failure" if caution.code == "certificate_expired" else "warning",
+        "of": "Error action" if caution.target.startswith("action.errorAction.") else "",
+        "message": caution.message,
     }
 
 
@@ -331,12 +340,23 @@ def trail(run: Run, attempts: Sequence[Attempt], now: datetime) -> list[dict]:
         )
     outcome = outcome_of(run)
     if run.not_before and run.state == Run.State.RETRYING:
-        steps.append(_step(outcome, run.not_before, "The next attempt is due", words.distance(run.not_before, now)))
+        steps.append(_step(outcome, run.not_before, "The next attempt is due", _why_then(run, attempts, now)))
     elif run.finished_at:
         lateness = run.started_at - run.fire_at if run.started_at else None
         note = run.reason or (f"started {words.took(lateness)} late" if outcome.mark == "late" and lateness else "")
         steps.append(_step(outcome, run.finished_at, outcome.word, note))
     return steps
+
+
+def _why_then(run: Run, attempts: Sequence[Attempt], now: datetime) -> str:
+    """In 4 min; and what it waits for that long for, other than a fixed interval."""
+    distance = words.distance(run.not_before, now) if run.not_before else ""
+    headers = {name.lower(): value for name, value in attempts[-1].response_headers} if attempts else {}
+    if asked := headers.get("retry-after"):
+        return f"{distance}; the target said Retry-After: {asked}"
+    if run.action and policy_of(action_of(run), enclosing=document_of(run)).is_growing:
+        return f"{distance}; it waits longer after each failure"
+    return distance
 
 
 def _origin_step(run: Run) -> dict:

@@ -216,7 +216,7 @@ _KINDS = {
 
 def _problem(call: Call) -> str | None:
     """Why the call must not be made; None when it may.  Documents are checked when stored, and here once more."""
-    if problem := _problem_of_address(call.url):
+    if problem := uris.kind_of_problem(str(call.url)):
         return f"The address cannot be called: it {problem}."
     for name, value in call.headers.items():
         if not HEADER_NAME.fullmatch(name) or RESERVED_HEADER.fullmatch(name):
@@ -224,12 +224,6 @@ def _problem(call: Call) -> str | None:
         if not re.fullmatch(HEADER_VALUE, value):
             return f"The header {name} has characters that cannot be sent."
     return None
-
-
-def _problem_of_address(url: URL) -> str | None:
-    """To follow a name; it does not tell the address, which may hold a key."""
-    problem = uris.problem_of(str(url))
-    return problem and problem.partition(", not ")[0]
 
 
 def _headers(call: Call) -> "CIMultiDict[str]":
@@ -245,12 +239,15 @@ def _redirected(answer: Answer) -> Call:
     Raises CallFailed for one that goes from https to http or to no plain address; which addresses its host has is
     checked when it is made.
     """
-    call, host = answer.call, answer.call.host
+    call, host, location = answer.call, answer.call.host, answer.headers["Location"]
     try:
-        url = call.url.join(URL(answer.headers["Location"], encoded=True)).with_fragment(None)
+        if not re.fullmatch(uris.CHARACTERS, location):
+            raise ValueError(location)
+        url = call.url.join(URL(location, encoded=True)).with_fragment(None)
+        problem = uris.kind_of_problem(str(url))
     except ValueError:
         raise CallFailed(f"Host '{host}' redirects to what is not an address.") from None
-    if problem := _problem_of_address(url):
+    if problem:
         raise CallFailed(f"Host '{host}' redirects to an address that cannot be called: it {problem}.")
     if call.url.scheme == "https" and url.scheme != "https":
         raise CallFailed(f"Host '{host}' redirects from https to {url.scheme}, which is not followed.")

@@ -83,10 +83,9 @@ def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Con
 
 
 def _url(text: str) -> URL:
-    try:
-        return URL(text, encoded=True)
-    except ValueError:
-        raise Refused("The address cannot be called: it is not a uri.") from None
+    if problem := uris.kind_of_problem(text):
+        raise Refused(f"The address cannot be called: it {problem}.")
+    return URL(text, encoded=True)
 
 
 def _replaced(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:

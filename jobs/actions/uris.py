@@ -33,6 +33,12 @@ def problem_of(uri: str) -> str | None:
     return None
 
 
+def kind_of_problem(uri: str) -> str | None:
+    """As `problem_of`, without repeating anything of the address: it may hold a key."""
+    problem = problem_of(uri)
+    return problem and re.split(", not |: ", problem, maxsplit=1)[0]
+
+
 def is_host(host: str) -> bool:
     """Is it a name or a literal address?  A last label of digits makes it an address, which has one spelling."""
     try:

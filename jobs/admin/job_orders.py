@@ -54,6 +54,7 @@ class JobOrders:
         if request.method == "POST" and form.is_valid():
             secret = new_secret(job, timedelta(seconds=form.cleaned_data["overlap"]), now)
             self.log_change(request, job, "Made a signing secret.")
+            form = NewSecretForm()
         context = {
             **self._page_context(request, job),
             "job": job,

@@ -135,6 +135,7 @@ def test_the_desk_takes_the_same_queries_however_much_there_is(
     job = make_job()
     make_run(job, Run.State.FAILED)
     make_run(job, Run.State.RUNNING, lock_key=None)
+    browser.get("/admin/")  # now it knows which certificates end
     with django_assert_max_num_queries(20) as one:
         browser.get("/admin/")
     for number in range(12):
@@ -151,3 +152,50 @@ def test_the_pulse_is_a_fragment_that_asks_for_itself_again(browser, alive):
 
     assert 'hx-get="/admin/pulse/"' in page
     assert "<html" not in page
+
+
+@pytest.fixture
+def make_certified_job(make_job, authority):
+    def make(name, days, **fields):
+        certificate = authority.client(name, expires_at=timezone.now() + timedelta(days=days))
+        proof = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": certificate.password}
+        request = {"uri": "https://x.example/", "method": "GET", "authentication": proof}
+        return make_job(name, action={"type": "Http", "request": request}, **fields)
+
+    return make
+
+
+def test_certificates_to_renew_are_listed_the_first_to_end_first(browser, make_certified_job):
+    for name, days in {"soon": 20, "later": 90, "expired": -2, "sooner": 3}.items():
+        make_certified_job(name, days)
+
+    rows = browser.get("/admin/").context["certificates"]
+
+    assert [(row["job"].name, row["state"].word) for row in rows] == [
+        ("expired", "Expired"),
+        ("sooner", "Expires soon"),
+        ("soon", "Expires soon"),
+    ]
+
+
+def test_a_renewed_certificate_is_gone_at_once(browser, make_certified_job):
+    make_certified_job("billing", 3)
+    before = browser.get("/admin/").context["certificates"]
+
+    make_certified_job("billing", 90)
+
+    assert len(before) == 1
+    assert browser.get("/admin/").context["certificates"] == []
+
+
+def test_certificates_of_others_and_of_ended_jobs_are_nobodys_to_renew(
+    browser_of, operator, elsewhere, make_certified_job
+):
+    make_certified_job("theirs", 3, in_collection=elsewhere)
+    ended = make_certified_job("ended", 3)
+    type(ended).objects.filter(pk=ended.pk).update(state="completed")
+
+    page = browser_of(operator).get("/admin/")
+
+    assert page.context["certificates"] == []
+    assert "Certificates to renew" not in page.text

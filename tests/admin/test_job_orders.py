@@ -80,7 +80,7 @@ def test_a_job_says_since_when_it_signs(browser, signed):
     page = browser.get(page_of(signed)).text
 
     assert "with a secret of" in page
-    assert "one before signs until" in page
+    assert "<dt>One before</dt><dd>signs until" in page
 
 
 def test_a_job_that_sends_messages_is_not_offered_signatures(browser, make_job):

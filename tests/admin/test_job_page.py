@@ -238,4 +238,4 @@ def test_every_kind_of_action_is_said_in_words(browser, make_job, action, says):
 
     assert says in page
     if "retryPolicy" in action:
-        assert "3 more times, 30 s apart, then twice as long each time, at most 1 h 00 min" in page
+        assert "3 more times, 30 s apart, then twice as long each time, at most 1 h" in page

@@ -99,6 +99,87 @@ def test_the_way_shows_what_waited_and_for_how_long(browser, make_job, make_run)
     assert way[2]["note"] == "waited 30 s"
 
 
+@pytest.mark.parametrize(
+    "kind, headers, says",
+    [
+        ("Fixed", [], "in 3 min"),
+        ("Exponential", [], "it waits longer after each failure"),
+        ("Fixed", [["retry-after", "240"]], "the target said Retry-After: 240"),
+    ],
+)
+def test_a_run_that_waits_says_until_when_and_for_what(browser, make_job, make_run, kind, headers, says):
+    request = {"uri": "https://x.example/", "method": "GET"}
+    job = make_job(action={"type": "Http", "request": request, "retryPolicy": {"retryType": kind}})
+    run = make_run(job, Run.State.RETRYING, not_before=timezone.now() + timedelta(minutes=4))
+    run.attempts.update(response_headers=headers)
+
+    page = browser.get(page_of(run))
+
+    assert page.context["way"][-1]["name"] == "Next attempt"
+    assert says in page.context["trail"][-1]["note"]
+    assert says in page.text
+
+
+@pytest.mark.parametrize(
+    "action, says",
+    [
+        (
+            {
+                "type": "StorageQueue",
+                "queueMessage": {
+                    "storageAccount": "account1",
+                    "queueName": "mail",
+                    "sasToken": "sv=1&sig=topsecret",
+                    "message": "hello",
+                },
+            },
+            ["POST /mail/messages?********", "Host: account1.queue.core.windows.net", "hello"],
+        ),
+        (
+            {
+                "type": "ServiceBusQueue",
+                "serviceBusQueueMessage": {
+                    "namespace": "orders",
+                    "queueName": "incoming",
+                    "message": "hello",
+                    "authentication": {"type": "SharedAccessKey", "sasKeyName": "sender", "sasKey": "c2VjcmV0a2V5"},
+                },
+            },
+            ["POST /incoming/messages", "Host: orders.servicebus.windows.net", "Authorization: ********", "hello"],
+        ),
+        (
+            {
+                "type": "Http",
+                "template": True,
+                "request": {"uri": "https://x.example/{{ attempt }}", "method": "PUT", "body": "by {{ job.name }}"},
+            },
+            ["PUT /1", "by backup"],
+        ),
+        (
+            {
+                "type": "Http",
+                "request": {
+                    "uri": "https://x.example/",
+                    "method": "GET",
+                    "authentication": {
+                        "type": "ActiveDirectoryOAuth",
+                        "tenant": "contoso.example",
+                        "clientId": "c",
+                        "secret": "clientsecret",
+                    },
+                },
+            },
+            ["GET /", "Authorization: Bearer ********"],
+        ),
+    ],
+)
+def test_an_attempt_shows_what_was_sent_whatever_the_kind(browser, make_job, make_run, action, says):
+    page = browser.get(page_of(make_run(make_job(action=action)))).text
+
+    for text in says:
+        assert text in page
+
+
 def test_a_missed_run_says_why_no_attempt_was_made(browser, make_job, make_run):
     run = make_run(make_job(), Run.State.MISSED, reason="found 5 min late")
 

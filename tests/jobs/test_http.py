@@ -4,25 +4,16 @@ import asyncio
 import base64
 import gzip
 import socket
-import ssl
 import time
-import uuid
 import zlib
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from threading import Thread
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from jobs.actions import http, perform
-from jobs.actions.outcome import Context
-from tests.conftest import utc
+from tests.jobs.attempts import CONTEXT, carry_out
 
-FIRE_AT = utc("2026-01-05T08:00:00Z")
-CONTEXT = Context(uuid.UUID(int=7), 3, FIRE_AT, FIRE_AT, "backup", "nightly")
+SIGNING_SECRET = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-Answer: yes\r\n\r\nthanks"
 
 
@@ -34,13 +25,13 @@ def loopback_is_open(settings):
 class Server:
     """Answers every connection with the same bytes, and keeps what it received."""
 
-    def __init__(self, answer: bytes, pause: float = 0):
+    def __init__(self, answer: bytes, pause: float = 0, host: str = "127.0.0.1"):
         self.answer = answer
         self.pause = pause
         self.requests: list[bytes] = []
-        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.listening = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         self.port = self.listening.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{host}:{self.port}"
         Thread(target=self._serve, daemon=True).start()
 
     def _serve(self):
@@ -81,52 +72,14 @@ def serve():
         server.listening.close()
 
 
-def call(uri, secrets=None, method="GET", **request):
-    async def go():
-        async with http.open_session() as session:
-            action = {"type": "Http", "request": {"uri": uri, "method": method, **request}}
-            return await perform(action, secrets or {}, CONTEXT, session)
-
-    return asyncio.run(go())
+def call(uri, secrets=None, method="GET", context=None, **request):
+    """The outcome of a request as it is stored, which nothing has checked since."""
+    action = {"type": "Http", "request": {"uri": uri, "method": method, **request}}
+    return carry_out([(action, secrets or {})], **(context or {}))[0]
 
 
 def answering(status: str, headers: str = "", body: bytes = b"") -> bytes:
     return f"HTTP/1.1 {status}\r\n{headers}Connection: close\r\n\r\n".encode() + body
-
-
-@contextmanager
-def tls_server(folder):
-    """A server with a certificate of its own making."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now)
-        .not_valid_after(now + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    path = folder / "certificate.pem"
-    path.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(path)
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def serve():
-            try:
-                context.wrap_socket(listening.accept()[0], server_side=True).close()
-            except OSError:
-                return
-
-        Thread(target=serve, daemon=True).start()
-        yield listening.getsockname()[1]
 
 
 # What is sent
@@ -500,11 +453,3 @@ def test_a_broken_answer_is_a_failure_and_not_an_error(serve, answer):
 
     assert (outcome.succeeded, outcome.may_retry) == (False, True)
     assert "127.0.0.1" in outcome.message
-
-
-def test_a_certificate_nobody_vouches_for_is_not_accepted(tmp_path):
-    with tls_server(tmp_path) as port:
-        outcome = call(f"https://127.0.0.1:{port}/")
-
-    assert not outcome.succeeded
-    assert "certificate" in outcome.message

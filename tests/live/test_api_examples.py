@@ -30,7 +30,7 @@ def answers(output: str) -> list:
 
 
 def varies(name: str) -> bool:
-    return name in {"id", "prefix", "token", "job", "collection"} or name.endswith("At")
+    return name in {"id", "prefix", "token", "secret", "job", "collection"} or name.endswith("At")
 
 
 def compared(value: object) -> object:
@@ -61,7 +61,8 @@ def test_every_example_works_and_answers_what_the_page_shows(live_server, owner,
         else:
             assert [compared(answer) for answer in found] == [compared(expected)], command
         for path, name in VARIABLES.items():
-            if re.search(re.escape(f'$QUANDO{path}"') + r".*(-d|Idempotency)", command, re.DOTALL):
+            made = re.search(re.escape(f'$QUANDO{path}"') + r".*(-d|Idempotency)", command, re.DOTALL)
+            if made and name not in environment:  # the first of its kind is the one that later examples mean
                 environment[name] = str(found[0]["id"])
 
-    assert tried >= 11
+    assert tried >= 16
