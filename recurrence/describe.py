@@ -1,23 +1,20 @@
 """A schedule in English words."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from recurrence.bits import lowest, mask_of, members
 from recurrence.combine import FirstThen, Limited
+from recurrence.cron import CronRule
 from recurrence.days import DateRule, EveryNDays, MonthDays, NthWeekdays, Weekly
+from recurrence.describe_cron import describe_cron
+from recurrence.english import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
 from recurrence.grids import EveryWithin
-from recurrence.rules import CalendarRule
+from recurrence.rules import CalendarRule, Zoned
 from recurrence.schedules import TICK, Every, Once, Schedule
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
 from recurrence.wire.parsed import Parsed
+from recurrence.wire.quartz import AsQuartz
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 UNITS = (  # longest first
     (timedelta(weeks=1), "week"),
     (timedelta(days=1), "day"),
@@ -46,10 +43,18 @@ def _schedule(schedule: Schedule, zone: tzinfo) -> str:
             return _calendar_rule(schedule)
         case EveryWithin():
             return _every_within(schedule)
+        case CronRule():
+            return describe_cron(schedule, zone)
+        case Zoned(rule, own_zone):
+            return _schedule(rule, own_zone)
+        case AsQuartz(zoned):
+            return _schedule(zoned, zone)
         case FirstThen(first, then):
             return f"on {_instant(first, zone)}, then {_schedule(then, zone)}"
-        case Limited(inner, _, until):
+        case Limited(inner, start, until):
             words = _schedule(inner, zone)
+            if start is not None and isinstance(inner, CronRule | Zoned | AsQuartz):  # other rules begin by themselves
+                words += f", from {_instant(start, zone)}"
             return words if until is None else f"{words}, until {_instant(until, zone)}"
     raise TypeError(f"no words for {schedule!r}")
 
@@ -57,13 +62,13 @@ def _schedule(schedule: Schedule, zone: tzinfo) -> str:
 def _every(schedule: Every, zone: tzinfo) -> str:
     interval, start = schedule.interval, schedule.start.astimezone(zone)
     unit, name = next((each for each in UNITS if not interval % each[0]), (TICK, "microsecond"))
-    words = _each(interval // unit, name)
+    words = each(interval // unit, name)
     if zone is UTC and name == "week":  # elsewhere clocks may change, and elapsed time does not stay at one reading
-        return f"{words} on {WEEKDAYS[start.weekday()]} at {_clock(_second_of_day(start))} UTC"
+        return f"{words} on {WEEKDAYS[start.weekday()]} at {clock(_second_of_day(start))} UTC"
     if zone is UTC and name == "day":
-        return f"{words} at {_clock(_second_of_day(start))} UTC"
+        return f"{words} at {clock(_second_of_day(start))} UTC"
     if words == "every hour":
-        return f"every hour at {_past_the_hour(start.minute, start.second)} {zone}"
+        return f"every hour at {past_the_hour(start.minute, start.second)} {zone}"
     return f"{words} from {_instant(schedule.start, zone)}"
 
 
@@ -78,7 +83,7 @@ def _calendar_rule(rule: CalendarRule) -> str:
 
 def _every_within(rule: EveryWithin) -> str:
     times = rule.times
-    words = f"{_each(rule.interval, 'minute' if rule.period == 1 else 'hour')} from {_instant(rule.start, UTC)}"
+    words = f"{each(rule.interval, 'minute' if rule.period == 1 else 'hour')} from {_instant(rule.start, UTC)}"
     if times.minutes not in (ALL_MINUTES, 1 << rule.start.minute):
         words += f", {'only ' if rule.period == 1 else ''}at {_minutes(times)}"
     if times.hours != ALL_HOURS:
@@ -92,38 +97,38 @@ def _every_within(rule: EveryWithin) -> str:
 def _days(rule: DateRule) -> str:
     match rule:
         case EveryNDays(_, interval):
-            return _each(interval, "day")
+            return each(interval, "day")
         case Weekly(_, weekdays, interval):
             return _weekly(weekdays, interval)
         case MonthDays(_, days, interval):
-            return f"{_each(interval, 'month')} on {_month_days(days)}"
+            return f"{each(interval, 'month')} on {_month_days(days)}"
         case NthWeekdays(_, choices, interval):
-            return f"{_each(interval, 'month')} on {_nth_weekdays(choices)}"
+            return f"{each(interval, 'month')} on {_nth_weekdays(choices)}"
     raise TypeError(f"no words for {rule!r}")
 
 
 def _weekly(weekdays: frozenset[int], interval: int) -> str:
     if len(weekdays) == 7:
-        return "every day" if interval == 1 else f"every day of {_each(interval, 'week')}"
+        return "every day" if interval == 1 else f"every day of {each(interval, 'week')}"
     if weekdays == {0, 1, 2, 3, 4}:
-        return f"{_each(interval, 'week')} from Monday to Friday"
-    return f"{_each(interval, 'week')} on {_listed(WEEKDAYS[day] for day in sorted(weekdays))}"
+        return f"{each(interval, 'week')} from Monday to Friday"
+    return f"{each(interval, 'week')} on {listed(WEEKDAYS[day] for day in sorted(weekdays))}"
 
 
 def _month_days(days: frozenset[int]) -> str:
-    counted = [_ordinal(day) for day in sorted(days) if day > 0]
+    counted = [ordinal(day) for day in sorted(days) if day > 0]
     from_the_end = [_day_from_the_end(-day) for day in sorted(days) if day < 0]
-    return ("the " if counted else "") + _listed(counted + from_the_end)
+    return ("the " if counted else "") + listed(counted + from_the_end)
 
 
 def _day_from_the_end(number: int) -> str:
-    return "the last day" if number == 1 else f"the {_ordinal(number)} day from the end"
+    return "the last day" if number == 1 else f"the {ordinal(number)} day from the end"
 
 
 def _nth_weekdays(choices: frozenset[tuple[int, int | None]]) -> str:
     every = [f"every {WEEKDAYS[day]}" for day in range(7) if (day, None) in choices]
     numbers = [*range(1, 6), *range(-5, 0)]
-    return _listed(every + [_nth_weekday(n, WEEKDAYS[day]) for n in numbers for day in range(7) if (day, n) in choices])
+    return listed(every + [_nth_weekday(n, WEEKDAYS[day]) for n in numbers for day in range(7) if (day, n) in choices])
 
 
 def _nth_weekday(number: int, weekday: str) -> str:
@@ -137,9 +142,9 @@ def _nth_weekday(number: int, weekday: str) -> str:
 
 def _times(times: Times) -> str:
     if times.per_day <= MOST_LISTED:
-        return f"at {_listed(map(_clock, times))}"
+        return f"at {listed(map(clock, times))}"
     readings = [*times]
-    between = f"between {_clock(readings[0])} and {_clock(readings[-1])}"
+    between = f"between {clock(readings[0])} and {clock(readings[-1])}"
     minutes = times.minutes.bit_count()
     step = 60 // minutes
     if not _is_a_run(times.hours) or times.seconds.bit_count() > 1:
@@ -147,7 +152,7 @@ def _times(times: Times) -> str:
     if minutes <= MOST_LISTED:
         return f"every hour at {_minutes(times)}" + ("" if times.hours == ALL_HOURS else f" {between}")
     if minutes * step == 60 and times.minutes == mask_of(range(lowest(times.minutes), 60, step)):
-        return f"{_each(step, 'minute')} {between}"
+        return f"{each(step, 'minute')} {between}"
     return f"{times.per_day} times a day {between}"
 
 
@@ -155,28 +160,19 @@ def _minutes(times: Times) -> str:
     if times.minutes.bit_count() > MOST_LISTED:
         return f"{times.minutes.bit_count()} minutes of the hour"
     second = lowest(times.seconds)
-    return _listed(_past_the_hour(minute, second) for minute in members(times.minutes))
+    return listed(past_the_hour(minute, second) for minute in members(times.minutes))
 
 
 def _hours(hours: int) -> str:
     numbers = [*members(hours)]
     if len(numbers) > 2 and _is_a_run(hours):
         return f"the hours {numbers[0]:02} to {numbers[-1]:02}"
-    return f"{'the hour' if len(numbers) == 1 else 'the hours'} {_listed(f'{hour:02}' for hour in numbers)}"
+    return f"{'the hour' if len(numbers) == 1 else 'the hours'} {listed(f'{hour:02}' for hour in numbers)}"
 
 
 def _is_a_run(mask: int) -> bool:
     run = mask >> lowest(mask)
     return not run & (run + 1)
-
-
-def _past_the_hour(minute: int, second: int) -> str:
-    return f":{minute:02}" + (f":{second:02}" if second else "")
-
-
-def _clock(second_of_day: int) -> str:
-    hour, within_hour = divmod(second_of_day, 3600)
-    return f"{hour:02}{_past_the_hour(*divmod(within_hour, 60))}"
 
 
 def _second_of_day(wall: datetime) -> int:
@@ -185,21 +181,4 @@ def _second_of_day(wall: datetime) -> int:
 
 def _instant(instant: datetime, zone: tzinfo) -> str:
     wall = instant.astimezone(zone)
-    return f"{wall.day} {MONTHS[wall.month - 1]} {wall.year} at {_clock(_second_of_day(wall))} {zone}"
-
-
-# English
-
-
-def _each(number: int, unit: str) -> str:
-    return f"every {unit}" if number == 1 else f"every {number} {unit}s"
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
-def _listed(words: Iterable[str]) -> str:
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{wall.day} {MONTHS[wall.month - 1]} {wall.year} at {clock(_second_of_day(wall))} {zone}"

@@ -72,10 +72,12 @@ def calm(zone: tzinfo, year: int) -> tuple[tuple[datetime, datetime, timedelta],
 
     Between two instants of [first, second) every reading shows once, and no other time shows the same.
     """
+    # a day within the years that are known, lest a change on the day after them repeats what seems to be calm
+    first, last = _first_second(max(year - 1, MINYEAR + 1)) + DAY, _first_second(min(year + 2, MAXYEAR)) - DAY
     parts = []
     for stretch in _stretches_around(zone, year)[1]:
-        low = max(stretch.start + abs(stretch.offset - stretch.before), _first_second(max(year - 1, MINYEAR + 1)))
-        high = min(stretch.end - abs(stretch.offset - stretch.after), _first_second(min(year + 2, MAXYEAR)))
+        low = max(stretch.start + abs(stretch.offset - stretch.before), first)
+        high = min(stretch.end - abs(stretch.offset - stretch.after), last)
         if low < high:
             parts.append((_instant(low), _instant(high), timedelta(seconds=stretch.offset)))
     return tuple(parts)

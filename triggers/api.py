@@ -25,7 +25,12 @@ MOST = 1_000
         "required": ["format"],
         "properties": {"format": {"type": "string", "enum": sorted(wire.PARSERS)}},
         "additionalProperties": True,
-        "description": "`format` says how the other members are read: `azure` takes `startTime` and `recurrence`.",
+        "description": (
+            "`format` says how the other members are read. `azure` takes `startTime` and `recurrence`. `quartz` takes "
+            "`expression` (six or seven fields, such as `0 15 10 ? * MON-FRI`), `timeZone` (a name of IANA's or of "
+            "Windows, by default UTC), `clockChange` (`cron` by default, or `quartz`), `startTime` and `endTime`, "
+            "both included. An expression that never fires again has no occurrences and a warning."
+        ),
     }
 )
 class ScheduleField(serializers.Field):
@@ -89,7 +94,15 @@ class SchedulePreview(APIView):
                     "count": 8,
                 },
                 request_only=True,
-            )
+            ),
+            OpenApiExample(
+                "A quarter past ten on the last Friday of each month, in Berlin",
+                {
+                    "schedule": {"format": "quartz", "expression": "0 15 10 ? * 6L", "timeZone": "Europe/Berlin"},
+                    "now": "2026-01-01T00:00:00Z",
+                },
+                request_only=True,
+            ),
         ],
     )
     def post(self, request):

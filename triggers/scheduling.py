@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 
 from jobs import quotas
 from jobs.actions import documents
+from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
 from jobs.models import Action, Job, JobCollection, Run
 from jobs.overlap import named_lock_key
@@ -109,7 +110,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
         collection = JobCollection.objects.select_for_update(no_key=True).get(
             pk=collection.pk
         )  # one writer counts its jobs
-        job = Job.objects.named(collection, name).select_related("action").first()
+        job = _as_it_is(collection, name)
         if job and job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final: delete it to use its name again")
         action = documents.parse(definition.action, job.action if job else None)
@@ -147,6 +148,7 @@ def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
             pk=job.collection_id
         )  # one at a time: none undoes another
         job.refresh_from_db()
+        job.action = Action.objects.defer("secrets").get(pk=job.action_id)
         if job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final")
         definition = JobDefinition.of(merged(document_of(job), patch), **settings)
@@ -260,6 +262,17 @@ def delete_trigger(trigger: Trigger, now: datetime) -> None:
         Trigger.objects.filter(pk=trigger.pk).delete()
         for main in Trigger.objects.filter(job=trigger.job_id, name=MAIN).select_related("job__collection"):
             _complete_if_spent(main, now)
+
+
+def _as_it_is(collection: JobCollection, name: str) -> Job | None:
+    """The job with its action; secrets that no key opens count as absent, so that they can be written anew."""
+    job = Job.objects.named(collection, name).select_related("action").defer("action__secrets").first()
+    if job:
+        try:
+            job.action.refresh_from_db(fields=["secrets"])
+        except UnreadableSecret:
+            job.action.secrets = Secrets()
+    return job
 
 
 def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from recurrence.combine import FirstThen, Limited
 from recurrence.schedules import Schedule, just_before
-from recurrence.wire import azure
+from recurrence.wire import azure, quartz
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 
@@ -13,7 +13,7 @@ __all__ = ["HORIZON", "Parsed", "WireError", "parse", "refuse_unreachable"]
 
 HORIZON = timedelta(days=8 * 365 + 2)  # eight years: a leap day is at most so far away, also over 2100
 
-PARSERS = {"azure": azure.parse}
+PARSERS = {"azure": azure.parse, "quartz": quartz.parse}
 
 
 def parse(format: str, definition: Mapping[str, object], created_at: datetime) -> Parsed:
@@ -32,8 +32,10 @@ def refuse_unreachable(parsed: Parsed, created_at: datetime) -> None:
     """Raise WireError (`never_fires`) unless a fire time lies within eight years of its creation and its start.
 
     For use on writing.  A run at creation is no excuse for a recurrence that never comes: the recurrence itself,
-    regardless of its end, must be reachable too.
+    regardless of its end, must be reachable too.  Where the format permits it, nothing is refused.
     """
+    if parsed.may_never_fire:
+        return
     recurring, start = _without_end(parsed.schedule, created_at)
     fire = recurring.after(just_before(start))
     if fire is None or fire - start > HORIZON:

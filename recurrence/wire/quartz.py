@@ -5,27 +5,28 @@ What Quartz takes and then ignores or gets wrong, such as `MONDAY`, `5C`, `6#3,2
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from typing import NoReturn
 
 from recurrence.bits import mask_of, members
 from recurrence.combine import Limited
 from recurrence.cron import FIRST_YEAR, LAST_YEAR, CronRule, Days
-from recurrence.rules import Zoned
-from recurrence.schedules import Schedule
+from recurrence.rules import ONE_SECOND, Zoned
+from recurrence.schedules import LAST_INSTANT, Schedule, just_before
 from recurrence.times import Times
 from recurrence.wire import reading
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.zone_names import zone_of
+from recurrence.wire.zone_names import iana_name, zone_of
 from recurrence.zones import Fold, Gap, repeated_by
 
 LONGEST = 256  # characters
 PATH = "expression"
 CLOCK_CHANGES = ("cron", "quartz")
+MEMBERS = {PATH, "timeZone", "clockChange", "startTime", "endTime"}
 
 MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 WEEKDAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -40,7 +41,7 @@ class Kind:
     low: int
     high: int
     cycle: int | None  # what a range that wraps counts modulo; None: ranges do not wrap
-    step_limit: int
+    step_limit: int | None
     names: tuple[str, ...] = ()
 
     @property
@@ -56,7 +57,7 @@ HOUR = Kind("hour", 0, 23, 24, 23)
 DAY_OF_MONTH = Kind("day of month", 1, 31, 31, 31)
 MONTH = Kind("month", 1, 12, 12, 12, MONTH_NAMES)
 DAY_OF_WEEK = Kind("day of week", 1, 7, 7, 7, WEEKDAY_NAMES)
-YEAR = Kind("year", FIRST_YEAR, LAST_YEAR, None, LAST_YEAR - FIRST_YEAR + 1)
+YEAR = Kind("year", FIRST_YEAR, LAST_YEAR, None, None)
 KINDS = (SECOND, MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK, YEAR)
 
 ITEM = re.compile(r"(?:(?P<all>\*)|(?P<low>[0-9]+|[A-Z]{3})(?:-(?P<high>[0-9]+|[A-Z]{3}))?)?(?:/(?P<step>[0-9]+))?")
@@ -114,20 +115,29 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
 
     An expression that never fires again is no error: the answer warns.  Raises WireError.
     """
-    expression = parse_expression(reading.text(_required(definition, PATH), PATH))
-    zone = zone_of(definition.get("timeZone"), "timeZone")
-    schedule = in_zone(expression, zone, _clock_change(definition.get("clockChange")))
-    start, end = (_bound(definition.get(name), name) for name in ("startTime", "endTime"))
-    if start and end and end < start:
-        raise WireError("endTime", "out_of_range", "must not be before startTime")
-    if start or end:
-        schedule = Limited(schedule, start, end)
-    return Parsed(schedule, None, zone, _warnings(schedule, created_at))
+    document = _read(definition)
+    schedule = in_zone(document.expression, document.zone, document.clock_change)
+    if document.start or document.end:
+        schedule = Limited(schedule, document.start, document.end)
+    warnings = [*_unknown(definition), *_never_again(schedule, created_at.astimezone(UTC))]
+    return Parsed(schedule, None, document.zone, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """The definition with its expression in canonical text: names in capitals, each field in order."""
-    return {**definition, PATH: str(parse_expression(str(definition[PATH])))}
+    """The definition in canonical text: names in capitals, each list in order, the zone by its IANA name.
+
+    What was not sent is not returned, nor is an unknown member.  Raises WireError where `parse` would.
+    """
+    document = _read(definition)
+    answer: dict[str, object] = {PATH: str(document.expression)}
+    if definition.get("timeZone") is not None:
+        answer["timeZone"] = iana_name(definition["timeZone"], "timeZone")
+    if definition.get("clockChange") is not None:
+        answer["clockChange"] = document.clock_change
+    for name, bound in (("startTime", document.start), ("endTime", document.end)):
+        if bound is not None:
+            answer[name] = bound.isoformat().replace("+00:00", "Z")
+    return answer
 
 
 def in_zone(expression: Expression, zone: tzinfo, clock_change: str = "cron") -> Schedule:
@@ -146,14 +156,16 @@ def in_zone(expression: Expression, zone: tzinfo, clock_change: str = "cron") ->
 class AsQuartz:
     """Quartz's own answers where clocks change: a skipped time is left out, a repeated one comes the second time.
 
-    It searches by readings, and takes a repeated one for the second: asked within the first pass, it goes on from the
-    same reading of the second.
+    It searches by readings, from the next second on, and takes a repeated one for the second: asked within the first
+    pass, it goes on from the same reading of the second.
     """
 
     zoned: Zoned
 
     def after(self, instant: datetime) -> datetime | None:
-        return self.zoned.after(instant + repeated_by(self.zoned.zone, instant))
+        if instant > LAST_INSTANT - ONE_SECOND:
+            return None
+        return self.zoned.after(instant + repeated_by(self.zoned.zone, instant + ONE_SECOND))
 
 
 @lru_cache(maxsize=4096)
@@ -193,8 +205,8 @@ def _field(position: int, text: str) -> Field:
         return _day_of_month_word(text)
     if kind is DAY_OF_WEEK and ("L" in text or "#" in text):
         return _day_of_week_word(text)
-    if "C" in text and re.fullmatch("[0-9]+C", text):
-        _refuse(kind, text, "must not hold C, which Quartz gave up: there are no calendars here")
+    if re.search("[0-9]C", text):
+        _refuse(kind, text, f"must not hold C, which Quartz gave up, but {kind.expected}")
     items = [_item(kind, part, text) for part in text.split(",")]
     return _listed(kind, items)
 
@@ -256,16 +268,16 @@ def _listed(kind: Kind, items: list[Item]) -> Field:
 def _step(kind: Kind, digits: str | None, text: str) -> int | None:
     if digits is None:
         return None
-    step = int(digits[:9])
-    if not 1 <= step <= kind.step_limit:
-        _refuse(kind, text, f"must have steps of 1 to {kind.step_limit}")
+    step = int(digits)
+    if step < 1 or (kind.step_limit is not None and step > kind.step_limit):
+        _refuse(kind, text, f"must have steps of 1 {f'to {kind.step_limit}' if kind.step_limit else 'or more'}")
     return step
 
 
 def _number(kind: Kind, word: str, text: str) -> int:
     if word in kind.names:
         return kind.names.index(word) + kind.low
-    number = int(word[:9]) if word.isdigit() else -1
+    number = int(word) if word.isdigit() else -1
     if not kind.low <= number <= kind.high:
         _refuse(kind, text, f"must be {kind.expected}")
     return number
@@ -288,11 +300,11 @@ def _day_of_month_word(text: str) -> Field:
     if not match:
         _refuse(DAY_OF_MONTH, text, expected)
     if match["last"]:
-        before = int((match["before"] or "0")[:9])
+        before = int(match["before"] or 0)
         if before > 30:
             _refuse(DAY_OF_MONTH, text, expected)
         return Field("L" + (f"-{before}" if before else "") + (match["near"] or ""))
-    day = int(match["day"][:9])
+    day = int(match["day"])
     if not 1 <= day <= 31:
         _refuse(DAY_OF_MONTH, text, expected)
     return Field(f"{day}W")
@@ -308,7 +320,7 @@ def _day_of_week_word(text: str) -> Field:
     name = _named(DAY_OF_WEEK, _number(DAY_OF_WEEK, match["day"], text))
     if match["last"]:
         return Field(f"{name}L")
-    if not 1 <= int(match["number"][:9]) <= 5:
+    if not 1 <= int(match["number"]) <= 5:
         _refuse(DAY_OF_WEEK, text, expected)
     return Field(f"{name}#{int(match['number'])}")
 
@@ -369,10 +381,28 @@ def _weekdays(text: str) -> Callable[[int, int], int]:
 # The other members of a definition
 
 
-def _required(definition: Mapping[str, object], name: str) -> object:
-    if definition.get(name) is None:
-        raise WireError(name, "required", "is required, such as 0 15 10 ? * MON-FRI")
-    return definition[name]
+@dataclass(frozen=True, slots=True)
+class Document:
+    expression: Expression
+    zone: tzinfo
+    clock_change: str
+    start: datetime | None
+    end: datetime | None
+
+
+def _read(definition: Mapping[str, object]) -> Document:
+    if definition.get(PATH) is None:
+        raise WireError(PATH, "required", "must be a cron expression such as 0 15 10 ? * MON-FRI")
+    start, end = (_bound(definition.get(name), name) for name in ("startTime", "endTime"))
+    if start and end and end < start:
+        raise WireError("endTime", "out_of_range", "must not be earlier than startTime")
+    return Document(
+        parse_expression(reading.text(definition[PATH], PATH)),
+        zone_of(definition.get("timeZone"), "timeZone"),
+        _clock_change(definition.get("clockChange")),
+        start,
+        end,
+    )
 
 
 def _clock_change(value: object) -> str:
@@ -385,8 +415,15 @@ def _bound(value: object, path: str) -> datetime | None:
     return None if value is None else reading.instant(value, path)
 
 
-def _warnings(schedule: Schedule, created_at: datetime) -> tuple[str, ...]:
-    return () if schedule.after(created_at - timedelta(microseconds=1)) else ("It will not fire again.",)
+def _unknown(definition: Mapping[str, object]) -> Iterator[str]:
+    for name, value in definition.items():
+        if name not in MEMBERS and value is not None:
+            yield f"{reading.shown(name)} is not known here and is ignored"
+
+
+def _never_again(schedule: Schedule, created_at: datetime) -> Iterator[str]:
+    if schedule.after(just_before(created_at)) is None:
+        yield "It will not fire again."
 
 
 EVERY_YEAR = _field(6, "*")

@@ -10,6 +10,8 @@ from recurrence.wire import reading
 from recurrence.wire.errors import WireError
 
 LONGEST = 100  # characters
+UTC_NAMES = {f"{area}{name}" for area in ("", "Etc/") for name in ("UTC", "UCT", "Universal", "Zulu")}
+NO_ZONES = {"localtime", "Factory"}  # the machine's own zone, and a placeholder
 
 
 def zone_of(value: object, path: str) -> tzinfo:
@@ -18,7 +20,7 @@ def zone_of(value: object, path: str) -> tzinfo:
     UTC under whatever name is `datetime.UTC`.  Raises WireError for a name that is not on the list.
     """
     name = "UTC" if value is None else iana_name(value, path)
-    return UTC if name in ("UTC", "Etc/UTC", "Z") else ZoneInfo(name)
+    return UTC if name in UTC_NAMES else ZoneInfo(name)
 
 
 def iana_name(value: object, path: str) -> str:
@@ -34,5 +36,6 @@ def iana_name(value: object, path: str) -> str:
 
 @cache
 def _names() -> dict[str, str]:
-    iana = {name.lower(): name for name in available_timezones() if not name.startswith(("posix/", "right/"))}
+    names = available_timezones() - NO_ZONES
+    iana = {name.lower(): name for name in names if not name.startswith(("posix/", "right/"))}
     return {windows.lower(): name for windows, name in win_tz.items()} | iana

@@ -8,6 +8,7 @@ from django.utils import timezone
 from accounts.models import ApiToken, Membership, Role, Subscription
 from jobs.models import Action, Attempt, Job, JobCollection, Run
 from jobs.signing import new_secret
+from scheduler_site.keys import new_encryption_key
 from tests.conftest import ACTION, NOW
 from triggers.models import Trigger
 
@@ -159,6 +160,18 @@ def test_it_is_told_when_each_secret_was_written(api, body):
     assert set_at["request.headers.x-api-key"] == "2025-01-01T00:00:00Z"  # kept with what was kept
     assert set_at["request.authentication.password"] > created["createdAt"][:19]
     assert api.get("/api/jobs").json()["value"][0]["secretsSetAt"] == set_at
+
+
+def test_secrets_that_no_key_opens_are_written_anew(api, body, settings):
+    address = api.post("/api/jobs", body | {"action": GUARDED})["Location"]
+    settings.ENCRYPTION_KEYS = [new_encryption_key()]
+
+    kept = api.patch(address, {"overlap": "allow"})
+    replaced = api.put(address, {"action": GUARDED})
+
+    assert (kept.status_code, kept.json()["error"]["target"]) == (400, "action.request.authentication.password")
+    assert replaced.status_code == 200, replaced.content
+    assert Job.objects.get().action.secrets == {"request.authentication.password": SECRET}
 
 
 def test_a_job_without_secrets_has_no_dates_and_no_warnings(api, body):

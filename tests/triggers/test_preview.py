@@ -76,6 +76,7 @@ def test_unknown_members_of_a_schedule_are_warned_of(api):
 
 
 AZURE = {"format": "azure"}
+LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
 
 
 @pytest.mark.parametrize(
@@ -114,6 +115,13 @@ AZURE = {"format": "azure"}
             },
             "recurrence",
         ),
+        ({"schedule": {"format": "quartz"}}, "expression"),
+        ({"schedule": LAST_FRIDAY | {"expression": 5}}, "expression"),
+        ({"schedule": LAST_FRIDAY | {"expression": "15 10 * * 5"}}, "expression"),
+        ({"schedule": LAST_FRIDAY | {"timeZone": "Europe/Atlantis"}}, "timeZone"),
+        ({"schedule": LAST_FRIDAY | {"clockChange": "java"}}, "clockChange"),
+        ({"schedule": LAST_FRIDAY | {"startTime": "tomorrow"}}, "startTime"),
+        ({"schedule": LAST_FRIDAY | {"startTime": "2026-02-01", "endTime": "2026-01-01"}}, "endTime"),
         ({"now": "2026-01-01T00:00:00"}, "now"),  # whose midnight?
         ({"now": "0001-01-01T00:00:00+10:00"}, "now"),
         ({"now": 1767225600}, "now"),
@@ -146,6 +154,36 @@ def test_a_rule_that_never_fires_says_so(api):
     assert api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR}).json()["error"]["code"] == "never_fires"
 
 
+def test_a_quartz_expression_is_previewed_on_the_clocks_of_its_zone(api):
+    schedule = LAST_FRIDAY | {"timeZone": "W. Europe Standard Time"}
+
+    answer = api.post(ADDRESS, {"schedule": schedule, "now": "2026-03-01T00:00:00Z", "count": 2}).json()
+
+    assert answer["description"] == "at 10:15 Europe/Berlin on the last Friday of each month"
+    assert answer["occurrences"] == [
+        {"at": "2026-03-27T09:15:00Z", "local": "2026-03-27T10:15:00+01:00"},
+        {"at": "2026-04-24T08:15:00Z", "local": "2026-04-24T10:15:00+02:00"},
+    ]
+    assert (answer["more"], answer["warnings"]) == (True, [])
+
+
+@pytest.mark.parametrize("clock_change, day", [("cron", "2026-03-08T07:00:00Z"), ("quartz", "2026-03-09T06:30:00Z")])
+def test_a_quartz_expression_follows_the_chosen_rule_where_clocks_change(api, clock_change, day):
+    schedule = {"format": "quartz", "expression": "0 30 2 * * ?", "timeZone": "America/New_York"}
+
+    response = api.post(ADDRESS, {"schedule": schedule | {"clockChange": clock_change}, "now": "2026-03-08T00:00:00Z"})
+
+    assert fires(response)[0] == day
+
+
+@pytest.mark.parametrize("expression", ["0 15 10 ? * 6L 2013-2015", "0 0 0 30 2 ?"])
+def test_a_quartz_expression_that_never_fires_again_is_answered_with_a_warning(api, expression):
+    response = api.post(ADDRESS, {"schedule": LAST_FRIDAY | {"expression": expression}, "now": NEW_YEAR})
+
+    assert fires(response) == []
+    assert (response.json()["more"], response.json()["warnings"]) == (False, ["It will not fire again."])
+
+
 def test_anyone_signed_in_may_ask_and_nothing_is_written(make_user, api_of):
     outsider = make_user("eve", role=None)
     client = api_of(ApiToken.objects.issue(outsider, "t")[1])
@@ -165,7 +203,7 @@ json_values = st.recursive(
 )
 numbers = st.integers(-40, 70)
 instants = st.datetimes().map(lambda wall: wall.isoformat() + "Z")
-schedules = st.fixed_dictionaries(
+azure_schedules = st.fixed_dictionaries(
     {"format": st.just("azure")},
     optional={
         "startTime": instants | json_values,
@@ -185,6 +223,22 @@ schedules = st.fixed_dictionaries(
         | json_values,
     },
 )
+quartz_fields = st.text("0123456789*/-,?LW#ACFRI ", min_size=1, max_size=6) | st.sampled_from(["0", "*", "?", "6L"])
+quartz_schedules = st.fixed_dictionaries(
+    {
+        "format": st.just("quartz"),
+        "expression": st.lists(quartz_fields, min_size=5, max_size=8).map(" ".join)
+        | st.tuples(quartz_fields, quartz_fields).map(lambda days: f"0 30 2 {days[0]} * {days[1]}")
+        | json_values,
+    },
+    optional={
+        "timeZone": st.sampled_from(["UTC", "America/New_York", "romance standard time", "Mars"]) | json_values,
+        "clockChange": st.sampled_from(["cron", "Quartz"]) | json_values,
+        "startTime": instants | json_values,
+        "endTime": instants | json_values,
+    },
+)
+schedules = azure_schedules | quartz_schedules
 
 
 class PreviewOfAnything(TestCase):

@@ -1,0 +1,246 @@
+"""Cron rules in English words: `at 10:15 UTC on the last Friday of each month, 2013 to 2015`."""
+
+from collections.abc import Callable
+from datetime import tzinfo
+from itertools import pairwise
+
+from recurrence.bits import lowest, mask_of, members
+from recurrence.cron import ALL_MONTHS, ALL_YEARS, FIRST_YEAR, CronRule, Days
+from recurrence.english import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
+from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
+from recurrence.wire.quartz import DAY_OF_MONTH_WORD, DAY_OF_WEEK_WORD, WEEKDAY_NAMES
+
+MOST_CLOCKS = 6  # times of a day that are listed; more are summed up
+MOST_PARTS = 12  # of a list; longer ones are counted
+SHORTEST_STEPS = 7  # members of a sequence that is told by its step
+MONTH_FROM_MONDAY = 3  # the shape of a month of 31 days that begins with a Monday
+
+Part = tuple[int, int, int]  # from the first to the last number, and the step
+
+
+def describe_cron(rule: CronRule, zone: tzinfo) -> str:
+    times = _times(rule.times)
+    days = _days(rule.days, rule.months)
+    # a name behind a reading of the clock belongs to it, behind other words it would not
+    told = f"{times} {zone}" if times[-1].isdigit() else f"{times} ({zone})"
+    if not days and times[-1].isdigit() and times.startswith("at "):
+        told = f"every day {told}"
+    return told + days + _years(rule.years)
+
+
+# Times
+
+
+def _times(times: Times) -> str:
+    if times.per_day <= MOST_CLOCKS:
+        return f"at {listed(map(clock, times))}"
+    if times.seconds.bit_count() > 1:
+        return _seconds_of(times)
+    return _clocks_of_an_hour(times) if times.minutes.bit_count() == 1 else _minutes_of(times)
+
+
+def _clocks_of_an_hour(times: Times) -> str:
+    """More than six times of a day that are all the same time of an hour."""
+    if times.hours == ALL_HOURS:
+        return f"every hour at {past_the_hour(lowest(times.minutes), lowest(times.seconds))}"
+    parts = _parts(times.hours)
+    if len(parts) > 1:
+        return f"at {listed(map(clock, times))}"
+    return f"{each(parts[0][2], 'hour')} from {clock(times.first)} to {clock(_last(times))}"
+
+
+def _minutes_of(times: Times) -> str:
+    second = lowest(times.seconds)
+    parts, hours = _parts(times.minutes), _parts(times.hours)
+    step = _beat(times.minutes)
+    if step:
+        beat = f"at second {second} of every {'' if step == 1 else f'{ordinal(step)} '}minute"
+        return (beat if second else each(step, "minute")) + _through(times)
+    if len(parts) == 1 and times.hours.bit_count() == 1:
+        return f"{each(parts[0][2], 'minute')} from {clock(times.first)} to {clock(_last(times))}"
+    minutes = _minutes(parts, second)
+    if times.hours.bit_count() == 1 or not _is_one_run(hours):
+        return f"{minutes} in {_hours(hours)}"
+    return f"every hour{'' if minutes.startswith('at ') else ','} {minutes}{_through(times)}"
+
+
+def _minutes(parts: list[Part], second: int) -> str:
+    if len(parts) > MOST_PARTS:
+        return f"at {sum(map(_size, parts))} of its minutes" + (f", at second {second}" if second else "")
+    if len(parts) == 1 and _size(parts[0]) > MOST_CLOCKS:
+        first, last, step = parts[0]
+        return f"{each(step, 'minute')} from {past_the_hour(first, second)} to {past_the_hour(last, second)}"
+    return f"at {_listed(parts, lambda minute: past_the_hour(minute, second))}"
+
+
+def _seconds_of(times: Times) -> str:
+    seconds = _seconds(times.seconds)
+    minutes, hours = _parts(times.minutes), _parts(times.hours)
+    is_beat = bool(_beat(times.seconds))
+    if times.minutes == ALL_MINUTES:
+        return seconds + ("" if is_beat else " of every minute") + _through(times)
+    if is_beat and times.hours.bit_count() == 1 and _is_one_run(minutes):
+        return seconds + _between(times)
+    of_hours = "every hour" if times.hours == ALL_HOURS else _hours(hours)
+    return f"{seconds} {'in' if is_beat else 'of'} {_which_minutes(minutes)} of {of_hours}"
+
+
+def _seconds(mask: int) -> str:
+    step, parts = _beat(mask), _parts(mask)
+    if step:
+        return each(step, "second")
+    if len(parts) > MOST_PARTS:
+        return f"at {mask.bit_count()} seconds"
+    if len(parts) == 1 and parts[0][2] > 1:
+        first, last, step = parts[0]
+        return f"every {step} seconds from second {first} to second {last}"
+    return f"at the seconds {_listed(parts, str)}"
+
+
+def _which_minutes(parts: list[Part]) -> str:
+    if len(parts) > MOST_PARTS:
+        return f"{sum(map(_size, parts))} minutes"
+    if len(parts) == 1 and parts[0][2] > 1:
+        first, last, step = parts[0]
+        return f"every {ordinal(step)} minute from {past_the_hour(first, 0)} to {past_the_hour(last, 0)}"
+    is_one = len(parts) == 1 and _size(parts[0]) == 1
+    return f"the minute{'' if is_one else 's'} {_listed(parts, lambda minute: past_the_hour(minute, 0))}"
+
+
+def _hours(parts: list[Part]) -> str:
+    if len(parts) == 1 and parts[0][2] > 1:
+        first, last, step = parts[0]
+        return f"every {ordinal(step)} hour from {first:02} to {last:02}"
+    is_one = len(parts) == 1 and _size(parts[0]) == 1
+    return f"the hour{'' if is_one else 's'} {_listed(parts, lambda hour: f'{hour:02}')}"
+
+
+def _through(times: Times) -> str:
+    """In which hours; nothing when it is in all of them."""
+    if times.hours == ALL_HOURS:
+        return ""
+    hours = _parts(times.hours)
+    return _between(times) if _is_one_run(hours) else f" in {_hours(hours)}"
+
+
+def _between(times: Times) -> str:
+    if times.seconds.bit_count() == 1:
+        return f" between {clock(times.first)} and {clock(_last(times))}"
+    return f" between {_clock_to_the_second(times.first)} and {_clock_to_the_second(_last(times))}"
+
+
+def _beat(mask: int) -> int:
+    """The step of a set that divides a minute or an hour evenly from its beginning; else 0."""
+    number = mask.bit_count()
+    step = 60 // number
+    return step if number > 1 and number * step == 60 and mask == mask_of(range(0, 60, step)) else 0
+
+
+def _last(times: Times) -> int:
+    hour, minute, second = (mask.bit_length() - 1 for mask in (times.hours, times.minutes, times.seconds))
+    return hour * 3600 + minute * 60 + second
+
+
+def _clock_to_the_second(second_of_day: int) -> str:
+    return f"{second_of_day // 3600:02}:{second_of_day // 60 % 60:02}:{second_of_day % 60:02}"
+
+
+# Days
+
+
+def _days(days: Days, months: int) -> str:
+    """Nothing when it is every day."""
+    day_of_month, day_of_week = days.text.split()
+    of_months = "of each month" if months == ALL_MONTHS else f"of {_months(months)}"
+    if word := DAY_OF_MONTH_WORD.fullmatch(day_of_month):
+        return f" on {_day_word(word['last'], int(word['before'] or 0), word['near'], word['day'])} {of_months}"
+    if word := DAY_OF_WEEK_WORD.fullmatch(day_of_week):
+        weekday = WEEKDAYS[WEEKDAY_NAMES.index(word["day"]) - 1]
+        return f" on the {'last' if word['last'] else ORDINALS[int(word['number'])]} {weekday} {of_months}"
+
+    numbers = days.mask(MONTH_FROM_MONDAY)
+    if numbers.bit_count() == 31:
+        return "" if months == ALL_MONTHS else f" on every day {of_months}"
+    if day_of_month == "?":
+        weekdays = [day - 1 for day in members(numbers) if day <= 7]
+        return f" on {_weekdays(weekdays)}" + ("" if months == ALL_MONTHS else f" in {_months(months)}")
+    return f" on {_days_of_month(_parts(numbers))} {of_months}"
+
+
+def _day_word(last: str | None, before: int, near: str | None, day: str | None) -> str:
+    if not last:
+        return f"the weekday (Monday to Friday) nearest to the {ordinal(int(day or 0))}"
+    if not before:
+        return "the last weekday (Monday to Friday)" if near else "the last day"
+    that_day = f"{before} day{'' if before == 1 else 's'} before the last day"
+    return f"the weekday (Monday to Friday) nearest to the day {that_day}" if near else f"the day {that_day}"
+
+
+def _weekdays(weekdays: list[int]) -> str:
+    if weekdays == [0, 1, 2, 3, 4]:
+        return "weekdays"
+    return listed(f"{WEEKDAYS[day]}s" for day in weekdays)
+
+
+def _days_of_month(parts: list[Part]) -> str:
+    if len(parts) == 1 and parts[0][2] > 1:
+        first, last, step = parts[0]
+        return f"every {ordinal(step)} day from the {ordinal(first)} to the {ordinal(last)}"
+    return f"the {_listed(parts, ordinal)}"
+
+
+def _months(months: int) -> str:
+    return _listed(_runs(months), lambda month: MONTHS[month - 1])
+
+
+def _years(years: int) -> str:
+    if years == ALL_YEARS:
+        return ""
+    parts = [(FIRST_YEAR + first, FIRST_YEAR + last, step) for first, last, step in _parts(years)]
+    if len(parts) > MOST_PARTS:
+        return f", in {years.bit_count()} of the years {parts[0][0]} to {parts[-1][1]}"
+    first, last, step = parts[0]
+    if len(parts) == 1 and step > 1:
+        return f", every {step} years from {first} to {last}"
+    return f", {'' if len(parts) == 1 and last > first else 'in '}{_listed(parts, str)}"
+
+
+# Sets of numbers
+
+
+def _parts(mask: int) -> list[Part]:
+    """A long sequence with equal steps as one, any other set as its runs."""
+    numbers = [*members(mask)]
+    steps = {later - earlier for earlier, later in pairwise(numbers)}
+    if len(numbers) >= SHORTEST_STEPS and len(steps) == 1:
+        return [(numbers[0], numbers[-1], steps.pop())]
+    return _runs(mask)
+
+
+def _runs(mask: int) -> list[Part]:
+    """Three and more in a row as one, the others one by one."""
+    runs: list[list[int]] = []
+    for number in members(mask):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts: list[Part] = []
+    for run in runs:
+        parts += [(run[0], run[-1], 1)] if len(run) > 2 else [(number, number, 1) for number in run]
+    return parts
+
+
+def _is_one_run(parts: list[Part]) -> bool:
+    return all(step == 1 for _, _, step in parts) and all(
+        later == earlier + 1 for (_, earlier, _), (later, _, _) in pairwise(parts)
+    )
+
+
+def _size(part: Part) -> int:
+    first, last, step = part
+    return (last - first) // step + 1
+
+
+def _listed(parts: list[Part], word: Callable[[int], str]) -> str:
+    return listed(word(first) if first == last else f"{word(first)} to {word(last)}" for first, last, _ in parts)
