@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from recurrence.combine import FirstThen, Limited
 from recurrence.schedules import Schedule, just_before
-from recurrence.wire import azure, quartz
+from recurrence.wire import azure, once, quartz, simple
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 
@@ -13,7 +13,7 @@ __all__ = ["HORIZON", "Parsed", "WireError", "parse", "refuse_unreachable"]
 
 HORIZON = timedelta(days=8 * 365 + 2)  # eight years: a leap day is at most so far away, also over 2100
 
-PARSERS = {"azure": azure.parse, "quartz": quartz.parse}
+PARSERS = {"azure": azure.parse, "quartz": quartz.parse, "simple": simple.parse, "once": once.parse}
 
 
 def parse(format: str, definition: Mapping[str, object], created_at: datetime) -> Parsed:

@@ -14,4 +14,5 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     at = moment(definition.get("at"), "at")
     if at is None:
         raise WireError("at", "required", "is required, such as 2026-01-05T08:00:00Z")
-    return Parsed(Once(at), None, UTC, () if at >= created_at else ("It will not fire: its moment has passed.",))
+    warnings = () if at >= created_at else ("It will not fire: its moment has passed.",)
+    return Parsed(Once(at), None, UTC, warnings, may_never_fire=True)

@@ -36,7 +36,7 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
         raise WireError("interval", "required", "is required with a repeatCount")
     schedule = _schedule(start, end, interval, FOREVER if repeats is None else repeats)
     warnings = () if schedule.after(created_at - TICK) else ("It will not fire again.",)
-    return Parsed(schedule, None, UTC, warnings)
+    return Parsed(schedule, None, UTC, warnings, may_never_fire=True)
 
 
 def _schedule(start: datetime, end: datetime | None, interval: int | None, repeats: int) -> Schedule:
