@@ -67,14 +67,15 @@ class JobDefinition:
     misfire: str | None = None
 
     @classmethod
-    def of(cls, document: Mapping, **settings) -> "JobDefinition":
+    def of(cls, document: Mapping, own_schedule: bool = True, **settings) -> "JobDefinition":
         """Take a wire document with the members `action`, `startTime`, `recurrence` and `state`.
 
         Raises Invalid for a state that a caller cannot set.
         """
+        schedule = {name: document[name] for name in SCHEDULE_MEMBERS if document.get(name) is not None}
         return cls(
             action=document.get("action"),
-            schedule={name: document[name] for name in SCHEDULE_MEMBERS if document.get(name) is not None},
+            schedule=schedule if own_schedule else None,
             state=settable_state(document.get("state")),
             **settings,
         )
@@ -223,25 +224,28 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
     """
     with transaction.atomic():
         collection = JobCollection.objects.select_for_update(no_key=True).get(pk=job.collection_id)
-        triggers = Trigger.objects.select_for_update(no_key=True).filter(job=job)
-        trigger = triggers.filter(name=name).first()
+        # all of them, so that a beat which dispatches one at this moment is waited for
+        triggers = {each.name: each for each in Trigger.objects.filter(job=job).select_for_update(no_key=True)}
+        trigger = triggers.get(name)
+        if created := trigger is None:
+            _go_on(job)
         job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
         if job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final")
         if name == MAIN:
             raise Invalid(f"must not be {MAIN!r}: that is the schedule in the job itself", path="name")
-        if created := trigger is None:
-            if triggers.count() >= TRIGGERS_LIMIT:
+        if trigger is None:
+            if len(triggers) >= TRIGGERS_LIMIT:
                 raise Conflict(f"job {job.name!r} may have {TRIGGERS_LIMIT} triggers and does so already")
             trigger = Trigger(job=job, name=name)
-        assert trigger is not None
         job.collection = collection
         trigger.job = job
-        if (trigger.format, trigger.definition) != (definition.format, definition.definition):
+        if not _says_the_same(trigger, definition):
             _set_schedule(trigger, definition.format, definition.definition, now)
             quotas.refuse_fires(collection, islice(_fires(trigger, now), FIRES_CHECKED), "definition")
         elif definition.enabled and not trigger.enabled:
             trigger.next_fire_at = None
+        trigger.definition = dict(definition.definition)
         for setting in ("enabled", "priority", "group", "misfire", "misfire_threshold"):
             setattr(trigger, setting, getattr(definition, setting))
         trigger.data_map = dict(definition.data_map)
@@ -254,13 +258,19 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
 
 
 def delete_trigger(trigger: Trigger, now: datetime) -> None:
-    """Delete a trigger beside its job's own schedule; runs that it has made stay as they are."""
+    """Delete a trigger beside its job's own schedule; runs that it has made stay as they are.
+
+    A job whose own schedule is over ends with it, or with the last of its runs that are still open.
+    """
     with transaction.atomic():
         JobCollection.objects.select_for_update(no_key=True).get(pk=trigger.job.collection_id)
         if trigger.name == MAIN:
             raise Conflict("this is the schedule in the job itself: change the job to be without it")
+        # all of them, so that a beat which dispatches one at this moment is waited for
+        list(Trigger.objects.filter(job=trigger.job_id).select_for_update(no_key=True).values_list("pk"))
         Trigger.objects.filter(pk=trigger.pk).delete()
         for main in Trigger.objects.filter(job=trigger.job_id, name=MAIN).select_related("job__collection"):
+            _end_with_last_run(main)
             _complete_if_spent(main, now)
 
 
@@ -286,11 +296,22 @@ def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:
     return named_lock_key(key, collection.subscription_id)
 
 
+def _says_the_same(trigger: Trigger, definition: TriggerDefinition) -> bool:
+    """Is the schedule the one that it has, be it in another spelling?"""
+    if trigger.format != definition.format:
+        return False
+    if trigger.definition == definition.definition:
+        return True
+    try:
+        return wire.render(trigger.format, trigger.definition) == wire.render(definition.format, definition.definition)
+    except wire.WireError:  # what is stored was written when its format was read differently, or what comes is wrong
+        return False
+
+
 def _set_schedule(trigger: Trigger, format: str, definition: Mapping, now: datetime) -> None:
     """Give the trigger a new schedule, which begins at `now`.  Raises WireError."""
     parsed = wire.parse(format, definition, now)
-    if format == FORMAT:
-        wire.refuse_unreachable(parsed, now)
+    wire.refuse_unreachable(parsed, now)
     trigger.format = format
     trigger.definition = dict(definition)
     trigger.anchored_at = now
@@ -308,6 +329,8 @@ def _fires(trigger: Trigger, now: datetime) -> Iterator[datetime]:
 def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> Trigger | None:
     """The job's trigger MAIN with the definition's schedule, which is checked when it is new or changed."""
     if definition.schedule is None:
+        if job:
+            _go_on(job)
         return None
     # locked, so that a beat which dispatches it at this moment is not overwritten
     stored = job.triggers.select_for_update(no_key=True).filter(name=MAIN).first() if job else None
@@ -318,8 +341,24 @@ def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> T
     trigger = stored or Trigger(name=MAIN)
     _set_schedule(trigger, FORMAT, definition.schedule, now)
     if job:
-        job.runs.filter(is_last=True, state__in=Run.OPEN).update(is_last=False)  # the job does not end with them now
+        _go_on(job)
     return trigger
+
+
+def _go_on(job: Job) -> None:
+    """Let the job not end with the run that was to be its last.  Comes before the job is locked, as in recording."""
+    job.runs.filter(is_last=True, state__in=Run.OPEN).update(is_last=False)
+
+
+def _end_with_last_run(main: Trigger) -> None:
+    """Let the job end with the latest of its open runs, if its own schedule is over and no other trigger is left."""
+    if main.previous_fire_at is None or main.next_fire_at is not None or main.job.state != Job.State.ENABLED:
+        return
+    if main.job.triggers.exclude(name=MAIN).exists():
+        return
+    last = main.job.runs.filter(state__in=Run.OPEN).order_by("-fire_at", "-priority", "-id").first()
+    if last:
+        Run.objects.filter(pk=last.pk).update(is_last=True)
 
 
 def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
@@ -425,9 +464,9 @@ def _refuse_move(collection: JobCollection) -> None:
     quotas.refuse_move(collection)
     for trigger in Trigger.objects.filter(job__collection=collection).select_related("job__action"):
         quotas.refuse_job(collection, trigger.job.action.document, trigger.definition.get("recurrence"))
-        if trigger.format != FORMAT:
+        if trigger.name != MAIN:
             fires = islice(_fires(trigger, trigger.anchored_at), FIRES_CHECKED)
-            quotas.refuse_fires(collection, fires, "properties.quota")
+            quotas.refuse_fires(collection, fires, "properties.sku.name")
 
 
 def _delete(rows: QuerySet, runs: QuerySet, reason: str, now: datetime) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from recurrence.combine import Limited
-from recurrence.schedules import TICK, Every, Once, Schedule
+from recurrence.schedules import TICK, Every, Once, Schedule, just_before
 from recurrence.wire import reading
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
@@ -19,6 +19,7 @@ MILLISECOND = timedelta(milliseconds=1)
 LONGEST_INTERVAL = 100 * 365 * 86_400_000  # milliseconds
 MOST_REPEATS = 2**31 - 1
 FOREVER = -1
+MEMBERS = {"startTime", "endTime", "interval", "repeatCount"}
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
@@ -26,17 +27,43 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
 
     Without an interval it fires once.  An interval without a count repeats without limit.  Raises WireError.
     """
-    start = moment(definition.get("startTime"), "startTime") or created_at.replace(microsecond=0)
-    end = moment(definition.get("endTime"), "endTime")
+    created_at = created_at.astimezone(UTC)
+    start, end, interval, repeats = _read(definition)
+    start = start or created_at
     if end is not None and end <= start:
         raise WireError("endTime", "out_of_range", "must be later than startTime")
+    schedule = _schedule(start, end, interval, FOREVER if repeats is None else repeats)
+    warnings = reading.warnings_of_unknown(definition, MEMBERS)
+    if schedule.after(just_before(created_at)) is None:
+        warnings.append("It will not fire again.")
+    return Parsed(schedule, None, UTC, tuple(warnings), may_never_fire=True)
+
+
+def render(definition: Mapping[str, object]) -> dict[str, object]:
+    """The definition with its times in ISO 8601 and its numbers as such.
+
+    What was not sent is not returned, nor is an unknown member.  Raises WireError where `parse` would, except for an
+    end that is not later than the creation.
+    """
+    start, end, interval, repeats = _read(definition)
+    if start and end and end <= start:
+        raise WireError("endTime", "out_of_range", "must be later than startTime")
+    answer = {
+        "startTime": start and rendered(start),
+        "endTime": end and rendered(end),
+        "interval": interval,
+        "repeatCount": repeats,
+    }
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def _read(definition: Mapping[str, object]) -> tuple[datetime | None, datetime | None, int | None, int | None]:
     interval = _whole(definition.get("interval"), "interval", 1, LONGEST_INTERVAL)
     repeats = _whole(definition.get("repeatCount"), "repeatCount", FOREVER, MOST_REPEATS)
     if repeats not in (None, 0) and interval is None:
         raise WireError("interval", "required", "is required with a repeatCount")
-    schedule = _schedule(start, end, interval, FOREVER if repeats is None else repeats)
-    warnings = () if schedule.after(created_at - TICK) else ("It will not fire again.",)
-    return Parsed(schedule, None, UTC, warnings, may_never_fire=True)
+    start, end = (moment(definition.get(name), name) for name in ("startTime", "endTime"))
+    return start, end, interval, repeats
 
 
 def _schedule(start: datetime, end: datetime | None, interval: int | None, repeats: int) -> Schedule:
@@ -62,6 +89,10 @@ def moment(value: object, path: str) -> datetime | None:
         return EPOCH + number * MILLISECOND
     except OverflowError:
         raise WireError(path, "out_of_range", "must be a time that exists") from None
+
+
+def rendered(instant: datetime) -> str:
+    return instant.isoformat().replace("+00:00", "Z")
 
 
 def _whole(value: object, path: str, lowest: int, highest: int) -> int | None:
