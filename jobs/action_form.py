@@ -10,6 +10,7 @@ from typing import Any
 
 from django import forms
 
+from jobs import registry
 from jobs.actions import documents
 from jobs.credentials import date_in_words
 from jobs.descriptions import MESSAGES
@@ -18,6 +19,7 @@ from jobs.notations import (
     CODE,
     FIELDS,
     JSON,
+    ArgumentsField,
     HeadersField,
     JSONDocumentField,
     MomentField,
@@ -39,6 +41,7 @@ TYPES = {
     "StorageQueue": "Message to a storage queue",
     "ServiceBusQueue": "Message to a service bus queue",
     "ServiceBusTopic": "Message to a service bus topic",
+    "Task": "Task of this installation",
 }
 AUTHENTICATIONS = {
     "": "None",
@@ -126,6 +129,7 @@ BUS = {
     "force_persistence": "brokeredMessageProperties.forcePersistence",
     "bus_authentication": "authentication.type",
 }
+TASK = {"task_name": "task.name", "task_arguments": "task.arguments"}
 BUS_KEY = {"sas_key_name": "authentication.sasKeyName", "sas_key": "authentication.sasKey"}
 BUS_TARGETS = {
     "ServiceBusQueue": ("serviceBusQueueMessage", {"bus_queue": "queueName"}),
@@ -289,6 +293,11 @@ class ActionForm(forms.Form):
         help_text="An address, which is sent a POST, or an action as JSON.",
     )
 
+    task_name = forms.ChoiceField(
+        label="Task", required=False, choices=lambda: [(name, name) for name in registry.names()]
+    )
+    task_arguments = ArgumentsField(label="Arguments, as JSON", required=False, help_text="None if empty.")
+
     what = forms.ChoiceField(choices=[(FIELDS, FIELDS), (JSON, JSON)], initial=FIELDS, widget=forms.HiddenInput)
     action_json = JSONDocumentField(
         label="Action as JSON",
@@ -399,6 +408,8 @@ def places_of(values: Mapping[str, Any]) -> dict[str, str]:
         return places | {name: f"{message}.{place}" for name, place in below.items()}
     if kind == "StorageQueue":
         return places | STORAGE_QUEUE
+    if kind == "Task":
+        return places | TASK
     return places | REQUEST | AUTHENTICATION.get(values.get("authentication") or "", {})
 
 

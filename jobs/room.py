@@ -6,7 +6,7 @@ than all, and a call to yet another host finds room.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -28,11 +28,18 @@ class Host:
 
 
 class Room:
-    """`limit` places in all, `per_host` of them for one host.  For use by many threads."""
+    """`limit` places in all, `per_host` of them for one host; `narrow` hosts have less.  For use by many threads."""
 
-    def __init__(self, limit: int, per_host: int, monotonic: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        limit: int,
+        per_host: int,
+        narrow: Mapping[str, int] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ):
         self.limit = limit
         self.per_host = per_host
+        self.narrow = narrow or {}
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._hosts: dict[str, Host] = {}
@@ -83,7 +90,7 @@ class Room:
     def _free(self, name: str) -> int:
         out = len(self._hosts[name].out) if name in self._hosts else 0
         free = self.limit - self._taken
-        return min(self.per_host - out, (free - out + 1) // 2)
+        return min(self.narrow.get(name, self.per_host) - out, (free - out + 1) // 2)
 
     def _vacate(self, place: Place) -> Host:
         host = self._hosts.get(place.host, Host())

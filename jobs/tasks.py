@@ -13,6 +13,7 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from jobs import heartbeat, pruning, reclaiming
+from jobs.actions import task
 from jobs.calling import Calls
 from jobs.execution import Worker
 from jobs.room import Room
@@ -35,7 +36,7 @@ def drop_stale_connection(**_) -> None:
 @signals.worker_ready.connect
 def begin(sender, **_) -> None:
     allow_files(settings.CALLS + OWN_FILES)
-    calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST))
+    calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST, {task.HOST: settings.TASK_THREADS}))
     worker = Worker(sender.hostname, calls, timezone.now, draining.is_set, timedelta(seconds=settings.DRAIN_SECONDS))
     worker.start()
     workers.append(worker)

@@ -417,7 +417,9 @@ def rehearsal_page(rehearsal: Rehearsal, part: Part, now: datetime) -> dict:
 
 
 def call_text(call: Mapping) -> str:
-    """What `Call.shown` says, as a request reads on the wire."""
+    """What `shown_call` says, as a request reads on the wire; a task as its name and its arguments."""
+    if "name" in call:
+        return _message_text([call["name"]], written(call.get("arguments", {})))
     address = urlsplit(call["uri"])
     lines = [
         f"{call['method']} {address.path or '/'}{'?' + address.query if address.query else ''}",

@@ -6,6 +6,7 @@ table of variables.
 
 import os
 import re
+from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,14 @@ def networks(name: str) -> list[str]:
             ip_network(item)
         except ValueError as error:
             raise ImproperlyConfigured(f"{name} must list networks such as 10.1.0.0/16: {error}") from None
+    return listed(name)
+
+
+def apps(name: str) -> list[str]:
+    """The comma-separated Django apps of an environment variable: packages that Python finds."""
+    for item in listed(name):
+        if not item.replace(".", "").isidentifier() or not find_spec(item.partition(".")[0]):
+            raise ImproperlyConfigured(f"{name} must list packages that Python finds, not {item!r}")
     return listed(name)
 
 
@@ -91,6 +100,7 @@ INSTALLED_APPS = [
     "accounts",
     "jobs",
     "triggers",
+    *apps("EXTRA_APPS"),
 ]
 
 MIDDLEWARE = [
@@ -273,6 +283,7 @@ CELERY_DB_REUSE_MAX = 1_000_000_000  # tasks of a worker: connections to the dat
 
 CALLS = number("CALLS", 500, least=1)  # that a worker process has out at once
 CALLS_PER_HOST = number("CALLS_PER_HOST", 250, least=1)
+TASK_THREADS = number("TASK_THREADS", 8, least=1)  # of a worker process, for the callables of actions of type Task
 DRAIN_SECONDS = number("DRAIN_SECONDS", 3)  # for calls that are out when a worker is told to stop
 
 # What jobs may do
