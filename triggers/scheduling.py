@@ -7,8 +7,8 @@ Rows are locked in one order, lest two of us wait for each other: subscription, 
 dispatches keeps to it too, and the locks leave the rows' keys free (`no_key`), which its new runs refer to.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -49,6 +49,10 @@ class TriggerDefinition:
     data_map: Mapping = field(default_factory=dict)
     misfire: str = Trigger.Misfire.FIRE_ONCE
     misfire_threshold: timedelta = MISFIRE_THRESHOLD
+
+    @classmethod
+    def stored(cls, trigger: Trigger) -> "TriggerDefinition":
+        return cls(**{member.name: getattr(trigger, member.name) for member in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +259,19 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
         trigger.save()
         wake_beat()
     return trigger, created
+
+
+def change_trigger(
+    trigger: Trigger, change: Callable[[TriggerDefinition], TriggerDefinition], now: datetime
+) -> Trigger:
+    """Save what `change` makes of the trigger as it is stored by then: nobody else writes it in between.
+
+    Raises what `save_trigger` raises, and DoesNotExist when it is gone.
+    """
+    with transaction.atomic():
+        JobCollection.objects.select_for_update(no_key=True).get(pk=trigger.job.collection_id)
+        trigger = Trigger.objects.select_related("job").get(pk=trigger.pk)
+        return save_trigger(trigger.job, trigger.name, change(TriggerDefinition.stored(trigger)), now)[0]
 
 
 def delete_trigger(trigger: Trigger, now: datetime) -> None:
