@@ -5,19 +5,25 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Self
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from accounts.models import Role, Subscription
 from jobs.models import Job
 from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
 from recurrence import wire
 
 MAIN = "default"
 PRIORITY = 5
+PRIORITY_MOST = 32_767
 MISFIRE_THRESHOLD = timedelta(minutes=1)  # a fire time found later than this has misfired, as in Quartz
 
 
 class TriggerQuerySet(models.QuerySet):
+    def visible_to(self, user, role: Role = Role.READER) -> Self:
+        return self.filter(job__collection__subscription__in=Subscription.objects.visible_to(user, role))
+
     def due(self, now: datetime) -> Self:
         """Triggers whose fire time has come, longest overdue first; of those due together the lower priority first."""
         return self.filter(next_fire_at__lte=now).order_by("next_fire_at", "priority", "id")
@@ -56,7 +62,9 @@ class Trigger(models.Model):
     misfire = models.CharField(max_length=16, choices=Misfire, default=Misfire.FIRE_ONCE)
     misfire_threshold = models.DurationField(default=MISFIRE_THRESHOLD)
     # of triggers due together the lower number is dispatched first; Quartz has it the other way round
-    priority = models.SmallIntegerField(default=PRIORITY)
+    priority = models.SmallIntegerField(
+        default=PRIORITY, validators=[MinValueValidator(0), MaxValueValidator(PRIORITY_MOST)]
+    )
     group = models.CharField(max_length=100, default="default", validators=[validate_group])  # the queue of its runs
     data_map = models.JSONField(default=dict, blank=True)
     lock_key = models.CharField(max_length=200, null=True, editable=False)  # of its runs, made from `data_map`

@@ -4,17 +4,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from recurrence.describe import describe
 from recurrence.wire import WireError
-from triggers.models import Trigger
+from triggers.models import Trigger, parsed
 
 
 def in_words(trigger: Trigger) -> str:
+    return words_and_warnings(trigger.format, trigger.definition, trigger.anchored_at)[0]
+
+
+def words_and_warnings(format: str, definition: dict[str, Any], anchored_at: datetime) -> tuple[str, tuple[str, ...]]:
     try:
-        return describe(trigger.parsed)
+        schedule = parsed(format, definition, anchored_at)
     except WireError as error:  # written when the format was read more generously
-        return f"cannot be read: {error}"
+        return f"cannot be read: {error}", ()
+    return describe(schedule), schedule.warnings
 
 
 def upcoming(trigger: Trigger, limit: int) -> list[datetime]:

@@ -84,7 +84,8 @@ class JobReplacement(serializers.Serializer):
     misfire = WordField(
         Trigger.Misfire.values,
         default=Trigger.Misfire.FIRE_ONCE.value,
-        help_text="What becomes of occurrences that are found too late.",
+        allow_null=True,
+        help_text="What becomes of occurrences of its own schedule that are found too late.  Null is the default.",
     )
 
 
@@ -219,7 +220,7 @@ class Jobs(GenericViewSet):
         with locked(collection):
             if Job.objects.named(collection, wanted["name"]).exists():
                 raise Conflict(f"there is a job {wanted['name']!r} in this collection already", path="name")
-            definition = definition_of(request.data, wanted, has_own=wanted.get("ownSchedule", True))
+            definition = definition_of(request.data, wanted, has_own=True)
             job, _ = save_job(collection, wanted["name"], definition, timezone.now())
         response = answered(Job.objects, job.pk)
         response.status_code = 201
@@ -371,7 +372,10 @@ def refuse_contradiction(document: Mapping[str, Any], wanted: Mapping[str, Any],
 
 
 def settings_in(wanted: Mapping[str, Any]) -> dict[str, str]:
-    return {name: wanted[name] for name in SETTINGS if name in wanted}
+    chosen = {name: wanted[name] for name in SETTINGS if name in wanted}
+    if "misfire" in chosen:
+        chosen["misfire"] = chosen["misfire"] or Trigger.Misfire.FIRE_ONCE.value
+    return chosen
 
 
 def refuse_changed(request, job: Job) -> None:

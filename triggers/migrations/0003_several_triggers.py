@@ -14,7 +14,11 @@ class Migration(migrations.Migration):
         migrations.RenameField('trigger', 'queue', 'group'),
         migrations.RemoveIndex('trigger', 'trigger_due'),
         migrations.AddField('trigger', 'enabled', models.BooleanField(default=True)),
-        migrations.AddField('trigger', 'priority', models.SmallIntegerField(default=5)),
+        migrations.AddField(
+            'trigger',
+            'priority',
+            models.SmallIntegerField(default=5, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(32767)]),
+        ),
         migrations.AddField('trigger', 'data_map', models.JSONField(blank=True, default=dict)),
         migrations.AddField('trigger', 'lock_key', models.CharField(editable=False, max_length=200, null=True)),
         migrations.AddField(

@@ -1,0 +1,35 @@
+"""A schedule as a member of our own documents."""
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from recurrence import wire
+from recurrence.wire import WireError
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "required": ["format"],
+        "properties": {"format": {"type": "string", "enum": sorted(wire.PARSERS)}},
+        "additionalProperties": True,
+        "description": (
+            "`format` says how the other members are read. `azure` takes `startTime` and `recurrence`. `quartz` takes "
+            "`expression` (six or seven fields, such as `0 15 10 ? * MON-FRI`), `timeZone` (a name of IANA's or of "
+            "Windows, by default UTC), `clockChange` (`cron` by default, or `quartz`), `startTime` and `endTime`, "
+            "both included. An expression that never fires again has no occurrences and a warning."
+        ),
+    }
+)
+class ScheduleField(serializers.Field):
+    """A schedule in one of the formats we read: which one, and its definition."""
+
+    default_error_messages = {"invalid": "must be an object"}
+
+    def to_internal_value(self, data: object) -> tuple[str, dict]:
+        if not isinstance(data, dict):
+            return self.fail("invalid")
+        format = data.get("format")
+        if not isinstance(format, str):
+            raise WireError("format", "required", f"must be one of {', '.join(wire.PARSERS)}")
+        return format, {name: value for name, value in data.items() if name != "format"}
