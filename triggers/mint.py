@@ -35,7 +35,7 @@ from jobs.errors import Conflict, JobError
 from jobs.members import Members, shown
 from recurrence.wire import WireError, quartz, simple
 from triggers.mint_jobs import milliseconds, start_of, switched_on
-from triggers.models import Trigger
+from triggers.models import PRIORITY_MOST, Trigger
 from triggers.scheduling import TriggerDefinition, change_trigger
 
 FORMATS = ("quartz", "simple")
@@ -44,7 +44,6 @@ TRIGGER_NAME = re.compile(NAME)
 TRIGGER_ID = re.compile(f"(?P<name>{NAME})@@@(?P=group)@@@(?P=suite)")
 GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SHORT_NAME = re.compile(r"[a-z0-9-]{1,63}")
-LEAST_PRIORITY, MOST_PRIORITY = -(2**15), 2**15 - 1
 EXPRESSION = "cronExpression"
 MEMBERS = {"expression": EXPRESSION, "definition": EXPRESSION}  # what the core calls otherwise
 
@@ -170,9 +169,9 @@ def simple_members(body: Members, stored: TriggerDefinition) -> dict[str, Any]:
 
 def priority_of(body: Members) -> int | None:
     text = body.value.get("priority")
-    if isinstance(text, str) and re.fullmatch("-?[0-9]{1,9}", text):
+    if isinstance(text, str) and re.fullmatch("[0-9]{1,9}", text):
         body = Members({"priority": int(text)}, body.path)
-    return body.integer("priority", LEAST_PRIORITY, MOST_PRIORITY)
+    return body.integer("priority", 0, PRIORITY_MOST)
 
 
 def rendered(trigger: Trigger) -> dict[str, Any]:
