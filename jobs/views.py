@@ -37,7 +37,7 @@ from triggers.forms import JobForm
 from triggers.models import Trigger
 from triggers.outlook import in_words, upcoming
 from triggers.schedule_form import WHEN_FIELDS
-from triggers.scheduling import FORMAT
+from triggers.scheduling import FORMAT, main_trigger
 
 UPCOMING = 10
 OUTCOMES = 50
@@ -106,7 +106,7 @@ def meaning_of(schedule: dict, trigger: Trigger | None, now: datetime) -> Meanin
     """
     document = written(schedule)
     if trigger is not None and trigger.definition == schedule and trigger.next_fire_at is not None:
-        fires = upcoming(trigger, UPCOMING + 1)
+        fires = upcoming([trigger], UPCOMING + 1)
         more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
     else:
         parsed = parse(FORMAT, schedule, now)
@@ -127,6 +127,8 @@ def meaning_of_form(form: JobForm, now: datetime) -> Meaning:
     if form.carried is not None:
         schedule = form.carried
     elif not form.is_bound:
+        if form.trigger is None and form.job:
+            return Meaning(error="It has no schedule of its own. Left empty, it stays without one.", is_hint=True)
         if form.trigger is None:
             return Meaning(error="Choose how often it repeats and when it starts.", is_hint=True)
         schedule = form.trigger.definition
@@ -144,11 +146,11 @@ def meaning_of_form(form: JobForm, now: datetime) -> Meaning:
 
 def next_run_in_words(job: Job, now: datetime) -> str:
     """The next run is tomorrow 02:30, Berlin time; or why there is none."""
-    trigger = job.triggers.get()
-    if trigger.next_fire_at is None:
-        return _why_nothing(job, trigger)
+    fires = upcoming(job.triggers.all(), 1)
+    if not fires:
+        return _why_nothing(job)
     place = timezone.get_current_timezone_name().rpartition("/")[2].replace("_", " ")
-    return f"The next run is {words.moment(trigger.next_fire_at, now)} {place}."
+    return f"The next run is {words.moment(fires[0], now)} {place}."
 
 
 # A job
@@ -156,17 +158,18 @@ def next_run_in_words(job: Job, now: datetime) -> str:
 
 def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
     """Its schedule, its last outcomes, a page of runs (those older than `before`) and what is next."""
-    trigger = job.triggers.get()
+    trigger, triggers = main_trigger(job), job.triggers.all()
     history = list(job.runs.order_by("-fire_at", "-id")[:OUTCOMES])
     page, older = (history[:PAGE], len(history) > PAGE) if before is None else _older(job, before)
-    fires = upcoming(trigger, UPCOMING)
-    sentence = in_words(trigger)
+    fires = upcoming(triggers, UPCOMING)
+    sentence = in_words(trigger) if trigger else "no schedule of its own"
     return {
         "job": job,
         "now": now,
         "trigger": trigger,
         "state": JOB_STATES[Job.State(job.state)],
         "schedule_words": sentence[:1].upper() + sentence[1:] + ".",
+        "beside": [(each, in_words(each)) for each in triggers if each != trigger],
         "does": action_in_words(job.action.document),
         "strip": [strip_item(run, now) for run in reversed(history)],
         "record": record(history),
@@ -175,7 +178,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "is_first_page": before is None,
         "fires": fire_rows(fires, now),
         "next_fire_at": fires[0] if fires else None,
-        "why_nothing": "" if fires else _why_nothing(job, trigger),
+        "why_nothing": "" if fires else _why_nothing(job),
         "rules": rules(job, trigger),
         "cautions": [caution_row(caution) for caution in cautions_of(job.action.document, now)],
         "credentials": credentials(job, now),
@@ -232,7 +235,7 @@ def run_row(run: Run) -> dict:
     }
 
 
-def rules(job: Job, trigger: Trigger) -> list[tuple[str, str]]:
+def rules(job: Job, trigger: Trigger | None) -> list[tuple[str, str]]:
     document = job.action.document
     said = [
         ("Does", action_in_words(document)),
@@ -240,20 +243,22 @@ def rules(job: Job, trigger: Trigger) -> list[tuple[str, str]]:
         ("Succeeds with", success_in_words(document)),
         ("Retries", retries_in_words(document)),
         ("If all fail", error_action_in_words(document)),
-        ("If missed", MISFIRES[trigger.misfire]),
+        ("If missed", MISFIRES[trigger.misfire] if trigger else ""),
         ("If it overlaps", OVERLAPS[Job.Overlap(job.overlap)]),
         ("If cut off", DELIVERIES[Job.Delivery(job.delivery)]),
     ]
     return [(name, rule) for name, rule in said if rule]
 
 
-def _why_nothing(job: Job, trigger: Trigger) -> str:
+def _why_nothing(job: Job) -> str:
     if job.is_final:
         return "Nothing more: the job has ended."
     if job.state == Job.State.DISABLED:
         return "Nothing while the job is disabled."
     if job.collection.state != JobCollection.State.ENABLED:
         return f"Nothing while the collection {job.collection.name} is {job.collection.state}."
+    if not job.triggers.all():
+        return "Nothing by itself: it runs by hand."
     return "Nothing more: its last occurrence has been made."
 
 

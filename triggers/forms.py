@@ -26,7 +26,7 @@ from jobs.notations import FIELDS, JSON
 from recurrence.wire import WireError
 from triggers.models import Trigger
 from triggers.schedule_form import WHEN_FIELDS, ScheduleForm, fields_say, schedule_fields
-from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, save_job
+from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, main_trigger, save_job
 
 
 class JobForm(ActionForm, ScheduleForm):
@@ -79,7 +79,7 @@ class JobForm(ActionForm, ScheduleForm):
     def __init__(self, data=None, files=None, *, job: Job | None = None, collections=None, **kwargs):
         self.job = job
         self.stored = job.action if job else None
-        self.trigger = job.triggers.get() if job else None
+        self.trigger = main_trigger(job) if job else None
         super().__init__(data, files, initial={**initial_of(job, self.trigger), **kwargs.pop("initial", {})}, **kwargs)
         self.fields["collection"].queryset = collections
         if job:
@@ -164,9 +164,10 @@ def _refuse_stale(job: Job, revision: int | None) -> None:
 
 
 def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
-    if job is None or trigger is None:
+    if job is None:
         return {}
     action = documents.render(job.action)
+    schedule = trigger.definition if trigger else {}
     values = {
         "collection": job.collection,
         "name": job.name,
@@ -174,14 +175,14 @@ def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
         "revision": job.revision,
         "overlap": job.overlap,
         "delivery": job.delivery,
-        "misfire": trigger.misfire,
-        "when": FIELDS if fields_say(trigger.definition) else JSON,
+        "misfire": trigger.misfire if trigger else Trigger.Misfire.FIRE_ONCE,
+        "when": FIELDS if fields_say(schedule) else JSON,
         "what": FIELDS if fields_do(action) else JSON,
-        "schedule_json": trigger.definition,
+        "schedule_json": schedule,
         "action_json": action,
     }
     if values["when"] == FIELDS:
-        values |= schedule_fields(trigger.definition)
+        values |= schedule_fields(schedule)
     if values["what"] == FIELDS:
         values |= action_fields(action)
     return values
