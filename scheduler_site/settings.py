@@ -297,15 +297,18 @@ RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # executions kept of a job
 
 # Logs
 
+LOG_LEVEL = os.environ.get("LOG_LEVEL", "INFO")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "propagate": True, "level": "INFO"},
         "celery.worker.strategy": {"level": "WARNING"},  # a line for every message: the runs' rows say more
         "celery.app.trace": {"level": "WARNING"},
+        # Celery gives the root a level of its own, which is not for what we and an installation's tasks have to say
+        **{app.partition(".")[0]: {"level": LOG_LEVEL} for app in ("jobs", "triggers", *apps("EXTRA_APPS"))},
     },
 }
