@@ -1,12 +1,15 @@
 """Actions of the type Task: what is accepted, and what becomes of a callable in a worker."""
 
 import asyncio
+import os
+import subprocess
 import sys
 import threading
 import time
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.db import connections
 from django.urls import reverse
 
@@ -123,6 +126,40 @@ def test_a_coroutine_function_is_refused():
 
     with pytest.raises(TypeError, match="thread"):
         registry.task("tests.asynchronous")(asynchronous)
+
+
+@pytest.fixture
+def manage(tmp_path):
+    """Run a management command of an installation that has an app of its own."""
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "__init__.py").touch()
+    (tmp_path / "reports" / "job_tasks.py").write_text(
+        "from jobs.registry import task\n\n@task('reports.refresh')\ndef refresh(arguments, context): pass\n"
+    )
+
+    def manage(apps: str, *arguments: str) -> subprocess.CompletedProcess:
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "DATA_DIR": str(tmp_path), "EXTRA_APPS": apps}
+        environment["DJANGO_SETTINGS_MODULE"] = "scheduler_site.settings"
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
+
+    return manage
+
+
+def test_an_installation_adds_tasks_in_an_app_of_its_own(manage):
+    listed = manage("reports", "shell", "-c", "from jobs import registry; print(registry.names())")
+
+    assert "'reports.refresh'" in listed.stdout, listed.stderr
+    assert "'MINT.XEFEED'" in listed.stdout
+
+
+@pytest.mark.parametrize("apps", ["nowhere", "reports,a b", "../reports"])
+def test_an_app_that_is_not_there_ends_the_start_with_one_line(manage, apps):
+    ended = manage(apps, "check")
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("quando: EXTRA_APPS must list packages that Python finds, not ")
+    assert len(ended.stderr.splitlines()) == 1
 
 
 # Documents
