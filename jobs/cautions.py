@@ -35,6 +35,13 @@ def expiry_of(authentication: Mapping[str, Any]) -> datetime | None:
     return datetime.fromisoformat(expiry) if expiry else None
 
 
+def first_expiry(document: Mapping[str, Any]) -> datetime | None:
+    """When the first client certificate of an action or its error action ends; None without any."""
+    requests = [action.get("request") or {} for action in (document, document.get("errorAction") or {})]
+    expiries = [expiry_of(request.get("authentication") or {}) for request in requests]
+    return min((expiry for expiry in expiries if expiry), default=None)
+
+
 def _of_request(request: Mapping[str, Any], now: datetime, path: str) -> Iterator[Caution]:
     authentication = request.get("authentication") or {}
     if urlsplit(request.get("uri", "")).scheme == "http":

@@ -63,6 +63,7 @@ def certificate_row(authentication: Mapping, now: datetime) -> dict | None:
     return {
         "name": "Certificate",
         "subject": authentication.get("certificateSubjectName", ""),
+        "short_subject": authentication.get("certificateSubjectName", "").partition(",")[0],
         "thumbprint": authentication.get("certificateThumbprint", ""),
         "expires_at": expires_at,
         "day": date_in_words(expires_at, now),

@@ -13,6 +13,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -30,10 +32,10 @@ from jobs.room import Place, Room
 logger = logging.getLogger(__name__)
 
 ROUND_S = 0.2  # how soon a shutdown, or the end of patience, is noticed while no call ends
-PATIENCE = timedelta(seconds=0.5)  # how long a run waits here for room
+PATIENCE = timedelta(seconds=2)  # how long a run waits here for room
 ABSENCE_LEAST = timedelta(seconds=1)  # for how long one is put off that has waited, or would wait longer
 ABSENCE_MOST = timedelta(seconds=10)
-WAITING_BATCH = 50  # runs that waited, and are tried again at once
+WAITING_BATCH = 200  # runs that waited, and are tried again at once
 
 Write = Callable[[Sequence[Any], datetime], None]
 
@@ -57,6 +59,8 @@ class Worker:
         self.clock = clock
         self.stopping = stopping
         self.drain = drain
+        self._next = Batch()
+        self._leasing = threading.Lock()
         self._waiting: dict[UUID, tuple[str, datetime]] = {}  # for room: the host, and until when
         self._lock = threading.Lock()
         self._renewed_at = clock()
@@ -74,8 +78,18 @@ class Worker:
         self._recorder.join(within_s)
 
     def take(self, run_ids: Sequence[str]) -> int:
-        """Begin those of the runs that are due, free and have room; return how many these are."""
-        return self._take(run_ids, {})
+        """Begin those of the runs that are due, free and have room; return how many these are.
+
+        Messages that come while others are at it are done in one go by the thread that came first, and counted as one.
+        """
+        with self._lock:
+            batch = self._next
+            batch.run_ids += run_ids
+            if is_first := not batch.has_leader:
+                batch.has_leader = True
+        if is_first:
+            self._lead(batch)
+        return batch.begun.result()
 
     def step(self, wait_s: float = ROUND_S) -> None:
         """Wait for the end of a call, at most so long; record it, and do what else is due."""
@@ -103,6 +117,15 @@ class Worker:
     @property
     def is_idle(self) -> bool:
         return self.calls.room.is_empty and not self._waiting
+
+    def _lead(self, batch: "Batch") -> None:
+        with self._leasing:
+            with self._lock:
+                self._next = Batch()
+            try:
+                batch.begun.set_result(self._take(batch.run_ids, {}))
+            except Exception as error:
+                batch.begun.set_exception(error)
 
     def _take(self, run_ids: Sequence[str], until: Mapping[UUID, datetime]) -> int:
         now = self.clock()
@@ -160,6 +183,15 @@ class Worker:
                 close_old_connections()
         self.calls.close()
         connection.close()
+
+
+@dataclass(slots=True)
+class Batch:
+    """The runs of messages that are taken together."""
+
+    run_ids: list[str] = field(default_factory=list)
+    has_leader: bool = False
+    begun: "Future[int]" = field(default_factory=Future)
 
 
 class Fitting:

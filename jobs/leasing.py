@@ -24,6 +24,12 @@ from jobs.retries import RetryPolicy, policy_of
 LEASE = timedelta(seconds=120)  # longer than a call may take
 RENEWAL = LEASE / 3
 LOCK: dict[str, Any] = {"of": ("self",), "skip_locked": True, "no_key": True}  # without effect on SQLite
+NEEDED = (
+    *("subscription", "job", "action", "collection_name", "job_name", "origin", "fire_at", "occurrence", "is_last"),
+    *("state", "queue", "not_before", "attempt_count", "failed_count", "lock_key", "lease_token"),
+    *("action__document", "job__state", "job__overlap", "job__delivery"),
+    *("job__collection__state", "job__collection__location"),
+)
 SEALED = ExpressionWrapper(F("secrets"), output_field=TextField())  # as it is stored, not yet opened
 SECRETS = EncryptedSecretsField()
 
@@ -139,9 +145,8 @@ def _due(run_ids: Sequence[str], now: datetime) -> list[Run]:
 
 
 def with_job(runs: RunQuerySet) -> RunQuerySet:
-    """With what a decision needs.  Secrets are read apart: one that no key opens must not stop the others."""
-    related = runs.select_related("action", "job__collection")
-    return related.defer("action__secrets", "job__collection__tags")
+    """With what is needed of them.  Secrets are read apart: one that no key opens must not stop the others."""
+    return runs.select_related("action", "job__collection").only(*NEEDED)
 
 
 def why_stopped(run: Run) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from jobs.errors import Invalid
 
 PRINTABLE = r"[^\x00-\x1f\x7f-\x9f]*"
+NUMBERS_END = 2**63
 SHOWN_LENGTH = 200  # characters of a refused value that the answer repeats
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # PostgreSQL refuses NUL, UTF-8 a lone surrogate
 
@@ -96,12 +97,15 @@ class Members:
         return value
 
     def scalar(self, name: str, limit: int) -> str | int | float | bool | None:
-        """A text of at most `limit` characters, a number, true or false."""
+        """A text of at most `limit` characters, a number of 64 bits, true or false."""
         value = self.value.get(name)
         if isinstance(value, str):
             return self.text(name, limit)
         if value is not None and not isinstance(value, int | float):
             self.refuse(name, f"must be a text, a number, true or false, not {shown(value)}", "wrong_type")
+        # 1e30 comes back from a database as a whole number, which no answer can hold
+        if value is not None and not -NUMBERS_END <= value < NUMBERS_END:
+            self.refuse(name, f"must be a number of at most 64 bits, not {shown(value)}", "out_of_range")
         return value
 
     def instant(self, name: str) -> datetime | None:

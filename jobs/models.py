@@ -91,7 +91,18 @@ class Action(models.Model):
     # quoted, since fields take parameters from type checkers only
     secrets: "models.Field[Secrets, Secrets]" = EncryptedSecretsField(default="", blank=True, editable=False)
     secrets_set_at = models.JSONField(default=dict, editable=False)  # {path of a secret: when it was written, ISO}
+    certificate_expires_at = models.DateTimeField(null=True, editable=False)  # the first of its client certificates
     created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [
+            # serves the certificates to renew
+            models.Index(
+                fields=["certificate_expires_at"],
+                name="action_certificate",
+                condition=Q(certificate_expires_at__isnull=False),
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.document.get('type')} action {self.pk}"

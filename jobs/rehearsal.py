@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from threading import BoundedSemaphore
 from typing import Any
 
 from django.db.models import TextChoices
@@ -24,6 +25,7 @@ from jobs.models import SIGNING, Action, Job
 
 LIMIT_S = 20.0  # the whole call: somebody waits for it, and a thread of the web server with them
 REHEARSALS = Limit("rehearsals", 10, 60)  # of one person in a minute
+AT_ONCE = BoundedSemaphore(2)  # of a web process: the rest of its few threads serve everybody else
 
 
 class Part(TextChoices):
@@ -61,9 +63,14 @@ def rehearse(job: Job, part: Part, now: datetime) -> Rehearsal:
         request = shown_call(document, secrets, context)
     except Refused as refusal:
         return _unsent(refused(str(refusal)))
-    began = time.monotonic()
-    outcome = asyncio.run(_perform(document, secrets, context))
-    return Rehearsal(outcome, timedelta(seconds=time.monotonic() - began), request)
+    if not AT_ONCE.acquire(blocking=False):
+        return _unsent(Outcome(False, "Nothing was sent: other tests are under way. Try again in a few seconds."))
+    try:
+        began = time.monotonic()
+        outcome = asyncio.run(_perform(document, secrets, context))
+        return Rehearsal(outcome, timedelta(seconds=time.monotonic() - began), request)
+    finally:
+        AT_ONCE.release()
 
 
 def shown_call(document: Mapping[str, Any], secrets: Mapping[str, str], context: Context) -> dict[str, Any]:

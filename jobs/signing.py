@@ -19,12 +19,14 @@ from jobs.models import SIGNING, Job, SigningSecret
 
 SECRET_BYTES = 32
 OVERLAP_MOST = timedelta(days=30)
+LIVE_MOST = 10  # secrets that sign: each adds a signature to every request
 
 
 def new_secret(job: Job, overlap: timedelta, now: datetime) -> str:
     """Sign the requests of `job` with a secret made here, from now on; the text is returned this once.
 
-    Older ones sign beside it until `now` + `overlap` at the latest.  Raises Invalid unless that is 0 to 30 days.
+    Older ones, the last LIVE_MOST - 1 of them, sign beside it until `now` + `overlap` at the latest.  Raises Invalid
+    unless that is 0 to 30 days.
     """
     if not timedelta(0) <= overlap <= OVERLAP_MOST:
         raise Invalid(f"must be 0 to {OVERLAP_MOST.days} days", path="overlap", code="out_of_range")
@@ -35,6 +37,8 @@ def new_secret(job: Job, overlap: timedelta, now: datetime) -> str:
         stored.filter(expires_at__lte=now).delete()
         stored.filter(Q(expires_at=None) | Q(expires_at__gt=now + overlap)).update(expires_at=now + overlap)
         SigningSecret.objects.create(job=job, secrets=Secrets({SIGNING: text}), created_at=now)
+        newest = stored.order_by("-created_at", "-pk").values_list("pk", flat=True)[:LIVE_MOST]
+        stored.exclude(pk__in=list(newest)).delete()
     return text
 
 

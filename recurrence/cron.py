@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
 
-from recurrence.bits import count_below, lowest
+from recurrence.bits import count_below
 from recurrence.times import Times
 
 FIRST_YEAR, LAST_YEAR = 1970, 2099
@@ -19,6 +19,7 @@ ALL_MONTHS = ((1 << 13) - 1) & ~1  # bit n stands for month n
 ALL_YEARS = (1 << (LAST_YEAR - FIRST_YEAR + 1)) - 1  # bit n stands for FIRST_YEAR + n
 NEVER = 99  # in a table: there is no next one
 IDLE = 28  # the shape of a month that a rule leaves out
+LONGEST_WAIT = 255  # months; what fits a byte.  A farther month is reached in several steps
 NO_DAYS = bytes([NEVER] * 34)
 
 DaysOfShape = Callable[[int, int], int]  # of the first weekday, 0 is Monday, and the length: a mask, bit n is day n
@@ -63,7 +64,7 @@ class CronRule:
     months: int = ALL_MONTHS
     years: int = ALL_YEARS
     _shapes: bytes = field(init=False, repr=False, compare=False)  # of each month from 1970 on
-    _waits: bytes = field(init=False, repr=False, compare=False)  # for each month, how far the next in `months` is
+    _waits: bytes = field(init=False, repr=False, compare=False)  # from each month, the one before 1970 first
     _last: int = field(init=False, repr=False, compare=False)  # the number of the last month with a fire time, or -1
     _hours: bytes = field(init=False, repr=False, compare=False)
     _minutes: bytes = field(init=False, repr=False, compare=False)
@@ -76,7 +77,7 @@ class CronRule:
         times = self.times
         keep = object.__setattr__
         keep(self, "_shapes", _shapes(self.months, self.years))
-        keep(self, "_waits", _waits(self.months))
+        keep(self, "_waits", _waits(self.months, self.years))
         keep(self, "_last", self._last_month())
         keep(self, "_hours", _table(times.hours, 25))
         keep(self, "_minutes", _table(times.minutes, 61))
@@ -92,7 +93,7 @@ class CronRule:
         if number > self._last:
             return None
         if number < 0:
-            return self._in_month_after(-1, 12)
+            return self._in_month_after(-1)
         shape = self._shapes[number]
         table = self.days.tables[shape] or self.days.table(shape)
         today = instant.day
@@ -116,7 +117,7 @@ class CronRule:
             day = table[today + 1]
         if day != NEVER:
             return datetime(year, month, day, self._hour, self._minute, self._second, 0, UTC)
-        return self._in_month_after(number, month)
+        return self._in_month_after(number)
 
     def count_before(self, instant: datetime) -> int:
         """Return how many fire times lie before `instant`."""
@@ -130,20 +131,18 @@ class CronRule:
             total += (mask >> instant.day & 1) * self.times.count_before(second)
         return total
 
-    def _in_month_after(self, number: int, month: int) -> datetime | None:
+    def _in_month_after(self, number: int) -> datetime | None:
         """The first fire time of the months after this one."""
         waits, shapes, days, last = self._waits, self._shapes, self.days, self._last
         while True:
-            wait = waits[month]
-            number += wait
+            number += waits[number + 1]
             if number > last:
                 return None
-            month = (month + wait - 1) % 12 + 1
             shape = shapes[number]
             day = (days.tables[shape] or days.table(shape))[1]
             if day != NEVER:
                 year = FIRST_YEAR + number // 12
-                return datetime(year, month, day, self._hour, self._minute, self._second, 0, UTC)
+                return datetime(year, number % 12 + 1, day, self._hour, self._minute, self._second, 0, UTC)
 
     def _days_of(self, number: int) -> int:
         return self.days.mask(self._shapes[number])
@@ -177,9 +176,14 @@ def _shapes(months: int, years: int) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def _waits(months: int) -> bytes:
-    twice = months | months << 12
-    return bytes(lowest(twice >> (month + 1)) + 1 for month in range(13))
+def _waits(months: int, years: int) -> bytes:
+    """For each month, from the one before the first on: how far the next in the masks is, or `LONGEST_WAIT`."""
+    waits = bytearray()
+    wait = LONGEST_WAIT
+    for shape in reversed(_shapes(months, years)):
+        wait = 1 if shape != IDLE else min(wait + 1, LONGEST_WAIT)
+        waits.append(wait)
+    return bytes([LONGEST_WAIT, *waits][::-1])
 
 
 def _shape(number: int) -> int:

@@ -16,6 +16,7 @@ EPOCH_DAY = date(1970, 1, 1).toordinal()
 DAY = 86_400  # seconds
 ENDLESS = 10**12  # seconds: beyond every year that a date can name
 SECOND = timedelta(seconds=1)
+NOTHING = timedelta(0)
 
 
 class Gap(Enum):
@@ -85,6 +86,9 @@ def calm(zone: tzinfo, year: int) -> tuple[tuple[datetime, datetime, timedelta],
 
 def repeated_by(zone: tzinfo, instant: datetime) -> timedelta:
     """How long after `instant` clocks show its reading once more; nothing unless they do."""
+    for low, high, _ in calm(zone, instant.year):
+        if low <= instant < high:
+            return NOTHING
     second = (instant - EPOCH) // SECOND
     stretch = stretch_at(zone, second)
     back = max(stretch.offset - stretch.after, 0)

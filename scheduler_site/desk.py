@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
 
-from django.core.cache import cache
 from django.db.models import Case, CharField, Count, F, FloatField, Func, Min, Q, Value, When
 from django.utils import timezone
 
@@ -29,9 +28,6 @@ TRIGGERS_AHEAD = 200  # that the next two hours look at
 FIRES_AHEAD = 125  # of one trigger: one a minute fits
 FREQUENT = 4  # a job that starts more often in two hours is summed up, not drawn
 LINES = 6
-CERTIFICATES_KEY = "certificates-to-renew"
-CERTIFICATES_AGE_S = 300  # to find them takes a look at every job
-CERTIFICATES = 200  # that are found
 FAILED = (Run.State.FAILED, Run.State.LOST)
 
 
@@ -353,20 +349,7 @@ def _progress(run: Run, before: list[Run], now: datetime) -> dict:
 
 def certificates(user, now: datetime) -> list[dict]:
     """The client certificates that have expired or soon will, the first to end first."""
-    jobs = jobs_of(user).filter(pk__in=_jobs_to_renew(now)).select_related("action").defer("action__secrets")
+    ending = jobs_of(user).filter(action__certificate_expires_at__lte=now + SOON).exclude(state__in=Job.FINAL)
+    jobs = ending.select_related("action").defer("action__secrets").order_by("action__certificate_expires_at")[:LINES]
     rows = [{**row, "job": job} for job in jobs for row in certificates_of(job.action.document, now) if row["state"]]
     return sorted(rows, key=lambda row: row["expires_at"])[:LINES]
-
-
-def _jobs_to_renew(now: datetime) -> list[int]:
-    """Jobs that had such a certificate when they were last looked through, a few minutes ago at most."""
-    ids = cache.get(CERTIFICATES_KEY)
-    if ids is None:
-        until = f"{now + SOON:%Y-%m-%dT%H:%M:%SZ}"
-        ends = "request__authentication__certificateExpirationDate__lte"
-        own = Q(**{f"action__document__{ends}": until})
-        of_error_action = Q(**{f"action__document__errorAction__{ends}": until})
-        found = Job.objects.filter(own | of_error_action).exclude(state__in=Job.FINAL)
-        ids = list(found.values_list("pk", flat=True)[:CERTIFICATES])
-        cache.set(CERTIFICATES_KEY, ids, CERTIFICATES_AGE_S)
-    return ids

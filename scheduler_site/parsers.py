@@ -7,6 +7,7 @@ apart from a body beyond the general limit (413).
 import json
 import re
 from collections import Counter
+from typing import NoReturn
 
 from django.conf import settings
 from django.http import UnreadablePostError
@@ -99,25 +100,32 @@ def check_depth(text: str) -> None:
             depth -= 1
 
 
-def check(value: object) -> None:
-    """Raise ParseError for lists beyond LIST_LIMIT and for text that databases and UTF-8 cannot hold."""
+def check(value: object, path: str = "") -> None:
+    """Raise ParseError for lists beyond LIST_LIMIT and for text that databases and UTF-8 cannot hold.
+
+    The text is not repeated: it may be a secret.
+    """
     if isinstance(value, str):
         if "\0" in value or LONE_SURROGATE.search(value):
-            raise ParseError(f"the text '{shown(value)}' has a NUL or a lone surrogate", "bad_text")
+            refuse(path, "must not contain NUL or half of a surrogate pair", "bad_text")
     elif isinstance(value, dict):
-        check_length(value)
+        check_length(value, path)
         for name, member in value.items():
-            check(name)
-            check(member)
+            check(name, path)
+            check(member, f"{path}.{name}" if path else name)
     elif isinstance(value, list):
-        check_length(value)
-        for item in value:
-            check(item)
+        check_length(value, path)
+        for index, item in enumerate(value):
+            check(item, f"{path}[{index}]")
 
 
-def check_length(value: dict | list) -> None:
+def check_length(value: dict | list, path: str) -> None:
     if len(value) > LIST_LIMIT:
-        raise ParseError(f"a list or an object has more than {LIST_LIMIT} entries: {len(value)}", "too_many")
+        refuse(path, f"must have at most {LIST_LIMIT} entries, not {len(value)}", "too_many")
+
+
+def refuse(path: str, message: str, code: str) -> NoReturn:
+    raise ParseError({path: message} if path else f"the body {message}", code)
 
 
 def shown(text: str) -> str:

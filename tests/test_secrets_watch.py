@@ -79,9 +79,8 @@ def test_a_message_for_the_next_page_is_looked_into(watch):
     assert watch.leaks == [f"the answer to GET / {LEAK}"]
 
 
-@pytest.mark.parametrize("level", [logging.WARNING, logging.CRITICAL])
-def test_a_log_that_tells_a_secret_is_a_leak(watch, level):
-    logging.getLogger("django.request").log(level, "sent %s", PAIR)
+def test_a_log_that_tells_a_secret_is_a_leak(watch):
+    logging.getLogger("django.request").warning("sent %s", PAIR)
     watch.look_at_the_rest()
 
     assert [leak.endswith(LEAK) for leak in watch.leaks] == [True]

@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 
 from jobs import quotas
 from jobs.actions import documents
+from jobs.cautions import first_expiry
 from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
 from jobs.models import Action, Job, JobCollection, Run
@@ -387,7 +388,12 @@ def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
             return current
         kept = [path for path, text in parsed.secrets.items() if current.secrets.get(path) == text]
         set_at.update({path: current.secrets_set_at[path] for path in kept if path in current.secrets_set_at})
-    return Action.objects.create(document=parsed.document, secrets=parsed.secrets, secrets_set_at=set_at)
+    return Action.objects.create(
+        document=parsed.document,
+        secrets=parsed.secrets,
+        secrets_set_at=set_at,
+        certificate_expires_at=first_expiry(parsed.document),
+    )
 
 
 def _place(trigger: Trigger, now: datetime) -> None:

@@ -24,7 +24,7 @@ ALWAYS_CLOSED = {
     for text in (
         *("169.254.169.254", "fd00:ec2::254"),  # AWS, Azure, Google and others
         *("169.254.170.2", "169.254.170.23", "fd00:ec2::23"),  # AWS containers
-        *("168.63.129.16", "100.100.100.200", "192.0.0.192"),  # Azure's host, Alibaba, Oracle
+        *("fd20:ce::254", "168.63.129.16", "100.100.100.200", "192.0.0.192"),  # Google, Azure's host, Alibaba, Oracle
     )
 }
 NOT_PUBLIC = [
@@ -56,7 +56,7 @@ PUBLIC_IPV6 = IPv6Network("2000::/3")
 COMPATIBLE = IPv6Network("::/96")
 NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 
-LOOKUPS = ThreadPoolExecutor(max_workers=32, thread_name_prefix="lookup")  # a name server that hangs takes one of them
+LOOKUPS = ThreadPoolExecutor(max_workers=256, thread_name_prefix="lookup")  # a name server that hangs takes one of them
 
 
 class ClosedAddress(Exception):
@@ -113,11 +113,13 @@ def allowed(networks: tuple[str, ...]) -> tuple[Network, ...]:
 class CheckedResolver(AbstractResolver):
     """Looks names up once a call, and answers only when every address is open: what is checked is what is called."""
 
+    def __init__(self) -> None:
+        self._under_way: dict[tuple[str, int], asyncio.Future[list[tuple]]] = {}  # by name and family
+
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(LOOKUPS, lookup, host, port, family)
+        found = await self._found(host, port, family)
         for _, _, _, _, sockaddr in found:
             refuse_closed(str(sockaddr[0]))
         return [
@@ -131,6 +133,15 @@ class CheckedResolver(AbstractResolver):
             )
             for family_, _, protocol, _, sockaddr in found
         ]
+
+    async def _found(self, host: str, port: int, family: int) -> list[tuple]:
+        """Calls that need a name while it is being looked up get the same answer, and no thread of their own."""
+        key = host, family
+        if key not in self._under_way:
+            loop = asyncio.get_running_loop()
+            self._under_way[key] = loop.run_in_executor(LOOKUPS, lookup, host, port, family)
+            self._under_way[key].add_done_callback(lambda _: self._under_way.pop(key))
+        return await asyncio.shield(self._under_way[key])
 
     async def close(self) -> None:
         pass

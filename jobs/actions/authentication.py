@@ -4,9 +4,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from jobs.actions import oauth, pfx, uris
+from jobs.actions import oauth, pfx, tls, uris
 from jobs.actions.stored import NAME_OF_HOST, SHORT_LIMIT, Stored, keep_secret, present, secret_text
-from jobs.actions.tls import Identity
 from jobs.encryption import MASK, Secrets
 from jobs.members import PRINTABLE, Members, shown
 
@@ -36,11 +35,11 @@ def basic_credential(authentication: Mapping[str, Any], secrets: Mapping[str, st
     return base64.b64encode(pair.encode()).decode("ascii")
 
 
-def identity(authentication: Mapping[str, Any], secrets: Mapping[str, str]) -> Identity | None:
+def identity(authentication: Mapping[str, Any], secrets: Mapping[str, str]) -> tls.Identity | None:
     """The client certificate; None for other types."""
     if authentication.get("type") != "ClientCertificate":
         return None
-    return Identity(secrets.get("authentication.pfx", ""), secrets.get("authentication.password"))
+    return tls.Identity(secrets.get("authentication.pfx", ""), secrets.get("authentication.password"))
 
 
 def grant(authentication: Mapping[str, Any], secrets: Mapping[str, str]) -> oauth.Grant | None:
@@ -74,8 +73,8 @@ def _oauth(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any]
         clientId=members.required_text("clientId", SHORT_LIMIT, PRINTABLE, "printable"),
         authority=authority,
     )
-    if stored.document.get("authority") != authority:
-        stored = stored.emptied()  # also when it was there and is not any more
+    if any(stored.document.get(name) != public.get(name) for name in ("authority", "audience")):
+        stored = stored.emptied()  # also when one was there and is not any more
     keep_secret(members, "secret", public, stored, secrets)
     return public
 
@@ -102,6 +101,7 @@ def _client_certificate(members: Members, stored: Stored, secrets: Secrets) -> d
         password = stored.secret("password") if is_stored else None
     try:
         public = {"type": "ClientCertificate", **pfx.public_members(data, password)}
+        tls.refuse_unusable_identity(tls.Identity(data, password))
     except ValueError as error:
         members.refuse("pfx", str(error), "malformed")
     secrets[stored.place_of("pfx")] = data

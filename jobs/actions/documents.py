@@ -1,6 +1,6 @@
 """Action documents: what a job does, in the original service's wire form.
 
-Source: reference sections 8 to 10 of the service's contract as its client reads it (member names, enums, size limits).
+Source: the service's published contract, as its client reads it (member names, enums, size limits).
 Enums are read in any case and written in PascalCase, members nobody knows are dropped, and optional parts that are not
 sent are not made up.  Nothing is looked up in the network here; whether an address may be called is the call's matter.
 

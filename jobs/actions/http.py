@@ -11,6 +11,7 @@ import email.utils
 import logging
 import os
 import re
+import ssl
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -294,7 +295,7 @@ def retry_after(headers: Mapping[str, str]) -> timedelta | None:
     try:
         moment, sent_at = (email.utils.parsedate_to_datetime(value) for value in (text, headers.get("Date", "")))
         return max(moment - sent_at, timedelta(0))
-    except (TypeError, ValueError):  # one of them is no date, or has no zone
+    except (TypeError, ValueError, OverflowError):  # one of them is no date, or has no zone
         return None
 
 
@@ -333,7 +334,11 @@ def _decoder(encoding: str):
 
 def _kept(body: bytes, call: Call) -> str:
     """The beginning of an answer's text, cut after hiding: no half of a credential is left."""
-    return _decoded(call.hide(_decoded(body[: KEPT_LIMIT + call.margin])).encode()[:KEPT_LIMIT])
+    beginning = body[: KEPT_LIMIT + call.margin]
+    text = call.hide(_decoded(beginning)).encode()
+    if len(beginning) == KEPT_LIMIT + call.margin:  # cut, perhaps within a credential, while the mask is shorter
+        text = text[: len(text) - call.margin]
+    return _decoded(text[:KEPT_LIMIT])
 
 
 def _value(name: bytes, value: bytes, call: Call) -> str:
@@ -353,5 +358,7 @@ def _reason(error: BaseException) -> str:
     """The words of OpenSSL or of the operating system for `error`, without addresses and other details."""
     if verdict := getattr(error, "verify_message", ""):
         return verdict
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return error.reason.lower().replace("_", " ")
     number = getattr(error, "errno", None)
     return os.strerror(number).lower() if number else type(error).__name__

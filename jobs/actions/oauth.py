@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from threading import Lock
-from urllib.parse import quote, quote_plus, urlencode
+from urllib.parse import quote, urlencode
 
 import aiohttp
 import orjson
@@ -23,6 +23,7 @@ from django.conf import settings
 from yarl import URL
 
 from jobs.actions import http, tls
+from jobs.actions.echoes import spellings
 from jobs.actions.outcome import Outcome, Refused
 
 DEFAULT_AUDIENCE = "https://management.core.windows.net/"
@@ -99,7 +100,7 @@ def _with_token(call: http.Call, token: Token) -> http.Call:
     return replace(
         call,
         headers={**headers, "Authorization": f"Bearer {token.text}"},
-        hidden=(*call.hidden, token.text),
+        hidden=(*call.hidden, *spellings(token.text)),
         private=call.private | {"authorization"},
     )
 
@@ -191,7 +192,7 @@ def _asking(grant: Grant, trust: tls.Trust) -> http.Call:
         url=URL(f"{address}/{quote(grant.tenant, safe='')}/oauth2/token", encoded=True),
         headers={"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"},
         body=urlencode(form),
-        hidden=(grant.secret, quote_plus(grant.secret)),
+        hidden=spellings(grant.secret),
         trust=tls.Trust(trust.authority),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 from yarl import URL
 
 from jobs.actions import authentication, success, templates, tls, uris
+from jobs.actions.echoes import spellings
 from jobs.actions.headers import CREDENTIAL_HEADER, HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, revealed
 from jobs.actions.http import Call
 from jobs.actions.outcome import Context, Refused
@@ -23,7 +24,7 @@ HEADERS_TOTAL_LIMIT = 4096  # names and values together
 BODY_LIMIT = 8192
 AUTHORITY_LIMIT = 16_384  # characters, ours
 
-PATH_BEGINS = re.compile("(?<!/)[/?#](?!/)")
+UP_TO_HOST = re.compile("[^/?#]*(//[^/?#]*)?")  # scheme and authority, RFC 3986, appendix B
 
 
 def parse(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
@@ -95,9 +96,10 @@ def _replaced(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[str, s
 
 
 def _hidden(credential: str | None, secrets: Mapping[str, str]) -> tuple[str, ...]:
-    """What history must not repeat; of a header's value also what follows its scheme."""
+    """What history must not repeat; of a header's value also what follows its scheme.  A PFX is never sent."""
+    sent = [text for path, text in secrets.items() if path != "authentication.pfx"]
     tokens = [text.partition(" ")[2] for path, text in secrets.items() if path.startswith("headers.")]
-    return tuple(filter(None, (credential, *secrets.values(), *tokens)))
+    return spellings(credential or "", *sent, *tokens)
 
 
 def _content_type(headers: Mapping[str, str]) -> str:
@@ -109,7 +111,7 @@ def _uri(members: Members, is_template: bool) -> str:
     filled = uri
     if is_template:
         templates.check(members, "uri", uri)
-        if templates.OPENING in PATH_BEGINS.split(uri, maxsplit=1)[0]:
+        if (start := UP_TO_HOST.match(uri)) and templates.OPENING in start[0]:
             members.refuse("uri", "must have its placeholders after the host", "malformed")
         filled = templates.sample(uri)
     if problem := uris.problem_of(filled):

@@ -20,6 +20,7 @@ from yarl import URL
 
 from jobs import durations
 from jobs.actions import templates, uris
+from jobs.actions.echoes import spellings
 from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER
 from jobs.actions.http import Call
 from jobs.actions.outcome import Context
@@ -71,7 +72,7 @@ def prepare(message: Mapping[str, Any], secrets: Mapping[str, str], context: Con
     if key_name := message.get("authentication", {}).get("sasKeyName"):
         key = secrets.get("authentication.sasKey", "")
         signature, headers["Authorization"] = _signed(resource, key_name, key, context.now)
-        hidden = (key, signature, quote(signature, safe=""), headers["Authorization"])
+        hidden = spellings(key, signature, headers["Authorization"])
     return Call(
         method="POST",
         url=URL(f"{resource}/messages", encoded=True),

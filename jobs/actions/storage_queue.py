@@ -1,8 +1,8 @@
 """Actions of the type StorageQueue: a message for a storage queue, in the member `queueMessage`.
 
 Source: the queue service's Put Message (REST), and for `messageFormat` Xml the envelope in which the original sent its
-messages, section 8 of the reference.  Additions of ours: `messageFormat` and `messageEncoding`, since clients of the
-service differ in whether they expect base64.
+messages.  Additions of ours: `messageFormat` and `messageEncoding`, since clients of the service differ in whether they
+expect base64.
 """
 
 import base64
@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -19,6 +19,7 @@ from django.conf import settings
 from yarl import URL
 
 from jobs.actions import templates
+from jobs.actions.echoes import spellings
 from jobs.actions.http import Call
 from jobs.actions.outcome import Context, Refused
 from jobs.actions.stored import MESSAGE_LIMIT, Stored, keep_secret, present
@@ -146,10 +147,8 @@ def _without_returns(xml: str) -> str:
 
 
 def _hidden(token: str) -> tuple[str, ...]:
-    """The token, and its signature in all the spellings in which an answer may repeat it."""
+    """The token, and its signature apart, which an answer may repeat alone."""
     found = re.search(r"(?:^|&)sig=([^&]*)", token)
     if not found:
-        return (token,)
-    signature = unquote(found[1])
-    encoded = quote(signature, safe="")
-    return token, found[1], signature, encoded, re.sub("%..", lambda match: match[0].lower(), encoded)
+        return spellings(token)
+    return spellings(token, found[1], unquote(found[1]))

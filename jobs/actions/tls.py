@@ -54,6 +54,11 @@ def refuse_unusable(authority: str) -> None:
         raise ValueError("must be certificates in PEM: -----BEGIN CERTIFICATE----- and so on") from None
 
 
+def refuse_unusable_identity(identity: Identity) -> None:
+    """Raise ValueError, saying what is wrong, unless OpenSSL takes the certificate: its key may be too short."""
+    _load_identity(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), identity)
+
+
 def _load_identity(context: ssl.SSLContext, identity: Identity) -> None:
     """Hand the key over by way of a file, which is all that `ssl` takes: encrypted with a password used this once."""
     opened = pfx.load(identity.pfx, identity.password)
@@ -67,4 +72,4 @@ def _load_identity(context: ssl.SSLContext, identity: Identity) -> None:
         try:
             context.load_cert_chain(file.name, password=password)
         except ssl.SSLError as error:
-            raise ValueError(f"its certificate cannot be used ({error.reason})") from None
+            raise ValueError(f"must hold a certificate that TLS can use, not one with {error.reason}") from None

@@ -8,6 +8,8 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.models import Role
 from jobs import views
@@ -24,6 +26,7 @@ SWITCHES = {f"{half}:{mode}" for half in ("when", "what") for mode in (FIELDS, J
 class JobFormPages:
     """How the admin of jobs has one written."""
 
+    @method_decorator(sensitive_post_parameters())
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         job = self._changeable(request, object_id) if object_id else None
         if job is None and not self.has_add_permission(request):

@@ -26,14 +26,7 @@ OVERLAPS = {
 
 
 class NewSecretForm(forms.Form):
-    overlap = forms.TypedChoiceField(
-        label="The one before",
-        choices=list(OVERLAPS.items()),
-        coerce=int,
-        initial=86_400,
-        required=False,
-        empty_value=0,
-    )
+    overlap = forms.TypedChoiceField(label="The one before", choices=list(OVERLAPS.items()), coerce=int, initial=86_400)
 
 
 class PartForm(forms.Form):

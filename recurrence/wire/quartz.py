@@ -6,7 +6,7 @@ What Quartz takes and then ignores or gets wrong, such as `MONDAY`, `5C`, `6#3,2
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from typing import NoReturn
@@ -80,7 +80,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A checked expression.  Two are equal when their canonical texts are."""
+    """A checked expression and its rule in UTC.  Two are equal when their canonical texts are."""
 
     second: Field
     minute: Field
@@ -89,6 +89,12 @@ class Expression:
     month: Field
     day_of_week: Field
     year: Field
+    rule: CronRule = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        times = Times(self.hour.mask, self.minute.mask, self.second.mask)
+        days = _days(self.day_of_month.text, self.day_of_week.text)
+        object.__setattr__(self, "rule", CronRule(times, days, self.month.mask, self.year.mask >> FIRST_YEAR))
 
     def __str__(self) -> str:
         fields = [self.second, self.minute, self.hour, self.day_of_month, self.month, self.day_of_week]
@@ -99,15 +105,6 @@ class Expression:
     @property
     def is_stepping(self) -> bool:
         return self.second.is_stepping or self.minute.is_stepping or self.hour.is_stepping
-
-    @property
-    def rule(self) -> CronRule:
-        return CronRule(
-            Times(self.hour.mask, self.minute.mask, self.second.mask),
-            _days(self.day_of_month.text, self.day_of_week.text),
-            self.month.mask,
-            self.year.mask >> FIRST_YEAR,
-        )
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:

@@ -487,6 +487,13 @@ def test_beside_a_secret_stands_since_when_it_is_set(browser, make_job, action, 
     assert f'id="id_{field}_helptext">Set on 3 October 2025. Empty keeps it.<' in page
 
 
+def test_the_credentials_among_the_headers_say_since_when(browser, make_job):
+    job = make_job(action=EVERY_KIND["headers"])
+    Action.objects.update(secrets_set_at={"request.headers.authorization": "2025-10-03T08:00:00+00:00"})
+
+    assert "******** keeps what is stored: authorization set on 3 October 2025." in browser.get(edit_of(job)).text
+
+
 WRITTEN = [
     HTTP | {"authentication": "Basic", "username": "ada", "password": "opensesame"},
     HTTP | {"authentication": "ClientCertificate", "pfx": "b3BlbnNlc2FtZQ==opensesame", "pfx_password": "opensesame"},

@@ -181,7 +181,7 @@ def test_one_person_sends_no_more_than_so_many_a_minute(browser, make_calling_jo
 # Who may
 
 
-@pytest.mark.parametrize("page, order", [("signing/", {"order": "new"}), ("test/", {"part": "action"})])
+@pytest.mark.parametrize("page, order", [("signing/", {"order": "new", "overlap": "0"}), ("test/", {"part": "action"})])
 def test_orders_are_for_operators(browser_of, reader, make_calling_job, target, page, order):
     job = make_calling_job()
     browser = browser_of(reader)
@@ -193,7 +193,7 @@ def test_orders_are_for_operators(browser_of, reader, make_calling_job, target, 
     assert not SigningSecret.objects.exists()
 
 
-@pytest.mark.parametrize("page, order", [("signing/", {"order": "new"}), ("test/", {"part": "action"})])
+@pytest.mark.parametrize("page, order", [("signing/", {"order": "new", "overlap": "0"}), ("test/", {"part": "action"})])
 def test_a_job_of_others_is_not_found(browser_of, operator, make_calling_job, elsewhere, target, page, order):
     job = make_calling_job(in_collection=elsewhere)
     browser = browser_of(operator)
@@ -203,7 +203,7 @@ def test_a_job_of_others_is_not_found(browser_of, operator, make_calling_job, el
     assert target.calls == []
 
 
-@pytest.mark.parametrize("page, order", [("signing/", {"order": "new"}), ("test/", {"part": "action"})])
+@pytest.mark.parametrize("page, order", [("signing/", {"order": "new", "overlap": "0"}), ("test/", {"part": "action"})])
 def test_orders_come_from_our_own_pages(owner, make_calling_job, target, page, order):
     job = make_calling_job()
     client = Client(enforce_csrf_checks=True)

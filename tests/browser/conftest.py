@@ -9,6 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import sync_playwright
 
 from jobs.models import Attempt, Job, Process, Run
+from jobs.signing import new_secret
 from triggers.scheduling import JobDefinition, save_job
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -109,6 +110,62 @@ def faults_of():
         return fault.startswith('target-size: <a href="/admin/jobs/run/') and "data-state=" in fault
 
     return check
+
+
+@pytest.fixture
+def kinds(collection, authority) -> list[Job]:
+    """A job of every kind, with every credential; a certificate ends soon, another has ended."""
+    now = timezone.now()
+    soon, ended = (authority.client(expires_at=now + timedelta(days=days)) for days in (12, -3))
+    proofs = {
+        "certificate": {"type": "ClientCertificate", "pfx": soon.pfx, "password": soon.password},
+        "ended": {"type": "ClientCertificate", "pfx": ended.pfx, "password": ended.password},
+        "oauth": {
+            "type": "ActiveDirectoryOAuth",
+            "tenant": "contoso.example",
+            "clientId": "client-1",
+            "secret": "clientsecret",
+        },
+    }
+    success = {"statusCodes": [200, "202-204"], "bodyPath": "$.state", "bodyValue": "queued"}
+    call = {"uri": "https://example.com/x", "method": "POST", "followRedirects": True, "success": success}
+    actions = {
+        name: {
+            "type": "Https",
+            "request": {**call, "authentication": proof},
+            "retryPolicy": {"retryType": "Exponential"},
+        }
+        for name, proof in proofs.items()
+    }
+    actions["storage"] = {
+        "type": "StorageQueue",
+        "queueMessage": {
+            "storageAccount": "account1",
+            "queueName": "mail",
+            "sasToken": "sv=1&sig=topsecret",
+            "message": "hello",
+        },
+    }
+    actions["bus"] = {
+        "type": "ServiceBusTopic",
+        "serviceBusTopicMessage": {
+            "namespace": "orders",
+            "topicPath": "news",
+            "message": "hello",
+            "authentication": {"type": "SharedAccessKey", "sasKeyName": "sender", "sasKey": "c2VjcmV0a2V5"},
+            "customMessageProperties": {"kind": "order"},
+            "brokeredMessageProperties": {"label": "news", "timeToLive": "PT1H"},
+        },
+        "errorAction": actions["ended"],
+    }
+    schedule = {"recurrence": {"frequency": "Hour"}}
+    jobs = [
+        save_job(collection, name, JobDefinition(action=action, schedule=schedule), now)[0]
+        for name, action in actions.items()
+    ]
+    new_secret(jobs[0], timedelta(0), now)
+    new_secret(jobs[0], timedelta(days=1), now)
+    return jobs
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from jobs.models import Run
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def addresses(job, owner) -> list[str]:
+def addresses(job, owner, kinds) -> list[str]:
     runs = Run.objects.filter(state__in=["failed", "running"]).values_list("pk", flat=True)
     token, _ = ApiToken.objects.issue(owner, "ci")
     subscription = job.collection.subscription_id
@@ -24,6 +24,10 @@ def addresses(job, owner) -> list[str]:
         f"/admin/jobs/job/{job.pk}/change/",
         f"/admin/jobs/job/{job.pk}/history/",
         f"/admin/jobs/job/{job.pk}/delete/",
+        *(f"/admin/jobs/job/{kind.pk}/" for kind in kinds),
+        *(f"/admin/jobs/job/{kind.pk}/change/" for kind in kinds),
+        *(f"/admin/jobs/job/{kinds[0].pk}/{page}/" for page in ("signing", "test")),
+        f"/admin/jobs/job/{kinds[-1].pk}/signing/",
         "/admin/jobs/run/",
         *(f"/admin/jobs/run/{run}/change/" for run in runs),
         "/admin/jobs/jobcollection/",
@@ -45,12 +49,12 @@ def addresses(job, owner) -> list[str]:
 
 
 def test_every_page_is_readable_to_everybody_in_light_and_dark_and_fits_a_telephone(
-    open_page, sign_in, faults_of, owner, history
+    open_page, sign_in, faults_of, owner, history, kinds
 ):
     page = sign_in(open_page())
     faults = []
 
-    for address in addresses(history, owner):
+    for address in addresses(history, owner, kinds):
         page.set_viewport_size({"width": 1280, "height": 900})
         page.goto(address)
         faults += [f"{address} {fault}" for fault in faults_of(page)]
@@ -83,3 +87,22 @@ def test_sign_in_is_readable_to_everybody_also_when_refused(open_page, faults_of
     page.get_by_text("do not belong together").wait_for()
 
     assert fresh + faults_of(page) == []
+
+
+def test_what_is_shown_once_is_readable_to_everybody(open_page, sign_in, faults_of, owner, kinds, target, settings):
+    settings.EGRESS_ALLOW = ["127.0.0.0/8"]
+    kinds[0].action.document["request"] |= {"uri": target.url, "authentication": None}
+    kinds[0].action.save()
+    page = sign_in(open_page(width=390))
+
+    page.goto(f"/admin/jobs/job/{kinds[0].pk}/signing/")
+    page.get_by_role("button", name="Make a new secret").click()
+    page.locator("#secret").wait_for()
+    faults = faults_of(page)
+    page.goto(f"/admin/jobs/job/{kinds[0].pk}/test/")
+    page.get_by_role("button", name="Send a test").click()
+    page.get_by_text("answered 'OK'").wait_for()
+    faults += faults_of(page)
+
+    assert not faults, "\n".join(faults)
+    assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

@@ -1,12 +1,16 @@
 """What an operator does, in a real browser."""
 
+import base64
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from accounts.models import Role
 from jobs.models import Job, Run
+from triggers.scheduling import JobDefinition, save_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,6 +67,120 @@ def test_fields_step_back_that_do_not_go_with_the_frequency(open_page, sign_in, 
         for label in shown["Month"]:
             expect(page.get_by_label(label, exact=False).first).to_be_visible(visible=label in labels)
     expect(page.get_by_role("group", name="Weekdays")).to_be_hidden()
+
+
+REQUEST = {"method", "uri", "headers"}
+KINDS = {
+    "Http": REQUEST,
+    "Https": REQUEST,
+    "StorageQueue": {"storage_account", "sas_token"},
+    "ServiceBusQueue": {"namespace", "sas_key", "custom_properties", "bus_queue"},
+    "ServiceBusTopic": {"namespace", "sas_key", "custom_properties", "bus_topic"},
+}
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_only_the_fields_of_the_chosen_type_are_in_view(open_page, sign_in, owner, collection, javascript):
+    page = sign_in(open_page(javascript=javascript))
+    page.goto("/admin/jobs/job/add/")
+
+    for kind, fields in KINDS.items():
+        page.get_by_label("Type", exact=True).select_option(kind)
+        for name in set().union(*KINDS.values()):
+            expect(page.locator(f"[name={name}]")).to_be_visible(visible=name in fields)
+
+
+def test_the_fields_of_the_chosen_authentication_are_in_view(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+    page.goto("/admin/jobs/job/add/")
+    shown = {"": [], "Basic": ["password"], "ClientCertificate": ["pfx_file"], "ActiveDirectoryOAuth": ["tenant"]}
+
+    for kind, names in shown.items():
+        page.locator("[name=authentication]").select_option(kind)
+        for name in ("password", "pfx_file", "tenant"):
+            expect(page.locator(f"[name={name}]")).to_be_visible(visible=name in names)
+
+
+def test_a_message_for_a_queue_is_written_without_script(open_page, sign_in, owner, collection):
+    page = sign_in(open_page(javascript=False))
+    page.goto("/admin/jobs/job/add/")
+    page.get_by_label("Name", exact=True).fill("mail")
+    page.get_by_label("Type", exact=True).select_option("StorageQueue")
+    page.get_by_label("Storage account").fill("account1")
+    page.locator("[name=storage_queue]").fill("mail")
+    page.get_by_label("SAS token").fill("sv=1&sig=topsecret")
+    page.locator("[name=queue_message]").fill("hello")
+    page.get_by_role("button", name="Save job").click()
+
+    expect(page.get_by_role("heading", name="mail")).to_be_visible()
+    expect(page.get_by_text("message to queue mail of account1").first).to_be_visible()
+
+
+def test_a_certificate_is_uploaded_and_its_end_told(open_page, sign_in, owner, collection, authority):
+    certificate = authority.client("billing", expires_at=timezone.now() + timedelta(days=12))
+    page = sign_in(open_page())
+    page.goto("/admin/jobs/job/add/")
+    page.get_by_label("Name", exact=True).fill("billing")
+    page.get_by_label("Address").fill("https://billing.example.com/")
+    page.locator("[name=authentication]").select_option("ClientCertificate")
+    file = {"name": "billing.pfx", "mimeType": "application/x-pkcs12", "buffer": base64.b64decode(certificate.pfx)}
+    page.get_by_label("PFX file").set_input_files(file)
+    page.get_by_label("Password of the file").fill(certificate.password)
+    page.get_by_role("button", name="Save job").click()
+
+    expect(page.get_by_role("heading", name="billing")).to_be_visible()
+    expect(page.get_by_text(certificate.thumbprint)).to_be_visible()
+    expect(page.get_by_text("Expires soon")).to_be_visible()
+
+
+def test_what_is_written_as_a_secret_is_not_sent_to_the_preview(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+    page.goto("/admin/jobs/job/add/")
+    page.locator("[name=authentication]").select_option("Basic")
+    sent = []
+    page.on("request", lambda request: sent.append(request.post_data or ""))
+
+    page.get_by_label("Headers").fill("Authorization: Bearer opensesame")
+    page.get_by_label("Password", exact=True).fill("opensesame")
+    page.get_by_label("Repeats").select_option("Hour")
+
+    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every hour")
+    assert sent
+    assert not any("opensesame" in text for text in sent)
+
+
+def test_a_signing_secret_is_made_shown_once_and_gone(open_page, sign_in, owner, history):
+    page = sign_in(open_page())
+    page.goto(f"/admin/jobs/job/{history.pk}/")
+    page.get_by_role("link", name="Sign requests…").click()
+    page.get_by_role("button", name="Sign requests").click()
+
+    secret = page.locator("#secret").inner_text()
+    assert secret.startswith("whsec_")
+    page.get_by_role("link", name="It is copied").click()
+    expect(page.get_by_role("heading", name="Every request is signed")).to_be_visible()
+    assert secret not in page.content()
+
+    page.get_by_role("button", name="Stop signing").click()
+    expect(page.get_by_role("heading", name="Requests are not signed")).to_be_visible()
+
+
+def test_a_test_is_sent_and_its_answer_shown(open_page, sign_in, owner, collection, target, settings):
+    settings.EGRESS_ALLOW = ["127.0.0.0/8"]
+    request = {"uri": f"{target.url}/hook", "method": "POST", "body": "hello"}
+    definition = JobDefinition(action={"type": "Http", "request": request}, schedule={}, state="disabled")
+    job, _ = save_job(collection, "caller", definition, timezone.now())
+    page = sign_in(open_page())
+    page.goto(f"/admin/jobs/job/{job.pk}/")
+    page.get_by_role("link", name="Send a test…").click()
+    expect(page.get_by_text("The target is really called")).to_be_visible()
+    assert target.calls == []
+
+    page.get_by_role("button", name="Send a test").click()
+
+    expect(page.get_by_role("group", name="The request")).to_contain_text("POST /hook")
+    expect(page.get_by_role("group", name="The answer")).to_contain_text("ok")
+    assert len(target.calls) == 1
 
 
 def test_without_script_the_form_previews_and_saves(open_page, sign_in, owner, collection):

@@ -10,6 +10,7 @@ from jobs.actions import documents, http, perform
 from jobs.actions.outcome import Context, Outcome
 from tests.conftest import utc
 
+GOODBYE_S = 0.02  # in which the other side of a TLS connection agrees to its end
 FIRE_AT = utc("2026-01-05T08:00:00Z")
 CONTEXT = Context(uuid.UUID(int=7), 3, FIRE_AT, FIRE_AT, "backup", "nightly", "West Europe")
 
@@ -31,6 +32,8 @@ def carry_out(actions: Sequence[tuple[dict, Mapping[str, str]]], **context) -> l
 
     async def go() -> list[Outcome]:
         async with http.open_session() as session:
-            return await asyncio.gather(*(perform(action, secrets, made, session) for action, secrets in actions))
+            outcomes = await asyncio.gather(*(perform(action, secrets, made, session) for action, secrets in actions))
+        await asyncio.sleep(GOODBYE_S)
+        return outcomes
 
     return asyncio.run(go())

@@ -55,7 +55,7 @@ CLOSED = [
     "fe80::1%eth0",
     "2606:4700::1111%eth0",  # a zone makes any address local
 ]
-NEVER = ["169.254.169.254", "168.63.129.16", "fd00:ec2::254", "100.100.100.200", "169.254.170.2"]
+NEVER = ["169.254.169.254", "168.63.129.16", "fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "169.254.170.2"]
 EVERYTHING = [ip_network("0.0.0.0/0"), ip_network("::/0")]
 
 
@@ -149,7 +149,53 @@ def test_one_closed_address_closes_the_name(monkeypatch):
         resolve("example.com")
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.1", "0x7f.1", "0177.0.0.1", "2130706433", "0"])
+def test_a_name_that_changes_its_mind_is_checked_each_time(monkeypatch):
+    """It answers a public address first, which is pinned for that call, and loopback next."""
+    turns = iter([answers("8.8.8.8"), answers("127.0.0.1")])
+    monkeypatch.setattr(addresses, "lookup", lambda *question: next(turns)(*question))
+
+    assert [answer["host"] for answer in resolve("rebound.example")] == ["8.8.8.8"]
+    with pytest.raises(ClosedAddress):
+        resolve("rebound.example")
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        ["127.0.0.1"],
+        ["8.8.8.8", "127.0.0.1"],
+        ["127.0.0.1", "8.8.8.8"],
+        ["8.8.8.8", "::1"],
+        ["2606:4700::1111", "::ffff:127.0.0.1"],
+        ["8.8.8.8", "64:ff9b::7f00:1"],
+        ["8.8.8.8", "2002:7f00:1::"],
+        ["8.8.8.8", "169.254.169.254"],
+        ["8.8.8.8", "fe80::1%lo"],
+        ["8.8.8.8", "0.0.0.0"],
+    ],
+)
+def test_no_answer_beside_a_public_one_slips_through(monkeypatch, found):
+    monkeypatch.setattr(addresses, "lookup", answers(*found))
+
+    with pytest.raises(ClosedAddress):
+        resolve("mixed.example")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "LOCALHOST",
+        "127.1",
+        "0x7f.1",
+        "0177.0.0.1",
+        "2130706433",
+        "0",
+        "017700000001",
+        "0x7f000001",
+        "127.0.1",
+    ],
+)
 def test_loopback_is_closed_under_all_its_names(host):
     with pytest.raises(ClosedAddress):
         resolve(host)

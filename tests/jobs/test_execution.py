@@ -1,17 +1,19 @@
 """Carrying out runs: who may, what is recorded, and what follows."""
 
 import uuid
+from contextlib import ExitStack
 from datetime import timedelta
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import DatabaseError, DataError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
+from standardwebhooks import Webhook
 
-from jobs import actions, execution, overlap
+from jobs import actions, execution, overlap, recording
 from jobs.actions import Outcome
 from jobs.calling import Calls
-from jobs.execution import Worker, insist
+from jobs.execution import ABSENCE_LEAST, ABSENCE_MOST, PATIENCE, Worker, insist
 from jobs.leasing import LEASE, RENEWAL, Leased, lease, renew
 from jobs.models import Action, Attempt, Job, Run
 from jobs.overlap import BUSY
@@ -19,9 +21,11 @@ from jobs.reclaiming import reap
 from jobs.recording import record
 from jobs.room import Room
 from jobs.run_now import run_now
+from jobs.signing import new_secret
 from tests.conftest import NOW, utc
+from tests.peers.server import Answer, eventually
 from tests.peers.target import Target
-from triggers.dispatch import dispatch_due
+from triggers.dispatch import REPUBLISH, dispatch_due, take_ready
 from triggers.scheduling import delete_job, save_collection, set_job_state
 
 pytestmark = pytest.mark.django_db
@@ -36,19 +40,17 @@ NO_RETRY = {"retryType": "None"}
 
 
 @pytest.fixture
-def target(settings):
+def target(target, settings):
     settings.EGRESS_ALLOW = ["127.0.0.0/8"]
-    server = Target()
-    yield server
-    server.close()
+    return target
 
 
 @pytest.fixture
 def calling(target, make_job):
     """Make a job that calls a path of the target."""
 
-    def make(path="/ok", name="backup", policy=NO_RETRY, error_path=None, error_policy=None, **fields):
-        action = {"type": "Http", "request": {"uri": target.url + path, "method": "GET"}, "retryPolicy": policy}
+    def make(path="/ok", name="backup", policy=NO_RETRY, error_path=None, error_policy=None, at=target, **fields):
+        action = {"type": "Http", "request": {"uri": at.url + path, "method": "GET"}, "retryPolicy": policy}
         if error_path:
             action["errorAction"] = {"type": "Http", "request": {"uri": target.url + error_path, "method": "POST"}}
         if error_policy:
@@ -182,6 +184,233 @@ def test_each_result_is_recorded_when_it_comes(calling, work):
     assert seen[-1] == (Run.State.SUCCEEDED, Run.State.RUNNING)
 
 
+# Room
+
+
+class Clock:
+    def __init__(self):
+        self.now = START
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def make_worker(clock):
+    """Make a worker with room for so many calls; its calls end with the test."""
+    with ExitStack() as stack:
+
+        def make(limit=100, per_host=50, **fields):
+            calls = stack.enter_context(Calls(Room(limit, per_host)))
+            return Worker("worker", calls, clock, **fields)
+
+        yield make
+
+
+def take(worker, *runs):
+    return worker.take([str(run.pk) for run in runs])
+
+
+def test_runs_wait_here_for_room_and_then_begin(calling, target, make_worker):
+    for number in range(5):
+        calling(path="/slow/0.1", name=f"job-{number}")
+    runs = dispatched()
+    worker = make_worker(per_host=2)
+
+    assert take(worker, *runs) == 2
+    assert sorted(states(*runs)) == [Run.State.RUNNING] * 2 + [Run.State.WAITING] * 3
+    worker.settle()
+
+    assert states(*runs) == [Run.State.SUCCEEDED] * 5
+    assert most_at_once(target.calls, timedelta(seconds=0.1)) == 2
+    assert {run.publish_after for run in runs} == {START + REPUBLISH}  # nobody else was told
+
+
+def most_at_once(calls, took):
+    """How many calls were out at the same time, each of which took so long at least."""
+    arrivals = [call.arrived_at for call in calls]
+    return max(sum(arrival <= other < arrival + took * 0.9 for other in arrivals) for arrival in arrivals)
+
+
+def test_a_run_that_has_waited_long_enough_is_put_off(calling, target, make_worker, clock):
+    calling("/slow/20", name="a"), calling(name="b")
+    first, second = dispatched()
+    worker = make_worker(per_host=1)
+    take(worker, first)
+    take(worker, second)
+
+    clock.now += PATIENCE
+    worker.step(wait_s=0)
+
+    second.refresh_from_db()
+    assert (second.state, second.attempt_count, second.started_at) == (Run.State.WAITING, 0, None)
+    assert clock.now + ABSENCE_LEAST <= second.publish_after <= clock.now + ABSENCE_MOST
+    assert not second.attempts.exists()
+    assert ready_at(second.publish_after) == [second.pk]
+
+
+def ready_at(now):
+    return [run_id for _, run_id in take_ready(now)]
+
+
+def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_worker, monkeypatch):
+    calling("/slow/20", name="a"), calling(name="b")
+    first, second = dispatched()
+    worker = make_worker(per_host=1)
+    monkeypatch.setattr(worker.calls.room, "promise", lambda host: 7.0)
+
+    take(worker, first)
+    take(worker, second)
+
+    second.refresh_from_db()
+    assert second.publish_after == START + timedelta(seconds=7)
+    assert states(first, second) == [Run.State.RUNNING, Run.State.WAITING]
+
+
+def test_a_run_that_was_put_off_is_done_when_it_comes_again(calling, make_worker, clock):
+    calling("/slow/0.2", name="a"), calling(name="b")
+    first, second = dispatched()
+    worker = make_worker(per_host=1)
+    take(worker, first)
+    take(worker, second)
+    clock.now += PATIENCE
+    worker.step(wait_s=0)
+    worker.settle()
+
+    assert take(worker, second) == 1
+    worker.settle()
+
+    assert states(first, second) == [Run.State.SUCCEEDED] * 2
+
+
+def test_a_retry_without_room_stays_a_retry(calling, make_worker, clock, work):
+    job = calling("/status/500", policy=TWICE_MORE)
+    run = the_run()
+    work(run)
+    calling("/slow/20", name="other")
+    (other,) = Run.objects.filter(pk__in=[run_id for _, run_id in dispatch_due(START)])
+    clock.now += INTERVAL
+    worker = make_worker(per_host=1)
+    take(worker, other)
+    take(worker, run)
+
+    clock.now += PATIENCE
+    worker.step(wait_s=0)
+
+    run.refresh_from_db()
+    assert (run.state, run.attempt_count, run.not_before) == (Run.State.RETRYING, 1, START + INTERVAL)
+    assert run.publish_after >= clock.now + ABSENCE_LEAST
+    assert counters(job) == (1, 1, 0)
+
+
+def test_runs_of_other_hosts_do_not_wait_for_a_slow_one(calling, peer, make_worker):
+    quick = peer(Target)
+    for number in range(4):
+        calling("/slow/20", name=f"slow-{number}"), calling(name=f"quick-{number}", at=quick)
+    runs = dispatched()
+    worker = make_worker(per_host=2)
+
+    take(worker, *runs)
+    assert eventually(lambda: worker.step(0.05) or len(quick.calls) == 4)
+    worker.step(0.2)
+
+    assert Run.objects.filter(job_name__startswith="quick", state=Run.State.SUCCEEDED).count() == 4
+    assert Run.objects.filter(job_name__startswith="slow", state=Run.State.RUNNING).count() == 2
+
+
+def test_there_is_a_limit_for_all_hosts(calling, peer, make_worker):
+    targets = [peer(Target) for _ in range(4)]
+    for number in range(12):
+        calling("/slow/0.1", name=f"job-{number}", at=targets[number % 4])
+    runs = dispatched()
+    worker = make_worker(limit=4)
+
+    take(worker, *runs)
+    worker.settle()
+
+    calls = [call for target in targets for call in target.calls]
+    assert set(states(*runs)) == {Run.State.SUCCEEDED}
+    assert 2 <= most_at_once(calls, timedelta(seconds=0.1)) <= 4
+
+
+def test_a_run_without_room_does_not_make_another_of_its_job_wait(calling, make_worker, peer):
+    """It has not begun, so neither is the other one skipped as overlapping."""
+    calling("/slow/20", name="a-slow")
+    job = calling(name="b-job")
+    (slow, first), (_, second) = dispatched(), dispatched(START + DAY)
+    worker = make_worker(per_host=1)
+
+    take(worker, slow)
+    take(worker, first, second)
+
+    assert states(first, second) == [Run.State.WAITING] * 2
+    job.refresh_from_db()
+    assert job.state == Job.State.ENABLED
+
+
+def test_a_queued_run_does_not_overtake_one_without_room(calling, make_worker, clock, peer):
+    calling("/slow/20", name="a-slow")
+    calling(name="b-job", overlap="queue_all")
+    (slow, first), (_, second) = dispatched(), dispatched(START + DAY)
+    clock.now = START + DAY
+    worker = make_worker(per_host=1)
+    take(worker, slow)
+    take(worker, first)
+    elsewhere = make_worker()
+
+    assert take(elsewhere, second) == 0
+
+    assert states(first, second) == [Run.State.WAITING] * 2
+
+
+def test_room_is_kept_for_no_run_that_does_not_begin(calling, make_worker):
+    stopped, job = calling(name="a-stopped"), calling(name="b-busy")
+    runs = dispatched()
+    (again,) = dispatched(START + DAY)[1:]
+    lease([str(runs[1].pk)], "other", START)
+    set_job_state(stopped, Job.State.DISABLED, START)
+    worker = make_worker(per_host=1)
+
+    assert take(worker, *runs, again) == 0
+
+    assert states(*runs, again) == [Run.State.SKIPPED, Run.State.RUNNING, Run.State.SKIPPED]
+    assert worker.calls.room.is_empty
+    assert job.state == Job.State.ENABLED
+
+
+def test_room_is_given_back_when_the_database_fails(calling, make_worker, monkeypatch):
+    calling()
+    run = the_run()
+    worker = make_worker()
+
+    def fail(*arguments):
+        raise DatabaseError("gone")
+
+    monkeypatch.setattr(overlap, "admit", fail)
+    with pytest.raises(DatabaseError):
+        take(worker, run)
+
+    assert worker.calls.room.is_empty
+
+
+def test_a_shutdown_leaves_runs_that_wait_for_room_to_others(calling, make_worker, target):
+    calling("/slow/20", name="a"), calling(name="b")
+    first, second = dispatched()
+    worker = make_worker(per_host=1, stopping=lambda: bool(target.calls))
+
+    take(worker, first)
+    take(worker, second)
+    worker.settle()
+
+    assert states(first, second) == [Run.State.RETRYING, Run.State.WAITING]
+    assert second.publish_after == START + REPUBLISH
+
+
 # The end of a job
 
 
@@ -253,6 +482,26 @@ def test_a_retry_waits_for_its_moment(calling, target, work):
     assert work(run, at=START + INTERVAL - timedelta(milliseconds=1)) == 0
     assert len(target.calls) == 1
     assert work(run, at=START + INTERVAL) == 1
+
+
+def test_a_target_may_ask_to_be_left_alone_for_longer(calling, target, work):
+    target.answers["/busy"] = [Answer(503, {"Retry-After": "60"})]
+    calling("/busy", policy=TWICE_MORE)
+    run = the_run()
+
+    work(run)
+
+    assert (run.not_before, run.publish_after) == (START + timedelta(seconds=60), START + timedelta(seconds=60))
+
+
+def test_runs_of_a_batch_are_tried_again_each_by_its_own_policy(calling, work):
+    for number, interval in enumerate(("PT15S", "PT30S", "PT1M")):
+        calling("/status/500", name=f"job-{number}", policy=TWICE_MORE | {"retryInterval": interval})
+    runs = dispatched()
+
+    work(*runs)
+
+    assert [run.not_before - START for run in runs] == [INTERVAL, 2 * INTERVAL, 4 * INTERVAL]
 
 
 def test_a_retry_that_succeeds_ends_the_run_well(calling, target, work):
@@ -352,6 +601,44 @@ def test_credentials_that_cannot_be_read_fail_their_run_alone(make_job, calling,
     calling(name="b-open")
     with connection.cursor() as cursor:
         cursor.execute("UPDATE jobs_action SET secrets = 'written with another key' WHERE id = %s", [sealed.action_id])
+    runs = dispatched()
+
+    work(*runs)
+
+    assert [run.state for run in runs] == [Run.State.FAILED, Run.State.SUCCEEDED]
+    assert "ENCRYPTION_KEYS" in attempts_of(runs[0])[0].message
+
+
+def test_requests_are_signed_with_the_secrets_that_are_valid_at_the_moment(calling, target, work):
+    job = calling()
+    for now in (START - 3 * HOUR, START - 2 * HOUR, START):
+        newest = new_secret(job, overlap=HOUR, now=now)
+    run = the_run()
+
+    work(run)
+
+    (call,) = target.calls
+    assert (call.headers["webhook-id"], call.headers["webhook-timestamp"]) == (str(run.pk), str(int(START.timestamp())))
+    assert len(call.headers["webhook-signature"].split()) == 2  # the first has expired
+    signature = Webhook(newest).sign(str(run.pk), START, "")
+    assert call.headers["webhook-signature"].startswith(signature)
+
+
+def test_requests_of_other_jobs_are_not_signed(calling, target, work):
+    new_secret(calling(name="a"), overlap=HOUR, now=START)
+    calling(name="b", path="/other")
+
+    work(*dispatched())
+
+    (call,) = target.calls_to("/other")
+    assert "webhook-id" not in call.headers
+
+
+def test_a_signing_secret_that_cannot_be_read_fails_its_run_alone(calling, target, work):
+    new_secret(calling(name="a"), overlap=HOUR, now=START)
+    calling(name="b")
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE jobs_signingsecret SET secrets = 'written with another key'")
     runs = dispatched()
 
     work(*runs)
@@ -777,6 +1064,74 @@ def test_a_shutdown_during_an_attempt_that_may_not_be_repeated_leaves_it_lost(ca
 # The database
 
 
+def test_a_result_that_cannot_be_written_does_not_keep_others_from_it(calling, make_worker, monkeypatch, caplog):
+    for name in ("a", "b", "c"):
+        calling(name=name)
+    runs = dispatched()
+
+    async def perform(action, secrets, context, session):
+        return Outcome(True, "done", 10**6 if context.job_name == "b" else 200)  # too large for its column
+
+    monkeypatch.setattr(actions, "perform", perform)
+    monkeypatch.setattr("jobs.recording._save", refusing(lambda attempt: attempt.status_code > 999))
+    worker = make_worker()
+
+    take(worker, *runs)
+    worker.settle()
+
+    assert states(*runs) == [Run.State.SUCCEEDED, Run.State.RUNNING, Run.State.SUCCEEDED]
+    assert "record of a run has failed" in caplog.text
+
+
+def refusing(is_wrong):
+    """What a database does that is stricter than SQLite."""
+    save = recording._save
+
+    def strict(attempts):
+        if any(is_wrong(attempt) for attempt in attempts):
+            raise DataError("out of range")
+        save(attempts)
+
+    return strict
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_records_from_a_thread_of_its_own(calling):
+    for number in range(5):
+        calling(name=f"job-{number}")
+    runs = dispatched()
+    worker = Worker("worker", Calls(Room(100, 50)), lambda: START)
+    worker.start()
+
+    take(worker, *runs)
+    worker.close(within_s=10)
+
+    assert set(states(*runs)) == {Run.State.SUCCEEDED}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_thread_that_records_outlives_what_goes_wrong(calling, monkeypatch, caplog):
+    calling(name="a"), calling(name="b")
+    first, second = dispatched()
+    failures = [ZeroDivisionError("broken")]
+
+    def once_broken(*arguments):
+        if failures:
+            raise failures.pop()
+        record(*arguments)
+
+    monkeypatch.setattr(execution, "record", once_broken)
+    worker = Worker("worker", Calls(Room(100, 50)), lambda: START)
+    worker.start()
+
+    take(worker, first)
+    assert eventually(lambda: not failures)
+    take(worker, second)
+    worker.close(within_s=10)
+
+    assert states(first, second) == [Run.State.RUNNING, Run.State.SUCCEEDED]
+
+
 def test_a_result_is_written_when_the_database_is_back(monkeypatch):
     monkeypatch.setattr(execution.time, "sleep", lambda seconds: None)
     written, failures = [], [OperationalError("gone"), OperationalError("still gone")]
@@ -809,6 +1164,45 @@ def test_a_batch_costs_the_same_queries_whatever_its_size(calling):
 
 
 # Competition
+
+
+@pytest.mark.django_db(transaction=True)
+def test_messages_that_come_at_the_same_time_are_taken_together(calling, make_worker, monkeypatch):
+    for number in range(4):
+        calling(name=f"job-{number}")
+    runs = dispatched()
+    worker = make_worker()
+    begins, goes_on = Event(), Event()
+    sizes = []
+
+    def slow_lease(run_ids, *arguments):
+        sizes.append(len(run_ids))
+        begins.set()
+        assert goes_on.wait(10)
+        return lease(run_ids, *arguments)
+
+    monkeypatch.setattr(execution, "lease", slow_lease)
+    first = Thread(target=in_own_connection, args=(take, worker, runs[0]))
+    first.start()
+    assert begins.wait(10)
+    others = [Thread(target=in_own_connection, args=(take, worker, run)) for run in runs[1:]]
+    for thread in others:
+        thread.start()
+    assert eventually(lambda: len(worker._next.run_ids) == 3)
+    goes_on.set()
+    for thread in (first, *others):
+        thread.join()
+    worker.settle()
+
+    assert sizes == [1, 3]
+    assert set(states(*runs)) == {Run.State.SUCCEEDED}
+
+
+def in_own_connection(function, *arguments):
+    try:
+        return function(*arguments)
+    finally:
+        connection.close()
 
 
 def in_threads(function, *arguments):

@@ -3,17 +3,22 @@
 import asyncio
 import base64
 import gzip
+import html
+import json
+import re
 import socket
 import time
 import zlib
-from threading import Thread
+from datetime import timedelta
+from threading import Event
+from urllib.parse import quote, quote_plus
 
 import pytest
 
-from jobs.actions import http, perform
+from jobs.actions import addresses, http, perform
 from tests.jobs.attempts import CONTEXT, carry_out
+from tests.peers.raw import Raw, answering
 
-SIGNING_SECRET = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-Answer: yes\r\n\r\nthanks"
 
 
@@ -22,64 +27,15 @@ def loopback_is_open(settings):
     settings.EGRESS_ALLOW = ["127.0.0.0/8", "::1/128"]
 
 
-class Server:
-    """Answers every connection with the same bytes, and keeps what it received."""
-
-    def __init__(self, answer: bytes, pause: float = 0, host: str = "127.0.0.1"):
-        self.answer = answer
-        self.pause = pause
-        self.requests: list[bytes] = []
-        self.listening = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-        self.port = self.listening.getsockname()[1]
-        self.url = f"http://{host}:{self.port}"
-        Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self):
-        while True:
-            try:
-                connection, _ = self.listening.accept()
-            except OSError:
-                return
-            Thread(target=self._answer, args=(connection,), daemon=True).start()
-
-    def _answer(self, connection):
-        with connection:
-            self.requests.append(connection.recv(65_536))
-            time.sleep(self.pause)
-            try:
-                connection.sendall(self.answer)
-            except OSError:
-                return
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Of the only request."""
-        (request,) = self.requests
-        lines = request.decode().partition("\r\n\r\n")[0].splitlines()[1:]
-        return dict(line.split(": ", 1) for line in lines)
-
-
 @pytest.fixture
-def serve():
-    servers = []
-
-    def start(answer: bytes = OK, **fields) -> Server:
-        servers.append(Server(answer, **fields))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        server.listening.close()
+def serve(peer):
+    return lambda answer=OK, **fields: peer(Raw, answer, **fields)
 
 
 def call(uri, secrets=None, method="GET", context=None, **request):
     """The outcome of a request as it is stored, which nothing has checked since."""
     action = {"type": "Http", "request": {"uri": uri, "method": method, **request}}
     return carry_out([(action, secrets or {})], **(context or {}))[0]
-
-
-def answering(status: str, headers: str = "", body: bytes = b"") -> bytes:
-    return f"HTTP/1.1 {status}\r\n{headers}Connection: close\r\n\r\n".encode() + body
 
 
 # What is sent
@@ -272,6 +228,30 @@ def test_each_call_looks_its_name_up_anew(serve, monkeypatch):
     assert "10.0.0.1" not in second.message  # what an inner name stands for is not told outside
 
 
+def test_a_name_server_that_hangs_holds_up_no_other_host(serve, monkeypatch):
+    monkeypatch.setattr(http, "CONNECT_LIMIT_S", 1.0)
+    server, is_over = serve(), Event()
+    lookup = addresses.lookup
+    asked = []
+
+    def hanging(host, port, family):
+        asked.append(host)
+        if host == "hangs.example":
+            is_over.wait(5)
+        return lookup("127.0.0.1", port, family)
+
+    monkeypatch.setattr("jobs.actions.addresses.lookup", hanging)
+    slow = {"type": "Http", "request": {"uri": f"http://hangs.example:{server.port}/", "method": "GET"}}
+    fast = {"type": "Http", "request": {"uri": f"http://answers.example:{server.port}/", "method": "GET"}}
+
+    *hung, answered = carry_out([(slow, {})] * 300 + [(fast, {})])
+    is_over.set()
+
+    assert answered.succeeded
+    assert not any(outcome.succeeded for outcome in hung)
+    assert asked == ["hangs.example", "answers.example"]
+
+
 # What is kept of an answer
 
 
@@ -317,6 +297,16 @@ def test_no_part_of_a_credential_is_kept_where_the_body_is_cut(serve):
     assert outcome.body == "x" * (http.KEPT_LIMIT - 4) + "****"
 
 
+@pytest.mark.parametrize("before", range(0, 40, 3))
+def test_no_part_of_a_credential_is_kept_where_a_body_repeats_it_often(serve, before):
+    secret = "".join(map(chr, range(ord("A"), ord("Z") + 1)))
+    server = serve(answering("200 OK", body=b"-" * before + secret.encode() * 1000))
+
+    outcome = call(server.url, {"request.headers.authorization": secret}, headers={"Authorization": "********"})
+
+    assert set(outcome.body) <= {"*", "-"}
+
+
 def test_only_the_beginning_of_a_body_is_kept(serve):
     outcome = call(serve(answering("200 OK", body=b"x" * 100_000)).url)
 
@@ -325,21 +315,14 @@ def test_only_the_beginning_of_a_body_is_kept(serve):
 
 
 def test_an_endless_answer_is_cut_off(serve):
-    server = serve(b"")
-
     def pour(connection):
-        with connection:
-            connection.sendall(answering("200 OK"))
-            try:
-                while True:
-                    connection.sendall(b"x" * 65_536)
-            except OSError:
-                return
+        connection.sendall(answering("200 OK"))
+        while True:
+            connection.sendall(b"x" * 65_536)
 
-    server._answer = pour
     started = time.monotonic()
 
-    assert call(server.url).succeeded
+    assert call(serve(pour).url).succeeded
     assert time.monotonic() - started < 5
 
 
@@ -382,7 +365,86 @@ def test_credentials_that_the_target_repeats_are_not_kept(serve):
     assert dict(outcome.headers)["X-Echo"] == "********"
 
 
+@pytest.mark.parametrize(
+    "spell",
+    [
+        json.dumps,
+        lambda secret: json.dumps(secret).replace("/", r"\/"),
+        lambda secret: json.dumps(secret, ensure_ascii=False),
+        quote_plus,
+        lambda secret: quote(secret, safe=""),
+        lambda secret: re.sub("%..", lambda match: match[0].lower(), quote(secret)),
+        html.escape,
+        lambda secret: base64.b64encode(secret.encode()).decode(),
+    ],
+)
+def test_credentials_that_the_target_spells_in_another_way_are_not_kept(serve, spell):
+    secret = 'öpen "/&<sesame'
+    server = serve(answering("200 OK", body=f"you sent {spell(secret)}!".encode()))
+
+    outcome = call(
+        server.url,
+        {"request.authentication.password": secret},
+        authentication={"type": "Basic", "username": "ada"},
+    )
+
+    assert outcome.body.replace('"', "") == "you sent ********!"
+
+
 # Failures
+
+
+@pytest.mark.parametrize(
+    "asked, seconds",
+    [
+        ("120", 120),
+        (" 120 ", 120),
+        ("0", 0),
+        ("999999999", 999_999_999),
+        ("Fri, 31 Dec 2021 23:59:59 GMT", 59),  # as counted from the answer's own Date
+        ("Friday, 31-Dec-21 23:59:59 GMT", 59),
+        ("Fri Dec 31 23:59:59 2021", None),  # without a zone
+        ("Fri, 31 Dec 2021 23:00:00 GMT", 0),  # in its past
+        ("", None),
+        ("soon", None),
+        ("-1", None),
+        ("1.5", None),
+        ("1e3", None),
+        ("+5", None),
+        ("9999999999", None),
+        ("120, 240", None),
+        ("１２０".encode().decode("latin-1"), None),
+    ],
+)
+def test_what_a_target_asks_for_is_read_as_seconds_or_as_a_moment(serve, asked, seconds):
+    headers = f"Retry-After: {asked}\r\nDate: Fri, 31 Dec 2021 23:59:00 GMT\r\n"
+
+    retry_after = call(serve(answering("503 Service Unavailable", headers)).url).retry_after
+
+    assert (retry_after and retry_after.total_seconds()) == seconds or (
+        seconds == 0 and not retry_after.total_seconds()
+    )
+
+
+def test_a_target_that_succeeds_asks_for_nothing(serve):
+    assert call(serve(answering("200 OK", "Retry-After: 120\r\n")).url).retry_after is None
+
+
+@pytest.mark.parametrize(
+    "moment", ["Fri, 31 Dec 2021 23:59:59 +99999999999999999999", "Fri, 31 Dec 2021 99999999999999999999:00:00 GMT"]
+)
+def test_an_impossible_moment_to_try_again_is_ignored(serve, moment):
+    headers = f"Retry-After: {moment}\r\nDate: Fri, 31 Dec 2021 23:59:59 GMT\r\n"
+
+    outcome = call(serve(answering("503 Unavailable", headers)).url)
+
+    assert (outcome.status_code, outcome.retry_after) == (503, None)
+
+
+def test_a_server_that_speaks_no_tls_is_told_as_such(serve):
+    outcome = call(serve(answering("200 OK")).url.replace("http:", "https:"))
+
+    assert outcome.message == "No connection to host '127.0.0.1': wrong version number."
 
 
 def test_a_refused_connection_is_a_failure_with_its_reason():
@@ -413,27 +475,59 @@ def test_a_call_ends_at_its_limit(serve, monkeypatch):
     assert outcome.may_retry
 
 
-def test_a_trickling_answer_ends_at_the_limit_of_the_whole_call(serve, monkeypatch):
-    """The limit is not one for each read."""
+@pytest.mark.parametrize("beginning", [answering("200 OK"), b"HTTP/1.1 200 OK\r\nX-Slow: "])
+def test_a_trickling_answer_ends_at_the_limit_of_the_whole_call(serve, monkeypatch, beginning):
+    """The limit is not one for each read, and it counts for headers as for the body."""
     monkeypatch.setattr(http, "CALL_LIMIT_S", 0.5)
-    server = serve(b"")
 
     def trickle(connection):
-        with connection:
-            connection.recv(65_536)
-            connection.sendall(answering("200 OK"))
-            try:
-                for _ in range(100):
-                    connection.sendall(b".")
-                    time.sleep(0.05)
-            except OSError:
-                return
+        connection.sendall(beginning)
+        while True:
+            connection.sendall(b"2")
+            time.sleep(0.05)
 
-    server._answer = trickle
     started = time.monotonic()
 
-    assert "No complete answer" in call(server.url).message
+    assert "No complete answer" in call(serve(trickle).url).message
     assert time.monotonic() - started < 2
+
+
+def test_endless_announcements_end_at_the_limit_of_the_whole_call(serve, monkeypatch):
+    monkeypatch.setattr(http, "CALL_LIMIT_S", 0.5)
+
+    def announce(connection):
+        while True:
+            connection.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
+            time.sleep(0.01)
+
+    started = time.monotonic()
+
+    assert not call(serve(announce).url).succeeded
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_connection_that_is_not_made_in_time_is_given_up(monkeypatch, scheme):
+    """Nobody accepts, and nobody shakes hands."""
+    monkeypatch.setattr(http, "CONNECT_LIMIT_S", 0.3)
+    monkeypatch.setattr(http, "CALL_LIMIT_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        outcome = call(f"{scheme}://127.0.0.1:{listening.getsockname()[1]}/")
+
+    within = "connection to" if scheme == "https" else "complete answer from"
+    assert outcome.message.startswith(f"No {within} host '127.0.0.1' within")
+    assert outcome.may_retry
+
+
+def test_a_name_that_takes_too_long_to_look_up_is_given_up(monkeypatch):
+    monkeypatch.setattr(http, "CONNECT_LIMIT_S", 0.2)
+    monkeypatch.setattr("jobs.actions.addresses.lookup", lambda host, port, family: time.sleep(1))
+    started = time.monotonic()
+
+    outcome = call("http://slow.example/")
+
+    assert outcome.message == "No connection to host 'slow.example' within 0 seconds."
+    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize(

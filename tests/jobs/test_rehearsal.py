@@ -1,5 +1,6 @@
 """One call at once: really made, shown without its secrets, and leaving no trace."""
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -110,6 +111,19 @@ def test_who_answers_too_slowly_is_given_up(make_job, target, monkeypatch):
 
     assert "A run waits longer." in rehearsed.outcome.message
     assert rehearsed.took < timedelta(seconds=2)
+
+
+def test_slow_tests_leave_the_web_server_its_other_threads(make_job, target, monkeypatch):
+    monkeypatch.setattr(rehearsal, "AT_ONCE", threading.BoundedSemaphore(1))
+    job = make_job(action=http(target.url))
+
+    with rehearsal.AT_ONCE:
+        refused = rehearse(job, Part.ACTION, NOW)
+
+    assert "other tests are under way" in refused.outcome.message
+    assert target.calls == []
+    assert rehearse(job, Part.ACTION, NOW).outcome.succeeded
+    assert rehearse(job, Part.ACTION, NOW).outcome.succeeded
 
 
 def test_an_address_that_is_closed_to_calls_is_not_called(make_job, target, settings):

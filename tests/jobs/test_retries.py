@@ -42,3 +42,103 @@ def test_attempts_are_an_interval_apart_until_they_are_used_up():
 
 def test_without_retries_the_first_failure_is_the_last():
     assert next_attempt(NO_RETRY, 1, NOW) is None
+
+
+# Growing intervals
+
+
+def growing(interval=timedelta(seconds=30), count=20, **fields) -> RetryPolicy:
+    return RetryPolicy(count, interval, is_growing=True, **fields)
+
+
+def waits(policy: RetryPolicy, chance: float, counts=range(1, 8)) -> list[float]:
+    """Seconds after each failure."""
+    return [(next_attempt(policy, count, NOW, chance=lambda: chance) - NOW).total_seconds() for count in counts]
+
+
+@pytest.mark.parametrize(
+    "document, policy",
+    [
+        ({"retryType": "Exponential"}, growing(count=4)),
+        ({"retryType": "Exponential", "retryCount": 20, "retryInterval": "PT1M"}, growing(timedelta(minutes=1))),
+        ({"retryType": "Exponential", "maximumRetryInterval": "PT5M"}, growing(count=4, most=timedelta(minutes=5))),
+        ({"retryType": "Fixed", "maximumRetryInterval": "PT5M"}, RetryPolicy(most=timedelta(minutes=5))),
+    ],
+)
+def test_a_growing_policy_is_read_from_its_action(document, policy):
+    assert policy_of({"retryPolicy": document}) == policy
+
+
+def test_intervals_double_up_to_their_cap():
+    assert waits(growing(most=timedelta(minutes=5)), chance=0) == [30, 60, 120, 240, 300, 300, 300]
+
+
+def test_chance_takes_up_to_half_of_an_interval():
+    policy = growing(most=timedelta(minutes=5))
+
+    assert waits(policy, chance=0.5) == [22.5, 45, 90, 180, 225, 225, 225]
+    least = waits(policy, chance=1 - 2**-53)
+    assert least == pytest.approx([15, 30, 60, 120, 150, 150, 150])
+
+
+def test_real_chance_stays_within_its_bounds_and_spreads():
+    policy = growing()
+    found = {(next_attempt(policy, 3, NOW) - NOW).total_seconds() for _ in range(1000)}
+
+    assert 60 < min(found) < 66
+    assert 114 < max(found) <= 120
+    assert len(found) > 900
+
+
+def test_without_a_cap_of_its_own_no_interval_is_longer_than_a_day():
+    assert waits(growing(timedelta(hours=10)), chance=0, counts=range(1, 5)) == [36_000, 72_000, 86_400, 86_400]
+
+
+def test_the_longest_intervals_are_within_what_dates_can_hold():
+    policy = growing(timedelta(days=548), most=timedelta(days=548))
+
+    assert next_attempt(policy, 20, NOW, chance=lambda: 0) == NOW + timedelta(days=548)
+
+
+def test_growing_intervals_are_used_up_like_others():
+    assert next_attempt(growing(count=2), 2, NOW) is not None
+    assert next_attempt(growing(count=2), 3, NOW) is None
+
+
+# Retry-After
+
+
+@pytest.mark.parametrize(
+    "asked, waited",
+    [
+        (None, 30),
+        (0, 30),
+        (10, 30),  # not sooner than the job wants
+        (31, 31),
+        (3600, 3600),
+        (86_400, 86_400),
+        (86_401, 86_400),
+        (999_999_999, 86_400),
+    ],
+)
+@pytest.mark.parametrize("policy", [RetryPolicy(), growing()])
+def test_a_target_is_left_alone_as_long_as_it_asks_up_to_the_cap(policy, asked, waited):
+    retry_after = None if asked is None else timedelta(seconds=asked)
+
+    assert next_attempt(policy, 1, NOW, retry_after, chance=lambda: 0) == NOW + timedelta(seconds=waited)
+
+
+def test_the_cap_is_the_jobs_own_where_it_has_one():
+    policy = RetryPolicy(most=timedelta(minutes=5))
+
+    assert next_attempt(policy, 1, NOW, timedelta(hours=1)) == NOW + timedelta(minutes=5)
+
+
+def test_an_interval_that_is_longer_than_the_cap_is_kept():
+    policy = RetryPolicy(interval=timedelta(days=3), most=timedelta(days=1))
+
+    assert next_attempt(policy, 1, NOW, timedelta(days=2)) == NOW + timedelta(days=3)
+
+
+def test_a_target_cannot_ask_for_more_attempts():
+    assert next_attempt(RetryPolicy(1), 2, NOW, timedelta(seconds=1)) is None

@@ -11,7 +11,7 @@ from accounts.models import ApiToken, Membership, Role, Subscription
 from jobs.encryption import Secrets
 from jobs.errors import Invalid
 from jobs.models import SIGNING, JobCollection, SigningSecret
-from jobs.signing import new_secret, remove_secrets, signature_headers
+from jobs.signing import LIVE_MOST, new_secret, remove_secrets, signature_headers
 from tests.conftest import NOW
 
 DAY = timedelta(days=1)
@@ -70,6 +70,12 @@ def test_an_overlap_is_at_most_thirty_days(job, overlap):
 
     assert (refusal.value.path, refusal.value.code) == ("overlap", "out_of_range")
     assert not SigningSecret.objects.exists()
+
+
+def test_only_the_last_ones_sign_however_often_a_secret_is_made(job):
+    made = [new_secret(job, DAY, NOW) for _ in range(LIVE_MOST + 2)]
+
+    assert live(NOW) == made[: -LIVE_MOST - 1 : -1]
 
 
 def test_a_job_has_one_secret_without_an_end(job):

@@ -6,6 +6,7 @@ from io import BytesIO
 import pytest
 from rest_framework.exceptions import ParseError
 
+from scheduler_site.errors import flattened
 from scheduler_site.parsers import DEPTH_LIMIT, LIST_LIMIT, parsed
 from scheduler_site.wsgi import application
 
@@ -71,8 +72,26 @@ def test_what_is_not_strict_json_is_refused(body, code):
     with pytest.raises(ParseError) as refusal:
         parsed(body)
 
-    assert refusal.value.get_codes() == code
+    (fault,) = flattened(refusal.value.detail)
+    assert fault.code == code
     assert len(str(refusal.value.detail)) < 250
+
+
+@pytest.mark.parametrize(
+    "body, path",
+    [
+        (b'{"a": {"b": ["x", "tell\\u0000nobody"]}}', "a.b[1]"),
+        (b'{"a": {"tell\\ud800nobody": 1}}', "a"),
+        (json.dumps({"a": [1] * (LIST_LIMIT + 1)}).encode(), "a"),
+    ],
+)
+def test_what_cannot_be_stored_is_named_and_not_repeated(body, path):
+    with pytest.raises(ParseError) as refusal:
+        parsed(body)
+
+    (fault,) = flattened(refusal.value.detail)
+    assert fault.target == path
+    assert "nobody" not in fault.message
 
 
 def test_a_refusal_is_a_400_with_its_code(api):

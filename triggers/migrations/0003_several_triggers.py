@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0003_run_priority'),
+        ('jobs', '0005_run_priority'),
         ('triggers', '0002_housekeeping'),
     ]
 

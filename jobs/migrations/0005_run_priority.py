@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0002_credentials'),
+        ('jobs', '0004_certificate_expiries'),
     ]
 
     operations = [

@@ -1,0 +1,162 @@
+"""How many due HTTP calls a second one worker process carries out, beside one message and one request a run.
+
+`python -m bench.calls [--rounds N]` starts a PostgreSQL, a Valkey, a target and two workers of its own: Quando's, as
+the Procfile has it, and one that goes by the textbook (`bench.one_by_one`).  They take turns: 1,000 jobs come due, and
+time counts from then until the last result is seen in the database.  Then, with Quando's alone: how late results of
+calls to a fast target are, by themselves and while 1,000 calls to one that takes two seconds are due beside them.
+"""
+
+import argparse
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from bench.services import broker, build, postgres
+
+DUE = 1_000
+THREADS = 16  # of the worker by the textbook: the best of 4, 8, 16 and 32
+POLL_S = 0.02
+WITHIN_S = 120  # that a round may take
+ONE_BY_ONE = (
+    f"{sys.executable} -m celery --quiet --app scheduler_site worker --pool threads --concurrency {THREADS}"
+    " --queues one-by-one --include bench.one_by_one --hostname one-by-one@%h"
+    " --without-gossip --without-mingle --without-heartbeat"
+)
+
+
+def main() -> None:
+    arguments = parsed()
+    if arguments.measure:
+        measure(arguments.rounds, arguments.measure)
+        return
+    with broker() as environment:
+        environment |= postgres(environment["DATA_DIR"]) | {"EGRESS_ALLOW": "127.0.0.0/8"}
+        with process([sys.executable, "-m", "bench.target"], environment, stdout=subprocess.PIPE) as target:
+            fast, slow = (f"http://127.0.0.1:{int(target.stdout.readline())}/" for _ in range(2))
+            command = [sys.executable, "-m", "bench.calls", "--rounds", str(arguments.rounds), "--measure", fast, slow]
+            sys.exit(subprocess.run(command, env=environment).returncode)
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.calls", description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+@contextmanager
+def process(command: Sequence[str], environment: dict[str, str], **fields) -> Iterator[subprocess.Popen]:
+    child = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, **fields)
+    try:
+        yield child
+    finally:
+        child.terminate()
+        child.communicate(timeout=30)
+
+
+def measure(rounds: int, uris: Sequence[str]) -> None:
+    import django
+
+    django.setup()
+    from bench import one_by_one
+    from scheduler_site.celery import app
+    from scheduler_site.supervisor import parse_procfile
+    from triggers.bell import Bell
+    from triggers.dispatch import Dispatcher
+
+    build(DUE, tuple(uris))
+    ours, textbook = Dispatcher(Bell(app)), Dispatcher(one_by_one.Bell(app))
+    worker = f"exec {parse_procfile(Path('Procfile').read_text())['worker']}"
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    with (
+        process(["sh", "-c", worker], environment) as our_worker,
+        process(shlex.split(ONE_BY_ONE), environment) as its_worker,
+    ):
+        ways = {"Quando": (ours, our_worker), "one by one": (textbook, its_worker)}
+        for dispatcher, _ in ways.values():
+            one_round(dispatcher, ["bench-0"])  # everything is loaded and connected
+        figures: dict[str, list[Figures]] = {way: [] for way in ways}
+        for _ in range(rounds):
+            for way, (dispatcher, child) in ways.items():
+                before = cpu_s(child)
+                took_s = one_round(dispatcher, ["bench-0"]).took_s
+                figures[way].append(Figures(DUE / took_s, (cpu_s(child) - before) / DUE * 1000))
+        report_rates(figures)
+        alone = [one_round(ours, ["bench-0"]) for _ in range(rounds)]
+        beside = [one_round(ours, ["bench-0", "bench-1"]) for _ in range(max(rounds // 2, 1))]
+        report_lateness(alone, beside)
+
+
+@dataclass(frozen=True)
+class Round:
+    took_s: float  # until the last result was seen
+    late_s: list[float]  # how long after it was due each result was recorded, of the first collection's jobs
+
+
+def one_round(dispatcher, collections: Sequence[str]) -> Round:
+    """Let the jobs of the collections come due, dispatch them, and wait until all have run."""
+    from django.utils import timezone
+
+    from jobs.models import Run
+    from triggers.models import Trigger
+
+    due_at = timezone.now()
+    Trigger.objects.filter(job__collection__name__in=collections).update(next_fire_at=due_at)
+    runs = Run.objects.filter(fire_at=due_at)
+    succeeded = runs.filter(state=Run.State.SUCCEEDED)
+    started = time.perf_counter()
+    while succeeded.count() < DUE * len(collections):
+        dispatcher.run(timezone.now())
+        if time.perf_counter() - started > WITHIN_S:
+            sys.exit(f"only {succeeded.count()} of {DUE * len(collections)} runs succeeded within {WITHIN_S} seconds")
+        time.sleep(POLL_S)
+    took_s = time.perf_counter() - started
+    finished = succeeded.filter(collection_name=collections[0]).values_list("finished_at", flat=True)
+    return Round(took_s, [(moment - due_at).total_seconds() for moment in finished])
+
+
+class Figures(NamedTuple):
+    rate: float  # runs a second
+    cpu_ms: float  # of the worker, a run
+
+
+def cpu_s(child: subprocess.Popen) -> float:
+    times = psutil.Process(child.pid).cpu_times()
+    return times.user + times.system
+
+
+def report_rates(figures: Mapping[str, Sequence[Figures]]) -> None:
+    for way, rounds in figures.items():
+        rate, cpu_ms = map(statistics.median, zip(*rounds, strict=True))
+        each = ", ".join(f"{figure.rate:,.0f}" for figure in rounds)
+        print(f"{way:<12}{rate:>8,.0f} runs/s, {cpu_ms:.2f} ms of the processor a run ({each})")
+    ratios = [ours.rate / theirs.rate for ours, theirs in zip(*figures.values(), strict=True)]
+    print(f"ratio       {statistics.median(ratios):>8.1f} (goal: 4; {min(ratios):.1f} to {max(ratios):.1f})\n")
+
+
+def report_lateness(alone: Sequence[Round], beside: Sequence[Round]) -> None:
+    """By the medians of the rounds."""
+    last = []
+    for title, rounds in (("by themselves", alone), ("beside slow ones", beside)):
+        p50, p99 = (
+            statistics.median(statistics.quantiles(each.late_s, n=100)[percent - 1] for each in rounds)
+            for percent in (50, 99)
+        )
+        took_s = statistics.median(each.took_s for each in rounds)
+        print(f"{DUE:,} fast calls {title:<18} p50 {p50:.2f} s, p99 {p99:.2f} s late; all done after {took_s:.1f} s")
+        last.append(p99)
+    print(f"p99 differs by {last[1] - last[0]:.2f} s (goal: at most 1 s)")
+
+
+if __name__ == "__main__":
+    main()

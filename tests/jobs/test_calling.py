@@ -1,0 +1,155 @@
+"""Calls in an event loop of their own.  There is no database here: a call that touched one would fail."""
+
+import asyncio
+import threading
+import time
+import uuid
+
+import pytest
+
+from jobs import actions
+from jobs.actions import Outcome
+from jobs.calling import Calls
+from jobs.encryption import Secrets
+from jobs.leasing import Leased
+from jobs.models import Action, Attempt, Run
+from jobs.room import Room
+from tests.conftest import NOW
+from tests.peers.server import eventually
+
+SERVICE_BUS = {"namespace": "bus", "message": "hello"}
+
+
+@pytest.mark.parametrize(
+    "action, host",
+    [
+        ({"type": "Http", "request": {"uri": "http://One.example/path"}}, "one.example:80"),
+        ({"type": "Https", "request": {"uri": "https://one.example/?q"}}, "one.example:443"),
+        ({"type": "Https", "request": {"uri": "https://one.example:8443"}}, "one.example:8443"),
+        ({"type": "Https", "request": {"uri": "https://[2001:DB8::1]/"}}, "2001:db8::1:443"),
+        ({"type": "Http", "request": {"uri": "http://[broken"}}, "http://[broken"),  # its call is refused
+        ({"type": "StorageQueue", "queueMessage": {"storageAccount": "account", "queueName": "q"}}, "account"),
+        ({"type": "ServiceBusQueue", "serviceBusQueueMessage": SERVICE_BUS}, "bus"),
+        ({"type": "ServiceBusTopic", "serviceBusTopicMessage": SERVICE_BUS}, "bus"),
+    ],
+)
+def test_limits_are_for_the_host_that_is_called(action, host):
+    assert actions.host_of(action) == host
+
+
+@pytest.fixture
+def target(target, settings):
+    settings.EGRESS_ALLOW = ["127.0.0.0/8"]
+    return target
+
+
+@pytest.fixture
+def calls():
+    with Calls(Room(limit=100, per_host=50)) as calls:
+        yield calls
+
+
+def leased(uri="http://127.0.0.1:9/", **fields):
+    run = Run(pk=uuid.uuid4(), fire_at=NOW, job_name="backup", collection_name="nightly")
+    run.action = Action(document={"type": "Http", "request": {"uri": uri, "method": "GET"}})
+    return Leased(run, Attempt(run=run, number=1, started_at=NOW), **{"secrets": Secrets()} | fields)
+
+
+def begin(calls, *items):
+    calls.begin({calls.room.take("host"): item for item in items})
+
+
+def all_ended(calls, count=1):
+    found = []
+    eventually(lambda: found.extend(calls.ended(0.1)) or len(found) >= count)
+    return found
+
+
+def test_a_call_ends_with_its_outcome(calls, target):
+    item = leased(f"{target.url}/ok")
+
+    begin(calls, item)
+
+    ((ended, outcome),) = all_ended(calls)
+    assert ended is item
+    assert (outcome.succeeded, outcome.status_code) == (True, 200)
+    assert calls.in_hand() == []
+
+
+def test_calls_are_out_at_the_same_time(calls, target):
+    began = time.monotonic()
+
+    begin(calls, *(leased(f"{target.url}/slow/0.5") for _ in range(20)))
+
+    assert len(all_ended(calls, 20)) == 20
+    assert time.monotonic() - began < 5
+
+
+def test_nothing_ended_is_nothing_after_the_wait(calls):
+    assert calls.ended(wait_s=0.01) == []
+
+
+async def succeeds(*_):
+    return Outcome(True, "done")
+
+
+async def fails(*_):
+    return Outcome(False, "no")
+
+
+async def breaks(*_):
+    raise ZeroDivisionError
+
+
+async def hangs(*_):
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("perform", [succeeds, fails, breaks])
+def test_whatever_comes_of_a_call_its_place_is_free_again(calls, monkeypatch, perform):
+    monkeypatch.setattr(actions, "perform", perform)
+
+    begin(calls, leased(), leased())
+
+    assert len(all_ended(calls, 2)) == 2
+    assert calls.room.is_empty
+
+
+def test_calls_that_are_cut_off_have_no_outcome_and_no_place(calls, monkeypatch):
+    monkeypatch.setattr(actions, "perform", hangs)
+    items = [leased(), leased()]
+    begin(calls, *items)
+
+    calls.cut_off()
+
+    assert all_ended(calls, 2) == [(item, None) for item in items]
+    assert calls.room.is_empty
+
+
+def test_credentials_that_cannot_be_read_end_a_call_before_it_begins(calls, target):
+    begin(calls, leased(f"{target.url}/ok", secrets=None))
+
+    ((_, outcome),) = all_ended(calls)
+    assert (outcome.succeeded, outcome.may_retry) == (False, False)
+    assert "ENCRYPTION_KEYS" in outcome.message
+    assert target.calls == []
+
+
+def test_calls_in_hand_are_those_whose_outcome_nobody_has_taken_over(calls, monkeypatch):
+    monkeypatch.setattr(actions, "perform", succeeds)
+    item = leased()
+    begin(calls, item)
+    assert eventually(lambda: calls.room.free("host") == 50)  # it has ended
+
+    assert calls.in_hand() == [item]
+    all_ended(calls)
+    assert calls.in_hand() == []
+
+
+def test_the_end_of_a_worker_ends_its_calls(monkeypatch):
+    monkeypatch.setattr(actions, "perform", hangs)
+    with Calls(Room(limit=100, per_host=50)) as calls:
+        begin(calls, leased())
+        assert "calls" in [thread.name for thread in threading.enumerate()]
+
+    assert "calls" not in [thread.name for thread in threading.enumerate()]

@@ -1,0 +1,170 @@
+"""Requests as they are made ready: whose headers win, what is signed, what is private to its target."""
+
+import base64
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from jobs.actions import documents, http, prepare
+from tests.jobs.attempts import CONTEXT, attempt
+from tests.peers.webhooks import Receiver, verifies
+
+OLD, NEW, OTHER = ("whsec_" + base64.b64encode(bytes([number]) * 32).decode() for number in (1, 2, 3))
+
+
+@pytest.fixture(autouse=True)
+def loopback_is_open(settings):
+    settings.EGRESS_ALLOW = ["127.0.0.0/8"]
+
+
+def document(uri="https://example.com/", method="POST", template=False, **request) -> dict:
+    return {"type": "Http", "template": template, "request": {"uri": uri, "method": method, **request}}
+
+
+def prepared(action: dict, **context) -> http.Call:
+    parsed = documents.parse(action)
+    return prepare(parsed.document, parsed.secrets, replace(CONTEXT, **context))
+
+
+# Headers
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["idempotency-key", "IDEMPOTENCY-KEY", "x-scheduler-attempt", "X-Scheduler-Fire-Time", "Webhook-Signature"],
+)
+def test_a_job_does_not_speak_for_its_scheduler(name):
+    call = prepared(document(headers={name: "forged"}), signing_secrets=(NEW,))
+
+    assert "forged" not in call.headers.values()
+    assert len({given.lower() for given in call.headers}) == len(call.headers)
+
+
+def test_authentication_takes_the_place_of_a_header_of_the_jobs():
+    proof = {"type": "Basic", "username": "ada", "password": "password"}
+
+    call = prepared(document(headers={"authorization": "Bearer token"}, authentication=proof))
+
+    assert [text for name, text in call.headers.items() if name.lower() == "authorization"] == [
+        "Basic " + base64.b64encode(b"ada:password").decode()
+    ]
+
+
+@pytest.mark.parametrize(
+    "headers, private",
+    [
+        ({}, set()),
+        ({"Accept": "*/*", "X-Team": "ops"}, set()),
+        ({"Cookie": "a=b"}, {"cookie"}),
+        ({"X-API-Key": "k", "x-apikey": "k"}, {"x-api-key", "x-apikey"}),
+        ({"X-Auth-Token": "t", "Client-Secret": "s"}, {"x-auth-token", "client-secret"}),
+    ],
+)
+def test_credentials_are_private_to_the_target(headers, private):
+    call = prepared(document(headers=headers))
+
+    assert call.private == private | {"authorization"}
+    shown = dict(call.shown()["headers"])
+    assert all(shown[name] == ("********" if name.lower() in private else headers[name]) for name in headers)
+
+
+def test_what_is_shown_of_a_request_has_no_credential():
+    proof = {"type": "Basic", "username": "ada", "password": "pass word/1"}
+    action = document("https://example.com/?key=pass%20word%2F1", body="pass word/1", authentication=proof)
+
+    shown = prepared(action, signing_secrets=(NEW,)).shown()
+
+    for secret in ("pass word", "pass%20word", base64.b64encode(b"ada:pass word/1").decode(), "v1,"):
+        assert secret not in f"{shown}"
+    assert (shown["method"], shown["body"]) == ("POST", "********")
+
+
+def test_a_call_does_not_show_itself():
+    call = prepared(document("https://example.com/?key=secret", headers={"Authorization": "Bearer secret"}))
+
+    assert f"{call!r} {call}" == "<Call of host 'example.com'> <Call of host 'example.com'>"
+
+
+# Signatures
+
+
+@pytest.fixture
+def receiver(peer):
+    return peer(Receiver, [NEW])
+
+
+@pytest.mark.parametrize(
+    "method, body",
+    [
+        ("POST", "hello"),
+        ("POST", ""),
+        ("POST", None),
+        ("GET", None),
+        ("DELETE", None),
+        ("PUT", '{"a": 1}'),
+        ("POST", "Grüße, \U0001f600, \u2028"),
+        ("POST", "a.b.c\r\n\t "),
+        ("POST", "x" * 8192),
+    ],
+)
+def test_a_signature_is_verified_by_the_packages_own_receiver(receiver, method, body):
+    outcome = attempt(document(receiver.url, method, body=body), signing_secrets=(NEW,))
+
+    assert (outcome.succeeded, outcome.status_code) == (True, 204)
+
+
+def test_a_body_is_signed_as_it_is_sent(receiver):
+    headers = {"Content-Type": "application/json"}
+    action = document(receiver.url, template=True, body='{"job": "{{ job.name }}"}', headers=headers)
+
+    assert attempt(action, signing_secrets=(NEW,)).succeeded
+    assert receiver.calls[0].body == '{"job": "backup"}'
+
+
+def test_during_the_overlap_either_secret_verifies(receiver):
+    receiver.secrets = [OLD, NEW, OTHER]
+
+    assert attempt(document(receiver.url, body="hello"), signing_secrets=(NEW, OLD)).succeeded
+    (call,) = receiver.calls
+    assert receiver.verified_with(call) == [OLD, NEW]
+    assert len(call.headers["webhook-signature"].split()) == 2
+
+
+def test_another_secret_verifies_nothing(receiver):
+    outcome = attempt(document(receiver.url, body="hello"), signing_secrets=(OTHER,))
+
+    assert (outcome.succeeded, outcome.status_code) == (False, 401)
+
+
+def test_without_a_secret_nothing_is_signed(receiver):
+    attempt(document(receiver.url, body="hello"))
+
+    assert not [name for name in receiver.calls[0].headers if name.lower().startswith("webhook")]
+
+
+def test_every_attempt_at_a_run_has_the_same_id_and_its_own_time(receiver):
+    now = datetime.now(UTC)
+    for number in (1, 2):
+        at = now + timedelta(seconds=30 * number)
+        attempt(document(receiver.url), attempt=number, now=at, signing_secrets=(NEW,))
+
+    first, second = (call.headers for call in receiver.calls)
+    assert first["webhook-id"] == second["webhook-id"] == first["Idempotency-Key"]
+    assert int(second["webhook-timestamp"]) - int(first["webhook-timestamp"]) == 30
+    assert all(verifies(NEW, call) for call in receiver.calls)
+
+
+def test_an_old_call_cannot_be_repeated_later(receiver):
+    outcome = attempt(document(receiver.url), now=datetime.now(UTC) - timedelta(minutes=6), signing_secrets=(NEW,))
+
+    assert outcome.status_code == 401
+
+
+def test_a_queue_message_is_not_signed():
+    action = {
+        "type": "StorageQueue",
+        "queueMessage": {"storageAccount": "acct", "queueName": "inbox", "sasToken": "?sig=1", "message": "hello"},
+    }
+
+    assert not [name for name in prepared(action, signing_secrets=(NEW,)).headers if name.startswith("webhook")]
