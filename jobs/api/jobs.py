@@ -410,7 +410,7 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
     """Two queries, however many rows."""
     rows, now = list(rows), timezone.now()
     ids = [row["id"] for row in rows]
-    triggers: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
+    triggers: dict[int, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for trigger in Trigger.objects.filter(job__in=ids).values(
         "job_id", "name", "definition", "misfire", "next_fire_at"
     ):

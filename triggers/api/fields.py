@@ -1,5 +1,7 @@
 """A schedule as a member of our own documents."""
 
+from collections.abc import Collection
+
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -17,7 +19,9 @@ from recurrence.wire import WireError
             "`format` says how the other members are read. `azure` takes `startTime` and `recurrence`. `quartz` takes "
             "`expression` (six or seven fields, such as `0 15 10 ? * MON-FRI`), `timeZone` (a name of IANA's or of "
             "Windows, by default UTC), `clockChange` (`cron` by default, or `quartz`), `startTime` and `endTime`, "
-            "both included. An expression that never fires again has no occurrences and a warning."
+            "both included. `simple` takes `startTime` (by default at once), `endTime` (not included), `interval` in "
+            "milliseconds and `repeatCount` (-1: without end), times also in milliseconds since 1970. `once` takes "
+            "`at`. Of these three, one that never fires again has no occurrences and a warning."
         ),
     }
 )
@@ -25,11 +29,12 @@ class ScheduleField(serializers.Field):
     """A schedule in one of the formats we read: which one, and its definition."""
 
     default_error_messages = {"invalid": "must be an object"}
+    formats: Collection[str] = wire.PARSERS
 
     def to_internal_value(self, data: object) -> tuple[str, dict]:
         if not isinstance(data, dict):
             return self.fail("invalid")
         format = data.get("format")
         if not isinstance(format, str):
-            raise WireError("format", "required", f"must be one of {', '.join(wire.PARSERS)}")
+            raise WireError("format", "required", f"must be one of {', '.join(self.formats)}")
         return format, {name: value for name, value in data.items() if name != "format"}
