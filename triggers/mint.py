@@ -201,7 +201,7 @@ def rendered(trigger: Trigger) -> dict[str, Any]:
 
 
 urlpatterns = [
-    re_path(r"^v1/mint/triggers\Z", Triggers.as_view()),
-    re_path(r"^v1/mint/triggers/(?P<trig_id>[^/]+)\Z", OneTrigger.as_view()),
-    re_path(r"^v1/mint(/.*)?\Z", Elsewhere.as_view()),
+    re_path(r"^v1/mint/triggers$", Triggers.as_view()),
+    re_path(r"^v1/mint/triggers/(?P<trig_id>[^/]+)$", OneTrigger.as_view()),
+    re_path(r"^v1/mint(/.*)?$", Elsewhere.as_view()),
 ]
