@@ -17,7 +17,7 @@ from recurrence.wire.azure import ELAPSED, Frequency
 from recurrence.wire.crontab import ALL_MONTH_DAYS, ALL_WEEKDAYS
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.spelling import SIGNS, as_interval, listed, spelled
+from recurrence.wire.spelling import SIGNS, as_interval, listed, spelled, spelled_times
 from recurrence.wire.zone_names import iana_name, zone_of
 
 FORMATS = ("cron", "quartz", "azure")
@@ -338,7 +338,7 @@ def _to_cron(pattern: Pattern, source: Parsed, now: datetime, losses: list[str])
     if pattern.clock_change != "cron" and pattern.zone != "UTC":
         message = f"a crontab line follows cron where clocks change, and not {pattern.clock_change}"
         losses.append(pattern.cannot("clock_change", message))
-    times = spelled(pattern.minutes, 0, 59) + spelled(pattern.hours, 0, 23)
+    times = spelled_times(pattern.minutes, 60) + spelled_times(pattern.hours, 24)
     line = crontab.Line(
         pattern.minutes,
         pattern.hours,
@@ -360,13 +360,13 @@ def _to_quartz(pattern: Pattern, source: Parsed, now: datetime, losses: list[str
         )
         losses.append(pattern.cannot("days", what))
         return None
-    fields = [(pattern.seconds, 0, 59), (pattern.minutes, 0, 59), (pattern.hours, 0, 23)]
+    fields = [(pattern.seconds, 60), (pattern.minutes, 60), (pattern.hours, 24)]
     if pattern.is_stepping or pattern.zone == "UTC":
-        times = [spelled(*each) for each in fields]
+        times = [spelled_times(*each) for each in fields]
         if pattern.zone != "UTC" and not any(sign in text for text in times for sign in SIGNS):
             times[-1] = as_interval(times[-1])
     else:
-        times = [listed(mask) for mask, _, _ in fields]
+        times = [listed(mask) for mask, _ in fields]
     days, weekdays = _day_fields(pattern)
     texts = [*times, days, spelled(pattern.months, 1, 12), weekdays]
     if pattern.years != ALL_YEARS:

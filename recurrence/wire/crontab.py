@@ -19,7 +19,7 @@ from recurrence.times import Times
 from recurrence.wire import reading
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.spelling import SIGNS, as_interval, listed, spelled, without_star
+from recurrence.wire.spelling import SIGNS, as_interval, listed, spelled, spelled_times, without_star
 from recurrence.wire.zone_names import iana_name, zone_of
 from recurrence.zones import Fold, Gap
 
@@ -88,7 +88,7 @@ class Line:
         """The line in canonical text, with numbers for names."""
         minutes, hours = listed(self.minutes), listed(self.hours)
         if self.is_stepping:
-            minutes, hours = spelled(self.minutes, 0, 59), spelled(self.hours, 0, 23)
+            minutes, hours = spelled_times(self.minutes, 60), spelled_times(self.hours, 24)
             hours = hours if any(sign in minutes for sign in SIGNS) else as_interval(hours)
         months = spelled(self.months, 1, 12)
         return f"{minutes} {hours} {self._month_days()} {months} {self._weekdays()}"

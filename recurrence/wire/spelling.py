@@ -9,6 +9,14 @@ SIGNS = "*-/"  # of which a field that reads like an interval has one
 SHORTEST_RUN = 3  # numbers in a row that are spelled as a range
 
 
+def spelled_times(mask: int, size: int) -> str:
+    """Minutes, hours or seconds of a clock, of which two may be as many as there are at equal steps: `*/30`."""
+    numbers = [*members(mask)]
+    if len(numbers) == 2 and numbers == [0, size // 2]:
+        return f"*/{size // 2}"
+    return spelled(mask, 0, size - 1)
+
+
 def spelled(mask: int, low: int, high: int, names: Sequence[str] = ()) -> str:
     """The numbers in `mask`, of a field that may hold `low` to `high`; `names` are of `low` and the numbers after it.
 
@@ -18,11 +26,9 @@ def spelled(mask: int, low: int, high: int, names: Sequence[str] = ()) -> str:
     if len(numbers) == high - low + 1:
         return "*"
     steps = {later - earlier for earlier, later in pairwise(numbers)}
-    if not names and len(steps) == 1 and (step := steps.pop()) > 1:
-        if numbers[0] == low and numbers[-1] + step > high:
-            return f"*/{step}"
-        if len(numbers) >= SHORTEST_RUN:
-            return f"{numbers[0]}-{numbers[-1]}/{step}"
+    if not names and len(numbers) >= SHORTEST_RUN and len(steps) == 1 and (step := steps.pop()) > 1:
+        is_whole = numbers[0] == low and numbers[-1] + step > high
+        return f"*/{step}" if is_whole else f"{numbers[0]}-{numbers[-1]}/{step}"
     words = [names[number - low] if names else str(number) for number in range(low, high + 1)]
     return ",".join(_run(words[run[0] - low : run[-1] - low + 1]) for run in _runs(numbers))
 

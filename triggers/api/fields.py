@@ -1,12 +1,17 @@
-"""A schedule as a member of our own documents."""
+"""A schedule as a member of our own documents, and refusals that name its members."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from jobs.errors import JobError
 from recurrence import wire
 from recurrence.wire import WireError
+
+# where the core, which speaks of its own fields, means a member of ours
+MEMBERS = {"definition": "schedule", "data_map": "triggerDataMap", "misfire_threshold": "misfireThreshold"}
 
 
 @extend_schema_field(
@@ -38,3 +43,16 @@ class ScheduleField(serializers.Field):
         if not isinstance(format, str):
             raise WireError("format", "required", f"must be one of {', '.join(self.formats)}")
         return format, {name: value for name, value in data.items() if name != "format"}
+
+
+@contextmanager
+def member_paths() -> Iterator[None]:
+    """Refusals of the cores name the members of our document: a schedule's are below `schedule`."""
+    try:
+        yield
+    except WireError as error:
+        error.path = f"schedule.{error.path}"
+        raise
+    except JobError as error:
+        error.path = MEMBERS.get(error.path or "", error.path)
+        raise

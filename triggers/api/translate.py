@@ -1,5 +1,8 @@
 """/api/schedules/translate: what a schedule is in another format."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -9,11 +12,11 @@ from rest_framework.views import APIView
 from accounts.fields import InstantField, WordField, read, rendered
 from recurrence.differences import differences
 from recurrence.translate import FORMATS, parse, translate
-from recurrence.wire import WireError
-from triggers.api.fields import ScheduleField
+from triggers.api.fields import ScheduleField, member_paths
 
 YEARS = 10
 MOST = 10  # differences that are answered
+SIDES = {True: "source", False: "translation"}
 LAST_NOW = 9989  # a later year has no ten years before it
 
 
@@ -48,7 +51,7 @@ class TranslateRequest(serializers.Serializer):
 
 class DifferenceSerializer(serializers.Serializer):
     at = InstantField()
-    only = serializers.ChoiceField(["source", "translation"], help_text="Which of the two fires then.")
+    only = serializers.ChoiceField([*SIDES.values()], help_text="Which of the two fires then.")
 
 
 class TranslateAnswer(serializers.Serializer):
@@ -97,28 +100,25 @@ class ScheduleTranslation(APIView):
         ],
     )
     def post(self, request):
-        question = read(TranslateRequest, request.data)
-        # whole: a fraction of a second at which a schedule is created is nothing that anybody wrote
-        now = question.get("now") or timezone.now().replace(microsecond=0)
-        format, definition = question["schedule"]
-        to = question["to"]
-        try:
-            source = parse(format, definition, now)
-            translation = translate(format, definition, to, now)
-        except WireError as error:
-            error.path = f"schedule.{error.path}"
-            raise
-        found = []
-        if translation.definition is not None:
-            theirs = parse(to, translation.definition, now)
-            found = differences(source, theirs, now, now.replace(year=now.year + YEARS, day=min(now.day, 28)), MOST)
-        return Response(
-            {
-                "schedule": None if translation.definition is None else {"format": to, **translation.definition},
-                "cannotSay": translation.losses,
-                "differences": [
-                    {"at": rendered(each.at), "only": "source" if each.is_ours else "translation"} for each in found
-                ],
-                "warnings": [*source.warnings, *translation.notes],
-            }
-        )
+        with member_paths():
+            return Response(translated(read(TranslateRequest, request.data)))
+
+
+def translated(question: Mapping[str, Any]) -> dict[str, Any]:
+    # whole: a fraction of a second at which a schedule is created is nothing that anybody wrote
+    now = question.get("now") or timezone.now().replace(microsecond=0)
+    (format, definition), to = question["schedule"], question["to"]
+    source = parse(format, definition, now)
+    translation = translate(format, definition, to, now)
+    found = []
+    if translation.definition is not None:
+        theirs = parse(to, translation.definition, now)
+        found = differences(source, theirs, now, now.replace(year=now.year + YEARS, day=min(now.day, 28)), MOST)
+    return {
+        "schedule": None if translation.definition is None else {"format": to, **translation.definition},
+        "cannotSay": translation.losses,
+        "differences": [
+            {"at": rendered(each.at), "only": "source" if each.is_ours else "translation"} for each in found
+        ],
+        "warnings": [*source.warnings, *translation.notes],
+    }

@@ -27,13 +27,13 @@ from jobs import durations
 from jobs.api.answers import GONE
 from jobs.api.fields import DurationField
 from jobs.api.versions import IF_MATCH, refuse_stale
-from jobs.errors import Conflict, Invalid, JobError
+from jobs.errors import Conflict, Invalid
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH
 from recurrence import wire
 from recurrence.wire import WireError
 from triggers.api import examples
-from triggers.api.fields import ScheduleField
+from triggers.api.fields import ScheduleField, member_paths
 from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, PRIORITY_MOST, Trigger
 from triggers.outlook import words_and_warnings
 from triggers.scheduling import TriggerDefinition, delete_trigger, merged, save_trigger
@@ -243,21 +243,6 @@ TRIGGER_COLUMNS = (
     *("priority", "group", "data_map", "misfire", "misfire_threshold", "next_fire_at", "previous_fire_at"),
     *("created_at", "updated_at"),
 )
-# where the core, which speaks of its own fields, means a member of ours
-MEMBERS = {"definition": "schedule", "data_map": "triggerDataMap", "misfire_threshold": "misfireThreshold"}
-
-
-@contextmanager
-def member_paths() -> Iterator[None]:
-    """Refusals of the cores name the members of our document: a schedule's are below `schedule`."""
-    try:
-        yield
-    except WireError as error:
-        error.path = f"schedule.{error.path}"
-        raise
-    except JobError as error:
-        error.path = MEMBERS.get(error.path or "", error.path)
-        raise
 
 
 @contextmanager
