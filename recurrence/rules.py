@@ -1,5 +1,6 @@
 """Days x times x zone: the schedule behind every written recurrence that names days and times of day."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
@@ -24,6 +25,13 @@ class WallClock:
     zone: tzinfo
     gap: Gap
     fold: Fold
+
+    def readings(self, first: int, beyond: int) -> Iterator[int]:
+        """The readings in [first, beyond), whether clocks show them or not."""
+        reading = self._reading_on_or_after(first)
+        while reading is not None and reading < beyond:
+            yield reading
+            reading = self._reading_on_or_after(reading + 1)
 
     def _reading_on_or_after(self, reading: int) -> int | None:
         raise NotImplementedError
