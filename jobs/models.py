@@ -369,6 +369,11 @@ class ProcessQuerySet(models.QuerySet):
     def alive(self, now: datetime) -> Self:
         return self.filter(seen_at__gte=now - PROCESS_SILENCE)
 
+    def served(self, now: datetime) -> set[str]:
+        """The queues that a living worker serves."""
+        workers = self.alive(now).filter(kind=Process.Kind.WORKER).values_list("queues", flat=True)
+        return {queue for queues in workers for queue in queues}
+
 
 class Process(models.Model):
     """A beat or a worker that has reported itself: how a page knows whether the scheduler is alive."""

@@ -17,7 +17,9 @@ from recurrence import wire
 MAIN = "default"
 PRIORITY = 5
 PRIORITY_MOST = 32_767
+GROUP = "default"  # its queue also takes the runs that are ordered by hand
 MISFIRE_THRESHOLD = timedelta(minutes=1)  # a fire time found later than this has misfired, as in Quartz
+THRESHOLD_LEAST, THRESHOLD_MOST = timedelta(seconds=1), timedelta(days=366)
 
 
 class TriggerQuerySet(models.QuerySet):
@@ -65,7 +67,7 @@ class Trigger(models.Model):
     priority = models.SmallIntegerField(
         default=PRIORITY, validators=[MinValueValidator(0), MaxValueValidator(PRIORITY_MOST)]
     )
-    group = models.CharField(max_length=100, default="default", validators=[validate_group])  # the queue of its runs
+    group = models.CharField(max_length=100, default=GROUP, validators=[validate_group])  # the queue of its runs
     data_map = models.JSONField(default=dict, blank=True)
     lock_key = models.CharField(max_length=200, null=True, editable=False)  # of its runs, made from `data_map`
     created_at = models.DateTimeField(auto_now_add=True)
@@ -79,6 +81,10 @@ class Trigger(models.Model):
             # serves TriggerQuerySet.due
             models.Index(
                 fields=["next_fire_at", "priority", "id"], name="trigger_due", condition=Q(next_fire_at__isnull=False)
+            ),
+            # serves coming_groups
+            models.Index(
+                fields=["group"], name="trigger_group", condition=Q(next_fire_at__isnull=False) & ~Q(group=GROUP)
             ),
         ]
 
