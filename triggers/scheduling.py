@@ -22,7 +22,7 @@ from jobs.cautions import first_expiry
 from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
 from jobs.models import Action, Job, JobCollection, Run
-from jobs.overlap import named_lock_key
+from jobs.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
 from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, Trigger
 from triggers.wake import wake_beat
@@ -32,6 +32,7 @@ TRIGGERS_LIMIT = 100  # of a job
 FIRES_CHECKED = 100  # fire times of a new schedule that are held against the collection's quota
 LOCK_KEY = "custom_lock_key"  # the member of a trigger's data map that names a lock
 LOCK_KEY_LIMIT = 120  # characters
+NAMED_KEY_LIMIT = 200  # characters of what is made of it
 RESOLUTION = timedelta(microseconds=1)  # `after(now - RESOLUTION)`: a fire time exactly at `now` is due
 SCHEDULE_MEMBERS = ("startTime", "recurrence")
 DELETE_TRIES = 5
@@ -311,7 +312,10 @@ def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:
     if not isinstance(key, str) or len(key) > LOCK_KEY_LIMIT or not key.isprintable():
         message = f"must be a text of at most {LOCK_KEY_LIMIT} printable characters"
         raise Invalid(message, path=f"triggerDataMap.{LOCK_KEY}")
-    return named_lock_key(key, collection.subscription_id)
+    named = named_lock_key(key, collection.subscription_id)
+    if len(named) > NAMED_KEY_LIMIT:
+        raise Invalid(f"is too long once {ORGANIZATION} is replaced", path=f"triggerDataMap.{LOCK_KEY}")
+    return named
 
 
 def _says_the_same(trigger: Trigger, definition: TriggerDefinition) -> bool:

@@ -432,7 +432,7 @@ def test_a_write_costs_the_same_queries_whatever_the_number_of_triggers(api, sev
     for number in range(20):
         make_trigger(several[1], f"more-{number}", now=timezone.now())
 
-    assert patch("three") == before <= 13
+    assert patch("three") == before <= 14  # on PostgreSQL one of them wakes the beat
 
 
 # Jobs
