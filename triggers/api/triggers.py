@@ -34,12 +34,20 @@ from recurrence import wire
 from recurrence.wire import WireError
 from triggers.api import examples
 from triggers.api.fields import ScheduleField, member_paths
-from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, PRIORITY_MOST, Trigger
+from triggers.definitions import kept
+from triggers.models import (
+    MAIN,
+    MISFIRE_THRESHOLD,
+    PRIORITY,
+    PRIORITY_MOST,
+    THRESHOLD_LEAST,
+    THRESHOLD_MOST,
+    Trigger,
+)
 from triggers.outlook import words_and_warnings
 from triggers.scheduling import TriggerDefinition, delete_trigger, merged, save_trigger
 
 GROUP_LENGTH = 100
-THRESHOLD_LEAST, THRESHOLD_MOST = timedelta(seconds=1), timedelta(days=366)
 MISFIRES = {
     "fireOnce": Trigger.Misfire.FIRE_ONCE,
     "fireAll": Trigger.Misfire.FIRE_ALL,
@@ -284,17 +292,6 @@ def patched(trigger: Trigger, patch: object) -> dict[str, Any]:
     if isinstance(schedule, dict) and schedule.get("format", trigger.format) != trigger.format:
         del document["schedule"]
     return read(TriggerReplacement, merged(document, patch))
-
-
-def kept(format: str, definition: Mapping[str, Any]) -> dict[str, Any]:
-    """What is stored of a definition: known members in their canonical spelling, but an expression as it was written.
-
-    Of an unknown format it is all of it, for whoever refuses that.  Raises WireError.
-    """
-    if format not in wire.RENDERERS:
-        return dict(definition)
-    rendered = wire.render(format, definition)
-    return {name: definition[name] if name == "expression" else value for name, value in rendered.items()}
 
 
 def etag(trigger_id: int, updated_at: datetime) -> str:
