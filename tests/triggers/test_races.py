@@ -78,6 +78,22 @@ def midway(monkeypatch):
     return event
 
 
+@pytest.fixture
+def decided(monkeypatch):
+    """Set once the dispatcher knows which runs are the last of their jobs; it lingers before it writes them."""
+    event = Event()
+    plan = dispatch._mark_last
+
+    def lingering(visits):
+        plan(visits)
+        event.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
+
+    monkeypatch.setattr(dispatch, "_mark_last", lingering)
+    return event
+
+
 def disable_collection(job):
     collection = JobCollection.objects.get(pk=job.collection_id)
     collection.state = JobCollection.State.DISABLED
@@ -189,21 +205,21 @@ def test_a_change_of_a_trigger_at_the_moment_of_its_dispatch_disturbs_neither(ma
     )
 
 
-def test_a_job_that_gets_a_trigger_while_its_last_run_is_made_does_not_end_with_it(make_job, midway):
+def test_a_job_that_gets_a_trigger_while_its_last_run_is_made_does_not_end_with_it(make_job, decided):
     job = make_job(schedule=ONCE)
 
     raised = at_once(
-        lambda: dispatch.dispatch_due(DUE), lambda: save_trigger(job, "hourly", HOURLY, DUE + timedelta(1)), midway
+        lambda: dispatch.dispatch_due(DUE), lambda: save_trigger(job, "hourly", HOURLY, DUE + timedelta(1)), decided
     )
 
     assert raised == []
     assert not Run.objects.get().is_last
 
 
-def test_a_job_that_loses_its_other_trigger_while_its_last_run_is_made_ends_with_it(make_job, make_trigger, midway):
+def test_a_job_that_loses_its_other_trigger_while_its_last_run_is_made_ends_with_it(make_job, make_trigger, decided):
     trigger = make_trigger(make_job(schedule=ONCE), now=DUE + timedelta(minutes=1))
 
-    raised = at_once(lambda: dispatch.dispatch_due(DUE), lambda: delete_trigger(trigger, DUE), midway)
+    raised = at_once(lambda: dispatch.dispatch_due(DUE), lambda: delete_trigger(trigger, DUE), decided)
 
     assert raised == []
     assert Run.objects.get().is_last
