@@ -14,7 +14,12 @@ from triggers import mint_jobs
 
 EXAMPLE = re.compile(r"```sh\n(.*?)```(?:\n\n```json\n(.*?)```)?", re.DOTALL)
 PAGE = Path(settings.BASE_DIR, "docs", "api.md").read_text()
-VARIABLES = {"/api/collections": "COLLECTION", "/api/jobs": "JOB", "/api/jobs/$JOB/run": "RUN"}
+VARIABLES = {
+    "/api/collections": "COLLECTION",
+    "/api/jobs": "JOB",
+    "/api/triggers": "TRIGGER",
+    "/api/jobs/$JOB/run": "RUN",
+}
 
 
 def examples() -> list[tuple[str, dict | None]]:
