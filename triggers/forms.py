@@ -32,12 +32,12 @@ from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, main_trigger, s
 class JobForm(ActionForm, ScheduleForm):
     """`job` is the one to change, None for a new one; `collections` are those that the viewer may write to.
 
-    `carried` is the schedule that was written before half of the form was switched to the other way of writing, and
-    `rewrite` the labels of fields whose secrets did not come along.
+    After half of the form was switched to the other way of writing, `carried` has the schedule that was written before,
+    and `rewrite` the labels of fields whose secrets did not come along.
     """
 
     fields: dict[str, Any]  # each of its own class
-    carried: dict[str, Any] | None = None
+    carried: tuple[dict[str, Any] | None, ...] = ()
     rewrite: Sequence[str] = ()
     field_order = ("name", "collection", "state")
 
@@ -84,6 +84,17 @@ class JobForm(ActionForm, ScheduleForm):
         self.fields["collection"].queryset = collections
         if job:
             self.fields["collection"].disabled = self.fields["name"].disabled = True
+
+    def clean(self) -> None:
+        super().clean()
+        data = self.cleaned_data
+        if (
+            self.job
+            and not self.trigger
+            and data.get("when") == FIELDS
+            and not (data.get("frequency") or data.get("start"))
+        ):
+            self.add_error("start", "Say when. To run it at once there is Run now, on the page of the job")
 
     def mode(self, half: str) -> str:
         """How `half`, when or what, is written at present."""
@@ -152,7 +163,7 @@ class JobForm(ActionForm, ScheduleForm):
             return self
         values[half] = mode
         form = JobForm(job=self.job, collections=self.fields["collection"].queryset, initial=values)
-        form.carried, form.rewrite = self.schedule(), self.rewritten
+        form.carried, form.rewrite = (self.schedule(),), self.rewritten
         return form
 
 
@@ -167,7 +178,7 @@ def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
     if job is None:
         return {}
     action = documents.render(job.action)
-    schedule = trigger.definition if trigger else {}
+    schedule = trigger.definition if trigger else None
     values = {
         "collection": job.collection,
         "name": job.name,

@@ -82,6 +82,52 @@ def test_a_form_saved_without_a_schedule_leaves_the_job_without_one(browser, bar
     assert not Trigger.objects.exists()
 
 
+@pytest.mark.parametrize("fields", [{"frequency": "None"}, {"when": "json", "schedule_json": "null"}])
+def test_a_job_is_made_without_a_schedule(browser, collection, fields):
+    page = browser.get("/admin/jobs/job/add/")
+    form = submitted(page.content.decode(), "job_form") | {"name": "bare", "uri": "http://127.0.0.1:9/hook"} | fields
+
+    saved = browser.post("/admin/jobs/job/add/", form)
+
+    assert saved.status_code == 302
+    assert Job.objects.get().state == "enabled"
+    assert not Trigger.objects.exists()
+
+
+def test_a_job_gives_its_schedule_up(browser, make_job):
+    job = make_job()
+    page = browser.get(address("change", job))
+
+    browser.post(address("change", job), submitted(page.content.decode(), "job_form") | {"frequency": "None"})
+
+    assert not Trigger.objects.exists()
+    assert Job.objects.get().state == "enabled"
+
+
+def test_the_form_says_of_no_schedule_what_it_means_and_writes_it_as_json(browser, bare):
+    page = browser.get(address("change", bare))
+    form = submitted(page.content.decode(), "job_form")
+
+    preview = browser.post(f"/admin/jobs/job/preview/?job={bare.pk}", form)
+    switched = browser.post(address("change", bare), form | {"_switch": "when:json"})
+    back = browser.post(
+        address("change", bare), submitted(switched.content.decode(), "job_form") | {"_switch": "when:fields"}
+    )
+
+    assert form["frequency"] == ["None"]
+    assert "it runs by hand, and by the triggers beside it" in preview.content.decode()
+    assert submitted(switched.content.decode(), "job_form")["schedule_json"] == ["null"]
+    assert submitted(back.content.decode(), "job_form")["frequency"] == ["None"]
+
+
+def test_a_single_run_at_once_is_no_schedule_for_a_job_that_is_there(browser, bare):
+    page = browser.get(address("change", bare))
+
+    refused = browser.post(address("change", bare), submitted(page.content.decode(), "job_form") | {"frequency": ""})
+
+    assert "Run now" in refused.context["form"].errors["start"][0]
+
+
 def test_a_form_gives_a_job_a_schedule_of_its_own(browser, bare):
     page = browser.get(address("change", bare))
 
