@@ -13,7 +13,7 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 
 from accounts.limits import Limit, address_of
-from accounts.models import ApiToken
+from accounts.models import ApiToken, User
 
 REALM = "quando"
 TOKEN_TEXT = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -50,7 +50,8 @@ class BasicAuthentication(BaseAuthentication):
         encoded = credentials_of(request, b"basic")
         if encoded is None:
             return None
-        username, password = decoded(encoded)
+        name, password = decoded(encoded)
+        username = self.username_of(name)
         now = timezone.now()
         refuse_exhausted(request, username, now)
         user = authenticate(request=request._request, username=username, password=password)
@@ -62,6 +63,20 @@ class BasicAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request) -> str:
         return f'Basic realm="{REALM}", charset="UTF-8"'
+
+    def username_of(self, name: str) -> str:
+        return name
+
+
+class MailOrNameAuthentication(BasicAuthentication):
+    """The same, with an e-mail address in the place of the user name: that of one active user, and nobody's name."""
+
+    def username_of(self, name: str) -> str:
+        if "@" not in name:
+            return name
+        meant = User.objects.filter(Q(username=name) | Q(email__iexact=name), is_active=True)
+        usernames = list(meant.values_list("username", flat=True)[:2])
+        return usernames[0] if len(usernames) == 1 else name
 
 
 def credentials_of(request, scheme: bytes) -> str | None:

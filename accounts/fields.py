@@ -47,6 +47,15 @@ class WholeNumberField(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
+class FlagField(serializers.BooleanField):
+    default_error_messages = {"invalid": "must be true or false"}
+
+    def to_internal_value(self, data: object) -> bool:
+        if not isinstance(data, bool):
+            return self.fail("invalid")
+        return data
+
+
 class TextField(serializers.CharField):
     default_error_messages = {"invalid": "must be a text"}
 

@@ -11,6 +11,7 @@ from typing import Any
 from django import forms
 from django.utils.text import capfirst
 
+from jobs import registry
 from jobs.actions import documents
 from jobs.credentials import date_in_words
 from jobs.descriptions import MESSAGES
@@ -20,6 +21,7 @@ from jobs.notations import (
     CODE,
     FIELDS,
     JSON,
+    ArgumentsField,
     HeadersField,
     JSONDocumentField,
     MomentField,
@@ -41,6 +43,7 @@ TYPES = {
     "StorageQueue": "Message to a storage queue",
     "ServiceBusQueue": "Message to a service bus queue",
     "ServiceBusTopic": "Message to a service bus topic",
+    "Task": "Task of this installation",
 }
 AUTHENTICATIONS = {
     "": "None",
@@ -128,6 +131,7 @@ BUS = {
     "force_persistence": "brokeredMessageProperties.forcePersistence",
     "bus_authentication": "authentication.type",
 }
+TASK = {"task_name": "task.name", "task_arguments": "task.arguments"}
 BUS_KEY = {"sas_key_name": "authentication.sasKeyName", "sas_key": "authentication.sasKey"}
 BUS_TARGETS = {
     "ServiceBusQueue": ("serviceBusQueueMessage", {"bus_queue": "queueName"}),
@@ -292,6 +296,11 @@ class ActionForm(forms.Form):
         help_text="An address, which is sent a POST, or an action as JSON; a secret that is left out is kept.",
     )
 
+    task_name = forms.ChoiceField(
+        label="Task", required=False, choices=lambda: [(name, name) for name in registry.names()]
+    )
+    task_arguments = ArgumentsField(label="Arguments, as JSON", required=False, help_text="None if empty.")
+
     what = forms.ChoiceField(choices=[(FIELDS, FIELDS), (JSON, JSON)], initial=FIELDS, widget=forms.HiddenInput)
     action_json = JSONDocumentField(
         label="Action as JSON",
@@ -409,6 +418,8 @@ def places_of(values: Mapping[str, Any]) -> dict[str, str]:
         return places | {name: f"{message}.{place}" for name, place in below.items()}
     if kind == "StorageQueue":
         return places | STORAGE_QUEUE
+    if kind == "Task":
+        return places | TASK
     return places | REQUEST | AUTHENTICATION.get(values.get("authentication") or "", {})
 
 

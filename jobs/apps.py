@@ -1,4 +1,7 @@
 from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
+
+from jobs import registry
 
 
 class JobsConfig(AppConfig):
@@ -7,3 +10,5 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs import checks  # noqa: F401  # registers them
+
+        autodiscover_modules(registry.MODULE)

@@ -45,6 +45,7 @@ from jobs.models import Attempt, Frequency, Job, JobCollection, Run, Sku
 from jobs.run_now import run_now
 from recurrence.wire import WireError, azure
 from triggers import scheduling
+from triggers.models import MAIN
 
 PROVIDER = "Microsoft.Scheduler"
 VERSIONS = ("2016-03-01", "2016-01-01", "2014-08-01-preview")
@@ -361,7 +362,7 @@ class JobRun(ArmView):
 
 def render_job(job: Job) -> dict[str, Any]:
     triggers = list(job.triggers.all())
-    schedule = next((azure.render(each.definition) for each in triggers if each.format == scheduling.FORMAT), {})
+    schedule = next((azure.render(each.definition) for each in triggers if each.name == MAIN), {})
     next_fire_at = min((each.next_fire_at for each in triggers if each.next_fire_at), default=None)
     properties = present(
         startTime=schedule.get("startTime"),

@@ -9,7 +9,7 @@ from jobs import durations, words
 from jobs.models import Job, Run
 
 QUOTED = 60  # characters of a text that a sentence repeats
-MESSAGES = ("request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage")
+MESSAGES = ("request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage", "task")
 DEFAULT_RETRIES = "4 more times, 30 s apart"
 
 OVERLAPS = {
@@ -35,7 +35,7 @@ ORIGINS = {
 
 
 def action_in_words(document: Mapping) -> str:
-    """POST vault.example/copy; message to queue mail of account1."""
+    """POST vault.example/copy; message to queue mail of account1; task reports.refresh."""
     if request := document.get("request"):
         parts = urlsplit(request.get("uri", ""))
         return f"{request.get('method', '')} {parts.netloc}{parts.path.rstrip('/')}".strip()
@@ -45,6 +45,8 @@ def action_in_words(document: Mapping) -> str:
         return f"message to bus queue {message.get('queueName')} of {message.get('namespace')}"
     if message := document.get("serviceBusTopicMessage"):
         return f"message to topic {message.get('topicPath')} of {message.get('namespace')}"
+    if task := document.get("task"):
+        return f"task {task.get('name')}"
     return str(document.get("type", ""))
 
 

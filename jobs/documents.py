@@ -10,7 +10,8 @@ from typing import Any
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
-from jobs.actions import documents, requests, service_bus, storage_queue, stored, success, templates
+from jobs import registry
+from jobs.actions import documents, requests, service_bus, storage_queue, stored, success, task, templates
 from jobs.models import Action
 from recurrence.wire import azure
 
@@ -199,6 +200,15 @@ class ServiceBusTopicMessageSerializer(ServiceBusMessageSerializer):
     topicPath = serializers.CharField(max_length=260)
 
 
+class TaskSerializer(serializers.Serializer):
+    """A callable of the installation.  An addition of ours."""
+
+    name = serializers.ChoiceField(registry.names(), help_text="Those that this installation has registered.")
+    arguments = serializers.DictField(
+        required=False, help_text=f"What it is called with: at most {task.ARGUMENTS_LIMIT} characters of JSON."
+    )
+
+
 class ErrorActionSerializer(serializers.Serializer):
     """What runs after the last attempt has failed; without a retry policy of its own it has the main action's."""
 
@@ -207,6 +217,7 @@ class ErrorActionSerializer(serializers.Serializer):
     queueMessage = StorageQueueMessageSerializer(required=False, help_text="With type StorageQueue.")
     serviceBusQueueMessage = ServiceBusQueueMessageSerializer(required=False, help_text="With type ServiceBusQueue.")
     serviceBusTopicMessage = ServiceBusTopicMessageSerializer(required=False, help_text="With type ServiceBusTopic.")
+    task = TaskSerializer(required=False, help_text="With type Task.")
     retryPolicy = RetryPolicySerializer(required=False)
     template = serializers.BooleanField(
         required=False,

@@ -27,6 +27,14 @@ def parse(text: str) -> timedelta:
     raise ValueError(f"{text[:50]!r} is not a duration such as PT30S or 00:00:30")
 
 
+def render(span: timedelta) -> str:
+    """The duration in ISO 8601, in hours and less; below the second nothing is shown."""
+    minutes, seconds = divmod(span // timedelta(seconds=1), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "H"), (minutes, "M"), (seconds, "S"))
+    return "PT" + ("".join(f"{number}{unit}" for number, unit in parts if number) or "0S")
+
+
 def canonical(text: str) -> str:
     """Put the days of `PT1D`, which the original's documentation prints, where ISO 8601 has them."""
     return _MISPLACED_DAYS.sub(r"P\1", text) if _MISPLACED_DAYS.fullmatch(text) else text

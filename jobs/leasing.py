@@ -139,8 +139,8 @@ def _lease(run_ids: Sequence[str], worker: str, now: datetime, fit: Fit) -> list
 
 
 def _due(run_ids: Sequence[str], now: datetime) -> list[Run]:
-    """The runs that may be worked on, earliest first, and locked where the database has such locks."""
-    named = with_job(Run.objects.filter(pk__in=run_ids)).order_by("fire_at", "id").select_for_update(**LOCK)
+    """The runs that may be worked on, in the order in which they begin; locked where the database has such locks."""
+    named = with_job(Run.objects.filter(pk__in=run_ids)).order_by("fire_at", "priority", "id").select_for_update(**LOCK)
     return [run for run in named if run.state in Run.PENDING and (run.not_before is None or run.not_before <= now)]
 
 

@@ -5,9 +5,9 @@ null counts as absent, and a member nobody asks for is ignored.  A bool is not a
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from jobs.errors import Invalid
 
@@ -119,6 +119,21 @@ class Members:
         except (ValueError, OverflowError):
             self.refuse(name, f"must be a time such as 2030-01-01T08:00:00Z, not {shown(text)}", "malformed")
 
+    def json_object(self, name: str, limit: int) -> dict[str, Any] | None:
+        """An object of any members, which has at most `limit` characters as JSON."""
+        members = self.members(name)
+        if members is None:
+            return None
+        try:
+            text = json.dumps(members.value, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            self.refuse(name, "must hold nothing but JSON", "malformed")
+        if len(text) > limit:
+            self.refuse(name, f"must have at most {limit} characters as JSON, not {len(text)}", "too_long")
+        if any(_UNSTORABLE.search(each) for each in _texts_in(members.value)):
+            self.refuse(name, "must not contain NUL or half of a surrogate pair", "malformed")
+        return members.value
+
     def texts(self, name: str, count: int, name_limit: int, value_limit: int) -> dict[str, str] | None:
         """An object of at most `count` texts with limited names."""
         members = self.members(name)
@@ -133,6 +148,18 @@ class Members:
 
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield from _texts_in(name)
+            yield from _texts_in(member)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts_in(item)
 
 
 def shown(value: object) -> str:

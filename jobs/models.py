@@ -284,6 +284,7 @@ class Run(models.Model):
     missed_until = models.DateTimeField(null=True)  # the last of them
 
     queue = models.CharField(max_length=100, default="default")
+    priority = models.SmallIntegerField(default=5)  # of runs with one fire time, the lower begins first
     publish_after = models.DateTimeField()  # earliest moment of the next message about it
     not_before = models.DateTimeField(null=True)  # earliest moment of the next attempt; null: at once
     attempt_count = models.PositiveSmallIntegerField(default=0)
@@ -367,6 +368,11 @@ PROCESS_SILENCE = timedelta(seconds=30)  # a process not heard of for longer cou
 class ProcessQuerySet(models.QuerySet):
     def alive(self, now: datetime) -> Self:
         return self.filter(seen_at__gte=now - PROCESS_SILENCE)
+
+    def served(self, now: datetime) -> set[str]:
+        """The queues that a living worker serves."""
+        workers = self.alive(now).filter(kind=Process.Kind.WORKER).values_list("queues", flat=True)
+        return {queue for queues in workers for queue in queues}
 
 
 class Process(models.Model):

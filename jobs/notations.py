@@ -57,6 +57,8 @@ def without_secrets(text: str) -> str:
 
 
 def _masked(value: Any, name: str = "", within: str = "") -> Any:
+    if (within, name) == ("task", "arguments"):
+        return value  # nothing there is kept apart as a secret
     if isinstance(value, dict):
         return {key: _masked(member, key, name) for key, member in value.items()}
     secret = SECRET_MEMBERS.get(within)
@@ -210,6 +212,18 @@ class JSONDocumentField(NotationField):
         if not isinstance(document, dict):
             raise forms.ValidationError("Write an object: { … }")
         return document
+
+
+class ArgumentsField(JSONDocumentField):
+    """The arguments of a task, which are no secrets whatever they are called."""
+
+    widget = forms.Textarea(attrs={**CODE, "rows": 4})
+
+    def prepare_value(self, value):
+        return NotationField.prepare_value(self, value)
+
+    def write(self, value: Mapping) -> str:
+        return written(value)
 
 
 class MomentField(forms.DateTimeField):

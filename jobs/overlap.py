@@ -1,4 +1,7 @@
-"""Runs of a job that come while another is going on: side by side, skipped, or one after the other.
+"""Runs that come while another one is going on with which they must not overlap: skipped, or one after the other.
+
+Runs with one lock key exclude each other.  A job's runs have a key of the job, unless they may run side by side; those
+of a trigger that names a key have that instead, and whichever finds it taken is skipped.
 
 That they never overlap where they must not is a constraint of the database (`run_lock`); here is decided who starts.
 """
@@ -23,6 +26,18 @@ PLACES: dict[str, int] = {
 QUEUEING = (Job.Overlap.QUEUE_ONE, Job.Overlap.QUEUE_ALL)
 
 BUSY = "another run of this job was still going"
+TAKEN = "another run held its lock key"
+NAMED = "key:"  # begins a key that a trigger names
+ORGANIZATION = "__ORG_ID__"  # within such a key: stands for the subscription
+
+
+def job_lock_key(job_id: int, policy: str) -> str | None:
+    return None if policy == Job.Overlap.ALLOW else f"job:{job_id}"
+
+
+def named_lock_key(key: str, subscription_id: uuid.UUID) -> str:
+    """Keys never reach beyond a subscription, whether they name it or not."""
+    return f"{NAMED}{subscription_id}:{key.replace(ORGANIZATION, str(subscription_id))}"
 
 
 def admit(runs: Sequence[Run], now: datetime) -> list[Run]:
@@ -38,7 +53,9 @@ def admit(runs: Sequence[Run], now: datetime) -> list[Run]:
     skipped = [run for run in blocked if lines[run.lock_key].index(run.pk) >= PLACES[_policy(run)]]
     queued = [run for run in blocked if run not in skipped]
     Run.objects.filter(pk__in=[run.pk for run in queued]).update(publish_after=now + QUEUE_CHECK)
-    Run.objects.filter(pk__in=[run.pk for run in skipped]).update(state=Run.State.SKIPPED, reason=BUSY, finished_at=now)
+    for reason, is_named in ((BUSY, False), (TAKEN, True)):
+        ids = [run.pk for run in skipped if _is_named(run) is is_named]
+        Run.objects.filter(pk__in=ids).update(state=Run.State.SKIPPED, reason=reason, finished_at=now)
     finish_jobs([run.job_id for run in skipped if run.is_last], Job.State.COMPLETED, now)
     return [run for run in runs if run not in blocked]
 
@@ -54,7 +71,13 @@ def call_next(ended: Sequence[Run], now: datetime) -> None:
         waiting.update(publish_after=now)
 
 
+def _is_named(run: Run) -> bool:
+    return (run.lock_key or "").startswith(NAMED)
+
+
 def _policy(run: Run) -> str:
+    if _is_named(run):
+        return Job.Overlap.SKIP
     return run.job.overlap if run.job else Job.Overlap.ALLOW
 
 
@@ -69,6 +92,6 @@ def _lines(contested: Sequence[Run]) -> dict[str | None, list[uuid.UUID]]:
             job_id__in={run.job_id for run in queueing}, lock_key__in=keys, state=Run.State.WAITING
         )
         lines.update({key: [] for key in keys})
-        for key, run_id in waiting.order_by("fire_at", "id").values_list("lock_key", "pk"):
+        for key, run_id in waiting.order_by("fire_at", "priority", "id").values_list("lock_key", "pk"):
             lines[key].append(run_id)
     return lines

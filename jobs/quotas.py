@@ -4,9 +4,10 @@ Source: the original service's plans (jobs and collections per plan, fastest rec
 Free) and its limits page (at most 200,000 collections in a subscription; beyond a quota the answer is a conflict).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import pairwise
 
 from jobs.errors import QuotaExceeded
 from jobs.models import JobCollection, Sku
@@ -78,6 +79,18 @@ def refuse_job(collection: JobCollection, action: Mapping, recurrence: Mapping |
                 raise QuotaExceeded(
                     "the Free plan has no outbound authentication", path=f"{path}.request.authentication"
                 )
+
+
+def refuse_fires(collection: JobCollection, fires: Iterable[datetime], path: str) -> None:
+    """Raise QuotaExceeded when two of the fire times are closer than the quota allows.
+
+    For schedules that are not written as a recurrence.  A plan that allows every minute allows them every second.
+    """
+    shortest = fastest(collection)
+    if shortest > UNITS["minute"] and any(later - earlier < shortest for earlier, later in pairwise(fires)):
+        raise QuotaExceeded(
+            f"collection {collection.name!r} allows fire times that are {_words(shortest)} or more apart", path=path
+        )
 
 
 def refuse_collection(collection: JobCollection) -> None:

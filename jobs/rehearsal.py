@@ -35,7 +35,7 @@ class Part(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """`request` is what was sent, as people may see it: see `Call.shown`; empty where nothing could be."""
+    """`request` is what was sent, as `shown_call` shows it; empty where nothing could be."""
 
     outcome: Outcome
     took: timedelta
@@ -74,7 +74,12 @@ def rehearse(job: Job, part: Part, now: datetime) -> Rehearsal:
 
 
 def shown_call(document: Mapping[str, Any], secrets: Mapping[str, str], context: Context) -> dict[str, Any]:
-    """The call of an attempt as people may see it, as `Call.shown` does.  Raises Refused as `prepare` does."""
+    """What an attempt sends as people may see it, as `Call.shown` does; of a task its name and arguments.
+
+    Raises Refused as `prepare` does.
+    """
+    if task := document.get("task"):
+        return dict(task)
     shown = actions.prepare(document, secrets, context).shown()
     proof = document.get("request", {}).get("authentication") or {}
     if proof.get("type") == "ActiveDirectoryOAuth":

@@ -8,7 +8,7 @@ finds to others.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 TENANT_SHARE = 4  # places for one tenant to each that it leaves free
@@ -33,11 +33,18 @@ class Host:
 
 
 class Room:
-    """`limit` places in all, `per_host` of them for one host.  For use by many threads."""
+    """`limit` places in all, `per_host` of them for one host; `narrow` hosts have less.  For use by many threads."""
 
-    def __init__(self, limit: int, per_host: int, monotonic: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        limit: int,
+        per_host: int,
+        narrow: Mapping[str, int] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ):
         self.limit = limit
         self.per_host = per_host
+        self.narrow = narrow or {}
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._hosts: dict[str, Host] = {}
@@ -93,7 +100,8 @@ class Room:
     def _free(self, name: str, tenant: Hashable) -> int:
         out = len(self._hosts[name].out) if name in self._hosts else 0
         free = self.limit - self._taken
-        return min(self.per_host - out, (free - out + 1) // 2, self._free_for(tenant, free))
+        per_host = self.narrow.get(name, self.per_host)
+        return min(per_host - out, (free - out + 1) // 2, self._free_for(tenant, free))
 
     def _free_for(self, tenant: Hashable, free: int) -> int:
         if tenant is None:

@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 
 from jobs.errors import Conflict, Invalid
 from jobs.models import Job, JobCollection, Run
+from jobs.overlap import job_lock_key
 
 KEY_LENGTH = 100
 
@@ -34,7 +35,7 @@ def run_now(job: Job, now: datetime, key: str | None = None) -> Run:
                 manual_key=key,
                 fire_at=now,
                 publish_after=now,
-                lock_key=None if job.overlap == Job.Overlap.ALLOW else f"job:{job.pk}",
+                lock_key=job_lock_key(job.pk, job.overlap),
             )
     except IntegrityError:
         return Run.objects.get(job=job, manual_key=key)

@@ -15,6 +15,7 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from jobs import heartbeat, pruning, reclaiming
+from jobs.actions import task
 from jobs.calling import Calls
 from jobs.execution import Worker
 from jobs.room import Room
@@ -42,7 +43,7 @@ def begin(sender, **_) -> None:
     gc.freeze()  # the code stays loaded, so nobody looks through it for garbage
     sys.setswitchinterval(SWITCH_S)
     allow_files(settings.CALLS + OWN_FILES)
-    calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST))
+    calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST, {task.HOST: settings.TASK_THREADS}))
     worker = Worker(sender.hostname, calls, timezone.now, draining.is_set, timedelta(seconds=settings.DRAIN_SECONDS))
     worker.start()
     workers.append(worker)

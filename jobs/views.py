@@ -1,11 +1,13 @@
 """What the pages of jobs and runs show: finished rows, so that templates neither ask nor reckon."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from statistics import median
+from typing import Any
 from urllib.parse import urlsplit
 
+from django.forms import Form
 from django.utils import timezone
 
 from jobs import actions, words
@@ -30,6 +32,7 @@ from jobs.models import Attempt, Job, JobCollection, Run
 from jobs.outcomes import ATTEMPT_OUTCOMES, JOB_STATES, Outcome, outcome_of
 from jobs.rehearsal import Part, Rehearsal, shown_call
 from jobs.retries import policy_of
+from recurrence.clock_changes import clock_changes
 from recurrence.describe import describe
 from recurrence.preview import preview
 from recurrence.wire import WireError, parse, refuse_unreachable
@@ -37,8 +40,9 @@ from triggers.forms import JobForm
 from triggers.models import Trigger
 from triggers.outlook import in_words, upcoming
 from triggers.schedule_form import WHEN_FIELDS
-from triggers.scheduling import FORMAT
+from triggers.scheduling import FORMAT, main_trigger
 
+NOTHING = timedelta(0)
 UPCOMING = 10
 OUTCOMES = 50
 PAGE = 20  # runs on a job's page
@@ -56,33 +60,47 @@ MASKED = {
 # Fire times
 
 
-def fire_rows(fires: Sequence[datetime], now: datetime) -> list[dict]:
-    """Fire times as lines of a list: day and clock of the viewer, UTC beside it, and where the viewer's clock moves."""
+def fire_rows(fires: Sequence[datetime], now: datetime, zone: tzinfo = UTC, notes: Sequence[str] = ()) -> list[dict]:
+    """Fire times as lines of a list: day and clock of the viewer, another clock beside it, and what is worth a note.
+
+    `zone` is the schedule's own; where the viewer's clocks move and its own do not, that is noted.
+    """
     rows = []
-    offset = None
-    for fire in fires:
-        local = timezone.localtime(fire)
-        aside = _shift(offset, local.utcoffset())
-        offset = local.utcoffset()
-        clock = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
-        utc = fire.astimezone(UTC)
-        same = not offset
+    ahead: timedelta | None = None
+    for fire, note in zip(fires, notes or [""] * len(fires), strict=True):
+        local, own = timezone.localtime(fire), fire.astimezone(zone)
+        before, ahead = ahead, (local.utcoffset() or NOTHING) - (own.utcoffset() or NOTHING)
         rows.append(
             {
                 "at": fire,
                 "day": words.day(fire, now),
-                "clock": clock,
-                "utc": "" if same else f"{utc:%H:%M:%S} UTC" if utc.second else f"{utc:%H:%M} UTC",
-                "aside": aside,
+                "clock": _clock(local),
+                "beside": _beside_clock(fire, local, own),
+                "asides": [aside for aside in (note, _shift(before, ahead)) if aside],
             }
         )
     return rows
 
 
-def _shift(before: timedelta | None, after: timedelta | None) -> str:
-    if before is None or after is None or before == after:
+def _beside_clock(fire: datetime, local: datetime, own: datetime) -> str:
+    """The same moment on the schedule's own clocks, or in UTC where those show the same as the viewer's."""
+    if local.utcoffset() == own.utcoffset():
+        return f"{_clock(fire.astimezone(UTC))} UTC" if local.utcoffset() else "UTC"
+    return f"{_clock(own)} {_place(str(own.tzinfo))}"
+
+
+def _clock(moment: datetime) -> str:
+    return f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"
+
+
+def _place(zone: str) -> str:
+    return zone.rpartition("/")[2].replace("_", " ")
+
+
+def _shift(before: timedelta | None, after: timedelta) -> str:
+    if before is None or before == after:
         return ""
-    place = timezone.get_current_timezone_name().rpartition("/")[2].replace("_", " ")
+    place = _place(timezone.get_current_timezone_name())
     return f"{words.span(abs(after - before))} {'later' if after > before else 'earlier'} in {place} from here"
 
 
@@ -99,56 +117,69 @@ class Meaning:
     document: str = ""
 
 
-def meaning_of(schedule: dict, trigger: Trigger | None, now: datetime) -> Meaning:
+def meaning_of(schedule: dict, trigger: Trigger | None, now: datetime, format: str = FORMAT) -> Meaning:
     """What saving `schedule` at `now` would lead to.  An unchanged one goes on from where its trigger stands.
 
     Raises WireError when it would be refused.
     """
-    document = written(schedule)
-    if trigger is not None and trigger.definition == schedule and trigger.next_fire_at is not None:
-        fires = upcoming(trigger, UPCOMING + 1)
+    is_kept = trigger is not None and (trigger.format, trigger.definition) == (format, schedule)
+    if trigger is not None and is_kept and trigger.next_fire_at is not None:
+        fires = upcoming([trigger], UPCOMING + 1)
         more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
     else:
-        parsed = parse(FORMAT, schedule, now)
+        parsed = parse(format, schedule, now)
         refuse_unreachable(parsed, now)
         fires, more = preview(parsed, created_at=now, limit=UPCOMING)
     sentence = describe(parsed)
     return Meaning(
         words=sentence[:1].upper() + sentence[1:] + ".",
-        rows=fire_rows(fires, now),
+        rows=fire_rows(fires, now, parsed.zone, clock_changes(parsed.schedule, fires, now)),
         more=more,
         warnings=parsed.warnings,
-        document=document,
+        document=written(schedule),
     )
 
 
 def meaning_of_form(form: JobForm, now: datetime) -> Meaning:
     """What the form's schedule means; while nothing is posted, what its initial one means."""
-    if form.carried is not None:
-        schedule = form.carried
+    if form.carried:
+        (schedule,) = form.carried
     elif not form.is_bound:
-        if form.trigger is None:
+        if form.job is None:
             return Meaning(error="Choose how often it repeats and when it starts.", is_hint=True)
-        schedule = form.trigger.definition
-    elif wrong := [field for field in form if field.errors and field.name in (*WHEN_FIELDS, "schedule_json")]:
-        return Meaning(error=f"{wrong[0].label}: {wrong[0].errors[0]}")
+        schedule = form.trigger.definition if form.trigger else None
+    elif wrong := wrong_of(form, (*WHEN_FIELDS, "schedule_json")):
+        return wrong
     else:
         schedule = form.schedule()
+    if schedule is None:
+        return Meaning(error="No schedule of its own: it runs by hand, and by the triggers beside it.", is_hint=True)
     try:
         return meaning_of(schedule, form.trigger, now)
     except WireError as error:
-        place, message = form.place_of(error)
-        label = form[place].label if place else "Schedule"
-        return Meaning(error=f"{label}: {message}", document=written(schedule))
+        return refusal(form, error, schedule)
+
+
+def wrong_of(form: Form, names: Collection[str]) -> Meaning | None:
+    """The first of these fields that cannot be read, if any."""
+    wrong = next((field for field in form if field.errors and field.name in names), None)
+    return Meaning(error=f"{wrong.label}: {wrong.errors[0]}") if wrong else None
+
+
+def refusal(form: Any, error: WireError, schedule: dict) -> Meaning:
+    """What the core refuses, told with the field that it is about."""
+    place, message = form.place_of(error)
+    label = form[place].label if place else "Schedule"
+    return Meaning(error=f"{label}: {message}", document=written(schedule))
 
 
 def next_run_in_words(job: Job, now: datetime) -> str:
     """The next run is tomorrow 02:30, Berlin time; or why there is none."""
-    trigger = job.triggers.get()
-    if trigger.next_fire_at is None:
-        return _why_nothing(job, trigger)
-    place = timezone.get_current_timezone_name().rpartition("/")[2].replace("_", " ")
-    return f"The next run is {words.moment(trigger.next_fire_at, now)} {place}."
+    fires = upcoming(job.triggers.all(), 1)
+    if not fires:
+        return _why_nothing(job)
+    place = _place(timezone.get_current_timezone_name())
+    return f"The next run is {words.moment(fires[0], now)} {place}."
 
 
 # A job
@@ -156,17 +187,18 @@ def next_run_in_words(job: Job, now: datetime) -> str:
 
 def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
     """Its schedule, its last outcomes, a page of runs (those older than `before`) and what is next."""
-    trigger = job.triggers.get()
+    trigger, triggers = main_trigger(job), job.triggers.all()
     history = list(job.runs.order_by("-fire_at", "-id")[:OUTCOMES])
     page, older = (history[:PAGE], len(history) > PAGE) if before is None else _older(job, before)
-    fires = upcoming(trigger, UPCOMING)
-    sentence = in_words(trigger)
+    fires = upcoming(triggers, UPCOMING)
+    sentence = in_words(trigger) if trigger else "no schedule of its own"
     return {
         "job": job,
         "now": now,
         "trigger": trigger,
         "state": JOB_STATES[Job.State(job.state)],
         "schedule_words": sentence[:1].upper() + sentence[1:] + ".",
+        "beside": [(each, in_words(each)) for each in triggers if each != trigger],
         "does": action_in_words(job.action.document),
         "strip": [strip_item(run, now) for run in reversed(history)],
         "record": record(history),
@@ -175,7 +207,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "is_first_page": before is None,
         "fires": fire_rows(fires, now),
         "next_fire_at": fires[0] if fires else None,
-        "why_nothing": "" if fires else _why_nothing(job, trigger),
+        "why_nothing": "" if fires else _why_nothing(job),
         "rules": rules(job, trigger),
         "cautions": [caution_row(caution) for caution in cautions_of(job.action.document, now)],
         "credentials": credentials(job, now),
@@ -232,7 +264,7 @@ def run_row(run: Run) -> dict:
     }
 
 
-def rules(job: Job, trigger: Trigger) -> list[tuple[str, str]]:
+def rules(job: Job, trigger: Trigger | None) -> list[tuple[str, str]]:
     document = job.action.document
     said = [
         ("Does", action_in_words(document)),
@@ -240,20 +272,22 @@ def rules(job: Job, trigger: Trigger) -> list[tuple[str, str]]:
         ("Succeeds with", success_in_words(document)),
         ("Retries", retries_in_words(document)),
         ("If all fail", error_action_in_words(document)),
-        ("If missed", MISFIRES[trigger.misfire]),
+        ("If missed", MISFIRES[trigger.misfire] if trigger else ""),
         ("If it overlaps", OVERLAPS[Job.Overlap(job.overlap)]),
         ("If cut off", DELIVERIES[Job.Delivery(job.delivery)]),
     ]
     return [(name, rule) for name, rule in said if rule]
 
 
-def _why_nothing(job: Job, trigger: Trigger) -> str:
+def _why_nothing(job: Job) -> str:
     if job.is_final:
         return "Nothing more: the job has ended."
     if job.state == Job.State.DISABLED:
         return "Nothing while the job is disabled."
     if job.collection.state != JobCollection.State.ENABLED:
         return f"Nothing while the collection {job.collection.name} is {job.collection.state}."
+    if not job.triggers.all():
+        return "Nothing by itself: it runs by hand."
     return "Nothing more: its last occurrence has been made."
 
 
@@ -417,7 +451,9 @@ def rehearsal_page(rehearsal: Rehearsal, part: Part, now: datetime) -> dict:
 
 
 def call_text(call: Mapping) -> str:
-    """What `Call.shown` says, as a request reads on the wire."""
+    """What `shown_call` says, as a request reads on the wire; a task as its name and its arguments."""
+    if "name" in call:
+        return _message_text([call["name"]], written(call.get("arguments", {})))
     address = urlsplit(call["uri"])
     lines = [
         f"{call['method']} {address.path or '/'}{'?' + address.query if address.query else ''}",

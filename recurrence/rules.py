@@ -39,6 +39,13 @@ class WallClock:
     gap: Gap
     fold: Fold
 
+    def readings(self, first: int, beyond: int) -> Iterator[int]:
+        """The readings in [first, beyond), whether clocks show them or not."""
+        reading = self._reading_on_or_after(first)
+        while reading is not None and reading < beyond:
+            yield reading
+            reading = self._reading_on_or_after(reading + 1)
+
     def _reading_on_or_after(self, reading: int) -> int | None:
         raise NotImplementedError
 

@@ -6,6 +6,7 @@ Instants and readings are whole seconds since 1970-01-01, counted in UTC and as 
 """
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
 from enum import Enum
@@ -95,6 +96,33 @@ def repeated_by(zone: tzinfo, instant: datetime) -> timedelta:
     stretch = stretch_at(zone, second)
     back = max(stretch.offset - stretch.after, 0)
     return timedelta(seconds=back if second >= stretch.end - back else 0)
+
+
+def showing(zone: tzinfo, instant: datetime) -> int:
+    """1 or 2 when clocks show the reading of `instant` twice, and this is the first or the second time; else 0."""
+    if repeated_by(zone, instant):
+        return 1
+    second = (instant - EPOCH) // SECOND
+    stretch = stretch_at(zone, second)
+    return 2 if second < stretch.start + stretch.before - stretch.offset else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """The readings in [first, beyond), which clocks skip when they are put forward at the instant `at`."""
+
+    at: datetime
+    first: int
+    beyond: int
+
+
+def skipped(zone: tzinfo, since: datetime, until: datetime) -> Iterator[Skipped]:
+    """What clocks skip between `since` (not included) and `until` (included), earliest first."""
+    second, last = (since - EPOCH) // SECOND, (until - EPOCH) // SECOND
+    while (stretch := stretch_at(zone, second)).end <= last:
+        if stretch.after > stretch.offset:
+            yield Skipped(_instant(stretch.end), stretch.end + stretch.offset, stretch.end + stretch.after)
+        second = stretch.end
 
 
 def _instant(second: int) -> datetime:

@@ -222,12 +222,16 @@ def summary(outlooks: list, often: list, is_cut: bool) -> str:
     if not runs:
         return ""
     more = " or more" if is_cut or any(outlook.more for outlook in outlooks) else ""
-    text = f"{words.count(runs, 'run')}{more} of {words.count(len(outlooks), 'job')}"
+    text = f"{words.count(runs, 'run')}{more} of {words.count(_jobs(outlooks), 'job')}"
     if often:
         text += (
-            f", {sum(len(outlook.fires) for outlook in often):,} of them of {words.count(len(often), 'frequent job')}"
+            f", {sum(len(outlook.fires) for outlook in often):,} of them of {words.count(_jobs(often), 'frequent job')}"
         )
     return text
+
+
+def _jobs(outlooks: list) -> int:
+    return len({outlook.trigger.job_id for outlook in outlooks})
 
 
 def ticks(now: datetime) -> list[dict]:

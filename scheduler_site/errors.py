@@ -21,7 +21,8 @@ from rest_framework.serializers import as_serializer_error
 from jobs.errors import Conflict, JobError
 from recurrence.wire import WireError
 
-API_PREFIXES = ("/api/", "/subscriptions/")  # below these, no answer is a page
+FLAT_PREFIX = "/v1/mint/"  # below it, a body is the code and the message alone, as `triggers.mint` answers them
+API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX)  # below these, no answer is a page
 MESSAGE_LENGTH = 200  # characters: a message may show what was sent, but not send all of it back
 CODES = {400: "bad_request", 403: "forbidden", 404: "not_found", 415: "unsupported_media_type", 500: "internal_error"}
 
@@ -118,29 +119,32 @@ def is_api(request) -> bool:
     return f"{request.path_info.lower()}/".startswith(API_PREFIXES)
 
 
-def answer(status: int, message: str) -> JsonResponse:
-    return JsonResponse({"error": Fault(CODES[status], message).body()}, status=status)
+def answer(request, status: int, message: str) -> JsonResponse:
+    body: dict = {"error": Fault(CODES[status], message).body()}
+    if f"{request.path_info.lower()}/".startswith(FLAT_PREFIX):
+        body = {"code": CODES[status], "message": message}
+    return JsonResponse(body, status=status)
 
 
 def bad_request(request, exception):
     if not is_api(request):
         return defaults.bad_request(request, exception)
-    return answer(400, "the request cannot be read")
+    return answer(request, 400, "the request cannot be read")
 
 
 def permission_denied(request, exception):
     if not is_api(request):
         return defaults.permission_denied(request, exception)
-    return answer(403, "you may not do this")
+    return answer(request, 403, "you may not do this")
 
 
 def page_not_found(request, exception):
     if not is_api(request):
         return defaults.page_not_found(request, exception)
-    return answer(404, "there is nothing here, or nothing that you may see")
+    return answer(request, 404, "there is nothing here, or nothing that you may see")
 
 
 def server_error(request):
     if not is_api(request):
         return defaults.server_error(request)
-    return answer(500, "something is wrong here; the log has more under this answer's x-ms-request-id")
+    return answer(request, 500, "something is wrong here; the log has more under this answer's x-ms-request-id")

@@ -34,7 +34,7 @@ class PlainAddressMiddleware:
 
     def __call__(self, request):
         if request.content_params.get("charset", "utf-8").lower() not in UTF8:
-            return answer(415, "text is sent as UTF-8")
+            return answer(request, 415, "text is sent as UTF-8")
         if is_api(request):
             request.path_info = request.path_info.rstrip("/")
         return self.get_response(request)

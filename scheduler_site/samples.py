@@ -1,9 +1,10 @@
-"""Sample collections and jobs: a living installation to look at.  They call the installation's own echo page."""
+"""Sample collections and jobs: a living installation to look at.  They call its own echo page, or its tasks."""
 
 from datetime import datetime
 
 from accounts.models import Subscription
 from jobs.models import JobCollection
+from triggers import mint_jobs
 from triggers.scheduling import JobDefinition, save_collection, save_job
 
 WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday"]
@@ -18,6 +19,8 @@ def load(subscription: Subscription, echo_url: str, now: datetime) -> None:
         save_collection(collection, now)
         for job, document in jobs.items():
             save_job(collection, job, JobDefinition.of(document), now)
+    if not JobCollection.objects.named(subscription.pk, "default", mint_jobs.COLLECTION).exists():
+        mint_jobs.load(subscription, now)
 
 
 def collections(echo_url: str) -> dict[str, dict[str, dict]]:

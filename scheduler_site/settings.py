@@ -6,6 +6,7 @@ table of variables.
 
 import os
 import re
+from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,14 @@ def networks(name: str) -> list[str]:
             ip_network(item)
         except ValueError as error:
             raise ImproperlyConfigured(f"{name} must list networks such as 10.1.0.0/16: {error}") from None
+    return listed(name)
+
+
+def apps(name: str) -> list[str]:
+    """The comma-separated Django apps of an environment variable: packages that Python finds."""
+    for item in listed(name):
+        if not item.replace(".", "").isidentifier() or not find_spec(item.partition(".")[0]):
+            raise ImproperlyConfigured(f"{name} must list packages that Python finds, not {item!r}")
     return listed(name)
 
 
@@ -91,6 +100,7 @@ INSTALLED_APPS = [
     "accounts",
     "jobs",
     "triggers",
+    *apps("EXTRA_APPS"),
 ]
 
 MIDDLEWARE = [
@@ -273,6 +283,7 @@ CELERY_DB_REUSE_MAX = 1_000_000_000  # tasks of a worker: connections to the dat
 
 CALLS = number("CALLS", 500, least=1)  # that a worker process has out at once
 CALLS_PER_HOST = number("CALLS_PER_HOST", 250, least=1)
+TASK_THREADS = number("TASK_THREADS", 8, least=1)  # of a worker process, for the callables of actions of type Task
 DRAIN_SECONDS = number("DRAIN_SECONDS", 3)  # for calls that are out when a worker is told to stop
 
 # What jobs may do
@@ -286,15 +297,18 @@ RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # executions kept of a job
 
 # Logs
 
+LOG_LEVEL = os.environ.get("LOG_LEVEL", "INFO")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "propagate": True, "level": "INFO"},
         "celery.worker.strategy": {"level": "WARNING"},  # a line for every message: the runs' rows say more
         "celery.app.trace": {"level": "WARNING"},
+        # Celery gives the root a level of its own, which is not for what we and an installation's tasks have to say
+        **{app.partition(".")[0]: {"level": LOG_LEVEL} for app in ("jobs", "triggers", *apps("EXTRA_APPS"))},
     },
 }

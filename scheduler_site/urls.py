@@ -14,6 +14,7 @@ urlpatterns = [
     path("api/", include("triggers.api")),
     path("api/", include("scheduler_site.docs")),
     path("", include("jobs.arm")),
+    path("", include("triggers.mint")),
     path("echo/", echo),
     path("healthz", health),
     path("admin/", admin.site.urls),

@@ -8,8 +8,9 @@ from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
 
 from accounts.models import DEFAULT_SUBSCRIPTION_ID, ApiToken, Membership, Role, Subscription, User
-from jobs.models import JobCollection
-from triggers.scheduling import JobDefinition, save_job
+from jobs.models import Job, JobCollection
+from triggers.models import Trigger
+from triggers.scheduling import JobDefinition, TriggerDefinition, save_job, save_trigger
 
 # no test fails on how busy the machine is
 hypothesis_settings.register_profile("quando", deadline=None)
@@ -70,6 +71,17 @@ def make_job(collection):
         schedule = fields.pop("schedule", {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Day"}})
         definition = JobDefinition(action=action, schedule=schedule, **fields)
         return save_job(in_collection, name, definition, now)[0]
+
+    return make
+
+
+@pytest.fixture
+def make_trigger():
+    """Put a trigger beside a job's own schedule; `definition` is without its format."""
+
+    def make(job: Job, name: str = "hourly", format: str = "quartz", now: datetime = NOW, **fields) -> Trigger:
+        definition = fields.pop("definition", {"expression": "0 0 * * * ?"})
+        return save_trigger(job, name, TriggerDefinition(format=format, definition=definition, **fields), now)[0]
 
     return make
 

@@ -18,7 +18,7 @@ LOCKS = sorted((BASE_DIR / "requirements").glob("*.lock"))
 
 def test_every_environment_variable_is_in_the_readme():
     sources = [path.read_text() for package in PACKAGES for path in (BASE_DIR / package).rglob("*.py")]
-    readers = "environ\\.get|environ\\.setdefault|listed|number|networks|address"
+    readers = r"environ\.get|environ\.setdefault|listed|number|networks|apps|address"
     read = rf"""(?:{readers})\(\s*"([A-Z_]+)"|environ\["([A-Z_]+)"\]"""
     names = {first or second for source in sources for first, second in re.findall(read, source)}
     names |= set(re.findall(r"\$\{([A-Z_]+)", (BASE_DIR / "Procfile").read_text()))

@@ -26,6 +26,8 @@ from tests import secrets_watch
 from tests.peers.oauth import TokenAuthority
 from tests.peers.server import Answer, Call, Server
 from tests.site.test_tenancy import routes
+from triggers.models import Trigger
+from triggers.scheduling import TriggerDefinition, save_trigger
 
 BASIC, HEADER, OAUTH = "violet-harbour-31", "Bearer amber&lantern<77>", "copper+meadow/58=="
 SAS = "?sv=2023-11-03&sp=a&sig=crimson%2Bvalley%2F64%3D"
@@ -44,7 +46,9 @@ OF_API = {
     "runs": Run,
     "subscriptions": Subscription,
     "tokens": ApiToken,
+    "triggers": Trigger,
 }
+MINT_NAME = "MINT.XEFEED@@@management-server@@@DEFAULT"
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +106,8 @@ def everything(make_job, peer, authority, settings, caplog):
             ),
         ),
     ]
+    yearly = TriggerDefinition(format="quartz", definition={"expression": "0 0 0 1 1 ?"})
+    save_trigger(jobs[0], MINT_NAME, yearly, timezone.now())
     return jobs, (echo, secure, tokens), certificate
 
 
@@ -134,11 +140,12 @@ def addresses(route: str) -> list[str]:
         filled = route.strip("^$")
         subscription = JobCollection.objects.get().subscription_id
         values = {"subscription": subscription, "group": "default", "collection": "nightly"}
+        values["trig_id"] = f"{MINT_NAME}@@@management-server@@@DEFAULT"
         for name, value in values.items():
             filled = filled.replace(f"(?P<{name}>[^/]+)", str(value))
         filled = filled.replace("(/.*)?", "/elsewhere")
         return [
-            f"/{filled.replace('(?P<job>[^/]+)', name)}?api-version=2016-03-01"
+            f"/{filled.replace('(?P<job>[^/]+)', name)}?api-version=2016-03-01&orgid=default"
             for name in Job.objects.values_list("name", flat=True)
         ]
     route = route.replace("^(?P<app_label>django_celery_beat|accounts|jobs)/$", "jobs/")

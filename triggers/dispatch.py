@@ -16,9 +16,10 @@ from django.db import transaction
 from jobs import columns
 from jobs.finishing import finish_jobs
 from jobs.models import Job, Run
+from jobs.overlap import job_lock_key
 from triggers.bell import Bell
 from triggers.misfire import FirePlan, plan_fires
-from triggers.models import Trigger, parsed
+from triggers.models import MAIN, Trigger, parsed
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +100,9 @@ class Due(NamedTuple):
     fires_left: int | None
     misfire: str
     misfire_threshold: timedelta
-    queue: str
+    priority: int
+    group: str
+    lock_key: str | None
     job_id: int
     job_name: str
     overlap: str
@@ -113,7 +116,8 @@ def _due(now: datetime) -> list[Due]:
     due = Trigger.objects.due(now).select_for_update(**LOCK)
     rows = due.values_list(
         *("id", "name", "format", "definition", "anchored_at", "next_fire_at", "fire_count", "fires_left"),
-        *("misfire", "misfire_threshold", "queue", "job_id", "job__name", "job__overlap", "job__action_id"),
+        *("misfire", "misfire_threshold", "priority", "group", "lock_key"),
+        *("job_id", "job__name", "job__overlap", "job__action_id"),
         *("job__collection__name", "job__collection__subscription_id"),
     )
     return [Due(*row) for row in rows[:BATCH]]
@@ -147,15 +151,15 @@ class Visit:
             )
         for occurrence, fire_at in enumerate(self.plan.fires, self.due.fire_count + 1):
             is_last = self.is_last and fire_at == self.plan.last
-            lock_key = None if self.due.overlap == Job.Overlap.ALLOW else f"job:{self.due.job_id}"
+            lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap)
             yield self._row(fire_at, now + REPUBLISH, occurrence=occurrence, is_last=is_last, lock_key=lock_key)
 
     def _row(self, fire_at: datetime, publish_after: datetime, **fields: Any) -> "Row":
         due = self.due
         return Row(
             *(uuid4(), due.subscription_id, due.job_id, due.action_id),
-            *(due.collection_name, due.job_name, due.name, due.queue),
-            *(fire_at, publish_after),
+            *(due.collection_name, due.job_name, due.name, due.group),
+            *(due.priority, fire_at, publish_after),
             **fields,
         )
 
@@ -171,6 +175,7 @@ class Row(NamedTuple):
     job_name: str
     trigger_name: str
     queue: str
+    priority: int
     fire_at: datetime
     publish_after: datetime
     occurrence: int | None = None
@@ -207,16 +212,15 @@ def _visit(due: Due, now: datetime) -> Visit:
 
 
 def _mark_last(visits: Sequence[Visit]) -> None:
-    """Find the visits after which their job has no fire time left."""
-    ended = {visit.due.id: visit for visit in visits if visit.plan.next_fire_at is None and not visit.problem}
-    if not ended:
-        return
-    jobs = {visit.due.job_id for visit in ended.values()}
-    going_on = Trigger.objects.filter(job__in=jobs, next_fire_at__isnull=False).exclude(pk__in=ended)
-    jobs -= set(going_on.values_list("job_id", flat=True))
-    for visit in sorted(ended.values(), key=lambda visit: visit.last, reverse=True):
-        visit.is_last = visit.due.job_id in jobs
-        jobs.discard(visit.due.job_id)
+    """Find the visits after which their job has nothing left to run: its own schedule is over, and it has no other."""
+    ended = [
+        visit for visit in visits if visit.plan.next_fire_at is None and not visit.problem and visit.due.name == MAIN
+    ]
+    if ended:
+        beside = Trigger.objects.filter(job__in=[visit.due.job_id for visit in ended]).exclude(name=MAIN)
+        going_on = set(beside.values_list("job_id", flat=True))
+        for visit in ended:
+            visit.is_last = visit.due.job_id not in going_on
 
 
 def _advance(visits: Sequence[Visit]) -> None:

@@ -26,18 +26,18 @@ from jobs.notations import FIELDS, JSON
 from recurrence.wire import WireError
 from triggers.models import Trigger
 from triggers.schedule_form import WHEN_FIELDS, ScheduleForm, fields_say, schedule_fields
-from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, save_job
+from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, main_trigger, save_job
 
 
 class JobForm(ActionForm, ScheduleForm):
     """`job` is the one to change, None for a new one; `collections` are those that the viewer may write to.
 
-    `carried` is the schedule that was written before half of the form was switched to the other way of writing, and
-    `rewrite` the labels of fields whose secrets did not come along.
+    After half of the form was switched to the other way of writing, `carried` has the schedule that was written before,
+    and `rewrite` the labels of fields whose secrets did not come along.
     """
 
     fields: dict[str, Any]  # each of its own class
-    carried: dict[str, Any] | None = None
+    carried: tuple[dict[str, Any] | None, ...] = ()
     rewrite: Sequence[str] = ()
     field_order = ("name", "collection", "state")
 
@@ -79,11 +79,22 @@ class JobForm(ActionForm, ScheduleForm):
     def __init__(self, data=None, files=None, *, job: Job | None = None, collections=None, **kwargs):
         self.job = job
         self.stored = job.action if job else None
-        self.trigger = job.triggers.get() if job else None
+        self.trigger = main_trigger(job) if job else None
         super().__init__(data, files, initial={**initial_of(job, self.trigger), **kwargs.pop("initial", {})}, **kwargs)
         self.fields["collection"].queryset = collections
         if job:
             self.fields["collection"].disabled = self.fields["name"].disabled = True
+
+    def clean(self) -> None:
+        super().clean()
+        data = self.cleaned_data
+        if (
+            self.job
+            and not self.trigger
+            and data.get("when") == FIELDS
+            and not (data.get("frequency") or data.get("start"))
+        ):
+            self.add_error("start", "Say when. To run it at once there is Run now, on the page of the job")
 
     def mode(self, half: str) -> str:
         """How `half`, when or what, is written at present."""
@@ -152,7 +163,7 @@ class JobForm(ActionForm, ScheduleForm):
             return self
         values[half] = mode
         form = JobForm(job=self.job, collections=self.fields["collection"].queryset, initial=values)
-        form.carried, form.rewrite = self.schedule(), self.rewritten
+        form.carried, form.rewrite = (self.schedule(),), self.rewritten
         return form
 
 
@@ -164,9 +175,10 @@ def _refuse_stale(job: Job, revision: int | None) -> None:
 
 
 def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
-    if job is None or trigger is None:
+    if job is None:
         return {}
     action = documents.render(job.action)
+    schedule = trigger.definition if trigger else None
     values = {
         "collection": job.collection,
         "name": job.name,
@@ -174,14 +186,14 @@ def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
         "revision": job.revision,
         "overlap": job.overlap,
         "delivery": job.delivery,
-        "misfire": trigger.misfire,
-        "when": FIELDS if fields_say(trigger.definition) else JSON,
+        "misfire": trigger.misfire if trigger else Trigger.Misfire.FIRE_ONCE,
+        "when": FIELDS if fields_say(schedule) else JSON,
         "what": FIELDS if fields_do(action) else JSON,
-        "schedule_json": trigger.definition,
+        "schedule_json": schedule,
         "action_json": action,
     }
     if values["when"] == FIELDS:
-        values |= schedule_fields(trigger.definition)
+        values |= schedule_fields(schedule)
     if values["what"] == FIELDS:
         values |= action_fields(action)
     return values

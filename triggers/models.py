@@ -5,32 +5,43 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Self
 
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from accounts.models import Role, Subscription
 from jobs.models import Job
-from jobs.names import NAME_LENGTH
+from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
 from recurrence import wire
 
+MAIN = "default"
+PRIORITY = 5
+PRIORITY_MOST = 32_767
+GROUP = "default"  # its queue also takes the runs that are ordered by hand
 MISFIRE_THRESHOLD = timedelta(minutes=1)  # a fire time found later than this has misfired, as in Quartz
+THRESHOLD_LEAST, THRESHOLD_MOST = timedelta(seconds=1), timedelta(days=366)
 
 
 class TriggerQuerySet(models.QuerySet):
+    def visible_to(self, user, role: Role = Role.READER) -> Self:
+        return self.filter(job__collection__subscription__in=Subscription.objects.visible_to(user, role))
+
     def due(self, now: datetime) -> Self:
-        """Triggers whose fire time has come, longest overdue first."""
-        return self.filter(next_fire_at__lte=now).order_by("next_fire_at", "id")
+        """Triggers whose fire time has come, longest overdue first; of those due together the lower priority first."""
+        return self.filter(next_fire_at__lte=now).order_by("next_fire_at", "priority", "id")
 
     def next_fire_at(self) -> datetime | None:
         """The earliest fire time of all."""
-        waiting = self.filter(next_fire_at__isnull=False).order_by("next_fire_at", "id")
+        waiting = self.filter(next_fire_at__isnull=False).order_by("next_fire_at", "priority", "id")
         return waiting.values_list("next_fire_at", flat=True).first()
 
 
 class Trigger(models.Model):
     """A schedule on a job, kept as the document it was written in, and where it stands.
 
-    `next_fire_at` is empty while the job or its collection is stopped, and after the last fire time, so that one
-    index answers what is due.
+    `next_fire_at` is empty while it, its job or its collection is stopped, and after the last fire time, so that one
+    index answers what is due.  The trigger called MAIN keeps the schedule in its job's own document, and the job ends
+    with it; with one beside it a job does not end, for that may be given a new schedule at any time.
     """
 
     class Misfire(models.TextChoices):
@@ -41,7 +52,8 @@ class Trigger(models.Model):
         SKIP = "skip"  # all are recorded as missed
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="triggers")
-    name = models.CharField(max_length=NAME_LENGTH, default="default")
+    name = models.CharField(max_length=NAME_LENGTH, default=MAIN, validators=[validate_trigger_name])
+    enabled = models.BooleanField(default=True)
     format = models.CharField(max_length=16, default="azure")
     definition = models.JSONField(default=dict)  # the source document, as it was written
     anchored_at = models.DateTimeField()  # the moment at which the schedule counts as created
@@ -51,7 +63,15 @@ class Trigger(models.Model):
     fires_left = models.PositiveIntegerField(null=True, editable=False)  # run budget; null: without limit
     misfire = models.CharField(max_length=16, choices=Misfire, default=Misfire.FIRE_ONCE)
     misfire_threshold = models.DurationField(default=MISFIRE_THRESHOLD)
-    queue = models.CharField(max_length=100, default="default")
+    # of triggers due together the lower number is dispatched first; Quartz has it the other way round
+    priority = models.SmallIntegerField(
+        default=PRIORITY, validators=[MinValueValidator(0), MaxValueValidator(PRIORITY_MOST)]
+    )
+    group = models.CharField(max_length=100, default=GROUP, validators=[validate_group])  # the queue of its runs
+    data_map = models.JSONField(default=dict, blank=True)
+    lock_key = models.CharField(max_length=200, null=True, editable=False)  # of its runs, made from `data_map`
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
 
     objects = TriggerQuerySet.as_manager()
 
@@ -59,7 +79,13 @@ class Trigger(models.Model):
         constraints = [models.UniqueConstraint(fields=["job", "name"], name="trigger_name")]
         indexes = [
             # serves TriggerQuerySet.due
-            models.Index(fields=["next_fire_at", "id"], name="trigger_due", condition=Q(next_fire_at__isnull=False)),
+            models.Index(
+                fields=["next_fire_at", "priority", "id"], name="trigger_due", condition=Q(next_fire_at__isnull=False)
+            ),
+            # serves coming_groups
+            models.Index(
+                fields=["group"], name="trigger_group", condition=Q(next_fire_at__isnull=False) & ~Q(group=GROUP)
+            ),
         ]
 
     def __str__(self) -> str:

@@ -3,23 +3,40 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import merge
 from itertools import islice
+from typing import Any
 
 from recurrence.describe import describe
 from recurrence.wire import WireError
-from triggers.models import Trigger
+from triggers.models import MAIN, Trigger, parsed
+
+MOST_SAID = 3  # schedules of a job in one line
 
 
 def in_words(trigger: Trigger) -> str:
+    return words_and_warnings(trigger.format, trigger.definition, trigger.anchored_at)[0]
+
+
+def words_and_warnings(format: str, definition: dict[str, Any], anchored_at: datetime) -> tuple[str, tuple[str, ...]]:
     try:
-        return describe(trigger.parsed)
+        schedule = parsed(format, definition, anchored_at)
     except WireError as error:  # written when the format was read more generously
-        return f"cannot be read: {error}"
+        return f"cannot be read: {error}", ()
+    return describe(schedule), schedule.warnings
 
 
-def upcoming(trigger: Trigger, limit: int) -> list[datetime]:
-    """The next fire times, at most `limit`: none while the job is stopped or when nothing is left."""
-    return list(islice(_from_next(trigger), limit))
+def of_all_in_words(triggers: Iterable[Trigger]) -> str:
+    """The schedules of a job in one line; without any it runs by hand only."""
+    said = [in_words(trigger) for trigger in sorted(triggers, key=lambda each: (each.name != MAIN, each.pk))]
+    if len(said) > MOST_SAID:
+        said[MOST_SAID - 1 :] = [f"and {len(said) - MOST_SAID + 1} more triggers"]
+    return "; ".join(said) or "only by hand"
+
+
+def upcoming(triggers: Iterable[Trigger], limit: int) -> list[datetime]:
+    """The next fire times of all of them, at most `limit`: none while the job is stopped or when nothing is left."""
+    return list(islice(merge(*map(_from_next, triggers)), limit))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from jobs.notations import (
 from triggers.models import Trigger
 from triggers.scheduling import SCHEDULE_MEMBERS
 
+NO_SCHEDULE = "None"  # instead of a frequency
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 # the field that shows a member of the document
@@ -35,6 +36,22 @@ PLACES = {
     "recurrence.schedule.monthDays": "month_days",
     "recurrence.schedule.monthlyOccurrences": "monthly_occurrences",
 }
+
+
+class OwnScheduleField(JSONDocumentField):
+    """A job's own schedule; null where it has none."""
+
+    def prepare_value(self, value):
+        return "null" if value is None else super().prepare_value(value)
+
+    def read(self, text: str) -> dict[str, Any] | None:  # type: ignore[override]
+        return None if text == "null" else super().read(text)
+
+    def has_changed(self, initial, data) -> bool:
+        try:
+            return self.to_python(data) != initial
+        except forms.ValidationError:
+            return True
 
 
 class ScheduleForm(forms.Form):
@@ -53,6 +70,7 @@ class ScheduleForm(forms.Form):
             ("Day", "Every … days"),
             ("Week", "Every … weeks"),
             ("Month", "Every … months"),
+            (NO_SCHEDULE, "By hand and by its triggers only"),
         ],
     )
     interval = NumbersField(label="How many of them", required=False, help_text="1 if empty.")
@@ -83,7 +101,9 @@ class ScheduleForm(forms.Form):
         help_text="Friday 1 is the first, Friday -1 the last, Friday alone is every one.",
     )
     when = forms.ChoiceField(choices=[(FIELDS, FIELDS), (JSON, JSON)], initial=FIELDS, widget=forms.HiddenInput)
-    schedule_json = JSONDocumentField(label="Schedule as JSON", required=False)
+    schedule_json = OwnScheduleField(
+        label="Schedule as JSON", required=False, help_text="null: it runs by hand and by its triggers only."
+    )
 
     def clean(self) -> None:
         super().clean()
@@ -92,14 +112,18 @@ class ScheduleForm(forms.Form):
                 if len(self.cleaned_data.get(name) or []) > 1:
                     self.add_error(name, "Write one number")
 
-    def schedule(self) -> dict[str, Any]:
-        """The schedule that the form describes.  One that was not touched is the stored one, letter by letter, so
-        that saving something else does not count as a new schedule."""
+    def schedule(self) -> dict[str, Any] | None:
+        """The schedule that the form describes, None for none of its own.
+
+        One that was not touched is the stored one, letter by letter, so that saving something else does not count as
+        a new schedule.
+        """
         if self.cleaned_data["when"] == JSON:
-            return _pick(self.cleaned_data["schedule_json"])
+            document = self.cleaned_data["schedule_json"]
+            return None if document is None else _pick(document)
         if self.trigger and fields_say(self.trigger.definition) and not set(WHEN_FIELDS) & set(self.changed_data):
             return self.trigger.definition
-        return schedule_of(self.cleaned_data)
+        return None if self.cleaned_data["frequency"] == NO_SCHEDULE else schedule_of(self.cleaned_data)
 
     def place_in_schedule(self, path: str) -> tuple[str | None, str]:
         """The field that writes the member `path`, or one that holds it, and the path from there on."""
@@ -112,8 +136,10 @@ RECURRENCE_MEMBERS = {"frequency", "interval", "count", "endTime", "schedule"}
 PLAN_MEMBERS = {*SCHEDULE_FIELDS, "monthlyOccurrences"}
 
 
-def fields_say(definition: Mapping) -> bool:
+def fields_say(definition: Mapping | None) -> bool:
     """Whether the form's fields can show the schedule whole: each member has one, and comes out of it as it went in."""
+    if definition is None:
+        return True
     recurrence = definition.get("recurrence") or {}
     plan = recurrence.get("schedule") or {} if isinstance(recurrence, Mapping) else None
     if not isinstance(plan, Mapping) or not set(plan) <= PLAN_MEMBERS:
@@ -127,7 +153,9 @@ def fields_say(definition: Mapping) -> bool:
     return all(survives(ScheduleForm.base_fields[name], value) for name, value in shown.items() if value is not None)
 
 
-def schedule_fields(definition: Mapping) -> dict[str, Any]:
+def schedule_fields(definition: Mapping | None) -> dict[str, Any]:
+    if definition is None:
+        return dict.fromkeys(WHEN_FIELDS) | {"frequency": NO_SCHEDULE}
     recurrence = definition.get("recurrence") or {}
     plan = recurrence.get("schedule") or {}
     values: dict[str, Any] = dict.fromkeys(WHEN_FIELDS)

@@ -7,9 +7,10 @@ Rows are locked in one order, lest two of us wait for each other: subscription, 
 dispatches keeps to it too, and the locks leave the rows' keys free (`no_key`), which its new runs refer to.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from itertools import islice
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
@@ -21,11 +22,17 @@ from jobs.cautions import first_expiry
 from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
 from jobs.models import Action, Job, JobCollection, Run
+from jobs.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
-from triggers.models import Trigger
+from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, Trigger
 from triggers.wake import wake_beat
 
 FORMAT = "azure"
+TRIGGERS_LIMIT = 100  # of a job
+FIRES_CHECKED = 100  # fire times of a new schedule that are held against the collection's quota
+LOCK_KEY = "custom_lock_key"  # the member of a trigger's data map that names a lock
+LOCK_KEY_LIMIT = 120  # characters
+NAMED_KEY_LIMIT = 200  # characters of what is made of it
 RESOLUTION = timedelta(microseconds=1)  # `after(now - RESOLUTION)`: a fire time exactly at `now` is due
 SCHEDULE_MEMBERS = ("startTime", "recurrence")
 DELETE_TRIES = 5
@@ -33,25 +40,48 @@ SETTABLE_STATES = (Job.State.ENABLED, Job.State.DISABLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerDefinition:
+    """A trigger beside a job's own schedule, as its caller describes it."""
+
+    format: str
+    definition: Mapping
+    enabled: bool = True
+    priority: int = PRIORITY
+    group: str = "default"
+    data_map: Mapping = field(default_factory=dict)
+    misfire: str = Trigger.Misfire.FIRE_ONCE
+    misfire_threshold: timedelta = MISFIRE_THRESHOLD
+
+    @classmethod
+    def stored(cls, trigger: Trigger) -> "TriggerDefinition":
+        return cls(**{member.name: getattr(trigger, member.name) for member in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobDefinition:
-    """A job as its caller describes it, both what and when.  None leaves a setting as it is, or at its default."""
+    """A job as its caller describes it, both what and when.  None leaves a setting as it is, or at its default.
+
+    `schedule` is its own, kept as the trigger MAIN; empty, it runs at once and once.  With `schedule` None it has no
+    schedule of its own: it runs by hand and by the triggers beside it.
+    """
 
     action: object = field(repr=False)  # its secrets are in it
-    schedule: Mapping
+    schedule: Mapping | None
     state: str = Job.State.ENABLED
     overlap: str | None = None
     delivery: str | None = None
     misfire: str | None = None
 
     @classmethod
-    def of(cls, document: Mapping, **settings) -> "JobDefinition":
+    def of(cls, document: Mapping, own_schedule: bool = True, **settings) -> "JobDefinition":
         """Take a wire document with the members `action`, `startTime`, `recurrence` and `state`.
 
         Raises Invalid for a state that a caller cannot set.
         """
+        schedule = {name: document[name] for name in SCHEDULE_MEMBERS if document.get(name) is not None}
         return cls(
             action=document.get("action"),
-            schedule={name: document[name] for name in SCHEDULE_MEMBERS if document.get(name) is not None},
+            schedule=schedule if own_schedule else None,
             state=settable_state(document.get("state")),
             **settings,
         )
@@ -67,7 +97,13 @@ def settable_state(value: object) -> str:
 
 def document_of(job: Job) -> dict:
     """The job's document as `JobDefinition.of` takes it.  Secrets are absent, which keeps them when it is saved."""
-    return {**job.triggers.get().definition, "action": documents.render(job.action), "state": job.state}
+    main = main_trigger(job)
+    return {**(main.definition if main else {}), "action": documents.render(job.action), "state": job.state}
+
+
+def main_trigger(job: Job) -> Trigger | None:
+    """The trigger that keeps the job's own schedule; None when it has none."""
+    return next((trigger for trigger in job.triggers.all() if trigger.name == MAIN), None)
 
 
 def save_job(collection: JobCollection, name: str, definition: JobDefinition, now: datetime) -> tuple[Job, bool]:
@@ -86,7 +122,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
             raise Conflict(f"job {job.name!r} is {job.state}, which is final: delete it to use its name again")
         action = documents.parse(definition.action, job.action if job else None)
         trigger = _trigger_for(job, definition, now)
-        quotas.refuse_job(collection, action.document, definition.schedule.get("recurrence"))
+        quotas.refuse_job(collection, action.document, (definition.schedule or {}).get("recurrence"))
         created = job is None
         if job is None:
             quotas.refuse_another_job(collection)
@@ -100,11 +136,14 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
         job.delivery = definition.delivery or job.delivery
         job.action = _version(job, action, now)
         job.save()
-        trigger.job = job
-        trigger.misfire = definition.misfire or trigger.misfire
-        _place(trigger, now)
-        trigger.save()
-        _complete_if_spent(trigger, now)
+        if trigger:
+            trigger.job = job
+            trigger.misfire = definition.misfire or trigger.misfire
+            trigger.save()
+        elif not created:
+            job.triggers.filter(name=MAIN).delete()
+        _place_all(Trigger.objects.filter(job=job), now)
+        job.refresh_from_db(fields=["state", "finished_at"])
         wake_beat()
     return job, created
 
@@ -182,6 +221,78 @@ def delete_collection(collection: JobCollection, now: datetime) -> None:
     _delete(JobCollection.objects.filter(pk=collection.pk), runs, "the collection was deleted", now)
 
 
+def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: datetime) -> tuple[Trigger, bool]:
+    """Create or replace the trigger called `name` beside the job's own schedule; the second value: is it new?
+
+    What is not changed keeps its place; a changed schedule never fires for times before `now`.  One that never fires
+    (again) is kept all the same, without a next fire time, unless its format is the job's own.
+    Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
+    """
+    with transaction.atomic():
+        collection = JobCollection.objects.select_for_update(no_key=True).get(pk=job.collection_id)
+        # all of them, so that a beat which dispatches one at this moment is waited for
+        triggers = {each.name: each for each in Trigger.objects.filter(job=job).select_for_update(no_key=True)}
+        trigger = triggers.get(name)
+        if created := trigger is None:
+            _go_on(job)
+        job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+        if job.is_final:
+            raise Conflict(f"job {job.name!r} is {job.state}, which is final")
+        if name == MAIN:
+            raise Invalid(f"must not be {MAIN!r}: that is the schedule in the job itself", path="name")
+        if trigger is None:
+            if len(triggers) >= TRIGGERS_LIMIT:
+                raise Conflict(f"job {job.name!r} may have {TRIGGERS_LIMIT} triggers and does so already")
+            trigger = Trigger(job=job, name=name)
+        job.collection = collection
+        trigger.job = job
+        if not _says_the_same(trigger, definition):
+            _set_schedule(trigger, definition.format, definition.definition, now)
+            quotas.refuse_fires(collection, islice(_fires(trigger, now), FIRES_CHECKED), "definition")
+        elif definition.enabled and not trigger.enabled:
+            trigger.next_fire_at = None
+        trigger.definition = dict(definition.definition)
+        for setting in ("enabled", "priority", "group", "misfire", "misfire_threshold"):
+            setattr(trigger, setting, getattr(definition, setting))
+        trigger.data_map = dict(definition.data_map)
+        trigger.lock_key = _lock_key(trigger, collection)
+        _clean(trigger, exclude=["job"])
+        _place(trigger, now)
+        trigger.save()
+        wake_beat()
+    return trigger, created
+
+
+def change_trigger(
+    trigger: Trigger, change: Callable[[TriggerDefinition], TriggerDefinition], now: datetime
+) -> Trigger:
+    """Save what `change` makes of the trigger as it is stored by then: nobody else writes it in between.
+
+    Raises what `save_trigger` raises, and DoesNotExist when it is gone.
+    """
+    with transaction.atomic():
+        JobCollection.objects.select_for_update(no_key=True).get(pk=trigger.job.collection_id)
+        trigger = Trigger.objects.select_related("job").get(pk=trigger.pk)
+        return save_trigger(trigger.job, trigger.name, change(TriggerDefinition.stored(trigger)), now)[0]
+
+
+def delete_trigger(trigger: Trigger, now: datetime) -> None:
+    """Delete a trigger beside its job's own schedule; runs that it has made stay as they are.
+
+    A job whose own schedule is over ends with it, or with the last of its runs that are still open.
+    """
+    with transaction.atomic():
+        JobCollection.objects.select_for_update(no_key=True).get(pk=trigger.job.collection_id)
+        if trigger.name == MAIN:
+            raise Conflict("this is the schedule in the job itself: change the job to be without it")
+        # all of them, so that a beat which dispatches one at this moment is waited for
+        list(Trigger.objects.filter(job=trigger.job_id).select_for_update(no_key=True).values_list("pk"))
+        Trigger.objects.filter(pk=trigger.pk).delete()
+        for main in Trigger.objects.filter(job=trigger.job_id, name=MAIN).select_related("job__collection"):
+            _end_with_last_run(main)
+            _complete_if_spent(main, now)
+
+
 def _as_it_is(collection: JobCollection, name: str) -> Job | None:
     """The job with its action; secrets that no key opens count as absent, so that they can be written anew."""
     job = Job.objects.named(collection, name).select_related("action").defer("action__secrets").first()
@@ -193,21 +304,83 @@ def _as_it_is(collection: JobCollection, name: str) -> Job | None:
     return job
 
 
-def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> Trigger:
-    """The job's trigger with the definition's schedule, which is checked when it is new or changed."""
-    # locked, so that a beat which dispatches it at this moment is not overwritten
-    trigger = job.triggers.select_for_update(no_key=True).get() if job else Trigger(format=FORMAT)
-    if job and trigger.definition == definition.schedule:
-        return trigger
-    parsed = wire.parse(FORMAT, definition.schedule, now)
+def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:
+    """Raises Invalid unless the key that the data map names, if any, is a short text."""
+    key = trigger.data_map.get(LOCK_KEY)
+    if key in (None, ""):
+        return None
+    if not isinstance(key, str) or len(key) > LOCK_KEY_LIMIT or not key.isprintable():
+        message = f"must be a text of at most {LOCK_KEY_LIMIT} printable characters"
+        raise Invalid(message, path=f"triggerDataMap.{LOCK_KEY}")
+    named = named_lock_key(key, collection.subscription_id)
+    if len(named) > NAMED_KEY_LIMIT:
+        raise Invalid(f"is too long once {ORGANIZATION} is replaced", path=f"triggerDataMap.{LOCK_KEY}")
+    return named
+
+
+def _says_the_same(trigger: Trigger, definition: TriggerDefinition) -> bool:
+    """Is the schedule the one that it has, be it in another spelling?"""
+    if trigger.format != definition.format:
+        return False
+    if trigger.definition == definition.definition:
+        return True
+    try:
+        return wire.render(trigger.format, trigger.definition) == wire.render(definition.format, definition.definition)
+    except wire.WireError:  # what is stored was written when its format was read differently, or what comes is wrong
+        return False
+
+
+def _set_schedule(trigger: Trigger, format: str, definition: Mapping, now: datetime) -> None:
+    """Give the trigger a new schedule, which begins at `now`.  Raises WireError."""
+    parsed = wire.parse(format, definition, now)
     wire.refuse_unreachable(parsed, now)
-    trigger.definition = dict(definition.schedule)
+    trigger.format = format
+    trigger.definition = dict(definition)
     trigger.anchored_at = now
     trigger.fires_left = parsed.count
     trigger.next_fire_at = None
+
+
+def _fires(trigger: Trigger, now: datetime) -> Iterator[datetime]:
+    fire = trigger.parsed.schedule.after(now - RESOLUTION)
+    while fire is not None:
+        yield fire
+        fire = trigger.parsed.schedule.after(fire)
+
+
+def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> Trigger | None:
+    """The job's trigger MAIN with the definition's schedule, which is checked when it is new or changed."""
+    if definition.schedule is None:
+        if job:
+            _go_on(job)
+        return None
+    # locked, so that a beat which dispatches it at this moment is not overwritten
+    stored = job.triggers.select_for_update(no_key=True).filter(name=MAIN).first() if job else None
+    if job and stored is None and not definition.schedule:
+        return None  # it goes on without one, and does not run at once
+    if stored and stored.definition == definition.schedule:
+        return stored
+    trigger = stored or Trigger(name=MAIN)
+    _set_schedule(trigger, FORMAT, definition.schedule, now)
     if job:
-        job.runs.filter(is_last=True, state__in=Run.OPEN).update(is_last=False)  # the job does not end with them now
+        _go_on(job)
     return trigger
+
+
+def _go_on(job: Job) -> None:
+    """Let the job not end with the run that was to be its last.  Comes before the job is locked, as in recording."""
+    job.runs.filter(is_last=True, state__in=Run.OPEN).update(is_last=False)
+
+
+def _end_with_last_run(main: Trigger) -> None:
+    """Let the job end with the latest of its open runs, if its own schedule is over and no other trigger is left."""
+    if main.previous_fire_at is None or main.next_fire_at is not None or main.job.state != Job.State.ENABLED:
+        return
+    if main.job.triggers.exclude(name=MAIN).exists():
+        return
+    last = main.job.runs.filter(state__in=Run.OPEN).order_by("-fire_at", "-priority", "-id").first()
+    if last:
+        Run.objects.filter(pk=last.pk).update(is_last=True)
 
 
 def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
@@ -228,16 +401,22 @@ def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
 
 
 def _place(trigger: Trigger, now: datetime) -> None:
-    """Set the next fire time as of `now`: none while the job or its collection is stopped.
+    """Set the next fire time as of `now`: none while the trigger, its job or the collection is stopped.
 
-    A schedule that has not fired yet counts as created at the moment it is allowed to: one without a start time runs
-    at once, and a one-time start that came while the job was stopped is not lost.
+    A trigger beside the job's own schedule goes on with its next time.  The job's own is more lenient, as the original:
+    a schedule that has not fired yet counts as created at the moment it is allowed to, so that one without a start time
+    runs at once, and a one-time start that came while the job was stopped is not lost.
     """
     job = trigger.job
-    if job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED:
+    is_stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
+    if is_stopped or not trigger.enabled:
         trigger.next_fire_at = None
         return
     if trigger.next_fire_at is not None:
+        return
+    if trigger.name != MAIN:
+        earliest = max(now - RESOLUTION, trigger.previous_fire_at or trigger.anchored_at - RESOLUTION)
+        trigger.next_fire_at = None if trigger.fires_left == 0 else trigger.parsed.schedule.after(earliest)
         return
     if _lost_its_last_run(trigger):
         trigger.next_fire_at = now
@@ -258,17 +437,22 @@ def _place(trigger: Trigger, now: datetime) -> None:
 
 
 def _place_all(triggers, now: datetime) -> None:
-    for trigger in triggers.select_related("job__collection").select_for_update(of=("self",), no_key=True):
+    placed = list(triggers.select_related("job__collection").select_for_update(of=("self",), no_key=True))
+    for trigger in placed:
         _place(trigger, now)
         trigger.save(update_fields=["next_fire_at", "anchored_at", "fires_left"])
-        _complete_if_spent(trigger, now)
+    for trigger in placed:
+        if trigger.name == MAIN:
+            _complete_if_spent(trigger, now)
 
 
 def _complete_if_spent(trigger: Trigger, now: datetime) -> None:
-    """End a job that was allowed to run and has nothing left to do."""
+    """End the job whose own schedule this is, if it was allowed to run and has nothing left to do."""
     job = trigger.job
     stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
-    if stopped or trigger.next_fire_at is not None or job.runs.filter(state__in=Run.OPEN).exists():
+    if stopped or trigger.next_fire_at is not None or job.triggers.exclude(name=MAIN).exists():
+        return
+    if job.runs.filter(state__in=Run.OPEN).exists():
         return
     last = _last_run(trigger)
     has_failed = last is not None and last.state in (Run.State.FAILED, Run.State.LOST)
@@ -307,6 +491,9 @@ def _refuse_move(collection: JobCollection) -> None:
     quotas.refuse_move(collection)
     for trigger in Trigger.objects.filter(job__collection=collection).select_related("job__action"):
         quotas.refuse_job(collection, trigger.job.action.document, trigger.definition.get("recurrence"))
+        if trigger.name != MAIN:
+            fires = islice(_fires(trigger, trigger.anchored_at), FIRES_CHECKED)
+            quotas.refuse_fires(collection, fires, "properties.sku.name")
 
 
 def _delete(rows: QuerySet, runs: QuerySet, reason: str, now: datetime) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import aiohttp
 
-from jobs.actions import authentication, http, oauth, requests, service_bus, storage_queue, templates, uris
+from jobs.actions import authentication, http, oauth, requests, service_bus, storage_queue, task, templates, uris
 from jobs.actions.http import Call
 from jobs.actions.outcome import Context, Outcome, Refused, refused
 
@@ -21,7 +21,7 @@ KINDS = {
 
 
 def prepare(action: Mapping[str, Any], secrets: Mapping[str, str], context: Context) -> Call:
-    """The call that an attempt makes.  `secrets` are by their path below `action`.
+    """The call that an attempt makes, of an action other than a task.  `secrets` are by their path below `action`.
 
     What an authority issues, a token, is not in it yet.  Raises Refused when there is nothing that could be sent.
     """
@@ -34,6 +34,8 @@ async def perform(
     action: Mapping[str, Any], secrets: Mapping[str, str], context: Context, session: aiohttp.ClientSession
 ) -> Outcome:
     """Make one attempt; `session` is one of `http.open_session`.  Whatever the target does ends in an Outcome."""
+    if action["type"] == "Task":
+        return await task.perform(action["task"], context)
     try:
         call = prepare(action, secrets, context)
     except Refused as refusal:
@@ -45,7 +47,12 @@ async def perform(
 
 
 def host_of(action: Mapping[str, Any]) -> str:
-    """To which host and port an action's calls go; an account or a namespace stands for its own."""
+    """To which host and port an action's calls go; an account or a namespace stands for its own.
+
+    All tasks are on one host.
+    """
+    if action["type"] == "Task":
+        return task.HOST
     message = action[KINDS[action["type"]][0]]
     if "uri" not in message:
         return message.get("storageAccount") or message["namespace"]

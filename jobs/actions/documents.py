@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from jobs import durations
-from jobs.actions import requests, service_bus, storage_queue
+from jobs.actions import requests, service_bus, storage_queue, task
 from jobs.actions.stored import Stored, duration, present
 from jobs.encryption import Secrets
 from jobs.members import Members
@@ -31,6 +31,7 @@ KINDS = {
     "StorageQueue": ("queueMessage", storage_queue.parse),
     "ServiceBusQueue": ("serviceBusQueueMessage", service_bus.parse_queue),
     "ServiceBusTopic": ("serviceBusTopicMessage", service_bus.parse_topic),
+    "Task": ("task", task.parse),
 }
 ACTION_TYPES = tuple(KINDS)
 
@@ -64,6 +65,8 @@ def _action(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any
     type_ = members.required_choice("type", ACTION_TYPES)
     name, parse_message = KINDS[type_]
     is_template = members.boolean("template") or False
+    if is_template and type_ == "Task":
+        members.refuse("template", "must not be true: nothing in a task is a template")
     message = parse_message(members.required_members(name), stored.at(name), secrets, is_template)
     result: dict[str, Any] = {"type": type_, name: message}
     if is_template:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import F, FilteredRelation, Q
+from django.db.models import F, OuterRef, Subquery
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -27,7 +27,8 @@ from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
 from jobs.outcomes import COLLECTION_STATES, JOB_STATES, counted, newest_runs, outcome_of
 from jobs.run_now import run_now
-from triggers.outlook import in_words
+from triggers.models import Trigger
+from triggers.outlook import of_all_in_words
 from triggers.scheduling import delete_job, set_job_state
 
 STRIP = 10  # outcomes shown for each job of a list
@@ -91,8 +92,8 @@ class JobAdmin(JobPages, JobOrders, JobFormPages, TenantAdmin):
     def get_queryset(self, request):
         rows = super().get_queryset(request).select_related("collection__subscription", "action")
         rows = rows.defer("action__secrets").prefetch_related("triggers")
-        first = FilteredRelation("triggers", condition=Q(triggers__name="default"))
-        return rows.annotate(first=first).annotate(next_at=F("first__next_fire_at"))
+        waiting = Trigger.objects.filter(job=OuterRef("pk"), next_fire_at__isnull=False).order_by("next_fire_at")
+        return rows.annotate(next_at=Subquery(waiting.values("next_fire_at")[:1]))
 
     def get_ordering(self, request):
         return (F("next_at").asc(nulls_last=True), "name", "pk")
@@ -129,7 +130,7 @@ class JobAdmin(JobPages, JobOrders, JobFormPages, TenantAdmin):
 
     @admin.display(description="Schedule")
     def schedule(self, job: Job) -> str:
-        return "; ".join(in_words(trigger) for trigger in job.triggers.all())
+        return of_all_in_words(job.triggers.all())
 
     @admin.display(description="Next run", ordering="next_at")
     def next_run(self, job: Job) -> str:
@@ -194,7 +195,7 @@ class JobAdmin(JobPages, JobOrders, JobFormPages, TenantAdmin):
             "action": action,
             "verb": verb,
             "consequence": CONSEQUENCES[order],
-            "jobs": [(job, in_words(job.triggers.all()[0]), JOB_STATES[Job.State(job.state)]) for job in jobs],
+            "jobs": [(job, of_all_in_words(job.triggers.all()), JOB_STATES[Job.State(job.state)]) for job in jobs],
             "checkbox": ACTION_CHECKBOX_NAME,
         }
         return TemplateResponse(request, "admin/jobs/job/confirm.html", context)

@@ -19,18 +19,19 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
-from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from accounts.access import require, visible
-from accounts.fields import InstantField, TextField, WholeNumberField, WordField, read
+from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField, read
 from accounts.filters import WholeNumberFilter
 from accounts.models import Role
-from jobs import durations, signing
+from jobs import signing
 from jobs.api import examples
 from jobs.api.answers import GONE, created
+from jobs.api.fields import DurationField
 from jobs.api.runs import RUN_COLUMNS, RunSerializer, rendered_run
+from jobs.api.versions import IF_MATCH, refuse_stale
 from jobs.cautions import cautions_of
 from jobs.documents import ActionField, RecurrenceField
 from jobs.errors import Conflict, Invalid
@@ -39,8 +40,8 @@ from jobs.names import NAME_LENGTH
 from jobs.run_now import KEY_LENGTH, run_now
 from jobs.signing import OVERLAP_MOST
 from recurrence.wire import azure
-from triggers.models import Trigger
-from triggers.scheduling import JobDefinition, delete_job, patch_job, save_job, set_job_state
+from triggers.models import MAIN, Trigger
+from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, delete_job, patch_job, save_job, set_job_state
 
 SIGNING_OVERLAP = timedelta(hours=24)
 
@@ -60,6 +61,11 @@ class JobReplacement(serializers.Serializer):
     """What a job is to be; what is left out gets its default."""
 
     action = ActionField()
+    ownSchedule = FlagField(
+        required=False,
+        help_text="`false`: it has no schedule of its own, so that it runs by hand and by the triggers beside it only."
+        "  Left out, a new job has one, and a job without one stays so until it is given a startTime or a recurrence.",
+    )
     startTime = StartTimeField(
         required=False, allow_null=True, help_text="When it runs first; a time without an offset is in UTC."
     )
@@ -78,7 +84,8 @@ class JobReplacement(serializers.Serializer):
     misfire = WordField(
         Trigger.Misfire.values,
         default=Trigger.Misfire.FIRE_ONCE.value,
-        help_text="What becomes of occurrences that are found too late.",
+        allow_null=True,
+        help_text="What becomes of occurrences of its own schedule that are found too late.  Null is the default.",
     )
 
 
@@ -112,9 +119,15 @@ class JobSerializer(serializers.Serializer):
     action = ActionField()
     startTime = InstantField(allow_null=True)
     recurrence = RecurrenceField(allow_null=True)
+    ownSchedule = serializers.BooleanField(
+        help_text="Whether it runs by startTime and recurrence; `false`: only by hand and by the triggers beside it."
+    )
+    triggerCount = serializers.IntegerField(help_text="How many triggers it has beside its own schedule.")
     overlap = serializers.ChoiceField(Job.Overlap.values)
     delivery = serializers.ChoiceField(Job.Delivery.values)
-    misfire = serializers.ChoiceField(Trigger.Misfire.values)
+    misfire = serializers.ChoiceField(
+        Trigger.Misfire.values, allow_null=True, help_text="Of its own schedule; null: it has none."
+    )
     nextRunAt = InstantField(allow_null=True)
     lastRunAt = InstantField(allow_null=True)
     executionCount = serializers.IntegerField(help_text="Attempts, retries included.")
@@ -140,20 +153,6 @@ class RunRequest(serializers.Serializer):
         max_length=KEY_LENGTH,
         help_text="Makes the order repeatable: the same key answers the run that it made the first time.",
     )
-
-
-@extend_schema_field({"type": "string", "format": "duration"})
-class DurationField(serializers.Field):
-    """A length of time in ISO 8601 or as hh:mm:ss."""
-
-    def to_internal_value(self, data: object) -> timedelta:
-        try:
-            return durations.parse(data if isinstance(data, str) else "")
-        except ValueError:
-            raise serializers.ValidationError("must be a duration such as PT24H or 24:00:00", "malformed") from None
-
-    def to_representation(self, value: timedelta) -> str:
-        return f"PT{value // timedelta(hours=1)}H"
 
 
 class SigningSecretRequest(serializers.Serializer):
@@ -182,14 +181,6 @@ class JobFilter(FilterSet):
 
     def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(name__lower=value.lower())
-
-
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    OpenApiTypes.STR,
-    OpenApiParameter.HEADER,
-    description="The `ETag` of the job as you know it: 412 when it has been changed since.",
-)
 
 
 class Jobs(GenericViewSet):
@@ -229,7 +220,8 @@ class Jobs(GenericViewSet):
         with locked(collection):
             if Job.objects.named(collection, wanted["name"]).exists():
                 raise Conflict(f"there is a job {wanted['name']!r} in this collection already", path="name")
-            job, _ = save_job(collection, wanted["name"], definition_of(request.data, wanted), timezone.now())
+            definition = definition_of(request.data, wanted, has_own=True)
+            job, _ = save_job(collection, wanted["name"], definition, timezone.now())
         response = answered(Job.objects, job.pk)
         response.status_code = 201
         response["Location"] = f"/api/jobs/{job.pk}"
@@ -240,8 +232,9 @@ class Jobs(GenericViewSet):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
         wanted = read(JobReplacement, request.data)
         with locked(job.collection):
-            refuse_stale(request, job)
-            save_job(job.collection, job.name, definition_of(request.data, wanted), timezone.now())
+            refuse_changed(request, job)
+            definition = definition_of(request.data, wanted, has_own=has_own_schedule(job))
+            save_job(job.collection, job.name, definition, timezone.now())
         return answered(Job.objects, pk)
 
     @extend_schema(
@@ -256,8 +249,9 @@ class Jobs(GenericViewSet):
         wanted = read(JobReplacement, request.data, partial=True)
         patch = {name: request.data[name] for name in DOCUMENT_MEMBERS if name in request.data}
         with locked(job.collection):
-            refuse_stale(request, job)
-            patch_job(job, patch, timezone.now(), **settings_in(wanted))
+            refuse_changed(request, job)
+            own_schedule = refuse_contradiction(patch, wanted, has_own=has_own_schedule(job))
+            patch_job(job, patch, timezone.now(), own_schedule=own_schedule, **settings_in(wanted))
         return answered(Job.objects, pk)
 
     @extend_schema(
@@ -270,7 +264,7 @@ class Jobs(GenericViewSet):
     def destroy(self, request, pk):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
         with locked(job.collection):
-            refuse_stale(request, job)
+            refuse_changed(request, job)
             delete_job(job, timezone.now())
         return Response(status=204)
 
@@ -354,32 +348,38 @@ def locked(collection: JobCollection) -> Iterator[None]:
         yield
 
 
-def definition_of(document: Mapping[str, Any], wanted: Mapping[str, Any]) -> JobDefinition:
-    return JobDefinition.of(document, **settings_in(wanted))
+def definition_of(document: Mapping[str, Any], wanted: Mapping[str, Any], has_own: bool) -> JobDefinition:
+    own_schedule = refuse_contradiction(document, wanted, has_own)
+    return JobDefinition.of(document, own_schedule=own_schedule, **settings_in(wanted))
+
+
+def has_own_schedule(job: Job) -> bool:
+    return job.triggers.filter(name=MAIN).exists()
+
+
+def refuse_contradiction(document: Mapping[str, Any], wanted: Mapping[str, Any], has_own: bool) -> bool:
+    """Whether the job is to have a schedule of its own, as far as the document says.
+
+    Raises Invalid when it says both, or asks for one without saying which.
+    """
+    given = [name for name in SCHEDULE_MEMBERS if document.get(name) is not None]
+    own_schedule = wanted.get("ownSchedule", True)
+    if given and not own_schedule:
+        raise Invalid("cannot stand beside `ownSchedule: false`", path=given[0], code="not_allowed")
+    if "ownSchedule" in wanted and own_schedule and not (given or has_own):
+        raise Invalid("needs a startTime or a recurrence", path="ownSchedule", code="required")
+    return own_schedule
 
 
 def settings_in(wanted: Mapping[str, Any]) -> dict[str, str]:
-    return {name: wanted[name] for name in SETTINGS if name in wanted}
+    chosen = {name: wanted[name] for name in SETTINGS if name in wanted}
+    if "misfire" in chosen:
+        chosen["misfire"] = chosen["misfire"] or Trigger.Misfire.FIRE_ONCE.value
+    return chosen
 
 
-def refuse_stale(request, job: Job) -> None:
-    """Raise Stale (412) when the caller's If-Match does not name the job as it is now."""
-    expected = request.headers.get("If-Match")
-    if expected is None or expected.strip() == "*":
-        return
-    current = etag(job.pk, Job.objects.values_list("revision", flat=True).get(pk=job.pk))
-    if current not in [tag.strip() for tag in expected.split(",")]:
-        raise Stale(current)
-
-
-class Stale(APIException):
-    """The job is not what the caller believes it to be."""
-
-    status_code = 412
-    default_code = "stale"
-
-    def __init__(self, current: str):
-        super().__init__(f"the job has been changed since: its ETag is {current} now")
+def refuse_changed(request, job: Job) -> None:
+    refuse_stale(request, etag(job.pk, Job.objects.values_list("revision", flat=True).get(pk=job.pk)))
 
 
 def etag(job_id: int, revision: int) -> str:
@@ -410,12 +410,16 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
     """Two queries, however many rows."""
     rows, now = list(rows), timezone.now()
     ids = [row["id"] for row in rows]
-    columns = ("job_id", "definition", "misfire", "next_fire_at")
-    triggers = {trigger["job_id"]: trigger for trigger in Trigger.objects.filter(job__in=ids).values(*columns)}
+    triggers: dict[int, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for trigger in Trigger.objects.filter(job__in=ids).values(
+        "job_id", "name", "definition", "misfire", "next_fire_at"
+    ):
+        triggers[trigger["job_id"]][trigger["name"]] = trigger
     signed = signing_secrets_of(ids, now)
     for row in rows:
-        trigger = triggers[row["id"]]
-        when = spelled(orjson.dumps(trigger["definition"]))
+        own = triggers[row["id"]].get(MAIN)
+        when = spelled(orjson.dumps(own["definition"])) if own else {}
+        fires = [trigger["next_fire_at"] for trigger in triggers[row["id"]].values() if trigger["next_fire_at"]]
         yield {
             "id": row["id"],
             "collection": row["collection_id"],
@@ -425,10 +429,12 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
             "action": row["action__document"],
             "startTime": when.get("startTime"),
             "recurrence": when.get("recurrence"),
+            "ownSchedule": own is not None,
+            "triggerCount": len(triggers[row["id"]].keys() - {MAIN}),
             "overlap": row["overlap"],
             "delivery": row["delivery"],
-            "misfire": trigger["misfire"],
-            "nextRunAt": trigger["next_fire_at"],
+            "misfire": own["misfire"] if own else None,
+            "nextRunAt": min(fires, default=None),
             "lastRunAt": row["last_execution_at"],
             "executionCount": row["execution_count"],
             "failureCount": row["failure_count"],

@@ -5,15 +5,16 @@ from datetime import datetime, timedelta
 
 from recurrence.combine import FirstThen, Limited
 from recurrence.schedules import Schedule, just_before
-from recurrence.wire import azure, quartz
+from recurrence.wire import azure, once, quartz, simple
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 
-__all__ = ["HORIZON", "Parsed", "WireError", "parse", "refuse_unreachable"]
+__all__ = ["HORIZON", "Parsed", "WireError", "parse", "refuse_unreachable", "render"]
 
 HORIZON = timedelta(days=8 * 365 + 2)  # eight years: a leap day is at most so far away, also over 2100
 
-PARSERS = {"azure": azure.parse, "quartz": quartz.parse}
+PARSERS = {"azure": azure.parse, "quartz": quartz.parse, "simple": simple.parse, "once": once.parse}
+RENDERERS = {"azure": azure.render, "quartz": quartz.render, "simple": simple.render, "once": once.render}
 
 
 def parse(format: str, definition: Mapping[str, object], created_at: datetime) -> Parsed:
@@ -26,6 +27,11 @@ def parse(format: str, definition: Mapping[str, object], created_at: datetime) -
     if parser is None:
         raise WireError("format", "unsupported", f"must be one of {', '.join(PARSERS)}, not {format!r:.80}")
     return parser(definition, created_at)
+
+
+def render(format: str, definition: Mapping[str, object]) -> dict[str, object]:
+    """Return a definition in its format's canonical spelling, without unknown members.  Raises WireError."""
+    return RENDERERS[format](definition)
 
 
 def refuse_unreachable(parsed: Parsed, created_at: datetime) -> None:

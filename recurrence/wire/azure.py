@@ -75,7 +75,7 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     The schedule holds no fire time before its creation.  Raises WireError.
     """
     created_at = created_at.astimezone(UTC)
-    document = _read(definition)
+    document = read(definition)
     _refuse_bounds(document, created_at)
     count = document.recurrence.count if document.recurrence else None
     return Parsed(_compile(document, created_at), count, UTC, document.warnings)
@@ -87,10 +87,10 @@ def render(definition: Mapping[str, object]) -> dict[str, object]:
     What was not sent is not returned, nor is an unknown member.  Raises WireError where `parse` would, except for
     bounds that depend on the creation.
     """
-    document = _read(definition)
+    document = read(definition)
     answer: dict[str, object] = {}
     if document.start_time is not None:
-        answer["startTime"] = _rendered(document.start_time)
+        answer["startTime"] = rendered(document.start_time)
     if document.recurrence is not None:
         answer["recurrence"] = _render_recurrence(document.recurrence)
     return answer
@@ -126,7 +126,7 @@ class Document:
     warnings: tuple[str, ...]
 
 
-def _read(definition: Mapping[str, object]) -> Document:
+def read(definition: Mapping[str, object]) -> Document:
     warnings: list[str] = []
     start = definition.get("startTime")
     recurrence = definition.get("recurrence")
@@ -278,7 +278,7 @@ def _rule(recurrence: Recurrence, start: datetime | None, created_at: datetime) 
     if plan is None:
         days = MonthDays(first.date(), frozenset({first.day}), interval)
         return CalendarRule(days, Times.of([first.hour], [first.minute], [first.second]), UTC)
-    times = _times(frequency, plan, first, start.second if start else 0)
+    times = times_of(frequency, plan, first, start.second if start else 0)
     if frequency not in (Frequency.MINUTE, Frequency.HOUR):
         return CalendarRule(_days(frequency, interval, plan, first), times, UTC)
     if interval == 1:
@@ -286,7 +286,7 @@ def _rule(recurrence: Recurrence, start: datetime | None, created_at: datetime) 
     return EveryWithin(ELAPSED[frequency] // timedelta(minutes=1), interval, first, times)
 
 
-def _times(frequency: Frequency, plan: Plan, first: datetime, second: int) -> Times:
+def times_of(frequency: Frequency, plan: Plan, first: datetime, second: int) -> Times:
     if frequency is Frequency.MINUTE:
         return Times.of(plan.hours or range(24), plan.minutes or range(60), [second])
     every_hour = frequency is Frequency.HOUR or (MINUTES_ALONE_RUN_EVERY_HOUR and plan.minutes is not None)
@@ -313,7 +313,7 @@ def _render_recurrence(recurrence: Recurrence) -> dict[str, object]:
         "frequency": recurrence.frequency.value,
         "interval": recurrence.interval,
         "count": recurrence.count,
-        "endTime": recurrence.end_time and _rendered(recurrence.end_time),
+        "endTime": recurrence.end_time and rendered(recurrence.end_time),
         "schedule": recurrence.plan and _render_plan(recurrence.plan),
     }
     return {name: value for name, value in answer.items() if value is not None}
@@ -335,5 +335,5 @@ def _render_occurrence(day: int, number: int | None) -> dict[str, object]:
     return {"day": WEEKDAYS[day]} if number is None else {"day": WEEKDAYS[day], "Occurrence": number}
 
 
-def _rendered(instant: datetime) -> str:
+def rendered(instant: datetime) -> str:
     return instant.isoformat().replace("+00:00", "Z")

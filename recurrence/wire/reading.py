@@ -4,7 +4,7 @@ A member that is null counts as absent.  A boolean is not an integer, nor is 5.0
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from reprlib import Repr
 from typing import NoReturn, TypeVar
@@ -88,6 +88,12 @@ def instant(value: object, path: str) -> datetime:
         return wall + offset if sign == "-" else wall - offset
     except (ValueError, OverflowError):
         _refuse(path, "out_of_range", "must be a time that exists", value)
+
+
+def warnings_of_unknown(definition: Mapping[str, object], known: Collection[str]) -> list[str]:
+    """A sentence for each member that a format does not know."""
+    unknown = [name for name, value in definition.items() if name not in known and value is not None]
+    return [f"{shown(name)} is not known here and is ignored" for name in unknown]
 
 
 def shown(value: object) -> str:

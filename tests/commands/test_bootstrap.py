@@ -45,7 +45,9 @@ def test_samples_show_every_state_that_a_job_begins_with(db):
 
     assert set(Job.objects.values_list("state", flat=True)) == {"enabled", "disabled"}
     assert Job.objects.filter(action__document__retryPolicy__retryCount=2).exists()
-    for job in Job.objects.all():
+    calling = Job.objects.exclude(action__document__type="Task")
+    assert calling.count() == 10
+    for job in calling:
         assert job.action.document["request"]["uri"].startswith(ECHO)
 
 

@@ -671,3 +671,29 @@ def test_a_job_takes_a_fixed_number_of_queries(arm, make_job, django_assert_num_
 
     with django_assert_num_queries(3):  # the token, the job with its action, the triggers
         assert arm.get(arm.job()).status_code == 200
+
+
+# Triggers beside the job's own schedule, of which the original knew nothing
+
+
+def test_a_job_answers_its_own_schedule_and_the_earliest_time_of_all_triggers(arm, make_job, make_trigger):
+    job = make_job(schedule={"startTime": "2026-02-02T08:00:00Z"})
+    make_trigger(job, "a-first", "azure", definition={"startTime": "2026-01-09T08:00:00Z"})
+    Job.objects.update(execution_count=1)
+
+    properties = arm.get(arm.job()).json()["properties"]
+
+    assert (properties["startTime"], "recurrence" in properties) == ("2026-02-02T08:00:00Z", False)
+    assert properties["status"]["nextExecutionTime"] == "2026-01-09T08:00:00Z"
+
+
+def test_a_job_without_a_schedule_of_its_own_stays_without_one(arm, make_job):
+    job = make_job(schedule=None)
+
+    before = arm.get(arm.job()).json()["properties"]
+    arm.put(arm.job(), {"properties": {"action": ACTION}})
+    arm.patch(arm.job(), {"properties": {"action": {"request": {"method": "PUT"}}}})
+
+    assert not {"startTime", "recurrence"} & set(before)
+    assert not job.triggers.exists()
+    assert arm.get(arm.job()).json()["properties"]["action"]["request"]["method"] == "PUT"

@@ -8,10 +8,18 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
+
+from triggers import mint_jobs
 
 EXAMPLE = re.compile(r"```sh\n(.*?)```(?:\n\n```json\n(.*?)```)?", re.DOTALL)
 PAGE = Path(settings.BASE_DIR, "docs", "api.md").read_text()
-VARIABLES = {"/api/collections": "COLLECTION", "/api/jobs": "JOB", "/api/jobs/$JOB/run": "RUN"}
+VARIABLES = {
+    "/api/collections": "COLLECTION",
+    "/api/jobs": "JOB",
+    "/api/triggers": "TRIGGER",
+    "/api/jobs/$JOB/run": "RUN",
+}
 
 
 def examples() -> list[tuple[str, dict | None]]:
@@ -30,7 +38,7 @@ def answers(output: str) -> list:
 
 
 def varies(name: str) -> bool:
-    return name in {"id", "prefix", "token", "secret", "job", "collection"} or name.endswith("At")
+    return name in {"id", "prefix", "token", "secret", "job", "collection"} or name.endswith(("At", "Date"))
 
 
 def compared(value: object) -> object:
@@ -49,6 +57,7 @@ def test_every_example_works_and_answers_what_the_page_shows(live_server, owner,
         "PASSWORD": "correct horse",
         "NO_PROXY": "*",
     }
+    mint_jobs.load(owner.subscription_set.get(), timezone.now())
     tried = 0
 
     for command, expected in examples():

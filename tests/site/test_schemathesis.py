@@ -39,7 +39,7 @@ def one_connection(db):
 
 
 @pytest.fixture
-def existing(one_connection, make_job, owner, subscription):
+def existing(one_connection, make_job, make_trigger, owner, subscription):
     """By the name of a resource, the id of one that is there."""
     job = make_job()
     run = Run.objects.create(
@@ -57,6 +57,7 @@ def existing(one_connection, make_job, owner, subscription):
         "runs": str(run.pk),
         "subscriptions": str(subscription.pk),
         "tokens": spare.pk,
+        "triggers": make_trigger(job).pk,
     }
 
 

@@ -9,9 +9,15 @@ from django.urls.resolvers import URLPattern
 from accounts.models import ApiToken, Subscription
 from jobs.models import Job, JobCollection, Run
 from tests.conftest import NOW
+from triggers.models import Trigger
 
 METHODS = ("get", "post", "put", "patch", "delete")
-WITHOUT_TENANT = {"api/schedules/preview", "api/schema", "api/docs"}  # they read no row of anybody's
+WITHOUT_TENANT = {
+    "api/schedules/preview",
+    "api/schedules/translate",
+    "api/schema",
+    "api/docs",
+}  # they read no row of anybody's
 
 
 def routes(patterns, prefix: str = "") -> list[tuple[str, URLPattern]]:
@@ -31,7 +37,7 @@ LISTS = [route for route in ALL if "<" not in route and route not in WITHOUT_TEN
 
 
 @pytest.fixture
-def theirs(make_user, make_job):
+def theirs(make_user, make_job, make_trigger):
     """One of everything, in a subscription that the caller is no member of; and an id of each kind that is none's."""
     subscription = Subscription.objects.create(name="elsewhere")
     stranger = make_user("eve", in_subscription=subscription)
@@ -52,11 +58,15 @@ def theirs(make_user, make_job):
         "runs": (run.pk, uuid.uuid4()),
         "subscriptions": (subscription.pk, uuid.uuid4()),
         "tokens": (token.pk, 10**9),
+        "triggers": (make_trigger(job).pk, 10**9),
     }
 
 
+TENANTS = (JobCollection, Job, Trigger, Run, Subscription, ApiToken)
+
+
 def state_of(theirs) -> list:
-    return [list(model.objects.order_by("pk").values()) for model in (JobCollection, Job, Run, Subscription, ApiToken)]
+    return [list(model.objects.order_by("pk").values()) for model in TENANTS]
 
 
 def address(route: str, pk) -> str:
@@ -65,9 +75,10 @@ def address(route: str, pk) -> str:
 
 
 def test_the_walk_knows_every_route():
-    assert {route.split("/")[1] for route in DETAILS} == {"collections", "jobs", "runs", "subscriptions", "tokens"}
-    assert len(DETAILS) >= 11
-    assert len(LISTS) >= 5
+    kinds = {"collections", "jobs", "runs", "subscriptions", "tokens", "triggers"}
+    assert {route.split("/")[1] for route in DETAILS} == kinds
+    assert len(DETAILS) >= 14
+    assert len(LISTS) >= 6
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -76,7 +87,10 @@ def test_what_belongs_to_others_looks_like_what_is_missing(api, theirs, route, m
     api.get("/api/jobs")  # writes when the token was last used
     before = state_of(theirs)
     foreign_id, missing_id = theirs[route.split("/")[1]]
-    body = {"action": {"type": "Http", "request": {"uri": "https://example.com", "method": "GET"}}}
+    body = {
+        "action": {"type": "Http", "request": {"uri": "https://example.com", "method": "GET"}},
+        "schedule": {"format": "once", "at": "2030-01-01T00:00:00Z"},
+    }
 
     foreign, missing = (
         getattr(api, method)(address(route, pk), None if method == "get" else body) for pk in (foreign_id, missing_id)
@@ -102,6 +116,22 @@ def test_no_filter_reaches_what_belongs_to_others(api, theirs, query):
     filled = query.format(**{kind: ids[0] for kind, ids in theirs.items()})
 
     assert api.get(f"/api/runs?{filled}").json()["value"] == []
+
+
+def test_no_filter_reaches_triggers_of_others(api, theirs):
+    assert api.get(f"/api/triggers?job={theirs['jobs'][0]}").json()["value"] == []
+
+
+def test_no_trigger_is_put_on_a_job_of_others(api, theirs):
+    body = {"name": "mine", "schedule": {"format": "once", "at": "2030-01-01T00:00:00Z"}}
+    api.get("/api/jobs")  # writes when the token was last used
+    before = state_of(theirs)
+
+    foreign, missing = (api.post("/api/triggers", body | {"job": job}) for job in theirs["jobs"])
+
+    assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "job")
+    assert foreign.content == missing.content
+    assert state_of(theirs) == before
 
 
 def test_no_filter_finds_a_subscription_of_others(api, theirs):

@@ -177,16 +177,24 @@ def test_a_run_is_not_the_last_while_another_trigger_of_the_job_goes_on(make_job
     assert not Run.objects.get().is_last
 
 
-def test_of_triggers_that_end_together_the_latest_run_is_the_last(make_job):
-    job = make_job(schedule={"startTime": "2026-01-05T08:00:10Z"})
-    earlier = {"startTime": "2026-01-05T08:00:05Z"}
-    Trigger.objects.create(
-        job=job, name="earlier", definition=earlier, anchored_at=NOW, next_fire_at=utc(earlier["startTime"])
-    )
+def test_a_run_is_not_the_last_of_a_job_with_a_trigger_that_may_be_given_a_new_schedule(make_job):
+    job = make_job(schedule=ONCE)
+    spent = {"expression": "0 0 8 5 1 ? 2026"}
+    Trigger.objects.create(job=job, name="spent", format="quartz", definition=spent, anchored_at=NOW)
 
-    dispatch_due(START + timedelta(seconds=30))
+    dispatch_due(START)
 
-    assert dict(Run.objects.values_list("trigger_name", "is_last")) == {"default": True, "earlier": False}
+    assert not Run.objects.get().is_last
+
+
+def test_triggers_due_together_go_by_priority_the_lower_number_first(make_job):
+    for name, priority in (("late", 9), ("early", 1), ("middle", 5)):
+        Trigger.objects.filter(job=make_job(name, schedule=ONCE)).update(priority=priority)
+
+    ids = [run_id for _, run_id in dispatch_due(START)]
+
+    names = dict(Run.objects.values_list("pk", "job_name"))
+    assert [names[run_id] for run_id in ids] == ["early", "middle", "late"]
 
 
 def test_a_job_whose_last_fire_times_are_missed_is_completed(make_job):

@@ -184,6 +184,41 @@ def test_a_quartz_expression_that_never_fires_again_is_answered_with_a_warning(a
     assert (response.json()["more"], response.json()["warnings"]) == (False, ["It will not fire again."])
 
 
+@pytest.mark.parametrize(
+    "schedule, words, times",
+    [
+        (
+            {"format": "simple", "startTime": "2026-01-05T08:00:00Z", "interval": 5_400_000, "repeatCount": 2},
+            "every 90 minutes from 5 January 2026 at 08:00 UTC, until 5 January 2026 at 11:00 UTC",
+            ["2026-01-05T08:00:00Z", "2026-01-05T09:30:00Z", "2026-01-05T11:00:00Z"],
+        ),
+        ({"format": "simple"}, "once on 1 January 2026 at 00:00 UTC", [NEW_YEAR]),
+        ({"format": "once", "at": 1767600000000}, "once on 5 January 2026 at 08:00 UTC", ["2026-01-05T08:00:00Z"]),
+    ],
+)
+def test_simple_triggers_and_single_moments_are_previewed(api, schedule, words, times):
+    response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR})
+
+    assert fires(response) == times
+    assert (response.json()["description"], response.json()["more"]) == (words, False)
+
+
+def test_after_excludes_the_moment_it_names(api):
+    schedule = {"format": "simple", "startTime": "2026-01-05T08:00:00Z", "interval": 60_000}
+
+    response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR, "after": "2026-01-05T08:00:00Z", "count": 1})
+
+    assert fires(response) == ["2026-01-05T08:01:00Z"]
+
+
+@pytest.mark.parametrize("schedule", [{"format": "once", "at": "2013-07-04"}, {"format": "simple", "startTime": 0}])
+def test_a_moment_that_has_passed_is_answered_with_a_warning(api, schedule):
+    response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR})
+
+    assert fires(response) == []
+    assert len(response.json()["warnings"]) == 1
+
+
 def test_anyone_signed_in_may_ask_and_nothing_is_written(make_user, api_of):
     outsider = make_user("eve", role=None)
     client = api_of(ApiToken.objects.issue(outsider, "t")[1])
@@ -238,7 +273,14 @@ quartz_schedules = st.fixed_dictionaries(
         "endTime": instants | json_values,
     },
 )
-schedules = azure_schedules | quartz_schedules
+moments = instants | st.integers(-(10**15), 10**15) | st.integers(-(10**15), 10**15).map(str) | json_values
+simple_schedules = st.fixed_dictionaries(
+    {"format": st.just("simple")},
+    optional=dict.fromkeys(("startTime", "endTime"), moments)
+    | dict.fromkeys(("interval", "repeatCount"), st.integers(-1, 2**32) | json_values),
+)
+moments_alone = st.fixed_dictionaries({"format": st.just("once")}, optional={"at": moments})
+schedules = azure_schedules | quartz_schedules | simple_schedules | moments_alone
 
 
 class PreviewOfAnything(TestCase):

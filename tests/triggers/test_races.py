@@ -5,6 +5,7 @@ locks alone.
 """
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 from threading import Event, Thread
 
@@ -14,14 +15,24 @@ from django.db import connection, transaction
 from accounts.models import Subscription
 from jobs import recording
 from jobs.actions.outcome import Outcome
+from jobs.errors import Conflict
 from jobs.execution import insist
 from jobs.leasing import lease
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from tests.conftest import ACTION, NOW, utc
-from triggers import dispatch
+from triggers import dispatch, scheduling
 from triggers.models import Trigger
-from triggers.scheduling import delete_collection, delete_job, patch_job, save_collection, set_job_state
+from triggers.scheduling import (
+    TriggerDefinition,
+    delete_collection,
+    delete_job,
+    delete_trigger,
+    patch_job,
+    save_collection,
+    save_trigger,
+    set_job_state,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,6 +73,22 @@ def midway(monkeypatch):
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
         plan(visits)
+
+    monkeypatch.setattr(dispatch, "_mark_last", lingering)
+    return event
+
+
+@pytest.fixture
+def decided(monkeypatch):
+    """Set once the dispatcher knows which runs are the last of their jobs; it lingers before it writes them."""
+    event = Event()
+    plan = dispatch._mark_last
+
+    def lingering(visits):
+        plan(visits)
+        event.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
 
     monkeypatch.setattr(dispatch, "_mark_last", lingering)
     return event
@@ -140,3 +167,108 @@ def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkey
     assert not Job.objects.exists()
     assert set(Run.objects.values_list("job", flat=True)) == {None}
     assert Run.objects.get(pk=run.pk).state == Run.State.FAILED
+
+
+# Triggers beside the job's own schedule
+
+HOURLY = TriggerDefinition(format="quartz", definition={"expression": "0 0 * * * ?"})
+DAILY = TriggerDefinition(format="quartz", definition={"expression": "0 0 9 * * ?"})
+ONCE = {"startTime": "2026-01-05T08:00:00Z"}
+
+TRIGGER_CHANGES = {
+    "save it unchanged": lambda trigger: save_trigger(trigger.job, "hourly", HOURLY, DUE),
+    "disable it": lambda trigger: save_trigger(trigger.job, "hourly", replace(HOURLY, enabled=False), DUE),
+    "give it another schedule": lambda trigger: save_trigger(trigger.job, "hourly", DAILY, DUE),
+    "delete it": lambda trigger: delete_trigger(trigger, DUE),
+    "save another": lambda trigger: save_trigger(trigger.job, "other", DAILY, DUE),
+}
+
+
+@pytest.mark.parametrize("change", TRIGGER_CHANGES, ids=TRIGGER_CHANGES)
+def test_a_change_of_a_trigger_at_the_moment_of_its_dispatch_disturbs_neither(make_job, make_trigger, midway, change):
+    trigger = make_trigger(make_job(schedule=None), now=DUE)
+
+    raised = at_once(lambda: dispatch.dispatch_due(DUE), lambda: TRIGGER_CHANGES[change](trigger), midway)
+
+    assert raised == []
+    assert list(Run.objects.values_list("trigger_name", "fire_at")) == [("hourly", DUE)]
+    next_fire_at = dict(Trigger.objects.values_list("name", "next_fire_at")).get("hourly")
+    assert (
+        next_fire_at
+        == {
+            "save it unchanged": DUE + timedelta(hours=1),
+            "disable it": None,
+            "give it another schedule": DUE + timedelta(hours=1),
+            "delete it": None,
+            "save another": DUE + timedelta(hours=1),
+        }[change]
+    )
+
+
+def test_a_job_that_gets_a_trigger_while_its_last_run_is_made_does_not_end_with_it(make_job, decided):
+    job = make_job(schedule=ONCE)
+
+    raised = at_once(
+        lambda: dispatch.dispatch_due(DUE), lambda: save_trigger(job, "hourly", HOURLY, DUE + timedelta(1)), decided
+    )
+
+    assert raised == []
+    assert not Run.objects.get().is_last
+
+
+def test_a_job_that_loses_its_other_trigger_while_its_last_run_is_made_ends_with_it(make_job, make_trigger, decided):
+    trigger = make_trigger(make_job(schedule=ONCE), now=DUE + timedelta(minutes=1))
+
+    raised = at_once(lambda: dispatch.dispatch_due(DUE), lambda: delete_trigger(trigger, DUE), decided)
+
+    assert raised == []
+    assert Run.objects.get().is_last
+    assert Job.objects.get().state == Job.State.ENABLED
+
+
+def test_a_trigger_that_comes_while_the_last_run_ends_waits_for_nobody_in_a_circle(make_job, monkeypatch):
+    job = make_job(schedule=ONCE)
+    dispatch.dispatch_due(DUE)
+    leased = lease([str(Run.objects.get().pk)], "worker", DUE)
+    owned = Event()
+    own = recording.own
+
+    def lingering(items):
+        found = own(items)
+        owned.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
+        return found
+
+    monkeypatch.setattr(recording, "own", lingering)
+
+    raised = at_once(
+        lambda: recording.record([(leased[0], Outcome(True, "done"))], DUE),
+        lambda: save_trigger(job, "hourly", HOURLY, DUE),
+        owned,
+    )
+
+    assert [type(error) for error in raised] in ([], [Conflict])  # it has ended by then: that is what it is told
+    assert Job.objects.get().state == Job.State.COMPLETED
+    assert Trigger.objects.filter(name="hourly").exists() is False
+
+
+@pytest.mark.parametrize("second", [HOURLY, DAILY], ids=["the same", "another"])
+def test_two_who_save_one_trigger_at_once_leave_one(make_job, monkeypatch, second):
+    job = make_job(schedule=None)
+    saves, place = Event(), scheduling._place
+
+    def lingering(trigger, now):
+        saves.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
+        place(trigger, now)
+
+    monkeypatch.setattr(scheduling, "_place", lingering)
+
+    raised = at_once(
+        lambda: save_trigger(job, "hourly", HOURLY, NOW), lambda: save_trigger(job, "hourly", second, NOW), saves
+    )
+
+    assert raised == []
+    assert Trigger.objects.get().definition in (HOURLY.definition, second.definition)

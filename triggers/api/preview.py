@@ -1,10 +1,9 @@
-"""Our own REST resources about schedules: what one would do, before anyone saves it."""
+"""/api/schedules/preview: what a schedule would do, before anyone saves it."""
 
 from datetime import datetime, tzinfo
 
-from django.urls import path
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -13,38 +12,10 @@ from accounts.fields import InstantField, WholeNumberField, read, rendered
 from recurrence import wire
 from recurrence.describe import describe
 from recurrence.preview import preview
-from recurrence.wire import WireError
+from triggers.api.fields import ScheduleField
 
 COUNT = 10
 MOST = 1_000
-
-
-@extend_schema_field(
-    {
-        "type": "object",
-        "required": ["format"],
-        "properties": {"format": {"type": "string", "enum": sorted(wire.PARSERS)}},
-        "additionalProperties": True,
-        "description": (
-            "`format` says how the other members are read. `azure` takes `startTime` and `recurrence`. `quartz` takes "
-            "`expression` (six or seven fields, such as `0 15 10 ? * MON-FRI`), `timeZone` (a name of IANA's or of "
-            "Windows, by default UTC), `clockChange` (`cron` by default, or `quartz`), `startTime` and `endTime`, "
-            "both included. An expression that never fires again has no occurrences and a warning."
-        ),
-    }
-)
-class ScheduleField(serializers.Field):
-    """A schedule in one of the formats we read: which one, and its definition."""
-
-    default_error_messages = {"invalid": "must be an object"}
-
-    def to_internal_value(self, data: object) -> tuple[str, dict]:
-        if not isinstance(data, dict):
-            return self.fail("invalid")
-        format = data.get("format")
-        if not isinstance(format, str):
-            raise WireError("format", "required", f"must be one of {', '.join(wire.PARSERS)}")
-        return format, {name: value for name, value in data.items() if name != "format"}
 
 
 class PreviewRequest(serializers.Serializer):
@@ -131,6 +102,3 @@ class SchedulePreview(APIView):
 
 def local(fire: datetime, zone: tzinfo) -> str:
     return fire.astimezone(zone).isoformat()
-
-
-urlpatterns = [path("schedules/preview", SchedulePreview.as_view(), name="schedule-preview")]

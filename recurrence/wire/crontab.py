@@ -1,0 +1,230 @@
+"""Lines of a crontab as far as they say when: five fields, from minutes to weekdays, or a word such as `@daily`.
+
+Source: Vixie's cron and its manual page crontab(5).  A day must satisfy both day fields when either of them begins
+with `*`; else one of the two is enough.  Where implementations of cron differ, as over `5/15` or `FRI-SUN`, a line is
+refused: it would run at other times elsewhere.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from typing import NoReturn
+
+from recurrence.bits import mask_of, members
+from recurrence.cron import CronRule, Days
+from recurrence.rules import Zoned
+from recurrence.schedules import Schedule, just_before
+from recurrence.times import Times
+from recurrence.wire import reading
+from recurrence.wire.errors import WireError
+from recurrence.wire.parsed import Parsed
+from recurrence.wire.spelling import SIGNS, as_interval, listed, spelled, spelled_times, without_star
+from recurrence.wire.zone_names import iana_name, zone_of
+from recurrence.zones import Fold, Gap
+
+PATH = "expression"
+MEMBERS = {PATH, "timeZone"}
+LONGEST = 256  # characters
+WORDS = {
+    "@YEARLY": "0 0 1 1 *",
+    "@ANNUALLY": "0 0 1 1 *",
+    "@MONTHLY": "0 0 1 * *",
+    "@WEEKLY": "0 0 * * 0",
+    "@DAILY": "0 0 * * *",
+    "@MIDNIGHT": "0 0 * * *",
+    "@HOURLY": "0 * * * *",
+}
+ITEM = re.compile(
+    r"(?:(?P<all>\*)|(?P<low>[0-9]+|[A-Z]{3})(?P<range>-(?P<high>[0-9]+|[A-Z]{3}))?)(?:/(?P<step>[0-9]+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a field may hold: `low` to `high`, or one of `names` for `low` and the numbers after it."""
+
+    name: str
+    low: int
+    high: int
+    names: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        names = f" or names from {self.names[0]} to {self.names[-1]}" if self.names else ""
+        return (
+            f"numbers from {self.low} to {self.high}{names}, ranges such as a-b, steps such as */n or a-b/n,"
+            " with commas between them, or *"
+        )
+
+
+MINUTE = Kind("minute", 0, 59)
+HOUR = Kind("hour", 0, 23)
+DAY_OF_MONTH = Kind("day of month", 1, 31)
+MONTH = Kind("month", 1, 12, ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"))
+DAY_OF_WEEK = Kind("day of week", 0, 7, ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"))
+KINDS = (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK)
+ALL_MONTH_DAYS = mask_of(range(1, 32))
+ALL_WEEKDAYS = mask_of(range(7))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A checked line: sets of numbers as bit masks; of `weekdays`, 0 is Sunday.
+
+    A day must be in both sets of days, unless `either` is enough.  `is_stepping`: minutes or hours read like an
+    interval, which follows real time when clocks change.
+    """
+
+    minutes: int
+    hours: int
+    month_days: int
+    months: int
+    weekdays: int
+    either: bool
+    is_stepping: bool
+
+    def __str__(self) -> str:
+        """The line in canonical text, with numbers for names."""
+        minutes, hours = listed(self.minutes), listed(self.hours)
+        if self.is_stepping:
+            minutes, hours = spelled_times(self.minutes, 60), spelled_times(self.hours, 24)
+            hours = hours if any(sign in minutes for sign in SIGNS) else as_interval(hours)
+        months = spelled(self.months, 1, 12)
+        return f"{minutes} {hours} {self._month_days()} {months} {self._weekdays()}"
+
+    def _month_days(self) -> str:
+        text = spelled(self.month_days, 1, 31)
+        if self.either:
+            return without_star(text, 1, 31)
+        if text.startswith("*") or self._weekdays().startswith("*"):
+            return text
+        return _with_star(self.month_days, 1, 31)
+
+    def _weekdays(self) -> str:
+        text = spelled(self.weekdays, 0, 6)
+        if self.either:
+            return without_star(text, 0, 6)
+        if text.startswith("*") or self.month_days & 1 << 1:
+            return text
+        return _with_star(self.weekdays, 0, 6)
+
+    @property
+    def rule(self) -> CronRule:
+        return CronRule(Times(self.hours, self.minutes), Days(self._days_text(), self._days_of_shape), self.months)
+
+    def _days_text(self) -> str:
+        """As the same days are spelled by Quartz, so that equal rules are equal; it has no words for both at once."""
+        if self.weekdays == ALL_WEEKDAYS:
+            return f"{spelled(self.month_days, 1, 31)} ?"
+        weekdays = spelled(self.weekdays, 0, 6, DAY_OF_WEEK.names)
+        if self.month_days == ALL_MONTH_DAYS:
+            return f"? {weekdays}"
+        return f"{spelled(self.month_days, 1, 31)} {'or' if self.either else 'and'} {weekdays}"
+
+    def _days_of_shape(self, first: int, length: int) -> int:
+        weekdays = [(number - 1) % 7 for number in members(self.weekdays)]  # from here on 0 is Monday
+        days = mask_of(day for weekday in weekdays for day in range((weekday - first) % 7 + 1, length + 1, 7))
+        chosen = self.month_days | days if self.either else self.month_days & days
+        return chosen & ((2 << length) - 1)
+
+
+def _with_star(mask: int, low: int, high: int) -> str:
+    """The set, which has its lowest number, spelled so that it begins with a star: that asks for both sets of days."""
+    rest = mask & ~(1 << low)
+    return f"*/{high - low + 1}" + (f",{spelled(rest, low, high)}" if rest else "")
+
+
+def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
+    """Compile `expression` and `timeZone`, UTC by default.
+
+    A line that never comes is no error: the answer warns.  Raises WireError.
+    """
+    line = parse_line(definition.get(PATH))
+    zone = zone_of(definition.get("timeZone"), "timeZone")
+    schedule = in_zone(line, zone)
+    warnings = reading.warnings_of_unknown(definition, MEMBERS)
+    if schedule.after(just_before(created_at.astimezone(UTC))) is None:
+        warnings.append("It will not fire again.")
+    return Parsed(schedule, None, zone, tuple(warnings), may_never_fire=True)
+
+
+def render(definition: Mapping[str, object]) -> dict[str, object]:
+    """The definition in canonical text, the zone by its IANA name.  Raises WireError where `parse` would."""
+    answer: dict[str, object] = {PATH: str(parse_line(definition.get(PATH)))}
+    if definition.get("timeZone") is not None:
+        answer["timeZone"] = iana_name(definition["timeZone"], "timeZone")
+    return answer
+
+
+def in_zone(line: Line, zone: tzinfo) -> Schedule:
+    if zone is UTC:
+        return line.rule
+    if line.is_stepping:
+        return Zoned(line.rule, zone, Gap.SKIP, Fold.BOTH)
+    return Zoned(line.rule, zone, Gap.END, Fold.FIRST)
+
+
+def parse_line(value: object) -> Line:
+    """Raises WireError that names the field, the text in it and what would be accepted."""
+    if value is None:
+        raise WireError(PATH, "required", "is required, such as */15 9-17 * * MON-FRI")
+    text = reading.text(value, PATH)
+    if len(text) > LONGEST:
+        raise WireError(PATH, "out_of_range", f"must have at most {LONGEST} characters, not {len(text)}")
+    if not text.isascii():
+        raise WireError(PATH, "invalid", f"must be written in ASCII, not {reading.shown(text)}")
+    stripped = text.strip(" \t").upper()
+    if stripped == "@REBOOT":
+        raise WireError(PATH, "not_allowed", "must not be @reboot, which is no time")
+    texts = re.split("[ \t]+", WORDS.get(stripped, stripped))
+    if len(texts) != len(KINDS):
+        names = ", ".join(kind.name for kind in KINDS)
+        raise WireError(PATH, "invalid", f"must have 5 fields, {names}, not {len(texts) if stripped else 0}")
+    masks = [_mask(kind, part) for kind, part in zip(KINDS, texts, strict=True)]
+    return _line(texts, *masks)
+
+
+def _line(texts: list[str], minutes: int, hours: int, month_days: int, months: int, weekdays: int) -> Line:
+    weekdays = (weekdays | weekdays >> 7) & ALL_WEEKDAYS  # 7 is Sunday too
+    either = not (texts[2].startswith("*") or texts[4].startswith("*"))
+    if either and (month_days == ALL_MONTH_DAYS or weekdays == ALL_WEEKDAYS):  # then it is every day
+        month_days, weekdays, either = ALL_MONTH_DAYS, ALL_WEEKDAYS, False
+    is_stepping = any(sign in texts[0] + texts[1] for sign in SIGNS)
+    return Line(minutes, hours, month_days, months, weekdays, either, is_stepping)
+
+
+def _mask(kind: Kind, text: str) -> int:
+    mask = 0
+    for part in text.split(","):
+        match = ITEM.fullmatch(part)
+        if not match:
+            _refuse(kind, text, f"must be {kind.expected}")
+        if match["step"] and not (match["all"] or match["range"]):
+            _refuse(kind, text, f"must have steps of a range, such as {part.partition('/')[0]}-{kind.high}/n")
+        low, high = kind.low, kind.high
+        if match["low"]:
+            low = high = _number(kind, match["low"], text)
+        if match["high"]:
+            high = _number(kind, match["high"], text)
+        if high < low:
+            sunday = ", where Sunday is 7" if kind is DAY_OF_WEEK else ""
+            _refuse(kind, text, f"must have ranges that begin with the lower number{sunday}")
+        step = int((match["step"] or "1")[:9])
+        if not step:
+            _refuse(kind, text, "must have steps of 1 or more")
+        mask |= mask_of(range(low, high + 1, step))
+    return mask
+
+
+def _number(kind: Kind, word: str, text: str) -> int:
+    if word in kind.names:
+        return kind.names.index(word) + kind.low
+    number = int(word[:9]) if word.isdigit() else -1
+    if not kind.low <= number <= kind.high:
+        _refuse(kind, text, f"must be {kind.expected}")
+    return number
+
+
+def _refuse(kind: Kind, text: str, expected: str) -> NoReturn:
+    raise WireError(PATH, "invalid", f"the {kind.name} {expected}, not {reading.shown(text)}")

@@ -1,0 +1,456 @@
+"""Actions of the type Task: what is accepted, and what becomes of a callable in a worker."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.db import connections
+from django.urls import reverse
+
+from jobs import actions, calling, registry
+from jobs.actions import documents, task
+from jobs.actions.task import Threads, one_line
+from jobs.calling import Calls
+from jobs.cautions import cautions_of
+from jobs.descriptions import action_in_words
+from jobs.errors import Invalid
+from jobs.execution import Worker
+from jobs.models import Job, Run
+from jobs.rehearsal import Part, rehearse
+from jobs.room import Room
+from jobs.run_now import run_now
+from tests.conftest import ACTION, NOW
+from tests.peers.server import eventually
+
+NO_RETRY = {"retryType": "None"}
+called: list = []
+
+
+@registry.task("tests.note")
+def note(arguments, context):
+    called.append((dict(arguments), context, threading.current_thread()))
+    arguments["seen"] = True
+    return f"noted\n{arguments.get('what', 'nothing')}"
+
+
+@registry.task("tests.silent")
+def silent(arguments, context):
+    return None
+
+
+@registry.task("tests.raises")
+def raises(arguments, context):
+    raise ValueError("the ledger\nis locked")
+
+
+@registry.task("tests.exits")
+def exits(arguments, context):
+    sys.exit("enough")
+
+
+@registry.task("tests.counts-jobs")
+def counts_jobs(arguments, context):
+    called.append(connections["default"])
+    return f"{Job.objects.count()} jobs"
+
+
+@registry.task("tests.waits")
+def waits(arguments, context):
+    goes_on.wait(30)
+    called.append("over")
+
+
+goes_on = threading.Event()
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    called.clear()
+    goes_on.clear()
+    yield
+    goes_on.set()
+
+
+def does(name: str, **members) -> dict:
+    arguments = {"arguments": members.pop("arguments")} if "arguments" in members else {}
+    return {"type": "Task", "task": {"name": name, **arguments}, "retryPolicy": NO_RETRY, **members}
+
+
+@pytest.fixture
+def perform(make_job):
+    """Run a job with this action until nothing is left to do, and return the run and its attempts."""
+
+    def perform(action: dict, name="nightly", room=None):
+        run = run_now(make_job(name, action=action), NOW)
+        with Calls(room or Room(limit=100, per_host=50)) as calls:
+            worker = Worker("worker", calls, lambda: NOW)
+            worker.take([str(run.pk)])
+            worker.settle()
+        run.refresh_from_db()
+        return run, list(run.attempts.order_by("number"))
+
+    return perform
+
+
+# Registering
+
+
+def test_a_task_is_called_by_its_name():
+    assert registry.find("tests.note") is note
+    assert "tests.note" in registry.names()
+    assert registry.find("json.dumps") is None
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", ".hidden", "x" * 101, "é"])
+def test_an_odd_name_is_refused(name):
+    with pytest.raises(ValueError, match="letters"):
+        registry.task(name)
+
+
+def test_two_tasks_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two tasks"):
+        registry.task("tests.note")(silent)
+
+    assert registry.find("tests.note") is note
+
+
+def test_a_coroutine_function_is_refused():
+    async def asynchronous(arguments, context):
+        pass
+
+    with pytest.raises(TypeError, match="thread"):
+        registry.task("tests.asynchronous")(asynchronous)
+
+
+@pytest.fixture
+def manage(tmp_path):
+    """Run a management command of an installation that has an app of its own."""
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "__init__.py").touch()
+    (tmp_path / "reports" / "job_tasks.py").write_text(
+        "from jobs.registry import task\n\n@task('reports.refresh')\ndef refresh(arguments, context): pass\n"
+    )
+
+    def manage(apps: str, *arguments: str) -> subprocess.CompletedProcess:
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "DATA_DIR": str(tmp_path), "EXTRA_APPS": apps}
+        environment["DJANGO_SETTINGS_MODULE"] = "scheduler_site.settings"
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
+
+    return manage
+
+
+def test_an_installation_adds_tasks_in_an_app_of_its_own(manage):
+    listed = manage("reports", "shell", "-c", "from jobs import registry; print(registry.names())")
+
+    assert "'reports.refresh'" in listed.stdout, listed.stderr
+    assert "'MINT.XEFEED'" in listed.stdout
+
+
+@pytest.mark.parametrize("apps", ["nowhere", "reports,a b", "../reports"])
+def test_an_app_that_is_not_there_ends_the_start_with_one_line(manage, apps):
+    ended = manage(apps, "check")
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("quando: EXTRA_APPS must list packages that Python finds, not ")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+# Documents
+
+
+def parsed(action: dict) -> dict:
+    return documents.parse(action).document
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"days": 3, "names": ["a", None], "deep": {"x": 1.5, "y": False}}, {"clé": "☂"}]
+)
+def test_name_and_arguments_are_kept_as_they_are(arguments):
+    assert parsed(does("tests.note", arguments=arguments))["task"] == {"name": "tests.note", "arguments": arguments}
+
+
+def test_the_type_is_read_in_any_case_and_arguments_may_be_left_out():
+    assert parsed({"type": "task", "task": {"name": "tests.note"}}) == {"type": "Task", "task": {"name": "tests.note"}}
+
+
+@pytest.mark.parametrize(
+    "change, path, code",
+    [
+        ({"task": None}, "action.task", "required"),
+        ({"task": []}, "action.task", "wrong_type"),
+        ({"task": {}}, "action.task.name", "required"),
+        ({"task": {"name": 5}}, "action.task.name", "wrong_type"),
+        ({"task": {"name": "json.dumps"}}, "action.task.name", "unknown_value"),
+        ({"task": {"name": "TESTS.NOTE"}}, "action.task.name", "unknown_value"),
+        ({"task": {"name": "x" * 101}}, "action.task.name", "too_long"),
+        ({"task": {"name": "tests.note", "arguments": [1]}}, "action.task.arguments", "wrong_type"),
+        ({"task": {"name": "tests.note", "arguments": "x"}}, "action.task.arguments", "wrong_type"),
+        ({"task": {"name": "tests.note", "arguments": {"a": "x" * 9000}}}, "action.task.arguments", "too_long"),
+        ({"task": {"name": "tests.note", "arguments": {"a": ["\0"]}}}, "action.task.arguments", "malformed"),
+        ({"task": {"name": "tests.note", "arguments": {"\ud800": 1}}}, "action.task.arguments", "malformed"),
+        ({"task": {"name": "tests.note", "arguments": {"a": float("nan")}}}, "action.task.arguments", "malformed"),
+        ({"template": True}, "action.template", "invalid"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_path(change, path, code):
+    with pytest.raises(Invalid) as refusal:
+        parsed(does("tests.note") | change)
+
+    assert (refusal.value.path, refusal.value.code) == (path, code)
+
+
+def test_an_unknown_name_is_refused_with_those_there_are_and_the_nearest_first(api, make_job):
+    job = make_job()
+
+    response = api.patch(f"/api/jobs/{job.pk}", {"action": {"type": "Task", "task": {"name": "test.notes"}}})
+
+    error = response.json()["error"]
+    assert (response.status_code, error["target"]) == (400, "action.task.name")
+    assert "there is tests.note, tests." in error["message"]
+    with pytest.raises(Invalid) as refusal:
+        parsed(does("test.notes"))
+    assert all(name in refusal.value.message for name in registry.names())
+
+
+def test_a_task_may_be_an_error_action():
+    action = parsed({**ACTION, "errorAction": does("tests.note")})
+
+    assert action["errorAction"]["task"] == {"name": "tests.note"}
+
+
+def test_a_task_in_words():
+    assert action_in_words(does("tests.note")) == "task tests.note"
+    assert cautions_of(does("tests.note"), NOW) == []
+
+
+def test_our_api_takes_and_answers_it(api, collection):
+    action = does("tests.note", arguments={"days": 3})
+    body = {"collection": collection.pk, "name": "nightly", "action": action, "recurrence": {"frequency": "Day"}}
+
+    response = api.post("/api/jobs", body)
+
+    assert response.status_code == 201, response.json()
+    assert response.json()["action"] == action
+
+
+# In a worker
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_gets_its_arguments_and_its_run_and_returns_a_line(perform):
+    run, (attempt,) = perform(does("tests.note", arguments={"what": "rain"}))
+
+    ((arguments, context, _),) = called
+    assert arguments == {"what": "rain"}
+    assert (context.run_id, context.attempt, context.fire_at) == (run.pk, 1, NOW)
+    assert (context.job, context.collection) == ("nightly", "nightly")
+    assert (run.state, attempt.state, attempt.message) == ("succeeded", "succeeded", "noted rain")
+    assert run.action.document["task"]["arguments"] == {"what": "rain"}  # whatever the callable did to its own
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_runs_in_a_thread_of_its_own_that_ends_with_it(perform):
+    perform(does("tests.note"), "first")
+    perform(does("tests.note"), "second")
+
+    threads = [thread for _, _, thread in called]
+    assert threads[0] is not threads[1]
+    assert {thread.name for thread in threads} == {"task"}
+    assert eventually(lambda: not any(thread.is_alive() for thread in threads))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_may_use_the_database_and_leaves_no_connection(perform):
+    run, (attempt,) = perform(does("tests.counts-jobs"))
+
+    (connection,) = called
+    assert attempt.message == "1 jobs"
+    assert connection is not connections["default"]
+    assert connection.connection is None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "name, message",
+    [("tests.raises", "ValueError: the ledger is locked"), ("tests.exits", "SystemExit: enough")],
+)
+def test_what_it_raises_is_a_failed_attempt_with_its_message_and_no_more(perform, caplog, name, message):
+    run, (attempt,) = perform(does(name))
+
+    assert (run.state, attempt.state, attempt.message) == ("failed", "failed", message)
+    assert (attempt.response_body, attempt.status_code) == ("", None)
+    assert "Traceback" in caplog.text  # for who operates the worker
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_failure_is_tried_again_as_the_policy_says(perform):
+    policy = {"retryType": "Fixed", "retryCount": 1, "retryInterval": "PT15S"}
+
+    run, _ = perform(does("tests.raises", retryPolicy=policy))
+
+    assert (run.state, run.not_before) == ("retrying", NOW + timedelta(seconds=15))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_that_says_nothing_is_done(perform):
+    _, (attempt,) = perform(does("tests.silent"))
+
+    assert (attempt.state, attempt.message) == ("succeeded", "Done.")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_that_a_worker_does_not_know_is_a_failed_attempt(perform, monkeypatch):
+    action = does("tests.silent")
+    monkeypatch.setattr(documents, "KINDS", {**documents.KINDS, "Task": ("task", lambda members, *rest: members.value)})
+    action["task"]["name"] = "tests.elsewhere"
+
+    run, (attempt,) = perform(action)
+
+    assert (run.state, attempt.message) == ("failed", "This worker knows no task 'tests.elsewhere'.")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_that_does_not_end_fails_and_keeps_its_thread_until_it_does(perform, monkeypatch):
+    monkeypatch.setattr(calling, "ATTEMPT_LIMIT_S", 0.2)
+    threads = Threads(1)
+    monkeypatch.setattr(task, "threads", lambda: threads)
+    monkeypatch.setattr(task, "THREAD_WITHIN_S", 0.1)
+
+    _, (attempt,) = perform(does("tests.waits"), "first")
+    _, (behind,) = perform(does("tests.silent"), "second")
+    goes_on.set()
+    assert eventually(lambda: called == ["over"])
+    time.sleep(0.05)
+    _, (after,) = perform(does("tests.silent"), "third")
+
+    assert attempt.message == "The action did not end within 0 seconds."
+    assert "No thread was free" in behind.message
+    assert (behind.state, after.state) == ("failed", "succeeded")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_is_the_error_action_of_a_call_that_fails(make_job):
+    action = {
+        "type": "Http",
+        "request": {"uri": "http://127.0.0.1:9/", "method": "GET"},
+        "retryPolicy": NO_RETRY,
+        "errorAction": does("tests.note", arguments={"what": "alarm"}),
+    }
+    run = run_now(make_job(action=action), NOW)
+    with Calls(Room(limit=100, per_host=50)) as calls:
+        worker = Worker("worker", calls, lambda: NOW)
+        worker.take([str(run.pk)])
+        worker.settle()
+        alarm = Run.objects.get(parent=run)
+        worker.take([str(alarm.pk)])
+        worker.settle()
+
+    ((arguments, context, _),) = called
+    assert (arguments, context.run_id) == ({"what": "alarm"}, alarm.pk)
+
+
+def test_all_tasks_of_a_worker_share_a_narrow_part_of_its_room():
+    room = Room(100, 50, {task.HOST: 2})
+    host = actions.host_of(does("tests.note"))
+
+    places = [room.take(host) for _ in range(3)]
+
+    assert [place is not None for place in places] == [True, True, False]
+    assert actions.host_of(does("tests.silent")) == host
+    assert room.take("elsewhere")
+
+
+def test_the_loop_goes_on_while_a_task_runs():
+    async def both():
+        running = asyncio.create_task(Threads(1).run(lambda: goes_on.wait(10)))
+        await asyncio.sleep(0)
+        goes_on.set()
+        return await running
+
+    assert asyncio.run(both())
+
+
+@pytest.mark.parametrize(
+    "text, line", [("a\n b\tc", "a b c"), ("\0x\ud800", "x?"), ("y" * 2000, "y" * 999 + "…"), (" ", "")]
+)
+def test_a_line_is_one_line_that_can_be_stored(text, line):
+    assert one_line(text) == line
+
+
+# People
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_can_be_tried_out(make_job):
+    job = make_job(action=does("tests.note", arguments={"what": "rain"}))
+
+    rehearsed = rehearse(job, Part.ACTION, NOW)
+
+    assert (rehearsed.outcome.succeeded, rehearsed.outcome.message) == (True, "noted rain")
+    assert rehearsed.request == {"name": "tests.note", "arguments": {"what": "rain"}}
+
+
+@pytest.fixture
+def change(client, owner):
+    """Post a job's form as it is shown, but for some fields."""
+
+    def change(job, **fields):
+        client.force_login(owner)
+        address = reverse("admin:jobs_job_change", args=[job.pk])
+        form = client.get(address).context["form"]
+        shown = {name: form[name].value() for name in form.fields} | fields
+        response = client.post(address, {name: value for name, value in shown.items() if value not in (None, False)})
+        assert response.status_code == 302, response.context["form"].errors
+        job.refresh_from_db()
+        return form["what"].value(), job.action.document
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"authentication": {"password": "no secret"}, "list": [1, {"a": None}], "none": {}}]
+)
+def test_the_fields_keep_it_whole(make_job, change, arguments):
+    action = parsed(does("tests.note", arguments=arguments))
+
+    way, document = change(make_job(action=action), misfire="skip")
+
+    assert (way, document) == ("fields", action)
+
+
+def test_json_keeps_whole_what_the_fields_cannot_show(make_job, change, monkeypatch):
+    action = parsed(does("tests.note", arguments={"authentication": {"password": "no secret"}}))
+    job = make_job(action={**ACTION, "errorAction": action})
+    monkeypatch.setattr(registry, "names", lambda: [])
+    other = make_job("other", action=action)
+
+    assert change(job, misfire="skip") == ("fields", {**ACTION, "errorAction": action})
+    assert change(other, misfire="skip") == ("json", action)
+
+
+def test_the_fields_change_it(make_job, change):
+    job = make_job()
+
+    _, document = change(job, type="Task", task_name="tests.silent", task_arguments='{"a": [1]}')
+
+    assert document == {"type": "Task", "task": {"name": "tests.silent", "arguments": {"a": [1]}}}
+    assert change(job, task_arguments="")[1] == {"type": "Task", "task": {"name": "tests.silent"}}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_page_of_a_run_tells_what_was_called(client, owner, perform):
+    run, _ = perform(does("tests.note", arguments={"what": "rain"}))
+    client.force_login(owner)
+
+    page = client.get(reverse("admin:jobs_run_change", args=[run.pk])).content.decode()
+
+    assert "tests.note" in page
+    assert "&quot;what&quot;: &quot;rain&quot;" in page
+    assert "noted rain" in page

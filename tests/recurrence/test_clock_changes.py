@@ -1,0 +1,109 @@
+"""What is told of the fire times that a change of the clocks touches."""
+
+from datetime import UTC
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from recurrence import wire
+from recurrence.clock_changes import clock_changes
+from recurrence.preview import preview
+from recurrence.zones import showing, skipped
+from tests.conftest import utc
+
+BERLIN = ZoneInfo("Europe/Berlin")
+SPRING, AUTUMN = "2026-03-07T12:00Z", "2026-10-31T12:00Z"  # before New York's clocks change
+
+
+def told(expression, since, zone="America/New_York", limit=3, **members):
+    definition = {"expression": expression, "timeZone": zone, **members}
+    parsed = wire.parse("quartz", definition, utc(since))
+    fires, _ = preview(parsed, created_at=utc(since), limit=limit)
+    return clock_changes(parsed.schedule, fires, utc(since))
+
+
+@pytest.mark.parametrize(
+    "expression, since, says",
+    [
+        ("0 30 2 * * ?", SPRING, ["moved from 02:30, which clocks skip", "", ""]),
+        ("0 15,45 2 * * ?", SPRING, ["moved from 02:15 and 02:45, which clocks skip", "", ""]),
+        ("0,1,2,3 30 2 * * ?", SPRING, ["moved from its times from 02:00 to 03:00, which clocks skip", "", ""]),
+        ("0 30 3 * * ?", SPRING, ["", "", ""]),
+        ("0 30 1 * * ?", AUTUMN, ["01:30 happens twice; this is the first", "", ""]),
+        ("0 0 2 * * ?", AUTUMN, ["", "", ""]),  # the hour that shows twice ends here
+        # an interval follows real time: what clocks skip is not there, what they repeat is there twice
+        ("0 0/30 2 * * ?", SPRING, ["02:00 and 02:30 on 8 March 2026 are left out: clocks skip them", "", ""]),
+        (
+            "0 0/30 1 * * ?",
+            AUTUMN,
+            [
+                f"01:{minute} happens twice; this is the {which}"
+                for which in ("first", "second")
+                for minute in ("00", "30")
+            ],
+        ),
+    ],
+)
+def test_a_fire_time_tells_what_the_clocks_do_to_it(expression, since, says):
+    assert told(expression, since, limit=len(says)) == says
+
+
+@pytest.mark.parametrize(
+    "expression, since, says",
+    [
+        ("0 30 2 * * ?", SPRING, ["02:30 on 8 March 2026 is left out: clocks skip it", ""]),
+        ("0 30 1 * * ?", AUTUMN, ["01:30 happens twice; this is the second", ""]),
+    ],
+)
+def test_quartzs_own_rule_is_told_as_such(expression, since, says):
+    assert told(expression, since, limit=2, clockChange="quartz") == says
+
+
+def test_a_rare_schedule_sums_up_what_is_left_out():
+    # a fifth Sunday of March is the day of the change; the next one of February is in 2032
+    (says,) = told("0 30 2 ? 2,3 1#5", "2026-01-01T00:00Z", "Europe/Berlin", limit=1, clockChange="quartz")
+
+    assert says == "02:30 on 29 March 2026 is left out: clocks skip it, and so on 2 more times"
+
+
+def test_what_is_skipped_before_the_start_is_not_told():
+    assert told("0 30 2 * * ?", SPRING, limit=1, clockChange="quartz", startTime="2026-03-09T00:00:00Z") == [""]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
+def test_where_clocks_never_change_nothing_is_told(zone):
+    assert told("0 30 2 * * ?", SPRING, zone, limit=2) == ["", ""]
+
+
+@pytest.mark.parametrize("format, definition", [("simple", {"interval": 3_600_000}), ("once", {"at": "2030-01-01"})])
+def test_formats_without_a_zone_tell_nothing(format, definition):
+    parsed = wire.parse(format, definition, utc(SPRING))
+
+    assert clock_changes(parsed.schedule, [parsed.schedule.after(utc(SPRING))], utc(SPRING)) == [""]
+
+
+@pytest.mark.parametrize(
+    "instant, number",
+    [
+        ("2026-10-24T23:59:59Z", 0),
+        ("2026-10-25T00:00:00Z", 1),
+        ("2026-10-25T00:59:59Z", 1),
+        ("2026-10-25T01:00:00Z", 2),
+        ("2026-10-25T01:59:59Z", 2),
+        ("2026-10-25T02:00:00Z", 0),
+        ("2026-03-29T01:00:00Z", 0),
+    ],
+)
+def test_a_reading_shows_once_or_for_the_first_or_the_second_time(instant, number):
+    assert showing(BERLIN, utc(instant)) == number
+
+
+def test_skipped_readings_are_found_between_two_instants_of_which_the_later_counts():
+    change = utc("2026-03-29T01:00Z")
+
+    (gap,) = skipped(BERLIN, utc("2025-12-01T00:00Z"), change)
+
+    assert (gap.at, gap.beyond - gap.first) == (change, 3_600)
+    assert not [*skipped(BERLIN, change, utc("2026-12-01T00:00Z"))]
+    assert len([*skipped(BERLIN, utc("2000-01-01T00:00Z"), utc("2010-01-01T00:00Z"))]) == 10
+    assert not [*skipped(UTC, utc("2000-01-01T00:00Z"), utc("2010-01-01T00:00Z"))]

@@ -1,0 +1,415 @@
+"""Schedules in another format: tables, and the law that what is said without loss fires at the same times."""
+
+from itertools import islice, takewhile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recurrence.differences import Difference, differences
+from recurrence.schedules import just_after
+from recurrence.translate import FORMATS, parse, translate
+from recurrence.wire import WireError
+from tests.recurrence.samples import CREATED_AT, documents, utc, walk
+from tests.recurrence.wire.test_crontab import lines
+
+TEN_YEARS = utc("2036-01-01T00:00:00Z")
+EARLIER = "2025-06-01T00:00:00Z"
+START = "2026-01-01T00:00:00Z"
+
+
+def cron(expression, zone=None):
+    return {"expression": expression} | ({"timeZone": zone} if zone else {})
+
+
+def azure(frequency, start=EARLIER, **members):
+    plan = {name: members.pop(name) for name in [*members] if name not in ("interval", "count", "endTime")}
+    recurrence = {"frequency": frequency, **members} | ({"schedule": plan} if plan else {})
+    return ({"startTime": start} if start else {}) | {"recurrence": recurrence}
+
+
+def differ(format, definition, to, translation, most=5):
+    ours, theirs = parse(format, definition, CREATED_AT), parse(to, translation, CREATED_AT)
+    return differences(ours, theirs, CREATED_AT, TEN_YEARS, most)
+
+
+@pytest.mark.parametrize(
+    "line, expression",
+    [
+        ("*/15 9-17 * * MON-FRI", "0 */15 9-17 ? * MON-FRI"),
+        ("0 12 * * *", "0 0 12 * * ?"),
+        ("* * * * *", "0 * * * * ?"),
+        ("0 0 * * 0", "0 0 0 ? * SUN"),
+        ("0 0 * * 6,7", "0 0 0 ? * SUN,SAT"),  # Quartz counts weekdays from Sunday, 1: names say it
+        ("0 0 * * 5-7", "0 0 0 ? * SUN,FRI,SAT"),
+        ("30 6 1,15 * *", "0 30 6 1,15 * ?"),
+        ("0 0 29-31 2 *", "0 0 0 29-31 2 ?"),
+        ("0 0 */2 JAN,JUL *", "0 0 0 */2 1,7 ?"),
+        ("0 0 1-31 * FRI", "0 0 0 * * ?"),  # either day is enough: every day
+        ("@hourly", "0 0 * * * ?"),
+    ],
+)
+def test_a_crontab_line_as_a_quartz_expression_and_back(line, expression):
+    there = translate("cron", cron(line), "quartz", CREATED_AT)
+    back = translate("quartz", there.definition, "cron", CREATED_AT)
+
+    assert (there.definition, there.losses) == ({"expression": expression}, ())
+    assert differ("cron", cron(line), "quartz", there.definition) == []
+    assert back.losses == ()
+    assert differ("cron", cron(line), "cron", back.definition) == []
+
+
+@pytest.mark.parametrize(
+    "line, expression",
+    [
+        ("0,15,30,45 1 * * *", "0 0,15,30,45 1 * * ?"),  # fixed times are not to become an interval
+        ("*/15 1-3 * * *", "0 */15 1-3 * * ?"),
+        ("5-5 2 * * *", "0 5 2-2 * * ?"),  # nor an interval fixed times
+        ("30 2 * * *", "0 30 2 * * ?"),
+    ],
+)
+def test_where_clocks_change_a_translation_follows_the_same_rule(line, expression):
+    translation = translate("cron", cron(line, "Eastern Standard Time"), "quartz", CREATED_AT)
+
+    assert translation.definition == {"expression": expression, "timeZone": "America/New_York"}
+    assert differ("cron", cron(line, "America/New_York"), "quartz", translation.definition) == []
+
+
+@pytest.mark.parametrize(
+    "expression, startTime, recurrence",
+    [
+        (
+            "0 15 10 ? * 6L",
+            "2026-01-30T10:15:00Z",
+            {
+                "frequency": "Month",
+                "schedule": {
+                    "hours": [10],
+                    "minutes": [15],
+                    "monthlyOccurrences": [{"day": "Friday", "Occurrence": -1}],
+                },
+            },
+        ),
+        (
+            "0 0 9 ? * MON#2",
+            "2026-01-12T09:00:00Z",
+            {
+                "frequency": "Month",
+                "schedule": {"hours": [9], "minutes": [0], "monthlyOccurrences": [{"day": "Monday", "Occurrence": 2}]},
+            },
+        ),
+        (
+            "0 0 9 L * ?",
+            "2026-01-31T09:00:00Z",
+            {"frequency": "Month", "schedule": {"hours": [9], "minutes": [0], "monthDays": [-1]}},
+        ),
+        (
+            "0 0 9 L-3 * ?",
+            "2026-01-28T09:00:00Z",
+            {"frequency": "Month", "schedule": {"hours": [9], "minutes": [0], "monthDays": [-4]}},
+        ),
+        (
+            "0 0,30 9,17 ? * MON,FRI,SUN",
+            "2026-01-02T09:00:00Z",
+            {
+                "frequency": "Week",
+                "schedule": {"weekDays": ["Monday", "Friday", "Sunday"], "hours": [9, 17], "minutes": [0, 30]},
+            },
+        ),
+        ("0 0 12 * * ?", "2026-01-01T12:00:00Z", {"frequency": "Day"}),
+        (
+            "0 0 12,18 * * ?",
+            "2026-01-01T12:00:00Z",
+            {"frequency": "Day", "schedule": {"hours": [12, 18], "minutes": [0]}},
+        ),
+        ("0 30 * * * ?", "2026-01-01T00:30:00Z", {"frequency": "Hour"}),
+        ("0 10,20 * * * ?", "2026-01-01T00:10:00Z", {"frequency": "Hour", "schedule": {"minutes": [10, 20]}}),
+        ("0 */5 * * * ?", START, {"frequency": "Minute", "interval": 5}),
+        ("0 3/5 * * * ?", "2026-01-01T00:03:00Z", {"frequency": "Minute", "interval": 5}),
+        ("0 0 0 1 3/3 ?", "2026-03-01T00:00:00Z", {"interval": 3}),
+        ("0 0 0 ? 2,8 MON", "2026-02-02T00:00:00Z", {"interval": 6}),
+        ("0 0 0 15 7 ?", "2026-07-15T00:00:00Z", {"interval": 12}),
+    ],
+)
+def test_a_quartz_expression_as_an_azure_recurrence_and_back(expression, startTime, recurrence):
+    there = translate("quartz", cron(expression), "azure", CREATED_AT)
+    back = translate("azure", there.definition, "quartz", CREATED_AT)
+
+    assert there.losses == ()
+    assert there.definition["startTime"] == startTime
+    assert there.definition["recurrence"].items() >= recurrence.items()
+    assert differ("quartz", cron(expression), "azure", there.definition) == []
+    assert back.losses == ()
+    assert differ("quartz", cron(expression), "quartz", back.definition) == []
+
+
+@pytest.mark.parametrize(
+    "document, expression",
+    [
+        (azure("Week", weekDays=["Monday"], hours=[9], minutes=[0]), "0 0 9 ? * MON"),
+        (azure("Week", weekDays=["Sunday", "monday", "Tuesday", "Wednesday"], hours=[9]), "0 0 9 ? * SUN-WED"),
+        (azure("Week", "2025-06-03T07:30:05Z"), "5 30 7 ? * TUE"),
+        (azure("Day", "2025-06-03T07:30:05Z"), "5 30 7 * * ?"),
+        (azure("Day", interval=7), "0 0 0 ? * SUN"),  # 2025-06-01 was a Sunday
+        (azure("Day", minutes=[0, 30]), "0 */30 * * * ?"),  # minutes alone run in every hour
+        (azure("Hour", interval=6), "0 0 */6 * * ?"),
+        (azure("Hour", "2025-06-01T05:10:00Z", interval=12), "0 10 5,17 * * ?"),
+        (azure("Hour", interval=24), "0 0 0 * * ?"),
+        (azure("Hour", interval=2, hours=[9, 10, 11, 12]), "0 0 10,12 * * ?"),
+        (azure("Hour", minutes=[15], hours=[9]), "0 15 9 * * ?"),
+        (azure("Minute", interval=20), "0 */20 * * * ?"),
+        (azure("Minute", interval=120), "0 0 */2 * * ?"),
+        (azure("Minute", interval=10, minutes=[0, 5, 10]), "0 0,10 * * * ?"),
+        (azure("Minute", interval=60, minutes=[0, 30]), "0 0 * * * ?"),
+        (azure("Minute", hours=[9]), "0 * 9 * * ?"),
+        (azure("Month", "2025-06-15T08:00:00Z"), "0 0 8 15 * ?"),
+        (azure("Month", monthDays=[1, 15], hours=[8]), "0 0 8 1,15 * ?"),
+        (azure("Month", monthDays=[-1]), "0 0 0 L * ?"),
+        (azure("Month", monthDays=[-3]), "0 0 0 L-2 * ?"),
+        (azure("Month", interval=6, monthDays=[31]), "0 0 0 31 6,12 ?"),
+        (azure("Month", monthlyOccurrences=[{"day": "Friday", "Occurrence": -1}]), "0 0 0 ? * FRIL"),
+        (azure("Month", monthlyOccurrences=[{"day": "Sunday", "Occurrence": 3}]), "0 0 0 ? * SUN#3"),
+        (azure("Month", monthlyOccurrences=[{"day": "Sunday"}, {"day": "Friday"}]), "0 0 0 ? * SUN,FRI"),
+        ({"startTime": "2026-03-01T12:00:05Z"}, "5 0 12 1 3 ? 2026"),
+    ],
+)
+def test_an_azure_recurrence_as_a_quartz_expression(document, expression):
+    translation = translate("azure", document, "quartz", CREATED_AT)
+
+    assert (translation.definition, translation.losses) == ({"expression": expression}, ())
+    assert differ("azure", document, "quartz", translation.definition) == []
+
+
+def test_a_start_and_an_end_go_along_where_there_are_words_for_them():
+    document = azure("Day", "2026-05-01T08:00:00Z", endTime="2026-06-01T08:00:00Z")
+    bounds = {"startTime": "2026-05-01T08:00:00Z", "endTime": "2026-06-01T08:00:00Z"}
+
+    quartz = translate("azure", document, "quartz", CREATED_AT)
+    back = translate("quartz", quartz.definition, "azure", CREATED_AT)
+    line = translate("azure", document, "cron", CREATED_AT)
+
+    assert quartz.definition == {"expression": "0 0 8 * * ?"} | bounds
+    assert quartz.losses == back.losses == ()
+    assert back.definition["recurrence"]["endTime"] == bounds["endTime"]
+    assert differ("azure", document, "quartz", quartz.definition) == []
+    assert line.definition == {"expression": "0 8 * * *"}
+    assert line.losses == ("startTime: a crontab line has no start", "recurrence.endTime: a crontab line has no end")
+    assert differ("azure", document, "cron", line.definition, 1) == [Difference(utc("2026-01-01T08:00:00Z"), False)]
+
+
+def test_what_runs_at_its_creation_is_told_and_is_no_difference():
+    document = azure("Week", None, weekDays=["Monday"], hours=[9], minutes=[0])
+
+    translation = translate("azure", document, "quartz", CREATED_AT)
+
+    assert translation.definition == {"expression": "0 0 9 ? * MON"}
+    assert (translation.losses, len(translation.notes)) == ((), 1)
+    assert "when it is created" in translation.notes[0]
+    assert differ("azure", document, "quartz", translation.definition) == []
+
+
+@pytest.mark.parametrize(
+    "format, definition, to, said",
+    [
+        ("quartz", cron("0 0 12 LW * ?"), "azure", ["expression: LW"]),
+        ("quartz", cron("0 0 12 15W * ?"), "azure", ["expression: 15W"]),
+        ("quartz", cron("30 0 12 * * ?"), "azure", ["expression: other seconds"]),
+        ("quartz", cron("*/10 0 12 * * ? 2030"), "azure", ["expression: other seconds", "expression: a year"]),
+        ("quartz", cron("0 0 12 * 1,2,5 ?"), "azure", ["expression: months"]),
+        ("quartz", cron("0 0 12 * * ?", "Europe/Berlin"), "azure", ["timeZone: other zones"]),
+        ("quartz", cron("0 0 12 30 2 ?"), "azure", ["startTime: it does not fire again"]),
+        ("quartz", cron("0 0 12 29 2 ?"), "azure", ["startTime: must be at most 548 days ahead"]),
+        ("quartz", cron("0 15 10 ? * 6L"), "cron", ["expression: FRIL"]),
+        ("quartz", cron("0 15 10 L * ?"), "cron", ["expression: L "]),
+        ("quartz", cron("5 15 10 * * ? 2030"), "cron", ["expression: other seconds", "expression: a year"]),
+        ("cron", cron("0 0 13 * FRI"), "quartz", ["expression: days of the month or of the week"]),
+        ("cron", cron("0 0 13 * FRI"), "azure", ["expression: days of the month and of the week"]),
+        ("cron", cron("0 0 */2 * FRI"), "quartz", ["expression: days that must fit both"]),
+        ("azure", azure("Week", interval=2), "quartz", ["recurrence.interval: every 14 days"]),
+        ("azure", azure("Week", interval=2, weekDays=["Monday"]), "cron", ["recurrence.interval: every 2 weeks"]),
+        ("azure", azure("Month", interval=5), "quartz", ["recurrence.interval: every 5 months"]),
+        ("azure", azure("Month", monthDays=[1, -1]), "quartz", ["recurrence.schedule.monthDays: several"]),
+        ("azure", azure("Month", monthDays=[-1]), "cron", ["recurrence.schedule.monthDays: L "]),
+        (
+            "azure",
+            azure("Month", monthlyOccurrences=[{"day": "Monday", "Occurrence": 1}, {"day": "Friday"}]),
+            "quartz",
+            ["recurrence.schedule.monthlyOccurrences: several"],
+        ),
+        (
+            "azure",
+            azure("Month", monthlyOccurrences=[{"day": "Monday", "Occurrence": -2}]),
+            "quartz",
+            ["recurrence.schedule.monthlyOccurrences: a weekday counted from the end"],
+        ),
+        ("azure", azure("Minute", interval=90), "quartz", ["recurrence.interval: every 90 minutes"]),
+        ("azure", azure("Hour", interval=36), "quartz", ["recurrence.interval: every 36 hours"]),
+        ("azure", azure("Hour", interval=5, hours=[9]), "quartz", ["recurrence.interval: every 5 hours"]),
+        ("azure", azure("Minute", interval=60, minutes=[30]), "quartz", ["recurrence.schedule: it has no fire time"]),
+        ("azure", azure("Day", "2025-06-01T00:00:07Z"), "cron", ["startTime: other seconds"]),
+        ("azure", {"startTime": "2026-03-01T12:00:00Z"}, "cron", ["startTime: a year"]),
+    ],
+)
+def test_what_cannot_be_said_is_told_with_its_member(format, definition, to, said):
+    translation = translate(format, definition, to, CREATED_AT)
+
+    assert translation.definition is None
+    assert len(translation.losses) == len(said)
+    for loss, beginning in zip(translation.losses, said, strict=True):
+        assert loss.startswith(beginning)
+
+
+@pytest.mark.parametrize(
+    "format, definition, to, translation, first",
+    [
+        # every second day is not every odd one, from the first month of 31 days on
+        ("azure", azure("Day", START, interval=2), "quartz", "0 0 0 */2 * ?", Difference(utc("2026-02-01"), False)),
+        (
+            "azure",
+            azure("Minute", START, interval=7),
+            "cron",
+            "*/7 * * * *",
+            Difference(utc("2026-01-01T01:00"), False),
+        ),
+        ("azure", azure("Hour", START, interval=5), "cron", "0 */5 * * *", Difference(utc("2026-01-02T00:00"), False)),
+        ("azure", azure("Day", START, count=3), "cron", "0 0 * * *", Difference(utc("2026-01-04"), False)),
+        (
+            "quartz",
+            cron("0 30 2 * * ?", "America/New_York") | {"clockChange": "quartz"},
+            "cron",
+            "30 2 * * *",
+            Difference(utc("2026-03-08T07:00"), False),
+        ),
+        (
+            "quartz",
+            cron("0 0 0 * * ?") | {"endTime": "2026-01-05T00:00:00Z"},
+            "cron",
+            "0 0 * * *",
+            Difference(utc("2026-01-06"), False),
+        ),
+        (
+            "azure",
+            azure("Hour", "2025-06-01T00:00:00.5Z"),
+            "quartz",
+            "0 0 * * * ?",
+            Difference(utc("2026-01-01T00:00:00.5Z"), True),
+        ),
+    ],
+)
+def test_what_comes_close_is_answered_with_its_first_difference(format, definition, to, translation, first):
+    answer = translate(format, definition, to, CREATED_AT)
+
+    assert answer.definition["expression"] == translation
+    assert len(answer.losses) == 1
+    assert differ(format, definition, to, answer.definition)[0] == first
+
+
+@pytest.mark.parametrize(
+    "format, definition, canonical",
+    [
+        ("cron", cron("0 0 * * MON"), cron("0 0 * * 1")),
+        ("quartz", cron("0 0 0 ? * 2", "romance standard time"), cron("0 0 0 ? * MON", "Europe/Paris")),
+        ("azure", azure("day", None), {"recurrence": {"frequency": "Day"}}),
+    ],
+)
+def test_into_its_own_format_a_schedule_is_spelled_canonically(format, definition, canonical):
+    assert translate(format, definition, format, CREATED_AT).definition == canonical
+
+
+@pytest.mark.parametrize(
+    "format, definition, path",
+    [
+        ("cobol", {}, "format"),
+        ("simple", {}, "format"),
+        ("cron", {}, "expression"),
+        ("quartz", cron("* * * * *"), "expression"),
+        ("azure", {"recurrence": {}}, "recurrence.frequency"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(format, definition, path):
+    with pytest.raises(WireError) as caught:
+        translate(format, definition, "quartz", CREATED_AT)
+
+    assert caught.value.path == path
+
+
+# Differences
+
+
+def test_differences_are_found_however_many_fire_times_come_before():
+    """Every second of a year comes before: compared are the first of them, and then the first of each day."""
+    ours = parse("quartz", cron("* * * * * ?"), CREATED_AT)
+    theirs = parse("quartz", cron("* * * * * ?") | {"endTime": "2027-06-01T12:00:00Z"}, CREATED_AT)
+
+    assert differences(ours, theirs, CREATED_AT, TEN_YEARS, 1) == [Difference(utc("2027-06-02"), True)]
+
+
+@pytest.mark.parametrize("zone, day", [("America/New_York", "2026-11-01T05:00"), ("Europe/Berlin", "2026-10-25T00:00")])
+def test_differences_where_clocks_change_are_found_however_many_fire_times_there_are(zone, day):
+    """Through a repeated hour cron runs twice, and Quartz once."""
+    every_minute = cron("0 * * * * ?", zone)
+    ours = parse("quartz", every_minute, CREATED_AT)
+    theirs = parse("quartz", every_minute | {"clockChange": "quartz"}, CREATED_AT)
+
+    assert differences(ours, theirs, CREATED_AT, TEN_YEARS, 1) == [Difference(utc(day), True)]
+
+
+def test_one_that_never_fires_differs_by_all_of_the_other():
+    never = parse("quartz", cron("0 0 0 30 2 ?"), CREATED_AT)
+    daily = parse("cron", cron("0 0 * * *"), CREATED_AT)
+
+    found = differences(never, daily, CREATED_AT, TEN_YEARS, 3)
+
+    assert found == [Difference(utc(f"2026-01-0{day}"), False) for day in (2, 3, 4)]
+    assert differences(never, never, CREATED_AT, TEN_YEARS, 3) == []
+
+
+# Laws
+
+
+def same_times(ours, theirs):
+    """The first of them, as far as the years go that a cron rule knows."""
+    ends = [300 if each.count is None else each.count for each in (ours, theirs)]
+    fires = [
+        list(takewhile(lambda fire: fire.year < 2099, islice(walk(each.schedule, just_after(CREATED_AT)), min(ends))))
+        for each in (ours, theirs)
+    ]
+    return fires[0] == fires[1]
+
+
+@settings(max_examples=300)
+@given(documents(), st.sampled_from(["cron", "quartz"]))
+def test_an_azure_document_that_is_said_without_loss_fires_at_the_same_times(document, to):
+    translation = translate("azure", document, to, CREATED_AT)
+
+    assert translation.definition is not None or translation.losses
+    if translation.definition is not None and not translation.losses:
+        assert same_times(*(parse(*each, CREATED_AT) for each in (("azure", document), (to, translation.definition))))
+
+
+@settings(max_examples=300)
+@given(lines, st.sampled_from(["quartz", "azure"]), st.sampled_from([None, "America/New_York", "Australia/Lord_Howe"]))
+def test_a_crontab_line_that_is_said_without_loss_fires_at_the_same_times_and_comes_back(line, to, zone):
+    definition = cron(line, zone)
+
+    there = translate("cron", definition, to, CREATED_AT)
+
+    assert bool(there.losses) is (there.definition is None)
+    if there.definition is not None:
+        ours, theirs = parse("cron", definition, CREATED_AT), parse(to, there.definition, CREATED_AT)
+        assert same_times(ours, theirs)
+        assert differences(ours, theirs, CREATED_AT, utc("2026-03-20"), 1) == []
+    if to == "quartz" and there.definition is not None:
+        back = translate("quartz", there.definition, "cron", CREATED_AT)
+        assert parse("cron", back.definition, CREATED_AT).schedule == ours.schedule
+
+
+@given(documents(), st.sampled_from(FORMATS))
+def test_every_translation_can_be_read(document, to):
+    translation = translate("azure", document, to, CREATED_AT)
+
+    if translation.definition is not None:
+        again = translate(to, translation.definition, to, CREATED_AT)
+        assert (
+            parse(to, again.definition, CREATED_AT).schedule == parse(to, translation.definition, CREATED_AT).schedule
+        )
