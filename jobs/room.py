@@ -39,8 +39,8 @@ class Room:
         self,
         limit: int,
         per_host: int,
-        narrow: Mapping[str, int] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        narrow: Mapping[str, int] | None = None,
     ):
         self.limit = limit
         self.per_host = per_host

@@ -43,7 +43,7 @@ def begin(sender, **_) -> None:
     gc.freeze()  # the code stays loaded, so nobody looks through it for garbage
     sys.setswitchinterval(SWITCH_S)
     allow_files(settings.CALLS + OWN_FILES)
-    calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST, {task.HOST: settings.TASK_THREADS}))
+    calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST, narrow={task.HOST: settings.TASK_THREADS}))
     worker = Worker(sender.hostname, calls, timezone.now, draining.is_set, timedelta(seconds=settings.DRAIN_SECONDS))
     worker.start()
     workers.append(worker)
