@@ -357,7 +357,7 @@ def test_it_is_the_error_action_of_a_call_that_fails(make_job):
 
 
 def test_all_tasks_of_a_worker_share_a_narrow_part_of_its_room():
-    room = Room(100, 50, {task.HOST: 2})
+    room = Room(100, 50, narrow={task.HOST: 2})
     host = actions.host_of(does("tests.note"))
 
     places = [room.take(host) for _ in range(3)]
