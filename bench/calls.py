@@ -25,7 +25,7 @@ from bench.services import broker, build, postgres
 
 DUE = 1_000
 THREADS = 16  # of the worker by the textbook: the best of 4, 8, 16 and 32
-POLL_S = 0.02
+POLL_S = 0.05
 WITHIN_S = 120  # that a round may take
 ONE_BY_ONE = (
     f"{sys.executable} -m celery --quiet --app scheduler_site worker --pool threads --concurrency {THREADS}"

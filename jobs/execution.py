@@ -12,8 +12,8 @@ import logging
 import math
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 ROUND_S = 0.2  # how soon a shutdown, or the end of patience, is noticed while no call ends
 PATIENCE = timedelta(seconds=2)  # how long a run waits here for room
 ABSENCE = timedelta(seconds=1)  # by a multiple of it one is put off that has waited, or would wait longer:
-ABSENCES = 10  # at most; steps, so that many come back together
+ABSENCES = 5  # at most; steps, so that many come back together
 WAITING_BATCH = 200  # runs that waited, and are tried again at once
 
 Write = Callable[[Sequence[Any], datetime], None]
@@ -114,8 +114,7 @@ class Worker:
             self._forget_waiting()
             if now >= self._drained_at:
                 self.calls.cut_off()
-        if until := self._again(now):
-            self._take([str(run_id) for run_id in until], until)
+        self._try_again(now)
 
     def settle(self) -> None:
         """Step until no call is out and no run waits for room."""
@@ -131,15 +130,13 @@ class Worker:
             with self._lock:
                 self._next = Batch()
             try:
-                batch.begun.set_result(self._take(batch.run_ids, {}))
+                batch.begun.set_result(self._take(batch.run_ids, self._fitting(self.clock())))
             except Exception as error:
                 batch.begun.set_exception(error)
 
-    def _take(self, run_ids: Sequence[str], until: Mapping[UUID, datetime]) -> int:
-        now = self.clock()
-        fitting = Fitting(self.calls.room, now, until)
+    def _take(self, run_ids: Sequence[str], fitting: "Fitting") -> int:
         try:
-            leased = lease(run_ids, self.name, now, fitting)
+            leased = lease(run_ids, self.name, fitting.now, fitting)
             self.calls.begin({fitting.places.pop(item.run.pk): item for item in leased})
         finally:
             fitting.give_back()
@@ -147,20 +144,29 @@ class Worker:
             self._waiting.update(fitting.waiting)
         return len(leased)
 
-    def _again(self, now: datetime) -> dict[UUID, datetime]:
-        """Runs that have waited until there is room, or long enough, and until when each may wait."""
-        chosen: dict[UUID, datetime] = {}
-        calling: Counter[Target] = Counter()
+    def _try_again(self, now: datetime) -> None:
+        """Take runs that have waited until there is room, or long enough.  Targets get places in turn."""
+        fitting = self._fitting(now)
         with self._lock:
-            for run_id, (target, until) in self._waiting.items():
-                if now >= until or self.calls.room.free(*target) > calling[target]:
-                    chosen[run_id] = until
-                    calling[target] += 1
-                if len(chosen) == WAITING_BATCH:
-                    break
-            for run_id in chosen:
-                del self._waiting[run_id]
-        return chosen
+            turns: dict[Target, deque[UUID]] = defaultdict(deque)
+            for run_id, (target, _) in self._waiting.items():
+                turns[target].append(run_id)
+            while turns and len(fitting.places) < WAITING_BATCH:
+                for target in list(turns):
+                    if turns[target] and (place := self.calls.room.take(*target)):
+                        fitting.places[turns[target].popleft()] = place
+                    else:
+                        del turns[target]
+            overdue = (run_id for run_id, (_, until) in self._waiting.items() if now >= until)
+            for run_id in [*fitting.places, *itertools.islice(overdue, WAITING_BATCH)]:
+                if run_id in self._waiting:
+                    _, fitting.until[run_id] = self._waiting.pop(run_id)
+        if fitting.until:
+            self._take([str(run_id) for run_id in fitting.until], fitting)
+
+    def _fitting(self, now: datetime) -> "Fitting":
+        with self._lock:
+            return Fitting(self.calls.room, now, Counter(target.host for target, _ in self._waiting.values()))
 
     def _forget_waiting(self) -> None:
         """They are rung for again."""
@@ -205,10 +211,11 @@ class Batch:
 class Fitting:
     """Which runs of a message there is room for.  Of the others, some wait for it here, the rest are put off."""
 
-    def __init__(self, room: Room, now: datetime, until: Mapping[UUID, datetime]):
+    def __init__(self, room: Room, now: datetime, ahead: Counter[str]):
         self.room = room
         self.now = now
-        self.until = until  # by run: how long those may wait that have waited already
+        self.ahead = ahead  # by host: how many wait already
+        self.until: dict[UUID, datetime] = {}  # how long those may wait that have waited already
         self.places: dict[UUID, Place] = {}
         self.waiting: dict[UUID, tuple[Target, datetime]] = {}
 
@@ -234,12 +241,15 @@ class Fitting:
 
     def _absence(self, run_id: UUID, target: Target) -> timedelta | None:
         """For how long the run is put off; None when it waits here."""
-        wait = timedelta(seconds=self.room.promise(target.host))
         until = self.until.get(run_id)
-        if (until is None and wait <= PATIENCE) or (until is not None and self.now < until):
-            self.waiting[run_id] = target, until or self.now + PATIENCE
-            return None
-        return min(max(math.ceil(wait / ABSENCE), 1), ABSENCES) * ABSENCE
+        if until is None and self.room.pace_s(target.host) * (self.ahead[target.host] + 1) <= PATIENCE.total_seconds():
+            until = self.now + PATIENCE
+        if until is None or self.now >= until:
+            steps = math.ceil(self.room.promise(target.host) / ABSENCE.total_seconds())
+            return min(max(steps, 1), ABSENCES) * ABSENCE
+        self.ahead[target.host] += 1
+        self.waiting[run_id] = target, until
+        return None
 
 
 def insist(write: Write, items: Sequence[Any], now: datetime) -> None:

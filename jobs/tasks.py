@@ -21,9 +21,7 @@ from jobs.execution import Worker
 from jobs.room import Room
 
 OWN_FILES = 200  # open files that a worker has besides those of calls
-SWITCH_S = (
-    0.001  # the thread that makes calls is busy: others, which mostly wait for the database, get their turn sooner
-)
+SWITCH_S = 0.001  # the thread that makes calls is busy: those that wait for the database get their turn sooner
 CLOSE_WITHIN_S = 10.0  # after the drain time: what is not recorded by then is left to be reaped
 
 draining = threading.Event()  # set once this worker has been told to stop

@@ -262,7 +262,7 @@ def ready_at(now):
     "wait_s, absence",
     [
         (2.01, 3 * ABSENCE),  # in steps, so that many come back together
-        (7, 7 * ABSENCE),
+        (4, 4 * ABSENCE),
         (3600, ABSENCES * ABSENCE),
     ],
 )
@@ -270,6 +270,7 @@ def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_w
     calling("/slow/20", name="a"), calling(name="b")
     first, second = dispatched()
     worker = make_worker(per_host=1)
+    monkeypatch.setattr(worker.calls.room, "pace_s", lambda host: wait_s)
     monkeypatch.setattr(worker.calls.room, "promise", lambda host: wait_s)
 
     take(worker, first)
@@ -328,6 +329,27 @@ def test_runs_of_other_hosts_do_not_wait_for_a_slow_one(calling, peer, make_work
 
     assert Run.objects.filter(job_name__startswith="quick", state=Run.State.SUCCEEDED).count() == 4
     assert Run.objects.filter(job_name__startswith="slow", state=Run.State.RUNNING).count() == 2
+
+
+def test_hosts_get_places_in_turn(calling, peer, make_worker, monkeypatch):
+    other = peer(Target)
+    for number in range(4):
+        calling("/slow/20", name=f"a-{number}")
+    for number in range(2):
+        calling("/slow/20", name=f"b-{number}", at=other)
+    runs = dispatched()
+    worker = make_worker(per_host=1)
+    take(worker, *runs[:4])
+    take(worker, *runs[4:])
+    grants = [True, True]
+
+    worker.calls.room.per_host = 10
+    take_place = worker.calls.room.take
+    monkeypatch.setattr(worker.calls.room, "take", lambda *target: grants and grants.pop() and take_place(*target))
+    worker.step(wait_s=0)
+
+    begun = Run.objects.filter(state=Run.State.RUNNING).values_list("job_name", flat=True)
+    assert sorted(name[0] for name in begun) == ["a", "a", "b", "b"]
 
 
 def test_there_is_a_limit_for_all_hosts(calling, peer, make_worker):

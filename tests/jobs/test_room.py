@@ -53,7 +53,7 @@ def test_a_host_gets_so_many_places(make_room, limit, per_host, places):
 def test_one_host_leaves_room_for_another(make_room):
     room = make_room(limit=100, per_host=100)
 
-    assert [len(taken(room, host)) for host in "abcd"] == [50, 25, 13, 6]
+    assert [len(taken(room, host)) for host in "abcd"] == [50, 20, 1, 1]
 
 
 @pytest.mark.parametrize("hosts", [1, 10, 50, 90])
@@ -66,12 +66,23 @@ def test_however_many_hosts_are_slow_another_finds_room(make_room, hosts):
     assert room.take("fast")
 
 
+def test_the_last_places_are_for_hosts_without_a_call(make_room):
+    room = make_room(limit=100, per_host=50)
+    for _ in range(20):
+        for number in range(20):
+            taken(room, f"slow-{number}", most=1)
+
+    assert room.free("slow-1") == 0
+    assert [len(taken(room, f"new-{number}")) for number in range(32)] == [1] * 30 + [0] * 2
+
+
 def test_a_tenant_leaves_room_for_others_however_many_slow_hosts_it_calls(make_room):
     room = make_room(limit=500, per_host=250)
 
     slow = [room.take(f"slow-{number % 100}", "a") for number in range(10_000)]
+    first = [room.take(f"new-{number}", "a") for number in range(100)]
 
-    assert len([place for place in slow if place]) == 400
+    assert (len(list(filter(None, slow))), len(list(filter(None, first)))) == (350, 50)
     assert [bool(room.take("fast", tenant)) for tenant in "ab"] == [False, True]
 
 
@@ -122,6 +133,45 @@ def test_a_place_can_be_given_back_without_a_call(make_room):
     assert room.free("a") == 1
 
 
+def call(room, clock, host, took):
+    """Make a call that takes so many seconds."""
+    place = room.take(host)
+    clock.now += took
+    room.end(place)
+    room.leave(place)
+
+
+@pytest.mark.parametrize(
+    "seconds, places",
+    [
+        ([], 40),  # nothing is known yet
+        ([0.1], 40),
+        ([2], 20),
+        ([0.1] * 30 + [2] * 30, 20),  # the last calls weigh most
+        ([2] * 30 + [0.1] * 30, 40),
+    ],
+)
+def test_slow_hosts_leave_places_for_others(make_room, clock, seconds, places):
+    room = make_room(limit=100, per_host=50)
+    for took in seconds:
+        call(room, clock, "a", took)
+    taken(room, "b", most=30)
+
+    assert room.free("a") == min(places, 35)
+
+
+def test_few_slow_hosts_are_remembered(make_room, clock, monkeypatch):
+    monkeypatch.setattr("jobs.room.REMEMBERED", 2)
+    room = make_room(limit=100, per_host=100)
+
+    for host in "abc":
+        call(room, clock, host, took=2)
+
+    assert [room.free(host) for host in "abc"] == [50, 50, 50]
+    taken(room, "d", most=40)
+    assert [room.free(host) for host in "abc"] == [30, 10, 10]
+
+
 def test_a_place_is_promised_when_a_call_should_end(make_room, clock):
     room = make_room(per_host=4)
     places = taken(room)
@@ -131,6 +181,7 @@ def test_a_place_is_promised_when_a_call_should_end(make_room, clock):
     taken(room)
 
     # calls take 2 seconds and four are out: one ends every half second
+    assert room.pace_s("a") == 0.5
     assert [room.promise("a") for _ in range(3)] == [0.5, 1.0, 1.5]
 
 
@@ -146,4 +197,6 @@ def test_a_promise_passes_with_time(make_room, clock):
 
 
 def test_nothing_is_known_of_a_host_without_calls(make_room):
-    assert make_room().promise("a") == 0.0
+    room = make_room()
+
+    assert (room.pace_s("a"), room.promise("a")) == (0.0, 0.0)

@@ -23,6 +23,7 @@ from triggers.wake import wake_beat
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the parent class closes connections within transactions
 
+BUSY_S = 5  # by which a busy machine may be late
 HOUSEKEEPING = import_module("triggers.migrations.0002_housekeeping")
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL can notify")
 
@@ -86,9 +87,9 @@ def test_a_tick_waits_until_the_next_fire_time_and_no_longer(make_job, make_beat
     first, second = tick(beat), tick(beat)
 
     run = Run.objects.get()
-    assert first < 0.4
-    assert timedelta(0) <= run.created_at - run.fire_at < timedelta(seconds=0.2)
-    assert second <= LONGEST_WAIT_S + 0.2
+    assert 0.2 < first < LONGEST_WAIT_S + BUSY_S
+    assert timedelta(0) <= run.created_at - run.fire_at < timedelta(seconds=BUSY_S)
+    assert second < LONGEST_WAIT_S + BUSY_S
 
 
 def test_an_idle_tick_is_over_soon(make_beat):
