@@ -3,6 +3,8 @@
 import uuid
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
 
 from accounts.models import Membership, Role
 
@@ -39,8 +41,23 @@ class TenantAdmin(admin.ModelAdmin):
         rows = super().get_queryset(request)
         return rows if request.user.is_superuser else rows.visible_to(request.user)
 
+    def visible(self, request, object_id):
+        """Raises Http404 for a row that is not there, or not the viewer's."""
+        row = self.get_queryset(request).filter(pk=object_id).first()
+        if row is None:
+            raise Http404
+        return row
+
+    def changeable(self, request, object_id):
+        """As `visible`; raises PermissionDenied for what the viewer only reads."""
+        row = self.visible(request, object_id)
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        return row
+
     def _may(self, request, role: Role, obj) -> bool:
-        return may(request.user, role, None if obj is None else self.subscription_of(obj))
+        is_asked = obj is not None and not request.user.is_superuser  # for whom it may take a query
+        return may(request.user, role, self.subscription_of(obj) if is_asked else None)
 
     def has_module_permission(self, request) -> bool:
         return self._may(request, Role.READER, None)

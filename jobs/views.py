@@ -28,7 +28,7 @@ from jobs.descriptions import (
 )
 from jobs.encryption import MASK
 from jobs.leasing import action_of, document_of
-from jobs.models import Attempt, Job, JobCollection, Run
+from jobs.models import Attempt, Job, JobCollection, Process, Run
 from jobs.outcomes import ATTEMPT_OUTCOMES, JOB_STATES, Outcome, outcome_of
 from jobs.rehearsal import Part, Rehearsal, shown_call
 from jobs.retries import policy_of
@@ -37,10 +37,13 @@ from recurrence.describe import describe
 from recurrence.preview import preview
 from recurrence.wire import WireError, parse, refuse_unreachable
 from triggers.forms import JobForm
-from triggers.models import Trigger
-from triggers.outlook import in_words, upcoming
+from triggers.groups import not_served
+from triggers.mint_jobs import EVENTS
+from triggers.models import MAIN, Trigger
+from triggers.outlook import in_order, in_words, upcoming
 from triggers.schedule_form import WHEN_FIELDS
-from triggers.scheduling import FORMAT, main_trigger
+from triggers.scheduling import FORMAT, LOCK_KEY, main_trigger
+from triggers.trigger_form import format_in_words
 
 NOTHING = timedelta(0)
 UPCOMING = 10
@@ -166,11 +169,11 @@ def wrong_of(form: Form, names: Collection[str]) -> Meaning | None:
     return Meaning(error=f"{wrong.label}: {wrong.errors[0]}") if wrong else None
 
 
-def refusal(form: Any, error: WireError, schedule: dict) -> Meaning:
+def refusal(form: Any, error: WireError, schedule: dict | None = None) -> Meaning:
     """What the core refuses, told with the field that it is about."""
     place, message = form.place_of(error)
     label = form[place].label if place else "Schedule"
-    return Meaning(error=f"{label}: {message}", document=written(schedule))
+    return Meaning(error=f"{label}: {message}", document=written(schedule) if schedule is not None else "")
 
 
 def next_run_in_words(job: Job, now: datetime) -> str:
@@ -188,6 +191,7 @@ def next_run_in_words(job: Job, now: datetime) -> str:
 def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
     """Its schedule, its last outcomes, a page of runs (those older than `before`) and what is next."""
     trigger, triggers = main_trigger(job), job.triggers.all()
+    served = Process.objects.served(now)
     history = list(job.runs.order_by("-fire_at", "-id")[:OUTCOMES])
     page, older = (history[:PAGE], len(history) > PAGE) if before is None else _older(job, before)
     fires = upcoming(triggers, UPCOMING)
@@ -198,7 +202,11 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "trigger": trigger,
         "state": JOB_STATES[Job.State(job.state)],
         "schedule_words": sentence[:1].upper() + sentence[1:] + ".",
-        "beside": [(each, in_words(each)) for each in triggers if each != trigger],
+        "triggers": [trigger_row(each, job, served) for each in in_order(triggers)],
+        "not_served": [
+            said for group in sorted({each.group for each in triggers}) if (said := not_served(group, served))
+        ],
+        "is_beside": any(each != trigger for each in triggers),
         "does": action_in_words(job.action.document),
         "strip": [strip_item(run, now) for run in reversed(history)],
         "record": record(history),
@@ -212,6 +220,34 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "cautions": [caution_row(caution) for caution in cautions_of(job.action.document, now)],
         "credentials": credentials(job, now),
     }
+
+
+def trigger_row(trigger: Trigger, job: Job, served: Collection[str]) -> dict:
+    """A trigger of `job`; `served` are the queues that some worker serves."""
+    is_own = trigger.name == MAIN
+    event = EVENTS.get(trigger.name)
+    return {
+        "trigger": trigger,
+        "name": "Own schedule" if is_own else trigger.name,
+        "is_own": is_own,
+        "words": in_words(trigger),
+        "format": format_in_words(trigger.format),
+        "state": JOB_STATES[Job.State.ENABLED if trigger.enabled else Job.State.DISABLED],
+        "why_nothing": _why_no_next(trigger, job),
+        "is_served": trigger.group in served,
+        "lock_key": trigger.data_map.get(LOCK_KEY, ""),
+        "starts_at": event.at if event and trigger.format == "simple" and not trigger.enabled else None,
+    }
+
+
+def _why_no_next(trigger: Trigger, job: Job) -> str:
+    if job.is_final:
+        return "the job has ended"
+    if job.state == Job.State.DISABLED:
+        return "the job is disabled"
+    if job.collection.state != JobCollection.State.ENABLED:
+        return f"the collection is {job.collection.state}"
+    return "nothing left" if trigger.enabled else "while it is disabled"
 
 
 def caution_row(caution: Caution) -> dict:
@@ -286,8 +322,11 @@ def _why_nothing(job: Job) -> str:
         return "Nothing while the job is disabled."
     if job.collection.state != JobCollection.State.ENABLED:
         return f"Nothing while the collection {job.collection.name} is {job.collection.state}."
-    if not job.triggers.all():
+    triggers = job.triggers.all()
+    if not triggers:
         return "Nothing by itself: it runs by hand."
+    if not any(trigger.enabled for trigger in triggers):
+        return "Nothing while its triggers are disabled."
     return "Nothing more: its last occurrence has been made."
 
 

@@ -22,6 +22,7 @@ from scheduler_site.masthead import HOUSEKEEPING
 PLACES = {
     "accounts": "Access",
     "jobs": "Work",
+    "triggers": "Work",
     HOUSEKEEPING: "Housekeeping",
 }
 

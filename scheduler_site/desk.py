@@ -5,6 +5,7 @@ The health line is about the whole installation, everything else about what the 
 """
 
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
@@ -18,6 +19,7 @@ from jobs.cautions import SOON
 from jobs.credentials import certificates_of
 from jobs.models import PROCESS_SILENCE, Attempt, Job, Process, Run
 from jobs.outcomes import LATE, newest_runs
+from triggers.groups import coming_groups
 from triggers.models import Trigger
 from triggers.outlook import in_words, within
 
@@ -28,6 +30,7 @@ TRIGGERS_AHEAD = 200  # that the next two hours look at
 FIRES_AHEAD = 125  # of one trigger: one a minute fits
 FREQUENT = 4  # a job that starts more often in two hours is summed up, not drawn
 LINES = 6
+NAMED = 5  # groups in one sentence
 FAILED = (Run.State.FAILED, Run.State.LOST)
 
 
@@ -105,23 +108,40 @@ def pulse(user, now: datetime) -> dict:
     alive = {process.pk for process in processes if process.seen_at >= now - PROCESS_SILENCE}
     workers = [row for row in processes if row.kind == Process.Kind.WORKER and row.pk in alive]
     due = Trigger.objects.filter(next_fire_at__lte=now - PATIENCE).aggregate(oldest=Min("next_fire_at"))["oldest"]
-    ready = Q(not_before=None) | Q(not_before__lte=now)
-    waiting = Run.objects.filter(ready, state__in=Run.PENDING).aggregate(count=Count("pk"), oldest=Min("fire_at"))
-    oldest = min((at for at in (due, waiting["oldest"]) if at and at <= now - PATIENCE), default=None)
+    waiting = waiting_by_queue(now)
+    served = {queue for row in workers for queue in row.queues}
+    unserved = {queue: waiting.get(queue) for queue in sorted((coming_groups() | set(waiting)) - served)}
+    oldest = min((at for at in (due, *(at for _, at in waiting.values())) if at and at <= now - PATIENCE), default=None)
     return {
         "now": now,
-        "health": health(beats, [row for row in beats if row.pk in alive], workers, oldest, now),
+        "health": health(beats, [row for row in beats if row.pk in alive], workers, unserved, oldest, now),
         "last_pass": beats[0].seen_at if beats else None,
         "beats": sum(1 for row in beats if row.pk in alive),
         "workers": len(workers),
-        "queues": ", ".join(sorted({queue for row in workers for queue in row.queues})),
+        "queues": ", ".join(sorted(served)),
         "oldest": oldest,
-        "waiting": waiting["count"],
+        "waiting": sum(count for count, _ in waiting.values()),
         **figures(user, now),
     }
 
 
-def health(beats: list, living: list, workers: list, oldest: datetime | None, now: datetime) -> Health:
+def waiting_by_queue(now: datetime) -> dict[str, tuple[int, datetime]]:
+    """How many runs wait in each queue that has some, and for when the oldest of them was planned."""
+    ready = Q(not_before=None) | Q(not_before__lte=now)
+    waiting = Run.objects.filter(ready, state__in=Run.PENDING).values("queue").order_by()
+    rows = waiting.annotate(count=Count("pk"), oldest=Min("fire_at"))
+    return {row["queue"]: (row["count"], row["oldest"]) for row in rows}
+
+
+def health(
+    beats: list,
+    living: list,
+    workers: list,
+    unserved: Mapping[str, tuple[int, datetime] | None],
+    oldest: datetime | None,
+    now: datetime,
+) -> Health:
+    """`unserved` are the groups that no worker serves, each with the runs that wait there, if any do."""
     if not beats:
         return Health(
             "failure",
@@ -144,6 +164,8 @@ def health(beats: list, living: list, workers: list, oldest: datetime | None, no
             "No worker is alive",
             "Due runs are recorded, but nobody carries them out. Start a worker.",
         )
+    if unserved:
+        return Health("warning", "late", f"Nobody serves {_named(unserved)}", _advice_to_serve(unserved))
     if oldest is not None:
         return Health(
             "warning",
@@ -152,6 +174,18 @@ def health(beats: list, living: list, workers: list, oldest: datetime | None, no
             f"The oldest overdue run has waited for {words.span(now - oldest)}. More workers would help, if it grows.",
         )
     return Health("success", "success", "The scheduler is alive", "Every due run was taken in time.")
+
+
+def _named(groups: Collection[str]) -> str:
+    """message-processor; or message-processor and 2 other groups."""
+    first, *others = groups
+    return f"{first} and {words.count(len(others), 'other group')}" if others else first
+
+
+def _advice_to_serve(unserved: Mapping[str, tuple[int, datetime] | None]) -> str:
+    count = sum(waiting[0] for waiting in unserved.values() if waiting)
+    waits = f"{words.count(count, 'run waits', 'runs wait')}" if count else f"Runs of {'its' if len(unserved) == 1 else 'their'} triggers will wait"
+    return f"{waits} until a worker is started with --queues {','.join([*unserved][:NAMED])}."
 
 
 def figures(user, now: datetime) -> dict:

@@ -7,6 +7,7 @@ from django.utils import timezone
 SECTIONS = (
     ("Home", "admin:index", "home", "h", ""),
     ("Jobs", "admin:jobs_job_changelist", "list", "j", "jobs/job/"),
+    ("Triggers", "admin:triggers_trigger_changelist", "repeat", "t", "triggers/trigger/"),
     ("Runs", "admin:jobs_run_changelist", "run", "r", "jobs/run/"),
     ("Collections", "admin:jobs_jobcollection_changelist", "copy", "c", "jobs/jobcollection/"),
 )

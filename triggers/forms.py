@@ -28,6 +28,12 @@ from triggers.models import Trigger
 from triggers.schedule_form import WHEN_FIELDS, ScheduleForm, fields_say, schedule_fields
 from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, main_trigger, save_job
 
+MISFIRE_CHOICES = [
+    (Trigger.Misfire.FIRE_ONCE, "run once, as soon as possible"),
+    (Trigger.Misfire.FIRE_ALL, "make up for each"),
+    (Trigger.Misfire.SKIP, "leave it out"),
+]
+
 
 class JobForm(ActionForm, ScheduleForm):
     """`job` is the one to change, None for a new one; `collections` are those that the viewer may write to.
@@ -50,14 +56,7 @@ class JobForm(ActionForm, ScheduleForm):
     )
     revision = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
-    misfire = forms.ChoiceField(
-        label="If it was missed",
-        choices=[
-            (Trigger.Misfire.FIRE_ONCE, "run once, as soon as possible"),
-            (Trigger.Misfire.FIRE_ALL, "make up for each"),
-            (Trigger.Misfire.SKIP, "leave it out"),
-        ],
-    )
+    misfire = forms.ChoiceField(label="If it was missed", choices=MISFIRE_CHOICES)
     overlap = forms.ChoiceField(
         label="If the one before still runs",
         initial=Job.Overlap.SKIP,

@@ -28,10 +28,15 @@ def words_and_warnings(format: str, definition: dict[str, Any], anchored_at: dat
 
 def of_all_in_words(triggers: Iterable[Trigger]) -> str:
     """The schedules of a job in one line; without any it runs by hand only."""
-    said = [in_words(trigger) for trigger in sorted(triggers, key=lambda each: (each.name != MAIN, each.pk))]
+    said = [in_words(trigger) for trigger in in_order(triggers)]
     if len(said) > MOST_SAID:
         said[MOST_SAID - 1 :] = [f"and {len(said) - MOST_SAID + 1} more triggers"]
     return "; ".join(said) or "only by hand"
+
+
+def in_order(triggers: Iterable[Trigger]) -> list[Trigger]:
+    """The job's own schedule first, then the triggers beside it as they were made."""
+    return sorted(triggers, key=lambda each: (each.name != MAIN, each.pk))
 
 
 def upcoming(triggers: Iterable[Trigger], limit: int) -> list[datetime]:

@@ -28,7 +28,7 @@ class JobFormPages:
 
     @method_decorator(sensitive_post_parameters())
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        job = self._changeable(request, object_id) if object_id else None
+        job = self.changeable(request, object_id) if object_id else None
         if job is None and not self.has_add_permission(request):
             raise PermissionDenied
         if job and job.is_final:
@@ -87,7 +87,7 @@ class JobFormPages:
         """What the schedule in the posted form means: asked for while somebody types."""
         if request.method != "POST":
             raise Http404
-        job = self._visible(request, request.GET["job"]) if request.GET.get("job", "").isdecimal() else None
+        job = self.visible(request, request.GET["job"]) if request.GET.get("job", "").isdecimal() else None
         form = JobForm(request.POST, job=job, collections=self._writable(request))
         form.is_valid()
         return TemplateResponse(request, "admin/jobs/job/_beside.html", self._beside(form, timezone.now()))

@@ -38,7 +38,7 @@ class JobOrders:
 
     def signing_view(self, request, object_id: int) -> HttpResponse:
         """Whether requests are signed.  A new secret is shown in the answer to the order, and nowhere else."""
-        job = self._changeable(request, object_id)
+        job = self.changeable(request, object_id)
         now = timezone.now()
         if request.method == "POST" and request.POST.get("order") == "remove":
             return self._stop_signing(request, job)
@@ -70,7 +70,7 @@ class JobOrders:
 
     def test_view(self, request, object_id: int) -> HttpResponse:
         """Ask first; then call, and show what was sent and what came back."""
-        job = self._changeable(request, object_id)
+        job = self.changeable(request, object_id)
         form = PartForm(request.POST or None)
         context = {
             **self._page_context(request, job),

@@ -1,8 +1,8 @@
 """A job's own pages, and the orders that are given there."""
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -22,27 +22,15 @@ ORDERED = {"run": "Ordered to run", Job.State.DISABLED: "Disabled", Job.State.EN
 class JobPages:
     """What the admin of jobs shows of one of them."""
 
-    def _visible(self, request, object_id) -> Job:
-        job = self.get_queryset(request).filter(pk=object_id).first()
-        if job is None:
-            raise Http404
-        return job
-
-    def _changeable(self, request, object_id) -> Job:
-        job = self._visible(request, object_id)
-        if not self.has_change_permission(request, job):
-            raise PermissionDenied
-        return job
-
     def page_view(self, request, object_id: int) -> HttpResponse:
-        job = self._visible(request, object_id)
+        job = self.visible(request, object_id)
         before = request.GET.get("before", "")
         context = {**self._page_context(request, job), **views.job_page(job, timezone.now(), _run_of(job, before))}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "runs"})
 
     def document_view(self, request, object_id: int) -> HttpResponse:
         """The job as its document, which an API takes as it is."""
-        job = self._visible(request, object_id)
+        job = self.visible(request, object_id)
         document = written({"properties": document_of(job)})
         context = {**self._page_context(request, job), **views.job_page(job, timezone.now()), "document": document}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "document"})
@@ -53,11 +41,12 @@ class JobPages:
             "opts": self.opts,
             "title": job.name,
             "may_change": self.has_change_permission(request, job),
+            "may_order": self.has_change_permission(request, job) and not job.is_final,
             "hue": hue_of(job.collection_id),
         }
 
     def run_view(self, request, object_id: int) -> HttpResponse:
-        job = self._changeable(request, object_id)
+        job = self.changeable(request, object_id)
         if request.method != "POST":
             return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
         try:
@@ -69,7 +58,7 @@ class JobPages:
         return HttpResponseRedirect(reverse("admin:jobs_run_change", args=[run.pk]))
 
     def state_view(self, request, object_id: int) -> HttpResponse:
-        job = self._changeable(request, object_id)
+        job = self.changeable(request, object_id)
         state = request.POST.get("state")
         if request.method == "POST" and state in (Job.State.ENABLED, Job.State.DISABLED):
             if refusal := self._order(request, job, state):

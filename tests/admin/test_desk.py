@@ -44,6 +44,42 @@ def test_a_trigger_that_nobody_takes_makes_the_scheduler_late(browser, alive, ma
     assert "2 min" in page
 
 
+def test_a_group_that_nobody_serves_is_told_before_and_after_its_runs_wait(
+    browser, alive, make_job, make_trigger, make_run
+):
+    job = make_job(schedule=LATER)
+    make_trigger(job, group="message-processor")
+
+    ahead = browser.get("/admin/pulse/").text
+    make_run(job, Run.State.WAITING, ago=timedelta(minutes=2), queue="message-processor")
+    Trigger.objects.update(next_fire_at=None)
+    waiting = browser.get("/admin/pulse/")
+
+    assert "Nobody serves message-processor" in ahead
+    assert "Runs of its triggers will wait until a worker is started with --queues message-processor" in ahead
+    assert "1 run waits until a worker is started" in waiting.text
+    assert waiting.context["waiting"] == 1
+
+
+def test_several_groups_that_nobody_serves_are_summed_up(browser, alive, make_job, make_trigger):
+    job = make_job(schedule=LATER)
+    for group in ("b", "a", "c"):
+        make_trigger(job, group, group=group)
+
+    page = browser.get("/admin/pulse/").text
+
+    assert "Nobody serves a and 2 other groups" in page
+    assert "--queues a,b,c" in page
+
+
+def test_a_group_with_a_worker_is_nothing_to_tell(browser, alive, make_job, make_trigger):
+    make_trigger(make_job(schedule=LATER), group="message-processor")
+    Trigger.objects.update(next_fire_at=timezone.now())
+    Process.objects.filter(kind="worker").update(queues=["default", "message-processor"])
+
+    assert "The scheduler is alive" in browser.get("/admin/pulse/").text
+
+
 def test_a_run_that_waits_for_its_next_attempt_is_not_overdue(browser, alive, make_job, make_run):
     make_run(make_job(schedule=LATER), Run.State.RETRYING, not_before=timezone.now() + timedelta(minutes=5))
 
@@ -130,7 +166,7 @@ def test_a_run_in_progress_is_measured_by_its_usual_time(owner, make_job, make_r
 
 
 def test_the_desk_takes_the_same_queries_however_much_there_is(
-    browser, alive, make_job, make_run, django_assert_num_queries, django_assert_max_num_queries
+    browser, alive, make_job, make_trigger, make_run, django_assert_num_queries, django_assert_max_num_queries
 ):
     job = make_job()
     make_run(job, Run.State.FAILED)
@@ -141,6 +177,7 @@ def test_the_desk_takes_the_same_queries_however_much_there_is(
         other = make_job(f"job-{number}")
         make_run(other, Run.State.FAILED)
         make_run(other, Run.State.RUNNING)
+        make_trigger(other, group=f"group-{number}")
 
     with django_assert_num_queries(len(one)):
         browser.get("/admin/")

@@ -169,6 +169,24 @@ def kinds(collection, authority) -> list[Job]:
 
 
 @pytest.fixture
+def several(collection, make_trigger) -> Job:
+    """A job with a trigger of every format beside its own schedule; nobody serves one, another is off."""
+    now = timezone.now()
+    schedule = {"startTime": f"{now + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"}
+    action = {"type": "Http", "request": {"uri": "https://example.com/x", "method": "POST"}}
+    job, _ = save_job(collection, "several", JobDefinition(action=action, schedule=schedule), now)
+    cron = {"expression": "0 30 2 ? 2,3 1#5", "timeZone": "Europe/Berlin", "clockChange": "quartz"}
+    lock = {"custom_lock_key": "mint.scheduler.__ORG_ID__.nightly@@@management"}
+    make_trigger(
+        job, "MINT.NIGHTLY@@@message-processor", definition=cron, group="message-processor", data_map=lock, now=now
+    )
+    make_trigger(job, "often", "simple", definition={"interval": 90_000, "repeatCount": 5}, enabled=False, now=now)
+    make_trigger(job, "later", "once", definition={"at": "2099-01-01T00:00:00Z"}, now=now)
+    make_trigger(job, "weekly", "azure", definition={"recurrence": {"frequency": "Week"}}, now=now)
+    return job
+
+
+@pytest.fixture
 def history(collection) -> Job:
     """A job with runs of every kind, and processes that are alive."""
     now = timezone.now()

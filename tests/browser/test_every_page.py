@@ -8,8 +8,9 @@ from jobs.models import Run
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def addresses(job, owner, kinds) -> list[str]:
+def addresses(job, owner, kinds, several) -> list[str]:
     runs = Run.objects.filter(state__in=["failed", "running"]).values_list("pk", flat=True)
+    beside = several.triggers.exclude(name="default")
     token, _ = ApiToken.objects.issue(owner, "ci")
     subscription = job.collection.subscription_id
     return [
@@ -28,6 +29,12 @@ def addresses(job, owner, kinds) -> list[str]:
         *(f"/admin/jobs/job/{kind.pk}/change/" for kind in kinds),
         *(f"/admin/jobs/job/{kinds[0].pk}/{page}/" for page in ("signing", "test")),
         f"/admin/jobs/job/{kinds[-1].pk}/signing/",
+        f"/admin/jobs/job/{several.pk}/",
+        "/admin/triggers/trigger/",
+        "/admin/triggers/trigger/?q=nothing",
+        f"/admin/triggers/trigger/add/?job={several.pk}",
+        *(f"/admin/triggers/trigger/{trigger.pk}/change/" for trigger in beside),
+        f"/admin/triggers/trigger/{beside[0].pk}/delete/",
         "/admin/jobs/run/",
         *(f"/admin/jobs/run/{run}/change/" for run in runs),
         "/admin/jobs/jobcollection/",
@@ -49,12 +56,12 @@ def addresses(job, owner, kinds) -> list[str]:
 
 
 def test_every_page_is_readable_to_everybody_in_light_and_dark_and_fits_a_telephone(
-    open_page, sign_in, faults_of, owner, history, kinds
+    open_page, sign_in, faults_of, owner, history, kinds, several
 ):
     page = sign_in(open_page())
     faults = []
 
-    for address in addresses(history, owner, kinds):
+    for address in addresses(history, owner, kinds, several):
         page.set_viewport_size({"width": 1280, "height": 900})
         page.goto(address)
         faults += [f"{address} {fault}" for fault in faults_of(page)]
@@ -65,12 +72,15 @@ def test_every_page_is_readable_to_everybody_in_light_and_dark_and_fits_a_teleph
     assert not faults, "\n".join(faults)
 
 
-def test_the_main_pages_are_readable_to_everybody_on_a_telephone(open_page, sign_in, faults_of, owner, history):
+def test_the_main_pages_are_readable_to_everybody_on_a_telephone(
+    open_page, sign_in, faults_of, owner, history, several
+):
     page = sign_in(open_page(width=390))
     run = Run.objects.get(state="failed")
     faults = []
 
-    for address in ("", "jobs/job/", "jobs/job/add/", f"jobs/run/{run.pk}/change/"):
+    triggers = (f"jobs/job/{several.pk}/", "triggers/trigger/", f"triggers/trigger/add/?job={several.pk}")
+    for address in ("", "jobs/job/", "jobs/job/add/", f"jobs/run/{run.pk}/change/", *triggers):
         page.goto(f"/admin/{address}")
         faults += [f"{address} {fault}" for fault in faults_of(page)]
 

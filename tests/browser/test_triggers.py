@@ -1,0 +1,102 @@
+"""What an operator does with triggers, in a real browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+from triggers.models import Trigger
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_trigger_is_written_previewed_mended_saved_and_switched(open_page, sign_in, owner, history):
+    page = sign_in(open_page())
+    page.goto(f"/admin/jobs/job/{history.pk}/")
+    page.get_by_role("link", name="Add a trigger").click()
+    beside = page.get_by_role("complementary", name="What this means")
+
+    page.get_by_label("Name", exact=True).fill("nightly")
+    page.get_by_label("Cron expression").fill("0 30 2 28 3 ?")
+    page.get_by_label("Time zone").fill("Europe/Berlin")
+    expect(beside.get_by_role("listitem")).to_have_count(10)
+    expect(beside).to_contain_text("moved from 02:30, which clocks skip")
+    page.get_by_label("As Quartz does").check()
+    expect(beside).to_contain_text("left out: clocks skip it")
+    page.get_by_label("Group").fill("message-processor")
+    expect(beside).to_contain_text("Nobody serves message-processor: its runs wait.")
+
+    page.get_by_label("Cron expression").fill("0 30 2 * * *")
+    expect(beside).to_contain_text("One of day of month and day of week must be ?")
+    page.get_by_role("button", name="Save trigger").click()
+    expect(page.get_by_role("alert")).to_contain_text("1 thing to mend")
+    expect(page.locator("#id_expression_error")).to_contain_text("must be ?")
+    page.get_by_label("Cron expression").fill("0 30 2 ? * 6L")
+    page.get_by_role("button", name="Save trigger").click()
+
+    expect(page.get_by_role("rowheader", name="nightly")).to_contain_text("the last Friday of each month")
+    expect(page.get_by_role("cell", name="nobody serves it: its runs wait")).to_be_visible()
+    page.get_by_role("button", name="Disable nightly").click()
+    expect(page.get_by_role("status").first).to_contain_text("Disabled: nightly.")
+    page.get_by_role("button", name="Enable nightly").click()
+    expect(page.get_by_role("button", name="Disable nightly")).to_be_visible()
+    page.get_by_role("link", name="Delete nightly…").click()
+    page.get_by_role("button", name="Delete nightly").click()
+    expect(page.get_by_role("status").first).to_contain_text("Deleted: nightly.")
+    assert not Trigger.objects.filter(name="nightly").exists()
+
+
+def test_fields_step_back_that_do_not_go_with_the_format(open_page, sign_in, owner, history):
+    page = sign_in(open_page())
+    page.goto(f"/admin/triggers/trigger/add/?job={history.pk}")
+    series = {"start", "end"}
+    shown = {
+        "quartz": {"expression", "time_zone", "clock_change", *series},
+        "simple": {"interval", "repeat_count", *series},
+        "once": {"at"},
+        "azure": {"schedule_json"},
+    }
+
+    for format, names in shown.items():
+        page.get_by_label("Written as").select_option(format)
+        seen = {name for name in set.union(*shown.values()) if page.locator(f"[name={name}]").first.is_visible()}
+        assert seen == names
+
+
+def test_without_script_a_trigger_is_previewed_and_saved(open_page, sign_in, owner, history):
+    page = sign_in(open_page(javascript=False))
+    page.goto(f"/admin/triggers/trigger/add/?job={history.pk}")
+    page.get_by_label("Name", exact=True).fill("often")
+    page.get_by_label("Written as").select_option("simple")
+    page.get_by_role("textbox", name="Interval").fill("PT90S")
+
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every 90 seconds")
+    page.get_by_role("button", name="Save trigger").click()
+
+    expect(page.get_by_role("rowheader", name="often")).to_be_visible()
+
+
+def test_a_job_is_left_without_a_schedule(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+    page.goto("/admin/jobs/job/add/")
+    page.get_by_label("Name", exact=True).fill("bare")
+    page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
+    page.get_by_label("Repeats").select_option("By hand and by its triggers only")
+    expect(page.get_by_label("Start, in UTC")).to_be_hidden()
+    expect(page.get_by_label("If it was missed")).to_be_hidden()
+
+    page.get_by_role("button", name="Save job").click()
+
+    expect(page.get_by_text("No schedule of its own.")).to_be_visible()
+
+
+def test_keys_lead_to_triggers_and_a_search_finds_one(open_page, sign_in, owner, several):
+    page = sign_in(open_page())
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    page.wait_for_url("**/admin/triggers/trigger/")
+    page.get_by_role("searchbox", name="Name, or the job's").fill("often")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("rowheader")).to_have_count(1)
+    page.get_by_role("link", name="often").click()
+    expect(page.get_by_role("heading", name="Trigger often")).to_be_visible()

@@ -1,0 +1,284 @@
+"""Triggers in the admin: a list across jobs, and the form in which one beside a job's own schedule is written.
+
+What is changed here is recorded among the changes of the job.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
+from django.db.models import F
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.text import capfirst
+
+from accounts.staff import TenantAdmin, may
+from accounts.zones import zone_choices
+from jobs.admin.lists import CappedPaginator, badge
+from jobs.errors import JobError
+from jobs.models import Job, Process
+from jobs.views import next_run_in_words, trigger_row
+from recurrence.wire import WireError
+from triggers import views
+from triggers.mint_jobs import switch_on
+from triggers.models import GROUP, MAIN, Trigger
+from triggers.scheduling import change_trigger, delete_trigger
+from triggers.trigger_form import FORMATS, TriggerForm
+
+GROUPS_LISTED = 50  # in the filter
+
+
+class FormatFilter(admin.SimpleListFilter):
+    title = "format"
+    parameter_name = "format"
+
+    def lookups(self, request, model_admin):
+        return list(FORMATS.items())
+
+    def queryset(self, request, queryset):
+        return queryset.filter(format=self.value()) if self.value() in FORMATS else queryset
+
+
+class GroupFilter(admin.SimpleListFilter):
+    title = "group"
+    parameter_name = "group"
+
+    def lookups(self, request, model_admin):
+        groups = model_admin.get_queryset(request).order_by("group").values_list("group", flat=True).distinct()
+        return [(group, group) for group in groups[:GROUPS_LISTED]]
+
+    def queryset(self, request, queryset):
+        return queryset.filter(group=self.value()) if self.value() else queryset
+
+
+class EnabledFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "enabled"
+
+    def lookups(self, request, model_admin):
+        return [("yes", "enabled"), ("no", "disabled")]
+
+    def queryset(self, request, queryset):
+        return queryset.filter(enabled=self.value() == "yes") if self.value() in ("yes", "no") else queryset
+
+
+class TriggerChangeList(ChangeList):
+    def get_results(self, request) -> None:
+        super().get_results(request)
+        served = Process.objects.served(request.now)
+        triggers = list(self.result_list)
+        for trigger in triggers:
+            trigger.row = trigger_row(trigger, trigger.job, served)
+            trigger.row["may_change"] = self.model_admin.has_change_permission(request, trigger)
+            trigger.row["now"] = request.now
+        self.result_list = triggers
+
+
+@admin.register(Trigger)
+class TriggerAdmin(TenantAdmin):
+    list_display = ("title", "in_job", "next_fire", "written_as", "in_group", "goes", "state")
+    list_display_links = None
+    list_filter = (FormatFilter, GroupFilter, EnabledFilter)
+    list_per_page = 25
+    list_select_related = ("job__collection",)
+    search_fields = ("name", "job__name")
+    search_help_text = "Name, or the job's"
+    sortable_by = ()
+    actions = None
+    paginator = CappedPaginator
+    show_full_result_count = False
+
+    def subscription_of(self, obj: Trigger):
+        return obj.job.collection.subscription_id
+
+    def get_queryset(self, request):
+        return super().get_queryset(request).select_related("job__collection")
+
+    def get_ordering(self, request):
+        return (F("next_fire_at").asc(nulls_last=True), "job__name", "name", "pk")
+
+    def get_changelist(self, request, **kwargs):
+        return TriggerChangeList
+
+    def changelist_view(self, request, extra_context=None):
+        request.now = timezone.now()
+        return super().changelist_view(request, extra_context)
+
+    def get_urls(self):
+        site = self.admin_site.admin_view
+        return [
+            path("preview/", site(self.preview_view), name="triggers_trigger_preview"),
+            path("<int:object_id>/state/", site(self.state_view), name="triggers_trigger_state"),
+            *super().get_urls(),
+        ]
+
+    # the list
+
+    @admin.display(description="Trigger")
+    def title(self, trigger: Trigger) -> str:
+        return render_to_string("admin/triggers/trigger/_title.html", trigger.row)
+
+    @admin.display(description="Job")
+    def in_job(self, trigger: Trigger) -> str:
+        address = reverse("admin:jobs_job_page", args=[trigger.job_id])
+        job = trigger.job
+        return format_html('<a href="{}">{}</a><span class="sub">{}</span>', address, job.name, job.collection.name)
+
+    @admin.display(description="Next")
+    def next_fire(self, trigger: Trigger) -> str:
+        return render_to_string("admin/triggers/trigger/_next.html", trigger.row)
+
+    @admin.display(description="Written as")
+    def written_as(self, trigger: Trigger) -> str:
+        return trigger.row["format"]
+
+    @admin.display(description="Group")
+    def in_group(self, trigger: Trigger) -> str:
+        return render_to_string("admin/triggers/trigger/_group.html", trigger.row)
+
+    @admin.display(description="Priority")
+    def goes(self, trigger: Trigger) -> int:
+        return trigger.priority
+
+    @admin.display(description="State")
+    def state(self, trigger: Trigger) -> str:
+        return badge(trigger.row["state"])
+
+    # writing one
+
+    def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
+        trigger = self._trigger(request, object_id)
+        job = trigger.job if trigger else self._job(request)
+        if not may(request.user, self.write_role, job.collection.subscription_id):
+            raise PermissionDenied
+        if trigger and trigger.name == MAIN:
+            return HttpResponseRedirect(reverse("admin:jobs_job_change", args=[job.pk]))
+        if job.is_final:
+            messages.error(request, f"{job.name} is {job.state}, which is final. It can only be deleted.")
+            return _to_job(job)
+        now = timezone.now()
+        form = TriggerForm(request.POST or None, job=job, trigger=trigger)
+        if request.method == "POST" and form.is_valid() and "_preview" not in request.POST:
+            response = self._save(request, form, now)
+            if response is not None:
+                return response
+        served = Process.objects.served(now)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "form": form,
+            "job": job,
+            "trigger": trigger,
+            "title": f"Trigger {trigger.name}" if trigger else "New trigger",
+            "starts_at": trigger_row(trigger, job, served)["starts_at"] if trigger else None,
+            "zones": [zone for zone, _ in zone_choices()],
+            "groups": sorted({GROUP, *served}),
+            "meaning": views.meaning_of_form(form, now, served),
+            "now": now,
+        }
+        return TemplateResponse(request, "admin/triggers/trigger/form.html", context)
+
+    def _trigger(self, request, object_id: str | None) -> Trigger | None:
+        if object_id is None:
+            return None
+        if not object_id.isdecimal():
+            raise Http404
+        return self.visible(request, int(object_id))
+
+    def _job(self, request) -> Job:
+        """The job that the address of a new trigger names."""
+        number = request.GET.get("job", "")
+        jobs = Job.objects.select_related("collection")
+        if not request.user.is_superuser:
+            jobs = jobs.visible_to(request.user)
+        job = jobs.filter(pk=int(number)).first() if number.isdecimal() else None
+        if job is None:
+            raise Http404
+        return job
+
+    def _save(self, request, form: TriggerForm, now: datetime) -> HttpResponse | None:
+        """Save and lead to the job's page; None when it was refused, which the form then shows."""
+        try:
+            trigger, created = form.save(now)
+        except (WireError, JobError) as error:
+            form.refuse(error)
+            return None
+        named = {"name": "trigger", "object": trigger.name}
+        fields = [str(form.fields[name].label or name) for name in form.changed_data]
+        self.log_change(
+            request, trigger.job, [{"added": named}] if created else [{"changed": {**named, "fields": fields}}]
+        )
+        messages.success(request, f"Saved. {next_run_in_words(Job.objects.get(pk=trigger.job_id), now)}")
+        return _to_job(trigger.job)
+
+    def preview_view(self, request) -> HttpResponse:
+        """What the schedule in the posted form means: asked for while somebody types."""
+        if request.method != "POST":
+            raise Http404
+        trigger = self._trigger(request, request.GET.get("trigger"))
+        now = timezone.now()
+        form = TriggerForm(request.POST, job=trigger.job if trigger else self._job(request), trigger=trigger)
+        form.is_valid()
+        meaning = views.meaning_of_form(form, now, Process.objects.served(now))
+        return TemplateResponse(request, "admin/jobs/job/_beside.html", {"meaning": meaning, "now": now})
+
+    # orders
+
+    def state_view(self, request, object_id: int) -> HttpResponse:
+        trigger = self.changeable(request, object_id)
+        order = request.POST.get("enabled")
+        if request.method == "POST" and order in ("yes", "no"):
+            self._switch(request, trigger, order == "yes")
+        return _to_job(trigger.job)
+
+    def _switch(self, request, trigger: Trigger, is_on: bool) -> None:
+        now = timezone.now()
+        try:
+            if is_on:
+                trigger = switch_on(trigger, now)
+            else:
+                trigger = change_trigger(trigger, lambda stored: replace(stored, enabled=False), now)
+        except (WireError, JobError) as error:
+            messages.error(request, capfirst(error.message))
+            return
+        except Trigger.DoesNotExist:
+            raise Http404 from None
+        done = "Enabled" if is_on else "Disabled"
+        self.log_change(request, trigger.job, f"{done} trigger “{trigger.name}”.")
+        next_run = f" {next_run_in_words(Job.objects.get(pk=trigger.job_id), now)}" if is_on else ""
+        messages.success(request, f"{done}: {trigger.name}.{next_run}")
+
+    # Django's own pages
+
+    def history_view(self, request, object_id, extra_context=None):
+        trigger = self._trigger(request, object_id)
+        assert trigger is not None
+        return HttpResponseRedirect(reverse("admin:jobs_job_history", args=[trigger.job_id]))
+
+    def delete_view(self, request, object_id, extra_context=None):
+        trigger = self._trigger(request, object_id)
+        if trigger and trigger.name == MAIN:
+            return HttpResponseRedirect(reverse("admin:jobs_job_change", args=[trigger.job_id]))
+        return super().delete_view(request, object_id, extra_context)
+
+    def log_deletions(self, request, queryset):
+        for trigger in queryset:
+            self.log_change(request, trigger.job, [{"deleted": {"name": "trigger", "object": trigger.name}}])
+
+    def delete_model(self, request, obj: Trigger) -> None:
+        request.job = obj.job
+        delete_trigger(obj, timezone.now())
+
+    def response_delete(self, request, obj_display, obj_id) -> HttpResponse:
+        messages.success(request, f"Deleted: {obj_display}.")
+        return _to_job(request.job)
+
+
+def _to_job(job: Job) -> HttpResponse:
+    return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))

@@ -1,0 +1,343 @@
+"""A trigger beside a job's own schedule as a form, and back into the definition that the cores check.
+
+What each format takes has fields of its own, of which the style sheet shows those that count; an Azure recurrence is
+written in JSON.  Members that were not touched stay as they are stored, letter by letter.
+"""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.db import transaction
+from django.utils.functional import cached_property
+from django.utils.text import capfirst
+
+from jobs import durations
+from jobs.errors import Conflict, JobError
+from jobs.models import Job, JobCollection
+from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
+from jobs.notations import CODE, JSONDocumentField, MomentField, NotationField
+from recurrence.wire import WireError, simple
+from triggers.definitions import kept
+from triggers.forms import MISFIRE_CHOICES
+from triggers.mint_jobs import switched_on
+from triggers.models import (
+    GROUP,
+    MISFIRE_THRESHOLD,
+    PRIORITY,
+    PRIORITY_MOST,
+    THRESHOLD_LEAST,
+    THRESHOLD_MOST,
+    Trigger,
+)
+from triggers.scheduling import LOCK_KEY, SCHEDULE_MEMBERS, TriggerDefinition, save_trigger
+
+SECOND, MILLISECOND = timedelta(seconds=1), timedelta(milliseconds=1)
+FORMATS = {
+    "quartz": "Cron expression",
+    "simple": "Start and interval",
+    "once": "One moment",
+    "azure": "Azure recurrence",
+}
+# the field that writes a member of a definition
+PLACES = {
+    "quartz": {
+        "expression": "expression",
+        "timeZone": "time_zone",
+        "clockChange": "clock_change",
+        "startTime": "start",
+        "endTime": "end",
+    },
+    "simple": {"startTime": "start", "endTime": "end", "interval": "interval", "repeatCount": "repeat_count"},
+    "once": {"at": "at"},
+    "azure": {},
+}
+# the field that a format is mostly about
+FIRST = {"quartz": "expression", "simple": "interval", "once": "at", "azure": "schedule_json"}
+# the fields of what the core refuses besides
+SETTINGS = {"name": "name", "group": "group", "priority": "priority", f"triggerDataMap.{LOCK_KEY}": "lock_key"}
+
+
+class DurationField(NotationField):
+    """A duration in ISO 8601, or as hours, minutes and seconds."""
+
+    def write(self, value: timedelta) -> str:
+        fraction = value % SECOND
+        text = durations.render(value - fraction)
+        return f"PT{value / SECOND:.3f}S" if fraction else text
+
+    def read(self, text: str) -> timedelta | None:
+        try:
+            return durations.parse(text) if text else None
+        except ValueError:
+            raise forms.ValidationError("Write a duration such as PT15M or 00:15:00") from None
+
+
+class TriggerForm(forms.Form):
+    """`trigger` is the one to change, None for a new one of `job`."""
+
+    fields: dict[str, Any]  # each of its own class
+
+    name = forms.CharField(
+        max_length=NAME_LENGTH,
+        validators=[validate_trigger_name],
+        help_text="Letters, digits, and _ . - @. One name is there once in a job.",
+    )
+    enabled = forms.BooleanField(
+        label="Enabled", required=False, initial=True, help_text="What it misses while it is not, is not made up for."
+    )
+    version = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    format = forms.ChoiceField(label="Written as", choices=list(FORMATS.items()), initial="quartz")
+    expression = forms.CharField(
+        label="Cron expression",
+        required=False,
+        widget=forms.TextInput(
+            attrs={**CODE, "autocapitalize": "none", "autocomplete": "off", "placeholder": "0 15 10 ? * MON-FRI"}
+        ),
+        help_text="As Quartz has it: second, minute, hour, day of month, month, day of week (1 is Sunday), and perhaps"
+        " year. One of the two day fields is ?.",
+    )
+    time_zone = forms.CharField(
+        label="Time zone",
+        required=False,
+        widget=forms.TextInput(attrs={"list": "zones", "autocomplete": "off", "placeholder": "UTC"}),
+        help_text="UTC if empty. A name that Windows gives is taken as well.",
+    )
+    clock_change = forms.ChoiceField(
+        label="When clocks change",
+        required=False,
+        choices=[
+            (
+                "cron",
+                "As cron does: a time that clocks skip fires as soon as they have, one that they repeat fires the first"
+                " time, and an interval goes on in real time.",
+            ),
+            (
+                "quartz",
+                "As Quartz does: a time that clocks skip is left out, one that they repeat fires the second time.",
+            ),
+        ],
+        initial="cron",
+        widget=forms.RadioSelect,
+    )
+    at = MomentField(label="Moment, in UTC", required=False)
+    start = MomentField(label="Start, in UTC", required=False, help_text="At once if empty.")
+    interval = DurationField(
+        label="Interval", required=False, help_text="Of real time, such as PT15M. It fires once if empty."
+    )
+    repeat_count = forms.IntegerField(
+        label="Repetitions", required=False, help_text="After the first time. Without limit if empty."
+    )
+    end = MomentField(
+        label="End, in UTC",
+        required=False,
+        help_text="The last moment at which it may fire; with an interval the first at which it may not.",
+    )
+    schedule_json = JSONDocumentField(
+        label="Recurrence as JSON", required=False, help_text="The members startTime and recurrence."
+    )
+
+    priority = forms.IntegerField(
+        label="Priority",
+        min_value=0,
+        max_value=PRIORITY_MOST,
+        initial=PRIORITY,
+        help_text="Of triggers due together the lower number goes first. Quartz has it the other way round.",
+    )
+    group = forms.CharField(
+        label="Group",
+        max_length=100,
+        initial=GROUP,
+        validators=[validate_group],
+        widget=forms.TextInput(attrs={"list": "groups", "autocomplete": "off"}),
+        help_text="The queue of its runs. Workers that serve it carry them out.",
+    )
+    lock_key = forms.CharField(
+        label="Lock key",
+        required=False,
+        widget=forms.TextInput(attrs={**CODE, "autocomplete": "off"}),
+        help_text="Of runs with the same key one goes on, others are skipped meanwhile. __ORG_ID__ in it stands for the"
+        " subscription.",
+    )
+    misfire = forms.ChoiceField(label="If it was missed", choices=MISFIRE_CHOICES)
+    threshold = DurationField(
+        label="It was missed when later than", initial=MISFIRE_THRESHOLD, help_text="PT1S to a year."
+    )
+
+    def __init__(self, data=None, *, job: Job, trigger: Trigger | None = None, **kwargs):
+        self.job = job
+        self.trigger = trigger
+        super().__init__(data, initial=initial_of(trigger), **kwargs)
+        if trigger:
+            self.fields["name"].disabled = True
+
+    def clean_threshold(self) -> timedelta:
+        threshold = self.cleaned_data["threshold"]
+        if threshold is None or not THRESHOLD_LEAST <= threshold <= THRESHOLD_MOST:
+            raise forms.ValidationError(f"Must be PT1S to P{THRESHOLD_MOST.days}D")
+        return threshold
+
+    def clean(self) -> None:
+        super().clean()
+        if self.cleaned_data.get("format") == "azure" and "schedule_json" in self.changed_data:
+            unknown = [name for name in self.cleaned_data.get("schedule_json", {}) if name not in SCHEDULE_MEMBERS]
+            if unknown:
+                known = " and ".join(SCHEDULE_MEMBERS)
+                self.add_error("schedule_json", f"{unknown[0][:50]!r} is not known here. Write {known}")
+
+    def schedule(self, now: datetime) -> tuple[str, dict[str, Any]]:
+        """The format and the definition that saving at `now` would store.
+
+        Raises WireError for what the format's own parser refuses in it.
+        """
+        format = self.cleaned_data["format"]
+        document = self._document(format)
+        if self._is_switched_on:
+            assert self.trigger is not None
+            wanted = TriggerDefinition(format=format, definition=document)
+            document = dict(switched_on(self.trigger.name, wanted, now).definition)
+        if format == "azure" or document == self._stored(format):
+            return format, document  # as it was written
+        return format, kept(format, document)
+
+    def save(self, now: datetime) -> tuple[Trigger, bool]:
+        """Save the trigger; the second value tells whether it is new.  Raises what `save_trigger` raises, and Conflict
+        when somebody else saved it in the meantime."""
+        data = self.cleaned_data
+        with transaction.atomic():
+            JobCollection.objects.select_for_update(no_key=True).get(pk=self.job.collection_id)
+            if self.trigger:
+                _refuse_stale(self.trigger, data["version"])
+            elif self.job.triggers.filter(name=data["name"]).exists():
+                raise Conflict(f"job {self.job.name!r} has a trigger of this name already", path="name")
+            format, document = self.schedule(now)
+            definition = TriggerDefinition(
+                format=format,
+                definition=document,
+                data_map=self._data_map(),
+                misfire_threshold=data["threshold"],
+                **{name: data[name] for name in ("enabled", "priority", "group", "misfire")},
+            )
+            return save_trigger(self.job, data["name"], definition, now)
+
+    @property
+    def previewed(self) -> str:
+        """The fields that a preview needs."""
+        return ",".join(("csrfmiddlewaretoken", "enabled", "group", *WHEN_FIELDS))
+
+    def counting_fields(self) -> set[str]:
+        """The fields that go with the format which was chosen."""
+        format = self["format"].value()
+        return {"schedule_json"} if format == "azure" else set(PLACES.get(format, {}).values())
+
+    @cached_property
+    def changed_data(self) -> list[str]:
+        """What was changed in front of the viewer: what does not go with the format was not there to be changed."""
+        hidden = {"version"} | set(WHEN_FIELDS) - {"format"} - self.counting_fields()
+        return [name for name in super().changed_data if name not in hidden]
+
+    def refuse(self, error: WireError | JobError) -> None:
+        """Show a refusal of the cores at the field that it is about."""
+        name, message = self.place_of(error)
+        self.add_error(name, message)
+
+    def place_of(self, error: WireError | JobError) -> tuple[str | None, str]:
+        """The field that shows the refused member, None for the whole form, and what to say there."""
+        path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
+        format = self.cleaned_data.get("format", "")
+        places = {**SETTINGS, "definition": FIRST.get(format), **PLACES.get(format, {})}
+        if path in places:
+            return places[path], capfirst(message)
+        return ("schedule_json", f"{error.path}: {message}") if format == "azure" else (None, capfirst(message))
+
+    @property
+    def _is_switched_on(self) -> bool:
+        return self.trigger is not None and not self.trigger.enabled and bool(self.cleaned_data["enabled"])
+
+    def _stored(self, format: str) -> dict[str, Any] | None:
+        return self.trigger.definition if self.trigger and self.trigger.format == format else None
+
+    def _document(self, format: str) -> dict[str, Any]:
+        stored, data = self._stored(format), self.cleaned_data
+        touched = self.counting_fields() & set(self.changed_data)
+        if stored is not None and not touched:
+            return stored
+        if format == "azure":
+            return data["schedule_json"]
+        document = {}
+        for member, name in PLACES[format].items():
+            is_kept = stored is not None and name not in touched
+            document[member] = stored.get(member) if stored is not None and is_kept else _member(name, data[name])
+        return {member: value for member, value in document.items() if value not in (None, "")}
+
+    def _data_map(self) -> dict[str, Any]:
+        data_map = dict(self.trigger.data_map) if self.trigger else {}
+        if "lock_key" in self.changed_data:
+            data_map.pop(LOCK_KEY, None)
+            if key := self.cleaned_data["lock_key"]:
+                data_map[LOCK_KEY] = key
+        return data_map
+
+
+WHEN_FIELDS = (
+    "format",
+    *dict.fromkeys(name for places in PLACES.values() for name in places.values()),
+    "schedule_json",
+)
+
+
+def version_of(trigger: Trigger) -> str:
+    return trigger.updated_at.isoformat()
+
+
+def _refuse_stale(trigger: Trigger, version: str) -> None:
+    current = Trigger.objects.filter(pk=trigger.pk).first()
+    if current is None:
+        raise Conflict("somebody deleted it while you were writing")
+    if version_of(current) != version:
+        raise Conflict("somebody saved it while you were writing; open it again to see that")
+
+
+def initial_of(trigger: Trigger | None) -> dict[str, Any]:
+    if trigger is None:
+        return {}
+    return {
+        "name": trigger.name,
+        "enabled": trigger.enabled,
+        "version": version_of(trigger),
+        "format": trigger.format,
+        "priority": trigger.priority,
+        "group": trigger.group,
+        "lock_key": trigger.data_map.get(LOCK_KEY, ""),
+        "misfire": trigger.misfire,
+        "threshold": trigger.misfire_threshold,
+        "schedule_json": trigger.definition if trigger.format == "azure" else None,
+        **{name: _shown(name, trigger.definition.get(member)) for member, name in PLACES[trigger.format].items()},
+    }
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A stored member as its field takes it."""
+    if name in ("start", "end", "at"):
+        try:
+            return simple.moment(value, name)
+        except WireError:  # written when the format was read more generously
+            return None
+    if name == "interval":
+        return None if value in (None, "") else int(value) * MILLISECOND
+    return "cron" if name == "clock_change" and value is None else value
+
+
+def _member(name: str, value: Any) -> Any:
+    """What a field says, as a member of a definition."""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%dT%H:%M:%SZ}"
+    if name == "interval":
+        return None if value is None else value // MILLISECOND
+    return None if (name, value) == ("clock_change", "cron") else value
+
+
+def format_in_words(format: str) -> str:
+    return {"quartz": "Cron", "simple": "Interval", "once": "Once", "azure": "Azure"}.get(format, format)
