@@ -184,7 +184,8 @@ def _named(groups: Collection[str]) -> str:
 
 def _advice_to_serve(unserved: Mapping[str, tuple[int, datetime] | None]) -> str:
     count = sum(waiting[0] for waiting in unserved.values() if waiting)
-    waits = f"{words.count(count, 'run waits', 'runs wait')}" if count else f"Runs of {'its' if len(unserved) == 1 else 'their'} triggers will wait"
+    whose = "its" if len(unserved) == 1 else "their"
+    waits = words.count(count, "run waits", "runs wait") if count else f"Runs of {whose} triggers will wait"
     return f"{waits} until a worker is started with --queues {','.join([*unserved][:NAMED])}."
 
 
