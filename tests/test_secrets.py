@@ -148,7 +148,7 @@ def addresses(route: str) -> list[str]:
             f"/{filled.replace('(?P<job>[^/]+)', name)}?api-version=2016-03-01&orgid=default"
             for name in Job.objects.values_list("name", flat=True)
         ]
-    route = route.replace("^(?P<app_label>django_celery_beat|accounts|jobs)/$", "jobs/")
+    route = re.sub(r"\^\(\?P<app_label>[a-z_|]+\)/\$", "jobs/", route)
     route = route.replace("(?P<url>.*)$", "elsewhere").replace("<path:content_type_id>", "1")
     if "<" not in route:
         return [f"/{route}"]
