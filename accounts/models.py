@@ -25,12 +25,28 @@ def validate_time_zone(name: str) -> None:
         raise ValidationError(f"{name!r} is not a time zone; take an IANA name such as Europe/Berlin")
 
 
+class WeekStart(models.IntegerChoices):
+    """The first day of a week, as `date.weekday` numbers it."""
+
+    MONDAY = 0, "Monday"
+    SATURDAY = 5, "Saturday"
+    SUNDAY = 6, "Sunday"
+
+
+class HourCycle(models.IntegerChoices):
+    H24 = 24, "18:00"
+    H12 = 12, "6:00 pm"
+
+
 class User(AbstractUser):
     """A person or a program that signs in."""
 
     time_zone = models.CharField(
         max_length=64, default="UTC", validators=[validate_time_zone], help_text="Pages show times in this zone."
     )
+    week_start = models.PositiveSmallIntegerField("weeks begin on", choices=WeekStart, default=WeekStart.MONDAY)
+    hour_cycle = models.PositiveSmallIntegerField("times are written as", choices=HourCycle, default=HourCycle.H24)
+    language = models.CharField(max_length=8, blank=True, choices=settings.LANGUAGES)  # empty: as the browser asks
 
 
 class Role(models.IntegerChoices):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
 from enum import Enum
 from functools import lru_cache
+from itertools import pairwise
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -18,6 +19,8 @@ DAY = 86_400  # seconds
 ENDLESS = 10**12  # seconds: beyond every year that a date can name
 SECOND = timedelta(seconds=1)
 NOTHING = timedelta(0)
+LINE_CROSSINGS = (1800, 2100)  # years in which places have crossed the date line, with room
+LONGEST_DST = 4 * 3600  # seconds
 
 Calm = tuple[datetime, datetime, timedelta]  # from the first instant up to the second, with one offset from UTC
 
@@ -63,6 +66,15 @@ def instant_at(second: int) -> datetime | None:
         return None
 
 
+def instant_of(wall: datetime, zone: tzinfo) -> datetime:
+    """Return the instant at which clocks in `zone` show `wall`, in UTC; years at the very ends raise OverflowError.
+
+    A reading that they skip is taken with the offset in force before the gap, of one that they show twice the first
+    (RFC 5545, 3.3.5).
+    """
+    return wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
+
+
 def stretch_at(zone: tzinfo, instant: int) -> Stretch:
     """Return the stretch that holds `instant`; a long one may be cut short, at least a year away from it."""
     day = date.fromordinal(min(instant // DAY + EPOCH_DAY, date.max.toordinal()))
@@ -105,6 +117,18 @@ def showing(zone: tzinfo, instant: datetime) -> int:
     second = (instant - EPOCH) // SECOND
     stretch = stretch_at(zone, second)
     return 2 if second < stretch.start + stretch.before - stretch.offset else 0
+
+
+@lru_cache(maxsize=1024)
+def missing_days(zone: tzinfo) -> frozenset[int]:
+    """The ordinals of the days that never were in `zone`, because it crossed the date line: few, and mostly none.
+
+    A year with one is known by the offsets at its ends, as no zone has crossed the line there and back within one.
+    """
+    offsets = [_offset(zone, _first_second(year)) for year in range(*LINE_CROSSINGS)]
+    jumps = [LINE_CROSSINGS[0] + n for n, (old, new) in enumerate(pairwise(offsets)) if new - old > DAY - LONGEST_DST]
+    gaps = [(each.end + each.offset, each.end + each.after) for y in jumps for each in _stretches_around(zone, y)[1]]
+    return frozenset(day + EPOCH_DAY for first, beyond in gaps for day in range(-(-first // DAY), beyond // DAY))
 
 
 @dataclass(frozen=True, slots=True)

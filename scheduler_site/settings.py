@@ -175,6 +175,8 @@ LOGIN_REDIRECT_URL = "admin:index"
 # Language and time: inside it is always UTC; a page shows the viewer's zone
 
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("pt-br", "Português"), ("tr", "Türkçe")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["scheduler_site.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -1,0 +1,307 @@
+"""What is when: calendars, who shares them, events and series, and occurrences that differ from their series."""
+
+import secrets
+import uuid
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta, tzinfo
+from functools import lru_cache
+from json import dumps, loads
+from typing import Any, Self
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+
+from accounts.models import Role
+from calendars.columns import WallField
+from recurrence.series import Series
+from recurrence.wire import graph
+from recurrence.wire.zone_names import zone_of
+
+ONE_DAY = timedelta(days=1)
+
+
+class Hue(models.TextChoices):
+    """The look's eight hues."""
+
+    SKY = "sky"
+    MOSS = "moss"
+    CLAY = "clay"
+    IRIS = "iris"
+    STRAW = "straw"
+    SEA = "sea"
+    PLUM = "plum"
+    BRICK = "brick"
+
+
+class CalendarQuerySet(models.QuerySet):
+    def visible_to(self, user, role: Role = Role.READER) -> Self:
+        """The user's own calendars, and those shared with them in at least this role."""
+        shares = Share.objects.filter(calendar=OuterRef("pk"), user=user, role__gte=role)
+        return self.filter(Q(owner=user) | Exists(shares))
+
+    def default_of(self, user) -> "Calendar":
+        return self.get_or_create(owner=user, is_default=True, defaults={"name": "Calendar"})[0]
+
+
+class Calendar(models.Model):
+    """A person's calendar.  The default one is made with the user and takes what names no other."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="calendars")
+    name = models.CharField(max_length=255)
+    hue = models.CharField(max_length=8, choices=Hue, default=Hue.SKY)
+    is_default = models.BooleanField(default=False, editable=False)
+    revision = models.PositiveBigIntegerField(default=1, editable=False)  # grows with every change of it and in it
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = CalendarQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner"], condition=Q(is_default=True), name="one_default_calendar"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Share(models.Model):
+    """Somebody else who sees a calendar: as a reader, or as an operator who also changes its events."""
+
+    calendar = models.ForeignKey(Calendar, on_delete=models.CASCADE, related_name="shares")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shared_calendars")
+    role = models.PositiveSmallIntegerField(
+        choices=[(Role.READER.value, "sees it"), (Role.OPERATOR.value, "changes its events")], default=Role.READER
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["calendar", "user"], name="share_once")]
+
+    def __str__(self) -> str:
+        return f"{self.calendar} for {self.user}"
+
+
+class ShowAs(models.TextChoices):
+    FREE = "free"
+    TENTATIVE = "tentative"
+    BUSY = "busy"
+    OOF = "oof"  # out of office
+    WORKING_ELSEWHERE = "workingElsewhere"
+    UNKNOWN = "unknown"
+
+
+class Sensitivity(models.TextChoices):
+    NORMAL = "normal"
+    PERSONAL = "personal"
+    PRIVATE = "private"
+    CONFIDENTIAL = "confidential"
+
+
+class Importance(models.TextChoices):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+class BodyType(models.TextChoices):
+    TEXT = "text"
+    HTML = "html"
+
+
+SUBJECT_LENGTH = 255
+REMINDER_MINUTES = 15
+REMINDER_MOST = 525_600  # minutes: a year
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What an event says, apart from when it is: all that an occurrence may say otherwise than its series."""
+
+    subject: str = ""
+    body: str = ""
+    body_type: str = BodyType.TEXT.value
+    locations: list[dict[str, Any]] = field(default_factory=list)  # Graph's location objects, the first in front
+    categories: list[str] = field(default_factory=list)
+    attendees: list[dict[str, Any]] = field(default_factory=list)  # kept as they were sent; nobody is invited
+    show_as: str = ShowAs.BUSY.value
+    sensitivity: str = Sensitivity.NORMAL.value
+    importance: str = Importance.NORMAL.value
+    is_reminder_on: bool = False
+    reminder_minutes: int = REMINDER_MINUTES  # before the start
+
+    @property
+    def place(self) -> str:
+        return str(self.locations[0].get("displayName") or "") if self.locations else ""
+
+    @property
+    def is_private(self) -> bool:
+        return self.sensitivity in (Sensitivity.PRIVATE, Sensitivity.CONFIDENTIAL)
+
+    def veiled(self) -> "Details":
+        """What others than the owner see of something private: that there is something."""
+        return Details(show_as=self.show_as, sensitivity=self.sensitivity)
+
+
+DETAILS = tuple(each.name for each in fields(Details))
+
+
+class EventQuerySet(models.QuerySet):
+    def visible_to(self, user, role: Role = Role.READER) -> Self:
+        return self.filter(calendar__in=Calendar.objects.visible_to(user, role))
+
+    def overlapping(self, start: datetime, end: datetime) -> Self:
+        """Events that may have something in [start, end): a day more on either side, since all-day ones lie where
+        their reader's midnights are."""
+        return self.filter(Q(ends_at=None) | Q(ends_at__gte=start - ONE_DAY), first_at__lt=end + ONE_DAY)
+
+
+class Event(models.Model):
+    """A single event, or the master of a series: `recurrence` is None, or the Graph document with pattern and range.
+
+    `start` and `end` are what clocks in `zone` show; of a series, those of its first occurrence.  An all-day event is
+    from midnight to a midnight, the last day not included, whatever the zone of who reads it.
+    `first_at` and `ends_at` surround everything that it brings, moved occurrences included (None: without end); of an
+    all-day event they are midnights in UTC.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    # the foreign key is the first column of two indexes below
+    calendar = models.ForeignKey(Calendar, on_delete=models.CASCADE, db_index=False, related_name="events")
+    uid = models.CharField(max_length=255, editable=False)  # iCalendar's
+    transaction_id = models.CharField(max_length=255, null=True, editable=False)  # the caller's own key of a creation
+
+    subject = models.CharField(max_length=SUBJECT_LENGTH, blank=True)
+    body = models.TextField(blank=True)
+    body_type = models.CharField(max_length=8, choices=BodyType, default=BodyType.TEXT)
+    locations = models.JSONField(default=list, blank=True)
+    categories = models.JSONField(default=list, blank=True)
+    attendees = models.JSONField(default=list, blank=True)
+    show_as = models.CharField(max_length=16, choices=ShowAs, default=ShowAs.BUSY)
+    sensitivity = models.CharField(max_length=16, choices=Sensitivity, default=Sensitivity.NORMAL)
+    importance = models.CharField(max_length=8, choices=Importance, default=Importance.NORMAL)
+    is_reminder_on = models.BooleanField(default=False)
+    reminder_minutes = models.PositiveIntegerField(
+        default=REMINDER_MINUTES, validators=[MaxValueValidator(REMINDER_MOST)]
+    )
+
+    is_all_day = models.BooleanField(default=False)
+    start = WallField()
+    end = WallField()
+    zone = models.CharField(max_length=64)  # IANA
+    start_zone_name = models.CharField(max_length=100)  # as they were written
+    end_zone_name = models.CharField(max_length=100)
+    recurrence = models.JSONField(null=True)
+
+    first_at = models.DateTimeField(editable=False)
+    ends_at = models.DateTimeField(null=True, editable=False)
+    revision = models.PositiveIntegerField(default=1, editable=False)  # grows with every change, of occurrences too
+    series_revision = models.PositiveIntegerField(default=1, editable=False)  # grows with changes of the whole
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["calendar", "transaction_id"], name="event_once_per_transaction"),
+        ]
+        indexes = [
+            # serve EventQuerySet.overlapping: of an old calendar and of one that is planned far ahead
+            models.Index(fields=["calendar", "ends_at"], name="event_ends"),
+            models.Index(fields=["calendar", "first_at"], name="event_first"),
+            # serves the import
+            models.Index(fields=["calendar", "uid"], name="event_uid"),
+        ]
+
+    def __str__(self) -> str:
+        return self.subject
+
+    @property
+    def is_series(self) -> bool:
+        return self.recurrence is not None
+
+    @property
+    def tzinfo(self) -> tzinfo:
+        return zone_of(self.zone, "timeZone")
+
+    @property
+    def series(self) -> Series:
+        """What its recurrence gives.  Only a series has one."""
+        return compiled(dumps(self.recurrence, sort_keys=True), self.start, self.end, self.zone)
+
+    @property
+    def details(self) -> Details:
+        return Details(**{name: getattr(self, name) for name in DETAILS})
+
+
+@lru_cache(maxsize=20_000)
+def compiled(recurrence: str, start: datetime, end: datetime, zone: str) -> Series:
+    return graph.read(loads(recurrence), start, end, zone_of(zone, "timeZone")).series
+
+
+class EventException(models.Model):
+    """An occurrence that was moved, changed or cancelled, keyed by the day that the series gives it.
+
+    `changes` holds what it says otherwise than its series (names of `Details`, `is_all_day`, and `start` and `end` as
+    clocks in the series' zone show them); all else it takes from the series.  `start_at` and `end_at` are where it is
+    now, or of a cancelled one where it was; midnights in UTC when it is all-day.
+    """
+
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, db_index=False, related_name="exceptions")
+    original_day = models.DateField()
+    is_cancelled = models.BooleanField(default=False)
+    changes = models.JSONField(default=dict)
+    start_at = models.DateTimeField()
+    end_at = models.DateTimeField()
+    revision = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            # serves the exceptions of occurrences that a window holds
+            models.UniqueConstraint(fields=["event", "original_day"], name="one_exception_per_occurrence"),
+        ]
+        indexes = [
+            # serves the exceptions that were moved into a window
+            models.Index(fields=["event", "start_at"], name="exception_start"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event_id} on {self.original_day}"
+
+
+class Feed(models.Model):
+    """A secret address at which calendar programs read a calendar, or what a filter of the page shows.
+
+    Only a digest of the address is kept; deleting the row revokes it at once.
+    """
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="feeds")
+    name = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    calendar = models.ForeignKey(Calendar, null=True, on_delete=models.CASCADE, related_name="feeds")
+    query = models.JSONField(default=dict)  # the filter of the page; without one the calendar alone
+    created_at = models.DateTimeField()
+    last_read_at = models.DateTimeField(null=True, editable=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SyncState(models.Model):
+    """What a reader of changes has seen of a window, so that the next answer tells the difference.
+
+    `seen` holds the change key of each item by id; `pending` the ids that pages of the present round have yet to tell.
+    """
+
+    id = models.CharField(primary_key=True, max_length=43, default=secrets.token_urlsafe, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    calendar = models.ForeignKey(Calendar, on_delete=models.CASCADE, related_name="+")
+    start_at = models.DateTimeField()
+    end_at = models.DateTimeField()
+    seen = models.JSONField(default=dict)
+    pending = models.JSONField(default=list)
+    created_at = models.DateTimeField(db_index=True)  # serves pruning

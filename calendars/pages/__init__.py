@@ -1,0 +1,1 @@
+"""The calendar page: events and runs alike, for people."""

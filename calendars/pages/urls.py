@@ -1,0 +1,6 @@
+"""/calendar/: the page, its events, and what belongs to calendars."""
+
+from calendars.pages import events, manage, views
+
+app_name = "calendar"
+urlpatterns = [*views.urlpatterns, *events.urlpatterns, *manage.urlpatterns]
