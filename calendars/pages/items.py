@@ -1,0 +1,49 @@
+"""What the calendar page shows of jobs, beside people's events: single runs, and frequent jobs as bands."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class RunItem:
+    """A fire time of a job: a run that has been or will be, or a time that passed without one.
+
+    `state` is a name of the look (success late failure lost missed running planned uncertain held skipped cancelled
+    waiting) and `word` says it; `end` is when it ended or, of one to come, usually ends.  A row of missed fire times
+    stands for `count` of them.
+    """
+
+    key: str
+    job_id: UUID
+    name: str
+    collection_id: UUID
+    hue: str
+    at: datetime  # UTC, as all instants here
+    end: datetime | None
+    state: str
+    word: str
+    reason: str
+    run_id: UUID | None
+    trigger_name: str | None
+    url: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A frequent job on one day of the zone that was asked for; its fractions are of that day's elapsed time."""
+
+    job_id: UUID
+    name: str
+    collection_id: UUID
+    hue: str
+    day: date
+    every: str  # "every 5 min"
+    total: int
+    done: int
+    failed: int
+    ran: tuple[tuple[float, float], ...]
+    will: tuple[tuple[float, float], ...]
+    fell: tuple[float, ...]
+    url: str
