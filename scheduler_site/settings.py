@@ -100,6 +100,7 @@ INSTALLED_APPS = [
     "accounts",
     "jobs",
     "triggers",
+    "calendars",
     *apps("EXTRA_APPS"),
 ]
 
