@@ -4,14 +4,14 @@ Every rule begins with its `start` and repeats in periods of days, weeks or mont
 counts, the first being the period that holds `start`.  The cost of an answer does not grow with the age of a rule.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
 from math import gcd
 from typing import Protocol
 
-from recurrence.bits import count_below, lowest, mask_of
+from recurrence.bits import count_below, lowest, mask_of, members
 
 LAST_DAY = date.max.toordinal()
 LAST_MONTH = date.max.year * 12 + 11
@@ -28,6 +28,16 @@ class DateRule(Protocol):
 
     def count_before(self, day: date) -> int:
         """Return how many days of the rule lie before `day`."""
+
+
+class NumberedRule(DateRule, Protocol):
+    """A date rule that knows each of its days by number, and those of a window one by one."""
+
+    def nth(self, number: int) -> date | None:
+        """Return the day that is `number`-th from the first, which is 1; None beyond the last year."""
+
+    def ordinals(self, first: int, last: int) -> Iterable[int]:
+        """The days of the rule from the ordinal `first` to `last`, both included and both at most `date.max`'s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +62,39 @@ class EveryNDays:
     def count_before(self, day: date) -> int:
         return max(0, -((self.start.toordinal() - day.toordinal()) // self.interval))
 
+    def nth(self, number: int) -> date | None:
+        return _day(self.start.toordinal() + (number - 1) * self.interval)
+
+    def ordinals(self, first: int, last: int) -> Iterable[int]:
+        start = self.start.toordinal()
+        return range(start if first <= start else first + (start - first) % self.interval, last + 1, self.interval)
+
 
 @dataclass(frozen=True, slots=True)
 class Weekly:
-    """The given days (0 is Monday) of each `interval`-th week.  A week begins on Monday."""
+    """The given days (0 is Monday) of each `interval`-th week.  A week begins on the day `week_start`."""
 
     start: date
     weekdays: frozenset[int]
     interval: int = 1
-    _mask: int = field(init=False, repr=False, compare=False)
+    week_start: int = 0
+    _mask: int = field(init=False, repr=False, compare=False)  # bit 0 is the first day of a week
 
     def __post_init__(self) -> None:
         _require_interval(self.interval)
         _require_some(self.weekdays, "weekdays", range(7))
-        object.__setattr__(self, "_mask", mask_of(self.weekdays))
+        _require_some(frozenset({self.week_start}), "week_start", range(7))
+        object.__setattr__(self, "_mask", mask_of((day - self.week_start) % 7 for day in self.weekdays))
 
     def on_or_after(self, day: date) -> date | None:
         if day < self.start:
             day = self.start
-        week, weekday = divmod(day.toordinal() - 1, 7)  # 1 January of year 1 was a Monday
+        week, weekday = self._week_and_weekday(day)
         wait = (self._first_week() - week) % self.interval
         later = 0 if wait else self._mask >> weekday
         if later:
-            ordinal = day.toordinal() + lowest(later)
-        else:
-            ordinal = (week + (wait or self.interval)) * 7 + lowest(self._mask) + 1
-        return date.fromordinal(ordinal) if ordinal <= LAST_DAY else None
+            return _day(day.toordinal() + lowest(later))
+        return _day(self._first_day(week + (wait or self.interval)) + lowest(self._mask))
 
     def count_before(self, day: date) -> int:
         if day <= self.start:
@@ -86,14 +103,36 @@ class Weekly:
 
     def _count_in_grid(self, day: date) -> int:
         """How many days of the rule lie before `day`, from the beginning of the week that holds `start`."""
-        week, weekday = divmod(day.toordinal() - 1, 7)
+        week, weekday = self._week_and_weekday(day)
         weeks, rest = divmod(week - self._first_week(), self.interval)
         if rest:
             return (weeks + 1) * len(self.weekdays)
         return weeks * len(self.weekdays) + count_below(self._mask, weekday)
 
+    def nth(self, number: int) -> date | None:
+        weeks, rank = divmod(self._count_in_grid(self.start) + number - 1, len(self.weekdays))
+        weekday = [*members(self._mask)][rank]
+        return _day(self._first_day(self._first_week() + weeks * self.interval) + weekday)
+
+    def ordinals(self, first: int, last: int) -> Iterable[int]:
+        first = max(first, self.start.toordinal())
+        week = (first - 1 - self.week_start) // 7
+        week += (self._first_week() - week) % self.interval
+        weekdays = [*members(self._mask)]
+        for first_day in range(self._first_day(week), last + 1, 7 * self.interval):
+            for weekday in weekdays:
+                if first <= first_day + weekday <= last:
+                    yield first_day + weekday
+
+    def _week_and_weekday(self, day: date) -> tuple[int, int]:
+        """The number of the day's week, and how many days after its beginning it is."""
+        return divmod(day.toordinal() - 1 - self.week_start, 7)  # 1 January of year 1 was a Monday
+
     def _first_week(self) -> int:
-        return (self.start.toordinal() - 1) // 7
+        return self._week_and_weekday(self.start)[0]
+
+    def _first_day(self, week: int) -> int:
+        return week * 7 + 1 + self.week_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +181,86 @@ class NthWeekdays:
         return _count_before_by_month(day, self.start, self.interval, self._masks)
 
 
+class OnceAMonth:
+    """One day of each `interval`-th month; what kind of day is said by `_masks`, which has one for every month."""
+
+    __slots__ = ()
+    start: date
+    interval: int
+    _masks: tuple[int, ...]
+
+    def on_or_after(self, day: date) -> date | None:
+        return _on_or_after_by_month(day, self.start, self.interval, self._masks)
+
+    def count_before(self, day: date) -> int:
+        if day <= self.start:
+            return 0
+        months, rest = divmod(_month_number(day) - _month_number(self.start), self.interval)
+        return months + (rest > 0 or self._day_in(_month_number(day)) < day.day) - self._missed()
+
+    def nth(self, number: int) -> date | None:
+        month = _month_number(self.start) + (number - 1 + self._missed()) * self.interval
+        return date(month // 12, month % 12 + 1, self._day_in(month)) if month <= LAST_MONTH else None
+
+    def ordinals(self, first: int, last: int) -> Iterable[int]:
+        day = self.on_or_after(date.fromordinal(first))
+        if day is None:
+            return
+        ordinal, month = day.toordinal(), _month_number(day)
+        while ordinal <= last:
+            yield ordinal
+            month += self.interval
+            if month > LAST_MONTH:
+                return
+            ordinal = date(month // 12, month % 12 + 1, self._day_in(month)).toordinal()
+
+    def _missed(self) -> int:
+        """1 when the day of the first month lies before `start`."""
+        return int(self._day_in(_month_number(self.start)) < self.start.day)
+
+    def _day_in(self, month: int) -> int:
+        return self._masks[SHAPES[month % CYCLE]].bit_length()
+
+
+@dataclass(frozen=True, slots=True)
+class MonthDay(OnceAMonth):
+    """The given day of each `interval`-th month, which is the last one in a month that has fewer days."""
+
+    start: date
+    day: int
+    interval: int = 1
+    _masks: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _require_interval(self.interval)
+        _require_some(frozenset({self.day}), "day", range(1, 32))
+        object.__setattr__(self, "_masks", _masks_of_month_day(self.day))
+
+
+@dataclass(frozen=True, slots=True)
+class NthOfWeekdays(OnceAMonth):
+    """The `number`-th of all days with one of the weekdays in each `interval`-th month.
+
+    The second of Thursday and Friday is the second day in the month that is one or the other, and -1 the last one.
+    """
+
+    start: date
+    weekdays: frozenset[int]
+    number: int
+    interval: int = 1
+    _masks: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _require_interval(self.interval)
+        _require_some(self.weekdays, "weekdays", range(7))
+        _require_some(frozenset({self.number}), "number", [n for n in range(-4, 5) if n])  # every month has those
+        object.__setattr__(self, "_masks", _masks_of_nth_of(self.weekdays, self.number))
+
+
+def _day(ordinal: int) -> date | None:
+    return date.fromordinal(ordinal) if ordinal <= LAST_DAY else None
+
+
 def _require_interval(interval: int) -> None:
     if interval < 1:
         raise ValueError(f"interval must be at least 1, not {interval!r}")
@@ -184,6 +303,23 @@ def _masks_of_nth_weekdays(choices: frozenset[tuple[int, int | None]]) -> tuple[
     def is_chosen(day: int, weekday: int, length: int) -> bool:
         numbers = (None, (day - 1) // 7 + 1, -((length - day) // 7) - 1)
         return any((weekday, number) in choices for number in numbers)
+
+    return _masks(is_chosen)
+
+
+@lru_cache(maxsize=31)
+def _masks_of_month_day(chosen: int) -> tuple[int, ...]:
+    return _masks(lambda day, weekday, length: day == min(chosen, length))
+
+
+@lru_cache(maxsize=1024)
+def _masks_of_nth_of(weekdays: frozenset[int], number: int) -> tuple[int, ...]:
+    def is_chosen(day: int, weekday: int, length: int) -> bool:
+        if weekday not in weekdays:
+            return False
+        if number > 0:
+            return number == sum((weekday - n) % 7 in weekdays for n in range(day))
+        return number == -sum((weekday + n) % 7 in weekdays for n in range(length - day + 1))
 
     return _masks(is_chosen)
 

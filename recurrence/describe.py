@@ -1,19 +1,22 @@
 """A schedule in English words."""
 
-from datetime import UTC, datetime, timedelta, tzinfo
+from calendar import monthrange
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from recurrence.bits import lowest, mask_of, members
 from recurrence.combine import FirstThen, Limited
 from recurrence.cron import CronRule
-from recurrence.days import DateRule, EveryNDays, MonthDays, NthWeekdays, Weekly
+from recurrence.days import DateRule, EveryNDays, MonthDay, MonthDays, NthOfWeekdays, NthWeekdays, Weekly
 from recurrence.describe_cron import describe_cron
 from recurrence.english import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
 from recurrence.grids import EveryWithin
 from recurrence.rules import CalendarRule, Zoned
 from recurrence.schedules import TICK, Every, Once, Schedule
+from recurrence.series import Series
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.quartz import AsQuartz
+from recurrence.zones import DAY
 
 UNITS = (  # longest first
     (timedelta(weeks=1), "week"),
@@ -23,6 +26,15 @@ UNITS = (  # longest first
     (timedelta(seconds=1), "second"),
 )
 MOST_LISTED = 6  # times of a day; more are summed up
+ONE_DAY = timedelta(days=1)
+ONE_SECOND = timedelta(seconds=1)
+MONTHS_A_YEAR = 12
+SHORTEST_MONTH = 28
+SETS_OF_WEEKDAYS = {
+    frozenset(range(7)): "day",
+    frozenset(range(5)): "weekday",
+    frozenset({5, 6}): "weekend day",
+}
 
 
 def describe(parsed: Parsed) -> str:
@@ -33,6 +45,11 @@ def describe(parsed: Parsed) -> str:
     return f"{words}, once" if parsed.count == 1 else f"{words}, {parsed.count} times"
 
 
+def describe_days(series: Series) -> str:
+    """The days of a series and its end, without the times: "every week on Monday, until 31 December 2026"."""
+    return _until(_days(series.days), series.last)
+
+
 def _schedule(schedule: Schedule, zone: tzinfo) -> str:
     match schedule:
         case Once(at):
@@ -41,6 +58,8 @@ def _schedule(schedule: Schedule, zone: tzinfo) -> str:
             return _every(schedule, zone)
         case CalendarRule():
             return _calendar_rule(schedule)
+        case Series():
+            return _until(f"{_days(schedule.days)}{_span(schedule)}", schedule.last)
         case EveryWithin():
             return _every_within(schedule)
         case CronRule():
@@ -98,8 +117,12 @@ def _days(rule: DateRule) -> str:
     match rule:
         case EveryNDays(_, interval):
             return each(interval, "day")
-        case Weekly(_, weekdays, interval):
-            return _weekly(weekdays, interval)
+        case Weekly(_, weekdays, interval, week_start):
+            return _weekly(weekdays, interval, week_start)
+        case MonthDay(start, day, interval):
+            return _month_day(start, day, interval)
+        case NthOfWeekdays(start, weekdays, number, interval):
+            return _nth_of_weekdays(start, weekdays, number, interval)
         case MonthDays(_, days, interval):
             return f"{each(interval, 'month')} on {_month_days(days)}"
         case NthWeekdays(_, choices, interval):
@@ -107,12 +130,39 @@ def _days(rule: DateRule) -> str:
     raise TypeError(f"no words for {rule!r}")
 
 
-def _weekly(weekdays: frozenset[int], interval: int) -> str:
+def _weekly(weekdays: frozenset[int], interval: int, week_start: int) -> str:
+    """With an interval, the first day named is the first of its week: which days are together depends on it."""
     if len(weekdays) == 7:
         return "every day" if interval == 1 else f"every day of {each(interval, 'week')}"
     if weekdays == {0, 1, 2, 3, 4}:
         return f"{each(interval, 'week')} from Monday to Friday"
-    return f"{each(interval, 'week')} on {listed(WEEKDAYS[day] for day in sorted(weekdays))}"
+    begin = week_start if interval > 1 else 0
+    in_order = sorted(weekdays, key=lambda day: (day - begin) % 7)
+    return f"{each(interval, 'week')} on {listed(WEEKDAYS[day] for day in in_order)}"
+
+
+def _month_day(start: date, day: int, interval: int) -> str:
+    if interval % MONTHS_A_YEAR == 0:
+        return f"{each(interval // MONTHS_A_YEAR, 'year')} on {_day_of_year(start.month, day)}"
+    words = each(interval, "month")
+    if day == 31:
+        return f"{words} on the last day"
+    return f"{words} on the {ordinal(day)}" + (" or, if there is none, the last day" if day > SHORTEST_MONTH else "")
+
+
+def _day_of_year(month: int, day: int) -> str:
+    name, (_, length) = MONTHS[month - 1], monthrange(2000, month)  # a leap year
+    if length == 29 and day >= length:
+        return "the last day of February" if day > length else "29 February or, if there is none, 28 February"
+    return f"{min(day, length)} {name}"
+
+
+def _nth_of_weekdays(start: date, weekdays: frozenset[int], number: int, interval: int) -> str:
+    nth = "last" if number == -1 else f"{ORDINALS[abs(number)]}" + (" to last" if number < 0 else "")
+    day = SETS_OF_WEEKDAYS.get(weekdays) or listed((WEEKDAYS[day] for day in sorted(weekdays)), "or")
+    if interval % MONTHS_A_YEAR == 0:
+        return f"{each(interval // MONTHS_A_YEAR, 'year')} on the {nth} {day} of {MONTHS[start.month - 1]}"
+    return f"{each(interval, 'month')} on the {nth} {day}"
 
 
 def _month_days(days: frozenset[int]) -> str:
@@ -138,6 +188,23 @@ def _nth_weekday(number: int, weekday: str) -> str:
 
 
 # Times
+
+
+def _span(series: Series) -> str:
+    if series.start == 0 and series.length and not series.length % ONE_DAY:
+        days = series.length // ONE_DAY
+        return ", all day" if days == 1 else f" for {days} days"
+    if not series.length:
+        return f" at {clock(series.start)} {series.zone}"
+    later, end = divmod(series.start + series.length // ONE_SECOND, DAY)
+    words = f" from {clock(series.start)} to {clock(end)}"
+    if later:
+        words += " the next day" if later == 1 else f" {later} days later"
+    return f"{words} {series.zone}"
+
+
+def _until(words: str, last: date | None) -> str:
+    return words if last is None else f"{words}, until {last.day} {MONTHS[last.month - 1]} {last.year}"
 
 
 def _times(times: Times) -> str:

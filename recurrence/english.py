@@ -19,9 +19,9 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(words: Iterable[str], conjunction: str = "and") -> str:
     *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def clock(second_of_day: int) -> str:

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from recurrence.schedules import count, just_after, just_before
+from recurrence.series import Series
 from recurrence.wire.parsed import Parsed
 
 
@@ -19,10 +20,12 @@ def preview(
 
     The window begins at `start` (included) or behind `after` (not included), with both given at the later of the
     two, and never before `created_at`, where it begins by default.  It ends before `end` (not included), or never.
+    Only a series, which is on a calendar whoever created it when, may be asked for what was before `created_at`.
     `parsed.count` is counted from the first fire time at or after `created_at`, so a late window of a counted series
     holds what is left of it.  "More" means fire times behind the last one answered that lie within both.
     """
-    bounds = [just_before(created_at)]
+    is_asked_for_the_past = isinstance(parsed.schedule, Series) and (after or start)
+    bounds = [] if is_asked_for_the_past else [just_before(created_at)]
     if after is not None:
         bounds.append(after)
     if start is not None:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from recurrence.combine import FirstThen, Limited
 from recurrence.schedules import Schedule, just_before
-from recurrence.wire import azure, once, quartz, simple
+from recurrence.wire import azure, graph, once, quartz, simple
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 
@@ -13,8 +13,20 @@ __all__ = ["HORIZON", "Parsed", "WireError", "parse", "refuse_unreachable", "ren
 
 HORIZON = timedelta(days=8 * 365 + 2)  # eight years: a leap day is at most so far away, also over 2100
 
-PARSERS = {"azure": azure.parse, "quartz": quartz.parse, "simple": simple.parse, "once": once.parse}
-RENDERERS = {"azure": azure.render, "quartz": quartz.render, "simple": simple.render, "once": once.render}
+PARSERS = {
+    "azure": azure.parse,
+    "quartz": quartz.parse,
+    "simple": simple.parse,
+    "once": once.parse,
+    "outlook": graph.parse,
+}
+RENDERERS = {
+    "azure": azure.render,
+    "quartz": quartz.render,
+    "simple": simple.render,
+    "once": once.render,
+    "outlook": graph.render,
+}
 
 
 def parse(format: str, definition: Mapping[str, object], created_at: datetime) -> Parsed:

@@ -1,6 +1,6 @@
 """/api/schedules/preview: what a schedule would do, before anyone saves it."""
 
-from datetime import datetime, tzinfo
+from datetime import datetime
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -12,6 +12,8 @@ from accounts.fields import InstantField, WholeNumberField, read, rendered
 from recurrence import wire
 from recurrence.describe import describe
 from recurrence.preview import preview
+from recurrence.series import Series
+from recurrence.wire import Parsed
 from triggers.api.fields import ScheduleField
 
 COUNT = 10
@@ -35,6 +37,8 @@ class PreviewRequest(serializers.Serializer):
 class OccurrenceSerializer(serializers.Serializer):
     at = InstantField(help_text="In UTC.")
     local = serializers.DateTimeField(help_text="The same instant on the clocks of the schedule's zone.")
+    end = InstantField(required=False, help_text="When it ends, in UTC: of a calendar series (`outlook`) only.")
+    endLocal = serializers.DateTimeField(required=False, help_text="The same end on the clocks of the schedule's zone.")
 
 
 class PreviewAnswer(serializers.Serializer):
@@ -74,6 +78,23 @@ class SchedulePreview(APIView):
                 },
                 request_only=True,
             ),
+            OpenApiExample(
+                "A calendar series: every other Monday and Wednesday of one month",
+                {
+                    "schedule": {
+                        "format": "outlook",
+                        "start": {"dateTime": "2026-01-05T10:00:00", "timeZone": "Europe/Berlin"},
+                        "end": {"dateTime": "2026-01-05T11:00:00", "timeZone": "Europe/Berlin"},
+                        "recurrence": {
+                            "pattern": {"type": "weekly", "interval": 2, "daysOfWeek": ["monday", "wednesday"]},
+                            "range": {"type": "noEnd", "startDate": "2026-01-05"},
+                        },
+                    },
+                    "from": "2026-03-01T00:00:00Z",
+                    "to": "2026-04-01T00:00:00Z",
+                },
+                request_only=True,
+            ),
         ],
     )
     def post(self, request):
@@ -93,12 +114,16 @@ class SchedulePreview(APIView):
         return Response(
             {
                 "description": describe(parsed),
-                "occurrences": [{"at": rendered(fire), "local": local(fire, parsed.zone)} for fire in fires],
+                "occurrences": [occurrence(fire, parsed) for fire in fires],
                 "more": more,
                 "warnings": parsed.warnings,
             }
         )
 
 
-def local(fire: datetime, zone: tzinfo) -> str:
-    return fire.astimezone(zone).isoformat()
+def occurrence(fire: datetime, parsed: Parsed) -> dict[str, str]:
+    answer = {"at": rendered(fire), "local": fire.astimezone(parsed.zone).isoformat()}
+    found = parsed.schedule.starting_at(fire) if isinstance(parsed.schedule, Series) else None
+    if found is not None:
+        answer |= {"end": rendered(found.end), "endLocal": found.end.astimezone(parsed.zone).isoformat()}
+    return answer
