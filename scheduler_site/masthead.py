@@ -3,6 +3,8 @@
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.models import HourCycle
+
 # name, view, icon, the key after "g", and how the address begins while one is there
 SECTIONS = (
     ("Home", "admin:index", "home", "h", ""),
@@ -23,6 +25,7 @@ def masthead(request) -> dict:
         "viewer_zone": zone,
         "viewer_place": zone.rpartition("/")[2].replace("_", " "),
         "viewer_offset": f"{now:%z}"[:3] + ":" + f"{now:%z}"[3:5],
+        "hour_cycle": getattr(user, "hour_cycle", HourCycle.H24),
         **({"sections": sections(request), "settings_places": settings_places(user)} if user and user.is_staff else {}),
     }
 

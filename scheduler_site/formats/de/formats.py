@@ -1,0 +1,13 @@
+"""Dates in German; the names are explained in `scheduler_site.formats`."""
+
+LONG_DATE_FORMAT = "l, j. F Y"
+DATE_FORMAT = "D, j. F Y"
+DAY_FORMAT = "D, j. F"
+SHORT_DATE_FORMAT = "j. F Y"
+MONTH_DAY_FORMAT = "j. F"
+SHORT_DAY_FORMAT = "j. N"
+DAY_OF_MONTH_FORMAT = "j."
+YEAR_MONTH_FORMAT = "F Y"
+TIME_FORMAT = "H:i"
+DATETIME_FORMAT = f"{DATE_FORMAT}, {TIME_FORMAT}"
+SHORT_DATETIME_FORMAT = f"{SHORT_DATE_FORMAT}, {TIME_FORMAT}"

@@ -1,0 +1,13 @@
+"""Dates in Turkish; the names are explained in `scheduler_site.formats`."""
+
+LONG_DATE_FORMAT = "j F Y l"
+DATE_FORMAT = "j F Y D"
+DAY_FORMAT = "j F D"
+SHORT_DATE_FORMAT = "j F Y"
+MONTH_DAY_FORMAT = "j F"
+SHORT_DAY_FORMAT = "j M"
+DAY_OF_MONTH_FORMAT = "j"
+YEAR_MONTH_FORMAT = "F Y"
+TIME_FORMAT = "H:i"
+DATETIME_FORMAT = f"{DATE_FORMAT}, {TIME_FORMAT}"
+SHORT_DATETIME_FORMAT = f"{SHORT_DATE_FORMAT}, {TIME_FORMAT}"
