@@ -4,13 +4,20 @@ from datetime import UTC, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from tzlocal.windows_tz import win_tz
+from tzlocal.windows_tz import tz_win, win_tz
 
 from recurrence.wire import reading
 from recurrence.wire.errors import WireError
 
 LONGEST = 100  # characters
 UTC_NAMES = {f"{area}{name}" for area in ("", "Etc/") for name in ("UTC", "UCT", "Universal", "Zulu")}
+OTHER_NAMES = {  # that calendars write: some of Exchange's own, and two that Windows has dropped
+    "tzone://microsoft/utc": "UTC",
+    "asia/astana": "Asia/Almaty",
+    "asia/toshkent": "Asia/Tashkent",
+    "kamchatka standard time": "Asia/Kamchatka",
+    "mid-atlantic standard time": "Atlantic/South_Georgia",
+}
 NO_ZONES = {"localtime", "Factory"}  # the machine's own zone, and a placeholder
 
 
@@ -34,8 +41,13 @@ def iana_name(value: object, path: str) -> str:
     )
 
 
+def windows_name(zone: tzinfo) -> str | None:
+    """What Windows calls `zone`, or None: most zones that ever were have no name there."""
+    return tz_win.get(str(zone))
+
+
 @cache
 def _names() -> dict[str, str]:
     names = available_timezones() - NO_ZONES
     iana = {name.lower(): name for name in names if not name.startswith(("posix/", "right/"))}
-    return {windows.lower(): name for windows, name in win_tz.items()} | iana
+    return OTHER_NAMES | {windows.lower(): name for windows, name in win_tz.items()} | iana

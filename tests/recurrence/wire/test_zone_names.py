@@ -5,7 +5,7 @@ import pytest
 from tzlocal.windows_tz import win_tz
 
 from recurrence.wire import WireError
-from recurrence.wire.zone_names import iana_name, zone_of
+from recurrence.wire.zone_names import iana_name, windows_name, zone_of
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,9 @@ from recurrence.wire.zone_names import iana_name, zone_of
         ("pacific standard time", "America/Los_Angeles"),
         ("India Standard Time", "Asia/Calcutta"),
         ("UTC-11", "Etc/GMT+11"),
+        # those that only calendars write
+        ("Kamchatka Standard Time", "Asia/Kamchatka"),
+        ("Asia/Toshkent", "Asia/Tashkent"),
     ],
 )
 def test_a_zone_is_known_by_its_name(name, iana):
@@ -31,9 +34,29 @@ def test_a_zone_is_known_by_its_name(name, iana):
     assert str(zone_of(name, "timeZone")) == iana
 
 
-@pytest.mark.parametrize("name", [None, "UTC", "utc", "Etc/UTC", "Zulu", "etc/universal", "UCT"])
+@pytest.mark.parametrize(
+    "name", [None, "UTC", "utc", "Etc/UTC", "Zulu", "etc/universal", "UCT", "tzone://Microsoft/Utc"]
+)
 def test_utc_is_one_under_all_of_its_names(name):
     assert zone_of(name, "timeZone") is UTC
+
+
+@pytest.mark.parametrize(
+    "zone, name",
+    [
+        (ZoneInfo("Europe/Berlin"), "W. Europe Standard Time"),
+        (ZoneInfo("Asia/Kolkata"), "India Standard Time"),
+        (ZoneInfo("Asia/Calcutta"), "India Standard Time"),
+        (UTC, "UTC"),
+        (ZoneInfo("Antarctica/Troll"), None),
+    ],
+)
+def test_windows_has_a_name_for_most_zones(zone, name):
+    assert windows_name(zone) == name
+
+
+def test_a_name_of_windows_is_found_again_through_its_zone():
+    assert [name for name in win_tz if windows_name(zone_of(name, "timeZone")) != name] == []
 
 
 def test_every_name_of_windows_is_a_zone_of_this_installation():
