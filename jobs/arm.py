@@ -6,14 +6,14 @@ contract leaves a point open, this is how it stands here:
 * A page holds PAGE_LENGTH entries and `nextLink` goes on after the last of them; with `$top` there is none.
 * Collections and jobs are listed by name, history newest first.  History has an entry for each attempt that ended.
 * Enums are answered in the published spelling, a successful attempt as `Completed`; none is ever `Postponed`.
-* Deleting, enabling and disabling a collection is done when it is answered, so it is 200 and never 202.
+* Deleting, enabling and disabling a collection is an operation that a worker carries out: 202.  All else is done when
+  it is answered.  A collection that is gone is 404 to a DELETE, since the published client takes 204 for a failure.
 * Running a job while a run of it is going is 200: the extra run is skipped, or waits, as the job's `overlap` says.
 * What our own API adds to an action (`template`, `success` and so on) is read and answered here as well; what it adds
   to a job (`signing`, `warnings` and so on) is not.
 """
 
 import re
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -25,15 +25,10 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import Http404
-from django.urls.resolvers import RegexPattern, URLPattern
 from django.utils import timezone
 from django.utils.encoding import escape_uri_path
-from django.utils.functional import cached_property
-from rest_framework.exceptions import APIException
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from accounts import access
 from accounts.models import Role, Subscription
@@ -43,24 +38,11 @@ from jobs.locations import display_name
 from jobs.members import PRINTABLE, Members, shown
 from jobs.models import Attempt, Frequency, Job, JobCollection, Run, Sku
 from jobs.run_now import run_now
+from operations.arm import accepted
+from operations.resource_manager import PROVIDER, SUBSCRIPTION, ArmView, WrongQuery, absolute, address
 from recurrence.wire import WireError, azure
-from triggers import scheduling
+from triggers import collection_orders, scheduling
 from triggers.models import MAIN
-
-PROVIDER = "Microsoft.Scheduler"
-VERSIONS = ("2016-03-01", "2016-01-01", "2014-08-01-preview")
-ERROR_CODES = {
-    400: "BadRequest",
-    401: "AuthenticationFailed",
-    403: "AuthorizationFailed",
-    404: "ResourceNotFound",
-    405: "InvalidHttpVerb",
-    409: "ConflictError",
-    413: "RequestTooLarge",
-    415: "UnsupportedMediaType",
-    429: "TooManyRequests",
-}
-UNCACHED = {"Cache-Control": "no-cache", "Pragma": "no-cache", "Expires": "-1"}
 
 PAGE_LENGTH = 1000  # the original answered 135 entries at once, so its page was longer than the longest `$top`
 TOP_LIMIT = 100
@@ -79,75 +61,8 @@ ATTEMPT_STATES = {
 STATUSES = {state: status for status, states in ATTEMPT_STATES.items() for state in states}
 JOB_MEMBERS = ("action", "recurrence", "startTime", "state")  # that stand below `properties` in this form
 
-GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-CORRELATION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
-
-class WrongQuery(APIException):
-    status_code = 400
-    default_code = "MissingOrInvalidRequiredQueryParameter"
-
-    def __init__(self, name: str, message: str):
-        super().__init__({name: message})
-
-
-class WrongVersion(WrongQuery):
-    default_code = "MissingOrIncorrectVersionHeader"
-
-
-class AlwaysJson(BaseContentNegotiation):
-    """Whatever a client says it accepts, the answer is JSON: some say text/json, and some nothing."""
-
-    def select_parser(self, request, parsers):
-        return next((parser for parser in parsers if parser.media_type == media_type_of(request)), None)
-
-    def select_renderer(self, request, renderers, format_suffix=None):
-        return renderers[0], renderers[0].media_type
-
-
-def media_type_of(request: Request) -> str:
-    return (request.content_type or "").partition(";")[0].strip().lower()
-
-
-class ArmView(APIView):
-    """What all resources have in common: the version in the query, the headers and the error codes of the protocol."""
-
-    schema = None  # the protocol is described by whoever defined it
-    content_negotiation_class = AlwaysJson
-    error_codes = ERROR_CODES
-
-    def initial(self, request, *args, **kwargs):
-        super().initial(request, *args, **kwargs)
-        version = request.query_params.get("api-version", "")
-        if version.lower() not in VERSIONS:
-            raise WrongVersion("api-version", f"must be one of {', '.join(VERSIONS)}, not {shown(version)}")
-        if any("\0" in part for part in kwargs.values()):
-            raise Http404
-
-    def handle_exception(self, exception):
-        response = super().handle_exception(exception)
-        error = response.data["error"]
-        if isinstance(exception, WrongQuery):
-            error["code"] = exception.default_code
-        if error.get("target"):
-            error["message"] = f"{error['target']}: {error['message']}"  # not every client shows the target
-        return response
-
-    def finalize_response(self, request, response, *args, **kwargs):
-        response = super().finalize_response(request, response, *args, **kwargs)
-        response.content_type = "application/json; charset=utf-8"
-        sent = request.headers.get("x-ms-correlation-request-id", "")
-        response["x-ms-correlation-request-id"] = sent if CORRELATION_ID.fullmatch(sent) else request.id
-        for name, value in UNCACHED.items():
-            response[name] = value
-        return response
-
-    @property
-    def subscription_id(self) -> uuid.UUID:
-        if not GUID.fullmatch(self.kwargs["subscription"]):
-            raise Http404
-        return uuid.UUID(self.kwargs["subscription"])
-
+class SchedulerView(ArmView):
     def find_collection(self, role: Role = Role.READER) -> JobCollection:
         rows = JobCollection.objects.named(self.subscription_id, self.kwargs["group"], self.kwargs["collection"])
         return access.require(self.request, rows.select_related("subscription"), role)
@@ -188,7 +103,7 @@ class CollectionsOfGroup(ArmView):
         return page_of_collections(request, rows)
 
 
-class Collection(ArmView):
+class Collection(SchedulerView):
     def get(self, request, **kwargs):
         return Response(render_collection(self.find_collection()))
 
@@ -215,21 +130,22 @@ class Collection(ArmView):
         return Response(render_collection(collection))
 
     def delete(self, request, **kwargs):
-        scheduling.delete_collection(self.find_collection(Role.OPERATOR), timezone.now())
-        return Response()
+        return ordered(self, collection_orders.DELETE)
 
 
-class CollectionState(ArmView):
+class CollectionState(SchedulerView):
     """Enable or disable: the collection's own state, which stops its jobs without changing theirs."""
 
-    state = ""
+    kind = ""
 
     def post(self, request, **kwargs):
-        with writing_to(self.find_collection(Role.OPERATOR).subscription):
-            collection = self.find_collection(Role.OPERATOR)
-            collection.state = self.state
-            scheduling.save_collection(collection, timezone.now())
-        return Response()
+        return ordered(self, self.kind)
+
+
+def ordered(view: SchedulerView, kind: str) -> Response:
+    collection = view.find_collection(Role.OPERATOR)
+    target = collection_id(collection)
+    return accepted(view.request, collection_orders.order(kind, collection, target, view.caller, timezone.now()))
 
 
 @contextmanager
@@ -276,7 +192,12 @@ def render_collection(collection: JobCollection) -> dict[str, Any]:
         maxJobOccurrence=collection.max_job_occurrence,
         maxRecurrence=fastest or None,
     )
-    properties = present(sku={"name": collection.sku}, state=collection.state.capitalize(), quota=quota or None)
+    properties = present(
+        sku={"name": collection.sku},
+        state=collection.state.capitalize(),
+        quota=quota or None,
+        provisioningState="Deleting" if collection.state == JobCollection.State.DELETED else "Succeeded",
+    )
     return present(
         id=collection_id(collection),
         type=f"{PROVIDER}/jobCollections",
@@ -303,7 +224,7 @@ def page_of_collections(request: Request, rows: QuerySet[JobCollection]) -> Resp
 # Jobs
 
 
-class JobView(ArmView):
+class JobView(SchedulerView):
     body_limit = settings.JOB_BODY_LIMIT
 
     def handle_exception(self, exception):
@@ -312,7 +233,7 @@ class JobView(ArmView):
         return super().handle_exception(exception)
 
 
-class Jobs(ArmView):
+class Jobs(SchedulerView):
     def get(self, request, **kwargs):
         collection = self.find_collection()
         rows = access.visible(request, Job).filter(collection=collection).order_by(Lower("name"))
@@ -354,7 +275,7 @@ class OneJob(JobView):
         return Response()
 
 
-class JobRun(ArmView):
+class JobRun(SchedulerView):
     def post(self, request, **kwargs):
         run_now(self.find_job(Role.OPERATOR), timezone.now())
         return Response()
@@ -395,7 +316,7 @@ def render_status(job: Job, next_fire_at: datetime | None) -> dict[str, Any] | N
 # History
 
 
-class History(ArmView):
+class History(SchedulerView):
     def get(self, request, **kwargs):
         job = self.find_job()
         status = filter_of(request, "status", ATTEMPT_STATES)
@@ -481,7 +402,7 @@ def page(
 def next_link(request: Request, token: str) -> str:
     query = {name: value for name, value in request.query_params.items() if name != "$skip"}
     address = f"{escape_uri_path(request.path)}?{urlencode({**query, '$skiptoken': token})}"
-    return settings.PUBLIC_URL + address if settings.PUBLIC_URL else request.build_absolute_uri(address)
+    return absolute(request, address)
 
 
 def number_of(request: Request, name: str, low: int, high: int) -> int | None:
@@ -540,32 +461,19 @@ def present(**members: object) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-# Addresses match in any case, as those of the resource manager do
+# Addresses
 
-SUBSCRIPTION = "subscriptions/(?P<subscription>[^/]+)"
 GROUP = f"{SUBSCRIPTION}/resourceGroups/(?P<group>[^/]+)"
 COLLECTION = f"{GROUP}/providers/{PROVIDER}/jobCollections/(?P<collection>[^/]+)"
 JOB = f"{COLLECTION}/jobs/(?P<job>[^/]+)"
-
-
-class CaselessPattern(RegexPattern):
-    """A flag within the expression would do for resolving, but it keeps Django from building any address at all."""
-
-    @cached_property
-    def regex(self) -> re.Pattern[str]:  # type: ignore[override]  # there it is computed as well
-        return re.compile(str(self), re.IGNORECASE)
-
-
-def address(pattern: str, view: Any) -> URLPattern:
-    return URLPattern(CaselessPattern(f"^{pattern}$", is_endpoint=True), view)
 
 
 urlpatterns = [
     address(f"{SUBSCRIPTION}/providers/{PROVIDER}/jobCollections", CollectionsOfSubscription.as_view()),
     address(f"{GROUP}/providers/{PROVIDER}/jobCollections", CollectionsOfGroup.as_view()),
     address(COLLECTION, Collection.as_view()),
-    address(f"{COLLECTION}/enable", CollectionState.as_view(state=JobCollection.State.ENABLED)),
-    address(f"{COLLECTION}/disable", CollectionState.as_view(state=JobCollection.State.DISABLED)),
+    address(f"{COLLECTION}/enable", CollectionState.as_view(kind=collection_orders.ENABLE)),
+    address(f"{COLLECTION}/disable", CollectionState.as_view(kind=collection_orders.DISABLE)),
     address(f"{COLLECTION}/jobs", Jobs.as_view()),
     address(JOB, OneJob.as_view()),
     address(f"{JOB}/run", JobRun.as_view()),

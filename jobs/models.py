@@ -49,7 +49,7 @@ class JobCollection(models.Model):
         ENABLED = "enabled"
         DISABLED = "disabled"  # by its users: nothing in it runs, each job keeps its own state
         SUSPENDED = "suspended"  # set from outside, as the original did for subscriptions that were cut off
-        DELETED = "deleted"  # readable by the wire format; rows that are gone are gone
+        DELETED = "deleted"  # being deleted: it takes no writes, and nothing in it runs
 
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="collections")
     resource_group = models.CharField(max_length=90, default="default", validators=[validate_resource_group])

@@ -98,6 +98,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "accounts",
+    "operations",
     "jobs",
     "triggers",
     "calendars",
@@ -274,7 +275,9 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_SOFT_TIME_LIMIT = 600
 CELERY_TASK_TIME_LIMIT = 660
-CELERY_TASK_ROUTES = {"jobs.tasks.reap": {"queue": "housekeeping"}, "jobs.tasks.prune": {"queue": "housekeeping"}}
+CELERY_TASK_ROUTES = {
+    name: {"queue": "housekeeping"} for name in ("jobs.tasks.reap", "jobs.tasks.prune", "operations.tasks.*")
+}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
@@ -297,6 +300,7 @@ STORAGE_QUEUE_URL = address("STORAGE_QUEUE_URL", "https://{account}.queue.core.w
 SERVICE_BUS_URL = address("SERVICE_BUS_URL", "https://{namespace}.servicebus.windows.net", "{namespace}")
 RETENTION_DAYS = number("RETENTION_DAYS", 60)  # of history, and of completed and faulted jobs
 RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # executions kept of a job
+OPERATION_RETENTION_HOURS = number("OPERATION_RETENTION_HOURS", 24, least=24)  # after their end
 
 # Logs
 

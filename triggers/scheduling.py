@@ -114,9 +114,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
     Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
     """
     with transaction.atomic():
-        collection = JobCollection.objects.select_for_update(no_key=True).get(
-            pk=collection.pk
-        )  # one writer counts its jobs
+        collection = _locked(collection.pk)  # one writer counts its jobs
         job = _as_it_is(collection, name)
         if job and job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final: delete it to use its name again")
@@ -151,9 +149,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
 def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
     """Merge `patch` deeply into the job's document (RFC 7396: null removes, a list is replaced) and save that."""
     with transaction.atomic():
-        JobCollection.objects.select_for_update(no_key=True).get(
-            pk=job.collection_id
-        )  # one at a time: none undoes another
+        _locked(job.collection_id)  # one at a time: none undoes another
         job.refresh_from_db()
         job.action = Action.objects.defer("secrets").get(pk=job.action_id)
         if job.is_final:
@@ -176,7 +172,7 @@ def merged(document: object, patch: Mapping) -> dict:
 def set_job_state(job: Job, state: str, now: datetime) -> Job:
     """Enable or disable `job`.  Raises Conflict when it has ended."""
     with transaction.atomic():
-        JobCollection.objects.select_for_update(no_key=True).get(pk=job.collection_id)
+        _locked(job.collection_id)
         triggers = Trigger.objects.filter(job=job)
         list(triggers.select_for_update(no_key=True).values_list("pk"))
         job = Job.objects.select_related("collection").get(pk=job.pk)
@@ -203,16 +199,38 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
         type(collection.subscription).objects.select_for_update(no_key=True).get(pk=collection.subscription_id)
         quotas.refuse_collection(collection)
         if not created:
+            _locked(collection.pk)
             _refuse_move(collection)
         collection.save()
-        _place_all(Trigger.objects.filter(job__collection=collection, job__state=Job.State.ENABLED), now)
-        wake_beat()
+        place_collection(collection, now)
     return created
 
 
+def place_collection(collection: JobCollection, now: datetime) -> None:
+    """Start or stop the jobs of a collection whose state has changed."""
+    place(Trigger.objects.filter(job__collection=collection, job__state=Job.State.ENABLED), now)
+
+
+def place(triggers: QuerySet, now: datetime) -> None:
+    """Give triggers of enabled jobs their next fire times, or none, as the state of their collection has it."""
+    with transaction.atomic():
+        _place_all(triggers, now)
+        wake_beat()
+
+
 def delete_job(job: Job, now: datetime) -> None:
-    """Delete `job`; its history stays for the retention time, what still waits is cancelled."""
-    _delete(Job.objects.filter(pk=job.pk), Run.objects.filter(job=job.pk), "the job was deleted", now)
+    """Delete `job`; its history stays for the retention time, what still waits is cancelled.
+
+    Raises Conflict when its collection is being deleted, and the job with it.
+    """
+    with transaction.atomic():
+        _locked(job.collection_id)
+        remove_job(job, "the job was deleted", now)
+
+
+def remove_job(job: Job, reason: str, now: datetime) -> None:
+    """Delete `job` as `delete_job` does, with the reason that its waiting runs are given."""
+    _delete(Job.objects.filter(pk=job.pk), Run.objects.filter(job=job.pk), reason, now)
 
 
 def delete_collection(collection: JobCollection, now: datetime) -> None:
@@ -229,7 +247,7 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
     Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
     """
     with transaction.atomic():
-        collection = JobCollection.objects.select_for_update(no_key=True).get(pk=job.collection_id)
+        collection = _locked(job.collection_id)
         # all of them, so that a beat which dispatches one at this moment is waited for
         triggers = {each.name: each for each in Trigger.objects.filter(job=job).select_for_update(no_key=True)}
         trigger = triggers.get(name)
@@ -271,7 +289,7 @@ def change_trigger(
     Raises what `save_trigger` raises, and DoesNotExist when it is gone.
     """
     with transaction.atomic():
-        JobCollection.objects.select_for_update(no_key=True).get(pk=trigger.job.collection_id)
+        _locked(trigger.job.collection_id)
         trigger = Trigger.objects.select_related("job").get(pk=trigger.pk)
         return save_trigger(trigger.job, trigger.name, change(TriggerDefinition.stored(trigger)), now)[0]
 
@@ -282,7 +300,7 @@ def delete_trigger(trigger: Trigger, now: datetime) -> None:
     A job whose own schedule is over ends with it, or with the last of its runs that are still open.
     """
     with transaction.atomic():
-        JobCollection.objects.select_for_update(no_key=True).get(pk=trigger.job.collection_id)
+        _locked(trigger.job.collection_id)
         if trigger.name == MAIN:
             raise Conflict("this is the schedule in the job itself: change the job to be without it")
         # all of them, so that a beat which dispatches one at this moment is waited for
@@ -291,6 +309,17 @@ def delete_trigger(trigger: Trigger, now: datetime) -> None:
         for main in Trigger.objects.filter(job=trigger.job_id, name=MAIN).select_related("job__collection"):
             _end_with_last_run(main)
             _complete_if_spent(main, now)
+
+
+def _locked(collection_id: int) -> JobCollection:
+    """The collection, to which nobody else writes until the transaction ends.
+
+    Raises Conflict while it is being deleted.
+    """
+    collection = JobCollection.objects.select_for_update(no_key=True).get(pk=collection_id)
+    if collection.state == JobCollection.State.DELETED:
+        raise Conflict(f"collection {collection.name!r} is being deleted")
+    return collection
 
 
 def _as_it_is(collection: JobCollection, name: str) -> Job | None:

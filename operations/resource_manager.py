@@ -1,0 +1,143 @@
+"""What all resources of the resource manager's protocol share: versions, headers, errors and addresses.
+
+Source: the published contract of resource providers.
+"""
+
+import re
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404
+from django.urls.resolvers import RegexPattern, URLPattern
+from django.utils.functional import cached_property
+from rest_framework.exceptions import APIException
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from operations.tracking import Caller
+
+PROVIDER = "Microsoft.Scheduler"
+VERSIONS = ("2016-03-01", "2016-01-01", "2014-08-01-preview")
+ERROR_CODES = {
+    400: "BadRequest",
+    401: "AuthenticationFailed",
+    403: "AuthorizationFailed",
+    404: "ResourceNotFound",
+    405: "InvalidHttpVerb",
+    409: "ConflictError",
+    413: "RequestTooLarge",
+    415: "UnsupportedMediaType",
+    429: "TooManyRequests",
+}
+UNCACHED = {"Cache-Control": "no-cache", "Pragma": "no-cache", "Expires": "-1"}
+SUBSCRIPTION = "subscriptions/(?P<subscription>[^/]+)"
+
+GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+REQUEST_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+class WrongQuery(APIException):
+    status_code = 400
+    default_code = "MissingOrInvalidRequiredQueryParameter"
+
+    def __init__(self, name: str, message: str):
+        super().__init__({name: message})
+
+
+class WrongVersion(WrongQuery):
+    default_code = "MissingOrIncorrectVersionHeader"
+
+
+class AlwaysJson(BaseContentNegotiation):
+    """Whatever a client says it accepts, the answer is JSON: some say text/json, and some nothing."""
+
+    def select_parser(self, request, parsers):
+        return next((parser for parser in parsers if parser.media_type == media_type_of(request)), None)
+
+    def select_renderer(self, request, renderers, format_suffix=None):
+        return renderers[0], renderers[0].media_type
+
+
+def media_type_of(request: Request) -> str:
+    return (request.content_type or "").partition(";")[0].strip().lower()
+
+
+class ArmView(APIView):
+    """What all resources have in common: the version in the query, the headers and the error codes of the protocol."""
+
+    schema = None  # the protocol is described by whoever defined it
+    content_negotiation_class = AlwaysJson
+    error_codes = ERROR_CODES
+
+    def initial(self, request, *args, **kwargs):
+        super().initial(request, *args, **kwargs)
+        version = request.query_params.get("api-version", "")
+        if version.lower() not in VERSIONS:
+            raise WrongVersion("api-version", f"must be one of {', '.join(VERSIONS)}, not {version!r:.80}")
+        if any("\0" in part for part in kwargs.values()):
+            raise Http404
+
+    def handle_exception(self, exception):
+        response = super().handle_exception(exception)
+        error = response.data["error"]
+        if isinstance(exception, WrongQuery):
+            error["code"] = exception.default_code
+        if error.get("target"):
+            error["message"] = f"{error['target']}: {error['message']}"  # not every client shows the target
+        return response
+
+    def finalize_response(self, request, response, *args, **kwargs):
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response.content_type = "application/json; charset=utf-8"
+        response["x-ms-correlation-request-id"] = self.correlation_id
+        if request.headers.get("x-ms-return-client-request-id", "").lower() == "true" and self.client_request_id:
+            response["x-ms-client-request-id"] = self.client_request_id
+        for name, value in UNCACHED.items():
+            response[name] = value
+        return response
+
+    @property
+    def subscription_id(self) -> uuid.UUID:
+        if not GUID.fullmatch(self.kwargs["subscription"]):
+            raise Http404
+        return uuid.UUID(self.kwargs["subscription"])
+
+    @property
+    def correlation_id(self) -> str:
+        """The caller's, under which the requests of one undertaking are found; without one, this request's own id."""
+        return request_id(self.request, "x-ms-correlation-request-id") or self.request.id
+
+    @property
+    def client_request_id(self) -> str:
+        return request_id(self.request, "x-ms-client-request-id")
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.request.user, self.correlation_id, self.client_request_id)
+
+
+def request_id(request: Request, header: str) -> str:
+    sent = request.headers.get(header, "")
+    return sent if REQUEST_ID.fullmatch(sent) else ""
+
+
+def absolute(request: Request, address: str) -> str:
+    """The address as callers reach it: below the configured public one, else where this request came."""
+    return settings.PUBLIC_URL + address if settings.PUBLIC_URL else request.build_absolute_uri(address)
+
+
+# Addresses match in any case, as those of the resource manager do
+
+
+class CaselessPattern(RegexPattern):
+    """A flag within the expression would do for resolving, but it keeps Django from building any address at all."""
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:  # type: ignore[override]  # there it is computed as well
+        return re.compile(str(self), re.IGNORECASE)
+
+
+def address(pattern: str, view: Any) -> URLPattern:
+    return URLPattern(CaselessPattern(f"^{pattern}$", is_endpoint=True), view)
