@@ -248,6 +248,7 @@ class Run(models.Model):
         WAITING = "waiting"  # for a worker, or for `publish_after`
         RUNNING = "running"  # a worker has the lease
         RETRYING = "retrying"  # an attempt failed, the next is due at `publish_after`
+        HELD = "held"  # until what `held_by` names lets it go
         SUCCEEDED = "succeeded"
         FAILED = "failed"  # every attempt failed
         MISSED = "missed"  # discovered too late, dropped by the misfire policy
@@ -261,7 +262,7 @@ class Run(models.Model):
         ERROR_ACTION = "error_action"  # follows a failed run, `parent`
 
     PENDING = (State.WAITING, State.RETRYING)
-    OPEN = (State.WAITING, State.RUNNING, State.RETRYING)
+    OPEN = (State.WAITING, State.RUNNING, State.RETRYING, State.HELD)
 
     # foreign keys without an index of their own are the first column of one below
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)  # the Idempotency-Key of its calls
@@ -290,6 +291,7 @@ class Run(models.Model):
     attempt_count = models.PositiveSmallIntegerField(default=0)
     failed_count = models.PositiveSmallIntegerField(default=0)  # attempts that its retry policy counts: failed or lost
     lock_key = models.CharField(max_length=200, null=True)  # runs with equal keys never overlap
+    held_by = models.CharField(max_length=64, null=True)  # while it is held: the gate's own name of the reason
     lease_token = models.UUIDField(null=True)
     leased_until = models.DateTimeField(null=True)
 
@@ -313,6 +315,8 @@ class Run(models.Model):
             models.Index(fields=["publish_after"], name="run_ready", condition=Q(state__in=["waiting", "retrying"])),
             # serves RunQuerySet.expired
             models.Index(fields=["leased_until"], name="run_leased", condition=Q(state="running")),
+            # serves the runs that a gate lets go
+            models.Index(fields=["held_by"], name="run_held", condition=Q(state="held")),
             # serves the history of a job, newest first
             models.Index(fields=["job", "-fire_at"], name="run_of_job"),
             # serves the lists of a subscription's runs and the failures among them, newest first

@@ -32,6 +32,7 @@ OUTCOMES = {
     Run.State.WAITING: Outcome("waiting", "Waiting"),
     Run.State.RUNNING: Outcome("running", "Running"),
     Run.State.RETRYING: Outcome("waiting", "Retrying", "warning"),
+    Run.State.HELD: Outcome("held", "Held"),
     Run.State.SUCCEEDED: SUCCEEDED,
     Run.State.FAILED: Outcome("failure", "Failed"),
     Run.State.MISSED: Outcome("missed", "Missed"),

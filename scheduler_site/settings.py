@@ -102,6 +102,7 @@ INSTALLED_APPS = [
     "jobs",
     "triggers",
     "calendars",
+    "maintenance",
     *apps("EXTRA_APPS"),
 ]
 
@@ -284,6 +285,7 @@ CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_TIMEZONE = "UTC"
 CELERY_TASK_PUBLISH_RETRY = False  # rows are sent again by the next pass
 CELERY_BEAT_SCHEDULER = "triggers.beat:TriggerScheduler"
+TRIGGER_GATES = ["maintenance.gate.MaintenanceGate"]  # see triggers.gates
 
 CELERY_DB_REUSE_MAX = 1_000_000_000  # tasks of a worker: connections to the database are kept as Django does it
 

@@ -18,6 +18,7 @@ from jobs.finishing import finish_jobs
 from jobs.models import Job, Run
 from jobs.overlap import job_lock_key
 from triggers.bell import Bell
+from triggers.gates import Hold, held
 from triggers.misfire import FirePlan, plan_fires
 from triggers.models import MAIN, Trigger, parsed
 
@@ -68,6 +69,7 @@ def dispatch_due(now: datetime) -> list[tuple[str, UUID]]:
     with transaction.atomic():
         visits = _visits(_due(now), now)
         _mark_last(visits)
+        _mark_held(visits, now)
         _advance(visits)
         rows = [row for visit in visits for row in visit.rows(now)]
         _insert(rows, now)
@@ -131,6 +133,7 @@ class Visit:
     plan: FirePlan
     problem: str = ""
     is_last: bool = False  # its job has no fire time after these
+    hold: Hold | None = None  # its job may not start now
 
     @property
     def last(self) -> datetime:
@@ -152,7 +155,10 @@ class Visit:
         for occurrence, fire_at in enumerate(self.plan.fires, self.due.fire_count + 1):
             is_last = self.is_last and fire_at == self.plan.last
             lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap)
-            yield self._row(fire_at, now + REPUBLISH, occurrence=occurrence, is_last=is_last, lock_key=lock_key)
+            held = {"state": Run.State.HELD, "held_by": self.hold.key, "reason": self.hold.reason} if self.hold else {}
+            yield self._row(
+                *(fire_at, now + REPUBLISH), occurrence=occurrence, is_last=is_last, lock_key=lock_key, **held
+            )
 
     def _row(self, fire_at: datetime, publish_after: datetime, **fields: Any) -> "Row":
         due = self.due
@@ -186,6 +192,7 @@ class Row(NamedTuple):
     missed_count: int = 1
     missed_until: datetime | None = None
     finished_at: datetime | None = None
+    held_by: str | None = None
 
 
 def _visits(triggers: Iterable[Due], now: datetime) -> list[Visit]:
@@ -221,6 +228,13 @@ def _mark_last(visits: Sequence[Visit]) -> None:
         going_on = set(beside.values_list("job_id", flat=True))
         for visit in ended:
             visit.is_last = visit.due.job_id not in going_on
+
+
+def _mark_held(visits: Sequence[Visit], now: datetime) -> None:
+    firing = [visit for visit in visits if visit.plan.fires]
+    holds = held([visit.due.job_id for visit in firing], now) if firing else {}
+    for visit in firing:
+        visit.hold = holds.get(visit.due.job_id)
 
 
 def _advance(visits: Sequence[Visit]) -> None:

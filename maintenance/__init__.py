@@ -1,0 +1,1 @@
+"""Announced maintenance, which machines poll and approve, and which jobs heed."""

@@ -1,0 +1,200 @@
+"""Who is told of maintenance, what was announced, and how far it is.
+
+Source of the rules: the published contract of Scheduled Events.
+"""
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import Role, Subscription
+from jobs.models import Job
+
+FIRST_INCARNATION = 1
+UNKNOWN_DURATION = -1
+
+
+class OfSubscription(models.QuerySet):
+    def visible_to(self, user, role: Role = Role.READER) -> Self:
+        return self.filter(subscription__in=Subscription.objects.visible_to(user, role))
+
+
+class Resource(models.Model):
+    """Something that maintenance is announced to: a machine, a service.
+
+    Resources of one scope group see each other's notices, and any of them may approve; without a group it is its own.
+    Only a digest of its token is kept.
+    """
+
+    subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="resources")
+    name = models.CharField(max_length=255)  # compared with case, as clients do
+    scope_group = models.CharField(max_length=255, blank=True)
+    labels = models.JSONField(default=dict, blank=True)  # {name: text}
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    last_seen_at = models.DateTimeField(null=True, editable=False)  # its newest poll
+    created_at = models.DateTimeField()
+
+    objects = OfSubscription.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["subscription", "name"], name="resource_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def view(self) -> str:
+        """The key of the view that it sees."""
+        return f"group {self.scope_group}" if self.scope_group else f"resource {self.name}"
+
+
+class View(models.Model):
+    """The version number of what one scope group, or with the key EVERYTHING the whole subscription, is shown.
+
+    It grows with every change of what is shown there and never goes back.
+    """
+
+    EVERYTHING = ""
+
+    subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=270)
+    incarnation = models.PositiveIntegerField(default=FIRST_INCARNATION)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["subscription", "key"], name="view_once")]
+
+
+class EventType(models.TextChoices):
+    FREEZE = "Freeze"
+    REBOOT = "Reboot"
+    REDEPLOY = "Redeploy"
+    PREEMPT = "Preempt"
+    TERMINATE = "Terminate"
+
+
+MINIMUM_NOTICE = {
+    EventType.FREEZE: timedelta(minutes=15),
+    EventType.REBOOT: timedelta(minutes=15),
+    EventType.REDEPLOY: timedelta(minutes=10),
+    EventType.PREEMPT: timedelta(seconds=30),
+    EventType.TERMINATE: timedelta(minutes=5),
+}
+
+
+class NoticeQuerySet(OfSubscription):
+    def shown(self) -> Self:
+        """Those that are told to who polls, oldest first."""
+        return self.filter(status__in=Notice.SHOWN).order_by("announced_at", "pk")
+
+    def due(self, now: datetime) -> Self:
+        """Those whose time has come though nobody approved them, in the order of their times."""
+        return self.filter(status=Notice.Status.SCHEDULED, not_before__lte=now).order_by("not_before", "pk")
+
+
+class Notice(models.Model):
+    """Maintenance of some resources: announced, started, over.  It never goes back."""
+
+    class Status(models.TextChoices):
+        SCHEDULED = "scheduled"
+        STARTED = "started"  # approved, or its time has come, or it was announced so
+        COMPLETED = "completed"
+        CANCELLED = "cancelled"  # withdrawn before it started
+
+    class Source(models.TextChoices):
+        PLATFORM = "Platform"
+        USER = "User"
+
+    SHOWN = (Status.SCHEDULED, Status.STARTED)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, db_index=False, related_name="notices")
+    event_type = models.CharField(max_length=16, choices=EventType)
+    status = models.CharField(max_length=16, choices=Status, default=Status.SCHEDULED)
+    resources = models.ManyToManyField(Resource, through="Affected", related_name="notices")
+    # whole seconds, so that it starts no earlier than it is shown to
+    not_before = models.DateTimeField()
+    description = models.CharField(max_length=1000, blank=True)
+    duration_s = models.IntegerField(default=UNKNOWN_DURATION)  # 0: no interruption
+    source = models.CharField(max_length=16, choices=Source, default=Source.PLATFORM)
+    approve_when_idle = models.BooleanField(default=False)  # and no run on its resources begins meanwhile
+    running_at_start = models.JSONField(default=list, editable=False)  # names of jobs whose runs were still going
+    announced_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    objects = NoticeQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            # serves NoticeQuerySet.shown
+            models.Index(
+                fields=["subscription", "announced_at"],
+                name="notice_shown",
+                condition=Q(status__in=["scheduled", "started"]),
+            ),
+            # serves NoticeQuerySet.due
+            models.Index(fields=["not_before"], name="notice_due", condition=Q(status="scheduled")),
+            # serves the history, newest first
+            models.Index(fields=["subscription", "-announced_at"], name="notice_of_subscription"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event_type} of {self.announced_at:%Y-%m-%d %H:%M:%SZ}"
+
+
+class Affected(models.Model):
+    """A resource of a notice.  Its name is kept, since history outlives resources."""
+
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="affected")
+    resource = models.ForeignKey(Resource, null=True, on_delete=models.SET_NULL, related_name="affected")
+    name = models.CharField(max_length=255)
+
+    class Meta:
+        ordering = ["pk"]
+
+
+class Transition(models.Model):
+    """One step of a notice, who made it, and the version numbers of the views that it changed."""
+
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="transitions")
+    at = models.DateTimeField()
+    status = models.CharField(max_length=16, choices=Notice.Status)
+    actor = models.CharField(max_length=300)  # a person, a resource, or the clock
+    note = models.CharField(max_length=300, blank=True)
+    incarnations = models.JSONField(default=dict)  # {key of a view: number}
+
+    class Meta:
+        ordering = ["at", "pk"]
+
+
+class Approval(models.Model):
+    """Somebody's leave for a notice to start.  The first starts it; the others are kept as well."""
+
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="approvals")
+    resource = models.ForeignKey(Resource, null=True, on_delete=models.SET_NULL, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    at = models.DateTimeField()
+
+
+class Heed(models.Model):
+    """What a job does about maintenance of the resources that it names, or whose labels it names."""
+
+    class During(models.TextChoices):
+        NOTHING = "nothing"
+        HOLD = "hold"  # what is due from the lead time before not-before until the end is held
+
+    class After(models.TextChoices):
+        RUN_ONCE = "run_once"  # the newest of what was held
+        DROP = "drop"
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="heed")
+    resource_names = models.JSONField(default=list, blank=True)
+    labels = models.JSONField(default=dict, blank=True)  # a resource with all of these
+    during = models.CharField(max_length=8, choices=During, default=During.NOTHING)
+    after = models.CharField(max_length=8, choices=After, default=After.RUN_ONCE)
+    lead = models.DurationField(default=timedelta(0))
+    run_on = models.JSONField(default=list, blank=True)  # of announce, start, complete, cancel
