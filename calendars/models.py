@@ -14,7 +14,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 from accounts.models import Role
-from calendars.columns import WallField
+from calendars.columns import InstantField, WallField
 from recurrence.series import Series
 from recurrence.wire import graph
 from recurrence.wire.zone_names import zone_of
@@ -195,6 +195,8 @@ class Event(models.Model):
     end_zone_name = models.CharField(max_length=100)
     recurrence = models.JSONField(null=True)
 
+    start_at = InstantField(of="start")  # what lists are ordered and filtered by
+    end_at = InstantField(of="end")
     first_at = models.DateTimeField(editable=False)
     ends_at = models.DateTimeField(null=True, editable=False)
     revision = models.PositiveIntegerField(default=1, editable=False)  # grows with every change, of occurrences too
