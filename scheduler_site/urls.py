@@ -14,6 +14,7 @@ urlpatterns = [
     path("api/", include("triggers.api")),
     path("api/", include("calendars.api")),
     path("api/", include("scheduler_site.docs")),
+    path("", include("accounts.pages")),
     path("", include("jobs.arm")),
     path("", include("triggers.mint")),
     path("", include("calendars.graph")),
