@@ -10,6 +10,9 @@ from recurrence.zones import instant_of
 class WallField(models.CharField):
     """A reading of a clock to the second, without a zone: a naive datetime, kept as ISO text so that it sorts."""
 
+    _pyi_private_set_type: datetime  # type: ignore[assignment]  # what mypy takes for the values
+    _pyi_private_get_type: datetime  # type: ignore[assignment]
+
     def __init__(self, *args, **options):
         super().__init__(*args, **{"max_length": 19, **options})
 

@@ -35,7 +35,7 @@ class Hue(models.TextChoices):
     BRICK = "brick"
 
 
-class CalendarQuerySet(models.QuerySet):
+class CalendarQuerySet(models.QuerySet["Calendar"]):
     def visible_to(self, user, role: Role = Role.READER) -> Self:
         """The user's own calendars, and those shared with them in at least this role."""
         shares = Share.objects.filter(calendar=OuterRef("pk"), user=user, role__gte=role)
@@ -224,6 +224,11 @@ class Event(models.Model):
     @property
     def is_series(self) -> bool:
         return self.recurrence is not None
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What the revision of an occurrence is for the event as a whole."""
+        return self.revision, 0
 
     @property
     def tzinfo(self) -> tzinfo:
