@@ -1,6 +1,5 @@
 """Who may see and do what, in the admin: users, subscriptions with their members, API tokens."""
 
-from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import UserChangeForm
@@ -8,13 +7,12 @@ from django.contrib.auth.models import Group
 from django.db.models import Count
 from django.http import HttpResponse
 from django.template.response import TemplateResponse
-from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
 
+from accounts.forms import ReadingForm, TokenForm
 from accounts.models import ApiToken, Membership, Role, Subscription, User
 from accounts.staff import TenantAdmin, may
-from accounts.zones import ZoneField
 
 admin.site.unregister(Group)  # roles in subscriptions decide, see accounts.staff
 
@@ -26,15 +24,13 @@ class MembershipsOfUser(admin.TabularInline):
     verbose_name_plural = "memberships"
 
 
-class UserForm(UserChangeForm):
-    time_zone = ZoneField()
-
+class UserForm(ReadingForm, UserChangeForm):
     class Meta(UserChangeForm.Meta):
         model = User
         help_texts = {
             "username": "Letters, digits and @ . + - _.",
             "is_active": "Switch an account off rather than delete it.",
-            "is_staff": "May sign in here.",
+            "is_staff": "May use the administration.",
             "is_superuser": "Sees and may do everything.",
         }
 
@@ -52,7 +48,8 @@ class UserAdmin(DjangoUserAdmin):
     form = UserForm
     inlines = (MembershipsOfUser,)
     fieldsets = (
-        (None, {"fields": ("username", "first_name", "last_name", "email", "time_zone")}),
+        (None, {"fields": ("username", "first_name", "last_name", "email")}),
+        ("Times and language", {"fields": ("time_zone", "language", "week_start", "hour_cycle")}),
         (
             "What the account may do",
             {
@@ -78,7 +75,7 @@ class UserAdmin(DjangoUserAdmin):
     def may_do(self, user: User) -> str:
         if not user.is_active:
             return "nothing: switched off"
-        return "everything" if user.is_superuser else "sign in here" if user.is_staff else "use the APIs"
+        return "everything" if user.is_superuser else "use the administration" if user.is_staff else "use the calendar"
 
     @admin.display(description="Zone", ordering="time_zone")
     def zone(self, user: User) -> str:
@@ -156,25 +153,6 @@ class SubscriptionAdmin(TenantAdmin):
     @admin.display(description="Collections")
     def collection_count(self, subscription) -> int:
         return subscription.collections_in
-
-
-class TokenForm(forms.ModelForm):
-    expires_at = forms.DateTimeField(
-        label="Expires",
-        required=False,
-        help_text="In your zone. Never, if empty.",
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-    )
-
-    class Meta:
-        model = ApiToken
-        fields = ("name", "role", "expires_at")
-
-    def clean_expires_at(self):
-        expires_at = self.cleaned_data["expires_at"]
-        if expires_at and expires_at <= timezone.now():
-            raise forms.ValidationError("This moment has passed; take a later one")
-        return expires_at
 
 
 @admin.register(ApiToken)

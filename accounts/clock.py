@@ -19,6 +19,11 @@ def time_words(reading: datetime | time, hour_cycle: int) -> str:
     return _of_half_day(f"{reading.hour % NOON or NOON}:{reading.minute:02}", reading.hour)
 
 
+def moment_words(reading: datetime, hour_cycle: int) -> str:
+    """Wed 21 October 2026, 18:00."""
+    return f"{date_format(reading, 'DATE_FORMAT')}, {time_words(reading, hour_cycle)}"
+
+
 def hour_words(hour: int, hour_cycle: int) -> str:
     """An hour of a scale, 0 to 23: 18, or 6 pm."""
     return f"{hour:02}" if hour_cycle != NOON else _of_half_day(str(hour % NOON or NOON), hour)

@@ -4,9 +4,10 @@ Two queries, however many events and exceptions there are, and nothing is laid o
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Any
 
 from django.db.models import Q
 
@@ -55,6 +56,8 @@ class Occurrence:
     @property
     def revision(self) -> tuple[int, int]:
         """Changes when it does, and not when another occurrence of its series does."""
+        if self.day is None:
+            return self.event.version
         return self.event.series_revision, self.exception.revision if self.exception else 0
 
 
@@ -120,26 +123,29 @@ def candidates(event, exceptions, start, end, zone, details) -> Iterator[Occurre
 
 def changed(event: Event, exception: EventException, zone: tzinfo) -> Iterator[Occurrence]:
     """The occurrence that an exception is about, where it is now; none where its series has it no more."""
-    given = event.series.on(exception.original_day)
-    if given is None:
+    day = exception.original_day
+    if event.series.on(day) is None:
         return
-    changes = exception.changes
-    first = datetime.combine(exception.original_day, event.start.time())
+    details = replace(event.details, **{name: value for name, value in exception.changes.items() if name in DETAILS})
+    yield place(event, day, *walls_of(event, day, exception.changes), zone, details, exception)
+
+
+def walls_of(event: Event, day: date, changes: Mapping[str, Any]) -> tuple[datetime, datetime, bool]:
+    """What clocks in the event's zone show at the start and the end of an occurrence, and whether it is all-day."""
+    first = datetime.combine(day, event.start.time())
     start = datetime.fromisoformat(changes["start"]) if "start" in changes else first
     end = datetime.fromisoformat(changes["end"]) if "end" in changes else first + (event.end - event.start)
-    details = replace(event.details, **{name: value for name, value in changes.items() if name in DETAILS})
-    is_all_day = changes.get("is_all_day", event.is_all_day)
-    yield place(event, exception.original_day, start, end, is_all_day, zone, details, exception)
+    return start, end, changes.get("is_all_day", event.is_all_day)
 
 
 def place(event, day, start, end, is_all_day, zone, details, exception=None) -> Occurrence:
     """An occurrence from what clocks in the event's zone show at its start and end."""
     if is_all_day:
         days = (start.date(), end.date())
-        midnights = (instant_of(datetime.combine(each, time()), zone) for each in days)
-        return Occurrence(event, day, *midnights, details, days, exception)
-    own = event.tzinfo
-    return Occurrence(event, day, instant_of(start, own), instant_of(end, own), details, None, exception)
+        begins, ends = (instant_of(datetime.combine(each, time()), zone) for each in days)
+        return Occurrence(event, day, begins, ends, details, days, exception)
+    begins, ends = (instant_of(each, event.tzinfo) for each in (start, end))
+    return Occurrence(event, day, begins, max(begins, ends), details, None, exception)
 
 
 def details_for(viewer, event: Event, details: Details) -> Details:
@@ -154,16 +160,15 @@ def find(event: Event, day: date | None, zone: tzinfo, *, viewer) -> Occurrence 
     if (day is None) is event.is_series:
         return None
     if day is None:
-        return place(event, None, event.start, event.end, event.is_all_day, zone, details_for(viewer, event, event.details))
+        return place(
+            event, None, event.start, event.end, event.is_all_day, zone, details_for(viewer, event, event.details)
+        )
     exception = event.exceptions.filter(original_day=day).first()
     if exception is not None:
         found = next(changed(event, exception, zone), None)
         if found is None or exception.is_cancelled:
             return None
         return replace(found, details=details_for(viewer, event, found.details))
-    given = event.series.on(day)
-    if given is None:
+    if event.series.on(day) is None:
         return None
-    first = datetime.combine(day, event.start.time())
-    details = details_for(viewer, event, event.details)
-    return place(event, day, first, first + (event.end - event.start), event.is_all_day, zone, details)
+    return place(event, day, *walls_of(event, day, {}), zone, details_for(viewer, event, event.details))

@@ -14,7 +14,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 from accounts.models import Role
-from calendars.columns import WallField
+from calendars.columns import InstantField, WallField
 from recurrence.series import Series
 from recurrence.wire import graph
 from recurrence.wire.zone_names import zone_of
@@ -35,7 +35,7 @@ class Hue(models.TextChoices):
     BRICK = "brick"
 
 
-class CalendarQuerySet(models.QuerySet):
+class CalendarQuerySet(models.QuerySet["Calendar"]):
     def visible_to(self, user, role: Role = Role.READER) -> Self:
         """The user's own calendars, and those shared with them in at least this role."""
         shares = Share.objects.filter(calendar=OuterRef("pk"), user=user, role__gte=role)
@@ -195,6 +195,8 @@ class Event(models.Model):
     end_zone_name = models.CharField(max_length=100)
     recurrence = models.JSONField(null=True)
 
+    start_at = InstantField(of="start")  # what lists are ordered and filtered by
+    end_at = InstantField(of="end")
     first_at = models.DateTimeField(editable=False)
     ends_at = models.DateTimeField(null=True, editable=False)
     revision = models.PositiveIntegerField(default=1, editable=False)  # grows with every change, of occurrences too
@@ -222,6 +224,11 @@ class Event(models.Model):
     @property
     def is_series(self) -> bool:
         return self.recurrence is not None
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What the revision of an occurrence is for the event as a whole."""
+        return self.revision, 0
 
     @property
     def tzinfo(self) -> tzinfo:

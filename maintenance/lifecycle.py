@@ -190,8 +190,6 @@ def bump(notice: Notice) -> dict[str, int]:
     View.objects.bulk_create(
         [View(subscription_id=notice.subscription_id, key=key) for key in sorted(missing)], ignore_conflicts=True
     )
-    list(
-        views.order_by("key").select_for_update(no_key=True).values_list("pk")
-    )
+    list(views.order_by("key").select_for_update(no_key=True).values_list("pk"))
     views.update(incarnation=F("incarnation") + 1)
     return dict(views.values_list("key", "incarnation"))

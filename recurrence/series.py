@@ -7,15 +7,27 @@ A day that the zone never had, when it crossed the date line, is no occurrence a
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 
 from recurrence.days import LAST_DAY, NumberedRule
 from recurrence.rules import ONE_DAY, WallClock
-from recurrence.schedules import TICK
-from recurrence.zones import DAY, EPOCH_DAY, Fold, Gap, instant_of, missing_days
+from recurrence.schedules import LAST_INSTANT, just_after
+from recurrence.zones import DAY, EPOCH, EPOCH_DAY, NOTHING, Calm, Fold, Gap, calm, instant_of, missing_days
 
-MIDNIGHT = time()
+NO_CALM: Calm = (LAST_INSTANT, LAST_INSTANT, NOTHING)
 MARGIN = 2  # days at both ends of the calendar, lest the offset of a zone leads out of it
+
+
+def last_day(days: NumberedRule, count: int, zone: tzinfo) -> date | None:
+    """The day of the occurrence that is `count`-th from the first; None when no calendar reaches so far."""
+    never = [date.fromordinal(ordinal) for ordinal in missing_days(zone)]
+    number = count
+    while (last := days.nth(number)) is not None:
+        missing = sum(days.start <= day <= last and days.on_or_after(day) == day for day in never)
+        if number == count + missing:
+            return last
+        number = count + missing
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +53,14 @@ class Series(WallClock):
     last: date | None = None
     gap: Gap = field(default=Gap.SHIFT, init=False, repr=False, compare=False)
     fold: Fold = field(default=Fold.FIRST, init=False, repr=False, compare=False)
+    _first_reading: datetime = field(init=False, repr=False, compare=False)  # as if it were an instant
     _last: int = field(init=False, repr=False, compare=False)  # ordinals of days
     _missing: frozenset[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        first = self.days.start
-        last = LAST_DAY - MARGIN - self.length.days if self.last is None else self.last.toordinal()
-        object.__setattr__(self, "_last", min(last, LAST_DAY - MARGIN - self.length.days))
+        first, latest = self.days.start, LAST_DAY - MARGIN - self.length.days
+        object.__setattr__(self, "_first_reading", EPOCH + timedelta(first.toordinal() - EPOCH_DAY, self.start))
+        object.__setattr__(self, "_last", min(self.last.toordinal(), latest) if self.last else latest)
         object.__setattr__(self, "_missing", missing_days(self.zone))
         if not 0 <= self.start < DAY:
             raise ValueError(f"start must be a second of the day, not {self.start!r}")
@@ -65,7 +78,7 @@ class Series(WallClock):
     @property
     def last_occurrence(self) -> Occurrence | None:
         """None when the series has no end."""
-        day = None if self.last is None else self.day_before(self.last + ONE_DAY)
+        day = None if self.last is None else self.day_before(date.fromordinal(self._last + 1))
         return None if day is None else self._occurrence(day)
 
     def after(self, instant: datetime) -> datetime | None:
@@ -75,15 +88,19 @@ class Series(WallClock):
         """Yield what overlaps [start, end), by day: an occurrence without length when it starts in that window."""
         first = max(start.toordinal() - self.length.days - MARGIN, 1)
         last = min(end.toordinal() + 1, self._last)
+        low, high, offset = NO_CALM
         for ordinal in self.days.ordinals(first, last):
             day = date.fromordinal(ordinal)
-            begins, ends = self._span(day)
+            begins = self._first_reading + (day - self.days.start) - offset
+            ends = begins + self.length
+            if begins < low or ends >= high:
+                begins, ends, (low, high, offset) = self._span(day)
             if begins < end and (ends > start or ends == begins == start) and ordinal not in self._missing:
                 yield Occurrence(day, begins, ends)
 
     def starting_at(self, instant: datetime) -> Occurrence | None:
         """Return the occurrence that starts at this very instant."""
-        found = self.occurrences(instant, instant + TICK)
+        found = self.occurrences(instant, just_after(instant))
         return next((occurrence for occurrence in found if occurrence.start == instant), None)
 
     def on(self, day: date) -> Occurrence | None:
@@ -116,13 +133,24 @@ class Series(WallClock):
         return ordinal <= self._last and ordinal not in self._missing and self.days.on_or_after(day) == day
 
     def _occurrence(self, day: date) -> Occurrence:
-        return Occurrence(day, *self._span(day))
+        begins, ends, _ = self._span(day)
+        return Occurrence(day, begins, ends)
 
-    def _span(self, day: date) -> tuple[datetime, datetime]:
-        """The instants at which an occurrence starts and ends; an end that clocks show earlier comes with the start."""
-        wall = datetime.combine(day, MIDNIGHT) + timedelta(seconds=self.start)
+    def _span(self, day: date) -> tuple[datetime, datetime, Calm]:
+        """The instants at which an occurrence starts and ends, and the calm around it, which its neighbours may share.
+
+        An end that clocks show before the start, which they have skipped, comes with the start.
+        """
+        reading = self._first_reading + (day - self.days.start)
+        for part in calm(self.zone, reading.year):
+            low, high, offset = part
+            begins = reading - offset
+            ends = begins + self.length
+            if low <= begins and ends < high:
+                return begins, ends, part
+        wall = reading.replace(tzinfo=None)
         begins = instant_of(wall, self.zone)
-        return begins, max(begins, instant_of(wall + self.length, self.zone))
+        return begins, max(begins, instant_of(wall + self.length, self.zone)), NO_CALM
 
     def _reading_on_or_after(self, reading: int) -> int | None:
         day, second = divmod(reading, DAY)

@@ -1,21 +1,17 @@
 """The operators' site: Django's own admin in Quando's look, with the desk as its index."""
 
-from datetime import timedelta
-
-from django import forms
-from django.contrib import admin, messages
+from django.conf import settings
+from django.contrib import admin
 from django.contrib.admin.actions import delete_selected
-from django.contrib.admin.forms import AdminAuthenticationForm
-from django.http import HttpResponseRedirect
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
-from rest_framework.exceptions import Throttled
+from django.views.generic import RedirectView
 
-from accounts.authentication import count_failure, refuse_exhausted
-from accounts.models import User
-from accounts.zones import ZoneField
-from jobs import words
+from accounts import pages
 from scheduler_site import desk
 from scheduler_site.masthead import HOUSEKEEPING
 
@@ -25,38 +21,6 @@ PLACES = {
     "triggers": "Work",
     HOUSEKEEPING: "Housekeeping",
 }
-
-
-class SignInForm(AdminAuthenticationForm):
-    error_messages = {
-        **AdminAuthenticationForm.error_messages,
-        "invalid_login": "Name and password do not belong together.",
-        "inactive": "This account is switched off.",
-    }
-
-    def clean(self):
-        """Failed tries count together with those at the APIs, and are refused before the password is looked at."""
-        username, now = self.cleaned_data.get("username"), timezone.now()
-        try:
-            refuse_exhausted(self.request, username, now)
-        except Throttled as refusal:
-            wait = words.span(max(timedelta(seconds=refusal.wait or 0), words.MINUTE))
-            raise forms.ValidationError(f"Too many failed tries. The next is possible in {wait}.") from None
-        try:
-            return super().clean()
-        except forms.ValidationError:
-            count_failure(self.request, username, now)
-            raise
-
-
-class AccountForm(forms.ModelForm):
-    """What everybody may change about themselves."""
-
-    time_zone = ZoneField()
-
-    class Meta:
-        model = User
-        fields = ("first_name", "last_name", "email", "time_zone")
 
 
 @admin.action(description="Delete", permissions=["delete"])
@@ -69,7 +33,6 @@ class QuandoAdminSite(admin.AdminSite):
     index_title = "Home"
     enable_nav_sidebar = False
     empty_value_display = ""
-    login_form = SignInForm
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -80,7 +43,7 @@ class QuandoAdminSite(admin.AdminSite):
         return [
             path("pulse/", self.admin_view(self.pulse), name="pulse"),
             path("outcomes/", self.admin_view(self.outcomes), name="outcomes"),
-            path("account/", self.admin_view(self.account), name="account"),
+            path("account/", RedirectView.as_view(pattern_name="account:page")),
             *super().get_urls(),
         ]
 
@@ -89,6 +52,22 @@ class QuandoAdminSite(admin.AdminSite):
         match = request.resolver_match  # Django names a page of the admin app_model_page
         is_housekeeping = match and (match.url_name or "").startswith(HOUSEKEEPING)
         return {**context, "place": PLACES[HOUSEKEEPING] if is_housekeeping else ""}
+
+    def login(self, request, extra_context=None):
+        """Lead to the one sign-in; tell who has signed in already, and is not staff, that this is not for them."""
+        if request.user.is_authenticated and not self.has_permission(request):
+            return TemplateResponse(request, "admin/not_staff.html", {"next": request.get_full_path()}, status=403)
+        after = request.GET.get(REDIRECT_FIELD_NAME)
+        return redirect_to_login(after) if after else redirect(settings.LOGIN_URL)
+
+    def logout(self, request, extra_context=None):
+        return pages.sign_out(request)
+
+    def password_change(self, request, extra_context=None):
+        return redirect("account:password")
+
+    def password_change_done(self, request, extra_context=None):
+        return redirect("account:page")
 
     def index(self, request, extra_context=None):
         now = timezone.now()
@@ -113,15 +92,6 @@ class QuandoAdminSite(admin.AdminSite):
             "title": "Outcomes by the hour",
         }
         return TemplateResponse(request, "admin/outcomes.html", context)
-
-    def account(self, request):
-        form = AccountForm(request.POST or None, instance=request.user)
-        if request.method == "POST" and form.is_valid():
-            form.save()
-            messages.success(request, "Saved.")
-            return HttpResponseRedirect(reverse("admin:account"))
-        context = {**self.each_context(request), "form": form, "title": "Account"}
-        return TemplateResponse(request, "admin/account.html", context)
 
     def app_index(self, request, app_label, extra_context=None):
         return super().app_index(request, app_label, {"place": PLACES.get(app_label, ""), **(extra_context or {})})

@@ -3,8 +3,11 @@
 import uuid
 from zoneinfo import ZoneInfo
 
-from django.utils import timezone
+from django.urls import reverse
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
 
+from accounts.languages import ENGLISH, is_asked_of_browser, language_of
 from scheduler_site.errors import answer, is_api
 
 UTF8 = ("utf-8", "utf8")
@@ -38,6 +41,26 @@ class PlainAddressMiddleware:
         if is_api(request):
             request.path_info = request.path_info.rstrip("/")
         return self.get_response(request)
+
+
+class ViewerLanguageMiddleware:
+    """Speak the viewer's language on pages.  The APIs speak English, and so does the administration with its staff."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        is_administration = request.user.is_staff and request.path.startswith(reverse("admin:index"))
+        if is_api(request) or is_administration:
+            with translation.override(ENGLISH):
+                return self.get_response(request)
+        language = language_of(request)
+        with translation.override(language):
+            response = self.get_response(request)
+        response.headers.setdefault("Content-Language", language)
+        if is_asked_of_browser(request):
+            patch_vary_headers(response, ("Accept-Language", "Cookie"))
+        return response
 
 
 class ViewerZoneMiddleware:

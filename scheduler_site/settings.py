@@ -120,6 +120,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "scheduler_site.middleware.ViewerZoneMiddleware",
+    "scheduler_site.middleware.ViewerLanguageMiddleware",
 ]
 
 ROOT_URLCONF = "scheduler_site.urls"
@@ -172,8 +173,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-LOGIN_URL = "admin:login"
-LOGIN_REDIRECT_URL = "admin:index"
+LOGIN_URL = "account:sign-in"
+LOGIN_REDIRECT_URL = "front-door"
 
 # Language and time: inside it is always UTC; a page shows the viewer's zone
 
@@ -205,9 +206,10 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_AGE = 31_536_000  # seconds: a year
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
@@ -302,6 +304,7 @@ STORAGE_QUEUE_URL = address("STORAGE_QUEUE_URL", "https://{account}.queue.core.w
 SERVICE_BUS_URL = address("SERVICE_BUS_URL", "https://{namespace}.servicebus.windows.net", "{namespace}")
 RETENTION_DAYS = number("RETENTION_DAYS", 60)  # of history, and of completed and faulted jobs
 RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # executions kept of a job
+METADATA_REQUESTS_PER_SECOND = number("METADATA_REQUESTS_PER_SECOND", 5)  # of one machine; 0: without limit
 OPERATION_RETENTION_HOURS = number("OPERATION_RETENTION_HOURS", 24, least=24)  # after their end
 
 # Logs

@@ -55,6 +55,8 @@ class Migration(migrations.Migration):
                 ('start_zone_name', models.CharField(max_length=100)),
                 ('end_zone_name', models.CharField(max_length=100)),
                 ('recurrence', models.JSONField(null=True)),
+                ('start_at', calendars.columns.InstantField(editable=False, of='start')),
+                ('end_at', calendars.columns.InstantField(editable=False, of='end')),
                 ('first_at', models.DateTimeField(editable=False)),
                 ('ends_at', models.DateTimeField(editable=False, null=True)),
                 ('revision', models.PositiveIntegerField(default=1, editable=False)),

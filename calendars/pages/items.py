@@ -4,6 +4,15 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from calendars.models import Hue
+
+HUES = list(Hue.values)
+
+
+def hue_of(collection_id: int) -> str:
+    """The hue of a job collection: always the same."""
+    return HUES[collection_id % len(HUES)]
+
 
 @dataclass(frozen=True, slots=True)
 class RunItem:
@@ -15,9 +24,9 @@ class RunItem:
     """
 
     key: str
-    job_id: UUID
+    job_id: int
     name: str
-    collection_id: UUID
+    collection_id: int
     hue: str
     at: datetime  # UTC, as all instants here
     end: datetime | None
@@ -34,9 +43,9 @@ class RunItem:
 class Band:
     """A frequent job on one day of the zone that was asked for; its fractions are of that day's elapsed time."""
 
-    job_id: UUID
+    job_id: int
     name: str
-    collection_id: UUID
+    collection_id: int
     hue: str
     day: date
     every: str  # "every 5 min"

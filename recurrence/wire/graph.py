@@ -20,7 +20,7 @@ from typing import cast
 from recurrence.days import LAST_DAY, EveryNDays, MonthDay, NthOfWeekdays, NumberedRule, Weekly
 from recurrence.rules import ONE_DAY
 from recurrence.schedules import just_before
-from recurrence.series import MARGIN, Series
+from recurrence.series import MARGIN, Series, last_day
 from recurrence.wire import reading
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
@@ -30,6 +30,7 @@ from recurrence.zones import instant_of, missing_days
 TYPES = ("daily", "weekly", "absoluteMonthly", "relativeMonthly", "absoluteYearly", "relativeYearly")
 WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 INDEXES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
+NAMES_OF_NUMBERS = {number: name for name, number in INDEXES.items()}
 RANGE_TYPES = ("endDate", "noEnd", "numbered")
 NO_DATE = date(1, 1, 1)  # what stands in `endDate` when there is none
 LARGEST = 2**31 - 1
@@ -112,13 +113,12 @@ def read(
     if limits.zone is not None and limits.zone != zone:
         start, end = _moved(start, zone, limits.zone, "start"), _moved(end, zone, limits.zone, "end")
         zone = limits.zone
-    if not timedelta(0) <= end - start <= LONGEST:
-        raise WireError("end", "out_of_range", f"must be at most {LONGEST.days} days after the start, and not before")
+    length = length_of(start, end)
     if limits.start != start.date():
         message = f"must be the date of the start in {zone}, {start.date()}, not {limits.start}"
         raise WireError(f"{path}.range.startDate", "not_allowed", message)
 
-    series = _series(pattern, limits, start, end, zone, path)
+    series = _series(pattern, limits, start, length, zone, path)
     start = datetime.combine(series.days.start, start.time())
     return Recurrence(
         series,
@@ -128,6 +128,46 @@ def read(
         zone,
         (*_unknown(pattern_members, PATTERN_MEMBERS), *_unknown(range_members, RANGE_MEMBERS)),
     )
+
+
+def length_of(start: datetime, end: datetime) -> timedelta:
+    """Return how long one occurrence is.  Raises WireError for an end before the start, and one too far away."""
+    if not timedelta(0) <= end - start <= LONGEST:
+        raise WireError("end", "out_of_range", f"must be at most {LONGEST.days} days after the start, and not before")
+    return end - start
+
+
+def series_of(days: NumberedRule, start: datetime, length: timedelta, zone: tzinfo, last: date | None) -> Series:
+    """Return the series on `days` with the time of day of `start`.  Raises WireError at the ends of the calendar."""
+    if not MARGIN < days.start.toordinal() <= LAST_DAY - MARGIN - length.days:
+        raise WireError("start", "out_of_range", "must be a time at which clocks everywhere show a year from 1 to 9999")
+    return Series(days, start.hour * 3600 + start.minute * 60 + start.second, length, zone, last)
+
+
+def pattern_of(days: NumberedRule) -> dict[str, object] | None:
+    """Return the pattern of a recurrence that begins on `days.start` and is on these days; None: Graph has none."""
+    match days:
+        case EveryNDays(_, interval):
+            pattern = Pattern("daily", interval)
+        case Weekly(_, weekdays, interval, week_start):
+            pattern = Pattern("weekly", interval, _names(weekdays), WEEKDAYS[(week_start + 1) % 7])
+        case MonthDay(start, day, months) if months % 12:
+            pattern = Pattern("absoluteMonthly", months, day_of_month=day)
+        case MonthDay(start, day, months):
+            pattern = Pattern("absoluteYearly", months // 12, day_of_month=day, month=start.month)
+        case NthOfWeekdays(start, weekdays, number, months) if number in NAMES_OF_NUMBERS:
+            index = NAMES_OF_NUMBERS[number]
+            if months % 12:
+                pattern = Pattern("relativeMonthly", months, _names(weekdays), index=index)
+            else:
+                pattern = Pattern("relativeYearly", months // 12, _names(weekdays), month=start.month, index=index)
+        case _:
+            return None
+    return _rendered_pattern(pattern)
+
+
+def _names(weekdays: frozenset[int]) -> frozenset[str]:
+    return frozenset(WEEKDAYS[(day + 1) % 7] for day in weekdays)
 
 
 # What was written
@@ -273,19 +313,16 @@ def _unknown(members: Mapping[str, object], known: Sequence[str]) -> list[str]:
 # What it means
 
 
-def _series(pattern: Pattern, limits: Limits, start: datetime, end: datetime, zone: tzinfo, path: str) -> Series:
+def _series(pattern: Pattern, limits: Limits, start: datetime, length: timedelta, zone: tzinfo, path: str) -> Series:
     first = _first_day(pattern, start.date(), zone)
-    if first is None or not MARGIN < first.toordinal() <= LAST_DAY - MARGIN - (end - start).days:
-        raise WireError("start", "out_of_range", "must be a time at which clocks everywhere show a year from 1 to 9999")
-    if limits.type == "endDate" and limits.end < first:
+    if limits.type == "endDate" and first is not None and limits.end < first:
         message = f"must not be before the first occurrence, which is on {first}"
         raise WireError(f"{path}.range.endDate", "never_fires", message)
-    days = _rule(pattern, first, pattern.interval)
+    days = _rule(pattern, first or date.max, pattern.interval)
     last = limits.end if limits.type == "endDate" else None
     if limits.type == "numbered":
-        last = _last_day(days, limits.count, zone)
-    second = start.hour * 3600 + start.minute * 60 + start.second
-    return Series(days, second, end - start, zone, last)
+        last = last_day(days, limits.count, zone)
+    return series_of(days, start, length, zone, last)
 
 
 def _first_day(pattern: Pattern, start: date, zone: tzinfo) -> date | None:
@@ -309,21 +346,6 @@ def _rule(pattern: Pattern, start: date, interval: int) -> NumberedRule:
     if pattern.day_of_month:
         return MonthDay(start, pattern.day_of_month, months)
     return NthOfWeekdays(start, weekdays, INDEXES[pattern.index], months)
-
-
-def _last_day(days: NumberedRule, count: int, zone: tzinfo) -> date | None:
-    """The day of the occurrence that is `count`-th from the first; None when no calendar reaches so far."""
-    number = count
-    while (last := days.nth(number)) is not None:
-        missing = sum(days.start <= day <= last and days.on_or_after(day) == day for day in _missing(zone))
-        if number == count + missing:
-            return last
-        number = count + missing
-    return None
-
-
-def _missing(zone: tzinfo) -> list[date]:
-    return [date.fromordinal(day) for day in missing_days(zone)]
 
 
 # How it is answered

@@ -14,6 +14,13 @@
     return days === 1 ? "1 day" : `${days} days`;
   };
 
+  // how the viewer writes a time; a clock of 24 hours has no patterns for its halves
+  const reading = (clock, hour, minute) => {
+    const figures = (first) => `${first}:${String(minute).padStart(2, "0")}`;
+    const pattern = hour < 12 ? clock.dataset.am : clock.dataset.pm;
+    return pattern ? pattern.replace("%s", figures(hour % 12 || 12)) : figures(String(hour).padStart(2, "0"));
+  };
+
   const write = (element, text) => {
     if (element.textContent !== text) element.textContent = text;
   };
@@ -25,9 +32,9 @@
       const parts = new Intl.DateTimeFormat("en-GB", {
         timeZone: clock.dataset.zone, hour: "2-digit", minute: "2-digit", hourCycle: "h23",
       }).format(now);
-      write(clock, parts);
-      clock.dateTime = now.toISOString();
       const [hour, minute] = parts.split(":").map(Number);
+      write(clock, reading(clock, hour, minute));
+      clock.dateTime = now.toISOString();
       const pip = document.querySelector(".ruler-now");
       if (pip) {
         pip.dataset.h = hour;

@@ -8,7 +8,7 @@
     button.hidden = false;
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(text);
-      word.textContent = "Copied";
+      word.textContent = button.dataset.copied || "Copied";
     });
   }
 })();

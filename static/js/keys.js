@@ -14,6 +14,7 @@
     if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (going) {
       going = false;
+      event.stopImmediatePropagation(); // a page's own keys have letters too
       const link = document.querySelector(`.mainnav [data-key="${CSS.escape(event.key)}"]`);
       if (link) link.click();
     } else if (event.key === "g") {

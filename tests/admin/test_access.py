@@ -196,6 +196,8 @@ def test_a_user_is_made_and_given_a_zone(browser, db):
         {
             "username": "new",
             "time_zone": "Europe/Lisbon",
+            "week_start": "6",
+            "hour_cycle": "12",
             "is_active": "on",
             "membership_set-TOTAL_FORMS": "0",
             "membership_set-INITIAL_FORMS": "0",
@@ -203,5 +205,5 @@ def test_a_user_is_made_and_given_a_zone(browser, db):
     )
 
     user.refresh_from_db()
-    assert user.time_zone == "Europe/Lisbon"
+    assert (user.time_zone, user.language, user.week_start, user.hour_cycle) == ("Europe/Lisbon", "", 6, 12)
     assert user.check_password("correct horse")

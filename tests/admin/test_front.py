@@ -1,57 +1,102 @@
-"""The front door, sign-in and the pages for what went wrong."""
+"""The way into the administration, and the pages for what went wrong."""
 
+import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 
-from accounts.models import User
 from scheduler_site.errors import bad_request, server_error
 
 
-def test_the_front_door_leads_staff_to_the_desk_and_anyone_else_to_sign_in(client, browser_of, owner):
-    assert client.get("/").url == "/admin/login/"
+def test_the_front_door_leads_each_to_their_own_page(client, browser_of, owner, make_user):
+    plain = make_user("plain")
+
+    assert client.get("/").url == "/sign-in/"
     assert browser_of(owner).get("/").url == "/admin/"
+    assert browser_of(plain).get("/").url == "/calendar/"
 
 
-def test_the_desk_asks_who_is_there_first(client, db):
-    assert client.get("/admin/").url == "/admin/login/?next=/admin/"
+def test_the_desk_asks_who_is_there_first_and_is_where_one_comes_out(client, owner):
+    asked = client.get("/admin/jobs/job/?state=enabled", follow=True)
+    answer = client.post(asked.request["PATH_INFO"] + "?" + asked.request["QUERY_STRING"], SIGN_IN)
+
+    assert asked.request["PATH_INFO"] == "/sign-in/"
+    assert answer.url == "/admin/jobs/job/?state=enabled"
 
 
-def test_a_wrong_password_is_said_at_the_form(client, owner):
-    answer = client.post("/admin/login/", {"username": "ada", "password": "wrong"})
-
-    assert "Name and password do not belong together." in answer.text
-
-
-def test_after_ten_wrong_passwords_even_the_right_one_waits(client, owner):
-    for _ in range(10):
-        client.post("/admin/login/", {"username": "ada", "password": "wrong"})
-
-    answer = client.post("/admin/login/", {"username": "ada", "password": "correct horse"})
-
-    assert "Too many failed tries" in answer.text
-
-
-def test_who_is_not_staff_is_told_so_and_sees_nothing(client, make_user):
-    client.force_login(make_user("plain"))
-
-    answer = client.get("/admin/", follow=True)
-
-    assert "may not see this page" in answer.text
-    assert "Sign out" not in answer.text
-
-
-def test_sign_out_takes_a_post(browser):
+def test_the_administrations_own_addresses_lead_to_everybodys_pages(browser, client):
+    assert browser.get("/admin/account/").url == "/account/"
+    assert browser.get("/admin/password_change/").url == "/account/password/"
+    assert browser.get("/admin/password_change/done/").url == "/account/"
     assert browser.get("/admin/logout/").status_code == 405
     assert "Signed out" in browser.post("/admin/logout/").text
+    assert client.get("/admin/login/").url == "/sign-in/"
 
 
-def test_a_missing_page_keeps_the_way_around_for_staff_only(browser, client):
-    answer = browser.get("/admin/nothing")
+@pytest.mark.parametrize("address", ["/admin/", "/admin/jobs/job/", "/admin/nothing", "/admin/login/?next=/admin/"])
+def test_who_is_not_staff_is_told_so_and_sees_nothing(client, make_user, address):
+    client.force_login(make_user("plain"))
+
+    answer = client.get(address, follow=True)
+
+    assert answer.status_code == 403
+    assert "These pages are for staff" in answer.text
+    assert "Sign in as somebody else" in answer.text
+    assert 'href="/admin/' not in answer.text
+
+
+def test_who_is_not_staff_may_sign_in_as_somebody_who_is(client, make_user, owner):
+    client.force_login(make_user("plain"))
+    told = client.get("/admin/jobs/job/", follow=True)
+
+    out = client.post("/sign-out/", {"next": told.context["next"]}, follow=True)
+    answer = client.post(out.request["PATH_INFO"] + "?" + out.request["QUERY_STRING"], SIGN_IN)
+
+    assert answer.url == "/admin/jobs/job/"
+
+
+def test_who_is_not_staff_has_the_calendar_alone(client, make_user):
+    client.force_login(make_user("plain"))
+
+    page = client.get("/account/")
+
+    assert [str(place.name) for place in page.context["sections"]] == ["Calendar"]
+    assert page.context["masthead_search"]["action"] == "/calendar/"
+    assert "Sign out" in page.text
+    assert 'href="/admin/' not in page.text
+
+
+def test_staff_have_every_section_and_a_key_of_its_own_for_each(browser):
+    context = browser.get("/admin/jobs/run/").context
+
+    names = [str(place.name) for place in context["sections"]]
+    assert names == ["Home", "Calendar", "Jobs", "Triggers", "Runs", "Collections"]
+    assert len({place.key for place in context["sections"]}) == len(names)
+    assert str(context["here"].name) == "Runs"
+    assert context["masthead_search"]["action"] == "/admin/jobs/job/"
+
+
+def test_on_the_calendar_the_search_is_the_calendars_and_keeps_the_view(browser):
+    page = browser.get("/calendar/?view=week&off=a&off=b&q=tea")
+
+    search = page.context["masthead_search"]
+    assert (search["action"], search["query"]) == ("/calendar/", "tea")
+    assert search["kept"] == [("view", "week"), ("off", "a"), ("off", "b")]
+    assert str(page.context["here"].name) == "Calendar"
+
+
+def test_a_missing_page_keeps_the_way_around_for_each(browser, client, make_user):
+    staff = browser.get("/admin/nothing")
+    client.force_login(make_user("plain"))
+    plain = client.get("/nothing").text
     client.logout()
+    nobody = client.get("/nothing").text
 
-    assert answer.status_code == 404
-    assert "Look through jobs" in answer.text
-    assert "Look through jobs" not in client.get("/nothing").text
+    assert staff.status_code == 404
+    assert "Look through jobs" in staff.text
+    assert "Look through jobs" not in plain
+    assert "Open the calendar" in plain
+    assert "Open the calendar" not in nobody
 
 
 def test_the_page_of_a_failure_needs_neither_database_nor_user():
@@ -62,26 +107,10 @@ def test_the_page_of_a_failure_needs_neither_database_nor_user():
 
 
 def test_a_form_that_is_out_of_date_says_so(rf):
-    assert "out of date" in render_to_string("403_csrf.html", request=_anonymous(rf))
-
-
-def test_everybody_chooses_their_own_zone(browser, owner):
-    browser.post("/admin/account/", {"first_name": "Ada", "email": "", "time_zone": "Asia/Tokyo"})
-
-    assert User.objects.get(pk=owner.pk).time_zone == "Asia/Tokyo"
-    assert "Tokyo" in browser.get("/admin/account/").text
-
-
-def test_a_zone_that_does_not_exist_is_refused_at_its_field(browser, owner):
-    answer = browser.post("/admin/account/", {"time_zone": "../../etc/passwd"})
-
-    assert "One thing" in answer.text or "1 thing to mend" in answer.text
-    assert User.objects.get(pk=owner.pk).time_zone == "UTC"
-
-
-def _anonymous(rf):
-    from django.contrib.auth.models import AnonymousUser
-
     request = rf.get("/admin/")
     request.user = AnonymousUser()
-    return request
+
+    assert "out of date" in render_to_string("403_csrf.html", request=request)
+
+
+SIGN_IN = {"username": "ada", "password": "correct horse"}

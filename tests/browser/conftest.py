@@ -78,7 +78,7 @@ def open_page(chromium, live_server):
 @pytest.fixture
 def sign_in():
     def sign_in(page, username="ada"):
-        page.goto("/admin/login/")
+        page.goto("/sign-in/")
         page.get_by_label("User name").fill(username)
         page.get_by_label("Password").fill("correct horse")
         page.get_by_role("button", name="Sign in").click()

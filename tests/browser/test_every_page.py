@@ -16,8 +16,10 @@ def addresses(job, owner, kinds, several) -> list[str]:
     return [
         "/admin/",
         "/admin/outcomes/",
-        "/admin/account/",
-        "/admin/password_change/",
+        "/account/",
+        "/account/tokens/",
+        f"/account/tokens/{token.pk}/revoke/",
+        "/account/password/",
         "/admin/jobs/job/",
         "/admin/jobs/job/?q=nothing",
         "/admin/jobs/job/add/",
@@ -89,7 +91,7 @@ def test_the_main_pages_are_readable_to_everybody_on_a_telephone(
 
 def test_sign_in_is_readable_to_everybody_also_when_refused(open_page, faults_of, owner):
     page = open_page(width=390)
-    page.goto("/admin/login/")
+    page.goto("/sign-in/")
     fresh = faults_of(page)
     page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill("wrong")

@@ -1,0 +1,30 @@
+"""Which language a viewer reads: their own, that of this browser's last choice, or what the browser asks for."""
+
+from django.conf import settings
+from django.utils.translation import get_language_from_request
+
+ENGLISH = "en"
+CHOICES = dict(settings.LANGUAGES)
+
+
+def language_of(request) -> str:
+    """The code of one of the settings' LANGUAGES."""
+    own = getattr(request.user, "language", "")
+    return own if own in CHOICES else get_language_from_request(request)
+
+
+def is_asked_of_browser(request) -> bool:
+    """Whether another browser may get the same address in another language."""
+    return getattr(request.user, "language", "") not in CHOICES
+
+
+def remember(response, code: str) -> None:
+    """Keep the choice of somebody who is not signed in, in their browser."""
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        code,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+        samesite=settings.LANGUAGE_COOKIE_SAMESITE,
+    )
