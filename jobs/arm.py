@@ -124,6 +124,7 @@ class Collection(SchedulerView):
         patch = Members(request.data, "")
         with writing_to(subscription):
             collection = self.find_collection(Role.OPERATOR)
+            scheduling.lock_collection(collection.pk)
             refuse_other_id(patch, collection_id(collection))
             fill_collection(collection, Members(patched(collection, patch.value), ""))
             scheduling.save_collection(collection, timezone.now())

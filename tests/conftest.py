@@ -4,11 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 from django.core.cache import cache
+from django.utils import timezone
 from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
 
 from accounts.models import DEFAULT_SUBSCRIPTION_ID, ApiToken, Membership, Role, Subscription, User
 from jobs.models import Job, JobCollection
+from operations import tracking
+from operations.models import Operation
 from triggers.models import Trigger
 from triggers.scheduling import JobDefinition, TriggerDefinition, save_job, save_trigger
 
@@ -84,6 +87,17 @@ def make_trigger():
         return save_trigger(job, name, TriggerDefinition(format=format, definition=definition, **fields), now)[0]
 
     return make
+
+
+@pytest.fixture
+def carry_out():
+    """Do, as a worker would, what operations have been accepted for."""
+
+    def work() -> None:
+        for operation in Operation.objects.open():
+            tracking.carry_out(operation.pk, timezone.now, lambda: False)
+
+    return work
 
 
 @pytest.fixture(autouse=True)

@@ -114,7 +114,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
     Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
     """
     with transaction.atomic():
-        collection = _locked(collection.pk)  # one writer counts its jobs
+        collection = lock_collection(collection.pk)  # one writer counts its jobs
         job = _as_it_is(collection, name)
         if job and job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final: delete it to use its name again")
@@ -149,7 +149,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
 def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
     """Merge `patch` deeply into the job's document (RFC 7396: null removes, a list is replaced) and save that."""
     with transaction.atomic():
-        _locked(job.collection_id)  # one at a time: none undoes another
+        lock_collection(job.collection_id)  # one at a time: none undoes another
         job.refresh_from_db()
         job.action = Action.objects.defer("secrets").get(pk=job.action_id)
         if job.is_final:
@@ -172,7 +172,7 @@ def merged(document: object, patch: Mapping) -> dict:
 def set_job_state(job: Job, state: str, now: datetime) -> Job:
     """Enable or disable `job`.  Raises Conflict when it has ended."""
     with transaction.atomic():
-        _locked(job.collection_id)
+        lock_collection(job.collection_id)
         triggers = Trigger.objects.filter(job=job)
         list(triggers.select_for_update(no_key=True).values_list("pk"))
         job = Job.objects.select_related("collection").get(pk=job.pk)
@@ -199,7 +199,7 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
         type(collection.subscription).objects.select_for_update(no_key=True).get(pk=collection.subscription_id)
         quotas.refuse_collection(collection)
         if not created:
-            _locked(collection.pk)
+            lock_collection(collection.pk)
             _refuse_move(collection)
         collection.save()
         place_collection(collection, now)
@@ -224,7 +224,7 @@ def delete_job(job: Job, now: datetime) -> None:
     Raises Conflict when its collection is being deleted, and the job with it.
     """
     with transaction.atomic():
-        _locked(job.collection_id)
+        lock_collection(job.collection_id)
         remove_job(job, "the job was deleted", now)
 
 
@@ -247,7 +247,7 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
     Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
     """
     with transaction.atomic():
-        collection = _locked(job.collection_id)
+        collection = lock_collection(job.collection_id)
         # all of them, so that a beat which dispatches one at this moment is waited for
         triggers = {each.name: each for each in Trigger.objects.filter(job=job).select_for_update(no_key=True)}
         trigger = triggers.get(name)
@@ -289,7 +289,7 @@ def change_trigger(
     Raises what `save_trigger` raises, and DoesNotExist when it is gone.
     """
     with transaction.atomic():
-        _locked(trigger.job.collection_id)
+        lock_collection(trigger.job.collection_id)
         trigger = Trigger.objects.select_related("job").get(pk=trigger.pk)
         return save_trigger(trigger.job, trigger.name, change(TriggerDefinition.stored(trigger)), now)[0]
 
@@ -300,7 +300,7 @@ def delete_trigger(trigger: Trigger, now: datetime) -> None:
     A job whose own schedule is over ends with it, or with the last of its runs that are still open.
     """
     with transaction.atomic():
-        _locked(trigger.job.collection_id)
+        lock_collection(trigger.job.collection_id)
         if trigger.name == MAIN:
             raise Conflict("this is the schedule in the job itself: change the job to be without it")
         # all of them, so that a beat which dispatches one at this moment is waited for
@@ -311,7 +311,7 @@ def delete_trigger(trigger: Trigger, now: datetime) -> None:
             _complete_if_spent(main, now)
 
 
-def _locked(collection_id: int) -> JobCollection:
+def lock_collection(collection_id: int) -> JobCollection:
     """The collection, to which nobody else writes until the transaction ends.
 
     Raises Conflict while it is being deleted.

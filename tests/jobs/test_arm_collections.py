@@ -36,7 +36,7 @@ def test_a_new_collection_is_created(arm, subscription):
         "name": "nightly",
         "location": "West US",
         "tags": {"team": "ops"},
-        "properties": FULL["properties"],
+        "properties": FULL["properties"] | {"provisioningState": "Succeeded"},
     }
     assert arm.get(arm.collection()).json() == response.json()
 
@@ -45,7 +45,11 @@ def test_what_is_not_sent_is_not_made_up(arm, subscription):
     response = arm.put(arm.collection(), {"properties": {}})
 
     assert response.status_code == 201
-    assert response.json()["properties"] == {"sku": {"name": "Standard"}, "state": "Enabled"}
+    assert response.json()["properties"] == {
+        "sku": {"name": "Standard"},
+        "state": "Enabled",
+        "provisioningState": "Succeeded",
+    }
     assert not {"tags", "location"} & set(response.json())
 
 
@@ -65,7 +69,11 @@ def test_a_put_replaces(arm, subscription):
     replaced = arm.put(arm.collection(), {"location": "East US", "properties": {"sku": {"name": "p10premium"}}}).json()
 
     assert replaced["location"] == "East US"
-    assert replaced["properties"] == {"sku": {"name": "P10Premium"}, "state": "Enabled"}
+    assert replaced["properties"] == {
+        "sku": {"name": "P10Premium"},
+        "state": "Enabled",
+        "provisioningState": "Succeeded",
+    }
     assert "tags" not in replaced
 
 
@@ -121,32 +129,35 @@ def test_a_put_may_set_the_state(arm, subscription, state):
 # States
 
 
-def test_disabling_stops_every_job_and_keeps_its_state(arm, make_job):
+def test_disabling_stops_every_job_and_keeps_its_state(arm, make_job, carry_out):
     make_job("on")
     make_job("off", state="disabled")
 
     response = arm.post(arm.collection() + "/disable")
 
-    assert (response.status_code, response.content) == (200, b"")
+    assert (response.status_code, response.content) == (202, b"")
+    carry_out()
     assert arm.get(arm.collection()).json()["properties"]["state"] == "Disabled"
     assert arm.get(arm.job("on")).json()["properties"]["state"] == "Enabled"
     assert "nextExecutionTime" not in arm.get(arm.job("on")).json()["properties"]["status"]
 
 
-def test_enabling_starts_the_jobs_that_were_enabled(arm, make_job):
+def test_enabling_starts_the_jobs_that_were_enabled(arm, make_job, carry_out):
     make_job("on", schedule={"recurrence": {"frequency": "Day"}})
     make_job("off", state="disabled")
     arm.post(arm.collection() + "/disable")
+    carry_out()
 
     response = arm.post(arm.collection() + "/enable")
 
-    assert (response.status_code, response.content) == (200, b"")
+    assert (response.status_code, response.content) == (202, b"")
+    carry_out()
     assert arm.get(arm.collection()).json()["properties"]["state"] == "Enabled"
     assert "nextExecutionTime" in arm.get(arm.job("on")).json()["properties"]["status"]
     assert arm.get(arm.job("off")).json()["properties"]["state"] == "Disabled"
 
 
-def test_deleting_takes_the_jobs_along_and_leaves_their_history(arm, make_job):
+def test_deleting_takes_the_jobs_along_and_leaves_their_history(arm, make_job, carry_out):
     job = make_job()
     run = Run.objects.create(
         subscription=job.collection.subscription, job=job, action=job.action, fire_at=NOW, publish_after=NOW
@@ -154,7 +165,8 @@ def test_deleting_takes_the_jobs_along_and_leaves_their_history(arm, make_job):
 
     response = arm.delete(arm.collection())
 
-    assert (response.status_code, response.content) == (200, b"")
+    assert (response.status_code, response.content) == (202, b"")
+    carry_out()
     assert arm.get(arm.collection()).status_code == 404
     assert not Job.objects.exists()
     run.refresh_from_db()

@@ -539,9 +539,10 @@ def test_only_an_enabled_job_can_be_run(arm, make_job, state):
     assert not Run.objects.exists()
 
 
-def test_a_job_of_a_disabled_collection_cannot_be_run(arm, make_job):
+def test_a_job_of_a_disabled_collection_cannot_be_run(arm, make_job, carry_out):
     make_job()
     arm.post(arm.collection() + "/disable")
+    carry_out()
 
     assert refusal(arm.post(arm.job() + "/run"))[:2] == (409, "ConflictError")
 

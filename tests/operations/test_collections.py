@@ -1,0 +1,341 @@
+"""Deleting, enabling and disabling a job collection, as a client of the resource manager follows it."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Role, Subscription
+from jobs.models import Job, JobCollection
+from operations import tracking
+from operations.models import SILENCE, Operation
+from tests.jobs.arm_client import ArmClient
+from triggers import collection_orders
+from triggers.collection_orders import JOBS_A_STEP
+from triggers.models import Trigger
+
+HOST = "http://testserver"
+
+
+@pytest.fixture
+def arm(token) -> ArmClient:
+    return ArmClient(token)
+
+
+@pytest.fixture
+def many_jobs(make_job):
+    for number in range(2 * JOBS_A_STEP + 1):
+        make_job(f"job-{number:03}")
+
+
+def path_in(response, header: str) -> str:
+    """The path of an address that an answer gives."""
+    assert response[header].startswith(HOST + "/subscriptions/")
+    return response[header].removeprefix(HOST).partition("?")[0]
+
+
+def step_once(operation: Operation) -> None:
+    """Let a worker do one step and then stop."""
+    tracking.carry_out(operation.pk, timezone.now, lambda: True)
+
+
+@pytest.mark.parametrize("method, path", [("DELETE", ""), ("POST", "/enable"), ("POST", "/disable")])
+def test_a_long_request_is_accepted_with_where_to_look(arm, collection, method, path):
+    response = arm.call(method, arm.collection() + path)
+
+    assert (response.status_code, response.content) == (202, b"")
+    operation = Operation.objects.get()
+    place = f"/subscriptions/{collection.subscription_id}/providers/Microsoft.Scheduler/locations/global"
+    assert response["Azure-AsyncOperation"] == f"{HOST}{place}/operations/{operation.pk}?api-version=2016-03-01"
+    assert response["Location"] == f"{HOST}{place}/operationResults/{operation.pk}?api-version=2016-03-01"
+    assert int(response["Retry-After"]) > 0
+
+
+def test_the_addresses_are_below_the_public_one(arm, collection, settings):
+    settings.PUBLIC_URL = "https://quando.example.org"
+
+    response = arm.delete(arm.collection())
+
+    assert response["Azure-AsyncOperation"].startswith("https://quando.example.org/subscriptions/")
+    assert response["Location"].startswith("https://quando.example.org/subscriptions/")
+
+
+def test_the_status_goes_from_accepted_to_succeeded(arm, many_jobs, carry_out):
+    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+    accepted = arm.get(status)
+    step_once(Operation.objects.get())
+    running = arm.get(status)
+    carry_out()
+    ended = arm.get(status)
+
+    assert (accepted.json()["status"], accepted.json()["percentComplete"], accepted["Retry-After"]) == (
+        "Accepted",
+        0,
+        "1",
+    )
+    assert 0 < running.json()["percentComplete"] < 100
+    assert running["Retry-After"] == "1"
+    assert (ended.json()["status"], ended.json()["percentComplete"]) == ("Succeeded", 100)
+    assert "Retry-After" not in ended
+    assert ended.json()["endTime"] >= ended.json()["startTime"]
+    assert "error" not in ended.json()
+
+
+def test_the_result_is_202_until_it_is_204(arm, collection, carry_out):
+    result = path_in(arm.delete(arm.collection()), "Location")
+
+    going = arm.get(result)
+    assert (going.status_code, going.content, path_in(going, "Location")) == (202, b"", result)
+    assert going["Retry-After"] == "1"
+
+    carry_out()
+    assert (arm.get(result).status_code, arm.get(result).content) == (204, b"")
+
+
+def test_a_collection_being_deleted_says_so_and_takes_no_writes(arm, make_job):
+    make_job()
+    arm.delete(arm.collection())
+
+    shown = arm.get(arm.collection()).json()["properties"]
+    assert (shown["state"], shown["provisioningState"]) == ("Deleted", "Deleting")
+    job = {"properties": {"action": {"type": "Http", "request": {"uri": "http://127.0.0.1/", "method": "GET"}}}}
+    for method, address, body in [
+        ("PUT", arm.collection(), {}),
+        ("PATCH", arm.collection(), {}),
+        ("POST", arm.collection() + "/enable", None),
+        ("PUT", arm.job("new"), job),
+        ("PUT", arm.job(), job),
+        ("PATCH", arm.job(), {"properties": {"state": "Disabled"}}),
+        ("DELETE", arm.job(), None),
+        ("POST", arm.job() + "/run", None),
+    ]:
+        refused = arm.call(method, address, body)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ConflictError"), (method, address)
+
+
+def test_a_repeated_delete_is_the_same_operation(arm, collection):
+    first, again = arm.delete(arm.collection()), arm.delete(arm.collection())
+
+    assert again.status_code == 202
+    assert again["Azure-AsyncOperation"] == first["Azure-AsyncOperation"]
+    assert Operation.objects.count() == 1
+
+
+def test_an_opposite_request_is_a_conflict_while_one_goes_on(arm, collection, carry_out):
+    arm.post(arm.collection() + "/disable")
+
+    refused = arm.post(arm.collection() + "/enable")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ConflictError")
+
+    carry_out()
+    assert arm.post(arm.collection() + "/enable").status_code == 202
+
+
+def test_a_missing_collection_is_not_found(arm, subscription):
+    assert arm.delete(arm.collection()).status_code == 404
+    assert not Operation.objects.exists()
+
+
+def test_all_jobs_are_deleted_in_steps(arm, many_jobs, carry_out):
+    arm.delete(arm.collection())
+    step_once(Operation.objects.get())
+    assert Job.objects.count() == JOBS_A_STEP + 1
+
+    carry_out()
+    assert not JobCollection.objects.exists()
+    assert not Job.objects.exists()
+
+
+def test_disabling_in_steps_stops_every_trigger(arm, many_jobs, carry_out):
+    arm.post(arm.collection() + "/disable")
+    step_once(Operation.objects.get())
+    assert Trigger.objects.filter(next_fire_at=None).count() == JOBS_A_STEP
+
+    carry_out()
+    assert not Trigger.objects.exclude(next_fire_at=None).exists()
+
+
+# Cancelling
+
+
+def test_cancelling_before_a_worker_has_it_ends_it_at_once(arm, make_job):
+    make_job()
+    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+
+    assert arm.post(f"{status}/cancel").status_code == 202
+
+    ended = arm.get(status).json()
+    assert (ended["status"], ended["error"]["code"]) == ("Canceled", "OperationCanceled")
+    assert arm.get(arm.collection()).json()["properties"]["provisioningState"] == "Succeeded"
+    assert arm.get(arm.collection()).json()["properties"]["state"] == "Enabled"
+    assert Trigger.objects.exclude(next_fire_at=None).exists()
+
+
+def test_cancelling_between_steps_keeps_what_is_left(arm, many_jobs):
+    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+    operation = Operation.objects.get()
+    step_once(operation)
+
+    arm.post(f"{status}/cancel")
+    step_once(operation)
+
+    assert arm.get(status).json()["status"] == "Canceled"
+    assert Job.objects.count() == JOBS_A_STEP + 1
+    assert (
+        arm.put(
+            arm.job("new"),
+            {"properties": {"action": {"type": "Http", "request": {"uri": "http://127.0.0.1/", "method": "GET"}}}},
+        ).status_code
+        == 201
+    )
+
+
+def test_cancelling_a_switch_puts_the_state_back(arm, many_jobs):
+    status = path_in(arm.post(arm.collection() + "/disable"), "Azure-AsyncOperation")
+    step_once(Operation.objects.get())
+
+    arm.post(f"{status}/cancel")
+    step_once(Operation.objects.get())
+
+    assert arm.get(arm.collection()).json()["properties"]["state"] == "Enabled"
+    assert not Trigger.objects.filter(next_fire_at=None).exists()
+
+
+def test_what_has_ended_cannot_be_cancelled(arm, collection, carry_out):
+    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+    carry_out()
+
+    assert arm.post(f"{status}/cancel").status_code == 409
+    assert arm.get(status).json()["status"] == "Succeeded"
+
+
+# Failure
+
+
+def test_a_failure_leaves_the_collection_and_tells_its_code(arm, make_job, carry_out, monkeypatch):
+    make_job()
+    answer = arm.delete(arm.collection())
+    monkeypatch.setattr(collection_orders.scheduling, "remove_job", lambda *_: 1 / 0)
+
+    carry_out()
+
+    ended = arm.get(path_in(answer, "Azure-AsyncOperation"))
+    assert (ended.status_code, ended.json()["status"]) == (200, "Failed")
+    assert ended.json()["error"]["code"] == "InternalError"
+    result = arm.get(path_in(answer, "Location"))
+    assert (result.status_code, result.json()["error"]["code"]) == (409, "InternalError")
+    assert arm.get(arm.collection()).json()["properties"]["provisioningState"] == "Succeeded"
+
+
+def test_a_dead_worker_is_a_failure_with_a_stable_code(arm, many_jobs):
+    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+    operation = Operation.objects.get()
+    taken_at = timezone.now()
+    assert tracking.take(operation.pk, taken_at)
+
+    tracking.watch(taken_at + SILENCE)
+    assert arm.get(status).json()["status"] == "Running"
+
+    tracking.watch(taken_at + SILENCE + timedelta(seconds=1))
+    ended = arm.get(status).json()
+    assert (ended["status"], ended["error"]["code"]) == ("Failed", "WorkerLost")
+    assert arm.get(arm.collection()).json()["properties"]["state"] == "Enabled"
+
+
+def test_a_worker_that_lost_its_lease_does_no_further_step(arm, many_jobs):
+    arm.delete(arm.collection())
+    operation = Operation.objects.get()
+    token = tracking.take(operation.pk, timezone.now())
+    tracking.watch(timezone.now() + SILENCE + timedelta(seconds=1))
+
+    assert tracking._step(operation.pk, token, timezone.now()) is False
+    assert Job.objects.count() == 2 * JOBS_A_STEP + 1
+
+
+def test_two_workers_do_not_take_the_same_operation(arm, collection):
+    arm.delete(arm.collection())
+    operation = Operation.objects.get()
+
+    assert tracking.take(operation.pk, timezone.now())
+    assert tracking.take(operation.pk, timezone.now()) is None
+
+
+# Who may see it
+
+
+@pytest.mark.parametrize("kind", ["Azure-AsyncOperation", "Location"])
+def test_an_operation_is_seen_by_members_only(arm, collection, make_user, kind, carry_out):
+    from accounts.models import ApiToken
+
+    address = path_in(arm.delete(arm.collection()), kind)
+    stranger = ArmClient(ApiToken.objects.issue(make_user("eve", None), "tests")[1])
+
+    assert stranger.get(address).status_code == 404
+    assert ArmClient(None).get(address).status_code == 401
+
+
+def test_a_reader_sees_and_does_not_cancel(arm, collection, make_user):
+    from accounts.models import ApiToken
+
+    address = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+    reader = ArmClient(ApiToken.objects.issue(make_user("rea", Role.READER), "tests")[1])
+
+    assert reader.get(address).status_code == 200
+    assert reader.post(f"{address}/cancel").status_code == 403
+    assert Operation.objects.get().cancel_asked_at is None
+
+
+@pytest.mark.parametrize("id", [uuid.uuid4(), "x", "0" * 36])
+def test_an_unknown_operation_is_not_found(arm, collection, id):
+    arm.delete(arm.collection())
+    place = f"{arm.subscription}/providers/Microsoft.Scheduler/locations/global"
+
+    answer = arm.get(f"{place}/operations/{id}")
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "ResourceNotFound")
+
+
+def test_an_operation_is_not_found_in_another_subscription(arm, collection, owner):
+    other = Subscription.objects.create(name="other")
+    other.membership_set.create(user=owner, role=Role.OWNER)
+    address = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+
+    assert arm.get(address.replace(str(collection.subscription_id), str(other.pk))).status_code == 404
+
+
+# Correlation
+
+
+def test_the_callers_ids_are_kept_with_the_operation(arm, collection):
+    sent = {"HTTP_X_MS_CORRELATION_REQUEST_ID": "abc-123", "HTTP_X_MS_CLIENT_REQUEST_ID": "mine-1"}
+    arm.client.credentials(**arm.client._credentials, **sent)
+
+    response = arm.delete(arm.collection())
+
+    operation = Operation.objects.get()
+    assert (operation.correlation_id, operation.client_request_id) == ("abc-123", "mine-1")
+    assert response["x-ms-correlation-request-id"] == "abc-123"
+    assert "x-ms-client-request-id" not in response
+
+
+def test_the_client_request_id_comes_back_if_asked_for(arm, collection):
+    sent = {"HTTP_X_MS_CLIENT_REQUEST_ID": "mine-1", "HTTP_X_MS_RETURN_CLIENT_REQUEST_ID": "True"}
+    arm.client.credentials(**arm.client._credentials, **sent)
+
+    assert arm.get(arm.collection())["x-ms-client-request-id"] == "mine-1"
+
+
+# Keeping
+
+
+def test_an_operation_is_kept_for_a_day_after_its_end(arm, collection, carry_out):
+    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+    carry_out()
+    finished_at = Operation.objects.get().finished_at
+
+    tracking.prune(finished_at + timedelta(hours=24))
+    assert arm.get(status).status_code == 200
+
+    tracking.prune(finished_at + timedelta(hours=24, seconds=1))
+    assert arm.get(status).status_code == 404
