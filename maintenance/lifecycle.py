@@ -6,6 +6,7 @@ Source: the published contract of Scheduled Events.
 """
 
 import logging
+import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -185,11 +186,16 @@ def _tell(notice: Notice, actor: str, now: datetime, note: str = "") -> None:
 def bump(notice: Notice) -> dict[str, int]:
     """Count up the views of a notice's resources and the one of everything; return their new numbers."""
     shown_to = {resource.view for resource in notice.resources.all()} | {View.EVERYTHING}
-    views = View.objects.filter(subscription=notice.subscription_id, key__in=shown_to)
-    missing = shown_to - set(views.values_list("key", flat=True))
+    return bump_views(notice.subscription_id, shown_to)
+
+
+def bump_views(subscription_id: uuid.UUID, keys: set[str]) -> dict[str, int]:
+    views = View.objects.filter(subscription=subscription_id, key__in=keys)
+    missing = keys - set(views.values_list("key", flat=True))
     View.objects.bulk_create(
-        [View(subscription_id=notice.subscription_id, key=key) for key in sorted(missing)], ignore_conflicts=True
+        [View(subscription_id=subscription_id, key=key) for key in sorted(missing)], ignore_conflicts=True
     )
+    # in one order, lest two wait for each other
     list(views.order_by("key").select_for_update(no_key=True).values_list("pk"))
     views.update(incarnation=F("incarnation") + 1)
     return dict(views.values_list("key", "incarnation"))

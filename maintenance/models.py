@@ -16,6 +16,7 @@ from jobs.models import Job
 
 FIRST_INCARNATION = 1
 UNKNOWN_DURATION = -1
+LISTENING = timedelta(hours=24)  # after a poll; the original went idle after as long
 
 
 class OfSubscription(models.QuerySet):
@@ -45,6 +46,10 @@ class Resource(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def is_listening(self, now: datetime) -> bool:
+        """Whether it has polled lately."""
+        return self.last_seen_at is not None and now - self.last_seen_at <= LISTENING
 
     @property
     def view(self) -> str:

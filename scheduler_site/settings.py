@@ -279,7 +279,7 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_SOFT_TIME_LIMIT = 600
 CELERY_TASK_TIME_LIMIT = 660
 CELERY_TASK_ROUTES = {
-    name: {"queue": "housekeeping"} for name in ("jobs.tasks.reap", "jobs.tasks.prune", "operations.tasks.*")
+    name: {"queue": "housekeeping"} for name in ("jobs.tasks.reap", "jobs.tasks.prune", "operations.tasks.*", "maintenance.tasks.*")
 }
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

@@ -13,6 +13,7 @@ urlpatterns = [
     path("api/", include("jobs.api")),
     path("api/", include("triggers.api")),
     path("api/", include("calendars.api")),
+    path("api/", include("maintenance.api")),
     path("api/", include("scheduler_site.docs")),
     path("", include("accounts.pages")),
     path("", include("operations.arm")),
