@@ -104,7 +104,7 @@ def change_occurrence(
     with held(event) as event:
         exception = occurrence(event, day, revision)
         own, was = times_of(event, day, {}), times_of(event, day, exception.changes)
-        now_at = merged(was, {name: changes[name] for name in WHEN[:3] if name in changes}).in_zone(event.tzinfo)
+        now_at = merged(was, {name: changes[name] for name in WHEN[:3] if name in changes}, event.tzinfo)
         if now_at.end - now_at.start > graph.LONGEST:
             message = f"must be at most {graph.LONGEST.days} days after the start"
             raise CalendarError(message, path="end", code="out_of_range")
@@ -253,7 +253,7 @@ def _say(event: Event, details: Mapping[str, Any]) -> None:
 
 
 def _split(event: Event, day: date, now: datetime) -> Event:
-    """End the series before `day`, which is not its first.  Return the rest, a series of its own with its exceptions."""
+    """End the series before `day`, which is not its first.  Return the rest, a series of its own."""
     rest = copy(event)
     rest.pk, rest._state.adding = uuid.uuid4(), True
     rest.uid, rest.transaction_id, rest.created_at = str(rest.pk), None, now

@@ -69,12 +69,10 @@ class Times:
         event.start_zone_name, event.end_zone_name = self.start_zone_name, self.end_zone_name
         event.is_all_day, event.recurrence = self.is_all_day, self.recurrence
 
-    def in_zone(self, zone: tzinfo) -> "Times":
-        """The same as clocks in `zone` show it; dates stay what they are."""
-        if self.is_all_day:
-            return replace(self, zone=zone)
-        start, end = (shown_in(zone, each, self.zone) for each in (self.start, self.end))
-        return replace(self, start=start, end=end, zone=zone)
+    @property
+    def instants(self) -> tuple[datetime, datetime]:
+        begins, ends = (instant_of(each, self.zone) for each in (self.start, self.end))
+        return begins, max(begins, ends)
 
     def gives_the_same(self, other: "Times") -> bool:
         """Whether both are series with the same occurrences: the same days, and from the same to the same time.
@@ -105,13 +103,13 @@ class Times:
         )
 
 
-def merged(old: Times | None, changes: Mapping[str, Any]) -> Times:
+def merged(old: Times | None, changes: Mapping[str, Any], zone: tzinfo | None = None) -> Times:
     """When an event is after `changes` (`start`, `end`, `is_all_day`, `recurrence`); without `old` it is a new one.
 
-    Raises CalendarError.
+    It is kept in `zone`, if one is given.  Raises CalendarError.
     """
     with refusing():
-        times, recurrence = _written(old, changes), changes.get("recurrence")
+        times, recurrence = _written(old, changes, zone), changes.get("recurrence")
         if "recurrence" not in changes and old is not None and old.recurrence is not None:
             limits = {**old.recurrence["range"], "startDate": times.start.date().isoformat()}
             recurrence = {**old.recurrence, "range": limits}
@@ -149,7 +147,7 @@ def shown_in(zone: tzinfo, wall: datetime, own: tzinfo) -> datetime:
     return instant_of(wall, own).astimezone(zone).replace(tzinfo=None, fold=0)
 
 
-def _written(old: Times | None, changes: Mapping[str, Any]) -> Times:
+def _written(old: Times | None, changes: Mapping[str, Any], zone: tzinfo | None) -> Times:
     """What was written or is left of `old`, on the clocks of the zone in which the event is kept."""
     is_all_day = changes.get("is_all_day", old is not None and old.is_all_day)
     if not isinstance(is_all_day, bool):
@@ -157,11 +155,23 @@ def _written(old: Times | None, changes: Mapping[str, Any]) -> Times:
     start, end = (_read(changes, name, old) for name in ("start", "end"))
     if is_all_day:
         _require_dates(start, end, "start" in changes and "end" in changes)
-    zone = _zone(old, changes, start.zone)
+    zone = zone or _zone(old, changes, start.zone)
     written = Times(start.wall, end.wall, zone, start.zone_name, end.zone_name, is_all_day)
     if is_all_day:
         return written
-    return replace(written, start=shown_in(zone, start.wall, start.zone), end=shown_in(zone, end.wall, end.zone))
+    start_wall, end_wall = (shown_in(zone, each.wall, each.zone) for each in (start, end))
+    return _as_before(replace(written, start=start_wall, end=end_wall), old)
+
+
+def _as_before(times: Times, old: Times | None) -> Times:
+    """`times` with the readings of `old` where they mean the same.
+
+    What clocks skip is answered as what they show instead, and may come back so.
+    """
+    if old is None or old.is_all_day or old.zone != times.zone or times.instants[0] != old.instants[0]:
+        return times
+    end = old.end if times.instants[1] == old.instants[1] else times.end
+    return replace(times, start=old.start, end=end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ def wall(text: str, zone: str = "Europe/Berlin") -> WallTime:
 def recurrence(pattern: str | dict = "weekly", start: str = "2026-01-05", count: int = 0, **range) -> dict:
     """Graph's document: a pattern by name or whole, from `start` on, `count` times or without end."""
     kind = {"type": "numbered", "numberOfOccurrences": count} if count else {"type": "noEnd"}
-    return {"pattern": PATTERNS.get(pattern, pattern), "range": {**kind, "startDate": start, **range}}
+    named = PATTERNS[pattern] if isinstance(pattern, str) else pattern
+    return {"pattern": named, "range": {**kind, "startDate": start, **range}}
 
 
 def times(start: str, end: str | None = None, zone: str = "Europe/Berlin") -> dict:
