@@ -1,1 +1,87 @@
-urlpatterns: list = []
+"""The calendar page."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers, patch_vary_headers
+from django.utils.translation import gettext
+
+from accounts.models import User
+from calendars.pages.agenda import agenda
+from calendars.pages.contents import Contents, contents
+from calendars.pages.filters import BadAddress, Filter, Query, zone_named
+from calendars.pages.head import head
+from calendars.pages.month import month
+from calendars.pages.side import layers, small_month
+from calendars.pages.sight import Sight
+from calendars.pages.spoken import place_of
+from calendars.pages.window import View, window_of
+from recurrence.zones import UTC
+
+
+@login_required
+def page(request: HttpRequest) -> HttpResponse:
+    is_switched = "layers" in request.GET
+    try:
+        query = Query.read(request.GET)
+        if is_switched:
+            query = query.but(filter=Filter.switched(request.GET, query.filter))
+    except BadAddress as error:
+        return render(request, "calendar/bad_address.html", {"error": error}, status=400)
+    address = query.address(request.path)
+    if is_switched and not request.htmx:
+        return HttpResponseRedirect(address)
+    is_swap = request.htmx and not request.htmx.history_restore_request
+    context = shown(request.user, sight_of(request.user, query, timezone.now()))
+    response = render(request, "calendar/_page.html" if is_swap else "calendar/page.html", context)
+    if is_swap:
+        response["HX-Push-Url"] = address
+    patch_vary_headers(response, ["HX-Request"])
+    add_never_cache_headers(response)
+    return response
+
+
+def sight_of(user: User, query: Query, now: datetime) -> Sight:
+    own = zone_named(user.time_zone)
+    zone = zone_named(query.zone) if query.zone else own
+    beside = zone_named(query.beside) if query.beside else (own if zone != own else UTC)
+    chosen = query.date or now.astimezone(zone).date()
+    window = window_of(query.view, chosen, zone, user.week_start)
+    return Sight(query, window, zone, own, None if beside == zone else beside, now, user.hour_cycle, user.week_start)
+
+
+def shown(user: User, sight: Sight) -> dict[str, Any]:
+    window = sight.window
+    found = contents(user, sight.query.filter, window.start, window.end, sight.zone, sight.now)
+    return {
+        "page": sight.page,
+        "head": head(sight),
+        "mini": small_month(sight),
+        "layers": layers(sight, found),
+        "filter": sight.query.filter,
+        "text": sight.query.text,
+        "zone_parameter": sight.query.zone,
+        **main(sight, found),
+    }
+
+
+def main(sight: Sight, found: Contents) -> dict[str, Any]:
+    place = place_of(sight.zone)
+    match sight.window.view:
+        case View.MONTH:
+            sheet = agenda(sight, found, [sight.window.chosen])
+            said = {"month": head(sight)["title"], "place": place}
+            caption = gettext("%(month)s: events and runs, times in %(place)s") % said
+            return {"main": "calendar/_month.html", "month": month(sight, found), "sheet": sheet, "caption": caption}
+        case _:
+            caption = gettext("Events and runs by day, times in %s") % place
+            rows = agenda(sight, found, sight.window.days)
+            return {"main": "calendar/_agenda.html", "agenda": rows, "caption": caption}
+
+
+urlpatterns: list = [path("", page, name="page")]

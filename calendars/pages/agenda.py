@@ -1,0 +1,184 @@
+"""The calendar as a list: days, each with what is on it, in the order of time."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.utils.formats import date_format
+from django.utils.safestring import mark_safe
+from django.utils.translation import get_language, gettext
+
+from calendars.expansion import Occurrence
+from calendars.pages import entries
+from calendars.pages.axis import Change, changes_in
+from calendars.pages.contents import Contents
+from calendars.pages.items import Band, RunItem
+from calendars.pages.sight import Sight, hours_words, weekday_and_day
+from calendars.pages.window import ONE_DAY, View, midnight
+from jobs.words import distance, took
+from recurrence.describe import describe_days
+
+MOST = 500  # rows of a page
+ALL_DAY, TIMED = 0, 1
+NEAR = ONE_DAY  # what lies ahead is counted down
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something of a day; `when` orders it."""
+
+    kind: int
+    when: datetime
+    thing: Occurrence | RunItem | Band
+
+
+def agenda(sight: Sight, contents: Contents, days: Iterable[date]) -> dict:
+    """The days that hold something.  Beyond `MOST` rows it ends, and `rest` leads on from there."""
+    by_day = entries_by_day(sight, contents, list(days))
+    sections: list[dict] = []
+    count = 0
+    for day in sorted(by_day):
+        found = sorted(by_day[day], key=lambda entry: (entry.kind, entry.when))
+        if count and count + len(found) > MOST:
+            label = gettext("Continue at %s") % date_format(day, "LONG_DATE_FORMAT")
+            return {"sections": sections, "rest": {"url": sight.link(View.AGENDA, day), "label": label}}
+        cut = found[:MOST]
+        count += len(cut)
+        sections.append(section(sight, day, cut, len(found) - len(cut)))
+    return {"sections": sections}
+
+
+def entries_by_day(sight: Sight, contents: Contents, days: list[date]) -> dict[date, list[Entry]]:
+    """What is on several days stands on the first of them that is shown."""
+    by_day: dict[date, list[Entry]] = defaultdict(list)
+    for each in contents.occurrences:
+        first, last = entries.days_of(sight, each)
+        shown = max(first, days[0])
+        if shown <= min(last, days[-1]):
+            kind = ALL_DAY if each.days or first < shown and entries.is_bar(each) else TIMED
+            by_day[shown].append(Entry(kind, max(each.start, midnight(shown, sight.zone)), each))
+    for run in contents.runs:
+        day = sight.local(run.at).date()
+        if days[0] <= day <= days[-1]:
+            by_day[day].append(Entry(TIMED, run.at, run))
+    for band in contents.bands:
+        if days[0] <= band.day <= days[-1]:
+            by_day[band.day].append(Entry(ALL_DAY, midnight(band.day, sight.zone), band))
+    return by_day
+
+
+def section(sight: Sight, day: date, found: list[Entry], left_out: int) -> dict:
+    rows = []
+    is_now_told = day != sight.today
+    for entry in found:
+        if not is_now_told and entry.kind == TIMED and entry.when > sight.now:
+            rows.append(now_row(sight))
+            is_now_told = True
+        rows.append(row_of(sight, day, entry))
+    if not is_now_told:
+        rows.append(now_row(sight))
+    more = gettext("and %d more") % left_out if left_out else ""
+    return {
+        "label": date_format(day, "LONG_DATE_FORMAT"),
+        "url": sight.link(View.DAY, day),
+        "note": note_of(sight, day),
+        "attributes": mark_safe(" data-today" if day == sight.today else ""),
+        "rows": rows,
+        "more": more,
+    }
+
+
+def now_row(sight: Sight) -> dict:
+    return {"now": gettext("%s now") % sight.time_at(sight.now)}
+
+
+def row_of(sight: Sight, day: date, entry: Entry) -> dict:
+    if isinstance(entry.thing, Occurrence):
+        return event_row(sight, day, entry.thing)
+    if isinstance(entry.thing, Band):
+        return band_row(sight, entry.thing)
+    return run_row(sight, entry.thing)
+
+
+def event_row(sight: Sight, day: date, each: Occurrence) -> dict:
+    row = entries.event_row(sight, each)
+    first, last = entries.days_of(sight, each)
+    how = [how_of(sight, each)]
+    if entries.is_bar(each) and last > day:
+        how.append(gettext("until %s") % weekday_and_day(last))
+    if first < day:
+        how.append(gettext("since %s") % weekday_and_day(first))
+    return row | {
+        "time": entries.span_of(sight, each),
+        "is_all_day": bool(each.days),
+        "hue": each.event.calendar.hue,
+        "how": " · ".join(part for part in how if part),
+        "where": " · ".join(part for part in (each.details.place, each.event.calendar.name) if part),
+        "attributes": mark_safe(" data-cancelled" if each.is_cancelled else ""),
+    }
+
+
+def how_of(sight: Sight, each: Occurrence) -> str:
+    """What is to be known of the occurrence: that it was moved, else how its series goes."""
+    icon, said = entries.marks_of(sight, each)
+    if each.is_cancelled:
+        return gettext("cancelled")
+    if icon == "repeat" and (get_language() or "en").startswith("en"):
+        return describe_days(each.event.series)
+    return ", ".join(said)
+
+
+def run_row(sight: Sight, run: RunItem) -> dict:
+    return entries.run_row(sight, run) | {
+        "time": sight.time_at(run.at),
+        "how": run.trigger_name or "",
+        "word": run.word,
+        "state": run.state,
+        "where": ", ".join(part for part in (run.reason or came_of(sight, run), sight.which(run.at)) if part),
+        "attributes": "",
+    }
+
+
+def came_of(sight: Sight, run: RunItem) -> str:
+    """How long it took, or how soon it will be."""
+    if run.at > sight.now:
+        return distance(run.at, sight.now) if run.at - sight.now < NEAR else ""
+    return took(run.end - run.at) if run.end and run.run_id else ""
+
+
+def band_row(sight: Sight, band: Band) -> dict:
+    state, word = ("planned", gettext("Planned")) if not band.done else ("success", gettext("Succeeded"))
+    if band.failed:
+        state, word = "failure", gettext("%d failed") % band.failed
+    elif 0 < band.done < band.total and band.day == sight.today:
+        state, word = "running", gettext("%(done)d of %(total)d") % {"done": band.done, "total": band.total}
+    said = gettext("so far") if state == "running" else gettext("of %d") % band.total
+    return entries.band_row(sight, band) | {
+        "type": "run",
+        "time": gettext("all day"),
+        "is_all_day": True,
+        "at": "",
+        "mark": state,
+        "how": gettext("%s, condensed") % band.every,
+        "word": word,
+        "state": state,
+        "where": said if state in ("failure", "running") else str(band.total),
+        "attributes": "",
+    }
+
+
+def note_of(sight: Sight, day: date) -> str:
+    """today; 25 h: the clock goes back from 03:00 to 02:00."""
+    near = {-1: gettext("yesterday"), 0: gettext("today"), 1: gettext("tomorrow")}
+    said = [near.get((day - sight.today).days, "")]
+    start, end = midnight(day, sight.zone), midnight(day + ONE_DAY, sight.zone)
+    said += [f"{hours_words(end - start)}: {change_words(sight, each)}" for each in changes_in(sight.zone, start, end)]
+    return ", ".join(part for part in said if part)
+
+
+def change_words(sight: Sight, change: Change) -> str:
+    times = {"from": sight.time(change.shown), "to": sight.time(change.becomes)}
+    if change.is_forward:
+        return gettext("the clock goes forward from %(from)s to %(to)s") % times
+    return gettext("the clock goes back from %(from)s to %(to)s") % times
