@@ -39,7 +39,6 @@ MEMBERS = ("start", "end", "recurrence")
 PATTERN_MEMBERS = ("type", "interval", "month", "dayOfMonth", "daysOfWeek", "firstDayOfWeek", "index")
 RANGE_MEMBERS = ("type", "startDate", "endDate", "recurrenceTimeZone", "numberOfOccurrences")
 
-DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 DATE_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.\d{0,7})?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
 
@@ -97,6 +96,16 @@ def read_date_time(value: object, path: str) -> tuple[datetime, str, tzinfo]:
     zone = zone_of(name, f"{path}.timeZone")
     wall = _wall(members["dateTime"], zone, f"{path}.dateTime")
     return wall, "UTC" if name is None else str(name), zone
+
+
+def read_span(definition: Mapping[str, object]) -> tuple[datetime, datetime, tzinfo, str]:
+    """Read the dateTimeTimeZones `start` and `end`, and the zone of the start and its name.
+
+    Both are what clocks in that zone show, also of an end that was written in another one.
+    """
+    start, name, zone = read_date_time(definition["start"], "start")
+    end, _, zone_of_end = read_date_time(definition["end"], "end")
+    return start, end if zone_of_end == zone else _moved(end, zone_of_end, zone, "end"), zone, name
 
 
 def read(
@@ -200,10 +209,7 @@ def _read_event(definition: Mapping[str, object]) -> Recurrence:
     for name in MEMBERS:
         if definition.get(name) is None:
             raise WireError(name, "required", "is required")
-    start, name, zone = read_date_time(definition["start"], "start")
-    end, _, zone_of_end = read_date_time(definition["end"], "end")
-    if zone_of_end != zone:
-        end = _moved(end, zone_of_end, zone, "end")
+    start, end, zone, name = read_span(definition)
     return read(definition["recurrence"], start, end, zone, zone_name=name)
 
 
@@ -234,7 +240,10 @@ def _read_range(members: Mapping[str, object], path: str) -> Limits:
     for name in ("startDate", "endDate")[: 2 if type == "endDate" else 1]:
         if members.get(name) is None:
             raise WireError(f"{path}.{name}", "required", f"is required with the type {type}, such as 2026-01-05")
-    start, end = (_date(members.get(name), f"{path}.{name}") for name in ("startDate", "endDate"))
+    start, end = (
+        NO_DATE if members.get(name) is None else reading.day(members[name], f"{path}.{name}")
+        for name in ("startDate", "endDate")
+    )
     count = _number(members, "numberOfOccurrences", path, LARGEST if type == "numbered" else None)
     zone_name = members.get("recurrenceTimeZone") or None
     zone = None if zone_name is None else zone_of(zone_name, f"{path}.recurrenceTimeZone")
@@ -273,18 +282,6 @@ def _number(members: Mapping[str, object], name: str, path: str, highest: int | 
     return reading.integer(value, path, 1, highest)
 
 
-def _date(value: object, path: str) -> date:
-    """A plain date; none is Graph's own placeholder."""
-    if value is None:
-        return NO_DATE
-    if not DATE.fullmatch(reading.text(value, path)):
-        raise WireError(path, "invalid", f"must be a date such as 2026-01-05, not {reading.shown(value)}")
-    try:
-        return date.fromisoformat(str(value))
-    except ValueError:
-        raise WireError(path, "out_of_range", f"must be a date that exists, not {reading.shown(value)}") from None
-
-
 def _wall(value: object, zone: tzinfo, path: str) -> datetime:
     match = DATE_TIME.fullmatch(reading.text(value, path))
     if match is None:
@@ -318,7 +315,7 @@ def _series(pattern: Pattern, limits: Limits, start: datetime, length: timedelta
     if limits.type == "endDate" and first is not None and limits.end < first:
         message = f"must not be before the first occurrence, which is on {first}"
         raise WireError(f"{path}.range.endDate", "never_fires", message)
-    days = _rule(pattern, first or date.max, pattern.interval)
+    days = _rule(pattern, first or date.max, pattern.interval)  # a first day that no calendar has is refused below
     last = limits.end if limits.type == "endDate" else None
     if limits.type == "numbered":
         last = last_day(days, limits.count, zone)
