@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
 from accounts.models import Role
 from calendars.columns import InstantField, WallField
@@ -54,8 +55,8 @@ class Calendar(models.Model):
     hue = models.CharField(max_length=8, choices=Hue, default=Hue.SKY)
     is_default = models.BooleanField(default=False, editable=False)
     revision = models.PositiveBigIntegerField(default=1, editable=False)  # grows with every change of it and in it
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
 
     objects = CalendarQuerySet.as_manager()
 

@@ -276,7 +276,9 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_SOFT_TIME_LIMIT = 600
 CELERY_TASK_TIME_LIMIT = 660
-CELERY_TASK_ROUTES = {"jobs.tasks.reap": {"queue": "housekeeping"}, "jobs.tasks.prune": {"queue": "housekeeping"}}
+CELERY_TASK_ROUTES = {
+    task: {"queue": "housekeeping"} for task in ("jobs.tasks.reap", "jobs.tasks.prune", "calendars.tasks.prune")
+}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False

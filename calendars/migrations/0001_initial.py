@@ -3,6 +3,7 @@
 import calendars.columns
 import django.core.validators
 import django.db.models.deletion
+import django.utils.timezone
 import secrets
 import uuid
 from django.conf import settings
@@ -26,8 +27,8 @@ class Migration(migrations.Migration):
                 ('hue', models.CharField(choices=[('sky', 'Sky'), ('moss', 'Moss'), ('clay', 'Clay'), ('iris', 'Iris'), ('straw', 'Straw'), ('sea', 'Sea'), ('plum', 'Plum'), ('brick', 'Brick')], default='sky', max_length=8)),
                 ('is_default', models.BooleanField(default=False, editable=False)),
                 ('revision', models.PositiveBigIntegerField(default=1, editable=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calendars', to=settings.AUTH_USER_MODEL)),
             ],
         ),

@@ -17,8 +17,13 @@ PATTERNS = {
 }
 
 
+def reading(text: str) -> datetime:
+    """What clocks show: a naive datetime."""
+    return datetime.fromisoformat(text)
+
+
 def wall(text: str, zone: str = "Europe/Berlin") -> WallTime:
-    return WallTime(datetime.fromisoformat(text), zone)
+    return WallTime(reading(text), zone)
 
 
 def recurrence(pattern: str | dict = "weekly", start: str = "2026-01-05", count: int = 0, **range) -> dict:
@@ -46,7 +51,7 @@ def starts(event: Event, since: str = "2026-01-01", until: str = "2027-01-01") -
 
 def laid_out(event: Event, since: str = "2026-01-01", until: str = "2027-01-01", **options):
     zone = zone_of(event.zone, "zone")
-    window = (datetime.fromisoformat(text).replace(tzinfo=zone) for text in (since, until))
+    window = (reading(text).replace(tzinfo=zone) for text in (since, until))
     viewer = event.calendar.owner
     return expansion.occurrences(Event.objects.filter(pk=event.pk), *window, zone, viewer=viewer, **options)
 

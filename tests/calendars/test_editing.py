@@ -1,6 +1,6 @@
 """Events and whole series: what is made, what a change reaches, what drops exceptions, what is refused."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 import pytest
 from django.core import serializers
@@ -9,7 +9,7 @@ from calendars import editing
 from calendars.editing import WallTime
 from calendars.errors import CalendarError, ChangedSince, Gone
 from calendars.models import Calendar, Event, EventException
-from tests.calendars.conftest import day, days, laid_out, recurrence, starts, times, wall
+from tests.calendars.conftest import day, days, laid_out, reading, recurrence, starts, times, wall
 from tests.conftest import NOW, utc
 
 LATER = NOW + timedelta(hours=1)
@@ -49,7 +49,7 @@ def test_a_series_begins_with_its_first_occurrence(make_event):
 
     event = make_event(**times("2017-08-29T13:00"), recurrence=recurrence(pattern, "2017-08-29"))
 
-    assert event.start == datetime(2017, 9, 7, 13)
+    assert event.start == reading("2017-09-07T13:00")
     assert event.recurrence["range"]["startDate"] == "2017-09-07"
     assert (event.first_at, event.ends_at) == (utc("2017-09-07T11:00Z"), None)
 
@@ -86,7 +86,7 @@ def test_a_key_of_creation_counts_in_one_calendar(owner, calendar):
 def test_an_end_in_another_zone_is_kept_on_the_clocks_of_the_start(make_event, start, end, kept):
     event = make_event(start=wall(*start), end=wall(*end))
 
-    assert event.end == datetime.fromisoformat(kept)
+    assert event.end == reading(kept)
     assert (event.start_zone_name, event.end_zone_name) == (start[1], end[1])
 
 
@@ -96,17 +96,17 @@ def test_a_recurrence_in_another_zone_keeps_the_clocks_there(make_event):
     event = make_event(**times("2026-03-28T15:00"), recurrence=document)
 
     # Berlin's clocks change on the 29th, New York's did on the 8th
-    assert (event.zone, event.start) == ("America/New_York", datetime(2026, 3, 28, 10))
+    assert (event.zone, event.start) == ("America/New_York", reading("2026-03-28T10:00"))
     assert [each.start for each in laid_out(event)] == [utc(f"2026-03-{n}T14:00Z") for n in (28, 29, 30)]
     assert event.start_zone_name == "Europe/Berlin"
 
 
 def test_fractions_of_a_second_are_dropped(make_event):
     event = make_event(
-        start=WallTime(datetime(2026, 1, 5, 10, 0, 0, 999_999), "UTC"), end=wall("2026-01-05T11:00", "UTC")
+        start=WallTime(reading("2026-01-05T10:00:00.999999"), "UTC"), end=wall("2026-01-05T11:00", "UTC")
     )
 
-    assert event.start == datetime(2026, 1, 5, 10)
+    assert event.start == reading("2026-01-05T10:00")
 
 
 def test_an_event_may_have_no_length(make_event):
@@ -127,7 +127,7 @@ def test_an_all_day_event_lies_between_midnights(make_event):
 def test_no_zone_of_a_recurrence_moves_an_all_day_event(make_event):
     event = make_event(**ALL_DAY, recurrence=recurrence(recurrenceTimeZone="America/New_York"))
 
-    assert (event.start, event.zone) == (datetime(2026, 1, 5), "America/New_York")
+    assert (event.start, event.zone) == (reading("2026-01-05T00:00"), "America/New_York")
 
 
 REFUSED = {
@@ -244,6 +244,7 @@ def test_a_change_of_a_series_reaches_what_no_exception_says(with_exceptions):
     assert days(with_exceptions)[:4] == ["2026-01-05", "2026-01-13", "2026-01-19", "2026-02-02"]
 
 
+PLACEHOLDERS = {"month": 0, "dayOfMonth": 0, "index": "first", "firstDayOfWeek": "sunday"}
 SAME = {
     "nothing": {},
     "another subject": {"subject": "Planning"},
@@ -254,7 +255,7 @@ SAME = {
     "its recurrence": {"recurrence": recurrence(count=10)},
     "its recurrence with placeholders": {
         "recurrence": {
-            "pattern": {**recurrence()["pattern"], "month": 0, "dayOfMonth": 0, "index": "first", "firstDayOfWeek": "sunday"},
+            "pattern": {**recurrence()["pattern"], **PLACEHOLDERS},
             "range": {**recurrence(count=10)["range"], "endDate": "0001-01-01", "recurrenceTimeZone": "Europe/Berlin"},
         }
     },
@@ -262,8 +263,11 @@ SAME = {
         **times("2026-01-05T10:00", zone="Europe/Rome"),
         "recurrence": recurrence(count=10),
     },
-    "all of it, in UTC": {**times("2026-01-05T09:00", zone="UTC"), "recurrence": recurrence(count=10, recurrenceTimeZone="Europe/Berlin")},
-}  # fmt: skip
+    "all of it, in UTC": {
+        **times("2026-01-05T09:00", zone="UTC"),
+        "recurrence": recurrence(count=10, recurrenceTimeZone="Europe/Berlin"),
+    },
+}
 OTHER = {
     "another time of the day": times("2026-01-05T10:30"),
     "another length": {"end": wall("2026-01-05T11:30")},
@@ -310,7 +314,7 @@ def test_a_start_alone_takes_the_series_along(weekly):
 def test_a_start_in_another_zone_leaves_the_series_in_its_own(weekly):
     event = editing.change(weekly, times("2026-01-05T10:00", zone="America/New_York"), LATER)
 
-    assert (event.zone, event.start) == ("Europe/Berlin", datetime(2026, 1, 5, 16))
+    assert (event.zone, event.start) == ("Europe/Berlin", reading("2026-01-05T16:00"))
     assert event.start_zone_name == "America/New_York"
     assert event.recurrence["range"]["recurrenceTimeZone"] == "Europe/Berlin"
 
@@ -326,7 +330,7 @@ def test_a_recurrence_alone_keeps_the_zone_that_it_does_not_name(make_event):
 
     event = editing.change(event, {"recurrence": recurrence("daily", count=2)}, LATER)
 
-    assert (event.zone, event.start) == ("America/New_York", datetime(2026, 1, 5, 4))
+    assert (event.zone, event.start) == ("America/New_York", reading("2026-01-05T04:00"))
     assert event.recurrence["range"]["recurrenceTimeZone"] == "America/New_York"
 
 
@@ -337,8 +341,8 @@ def test_a_recurrence_alone_moves_to_the_zone_that_it_names(weekly):
 
     assert (event.zone, event.start, event.end) == (
         "America/New_York",
-        datetime(2026, 1, 5, 4),
-        datetime(2026, 1, 5, 5),
+        reading("2026-01-05T04:00"),
+        reading("2026-01-05T05:00"),
     )
 
 
@@ -362,8 +366,8 @@ def test_a_single_event_takes_the_zone_of_its_start(make_event):
 
     assert (event.zone, event.start, event.end) == (
         "America/New_York",
-        datetime(2026, 1, 5, 4, 30),
-        datetime(2026, 1, 5, 5),
+        reading("2026-01-05T04:30"),
+        reading("2026-01-05T05:00"),
     )
 
 
