@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta, tzinfo
 
 from recurrence.days import LAST_DAY, NumberedRule
 from recurrence.rules import ONE_DAY, WallClock
-from recurrence.schedules import LAST_INSTANT, just_after
+from recurrence.schedules import LAST_INSTANT, just_after, just_before
 from recurrence.zones import DAY, EPOCH, EPOCH_DAY, NOTHING, Calm, Fold, Gap, calm, instant_of, missing_days
 
 NO_CALM: Calm = (LAST_INSTANT, LAST_INSTANT, NOTHING)
@@ -84,6 +84,14 @@ class Series(WallClock):
     def after(self, instant: datetime) -> datetime | None:
         return self._after_in_zone(instant)
 
+    def count_before(self, instant: datetime) -> int:
+        """Return how many occurrences start before `instant`."""
+        fire = self.after(just_before(instant))
+        found = None if fire is None else self.starting_at(fire)
+        beyond = date.fromordinal(self._last + 1) if found is None else found.day
+        missing = (date.fromordinal(ordinal) for ordinal in self._missing)
+        return self.days.count_before(beyond) - sum(day < beyond and self._fits(day) for day in missing)
+
     def occurrences(self, start: datetime, end: datetime) -> Iterator[Occurrence]:
         """Yield what overlaps [start, end), by day: an occurrence without length when it starts in that window."""
         first = max(start.toordinal() - self.length.days - MARGIN, 1)
@@ -130,7 +138,10 @@ class Series(WallClock):
 
     def _is_on(self, day: date) -> bool:
         ordinal = day.toordinal()
-        return ordinal <= self._last and ordinal not in self._missing and self.days.on_or_after(day) == day
+        return ordinal <= self._last and ordinal not in self._missing and self._fits(day)
+
+    def _fits(self, day: date) -> bool:
+        return self.days.on_or_after(day) == day
 
     def _occurrence(self, day: date) -> Occurrence:
         begins, ends, _ = self._span(day)

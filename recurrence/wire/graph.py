@@ -25,7 +25,7 @@ from recurrence.wire import reading
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.zone_names import zone_of
-from recurrence.zones import instant_of, missing_days
+from recurrence.zones import NOTHING, instant_of, missing_days
 
 TYPES = ("daily", "weekly", "absoluteMonthly", "relativeMonthly", "absoluteYearly", "relativeYearly")
 WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
@@ -119,10 +119,10 @@ def read(
     pattern_members, range_members = (_part(members, name, path) for name in ("pattern", "range"))
     pattern = _read_pattern(pattern_members, f"{path}.pattern")
     limits = _read_range(range_members, f"{path}.range")
+    length = length_of(start, end)
     if limits.zone is not None and limits.zone != zone:
         start, end = _moved(start, zone, limits.zone, "start"), _moved(end, zone, limits.zone, "end")
-        zone = limits.zone
-    length = length_of(start, end)
+        zone, length = limits.zone, max(end - start, NOTHING)  # clocks may have skipped the start, but not the end
     if limits.start != start.date():
         message = f"must be the date of the start in {zone}, {start.date()}, not {limits.start}"
         raise WireError(f"{path}.range.startDate", "not_allowed", message)
@@ -141,7 +141,7 @@ def read(
 
 def length_of(start: datetime, end: datetime) -> timedelta:
     """Return how long one occurrence is.  Raises WireError for an end before the start, and one too far away."""
-    if not timedelta(0) <= end - start <= LONGEST:
+    if not NOTHING <= end - start <= LONGEST:
         raise WireError("end", "out_of_range", f"must be at most {LONGEST.days} days after the start, and not before")
     return end - start
 
