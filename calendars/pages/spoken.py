@@ -25,8 +25,7 @@ class Manner:
 
     def clock(self, reading: datetime) -> str:
         """18:00; with seconds where it has some."""
-        words = time_words(reading, self.hour_cycle)
-        return words.replace(f"{reading:%M}", f"{reading:%M:%S}", 1) if reading.second else words
+        return time_words(reading, self.hour_cycle, with_seconds=reading.second > 0)
 
     def day(self, day: date) -> str:
         """Thu 22 October; with its year when that is not this one."""
