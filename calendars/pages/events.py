@@ -108,8 +108,9 @@ def instant_in(text: str) -> datetime:
 
 
 def fires_at(trigger: Trigger, at: datetime) -> bool:
+    """Its next fire time may have been set by hand."""
     try:
-        return trigger.parsed.schedule.after(just_before(at)) == at
+        return at == trigger.next_fire_at or trigger.parsed.schedule.after(just_before(at)) == at
     except WireError:  # written when its format was read more generously
         return False
 

@@ -92,27 +92,32 @@ def of_series(times: Times, manner: Manner) -> Meaning:
     rows = [*rows_of(found[:UPCOMING], times, manner)]
     limits = cast(dict, times.recurrence)["range"]
     count = limits["numberOfOccurrences"] if limits["type"] == "numbered" else None
-    words = describe(Parsed(series, count, times.zone))
-    return Meaning(
-        capfirst(words) + ".", rows, len(found) > UPCOMING, is_past, note_of(found[:UPCOMING], times, manner)
-    )
+    words = capfirst(describe(Parsed(series, count, times.zone))) + "."
+    return Meaning(words, rows, heading(found, is_past), note_of(found[:UPCOMING], times, manner))
+
+
+def heading(found: Sequence[Occurrence], is_past: bool) -> str:
+    if is_past:
+        return gettext("All of it is past; it began with")
+    if len(found) > UPCOMING:
+        return gettext("The next ten")
+    return gettext("The only one left") if len(found) == 1 else gettext("All that are left")
 
 
 def of_single(times: Times, manner: Manner) -> Meaning:
     if times.is_all_day:
         return Meaning(gettext("%(days)s, all day.") % {"days": manner.days(times.start.date(), times.end.date())})
     start, end = instant_of(times.start, times.zone), instant_of(times.end, times.zone)
-    when = f"{manner.span(start, end)} {place_of(times.zone)}"
-    beside = manner.elsewhere(start, [UTC])
-    asides = [said for said in (odd_reading(times.start, start, manner),) if said]
+    when = f"{manner.span(start, max(start, end))} {place_of(times.zone)}."
+    local, said = start.astimezone(times.zone), odd_reading(times.start, start, manner)
     row = Row(
         start,
-        manner.day(start.astimezone(times.zone).date()),
-        manner.clock(start.astimezone(times.zone)),
-        beside,
-        asides,
+        manner.day(local.date()),
+        manner.clock(local),
+        manner.elsewhere(start, [UTC]),
+        [said] if said else [],
     )
-    return Meaning(f"{when}.", [row])
+    return Meaning(when, [row], gettext("The only time"))
 
 
 def rows_of(occurrences: Sequence[Occurrence], times: Times, manner: Manner) -> Iterator[Row]:

@@ -14,10 +14,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from recurrence.wire.graph import LARGEST
+
 NEVER, WORKDAYS = "none", "workdays"
 ONCE_A_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 WORKING_DAYS = list(ONCE_A_WEEK[:5])
 SETS = {"day": list(ONCE_A_WEEK), "weekday": WORKING_DAYS, "weekendDay": list(ONCE_A_WEEK[5:])}
+LAST_DAY = 31  # of a month
 INDEXES = ("first", "second", "third", "fourth", "last")
 
 # the field of each member of a pattern
@@ -67,12 +70,14 @@ RECURRENCE_FIELDS = (
 
 
 class NumberField(forms.IntegerField):
-    """A whole number within a sentence, which `label` names; the engine says which are taken."""
+    """A whole number within a sentence, which `label` names."""
 
-    def __init__(self, label, most: int | None = None):
-        attrs = {"class": "control brief tiny", "min": 1, "aria-label": label}
-        widget = forms.NumberInput(attrs=attrs if most is None else {**attrs, "max": most})
-        super().__init__(label=label, required=False, widget=widget)
+    def __init__(self, label, most: int = LARGEST):
+        widget = forms.NumberInput(attrs={"class": "control brief tiny", "aria-label": label})
+        bounds = {"min_value": 1, "max_value": most}
+        said = _("Take a whole number from 1 to 31") if most == LAST_DAY else _("Take a whole number, 1 or more")
+        refusals = dict.fromkeys(("invalid", *bounds), said)
+        super().__init__(label=label, required=False, widget=widget, error_messages=refusals, **bounds)
 
 
 class ChoiceInSentence(forms.TypedChoiceField):
@@ -133,13 +138,13 @@ class RecurrenceForm(forms.Form):
         label=_("Weekdays"), required=False, choices=_weekday_choices, widget=forms.CheckboxSelectMultiple
     )
     weekly_first = ChoiceInSentence(_("First day of the week"), _weekday_choices())
-    monthly_day = NumberField(_("Day of the month"), most=31)
+    monthly_day = NumberField(_("Day of the month"), most=LAST_DAY)
     monthly_interval = NumberField(_("Months between"))
     monthly_index = _which()
     monthly_weekday = _any_days()
     monthly_weekday_interval = NumberField(_("Months between"))
     yearly_interval = NumberField(_("Years between"))
-    yearly_day = NumberField(_("Day"), most=31)
+    yearly_day = NumberField(_("Day"), most=LAST_DAY)
     yearly_month = _months()
     yearly_weekday_interval = NumberField(_("Years between"))
     yearly_index = _which()
