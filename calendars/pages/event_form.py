@@ -148,6 +148,12 @@ class CalendarField(forms.ModelChoiceField):
 
     viewer = None
 
+    def to_python(self, value):
+        try:
+            return super().to_python(value)
+        except forms.ValidationError:  # also what is no key at all
+            raise forms.ValidationError(gettext("Choose one of the calendars"), code="invalid_choice") from None
+
     def label_from_instance(self, calendar: Calendar) -> str:
         return calendar.name if calendar.owner_id == getattr(self.viewer, "pk", None) else with_owner(calendar)
 

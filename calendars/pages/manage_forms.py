@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Role
 from calendars.feeds import NAME_LENGTH as FEED_NAME_LENGTH
 from calendars.models import Calendar, Hue
+from jobs.notations import CODE
 
 HUES = {
     Hue.SKY: _("Sky"),
@@ -72,7 +73,5 @@ class ImportForm(forms.Form):
         label=_("Or its text"),
         required=False,
         strip=False,
-        widget=forms.Textarea(
-            attrs={"rows": 6, "class": "code", "spellcheck": "false", "placeholder": "BEGIN:VCALENDAR"}
-        ),
+        widget=forms.Textarea(attrs={**CODE, "rows": 6, "placeholder": "BEGIN:VCALENDAR"}),
     )

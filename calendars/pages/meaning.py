@@ -27,12 +27,12 @@ NOTHING = timedelta(0)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One of the next occurrences; `beside` is its start in UTC."""
+    """One of the next occurrences; `beside` is its start in UTC.  An all-day one has no times."""
 
     at: datetime
     day: str
-    clock: str
-    beside: str
+    clock: str = ""
+    beside: str = ""
     asides: Sequence[str] = ()
 
 
