@@ -1,0 +1,120 @@
+"""Time zones as iCalendar describes them: VTIMEZONE out, and the IANA zone whose clocks run as one says."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from itertools import pairwise
+
+import icalendar
+
+from recurrence.wire.zone_names import zone_of
+from recurrence.zones import EPOCH, SECOND, stretch_at
+
+REGULAR = 5  # years in which clocks change by one rule, before it is believed to go on
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Clocks are set from one offset from UTC to another when they show `onset`."""
+
+    onset: datetime
+    before: timedelta
+    after: timedelta
+    name: str
+    is_daylight: bool
+
+    @property
+    def at(self) -> datetime:
+        return self.onset.replace(tzinfo=UTC) - self.before
+
+    @property
+    def kind(self) -> tuple:
+        return self.before, self.after, self.name, self.is_daylight
+
+    @property
+    def rule(self) -> tuple:
+        """What stays from year to year where clocks change by a rule: the month, the weekday and its number."""
+        number = (self.onset.day - 1) // 7 + 1
+        is_last = (self.onset + timedelta(days=7)).month != self.onset.month
+        return self.onset.month, self.onset.weekday(), self.onset.time(), -1 if is_last else number
+
+
+def changes(zone: tzinfo, start: datetime, end: datetime) -> Iterator[Change]:
+    """Yield the changes of clocks in [start, end), earliest first."""
+    second, last = (start - EPOCH) // SECOND, (end - EPOCH) // SECOND
+    while True:
+        stretch = stretch_at(zone, second)
+        if stretch.end >= last:
+            return
+        if stretch.after != stretch.offset and stretch.end > second:
+            yield change_at(zone, EPOCH + timedelta(seconds=stretch.end), stretch.offset)
+        second = stretch.end
+
+
+def change_at(zone: tzinfo, instant: datetime, offset_before: int) -> Change:
+    local, before = instant.astimezone(zone), timedelta(seconds=offset_before)
+    after = local.utcoffset() or timedelta(0)
+    onset = (instant + before).replace(tzinfo=None)
+    return Change(onset, before, after, local.tzname() or str(after), bool(local.dst()))
+
+
+@lru_cache(maxsize=512)
+def described(name: str, first_year: int, last_year: int) -> bytes:
+    """The VTIMEZONE of the zone `name`, good from the beginning of `first_year`.
+
+    What changes by a rule up to `last_year` goes on by it; other changes are listed one by one up to then.
+    """
+    zone = zone_of(name, "timeZone")
+    start, end = datetime(first_year, 1, 1, tzinfo=UTC), datetime(last_year + 1, 1, 1, tzinfo=UTC)
+    component = icalendar.Timezone()
+    component.add("tzid", name)
+    component.add("x-lic-location", name)
+    component.add_component(observance([first_of(zone, start)], is_rule=False))
+    by_kind: defaultdict[tuple, list[Change]] = defaultdict(list)
+    for change in changes(zone, start, end):
+        by_kind[change.kind].append(change)
+    for group in by_kind.values():
+        listed, regular = split(group, last_year)
+        if listed:
+            component.add_component(observance(listed, is_rule=False))
+        if regular:
+            component.add_component(observance(regular, is_rule=True))
+    return component.to_ical()
+
+
+def first_of(zone: tzinfo, start: datetime) -> Change:
+    """What holds at the beginning, as if it began there."""
+    local = start.astimezone(zone)
+    offset = local.utcoffset() or timedelta(0)
+    return Change(local.replace(tzinfo=None), offset, offset, local.tzname() or str(offset), bool(local.dst()))
+
+
+def split(group: list[Change], last_year: int) -> tuple[list[Change], list[Change]]:
+    """The changes to list, and those at the end that go by one rule and will."""
+    regular = len(group) - 1
+    if group[-1].onset.year < last_year:
+        return group, []
+    for position, (one, other) in reversed([*enumerate(pairwise(group))]):
+        if one.rule != other.rule or other.onset.year != one.onset.year + 1:
+            break
+        regular = position
+    return (group[:regular], group[regular:]) if len(group) - regular >= REGULAR else (group, [])
+
+
+def observance(group: list[Change], is_rule: bool) -> icalendar.cal.Component:
+    first = group[0]
+    component = icalendar.TimezoneDaylight() if first.is_daylight else icalendar.TimezoneStandard()
+    component.add("dtstart", first.onset)
+    component.add("tzoffsetfrom", first.before)
+    component.add("tzoffsetto", first.after)
+    component.add("tzname", first.name)
+    if is_rule:
+        month, weekday, _, number = first.rule
+        component.add("rrule", {"freq": "yearly", "bymonth": month, "byday": f"{number}{WEEKDAYS[weekday]}"})
+    elif len(group) > 1:
+        component.add("rdate", [change.onset for change in group[1:]])
+    return component
