@@ -32,6 +32,9 @@ def by_hand(event, beyond):
 
 
 def wall(text, zone, other):
+    """What clocks in the other zone show; in its own one that is as it was written, even if they skip it."""
+    if other is zone:
+        return datetime.fromisoformat(text)
     return datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC).astimezone(other).replace(tzinfo=None)
 
 
