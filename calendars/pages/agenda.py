@@ -9,18 +9,20 @@ from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, gettext
 
+from accounts.clock import days_words
 from calendars.expansion import Occurrence
 from calendars.pages import entries
-from calendars.pages.axis import Change, changes_in
+from calendars.pages.changes import note_of
 from calendars.pages.contents import Contents
 from calendars.pages.items import Band, RunItem
-from calendars.pages.sight import Sight, hours_words, weekday_and_day
+from calendars.pages.sight import Sight, weekday_and_day
 from calendars.pages.window import ONE_DAY, View, midnight
 from jobs.words import distance, took
 from recurrence.describe import describe_days
 
 MOST = 500  # rows of a page
 ALL_DAY, TIMED = 0, 1
+OWN_TRIGGER = "default"  # a job's own schedule
 NEAR = ONE_DAY  # what lies ahead is counted down
 
 
@@ -35,7 +37,9 @@ class Entry:
 
 def agenda(sight: Sight, contents: Contents, days: Iterable[date]) -> dict:
     """The days that hold something.  Beyond `MOST` rows it ends, and `rest` leads on from there."""
-    by_day = entries_by_day(sight, contents, list(days))
+    days = list(days)
+    by_day = entries_by_day(sight, contents, days)
+    collections: dict = {layer.id: layer.name for layer in contents.collections}
     sections: list[dict] = []
     count = 0
     for day in sorted(by_day):
@@ -45,8 +49,9 @@ def agenda(sight: Sight, contents: Contents, days: Iterable[date]) -> dict:
             return {"sections": sections, "rest": {"url": sight.link(View.AGENDA, day), "label": label}}
         cut = found[:MOST]
         count += len(cut)
-        sections.append(section(sight, day, cut, len(found) - len(cut)))
-    return {"sections": sections}
+        sections.append(section(sight, day, cut, len(found) - len(cut), collections))
+    nothing = gettext("Nothing on %s") if len(days) == 1 else gettext("Nothing from %s")
+    return {"sections": sections, "nothing": nothing % days_words(days[0], days[-1])}
 
 
 def entries_by_day(sight: Sight, contents: Contents, days: list[date]) -> dict[date, list[Entry]]:
@@ -68,19 +73,19 @@ def entries_by_day(sight: Sight, contents: Contents, days: list[date]) -> dict[d
     return by_day
 
 
-def section(sight: Sight, day: date, found: list[Entry], left_out: int) -> dict:
+def section(sight: Sight, day: date, found: list[Entry], left_out: int, collections: dict[int, str]) -> dict:
     rows = []
     is_now_told = day != sight.today
     for entry in found:
         if not is_now_told and entry.kind == TIMED and entry.when > sight.now:
             rows.append(now_row(sight))
             is_now_told = True
-        rows.append(row_of(sight, day, entry))
+        rows.append(row_of(sight, day, entry, collections))
     if not is_now_told:
         rows.append(now_row(sight))
     more = gettext("and %d more") % left_out if left_out else ""
     return {
-        "label": date_format(day, "LONG_DATE_FORMAT"),
+        "label": date_format(day, "LONG_DAY_FORMAT" if day.year == sight.today.year else "LONG_DATE_FORMAT"),
         "url": sight.link(View.DAY, day),
         "note": note_of(sight, day),
         "attributes": mark_safe(" data-today" if day == sight.today else ""),
@@ -93,12 +98,12 @@ def now_row(sight: Sight) -> dict:
     return {"now": gettext("%s now") % sight.time_at(sight.now)}
 
 
-def row_of(sight: Sight, day: date, entry: Entry) -> dict:
+def row_of(sight: Sight, day: date, entry: Entry, collections: dict[int, str]) -> dict:
     if isinstance(entry.thing, Occurrence):
         return event_row(sight, day, entry.thing)
     if isinstance(entry.thing, Band):
         return band_row(sight, entry.thing)
-    return run_row(sight, entry.thing)
+    return run_row(sight, entry.thing, collections.get(entry.thing.collection_id, ""))
 
 
 def event_row(sight: Sight, day: date, each: Occurrence) -> dict:
@@ -129,10 +134,11 @@ def how_of(sight: Sight, each: Occurrence) -> str:
     return ", ".join(said)
 
 
-def run_row(sight: Sight, run: RunItem) -> dict:
+def run_row(sight: Sight, run: RunItem, collection: str) -> dict:
+    trigger = run.trigger_name if run.trigger_name != OWN_TRIGGER else ""
     return entries.run_row(sight, run) | {
         "time": sight.time_at(run.at),
-        "how": run.trigger_name or "",
+        "how": " · ".join(part for part in (collection, trigger) if part),
         "word": run.word,
         "state": run.state,
         "where": ", ".join(part for part in (run.reason or came_of(sight, run), sight.which(run.at)) if part),
@@ -166,19 +172,3 @@ def band_row(sight: Sight, band: Band) -> dict:
         "where": said if state in ("failure", "running") else str(band.total),
         "attributes": "",
     }
-
-
-def note_of(sight: Sight, day: date) -> str:
-    """today; 25 h: the clock goes back from 03:00 to 02:00."""
-    near = {-1: gettext("yesterday"), 0: gettext("today"), 1: gettext("tomorrow")}
-    said = [near.get((day - sight.today).days, "")]
-    start, end = midnight(day, sight.zone), midnight(day + ONE_DAY, sight.zone)
-    said += [f"{hours_words(end - start)}: {change_words(sight, each)}" for each in changes_in(sight.zone, start, end)]
-    return ", ".join(part for part in said if part)
-
-
-def change_words(sight: Sight, change: Change) -> str:
-    times = {"from": sight.time(change.shown), "to": sight.time(change.becomes)}
-    if change.is_forward:
-        return gettext("the clock goes forward from %(from)s to %(to)s") % times
-    return gettext("the clock goes back from %(from)s to %(to)s") % times

@@ -21,7 +21,7 @@ LONGEST = 3 * HOUR  # that is shown twice; where a place crossed the date line, 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The instants [start, end) through which the axis runs evenly, from its `minute`; `again`: shown before on that day."""
+    """The instants [start, end) through which the axis runs evenly; `again`: their readings were there before."""
 
     start: datetime
     end: datetime

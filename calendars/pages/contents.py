@@ -1,87 +1,86 @@
 """What a window holds for a viewer, after the filter: events, runs, and the layers that they belong to."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from uuid import UUID
+
+from django.db.models import BooleanField, CharField, Value
+from django.db.models.functions import Cast
 
 from calendars.expansion import Occurrence, occurrences
 from calendars.models import Calendar, Event
 from calendars.pages.filters import Filter
 from calendars.pages.items import Band, RunItem, hue_of
-
-try:
-    from calendars.pages.runs import collect
-except ImportError:
-    collect = lambda *a, **k: ([], [])
+from calendars.pages.runs import collect
 from jobs.models import JobCollection
-
-SKIPPED = ("skipped", "missed")
-FAILED = ("failure", "lost", "missed")
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
     """A calendar or a job collection, and how much of it is in view."""
 
-    id: str
+    id: UUID | int
     name: str
     hue: str
     is_shown: bool
-    count: int
+    count: int | None = None
+
+    @property
+    def key(self) -> str:
+        return self.id.hex if isinstance(self.id, UUID) else str(self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
+    """`is_cut`: there are more runs than can be shown."""
+
     occurrences: list[Occurrence]
     runs: list[RunItem]
     bands: list[Band]
     calendars: list[Layer]
     collections: list[Layer]
+    is_cut: bool = False
 
 
 def contents(user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo, now: datetime) -> Contents:
-    """What is in [start, end); with one query each for calendars and collections, and those of the two sources."""
-    calendars = list(Calendar.objects.visible_to(user).order_by("-is_default", "name", "pk"))
-    collections = dict(JobCollection.objects.visible_to(user).order_by("name", "pk").values_list("pk", "name"))
-    found = occurrences_of([each for each in calendars if each.pk not in chosen.off], user, chosen, start, end, zone)
-    runs: list[RunItem] = []
-    bands: list[Band] = []
-    if shown := [pk for pk in collections if pk not in chosen.noruns]:
-        runs, bands = collect(user, start, end, zone, now, None if len(shown) == len(collections) else shown)
-        runs = [each for each in runs if is_wanted(each, chosen)]
-        bands = [each for each in bands if each.failed or not chosen.failures]
+    """What is in [start, end): with a query for the layers, two for events and three for runs, however many."""
+    calendars, collections = layers_of(user, chosen)
+    on = [layer.id for layer in calendars if layer.is_shown]
+    events = Event.objects.filter(calendar__in=on)
+    found = occurrences(events, start, end, zone, viewer=user, cancelled=chosen.cancelled) if on else []
+    counts = Counter(each.event.calendar_id for each in found)
+    calendars = [replace(layer, count=counts[layer.id]) for layer in calendars]
 
-    of_calendars = Counter(each.event.calendar_id for each in found)
-    of_collections: Counter = Counter()
-    for run in runs:
-        of_collections[run.collection_id] += run.count
-    for band in bands:
-        of_collections[band.collection_id] += band.total
-    return Contents(
-        found,
-        runs,
-        bands,
-        [
-            Layer(each.pk.hex, each.name, each.hue, each.pk not in chosen.off, of_calendars[each.pk])
-            for each in calendars
-        ],
-        [
-            Layer(str(pk), name, hue_of(pk), pk not in chosen.noruns, of_collections[pk])
-            for pk, name in collections.items()
-        ],
+    running: list = [layer.id for layer in collections if layer.is_shown]
+    if not running:
+        return Contents(found, [], [], calendars, collections)
+    only: Collection[int] | None = None if len(running) == len(collections) else running
+    view = collect(user, start, end, zone, now, only, skipped=not chosen.noskipped, only_failures=chosen.failures)
+    collections = [replace(layer, count=view.counts[layer.id]) for layer in collections]
+    return Contents(found, view.runs, view.bands, calendars, collections, view.is_cut)
+
+
+def layers_of(user, chosen: Filter) -> tuple[list[Layer], list[Layer]]:
+    """The user's calendars, the default one first, and their job collections, by name: in one query."""
+    columns = "kind", "key", "name", "tone", "first"
+    calendars = (
+        Calendar.objects.visible_to(user)
+        .annotate(kind=Value("calendar"), key=Cast("pk", CharField()), tone=Cast("hue", CharField()))
+        .annotate(first=Cast("is_default", BooleanField()))
+        .values_list(*columns)
     )
-
-
-def occurrences_of(
-    calendars: list[Calendar], user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo
-) -> list[Occurrence]:
-    if not calendars:
-        return []
-    events = Event.objects.filter(calendar__in=[each.pk for each in calendars])
-    return occurrences(events, start, end, zone, viewer=user, cancelled=chosen.cancelled)
-
-
-def is_wanted(run: RunItem, chosen: Filter) -> bool:
-    if chosen.failures:
-        return run.state in FAILED
-    return not (chosen.noskipped and run.state in SKIPPED)
+    collections = (
+        JobCollection.objects.visible_to(user)
+        .annotate(kind=Value("collection"), key=Cast("pk", CharField()), tone=Value("", CharField()))
+        .annotate(first=Value(False))
+        .values_list(*columns)
+    )
+    found: tuple[list[Layer], list[Layer]] = [], []
+    for kind, key, name, hue, _ in calendars.union(collections, all=True).order_by("-first", "name", "key"):
+        if kind == "calendar":
+            found[0].append(Layer(UUID(key), name, hue, UUID(key) not in chosen.off))
+        else:
+            found[1].append(Layer(int(key), name, hue_of(int(key)), int(key) not in chosen.noruns))
+    return found

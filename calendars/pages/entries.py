@@ -198,7 +198,8 @@ def box(start: float, end: float) -> tuple[str, str]:
 
 def placed(name: str, values: dict[str, int]) -> SafeString:
     """The attributes of a list item that calendar.css places: only what is not nought."""
-    return mark_safe(f' class="{name}"' + "".join(f' data-{key}="{value}"' for key, value in values.items() if value))
+    said = f' class="{name}"' if name else ""
+    return mark_safe(said + "".join(f' data-{key}="{value}"' for key, value in values.items() if value))
 
 
 def on_axis(start: int, end: int) -> dict[str, int]:

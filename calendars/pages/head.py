@@ -1,8 +1,9 @@
 """The head of the calendar page: what is shown, the ways to its neighbours and views, and the choice of zone."""
 
 from datetime import datetime
+from urllib.parse import urlencode
 
-from calendars.pages.sight import reverse
+from django.urls import reverse
 from django.utils.dates import WEEKDAYS
 from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
@@ -12,7 +13,7 @@ from django.utils.translation import gettext, pgettext
 from accounts.clock import days_words
 from calendars.pages.sight import Sight, offset_words
 from calendars.pages.spoken import place_of
-from calendars.pages.window import View, Window, days_of, week_number
+from calendars.pages.window import View, Window, days_of, week_number, week_of
 from recurrence.zones import UTC
 
 KEYS = {View.MONTH: "m", View.WEEK: "w", View.WORK_WEEK: "", View.DAY: "d", View.AGENDA: "a"}
@@ -20,7 +21,7 @@ KEYS = {View.MONTH: "m", View.WEEK: "w", View.WORK_WEEK: "", View.DAY: "d", View
 
 def head(sight: Sight) -> dict:
     window = sight.window
-    title, small = title_of(window)
+    title, small = title_of(sight)
     return {
         "title": title,
         "small": small,
@@ -40,17 +41,21 @@ def head(sight: Sight) -> dict:
         ],
         "zones": zones(sight),
         "kept": [(name, value) for name, value in sight.query.parameters.items() if name not in ("zone", "q")],
-        "new": reverse("calendar:event-new") + new_event(sight),
+        "new_path": reverse("calendar:event-new"),
+        "new": new_event(sight),
     }
 
 
-def title_of(window: Window) -> tuple[str, str]:
+def title_of(sight: Sight) -> tuple[str, str]:
     """19–25 October 2026, and in small letters: Week 43."""
+    window = sight.window
+    if sight.query.text:
+        return gettext("“%s”") % sight.query.text, gettext("Search")
     match window.view:
         case View.MONTH:
             return capfirst(date_format(window.chosen, "YEAR_MONTH_FORMAT")), ""
         case View.DAY:
-            number = week_number(window.chosen)
+            number = week_number(week_of(window.chosen, sight.week_start))
             said = {"weekday": WEEKDAYS[window.chosen.weekday()], "number": number}
             return days_words(window.chosen, window.chosen), gettext("%(weekday)s, week %(number)d") % said
         case View.AGENDA:
@@ -103,4 +108,7 @@ def zone_words(zone, instant: datetime) -> str:
 
 def new_event(sight: Sight) -> str:
     """An event of the chosen day, unless that is today: the form knows better when one could be."""
-    return "" if sight.window.chosen == sight.today else f"?start={sight.window.chosen.isoformat()}"
+    start = {} if sight.window.chosen == sight.today else {"start": sight.window.chosen.isoformat()}
+    parameters = sight.query.parameters | start
+    address = reverse("calendar:event-new")
+    return f"{address}?{urlencode(parameters, safe=',/')}" if parameters else address

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from functools import partial
 
 from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
@@ -12,16 +12,15 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, ngettext
 
 from calendars.pages import entries
-from calendars.pages.axis import changes_in
+from calendars.pages.changes import notes_of
 from calendars.pages.contents import Contents
 from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, SUMMED, TROUBLE, Row, rank_of
 from calendars.pages.grid import Bar, rows_of
-from calendars.pages.sight import Sight, hours_words
-from calendars.pages.window import ONE_DAY, WEEK, View, midnight, week_number
+from calendars.pages.sight import Sight
+from calendars.pages.window import WEEK, View, week_number
 
 ROOM = 4  # lines of a day
 BARS = 3  # of them at most for what lasts several days
-WHOLE_DAY = timedelta(hours=24)
 LAST = "~"  # behind whatever has a time
 
 
@@ -151,16 +150,3 @@ def day_cell(sight: Sight, day: date, bars: list[Row], lines: list[Line], hidden
         "is_today": day == sight.today,
         "items": rows,
     }
-
-
-def notes_of(sight: Sight) -> dict[date, str]:
-    """Days that are not 24 hours long."""
-    notes = {}
-    for change in changes_in(sight.zone, sight.window.start, sight.window.end):
-        for day in {change.shown.date(), change.becomes.date()}:
-            length = midnight(day + ONE_DAY, sight.zone) - midnight(day, sight.zone)
-            if not length:
-                notes[day] = gettext("does not exist")
-            elif length != WHOLE_DAY:
-                notes[day] = gettext("%s day") % hours_words(length)
-    return notes

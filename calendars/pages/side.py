@@ -3,11 +3,11 @@
 from datetime import date
 
 from django.utils.dates import WEEKDAYS
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 
-from calendars.pages.contents import Contents
+from calendars.pages.contents import Contents, Layer
 from calendars.pages.sight import Sight
 from calendars.pages.window import WEEK, View, days_of
 
@@ -44,8 +44,8 @@ def layers(sight: Sight, contents: Contents) -> dict:
     parameters = sight.query.parameters
     kept = [(name, parameters[name]) for name in ("view", "date", "zone", "beside", "q") if name in parameters]
     listed = {"layers": "1"} | {
-        "had": ",".join(layer.id for layer in contents.calendars),
-        "hadruns": ",".join(layer.id for layer in contents.collections),
+        "had": ",".join(layer.key for layer in contents.calendars),
+        "hadruns": ",".join(layer.key for layer in contents.collections),
     }
     marks = {
         "success": gettext("succeeded"),
@@ -59,8 +59,30 @@ def layers(sight: Sight, contents: Contents) -> dict:
     }
     return {
         "kept": [*kept, *listed.items()],
-        "calendars": contents.calendars,
-        "collections": contents.collections,
+        "zones": zones(sight),
+        "calendars": [switch(layer) for layer in contents.calendars],
+        "collections": [switch(layer) for layer in contents.collections],
         "in_view": gettext("in view"),
         "marks": list(marks.items()),
+    }
+
+
+def switch(layer: Layer) -> dict:
+    count = (
+        number_format(layer.count, use_l10n=True, force_grouping=True)
+        if layer.is_shown and layer.count is not None
+        else ""
+    )
+    return {"key": layer.key, "name": layer.name, "hue": layer.hue, "is_shown": layer.is_shown, "count": count}
+
+
+def zones(sight: Sight) -> dict:
+    """The zone of the page and that of its second scale as they are written, and what holds when nothing is."""
+    query = sight.query
+    return {
+        "kept": [(name, value) for name, value in query.parameters.items() if name not in ("zone", "beside")],
+        "zone": query.zone,
+        "beside": query.beside,
+        "own": str(sight.own_zone),
+        "usual": str(sight.beside) if sight.beside and not query.beside else "",
     }

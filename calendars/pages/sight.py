@@ -5,23 +5,14 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property
 from urllib.parse import urlencode
 
-from django.urls import NoReverseMatch
-from django.urls import reverse as _reverse
-
-
-def reverse(*a, **k):
-    try:
-        return _reverse(*a, **k)
-    except NoReverseMatch:
-        return "/calendar/items/" + (k.get("args") or ["x"])[0]
-
-
+from django.urls import reverse
+from django.utils.dates import WEEKDAYS_ABBR
 from django.utils.formats import date_format
 from django.utils.translation import gettext
 
 from accounts.clock import time_words
 from calendars.pages.filters import Query
-from calendars.pages.window import View, Window
+from calendars.pages.window import WEEK, View, Window
 from recurrence.zones import showing
 
 MINUTE = timedelta(minutes=1)
@@ -87,6 +78,9 @@ class Sight:
     def time(self, local: datetime) -> str:
         return self._times[local.hour * 60 + local.minute]
 
+    def time_of_day(self, minute: int) -> str:
+        return self._times[minute]
+
     @cached_property
     def _times(self) -> "Times":
         return Times(self.hour_cycle)
@@ -95,9 +89,13 @@ class Sight:
         return self.time(self.local(instant))
 
     def near(self, instant: datetime, day: date) -> str:
-        """A time, with its day unless that is `day`: 18:00, Fri 23 October 18:00."""
+        """A time, with its day unless that is `day`: 18:00, Fri 18:00, Fri 23 October 18:00 when that is far away."""
         local = self.local(instant)
-        return self.time(local) if local.date() == day else f"{weekday_and_day(local.date())} {self.time(local)}"
+        if local.date() == day:
+            return self.time(local)
+        is_far = abs((local.date() - day).days) >= WEEK
+        name = weekday_and_day(local.date()) if is_far else WEEKDAYS_ABBR[local.weekday()]
+        return f"{name} {self.time(local)}"
 
     def which(self, instant: datetime) -> str:
         """Of a reading that clocks show twice, which of the two it is."""

@@ -9,17 +9,21 @@ from django.shortcuts import render
 from django.urls import path
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
+from accounts.clock import days_words
 from accounts.models import User
 from calendars.pages.agenda import agenda
+from calendars.pages.changes import banners
 from calendars.pages.contents import Contents, contents
 from calendars.pages.filters import BadAddress, Filter, Query, zone_named
 from calendars.pages.head import head
 from calendars.pages.month import month
+from calendars.pages.search import AFTER, BEFORE, Found, search
 from calendars.pages.side import layers, small_month
 from calendars.pages.sight import Sight
 from calendars.pages.spoken import place_of
+from calendars.pages.week import week
 from calendars.pages.window import View, window_of
 from recurrence.zones import UTC
 
@@ -56,8 +60,16 @@ def sight_of(user: User, query: Query, now: datetime) -> Sight:
 
 
 def shown(user: User, sight: Sight) -> dict[str, Any]:
+    """What the template prints."""
+    if sight.query.text:
+        found = search(user, sight)
+        return around(sight, found.contents) | matches(sight, found)
     window = sight.window
-    found = contents(user, sight.query.filter, window.start, window.end, sight.zone, sight.now)
+    in_view = contents(user, sight.query.filter, window.start, window.end, sight.zone, sight.now)
+    return around(sight, in_view) | main(sight, in_view)
+
+
+def around(sight: Sight, found: Contents) -> dict[str, Any]:
     return {
         "page": sight.page,
         "head": head(sight),
@@ -66,7 +78,8 @@ def shown(user: User, sight: Sight) -> dict[str, Any]:
         "filter": sight.query.filter,
         "text": sight.query.text,
         "zone_parameter": sight.query.zone,
-        **main(sight, found),
+        "is_cut": found.is_cut,
+        "page_keys": keys(),
     }
 
 
@@ -78,10 +91,44 @@ def main(sight: Sight, found: Contents) -> dict[str, Any]:
             said = {"month": head(sight)["title"], "place": place}
             caption = gettext("%(month)s: events and runs, times in %(place)s") % said
             return {"main": "calendar/_month.html", "month": month(sight, found), "sheet": sheet, "caption": caption}
-        case _:
+        case View.AGENDA:
             caption = gettext("Events and runs by day, times in %s") % place
             rows = agenda(sight, found, sight.window.days)
             return {"main": "calendar/_agenda.html", "agenda": rows, "caption": caption}
+    said = {"title": head(sight)["title"], "place": place}
+    caption = gettext("%(title)s: events and runs by day, hours in %(place)s") % said
+    return {
+        "main": "calendar/_week.html",
+        "week": week(sight, found),
+        "banners": banners(sight),
+        "caption": caption,
+    }
+
+
+def matches(sight: Sight, found: Found) -> dict[str, Any]:
+    counts = ngettext("%d event", "%d events", found.events) % found.events
+    counts += ", " + ngettext("%d job", "%d jobs", found.jobs) % found.jobs
+    said = {"before": BEFORE, "after": AFTER}
+    return {
+        "main": "calendar/_matches.html",
+        "agenda": agenda(sight, found.contents, found.days),
+        "counts": counts,
+        "explained": gettext("of each, the last %(before)d before now and the next %(after)d") % said,
+        "days": days_words(found.days[0], found.days[-1]),
+        "caption": gettext("Events and runs by day, times in %s") % place_of(sight.zone),
+        "view_url": sight.link(sight.window.view, sight.window.chosen),
+    }
+
+
+def keys() -> list[tuple[str, str]]:
+    return [
+        ("← → ↑ ↓", gettext("by day and hour")),
+        ("PageUp PageDown", gettext("earlier, later")),
+        ("t", gettext("today")),
+        ("d w m a", gettext("day, week, month, agenda")),
+        ("Enter", gettext("open; on an empty place, a new event")),
+        ("n", gettext("new event")),
+    ]
 
 
 urlpatterns: list = [path("", page, name="page")]
