@@ -202,6 +202,7 @@ def times_of(members: Members, current: Occurrence | None) -> dict[str, Any]:
         is_all_day = False
     if is_all_day is not None and (current is None or is_all_day != current.is_all_day):
         changes["is_all_day"] = is_all_day
+    members.members("recurrence")  # refuses what is no object; the engine reads what is one
     if "recurrence" in members.value and not is_recurrence_of(current, members.value["recurrence"]):
         changes["recurrence"] = members.value["recurrence"]
     for side, name in enumerate(("start", "end")):
