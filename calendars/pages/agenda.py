@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 
 from accounts.clock import days_words
 from calendars.expansion import Occurrence
@@ -15,10 +15,10 @@ from calendars.pages import entries
 from calendars.pages.changes import note_of
 from calendars.pages.contents import Contents
 from calendars.pages.items import Band, RunItem
+from calendars.pages.series_words import rule_words
 from calendars.pages.sight import Sight, weekday_and_day
 from calendars.pages.window import ONE_DAY, View, midnight
 from jobs.words import distance, took
-from recurrence.describe import describe_days
 
 MOST = 500  # rows of a page
 ALL_DAY, TIMED = 0, 1
@@ -129,8 +129,8 @@ def how_of(sight: Sight, each: Occurrence) -> str:
     icon, said = entries.marks_of(sight, each)
     if each.is_cancelled:
         return gettext("cancelled")
-    if icon == "repeat" and (get_language() or "en").startswith("en"):
-        return describe_days(each.event.series)
+    if icon == "repeat":
+        return rule_words(each.event.series)
     return ", ".join(said)
 
 

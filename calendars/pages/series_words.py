@@ -147,7 +147,7 @@ def series_words(series: Series, count: int | None, hour_cycle: int) -> str:
     return ngettext("%(words)s, once", "%(words)s, %(n)d times", count) % {"words": words, "n": count}
 
 
-def days_words(series: Series) -> str:
+def rule_words(series: Series) -> str:
     """every week on Monday, until 9 March 2026."""
     return _until(_days(series.days), series.last)
 

@@ -7,7 +7,7 @@ from django.utils import translation
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calendars.pages.series_words import days_words, series_words
+from calendars.pages.series_words import rule_words, series_words
 from recurrence.describe import describe, describe_days
 from recurrence.series import Series
 from recurrence.wire import Parsed, WireError, parse
@@ -32,17 +32,17 @@ def test_every_rule_has_words_in_every_language(rule):
     first = rule.on_or_after(rule.start)
     some = Series(replace(rule, start=first), 36_000, timedelta(hours=1), UTC)
 
-    assert days_words(some) == describe_days(some)
+    assert rule_words(some) == describe_days(some)
     for language in ("de", "pt-br", "tr"):
         with translation.override(language):
-            assert "%" not in days_words(some)
+            assert "%" not in rule_words(some)
 
 
 def test_a_rule_that_came_from_elsewhere_is_said_as_it_was_written():
     days = WalkedDays(date(2026, 1, 5), "FREQ=YEARLY;BYWEEKNO=20", without=frozenset([date(2027, 5, 17)]))
     some = Series(days, 0, timedelta(days=1), UTC)
 
-    assert days_words(some) == describe_days(some)
+    assert rule_words(some) == describe_days(some)
 
 
 def test_times_are_in_the_viewers_hour_cycle():
