@@ -1,8 +1,10 @@
-"""Instants and spans of time as a page says them, in the viewer's zone."""
+"""Instants and spans of time as a page says them, in the viewer's zone and language."""
 
 from datetime import datetime, timedelta
 
 from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext, ngettext
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -23,9 +25,11 @@ def span(length: timedelta) -> str:
         return f"{length // HOUR} h" + (f" {minutes} min" if minutes else "")
     days = length // DAY
     if length < FAR:
-        return "1 day" if days == 1 else f"{days} days"
-    months = days // 30
-    return f"{months} months" if months < 24 else f"{days // 365} years"
+        return ngettext("%d day", "%d days", days) % days
+    months, years = days // 30, days // 365
+    if months < 24:
+        return ngettext("%d month", "%d months", months) % months
+    return ngettext("%d year", "%d years", years) % years
 
 
 def took(length: timedelta) -> str:
@@ -34,7 +38,8 @@ def took(length: timedelta) -> str:
     if length < SECOND:
         return f"{length // timedelta(milliseconds=1)} ms"
     if length < MINUTE:
-        return f"{length / SECOND:.1f}".removesuffix(".0") + " s"
+        seconds = round(length / SECOND, 1)
+        return f"{number_format(seconds, decimal_pos=0 if seconds.is_integer() else 1)} s"
     if length < HOUR:
         seconds = length % MINUTE // SECOND
         return f"{length // MINUTE} min" + (f" {seconds} s" if seconds else "")
@@ -45,20 +50,21 @@ def took(length: timedelta) -> str:
 
 def distance(instant: datetime, now: datetime) -> str:
     """in 3 h 28 min; 2 min ago."""
-    return f"in {span(instant - now)}" if instant >= now else f"{span(now - instant)} ago"
+    if instant >= now:
+        return gettext("in %s") % span(instant - now)
+    return gettext("%s ago") % span(now - instant)
 
 
 def day(instant: datetime, now: datetime) -> str:
     """Thu 22 October, with its year when that is not this one."""
     local = timezone.localtime(instant)
-    year = "" if local.year == timezone.localtime(now).year else f" {local.year}"
-    return f"{local:%a} {local.day} {local:%B}{year}"
+    return date_format(local, "DAY_FORMAT" if local.year == timezone.localtime(now).year else "DATE_FORMAT")
 
 
 def moment(instant: datetime, now: datetime) -> str:
     """today 14:35, tomorrow 02:30, yesterday 18:00, Sun 25 October, 04:00."""
     local, today = timezone.localtime(instant), timezone.localtime(now).date()
-    near = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get((local.date() - today).days)
+    near = {-1: gettext("yesterday"), 0: gettext("today"), 1: gettext("tomorrow")}.get((local.date() - today).days)
     return f"{near} {local:%H:%M}" if near else f"{day(instant, now)}, {local:%H:%M}"
 
 
