@@ -56,8 +56,7 @@ class EventView(GraphView):
 
     def revision(self, item: Occurrence) -> tuple[int, int] | None:
         """The revision that the caller has read and wants to change; None: whatever there is.  Raises ChangedSince."""
-        expected = self.request.headers.get("If-Match")
-        tags = [tag.strip() for tag in (expected or "*").split(",")]
+        tags = [tag.strip() for tag in self.request.headers.get("If-Match", "*").split(",")]
         if "*" in tags:
             return None
         if not is_among(items.etag(item), tags):
