@@ -61,6 +61,9 @@ PLACES = {
 }
 
 
+AS_THEY_ARE = ("subject", "show_as", "sensitivity", "importance")  # fields that say what the core keeps
+
+
 class Scope(StrEnum):
     """What is written or changed."""
 
@@ -281,7 +284,7 @@ class EventForm(RecurrenceForm):
     def changes(self) -> dict[str, Any]:
         """What the core is to change.  Raises CalendarError for a day behind the last one that there is."""
         data, touched = self.cleaned_data, self.touched
-        changes = {name: data[name] for name in ("subject", "show_as", "sensitivity", "importance") if name in touched}
+        changes: dict[str, Any] = {name: data[name] for name in AS_THEY_ARE if name in touched}
         if "place" in touched:
             changes["locations"] = self._locations()
         if "notes" in touched:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -132,7 +132,7 @@ def occurrence_of(request, event: Event, day: date | None, zone: tzinfo) -> Occu
     found = find(event, day, zone, viewer=request.user)
     if found is not None:
         return found
-    cancelled = event.exceptions.filter(original_day=day, is_cancelled=True).first() if event.is_series else None
+    cancelled = event.exceptions.filter(original_day=day, is_cancelled=True).first() if day else None
     found = next(changed(event, cancelled, zone), None) if cancelled else None
     if found is None:
         raise Http404
@@ -326,7 +326,7 @@ def stored_event(request, event: Event, day: date | None, whence: Whence) -> Wri
             day,
         )
     found = find(event, day, whence.zone, viewer=request.user)
-    if found is None:
+    if found is None or day is None:
         return None
     if is_veiled(event, found.details, request.user):
         raise PermissionDenied
@@ -372,19 +372,19 @@ def save(form: EventForm, request, manner: Manner, whence: Whence) -> date:
     """Save what was written and tell so; the answer is the day on which it is now.  Raises CalendarError."""
     written, changes, now = form.written, form.changes(), manner.now
     revision = revision_in(form.cleaned_data["revision"])
-    event, day = written.event, written.day
+    event, day = cast(Event, written.event), cast(date, written.day)
     match written.scope:
         case Scope.NEW:
-            event, _is_new = editing.create(form.cleaned_data["calendar"], changes, now)
+            event, _ = editing.create(form.cleaned_data["calendar"], changes, now)
         case Scope.SINGLE | Scope.SERIES:
             event = change_and_move(event, changes, form.cleaned_data["calendar"], now, revision)
         case Scope.FOLLOWING:
             event = editing.change_following(event, day, changes, now, revision=revision)
         case Scope.OCCURRENCE:
             editing.change_occurrence(event, day, changes, now, revision=revision)
-    if written.scope != Scope.OCCURRENCE:
-        day = event.series.first.day if event.is_series else None
-    found = occurrence_of(request, Event.objects.select_related("calendar__owner").get(pk=event.pk), day, whence.zone)
+    first = event.series.first.day if event.is_series else None
+    saved = Event.objects.select_related("calendar__owner").get(pk=event.pk)
+    found = occurrence_of(request, saved, day if written.scope == Scope.OCCURRENCE else first, whence.zone)
     what = gettext("Created:") if written.scope == Scope.NEW else gettext("Saved:")
     tell(request, what, found, manner, whence, gettext("Show it"))
     return day_of(found, manner)
@@ -449,8 +449,8 @@ def scopes_of(event: Event, day: date) -> dict[Scope, str]:
 
 def consequence(written: Written, manner: Manner) -> str:
     """What a change reaches, and what it takes away."""
-    event, day = written.event, written.day
-    if event is None or not event.is_series:
+    event, day = cast(Event, written.event), cast(date, written.day)
+    if not event.is_series:
         return ""
     if written.scope == Scope.OCCURRENCE:
         return gettext("Only %(day)s is changed; the rest of the series stays.") % {"day": manner.day(day)}
@@ -506,7 +506,7 @@ def event_delete(request, item_id: str) -> HttpResponse:
     context = {
         "title": gettext("Delete %(name)s") % {"name": name_of(found)},
         "question": gettext("Delete %(name)s?") % {"name": name_of(found)},
-        "what": repeats(event) if event.is_series else when(found, manner),
+        "what": repeats(event, manner.hour_cycle) if event.is_series else when(found, manner),
         "choices": choices(scopes, found, manner),
         "answer": gettext("Delete") if event.is_series else gettext("Delete event"),
         "revision": revision_text(event.version),
@@ -517,7 +517,7 @@ def event_delete(request, item_id: str) -> HttpResponse:
 
 
 def deleted(request, found: Occurrence, scope: Scope, manner: Manner, whence: Whence) -> HttpResponse:
-    event, day = found.event, found.day
+    event, day = found.event, cast(date, found.day)
     back = redirect(whence.back(day_of(found, manner)))
     if scope == Scope.OCCURRENCE:
         editing.cancel_occurrence(event, day, manner.now, revision=found.revision)
@@ -534,7 +534,7 @@ def deleted(request, found: Occurrence, scope: Scope, manner: Manner, whence: Wh
 
 
 def choices(scopes: dict[Scope, str], found: Occurrence, manner: Manner) -> list[dict[str, str]]:
-    event, day = found.event, found.day
+    event, day = found.event, cast(date, found.day)
     if not scopes:
         return []
     said = {

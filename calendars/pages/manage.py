@@ -32,7 +32,8 @@ def calendars(request) -> HttpResponse:
     """Every calendar that the viewer sees, and the addresses at which programs read for them."""
     whence = whence_of(request)
     own = Calendar.objects.filter(owner=request.user).prefetch_related("shares").order_by("-is_default", "name", "pk")
-    shared = Share.objects.filter(user=request.user).select_related("calendar__owner").order_by("calendar__name", "pk")
+    seen = Calendar.objects.visible_to(request.user).exclude(owner=request.user)
+    shared = Share.objects.filter(user=request.user, calendar__in=seen).select_related("calendar__owner")
     context = {
         "title": gettext("Calendars"),
         "whence": whence,
@@ -44,7 +45,7 @@ def calendars(request) -> HttpResponse:
                 "may": ROLES[Role(each.role)],
                 "feed_url": whence.to("feed-new", calendar=each.calendar_id.hex),
             }
-            for each in shared
+            for each in shared.order_by("calendar__name", "pk")
         ],
         "feeds": [feed_row(feed, whence) for feed in feeds_of(request.user)],
         "urls": urls(whence, ("calendar-new", "import", "feed-new")),
@@ -145,7 +146,7 @@ def edit_page(request, calendar: Calendar, form: CalendarForm, share_form: Share
             }
             for share in shares
         ],
-        "has_strangers": share_form.fields["person"].queryset.exists(),
+        "has_strangers": strangers(calendar).exists(),
         "feeds": [feed_row(feed, whence) for feed in feeds_of(request.user).filter(calendar=calendar)],
         "whence": whence,
         "keep_url": whence.to("calendars"),
@@ -189,7 +190,6 @@ def calendar_people(request, calendar_id: UUID) -> HttpResponse:
         return back
     form = ShareForm(request.POST, people=sharing.people_to_share_with(calendar.owner))
     if not form.is_valid():
-        form.fields["person"].queryset = strangers(calendar)
         initial = {"name": calendar.name, "hue": calendar.hue}
         return edit_page(request, calendar, CalendarForm(initial=initial), form, whence)
     person, role = form.cleaned_data["person"], Role(form.cleaned_data["role"])

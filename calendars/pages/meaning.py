@@ -12,12 +12,11 @@ from django.utils.translation import gettext
 
 from calendars.errors import CalendarError
 from calendars.pages.event_form import EventForm, Scope, Written
+from calendars.pages.series_words import series_words
 from calendars.pages.spoken import Manner, place_of
 from calendars.times import Times, WallTime, merged
 from jobs.words import span
-from recurrence.describe import describe
 from recurrence.series import Occurrence, Series
-from recurrence.wire.parsed import Parsed
 from recurrence.zones import EPOCH, SECOND, instant_of, showing, stretch_at
 
 UPCOMING = 10
@@ -92,7 +91,7 @@ def of_series(times: Times, manner: Manner) -> Meaning:
     rows = [*rows_of(found[:UPCOMING], times, manner)]
     limits = cast(dict, times.recurrence)["range"]
     count = limits["numberOfOccurrences"] if limits["type"] == "numbered" else None
-    words = capfirst(describe(Parsed(series, count, times.zone))) + "."
+    words = capfirst(series_words(series, count, manner.hour_cycle)) + "."
     return Meaning(words, rows, heading(found, is_past), note_of(found[:UPCOMING], times, manner))
 
 

@@ -1,7 +1,7 @@
 """What a click on an event opens: what it says and when it is, as a finished row, with what the viewer may do."""
 
 from datetime import UTC, date
-from typing import Any
+from typing import Any, cast
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -13,10 +13,9 @@ from calendars.graph.bodies import shown_as
 from calendars.models import BodyType, Calendar, Details, Event, Importance, Sensitivity, ShowAs
 from calendars.pages.entries import name_of
 from calendars.pages.event_form import reminder_words, with_owner
+from calendars.pages.series_words import rule_words, series_words
 from calendars.pages.spoken import Manner, place_of, zone_words
 from calendars.pages.whence import Whence
-from recurrence.describe import describe, describe_days
-from recurrence.wire.parsed import Parsed
 
 SHOWS_AS = {  # what needs to be said: most events are busy
     ShowAs.FREE: _("free"),
@@ -61,7 +60,7 @@ def event_popover(found: Occurrence, viewer, manner: Manner, whence: Whence) -> 
         "zone_title": zone_words(manner.zone, found.start),
         "elsewhere": "" if found.days else manner.elsewhere(found.start, [own, UTC]),
         "was": was(found, manner),
-        "repeats": repeats(event),
+        "repeats": repeats(event, manner.hour_cycle),
         "where": details.place,
         "shows_as": SHOWS_AS.get(ShowAs(details.show_as), ""),
         "importance": IMPORTANCES.get(Importance(details.importance), ""),
@@ -93,7 +92,7 @@ def was(found: Occurrence, manner: Manner) -> str:
     if found.exception is None or original is None:
         return ""
     if found.days and found.event.is_all_day:
-        return "" if found.days[0] == found.day else manner.day(found.day)
+        return "" if found.days[0] == found.day else manner.day(cast(date, found.day))
     if original == found.start and not found.days:
         return ""
     there = original.astimezone(manner.zone)
@@ -101,12 +100,12 @@ def was(found: Occurrence, manner: Manner) -> str:
     return manner.clock(there) if is_same_day else manner.moment(original)
 
 
-def repeats(event: Event) -> str:
+def repeats(event: Event, hour_cycle: int) -> str:
     """Every week from Monday to Friday from 09:00 to 09:15 Europe/Berlin."""
     if not event.is_series:
         return ""
-    series, limits = event.series, event.recurrence["range"]
+    series, limits = event.series, cast(dict, event.recurrence)["range"]
     if event.is_all_day:
-        return capfirst(describe_days(series))
+        return capfirst(rule_words(series))
     count = limits["numberOfOccurrences"] if limits["type"] == "numbered" else None
-    return capfirst(describe(Parsed(series, count, event.tzinfo)))
+    return capfirst(series_words(series, count, hour_cycle))

@@ -74,10 +74,15 @@ class NumberField(forms.IntegerField):
 
     def __init__(self, label, most: int = LARGEST):
         widget = forms.NumberInput(attrs={"class": "control brief tiny", "aria-label": label})
-        bounds = {"min_value": 1, "max_value": most}
         said = _("Take a whole number from 1 to 31") if most == LAST_DAY else _("Take a whole number, 1 or more")
-        refusals = dict.fromkeys(("invalid", *bounds), said)
-        super().__init__(label=label, required=False, widget=widget, error_messages=refusals, **bounds)
+        super().__init__(
+            label=label,
+            required=False,
+            widget=widget,
+            min_value=1,
+            max_value=most,
+            error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), said),
+        )
 
 
 class ChoiceInSentence(forms.TypedChoiceField):

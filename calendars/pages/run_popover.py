@@ -1,5 +1,6 @@
 """What a click on a run opens, or on one that is to come: how it went or when it will, and where to look further."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from statistics import median
@@ -15,14 +16,14 @@ from calendars.pages.spoken import Manner, place_of, zone_words
 from calendars.pages.whence import Whence
 from jobs import words
 from jobs.models import Attempt, Job, JobCollection, Run
-from jobs.outcomes import Outcome, counted, newest_runs, outcome_of
+from jobs.outcomes import Outcome, newest_runs, outcome_of
 from jobs.views import headline
 from recurrence.wire import WireError
 from triggers.models import Trigger
 from triggers.outlook import in_words
 
 STRIP = 10  # outcomes
-PLANNED = Outcome("planned", "Planned")
+PLANNED, DUE = Outcome("planned", "Planned"), Outcome("waiting", "Due")  # as the calendar itself says
 
 
 def run_popover(run: Run, viewer, manner: Manner, whence: Whence) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def planned_popover(trigger: Trigger, at: datetime, viewer, manner: Manner, when
         **common(job, trigger, at, viewer, manner, whence),
         "title": job.name,
         "collection": job.collection.name,
-        "outcome": PLANNED,
+        "outcome": PLANNED if at > manner.now else DUE,
         "distance": words.distance(at, manner.now),
         "repeats": capfirst(in_words(trigger)),
     }
@@ -75,6 +76,12 @@ def common(
         "job_url": reverse("admin:jobs_job_page", args=[job.pk]) if job and viewer.is_staff else "",
         "order_url": reverse("admin:jobs_job_run", args=[job.pk]) if job and may_order(job, viewer) else "",
     }
+
+
+def counted(outcomes: Sequence[Outcome]) -> str:
+    """7 succeeded, 1 late, 2 failed."""
+    counts = Counter(gettext(outcome.word).lower() for outcome in outcomes)
+    return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
 def zone_of_schedule(trigger: Trigger | None) -> list[tzinfo]:

@@ -469,7 +469,7 @@ def test_no_address_leads_elsewhere(fill, parameter):
 @pytest.mark.parametrize("role, status", [(None, 404), (Role.READER, 403), (Role.OPERATOR, 200)])
 @pytest.mark.parametrize("page", ["edit", "delete"])
 def test_only_who_may_change_an_event_gets_its_form(client, make_user, weekly, calendar, role, status, page):
-    olga = make_user("olga", None)
+    olga = make_user("olga")
     if role:
         Share.objects.create(calendar=calendar, user=olga, role=role)
     client.force_login(olga)
@@ -479,7 +479,7 @@ def test_only_who_may_change_an_event_gets_its_form(client, make_user, weekly, c
 
 def test_what_somebody_keeps_to_themselves_is_not_for_others_to_change(client, make_user, make_event, calendar):
     event = make_event(sensitivity="private")
-    olga = make_user("olga", None)
+    olga = make_user("olga")
     Share.objects.create(calendar=calendar, user=olga, role=Role.OPERATOR)
     client.force_login(olga)
 

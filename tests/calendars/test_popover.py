@@ -190,7 +190,7 @@ def test_it_leads_back_to_the_view(browser, make_event):
     "role, status, may_change", [(None, 404, None), (Role.READER, 200, False), (Role.OPERATOR, 200, True)]
 )
 def test_only_those_who_share_the_calendar_see_it(client, make_user, weekly, calendar, role, status, may_change):
-    olga = make_user("olga", None)
+    olga = make_user("olga")
     if role:
         Share.objects.create(calendar=calendar, user=olga, role=role)
     client.force_login(olga)
@@ -210,7 +210,7 @@ def test_of_something_private_others_see_that_it_is(client, make_user, make_even
         recurrence=recurrence(), subject="Interview", body="secret", sensitivity="private", categories=["salary"]
     )
     editing.cancel_occurrence(event, day("2026-01-19"), timezone.now())
-    olga = make_user("olga", None)
+    olga = make_user("olga")
     Share.objects.create(calendar=calendar, user=olga, role=role)
     client.force_login(olga)
 
@@ -275,7 +275,7 @@ def test_a_single_event_has_no_occurrence_to_cancel(browser, make_event):
 @pytest.mark.parametrize("order", ["/cancel", "/restore"])
 @pytest.mark.parametrize("role, status", [(None, 404), (Role.READER, 403)])
 def test_who_may_not_change_it_may_not_cancel_it(client, make_user, weekly, calendar, role, status, order):
-    olga = make_user("olga", None)
+    olga = make_user("olga")
     if role:
         Share.objects.create(calendar=calendar, user=olga, role=role)
     client.force_login(olga)
