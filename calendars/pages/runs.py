@@ -6,7 +6,7 @@ with no look at its rows, nor at each fire time to come.  Runs of jobs that are 
 """
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
@@ -73,7 +73,8 @@ class InView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Who asks for what: the instants [start, end), which touch `days`, and the collections with these ids or all."""
+    """Who asks for what: the instants [start, end), which touch `days`; collections by id, None: all; states of runs;
+    and whether also what comes."""
 
     user: Any
     start: datetime
@@ -81,6 +82,8 @@ class Scope:
     days: list[Day]
     now: datetime
     collections: Collection[int] | None
+    states: Sequence[str]
+    has_future: bool
 
     def seen(self, rows, collection: str):
         """The rows that the user may see; `collection` leads from them to their collection."""
@@ -140,6 +143,10 @@ class JobInView:
     def drawn_days(self) -> list[int]:
         return [number for number, tally in self.tallies.items() if not tally.is_frequent]
 
+    @property
+    def drawn_count(self) -> int:
+        return sum(self.tallies[number].total for number in self.drawn_days)
+
 
 def collect(
     user,
@@ -157,14 +164,14 @@ def collect(
     `collections` are the ids of those to show, None: all.  Without `skipped`, what was not run is left out; with
     `only_failures`, everything but what failed, was lost or was missed.
     """
-    scope = Scope(user, start, end, days_within(start, end, zone), now, collections)
-    states = TROUBLES if only_failures else Run.State
-    jobs = past(scope, [state for state in states if skipped or state not in NOT_RUN])
-    is_cut = add_triggers(scope, jobs, are_coming_shown=not only_failures)
-    jobs, some_are_dropped = laid_out(scope, jobs)
-    drawn, are_too_many = drawable(jobs)
-    runs = drawn_runs(scope, drawn, states)
-    bands = [band for job in jobs if job.name for band in bands_of(scope, job)]
+    states = [state for state in (TROUBLES if only_failures else Run.State) if skipped or state not in NOT_RUN]
+    scope = Scope(user, start, end, days_within(start, end, zone), now, collections, states, not only_failures)
+    by_id = past(scope)
+    is_known = add_triggers(scope, by_id)
+    jobs = laid_out(scope, by_id)
+    drawn = drawable(jobs)
+    runs = drawn_runs(scope, drawn)
+    bands = [band for job in jobs for band in bands_of(scope, job)]
     counts: Counter[int] = Counter()
     for run in runs:
         counts[run.collection_id] += run.count
@@ -174,7 +181,7 @@ def collect(
         sorted(runs, key=lambda run: (run.at, run.name, run.key)),
         sorted(bands, key=lambda band: (band.name, band.job_id, band.day)),
         counts,
-        is_cut or some_are_dropped or are_too_many,
+        not is_known or len(jobs) < len(by_id) or len(drawn) < sum(job.drawn_count > 0 for job in jobs),
     )
 
 
@@ -188,7 +195,7 @@ class EpochSecond(Func):
 
     def as_sqlite(self, compiler, connection, **context):
         return self.as_sql(
-            compiler, connection, template="CAST(strftime('%%s', %(expressions)s) AS integer)", **context
+            compiler, connection, template="CAST(strftime('%%%%s', %(expressions)s) AS integer)", **context
         )
 
     def as_postgresql(self, compiler, connection, **context):
@@ -207,18 +214,18 @@ class Unindexed(Func):
         return self.as_sql(compiler, connection, template="+%(expressions)s", **context)
 
 
-def past(scope: Scope, states: Sequence[str]) -> dict[int, JobInView]:
+def past(scope: Scope) -> dict[int, JobInView]:
     """The jobs with rows in the window, each day counted."""
     runs = scope.seen(Run.objects, "job__collection").filter(job__isnull=False)
-    length, shift = slots(scope.days)
-    single = runs.filter(fire_at__gte=scope.start, fire_at__lt=scope.end, state__in=states, missed_until=None)
+    slot, shift = slots(scope.days)
+    single = runs.filter(fire_at__gte=scope.start, fire_at__lt=scope.end, state__in=scope.states, missed_until=None)
     counted = (
-        single.annotate(of_job=Unindexed("job_id"), slot=(EpochSecond("fire_at") + shift) / length)
+        single.annotate(of_job=Unindexed("job_id"), slot=(EpochSecond("fire_at") + shift) / slot)
         .values_list("of_job", "state", "slot")
         .annotate(count=Count("pk"), first=Min(EpochSecond("fire_at")), last=Max(EpochSecond("fire_at")))
         .order_by()
     )
-    if Run.State.MISSED in states:
+    if Run.State.MISSED in scope.states:
         many = runs.filter(missed_until__gte=scope.start, fire_at__lt=scope.end)
         counted = counted.union(
             many.annotate(of_job=F("job_id"), slot=Value(None, BigIntegerField()), count=F("missed_count"))
@@ -228,9 +235,9 @@ def past(scope: Scope, states: Sequence[str]) -> dict[int, JobInView]:
         )
     begins = [(day.start - EPOCH) // SECOND for day in scope.days]
     jobs: dict[int, JobInView] = {}
-    for job_id, state, slot, count, first, last in counted:
+    for job_id, state, hour, count, first, last in counted:
         job = jobs.get(job_id) or jobs.setdefault(job_id, JobInView(job_id))
-        if slot is None:
+        if hour is None:
             job.shares[Stretch(EPOCH + first * SECOND, EPOCH + last * SECOND, count)] = {}
             continue
         number = bisect_right(begins, first) - 1
@@ -245,7 +252,7 @@ def slots(days: Sequence[Day]) -> tuple[int, int]:
     An hour, unless midnights stand at different minutes of it.
     """
     shifts = {(EPOCH - day.start) // SECOND % HOUR for day in days}
-    return (HOUR, *shifts) if len(shifts) == 1 else (QUARTER, 0)
+    return (HOUR, shifts.pop()) if len(shifts) == 1 else (QUARTER, 0)
 
 
 def add(tally: Tally, state: str, count: int, first: int, last: int, length: float) -> None:
@@ -265,15 +272,15 @@ def add(tally: Tally, state: str, count: int, first: int, last: int, length: flo
 # What comes
 
 
-def add_triggers(scope: Scope, jobs: dict[int, JobInView], *, are_coming_shown: bool) -> bool:
+def add_triggers(scope: Scope, jobs: dict[int, JobInView]) -> bool:
     """Tell frequent jobs their names and triggers, and add jobs with fire times to come.
 
-    True when there are more than are looked at.
+    False when there are more than are looked at.
     """
     summed_up = sorted((job for job in jobs.values() if job.has_band or job.shares), key=lambda job: -job.failed)
     ids = [job.id for job in summed_up[:MOST_TRIGGERS]]
     rows = triggers_of_jobs(scope, ids)
-    if are_coming_shown:
+    if scope.has_future:
         rows = rows.union(coming_triggers(scope, ids), all=True)
     found = [Coming(*row) for row in rows]
     for coming in found:
@@ -282,7 +289,7 @@ def add_triggers(scope: Scope, jobs: dict[int, JobInView], *, are_coming_shown: 
         if coming.trigger_id is not None:
             job.triggers.append(coming)
     asked = set(ids)
-    return len(summed_up) > MOST_TRIGGERS or sum(each.job_id not in asked for each in found) > MOST_TRIGGERS
+    return max(len(summed_up), sum(each.job_id not in asked for each in found)) <= MOST_TRIGGERS
 
 
 def triggers_of_jobs(scope: Scope, ids: Sequence[int]):
@@ -321,21 +328,23 @@ def last_took(job: str) -> Subquery:
     return Subquery(ended.order_by("-fire_at").annotate(length=length).values("length")[:1])
 
 
-def laid_out(scope: Scope, jobs: dict[int, JobInView]) -> tuple[list[JobInView], bool]:
-    """The jobs with their fire times to come, without those whose bands have no room, and whether there are any."""
+def laid_out(scope: Scope, jobs: dict[int, JobInView]) -> list[JobInView]:
+    """The jobs with their fire times to come, but for those whose bands find no room; failed ones come first."""
     kept: list[JobInView] = []
-    bands = 0
-    for job in jobs.values():
+    room = MOST_BANDS
+    for job in sorted(jobs.values(), key=lambda job: -job.failed):
         share(scope, job)
-        may_have_band = bands < MOST_BANDS and bool(job.name or not job.has_band)
-        for tally in lay_out(scope, job):
-            if tally.is_frequent and not may_have_band:
-                break
-        if job.has_band and not may_have_band:
+        tallies = lay_out(scope, job) if scope.has_future else iter(())
+        if room:
+            deque(tallies, maxlen=0)
+        elif any(tally.is_frequent for tally in tallies):
             continue
-        bands += job.has_band
+        if job.has_band:
+            if not room or not job.name:
+                continue
+            room -= 1
         kept.append(job)
-    return kept, len(kept) < len(jobs)
+    return kept
 
 
 def share(scope: Scope, job: JobInView) -> None:
@@ -373,11 +382,11 @@ def lay_out(scope: Scope, job: JobInView) -> Iterator[Tally]:
             yield tally
 
 
-def by_day(scope: Scope, schedule: Schedule, trigger: Coming) -> Iterator[tuple[int, list[datetime], int]]:
+def by_day(scope: Scope, schedule: FirstThen, trigger: Coming) -> Iterator[tuple[int, list[datetime], int]]:
     """The number of each day with fire times, these times, and how many they are; of many the first in each hour."""
-    left = ENDLESS if trigger.fires_left is None else trigger.fires_left
+    left = ENDLESS
     if trigger.fires_left is not None:
-        left -= count_within(schedule, trigger.next_fire_at, scope.start)
+        left = trigger.fires_left - count_within(schedule, schedule.first, scope.start)
     fire = schedule.after(just_before(scope.start))
     while fire is not None and fire < scope.end and left > 0:
         number = index_of(scope.days, fire)
@@ -421,23 +430,21 @@ class Addresses(NamedTuple):
         return cls(f"{run}%s", f"{planned}%s/%s")
 
 
-def drawable(jobs: Iterable[JobInView]) -> tuple[list[JobInView], bool]:
-    """The jobs for whose single runs there is room, and whether there are others; those that failed come first, then
-    those that run seldom."""
-    sizes = {job.id: sum(job.tallies[number].total for number in job.drawn_days) for job in jobs}
+def drawable(jobs: Iterable[JobInView]) -> list[JobInView]:
+    """The jobs for whose single runs there is room: first those that failed, then those that run seldom."""
+    sizes = {job.id: job.drawn_count for job in jobs}
     in_order = sorted((job for job in jobs if sizes[job.id]), key=lambda job: (not job.failed, sizes[job.id]))
     ends = accumulate(sizes[job.id] for job in in_order)
-    kept = [job for job, end in zip(in_order, ends, strict=True) if end <= MOST_RUNS]
-    return kept, len(kept) < len(in_order)
+    return [job for job, end in zip(in_order, ends, strict=True) if end <= MOST_RUNS]
 
 
-def drawn_runs(scope: Scope, jobs: Sequence[JobInView], states: Sequence[str]) -> list[RunItem]:
+def drawn_runs(scope: Scope, jobs: Sequence[JobInView]) -> list[RunItem]:
     """The runs of days on which their job is not frequent."""
     by_id = {job.id: job for job in jobs}
     addresses = Addresses.now()
     runs: list[RunItem] = []
     taken = set()
-    for run in rows_of(scope, jobs, states):
+    for run in rows_of(scope, jobs):
         taken.add((run.job_id, run.trigger_name, run.fire_at))
         runs += items_of(scope, by_id[run.job_id], run, addresses)
     for job in jobs:
@@ -447,7 +454,7 @@ def drawn_runs(scope: Scope, jobs: Sequence[JobInView], states: Sequence[str]) -
     return runs
 
 
-def rows_of(scope: Scope, jobs: Sequence[JobInView], states: Sequence[str]) -> Iterable[Run]:
+def rows_of(scope: Scope, jobs: Sequence[JobInView]) -> Iterable[Any]:
     """One query, which reads few rows of jobs that are also frequent.  The jobs are those that the user may see."""
     windows: dict[tuple[datetime, datetime], list[int]] = defaultdict(list)
     stretched = []
@@ -467,7 +474,7 @@ def rows_of(scope: Scope, jobs: Sequence[JobInView], states: Sequence[str]) -> I
     ]
     if stretched:
         parts.append(Q(job__in=stretched, missed_until__gte=scope.start, fire_at__lt=scope.end))
-    rows = Run.objects.filter(reduce(or_, parts), state__in=states)
+    rows = Run.objects.filter(reduce(or_, parts), state__in=scope.states)
     return rows.annotate(name=F("job__name"), collection_id=F("job__collection_id")).only(
         *("job_id", "trigger_name", "fire_at", "state", "reason", "missed_count", "missed_until"),
         *("attempt_count", "started_at", "finished_at"),
