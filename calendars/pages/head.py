@@ -43,6 +43,7 @@ def head(sight: Sight) -> dict:
         "kept": [(name, value) for name, value in sight.query.parameters.items() if name not in ("zone", "q")],
         "new_path": reverse("calendar:event-new"),
         "new": new_event(sight),
+        "feed": reverse("calendar:feed-new") + sight.whence,
     }
 
 

@@ -2,6 +2,7 @@
 
 from datetime import date
 
+from django.urls import reverse
 from django.utils.dates import WEEKDAYS
 from django.utils.formats import date_format, number_format
 from django.utils.safestring import mark_safe
@@ -59,6 +60,8 @@ def layers(sight: Sight, contents: Contents) -> dict:
     }
     return {
         "kept": [*kept, *listed.items()],
+        "manage": reverse("calendar:calendars") + sight.whence,
+        "add": reverse("calendar:calendar-new") + sight.whence,
         "zones": zones(sight),
         "calendars": [switch(layer) for layer in contents.calendars],
         "collections": [switch(layer) for layer in contents.collections],

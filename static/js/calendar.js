@@ -16,8 +16,12 @@
 
   let wanted = null; // where the focus goes once the next view is there
   const go = (address, focus) => {
-    wanted = focus || (document.activeElement && document.activeElement.id ? { id: document.activeElement.id } : null);
-    return htmx.ajax("GET", address, { target: "#main", swap: "innerHTML show:none" });
+    wanted = focus || whereabouts(document.activeElement);
+    return htmx.ajax("GET", address, { target: "#calendar", swap: "innerHTML show:none" });
+  };
+  const whereabouts = (element) => {
+    if (element.closest(".slot")) return { minute: slotMinute() };
+    return element.closest(".month td") ? { date: "" } : { id: element.id };
   };
   const isPlain = (event) => event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
   const isWithin = (link) => link.origin === location.origin && link.pathname.startsWith(path());
@@ -80,19 +84,22 @@
     tick();
   };
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.detail.target.id === "about") return shown();
-    if (event.detail.target !== main) return;
+    if (event.target.id === "about") return shown();
+    if (event.target.id !== "calendar") return;
     arrive();
     const title = main.querySelector("h1");
     if (title) said.textContent = title.textContent;
     const focus = wanted && find(wanted);
-    if (focus) focus.focus({ preventScroll: !wanted.date });
+    if (focus && focus.matches(".month td")) toCell(focus);
+    else if (focus) focus.focus({ preventScroll: true });
     wanted = null;
   });
+  // an element by its id, or a day of the grid: the chosen one if none is named
   const find = ({ id, date, minute }) => {
     if (id) return document.getElementById(id);
-    if (minute !== undefined) return place(main.querySelector(`.week .day[data-date="${date}"]`), minute);
-    return main.querySelector(`.month td[data-date="${date}"]`);
+    const day = main.querySelector(`.week .day[data-date="${date}"]`) || days()[0];
+    if (minute !== undefined && day) return place(day, minute);
+    return main.querySelector(`.month td[data-date="${date}"]`) || main.querySelector(".month td[data-chosen]");
   };
 
   // what a click opens
@@ -283,7 +290,7 @@
       event.preventDefault();
       return close();
     }
-    if (event.target.closest("input, textarea, select, [contenteditable], .about, details[open]")) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], .about, details[open]")) return;
     const cell = event.target.closest(".month td"), day = event.target.closest(".week .day");
     const isFree = event.target === document.body || event.target === main || event.target.closest(".agenda, .week-wrap");
     const isDone = (cell && inMonth(event, cell)) || (day && inHours(event, day)) || (!cell && !day && isFree && enter(event));
@@ -330,6 +337,7 @@
     if (!about() && !document.activeElement.closest("input, select")) go(location.href);
   };
   setInterval(tick, MINUTE / 4);
+  document.addEventListener("htmx:historyRestore", arrive);
 
   arrive();
 })();
