@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from calendars.details import text
 from calendars.errors import CalendarError
-from calendars.models import Calendar, Event, Feed
+from calendars.models import Calendar, Feed
 
 SECRET_BYTES = 32  # 256 random bits
 NAME_LENGTH = 255

@@ -1,8 +1,7 @@
 """Time zones as iCalendar describes them: VTIMEZONE out, and the IANA zone whose clocks run as one says."""
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
