@@ -48,7 +48,7 @@ def calendars(request) -> HttpResponse:
             for each in shared.order_by("calendar__name", "pk")
         ],
         "feeds": [feed_row(feed, whence) for feed in feeds_of(request.user)],
-        "urls": urls(whence, ("calendar-new", "import", "feed-new")),
+        "urls": urls(whence, ("calendar-new", "feed-new")),
     }
     return render(request, "calendar/manage/calendars.html", context)
 
@@ -154,7 +154,6 @@ def edit_page(request, calendar: Calendar, form: CalendarForm, share_form: Share
         "people_url": whence.to("calendar-people", calendar.pk),
         "delete_url": "" if calendar.is_default else whence.to("calendar-delete", calendar.pk),
         "feed_url": whence.to("feed-new", calendar=calendar.pk.hex),
-        "import_url": whence.to("import", calendar=calendar.pk.hex),
     }
     return render(request, "calendar/manage/calendar_edit.html", context)
 
