@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NoReturn
 
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Lower
 
 from calendars.graph.errors import Refusal
 from recurrence.wire import WireError, reading
@@ -44,6 +45,13 @@ class Field:
     of: Callable[[Any], Any]
     kind: type | tuple[str, ...]
     is_orderable: bool = True
+
+    def ordered(self) -> F | Lower:
+        return Lower(self.column) if self.kind is str else F(self.column)
+
+    def place_of(self, item: Any) -> Any:
+        """What an item is ordered by."""
+        return self.of(item).casefold() if self.kind is str else self.of(item)
 
 
 @dataclass(frozen=True, slots=True)

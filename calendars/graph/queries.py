@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
+from django.db.models.expressions import OrderBy
 
 from calendars.graph.errors import Refusal
 from calendars.graph.filters import Field, Filter, filter_of
@@ -45,7 +46,7 @@ class Options:
         """The rows that match, in order; among equals by their key, so that pages neither repeat nor miss one."""
         if self.filter is not None:
             rows = rows.filter(self.filter.q())
-        order = [f"-{field.column}" if descends else field.column for field, descends in self.order]
+        order = [OrderBy(field.ordered(), descending=descends) for field, descends in self.order]
         return rows.order_by(*order, "pk") if order else rows
 
 

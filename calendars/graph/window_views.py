@@ -81,5 +81,5 @@ def chosen(found: Iterator[Occurrence], options: Options) -> Iterator[Occurrence
         return found
     listed = list(found)
     for field, descends in reversed(options.order):
-        listed.sort(key=field.of, reverse=descends)
+        listed.sort(key=field.place_of, reverse=descends)
     return listed
