@@ -205,10 +205,9 @@ class EpochSecond(Func):
 
 
 class Unindexed(Func):
-    """A column without its index: to save a sort, SQLite would go from job to job, whose rows lie far apart."""
+    """A column without its index: SQLite would go from job to job, whose rows lie far apart or reach far back."""
 
     template = "%(expressions)s"
-    output_field = BigIntegerField()
 
     def as_sqlite(self, compiler, connection, **context):
         return self.as_sql(compiler, connection, template="+%(expressions)s", **context)
@@ -216,23 +215,17 @@ class Unindexed(Func):
 
 def past(scope: Scope) -> dict[int, JobInView]:
     """The jobs with rows in the window, each day counted."""
-    runs = scope.seen(Run.objects, "job__collection").filter(job__isnull=False)
     slot, shift = slots(scope.days)
-    single = runs.filter(fire_at__gte=scope.start, fire_at__lt=scope.end, state__in=scope.states, missed_until=None)
     counted = (
-        single.annotate(of_job=Unindexed("job_id"), slot=(EpochSecond("fire_at") + shift) / slot)
+        runs_of_jobs(scope)
+        .filter(fire_at__gte=scope.start, fire_at__lt=scope.end, state__in=scope.states, missed_until=None)
+        .annotate(slot=(EpochSecond("fire_at") + shift) / slot)
         .values_list("of_job", "state", "slot")
         .annotate(count=Count("pk"), first=Min(EpochSecond("fire_at")), last=Max(EpochSecond("fire_at")))
         .order_by()
     )
     if Run.State.MISSED in scope.states:
-        many = runs.filter(missed_until__gte=scope.start, fire_at__lt=scope.end)
-        counted = counted.union(
-            many.annotate(of_job=F("job_id"), slot=Value(None, BigIntegerField()), count=F("missed_count"))
-            .annotate(first=EpochSecond("fire_at"), last=EpochSecond("missed_until"))
-            .values_list("of_job", "state", "slot", "count", "first", "last"),
-            all=True,
-        )
+        counted = counted.union(stretches(scope), all=True)
     begins = [(day.start - EPOCH) // SECOND for day in scope.days]
     jobs: dict[int, JobInView] = {}
     for job_id, state, hour, count, first, last in counted:
@@ -244,6 +237,24 @@ def past(scope: Scope) -> dict[int, JobInView]:
         length = scope.days[number].seconds
         add(job.tallies[number], state, count, first - begins[number], last - begins[number], length)
     return jobs
+
+
+def stretches(scope: Scope):
+    """In the form of what is counted: rows that stand for many fire times, of which some may lie in the window."""
+    return (
+        runs_of_jobs(scope)
+        .annotate(began_at=Unindexed("fire_at", output_field=DateTimeField()))
+        .filter(missed_until__gte=scope.start, began_at__lt=scope.end)
+        .annotate(slot=Value(None, BigIntegerField()), count=F("missed_count"))
+        .annotate(first=EpochSecond("fire_at"), last=EpochSecond("missed_until"))
+        .values_list("of_job", "state", "slot", "count", "first", "last")
+    )
+
+
+def runs_of_jobs(scope: Scope):
+    """The runs of the jobs that the user may see, `of_job`."""
+    jobs = scope.seen(Job.objects, "collection").values("pk")
+    return Run.objects.annotate(of_job=Unindexed("job_id", output_field=BigIntegerField())).filter(of_job__in=jobs)
 
 
 def slots(days: Sequence[Day]) -> tuple[int, int]:
