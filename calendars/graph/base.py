@@ -25,8 +25,6 @@ from accounts import access
 from accounts.models import Role, User
 from calendars.errors import CalendarError
 from calendars.graph import errors
-from calendars.graph.documents import Manner
-from calendars.graph.prefer import Preferences, preferences_of
 from calendars.graph.queries import Options
 from calendars.graph.reading import named_as_graph_does
 from calendars.models import Calendar
@@ -98,16 +96,8 @@ class GraphView(APIView):
     # What is answered
 
     @cached_property
-    def preferences(self) -> Preferences:
-        return preferences_of(self.request.headers.get("Prefer", ""))
-
-    @cached_property
     def root(self) -> str:
         return settings.PUBLIC_URL or self.request.build_absolute_uri("/").rstrip("/")
-
-    @property
-    def manner(self) -> Manner:
-        return Manner(self.request.user, self.preferences, self.root)
 
     def context(self, resource: str) -> str:
         return f"{self.root}{VERSION}/$metadata#users('{self.person.pk}'){resource}"
@@ -128,12 +118,6 @@ class GraphView(APIView):
         if more:
             answer["@odata.nextLink"] = self.link(skip=options.skip + len(documents))
         return Response(answer)
-
-    def events_answer(self, response: Response) -> Response:
-        """The answer, which has events in it and says which preferences they follow."""
-        if self.preferences.applied:
-            response["Preference-Applied"] = ", ".join(self.preferences.applied)
-        return response
 
 
 class Elsewhere(GraphView):

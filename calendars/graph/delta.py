@@ -33,11 +33,10 @@ class Delta(EventView):
         if "$deltatoken" in given and "$skiptoken" in given:
             raise Refusal("must not stand beside $deltatoken", target="$skiptoken")
         calendar, now = self.calendar(), timezone.now()
-        if token := given.get("$skiptoken"):
-            state, offset = self.state(token, calendar, now)
-            return self.page_of(state, offset)
-        if token := given.get("$deltatoken"):
-            return self.next_round(self.state(token, calendar, now)[0], now)
+        if "$skiptoken" in given:
+            return self.page_of(*self.state(given["$skiptoken"], calendar, now))
+        if "$deltatoken" in given:
+            return self.next_round(self.state(given["$deltatoken"], calendar, now)[0], now)
         start, end = window_of(given)
         first = SyncState(user=request.user, calendar=calendar, start_at=start, end_at=end, created_at=now)
         return self.next_round(first, now)

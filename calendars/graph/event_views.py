@@ -16,7 +16,8 @@ from calendars.errors import ChangedSince
 from calendars.expansion import Occurrence
 from calendars.graph import documents, items, queries, reading
 from calendars.graph.base import GraphView
-from calendars.graph.documents import CANCELLED, EVENTS, EXCEPTIONS
+from calendars.graph.documents import CANCELLED, EVENTS, EXCEPTIONS, Manner
+from calendars.graph.prefer import preferences_of
 from calendars.graph.queries import Options
 from calendars.models import Calendar, Event, Sensitivity
 from jobs.members import Members
@@ -25,6 +26,14 @@ PRIVATE = (Sensitivity.PRIVATE, Sensitivity.CONFIDENTIAL)
 
 
 class EventView(GraphView):
+    def initial(self, request, *args, **kwargs):
+        super().initial(request, *args, **kwargs)
+        self.preferences = preferences_of(request.headers.get("Prefer", ""))  # refused before anything is done
+
+    @property
+    def manner(self) -> Manner:
+        return Manner(self.request.user, self.preferences, self.root)
+
     def events(self) -> QuerySet[Event]:
         """Those that an id can mean at this address; the caller's right is not looked at yet."""
         rows = Event.objects.select_related("calendar__owner")
@@ -73,6 +82,12 @@ class EventView(GraphView):
         response = Response({"@odata.context": self.context("/events/$entity"), **document}, status)
         response["ETag"] = items.etag(item)
         return self.events_answer(response)
+
+    def events_answer(self, response: Response) -> Response:
+        """The answer, which has events in it and says which preferences they follow."""
+        if self.preferences.applied:
+            response["Preference-Applied"] = ", ".join(self.preferences.applied)
+        return response
 
     def exceptions_of(self, event: Event) -> list[dict]:
         rows = event.exceptions.filter(is_cancelled=False).order_by("original_day")

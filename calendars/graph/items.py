@@ -57,9 +57,7 @@ def type_of(item: Occurrence) -> str:
 
 
 def change_key(item: Occurrence) -> str:
-    """`item.event` of a single event and a series changes with all that is in it, an occurrence only by itself."""
-    revision = item.event.version if item.day is None else item.revision
-    return ".".join(map(str, revision))
+    return ".".join(map(str, item.revision))
 
 
 def etag(item: Occurrence) -> str:

@@ -10,10 +10,11 @@ from calendars.graph.documents import EVENTS
 from calendars.graph.errors import WRONG_PARAMETER, Refusal
 from calendars.graph.event_views import EventView
 from calendars.graph.queries import Options
+from calendars.times import YEARS
 from recurrence.wire import WireError, reading
 
 MOST = 50_000  # occurrences that one request looks at
-EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)  # no event lies beyond
+EARLIEST, LATEST = datetime(YEARS[0] - 2, 1, 1, tzinfo=UTC), datetime(YEARS[-1] + 2, 1, 1, tzinfo=UTC)
 
 
 class Window(EventView):
