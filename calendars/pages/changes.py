@@ -7,10 +7,11 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext
 
 from calendars.pages.axis import Change, changes_in
-from calendars.pages.sight import Sight, hours_words
+from calendars.pages.sight import Sight, hours_words, whole_hours_words
 from calendars.pages.spoken import place_of
 from calendars.pages.window import ONE_DAY, View, midnight
 
+SECOND = timedelta(seconds=1)  # a day that does not exist has none
 WHOLE_DAY = timedelta(hours=24)
 
 
@@ -22,11 +23,13 @@ def change_words(sight: Sight, change: Change) -> str:
 
 
 def note_of(sight: Sight, day: date) -> str:
-    """today; 25 h: the clock goes back from 03:00 to 02:00."""
+    """today; 25 hours: the clock goes back from 03:00 to 02:00."""
     near = {-1: gettext("yesterday"), 0: gettext("today"), 1: gettext("tomorrow")}
     said = [near.get((day - sight.today).days, "")]
     start, end = midnight(day, sight.zone), midnight(day + ONE_DAY, sight.zone)
-    said += [f"{hours_words(end - start)}: {change_words(sight, each)}" for each in changes_in(sight.zone, start, end)]
+    said += [
+        f"{whole_hours_words(end - start)}: {change_words(sight, each)}" for each in changes_in(sight.zone, start, end)
+    ]
     return ", ".join(part for part in said if part)
 
 
@@ -47,7 +50,7 @@ def banners(sight: Sight) -> list[dict]:
     """A sentence for each day of a week, or the day, of which clocks make more or less than 24 hours."""
     return [
         banner(sight, change, day, length)
-        for change in changes_in(sight.zone, sight.window.start, sight.window.end)
+        for change in changes_in(sight.zone, sight.window.start, max(sight.window.end, sight.window.start + SECOND))
         for day in days_with(change)
         if day in sight.window.days and (length := length_of(sight, day)) != WHOLE_DAY
     ]
@@ -59,7 +62,7 @@ def banner(sight: Sight, change: Change, day: date, length: timedelta) -> dict:
         "place": place_of(sight.zone),
         "from": sight.time(change.shown),
         "to": sight.time(change.becomes),
-        "length": hours_words(length),
+        "length": whole_hours_words(length),
         "until": date_format(change.becomes, "LONG_DATE_FORMAT"),
     }
     is_alone = sight.window.view is View.DAY

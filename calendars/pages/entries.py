@@ -23,7 +23,6 @@ DRAWN_AS = {ShowAs.FREE.value: "free", ShowAs.TENTATIVE.value: "tentative"}
 TROUBLES = ("failure", "lost", "missed", "late", "held")  # what needs a person is seen first
 EVENT, TROUBLE, QUIET, SUMMED = range(4)  # ranks: what is kept where not all find room
 BAND_WIDTH = 240  # units of its picture
-NOTCH = 5
 
 CONTINUED, CONTINUES = "continued", "continues"  # from before the cell, behind it
 Row = dict[str, Any]
@@ -76,7 +75,8 @@ def run_row(sight: Sight, run: RunItem, *, part: str = "", time: str = "") -> Ro
     }
 
 
-def band_row(sight: Sight, band: Band) -> Row:
+def band_row(sight: Sight, band: Band, width: int = BAND_WIDTH) -> Row:
+    """`width` is that of its picture, whose strokes and notches are always of one size."""
     failed = ngettext("%d failed", "%d failed", band.failed) % band.failed if band.failed else ""
     return {
         "type": "band",
@@ -85,11 +85,12 @@ def band_row(sight: Sight, band: Band) -> Row:
         "name": band.name,
         "failed": failed,
         "tally": tally_of(sight, band),
-        "title": f"{band.name}, {band.every}, {summary_of(sight, band)}",
-        "said": f"{band.every}, {summary_of(sight, band)}",
-        "ran": [strokes(*each) for each in band.ran],
-        "will": [box(*each) for each in band.will],
-        "fell": [f"{each * BAND_WIDTH:.4g}" for each in band.fell],
+        "title": ", ".join(part for part in (band.name, band.every, summary_of(sight, band)) if part),
+        "said": ", ".join(part for part in (band.every, summary_of(sight, band)) if part),
+        "width": width,
+        "ran": [strokes(start * width, end * width) for start, end in band.ran],
+        "will": [box(start * width, end * width) for start, end in band.will],
+        "fell": [f"{each * width:.4g}" for each in band.fell],
         "place": NOWHERE,
     }
 
@@ -188,12 +189,12 @@ def summary_of(sight: Sight, band: Band) -> str:
 
 
 def strokes(start: float, end: float) -> str:
-    return f"M{start * BAND_WIDTH:.4g} 4H{max(end * BAND_WIDTH, start * BAND_WIDTH + 1):.4g}"
+    return f"M{start:.4g} 4H{max(end, start + 1):.4g}"
 
 
 def box(start: float, end: float) -> tuple[str, str]:
     """Where an outline lies, and how wide it is."""
-    return f"{start * BAND_WIDTH + 0.5:.4g}", f"{max((end - start) * BAND_WIDTH - 1, 1):.4g}"
+    return f"{start + 0.5:.4g}", f"{max(end - start - 1, 1):.4g}"
 
 
 def placed(name: str, values: dict[str, int]) -> SafeString:

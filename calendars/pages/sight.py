@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.dates import WEEKDAYS_ABBR
 from django.utils.formats import date_format
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from accounts.clock import time_words
 from calendars.pages.filters import Query
@@ -142,3 +142,9 @@ def hours_words(length: timedelta) -> str:
     """25 h, 23 h 30 min."""
     hours, rest = divmod(length, HOUR)
     return f"{hours} h" + (f" {rest // MINUTE} min" if rest else "")
+
+
+def whole_hours_words(length: timedelta) -> str:
+    """25 hours, 23 h 30 min."""
+    hours, rest = divmod(length, HOUR)
+    return hours_words(length) if rest else ngettext("%d hour", "%d hours", hours) % hours

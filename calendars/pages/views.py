@@ -97,12 +97,12 @@ def main(sight: Sight, found: Contents) -> dict[str, Any]:
             return {"main": "calendar/_agenda.html", "agenda": rows, "caption": caption}
     said = {"title": head(sight)["title"], "place": place}
     caption = gettext("%(title)s: events and runs by day, hours in %(place)s") % said
-    return {
-        "main": "calendar/_week.html",
-        "week": week(sight, found),
-        "banners": banners(sight),
-        "caption": caption,
-    }
+    rows = week(sight, found)
+    news = banners(sight)
+    if news and "behind" in rows["scale"]:
+        other = gettext("The hours of %s stand again at the right, as they are from then on.")
+        news[-1]["rest"] += " " + other % rows["scale"]["behind"]["place"]
+    return {"main": "calendar/_week.html", "week": rows, "banners": news, "caption": caption}
 
 
 def matches(sight: Sight, found: Found) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from calendars.pages.contents import Contents
 from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, Row, on_axis, placed, rank_of
 from calendars.pages.grid import Bar, Block, Placed, rows_of, side_by_side
 from calendars.pages.items import Band, RunItem
-from calendars.pages.sight import Sight, brief_offset, hours_words, offset_words
+from calendars.pages.sight import Sight, brief_offset, offset_words, whole_hours_words
 from calendars.pages.spoken import place_of
-from calendars.pages.window import WEEK, View
+from calendars.pages.window import ONE_DAY, WEEK, View
 from recurrence.zones import UTC
 
 LANES, FEW_LANES = 4, 3  # side by side; the fewer in a week of seven days
@@ -30,6 +30,7 @@ BANDS = 8  # frequent jobs that have a row each
 SHOWN_MINUTES = 28  # the least that anything takes up
 BRIEF = 60  # minutes: below, one line
 INSTANT = 20  # minutes: a run that took less has a stem of its own size
+DAY_WIDTH = 4  # times that of a day in a week
 FULL_SHARE = 0.98  # of a day that a band fills
 LABEL = 22  # minutes that the label of the present time covers
 QUIET_HOURS = (7, 19)  # that paper shows at least
@@ -64,8 +65,8 @@ def table_attributes(sight: Sight, axis: Axis, contents: Contents):
         said.append(f' data-from="{first}"')
     if last * HOUR < axis.length:
         said.append(f' data-till="{last}"')
-    items = escape(gettext("%s items") % "{}")
-    said.append(f' data-items="{items}"')
+    items = escape(gettext("items: %s") % "{}")
+    said.append(f' data-items="{items}" data-cycle="{sight.hour_cycle}"')
     return mark_safe("".join(said))
 
 
@@ -92,7 +93,7 @@ def head_of(sight: Sight, column: Column, single: bool) -> dict:
         note = gettext("does not exist")
     elif column.length != timedelta(hours=24):
         changed = "; ".join(change_words(sight, change) for change in column.changes)
-        hours = hours_words(column.length)
+        hours = whole_hours_words(column.length)
         note = f"{hours}: {changed}" if single else hours
     return {
         "url": sight.link(View.DAY, day),
@@ -168,10 +169,11 @@ def bands_by_job(bands: list[Band]) -> list[list[Band]]:
 
 
 def band_line(sight: Sight, bands: list[Band]) -> dict:
+    width = entries.BAND_WIDTH * (DAY_WIDTH if len(sight.window.days) == 1 else 1)
     by_day: dict[date, list[Row]] = defaultdict(list)
     for band in bands:
-        by_day[band.day].append(entries.band_row(sight, band))
-    return {"every": bands[0].every, "days": [by_day.get(day, []) for day in sight.window.days]}
+        by_day[band.day].append(entries.band_row(sight, band, width))
+    return {"every": bands[0].every or gettext("often"), "days": [by_day.get(day, []) for day in sight.window.days]}
 
 
 def more_bands(sight: Sight, bands: list[list[Band]]) -> dict | None:
@@ -295,7 +297,9 @@ def under(sight: Sight, axis: Axis, column: Column) -> Iterator[Row]:
                 brief_offset(sight.local(earlier)),
             )
             said = {"time": sight.time(reading), "offset": brief_offset(reading)}
-            yield mark("at under again", piece.minute, piece.beyond, gettext("%(time)s again, %(offset)s") % said)
+            has_room = single or piece.beyond - piece.minute >= HOUR
+            words = gettext("%(time)s again, %(offset)s") if has_room else gettext("again, %(offset)s")
+            yield mark("at under again", piece.minute, piece.beyond, words % said)
 
 
 def mark(names: str, start: int, end: int, words: str = "", side: str = "") -> Row:
@@ -341,7 +345,6 @@ def moving(sight: Sight, column: Column, minute: int) -> str:
         "from": sight.now.replace(second=0, microsecond=0).isoformat(),
         "until": piece.end.isoformat(),
         "zone": str(sight.zone),
-        "cycle": sight.hour_cycle,
     }
     return "".join(f' data-{name}="{value}"' for name, value in said.items())
 
@@ -403,8 +406,8 @@ def other_scale(sight: Sight, axis: Axis, column: Column, instant: datetime) -> 
 
 
 def distance(sight: Sight, zone: tzinfo, instant: datetime) -> timedelta:
-    """By how much clocks in `zone` are ahead of the page's."""
-    return instant.astimezone(zone).replace(tzinfo=None) - sight.local(instant).replace(tzinfo=None)
+    """By how much clocks in `zone` are ahead of the page's, whatever the day."""
+    return (instant.astimezone(zone).replace(tzinfo=None) - sight.local(instant).replace(tzinfo=None)) % ONE_DAY
 
 
 def title_of(zone: tzinfo, instant: datetime) -> str:

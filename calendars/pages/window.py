@@ -9,7 +9,6 @@ from recurrence.zones import instant_of
 
 ONE_DAY = timedelta(days=1)
 WEEK = 7  # days
-AGENDA = 14  # days
 THURSDAY = 3
 SATURDAY = 5
 FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(2199, 12, 31)  # that a page shows
@@ -49,8 +48,7 @@ class Window:
             year, month = months // 12, months % 12 + 1
             found = date(year, month, min(self.chosen.day, monthrange(year, month)[1]))
         else:
-            length = {View.DAY: 1, View.AGENDA: AGENDA}.get(self.view, WEEK)
-            found = self.chosen + sign * length * ONE_DAY
+            found = self.chosen + sign * (1 if self.view is View.DAY else WEEK) * ONE_DAY
         return found if FIRST_DAY <= found <= LAST_DAY else self.chosen
 
 
@@ -76,7 +74,7 @@ def days_of(view: View, chosen: date, week_start: int) -> tuple[date, ...]:
         case View.DAY:
             return (chosen,)
         case View.AGENDA:
-            return run_of_days(chosen, AGENDA)
+            return run_of_days(chosen, WEEK)
 
 
 def run_of_days(first: date, count: int) -> tuple[date, ...]:

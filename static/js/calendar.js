@@ -143,12 +143,13 @@
   // cells of the month, hours of a day
 
   const cells = () => [...main.querySelectorAll(".month td")];
-  const create = (start) => {
+  const newEvent = (start) => {
     const address = new URL(head().dataset.new, location);
     for (const [name, value] of new URLSearchParams(location.search)) address.searchParams.set(name, value);
     address.searchParams.set("start", start);
-    location.assign(address);
+    return address.href;
   };
+  const create = (start) => location.assign(newEvent(start));
   const toCell = (cell) => {
     for (const other of cells()) other.tabIndex = other === cell ? 0 : -1;
     cell.focus();
@@ -195,6 +196,11 @@
     return from < minute + HOUR && from + minutes(lane, "dh", "dm") > minute;
   });
 
+  const clock = (instant, timeZone) => instant.toLocaleTimeString(document.documentElement.lang, {
+    timeZone, minute: "2-digit", ...(main.querySelector(".week").dataset.cycle === "12"
+      ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" }),
+  }).toLowerCase();
+
   // one place, an hour long, that is moved over the days
   const slot = document.createElement("li");
   slot.className = "at slot";
@@ -205,10 +211,10 @@
     const link = slot.firstChild;
     slot.dataset.h = Math.floor(minute / HOUR);
     slot.dataset.m = minute % HOUR;
-    link.href = head().dataset.new;
-    const count = itemsAt(day, minute).length;
-    const label = main.querySelector(".week").dataset;
-    link.setAttribute("aria-label", `${dayName(day)}, ${reading(day, minute).slice(11)}, ${label.items.replace("{}", count)}`);
+    const start = reading(day, minute);
+    link.href = newEvent(start);
+    const items = main.querySelector(".week").dataset.items.replace("{}", itemsAt(day, minute).length);
+    link.setAttribute("aria-label", `${dayName(day)}, ${clock(new Date(`${start}Z`), "UTC")}, ${items}`);
     day.querySelector(".lanes").append(slot);
     return link;
   };
@@ -323,13 +329,10 @@
       past.dataset.dh = Math.floor(minute / HOUR);
       past.dataset.dm = minute % HOUR;
     }
-    const clock = main.querySelector(".now-label");
-    const words = new Date(now).toLocaleTimeString(document.documentElement.lang, {
-      timeZone: line.dataset.zone, hour: "numeric", minute: "2-digit", hourCycle: line.dataset.cycle === "12" ? "h12" : "h23",
-    });
-    if (clock && now - Date.parse(line.dataset.from) >= MINUTE) clock.textContent = words;
-    for (const label of main.querySelectorAll(".scale:not(.second) li:not(.now-label)")) {
-      label.hidden = Math.abs(minutes(label, "h", "m") - minute) < 22 && !label.closest(".scale-end");
+    const label = main.querySelector(".now-label");
+    if (now - Date.parse(line.dataset.from) >= MINUTE) label.textContent = clock(new Date(now), line.dataset.zone);
+    for (const hour of main.querySelectorAll("th .scale:not(.second) li:not(.now-label)")) {
+      hour.hidden = Math.abs(minutes(hour, "h", "m") - minute) < 22;
     }
   };
   // a new day, or a change of the clock
