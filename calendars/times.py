@@ -16,15 +16,13 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, cast
 
 from calendars.errors import CalendarError
-from calendars.models import Event
+from calendars.models import YEARS, Event
 from recurrence.series import Series
 from recurrence.wire import WireError, graph
 from recurrence.wire.reading import shown
 from recurrence.wire.zone_names import windows_name, zone_of
 from recurrence.zones import instant_of, missing_days
 
-# Exchange's calendars end on 1 September 4500; before 1900 zones kept the sun's time, to the second
-YEARS = range(1900, 4501)
 LONGEST = timedelta(days=1825)  # of a single event: five years, as in Exchange; one of a series: graph.LONGEST
 ONE_DAY = timedelta(days=1)
 MIDNIGHT = time()
