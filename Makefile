@@ -22,7 +22,7 @@ WITHOUT_ADDRESSES := const fs = require("fs"), lock = JSON.parse(fs.readFileSync
 	Object.values(lock.packages).forEach(entry => { delete entry.funding; delete entry.license }); \
 	fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")
 
-.PHONY: help run test lint format bench lock browser
+.PHONY: help run test lint format texts bench lock browser
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,6 +54,9 @@ lint: $(VENV)/.dev ## Check style, types, imports, settings and migrations
 format: $(VENV)/.dev ## Bring the code into the agreed form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+texts: $(VENV)/.dev ## Bring the catalogues of translations up to date with the texts of pages
+	$(BIN)/python -m scheduler_site.catalogues
 
 bench: $(VENV)/.dev ## Measure the engine, the dispatch and the calls; takes minutes
 	$(BIN)/python -m bench.next_fire

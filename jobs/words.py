@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, npgettext
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -15,14 +15,8 @@ FAR = 60 * DAY  # from here on the distance is said in months
 
 def span(length: timedelta) -> str:
     """How long, at the precision one acts on: 38 s, 13 min, 3 h 28 min, 4 days.  Negative counts as none."""
-    length = max(length, timedelta(0))
-    if length < MINUTE:
-        return f"{length // SECOND} s"
-    if length < HOUR:
-        return f"{length // MINUTE} min"
     if length < DAY:
-        minutes = length % HOUR // MINUTE
-        return f"{length // HOUR} h" + (f" {minutes} min" if minutes else "")
+        return _within_a_day(length)
     days = length // DAY
     if length < FAR:
         return ngettext("%d day", "%d days", days) % days
@@ -32,6 +26,27 @@ def span(length: timedelta) -> str:
     return ngettext("%d year", "%d years", years) % years
 
 
+def _within_a_day(length: timedelta) -> str:
+    if length < MINUTE:
+        return _seconds(max(length, timedelta(0)) // SECOND)
+    if length < HOUR:
+        return _minutes(length // MINUTE)
+    minutes = length % HOUR // MINUTE
+    return f"{_hours(length // HOUR)} {_minutes(minutes)}" if minutes else _hours(length // HOUR)
+
+
+def _hours(number: int) -> str:
+    return gettext("%s h") % number
+
+
+def _minutes(number: int | str) -> str:
+    return gettext("%s min") % number
+
+
+def _seconds(number: int | str) -> str:
+    return gettext("%s s") % number
+
+
 def took(length: timedelta) -> str:
     """How long, at the precision one compares: 640 ms, 30.8 s, 30 s, 6 min 31 s, 1 h 09 min."""
     length = max(length, timedelta(0))
@@ -39,20 +54,33 @@ def took(length: timedelta) -> str:
         return f"{length // timedelta(milliseconds=1)} ms"
     if length < MINUTE:
         seconds = round(length / SECOND, 1)
-        return f"{number_format(seconds, decimal_pos=0 if seconds.is_integer() else 1)} s"
+        return _seconds(number_format(seconds, decimal_pos=0 if seconds.is_integer() else 1))
     if length < HOUR:
-        seconds = length % MINUTE // SECOND
-        return f"{length // MINUTE} min" + (f" {seconds} s" if seconds else "")
+        rest = length % MINUTE // SECOND
+        return f"{_minutes(length // MINUTE)} {_seconds(rest)}" if rest else _minutes(length // MINUTE)
     if length < DAY:
-        return f"{length // HOUR} h {length % HOUR // MINUTE:02} min"
+        return f"{_hours(length // HOUR)} {_minutes(f'{length % HOUR // MINUTE:02}')}"
     return span(length)
 
 
 def distance(instant: datetime, now: datetime) -> str:
     """in 3 h 28 min; 2 min ago."""
     if instant >= now:
-        return gettext("in %s") % span(instant - now)
-    return gettext("%s ago") % span(now - instant)
+        return gettext("in %s") % _from_now(instant - now)
+    return gettext("%s ago") % _from_now(now - instant)
+
+
+def _from_now(length: timedelta) -> str:
+    """As `span`, in the case that the words for "in" and "ago" take."""
+    if length < DAY:
+        return _within_a_day(length)
+    days = length // DAY
+    if length < FAR:
+        return npgettext("in or ago", "%d day", "%d days", days) % days
+    months, years = days // 30, days // 365
+    if months < 24:
+        return npgettext("in or ago", "%d month", "%d months", months) % months
+    return npgettext("in or ago", "%d year", "%d years", years) % years
 
 
 def day(instant: datetime, now: datetime) -> str:

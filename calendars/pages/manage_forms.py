@@ -2,6 +2,7 @@
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import Role
 from calendars.feeds import NAME_LENGTH as FEED_NAME_LENGTH
@@ -43,7 +44,7 @@ class ShareForm(forms.Form):
 
     person = PersonField(None, label=_("Who"), empty_label=None)
     role = forms.TypedChoiceField(
-        label=_("May"),
+        label=pgettext_lazy("somebody may", "May"),
         coerce=int,
         choices=[(Role.READER.value, _("see it")), (Role.OPERATOR.value, _("change events"))],
     )

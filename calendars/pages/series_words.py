@@ -95,6 +95,7 @@ NTH_DAYS = {  # in the order of KINDS_OF_DAYS
         _("on the last day"),
     ),
 }
+SETS = {MONDAY_TO_FRIDAY: _("weekday"), WEEKEND: _("weekend day"), WHOLE_WEEK: _("day")}
 NTHS = {  # of several weekdays, which come from elsewhere than our form
     1: _("on the first %(days)s"),
     2: _("on the second %(days)s"),
@@ -206,9 +207,11 @@ def _days(rule: DateRule) -> str:
 
 def _weekly(rule: Weekly) -> str:
     """With an interval, the first day named is the first of its week: which days are together depends on it."""
-    said = {"n": rule.interval}
+    said: dict[str, object] = {"n": rule.interval}
+    if rule.weekdays == WHOLE_WEEK and rule.interval == 1:
+        return _days(EveryNDays(rule.start, 1))
     if rule.weekdays == WHOLE_WEEK:
-        return ngettext("every day", "every day of every %(n)d weeks", rule.interval) % said
+        return gettext("every day of every %(n)d weeks") % said
     if rule.weekdays == MONDAY_TO_FRIDAY:
         words = ngettext("every week from Monday to Friday", "every %(n)d weeks from Monday to Friday", rule.interval)
         return words % said
@@ -229,7 +232,7 @@ def _every_years(which: str, n: int) -> str:
 def _day_of_month(day: int) -> str:
     if day == LONGEST_MONTH:
         return gettext("on the last day")
-    which = DAYS_OF_MONTH[day - 1]
+    which = str(DAYS_OF_MONTH[day - 1])
     return gettext("%(which)s or, if there is none, the last day") % {"which": which} if day > SHORTEST_MONTH else which
 
 
@@ -250,7 +253,8 @@ def _month_and_day(month: int, day: int) -> str:
 def _nth_of(weekdays: frozenset[int], number: int) -> str:
     if number in NTH_DAYS and weekdays in KINDS_OF_DAYS:
         return str(NTH_DAYS[number][KINDS_OF_DAYS.index(weekdays)])
-    return NTHS[number] % {"days": _listed([str(WEEKDAYS[day]) for day in sorted(weekdays)], gettext("%s or %s"))}
+    days = SETS.get(weekdays) or _listed([str(WEEKDAYS[day]) for day in sorted(weekdays)], gettext("%s or %s"))
+    return NTHS[number] % {"days": days}
 
 
 def _walked(rule: WalkedDays) -> str:
