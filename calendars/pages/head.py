@@ -40,6 +40,7 @@ def head(sight: Sight) -> dict:
             for view in View
         ],
         "zones": zones(sight),
+        "paper": gettext("Times in %s") % zone_words(sight.zone, sight.window.start),
         "kept": [(name, value) for name, value in sight.query.parameters.items() if name not in ("zone", "q")],
         "new_path": reverse("calendar:event-new"),
         "new": new_event(sight),

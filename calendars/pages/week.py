@@ -61,10 +61,8 @@ def table_attributes(sight: Sight, axis: Axis, contents: Contents):
     if not axis.is_even:
         said.append(" data-uneven")
     first, last = busy_hours(axis, contents)
-    if first:
-        said.append(f' data-from="{first}"')
-    if last * HOUR < axis.length:
-        said.append(f' data-till="{last}"')
+    if first or last * HOUR < axis.length:
+        said.append(f' data-from="{first}" data-till="{last}"')
     items = escape(gettext("items: %s") % "{}")
     said.append(f' data-items="{items}" data-cycle="{sight.hour_cycle}"')
     return mark_safe("".join(said))
