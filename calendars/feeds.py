@@ -17,6 +17,7 @@ from django.db.models import Q
 from calendars.details import text
 from calendars.errors import CalendarError
 from calendars.models import Calendar, Feed
+from jobs.models import JobCollection
 
 SECRET_BYTES = 32  # 256 random bits
 NAME_LENGTH = 255
@@ -83,16 +84,31 @@ def make(
         raise CalendarError("must not be empty", path="name", code="required")
     if owner.feeds.count() >= FEEDS:
         raise CalendarError(f"nobody has more than {FEEDS} feeds", code="too_many")
+    chosen = Filter((calendar.pk,)) if calendar is not None else Filter.read(query or {})
+    require_visible(chosen, owner)
     secret = secrets.token_urlsafe(SECRET_BYTES)
     feed = Feed.objects.create(
         owner=owner,
         name=name,
         digest=digest_of(secret),
         calendar=calendar,
-        query={} if query is None else Filter.read(query).query(),
+        query={} if query is None else chosen.query(),
         created_at=now,
     )
     return feed, secret
+
+
+def require_visible(chosen: Filter, owner) -> None:
+    """Raise CalendarError for what `owner` does not see.  What they do not see later, the feed will leave out."""
+    for member, named, rows in (
+        ("calendars", chosen.calendars, Calendar.objects.visible_to(owner)),
+        ("collections", chosen.collections, JobCollection.objects.visible_to(owner)),
+    ):
+        seen = set(rows.filter(pk__in=named or ()).values_list("pk", flat=True))
+        for position, each in enumerate(named or ()):
+            if each not in seen:
+                message = "must be one that you see"
+                raise CalendarError(message, path=f"query.{member}[{position}]", code="does_not_exist")
 
 
 def find(secret: str) -> Feed | None:

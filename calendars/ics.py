@@ -20,7 +20,7 @@ from icalendar import vDuration
 from icalendar.parser import Contentline
 
 from calendars import vtimezones
-from calendars.expansion import details_for, lay_out, walls_of
+from calendars.expansion import details_for, lay_out, order, walls_of
 from calendars.graph.bodies import text_of
 from calendars.models import (
     DETAILS,
@@ -46,6 +46,7 @@ ONE_SECOND = timedelta(seconds=1)
 YEARS_BACK, YEARS_AHEAD = 1, 2  # of the window in which single occurrences are told
 RULES_KNOWN_AHEAD = 15  # years for which changes of clocks are listed that go by no rule
 EARLIEST_ZONE_YEAR = 1900
+UTC_BY_ANOTHER_NAME = "Etc/GMT"
 NEAR = timedelta(days=1)
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 LINE_ENDS = re.compile("\r\n|[\r\x85\u2028\u2029]")
@@ -110,8 +111,8 @@ def events(calendars: Iterable[Calendar], viewer, now: datetime) -> Iterator[byt
 def zones(rows: Iterable[Event], now: datetime) -> Iterator[bytes]:
     years: dict[str, int] = {}
     for row in rows:
-        if row.tzinfo is not UTC:
-            years[row.zone] = min(years.get(row.zone, row.start.year), row.start.year)
+        if name := zone_name_of(row):
+            years[name] = min(years.get(name, row.start.year), row.start.year)
     for zone, year in sorted(years.items()):
         last_year = max(now.year, year) + RULES_KNOWN_AHEAD
         yield vtimezones.described(zone, max(year - 1, EARLIEST_ZONE_YEAR), last_year)
@@ -152,7 +153,7 @@ def components(telling: Telling, window: tuple[datetime, datetime]) -> Iterator[
 
 def one_by_one(telling: Telling, window: tuple[datetime, datetime]) -> Iterator[bytes]:
     event = telling.event
-    for each in lay_out(event, telling.exceptions, *window, UTC, telling.viewer):
+    for each in sorted(lay_out(event, telling.exceptions, *window, UTC, telling.viewer), key=order):
         if not each.is_cancelled and each.day is not None:
             when = times(event, *walls_of(event, each.day, each.exception.changes if each.exception else {}))
             yield component(telling, each.details, [f"UID:{clean(telling.uid)}-{each.day:%Y%m%d}", *when])
@@ -211,9 +212,21 @@ def instant(name: str, wall: datetime, event: Event, is_all_day: bool) -> str:
     """A property that says what clocks in the event's zone show, or a date."""
     if is_all_day:
         return f"{name};VALUE=DATE:{wall:%Y%m%d}"
-    if event.tzinfo is UTC:
-        return in_utc(name, wall)
-    return f"{name};TZID={event.zone}:{wall:%Y%m%dT%H%M%S}"
+    zone_name = zone_name_of(event)
+    return f"{name};TZID={zone_name}:{wall:%Y%m%dT%H%M%S}" if zone_name else in_utc(name, wall)
+
+
+def zone_name_of(event: Event) -> str | None:
+    """Under which name its zone is described; None: its times are instants, or dates.
+
+    A series in UTC is told in a zone of the same offset: with instants, some readers would move it to the clocks of
+    X-WR-TIMEZONE.
+    """
+    if event.is_all_day and not event.is_series:
+        return None
+    if event.tzinfo is not UTC:
+        return event.zone
+    return UTC_BY_ANOTHER_NAME if event.is_series else None
 
 
 def component(telling: Telling, said: Details, head: list[str], updated_at: datetime | None = None) -> bytes:

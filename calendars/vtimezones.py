@@ -10,7 +10,7 @@ from itertools import pairwise
 import icalendar
 
 from recurrence.wire.zone_names import zone_of
-from recurrence.zones import EPOCH, SECOND, stretch_at
+from recurrence.zones import EPOCH, NOTHING, SECOND, stretch_at
 
 REGULAR = 5  # years in which clocks change by one rule, before it is believed to go on
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -55,10 +55,15 @@ def changes(zone: tzinfo, start: datetime, end: datetime) -> Iterator[Change]:
 
 
 def change_at(zone: tzinfo, instant: datetime, offset_before: int) -> Change:
+    """Where tzdata counts winter time as saving backwards, as in Dublin, it is the summer that saves: many readers take
+    the other for a mistake."""
     local, before = instant.astimezone(zone), timedelta(seconds=offset_before)
-    after = local.utcoffset() or timedelta(0)
+    after, saving = local.utcoffset() or NOTHING, local.dst() or NOTHING
+    was_backwards = ((instant - SECOND).astimezone(zone).dst() or NOTHING) < NOTHING
     onset = (instant + before).replace(tzinfo=None)
-    return Change(onset, before, after, local.tzname() or str(after), bool(local.dst()))
+    return Change(
+        onset, before, after, local.tzname() or str(after), saving > NOTHING or (not saving and was_backwards)
+    )
 
 
 @lru_cache(maxsize=512)
@@ -88,8 +93,9 @@ def described(name: str, first_year: int, last_year: int) -> bytes:
 def first_of(zone: tzinfo, start: datetime) -> Change:
     """What holds at the beginning, as if it began there."""
     local = start.astimezone(zone)
-    offset = local.utcoffset() or timedelta(0)
-    return Change(local.replace(tzinfo=None), offset, offset, local.tzname() or str(offset), bool(local.dst()))
+    offset = local.utcoffset() or NOTHING
+    is_daylight = (local.dst() or NOTHING) > NOTHING
+    return Change(local.replace(tzinfo=None), offset, offset, local.tzname() or str(offset), is_daylight)
 
 
 def split(group: list[Change], last_year: int) -> tuple[list[Change], list[Change]]:
