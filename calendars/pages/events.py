@@ -1,7 +1,6 @@
 """Events on pages: what a click opens, the form in which they are written, and the questions before one is deleted."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, cast
 
@@ -21,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import Role
 from calendars import editing, ids
 from calendars.errors import CalendarError, ChangedSince, Gone
-from calendars.expansion import Occurrence, changed, details_for, find, walls_of
+from calendars.expansion import Occurrence, differing, find, walls_of
 from calendars.models import ONE_DAY, Calendar, CalendarQuerySet, Event
 from calendars.pages.entries import name_of
 from calendars.pages.event_form import EventForm, ReadingField, Scope, Written
@@ -133,10 +132,10 @@ def occurrence_of(request, event: Event, day: date | None, zone: tzinfo) -> Occu
     if found is not None:
         return found
     cancelled = event.exceptions.filter(original_day=day, is_cancelled=True).first() if day else None
-    found = next(changed(event, cancelled, zone), None) if cancelled else None
+    found = next(differing(event, {day: cancelled}, zone, request.user), None) if day and cancelled else None
     if found is None:
         raise Http404
-    return replace(found, details=details_for(request.user, event, found.details))
+    return found
 
 
 def next_day(event: Event, now: datetime) -> date:
