@@ -49,7 +49,7 @@ def feed(request, secret: str) -> HttpResponse:
 
 def refusal(status: int, message: str, **headers: str) -> HttpResponse:
     response = HttpResponse(f"{message}\n", "text/plain; charset=utf-8", status, headers=headers)
-    response._has_been_logged = True  # or Django would write the address, which may be right tomorrow, into the log
+    response._has_been_logged = True  # type: ignore[attr-defined]  # or Django would write the address, which may be right tomorrow, into the log
     return response
 
 

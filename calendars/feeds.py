@@ -101,11 +101,11 @@ def make(
 def require_visible(chosen: Filter, owner) -> None:
     """Raise CalendarError for what `owner` does not see.  What they do not see later, the feed will leave out."""
     for member, named, rows in (
-        ("calendars", chosen.calendars, Calendar.objects.visible_to(owner)),
-        ("collections", chosen.collections, JobCollection.objects.visible_to(owner)),
+        ("calendars", chosen.calendars or (), Calendar.objects.visible_to(owner)),
+        ("collections", chosen.collections or (), JobCollection.objects.visible_to(owner)),
     ):
-        seen = set(rows.filter(pk__in=named or ()).values_list("pk", flat=True))
-        for position, each in enumerate(named or ()):
+        seen: set[Any] = set(rows.filter(pk__in=list(named)).values_list("pk", flat=True))
+        for position, each in enumerate(named):
             if each not in seen:
                 message = "must be one that you see"
                 raise CalendarError(message, path=f"query.{member}[{position}]", code="does_not_exist")

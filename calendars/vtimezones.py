@@ -1,14 +1,18 @@
 """Time zones as iCalendar describes them: VTIMEZONE out, and the IANA zone whose clocks run as one says."""
 
+from calendar import monthrange
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from itertools import pairwise
+from zoneinfo import available_timezones
 
 import icalendar
+from tzlocal.windows_tz import win_tz
 
+from calendars.components import Component
 from recurrence.wire.zone_names import zone_of
 from recurrence.zones import EPOCH, NOTHING, SECOND, stretch_at
 
@@ -123,3 +127,94 @@ def observance(group: list[Change], is_rule: bool) -> icalendar.cal.Component:
     elif len(group) > 1:
         component.add("rdate", [change.onset for change in group[1:]])
     return component
+
+
+# In: whose clocks run as a VTIMEZONE of somebody's says
+
+
+def named_like(component: Component, now: datetime, preferred: Iterable[str] = ()) -> str | None:
+    """The name of a zone whose clocks run as `component` says, last year, this year and next; None: there is none.
+
+    `preferred` are looked at first, then the zones that Windows knows, then all others.  Raises ValueError or
+    OverflowError for what cannot be read.
+    """
+    start, end = (datetime(now.year + years, 1, 1, tzinfo=UTC) for years in (-1, 2))
+    said = told_by(component, start, end)
+    names = [*preferred, "UTC", *win_tz.values(), *sorted(name for name in available_timezones() if "/" in name)]
+    return next((name for name in dict.fromkeys(names) if offsets_in(name, start, end) == said), None)
+
+
+Offsets = tuple[timedelta, tuple[tuple[datetime, timedelta], ...]]  # the first one, and those that follow at instants
+
+
+@lru_cache(maxsize=2_000)
+def offsets_in(name: str, start: datetime, end: datetime) -> Offsets:
+    zone = zone_of(name, "timeZone")
+    first = start.astimezone(zone).utcoffset() or NOTHING
+    return first, tuple((each.at, each.after) for each in changes(zone, start, end))
+
+
+def told_by(component: Component, start: datetime, end: datetime) -> Offsets:
+    """What the VTIMEZONE says of [start, end)."""
+    found: dict[datetime, timedelta] = {}
+    for each in (*component.parts_named("STANDARD"), *component.parts_named("DAYLIGHT")):
+        before, after = (offset_of(each, name) for name in ("TZOFFSETFROM", "TZOFFSETTO"))
+        for onset in onsets(each, start.year - 1, end.year):
+            found[onset.replace(tzinfo=UTC) - before] = after
+    if not found:
+        raise ValueError("it has no offset")
+    in_order = sorted(found.items())
+    earlier = [offset for instant, offset in in_order if instant <= start]
+    current = first = earlier[-1] if earlier else in_order[0][1]
+    later = []
+    for instant, offset in in_order:
+        if start < instant < end and offset != current:
+            current = offset
+            later.append((instant, offset))
+    return first, tuple(later)
+
+
+def offset_of(observance: Component, name: str) -> timedelta:
+    return icalendar.vUTCOffset.from_ical(observance.text(name))
+
+
+def onsets(observance: Component, first_year: int, last_year: int) -> Iterator[datetime]:
+    """What clocks show when the observance begins: by its rule in these years, else as it is listed."""
+    begin = reading_of(observance.text("DTSTART"))
+    rule = observance.first("RRULE")
+    if rule is None:
+        yield begin
+        for listed in observance.all("RDATE"):
+            yield from (reading_of(each) for each in listed.raw.split(","))
+        return
+    parts = dict(part.split("=", 1) for part in rule.raw.upper().split(";") if "=" in part)
+    if parts.get("FREQ") != "YEARLY" or parts.get("INTERVAL", "1") != "1":
+        raise ValueError(f"its clocks change by a rule that cannot be read: {rule.raw:.80}")
+    until = parts["UNTIL"][:8] if "UNTIL" in parts else "99991231"
+    for year in range(max(first_year, begin.year), last_year + 1):
+        day = day_of(parts, begin, year)
+        if day is not None and f"{day:%Y%m%d}" <= until:
+            yield datetime.combine(day, begin.time())
+
+
+def reading_of(value: str) -> datetime:
+    found = icalendar.vDDDTypes.from_ical(value.strip())
+    if not isinstance(found, datetime):
+        raise ValueError(f"{value:.40} is no time of day")
+    return found.replace(tzinfo=None)
+
+
+def day_of(parts: Mapping[str, str], begin: datetime, year: int) -> date | None:
+    """The day of a rule such as BYMONTH=3;BYDAY=-1SU, or BYMONTH=3;BYMONTHDAY=8,9,10,11,12,13,14;BYDAY=SU."""
+    month = int(parts.get("BYMONTH", begin.month))
+    days = [date(year, month, day) for day in range(1, monthrange(year, month)[1] + 1)]
+    if "BYMONTHDAY" in parts:
+        chosen = {int(each) for each in parts["BYMONTHDAY"].split(",")}
+        days = [day for day in days if day.day in chosen]
+    elif "BYDAY" not in parts:
+        days = [day for day in days if day.day == begin.day]
+    if "BYDAY" in parts:
+        days = [day for day in days if WEEKDAYS[day.weekday()] == parts["BYDAY"][-2:]]
+    number = parts.get("BYDAY", "")[:-2] or parts.get("BYSETPOS") or "1"
+    position = int(number) - (int(number) > 0)
+    return days[position] if -len(days) <= position < len(days) else None
