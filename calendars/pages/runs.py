@@ -73,8 +73,8 @@ class InView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Who asks for what: the instants [start, end), which touch `days`; collections by id, None: all; states of runs;
-    and whether also what comes."""
+    """Who asks for what: the instants [start, end), which touch `days`; collections and jobs by id, None: all; states
+    of runs; and whether also what comes."""
 
     user: Any
     start: datetime
@@ -82,13 +82,15 @@ class Scope:
     days: list[Day]
     now: datetime
     collections: Collection[int] | None
+    jobs: Collection[int] | None
     states: Sequence[str]
     has_future: bool
 
-    def seen(self, rows, collection: str):
-        """The rows that the user may see; `collection` leads from them to their collection."""
-        rows = rows.all() if self.user.is_superuser else rows.visible_to(self.user)
-        return rows if self.collections is None else rows.filter(**{f"{collection}__in": self.collections})
+    def seen_jobs(self):
+        jobs = Job.objects.all() if self.user.is_superuser else Job.objects.visible_to(self.user)
+        if self.collections is not None:
+            jobs = jobs.filter(collection__in=self.collections)
+        return jobs if self.jobs is None else jobs.filter(pk__in=self.jobs)
 
     def part_of(self, day: Day) -> tuple[datetime, datetime]:
         return max(day.start, self.start), min(day.end, self.end)
@@ -156,22 +158,24 @@ def collect(
     now: datetime,
     collections: Collection[int] | None = None,
     *,
+    jobs: Collection[int] | None = None,
     skipped: bool = True,
     only_failures: bool = False,
 ) -> InView:
     """The runs in [start, end) that the user may see, those of frequent jobs summed up by the days of `zone`.
 
-    `collections` are the ids of those to show, None: all.  Without `skipped`, what was not run is left out; with
-    `only_failures`, everything but what failed, was lost or was missed.
+    `collections` and `jobs` are the ids of those to show, None: all.  Without `skipped`, what was not run is left
+    out; with `only_failures`, everything but what failed, was lost or was missed.
     """
     states = [state for state in (TROUBLES if only_failures else Run.State) if skipped or state not in NOT_RUN]
-    scope = Scope(user, start, end, days_within(start, end, zone), now, collections, states, not only_failures)
-    by_id = past(scope)
-    is_known = add_triggers(scope, by_id)
-    jobs = laid_out(scope, by_id)
-    drawn = drawable(jobs)
+    days = days_within(start, end, zone)
+    scope = Scope(user, start, end, days, now, collections, jobs, states, has_future=not only_failures)
+    found = past(scope)
+    is_known = add_triggers(scope, found)
+    shown = laid_out(scope, found)
+    drawn = drawable(shown)
     runs = drawn_runs(scope, drawn)
-    bands = [band for job in jobs for band in bands_of(scope, job)]
+    bands = [band for job in shown for band in bands_of(scope, job)]
     counts: Counter[int] = Counter()
     for run in runs:
         counts[run.collection_id] += run.count
@@ -181,7 +185,7 @@ def collect(
         sorted(runs, key=lambda run: (run.at, run.name, run.key)),
         sorted(bands, key=lambda band: (band.name, band.job_id, band.day)),
         counts,
-        not is_known or len(jobs) < len(by_id) or len(drawn) < sum(job.drawn_count > 0 for job in jobs),
+        not is_known or len(shown) < len(found) or len(drawn) < sum(job.drawn_count > 0 for job in shown),
     )
 
 
@@ -253,8 +257,8 @@ def stretches(scope: Scope):
 
 def runs_of_jobs(scope: Scope):
     """The runs of the jobs that the user may see, `of_job`."""
-    jobs = scope.seen(Job.objects, "collection").values("pk")
-    return Run.objects.annotate(of_job=Unindexed("job_id", output_field=BigIntegerField())).filter(of_job__in=jobs)
+    of_job = Unindexed("job_id", output_field=BigIntegerField())
+    return Run.objects.annotate(of_job=of_job).filter(of_job__in=scope.seen_jobs().values("pk"))
 
 
 def slots(days: Sequence[Day]) -> tuple[int, int]:
@@ -304,7 +308,7 @@ def add_triggers(scope: Scope, jobs: dict[int, JobInView]) -> bool:
 
 
 def triggers_of_jobs(scope: Scope, ids: Sequence[int]):
-    jobs = scope.seen(Job.objects, "collection").filter(pk__in=ids)
+    jobs = scope.seen_jobs().filter(pk__in=ids)
     would_fire = Q(triggers__enabled=True, state=Job.State.ENABLED, collection__state=JobCollection.State.ENABLED)
     next_fire_at = Case(When(would_fire, then="triggers__next_fire_at"), output_field=DateTimeField())
     return jobs.annotate(next_at=next_fire_at, last_took=last_took("pk")).values_list(
@@ -315,7 +319,8 @@ def triggers_of_jobs(scope: Scope, ids: Sequence[int]):
 
 def coming_triggers(scope: Scope, ids: Sequence[int]):
     """Those that fire before the window ends, but for the jobs with these ids."""
-    fires = scope.seen(Trigger.objects, "job__collection").filter(
+    fires = Trigger.objects.filter(
+        job__in=scope.seen_jobs(),
         next_fire_at__lt=scope.end,
         enabled=True,
         job__state=Job.State.ENABLED,
@@ -423,6 +428,21 @@ def firsts(schedule: Schedule, day: Day, fire: datetime | None, end: datetime) -
         hour = day.second(fire) // HOUR
         fire = schedule.after(just_before(day.start + (hour + 1) * HOUR * SECOND))
     return found
+
+
+def will_fire(trigger: Trigger, at: datetime) -> bool:
+    """Whether `at` is a fire time to come of the trigger."""
+    job, next_fire_at = trigger.job, trigger.next_fire_at
+    is_stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
+    if is_stopped or not trigger.enabled or next_fire_at is None or at < next_fire_at:
+        return False
+    try:
+        schedule = FirstThen(next_fire_at, trigger.parsed.schedule)
+    except WireError:  # written when its format was read more generously
+        return False
+    if schedule.after(just_before(at)) != at:
+        return False
+    return trigger.fires_left is None or count_within(schedule, next_fire_at, at) < trigger.fires_left
 
 
 # One by one

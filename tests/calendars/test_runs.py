@@ -290,6 +290,35 @@ def test_what_is_planned_where_a_clock_skips_it_comes_when_the_gap_ends(owner, m
     ]
 
 
+def test_only_what_is_planned_will_be_fired(owner, make_planned):
+    trigger = make_planned()
+    planned = [run.at for run in view(owner).runs]
+
+    trigger.refresh_from_db()
+
+    assert len(planned) == 4
+    assert all(runs.will_fire(trigger, at) for at in planned)
+    assert not any(runs.will_fire(trigger, at + HOUR) for at in planned)
+    assert not runs.will_fire(trigger, utc("2026-10-21T06:00Z"))  # it has gone by
+
+
+@pytest.mark.parametrize("stop", [disable_trigger, disable_job, disable_collection, suspend_collection, write_nonsense])
+def test_what_is_stopped_will_not_be_fired(make_planned, stop):
+    trigger = make_planned()
+
+    stop(trigger)
+
+    assert not runs.will_fire(Trigger.objects.get(), utc("2026-10-22T06:00Z"))
+
+
+@pytest.mark.parametrize("day, is_left", [(22, True), (24, True), (25, False)])
+def test_nothing_will_be_fired_beyond_the_run_budget(make_job, day, is_left):
+    schedule = {"startTime": "2026-10-22T06:00:00Z", "recurrence": {"frequency": "Day", "count": 3}}
+    make_job(schedule=schedule, now=LATER)
+
+    assert runs.will_fire(Trigger.objects.get(), utc(f"2026-10-{day}T06:00Z")) is is_left
+
+
 # Who sees what
 
 
@@ -330,6 +359,15 @@ def test_collections_are_chosen_by_id_and_never_beyond_what_is_visible(owner, re
 
     assert {run.name for run in chosen.runs} == {"other"}
     assert view(owner, collections=[]) == ([], [], {}, False)
+
+
+def test_jobs_are_chosen_by_id_and_never_beyond_what_is_visible(reader, make_planned, elsewhere):
+    trigger, other = make_planned(name="a"), make_planned(name="b")
+    add_run(trigger.job, "2026-10-20T08:00Z")
+    add_run(other.job, "2026-10-20T08:00Z")
+    add_run(elsewhere, "2026-10-20T08:00Z")
+
+    assert {run.name for run in view(reader, jobs=[trigger.job_id, elsewhere.pk]).runs} == {"a"}
 
 
 def test_what_is_in_view_is_counted_by_collection(owner, make_planned, make_job, subscription):
