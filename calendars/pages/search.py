@@ -70,8 +70,8 @@ def says(details: Details, wanted: str) -> bool:
 
 
 def runs_of(user, sight: Sight, wanted: str, collections: Iterable) -> tuple[list[RunItem], list[Band]]:
-    names = Job.objects.filter(collection__in=collections).values_list("pk", "collection_id", "name")
-    jobs = {pk: collection for pk, collection, name in names if wanted in name.casefold()}
+    names = Job.objects.filter(collection__in=collections).values_list("pk", "name")
+    jobs = [pk for pk, name in names if wanted in name.casefold()]
     if not jobs:
         return [], []
     start, end = (midnight(sight.today + days * ONE_DAY, sight.zone) for days in (-RUNS_BACK, RUNS_AHEAD))
@@ -82,16 +82,13 @@ def runs_of(user, sight: Sight, wanted: str, collections: Iterable) -> tuple[lis
         end,
         sight.zone,
         sight.now,
-        set(jobs.values()),
+        jobs=jobs[:MOST_JOBS],
         skipped=not chosen.noskipped,
         only_failures=chosen.failures,
     )
-    kept = set(list(jobs)[:MOST_JOBS])
-    runs = (each for each in view.runs if each.job_id in kept)
-    bands = (each for each in view.bands if each.job_id in kept)
     return (
-        nearest(runs, sight.now, lambda each: (each.job_id, each.at)),
-        nearest(bands, sight.now, lambda each: (each.job_id, midnight(each.day, sight.zone))),
+        nearest(view.runs, sight.now, lambda each: (each.job_id, each.at)),
+        nearest(view.bands, sight.now, lambda each: (each.job_id, midnight(each.day, sight.zone))),
     )
 
 
