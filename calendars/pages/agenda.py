@@ -166,7 +166,7 @@ def band_row(sight: Sight, band: Band) -> dict:
         "is_all_day": True,
         "at": "",
         "mark": state,
-        "how": gettext("%s, condensed") % band.every,
+        "how": gettext("%s, condensed") % (band.every or gettext("often")),
         "word": word,
         "state": state,
         "where": said if state in ("failure", "running") else str(band.total),
