@@ -111,6 +111,13 @@ def test_a_moved_occurrence_belongs_to_the_window_of_where_it_is(owner, make_eve
     assert [each.day for each in shown(owner, "2026-02-27T00:00Z", "2026-02-28T00:00Z")] == [day("2026-02-05")]
 
 
+def test_a_moved_occurrence_is_seen_to_its_end(owner, make_event):
+    series = make_event(recurrence=recurrence({"type": "absoluteYearly", "interval": 1, "month": 1, "dayOfMonth": 5}))
+    editing.change_occurrence(series, day("2027-01-05"), times("2027-02-01T10:00", "2027-12-31T10:00"), NOW)
+
+    assert len(shown(owner, "2027-12-31T08:00Z", "2028-01-01T00:00Z")) == 1
+
+
 def test_occurrences_come_in_order(owner, make_event):
     make_event(subject="Long", **times("2026-01-05T10:00", "2026-01-05T12:00"))
     make_event(subject="B")
@@ -256,7 +263,7 @@ def new_events(draw) -> dict:
 EDITS = st.tuples(
     st.sampled_from(["move", "say", "all-day", "hours", "cancel", "restore", "series", "later", "follow", "end"]),
     st.integers(0, 6),  # which occurrence
-    st.integers(-5, 5),  # days
+    st.integers(-12, 12),  # days
     st.sampled_from([0, -90, 30, 25 * 60]),  # minutes
 )
 
@@ -311,17 +318,15 @@ def seen(found) -> list[tuple]:
     return [(str(each.id), each.start, each.end, each.days, each.details.subject) for each in found]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    new_events(),
-    st.lists(EDITS, max_size=6),
-    st.sampled_from(READERS),
-    st.lists(
-        st.tuples(st.integers(-100, 1000), st.integers(0, 300)).map(lambda n: tuple(timedelta(hours=h) for h in n)),
-        min_size=1,
-        max_size=5,
-    ),
+WINDOWS = st.tuples(
+    st.integers(0, 20),  # beside which of those shown, those that differ first
+    st.sampled_from([-72, -30, -1, 0, 1, 30, 72]),  # hours from its start
+    st.sampled_from([1, 24, 300]),  # hours
 )
+
+
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(new_events(), st.lists(EDITS, max_size=6), st.sampled_from(READERS), st.lists(WINDOWS, min_size=1, max_size=8))
 def test_a_window_shows_what_touches_it_of_everything(calendar, changes, edits, reader, windows):
     Event.objects.all().delete()
     zone, own = zone_of(reader, "zone"), calendar.owner
@@ -333,8 +338,10 @@ def test_a_window_shows_what_touches_it_of_everything(calendar, changes, edits, 
         return expansion.occurrences(Event.objects.all(), since, until, zone, viewer=own)
 
     everything = expanded(master.first_at - timedelta(400), master.first_at + timedelta(700))
-    for after, length in windows:
-        since, until = master.first_at + after, master.first_at + after + length
+    beside = sorted(everything, key=lambda each: each.exception is None)
+    for which, after, length in windows if everything else ():
+        since = beside[which % len(beside)].start + timedelta(hours=after)
+        until = since + timedelta(hours=length)
         touching = [
             each for each in everything if each.start < until and (each.end > since or each.start == each.end == since)
         ]
