@@ -24,7 +24,7 @@ from calendars.expansion import Occurrence, differing, find, walls_of
 from calendars.models import ONE_DAY, Calendar, CalendarQuerySet, Event
 from calendars.pages.entries import name_of
 from calendars.pages.event_form import EventForm, ReadingField, Scope, Written
-from calendars.pages.meaning import FAR, meaning_of
+from calendars.pages.meaning import FAR, Meaning, meaning_of
 from calendars.pages.popover import day_of, event_popover, is_veiled, may_change, repeats, when
 from calendars.pages.run_popover import planned_popover, run_popover
 from calendars.pages.spoken import Manner
@@ -224,10 +224,12 @@ def event_preview(request) -> HttpResponse:
     if named := request.GET.get("event"):
         written = stored_event(request, *event_of(request, named, to_change=True), whence)
     if written is None:
-        raise Http404
-    form = form_of(request, written, request.POST)
-    form.is_valid()
-    return render(request, "calendar/_event_beside.html", {"meaning": meaning_of(form, manner)})
+        meaning = Meaning(error=gettext("This occurrence is not there any more."))
+    else:
+        form = form_of(request, written, request.POST)
+        form.is_valid()
+        meaning = meaning_of(form, manner)
+    return render(request, "calendar/_event_beside.html", {"meaning": meaning})
 
 
 def written_in(request, written: Written, whence: Whence, manner: Manner) -> HttpResponse:

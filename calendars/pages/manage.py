@@ -14,16 +14,26 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Role, User
 from calendars import editing, feeds, sharing
 from calendars.errors import CalendarError
+from calendars.importing import Report, Status, import_calendar
 from calendars.models import Calendar, Feed, Hue, Share
 from calendars.pages.filters import Filter
-from calendars.pages.manage_forms import HUES, ROLES, CalendarForm, FeedForm, ShareForm, person_words
+from calendars.pages.manage_forms import HUES, ROLES, CalendarForm, FeedForm, ImportForm, ShareForm, person_words
 from calendars.pages.whence import Whence, whence_of
 from jobs.models import JobCollection
+
+REPORTED = 500  # lines of a report on a page
+STATUSES = {
+    Status.TAKEN: _("taken"),
+    Status.CHANGED: _("changed"),
+    Status.UNCHANGED: _("as it was"),
+    Status.REFUSED: _("refused"),
+}
 
 
 @login_required
@@ -48,7 +58,7 @@ def calendars(request) -> HttpResponse:
             for each in shared.order_by("calendar__name", "pk")
         ],
         "feeds": [feed_row(feed, whence) for feed in feeds_of(request.user)],
-        "urls": urls(whence, ("calendar-new", "feed-new")),
+        "urls": urls(whence, ("calendar-new", "import", "feed-new")),
     }
     return render(request, "calendar/manage/calendars.html", context)
 
@@ -154,6 +164,7 @@ def edit_page(request, calendar: Calendar, form: CalendarForm, share_form: Share
         "people_url": whence.to("calendar-people", calendar.pk),
         "delete_url": "" if calendar.is_default else whence.to("calendar-delete", calendar.pk),
         "feed_url": whence.to("feed-new", calendar=calendar.pk.hex),
+        "import_url": whence.to("import", calendar=calendar.pk.hex),
     }
     return render(request, "calendar/manage/calendar_edit.html", context)
 
@@ -323,12 +334,65 @@ def feed_revoke(request, feed_id: int) -> HttpResponse:
     return render(request, "calendar/manage/feed_revoke.html", context)
 
 
+# Import
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_(request) -> HttpResponse:
+    """Report first what would become of a file, then take it."""
+    whence, writable = whence_of(request), Calendar.objects.visible_to(request.user, Role.OPERATOR)
+    form = ImportForm(
+        request.POST or None,
+        request.FILES or None,
+        calendars=writable.select_related("owner").order_by("-is_default", "name", "pk"),
+        viewer=request.user,
+        initial={"calendar": calendar_in(request)},
+    )
+    report = None
+    if request.method == "POST" and form.is_valid():
+        calendar, is_taking = form.cleaned_data["calendar"], "_take" in request.POST
+        try:
+            report = import_calendar(calendar, form.content, timezone.now(), dry_run=not is_taking, viewer=request.user)
+        except CalendarError as error:
+            form.add_error("file" if form.cleaned_data["file"] else "text", capfirst(error.message))
+        else:
+            if is_taking:
+                messages.success(request, f"{calendar.name}: {', '.join(counts(report))}.")
+                return redirect(whence.to("calendars"))
+    context = {
+        "title": gettext("Import"),
+        "form": form,
+        "report": report and report_rows(report),
+        "content": form.content if report else "",
+        "whence": whence,
+        "action": whence.to("import"),
+        "keep_url": whence.to("calendars"),
+    }
+    return render(request, "calendar/manage/import.html", context)
+
+
+def counts(report: Report) -> list[str]:
+    """12 taken, 1 changed, 2 refused."""
+    return [f"{n} {STATUSES[status]}" for status in Status if (n := report.count(status))] or [gettext("nothing")]
+
+
+def report_rows(report: Report) -> dict[str, Any]:
+    return {
+        "counts": ", ".join(counts(report)),
+        "rows": [{"line": line, "word": STATUSES[line.status]} for line in report.lines[:REPORTED]],
+        "more": max(0, len(report.lines) - REPORTED),
+        "brings": any(line.status in (Status.TAKEN, Status.CHANGED) for line in report.lines),
+    }
+
+
 urlpatterns: list = [
     path("calendars/", calendars, name="calendars"),
     path("calendars/new", calendar_new, name="calendar-new"),
     path("calendars/<uuid:calendar_id>/edit", calendar_edit, name="calendar-edit"),
     path("calendars/<uuid:calendar_id>/people", calendar_people, name="calendar-people"),
     path("calendars/<uuid:calendar_id>/delete", calendar_delete, name="calendar-delete"),
+    path("calendars/import", import_, name="import"),
     path("calendars/feeds/new", feed_new, name="feed-new"),
     path("calendars/feeds/<int:feed_id>/revoke", feed_revoke, name="feed-revoke"),
 ]

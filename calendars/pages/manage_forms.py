@@ -1,12 +1,13 @@
 """What people fill in about calendars: name and hue, who else sees one, feeds, and what is to be imported."""
 
 from django import forms
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from accounts.models import Role
 from calendars.feeds import NAME_LENGTH as FEED_NAME_LENGTH
 from calendars.models import Calendar, Hue
+from calendars.pages.event_form import CalendarField
 from jobs.notations import CODE
 
 HUES = {
@@ -20,7 +21,7 @@ HUES = {
     Hue.BRICK: _("Brick"),
 }
 ROLES = {Role.READER: _("sees it"), Role.OPERATOR: _("changes its events")}
-FILE_LENGTH = 1_048_576  # bytes of an iCalendar file
+FILE_LENGTH = 900_000  # bytes of an iCalendar file: with its lines ended as browsers do, within what a form may send
 
 
 class CalendarForm(forms.Form):
@@ -64,9 +65,9 @@ class FeedForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    """An iCalendar file, or its text; the text stays on the page between the report and the taking."""
+    """An iCalendar file, or its text: `content`.  What was a file is text from its report to its taking."""
 
-    calendar = forms.ModelChoiceField(Calendar.objects.none(), label=_("Into"), empty_label=None)
+    calendar = CalendarField(Calendar.objects.none(), label=_("Into"), empty_label=None)
     file = forms.FileField(
         label=_("File"), required=False, widget=forms.FileInput(attrs={"accept": ".ics,text/calendar"})
     )
@@ -76,3 +77,25 @@ class ImportForm(forms.Form):
         strip=False,
         widget=forms.Textarea(attrs={**CODE, "rows": 6, "placeholder": "BEGIN:VCALENDAR"}),
     )
+
+    def __init__(self, data=None, files=None, *, calendars, viewer, **kwargs):
+        super().__init__(data, files, **kwargs)
+        self.fields["calendar"].queryset, self.fields["calendar"].viewer = calendars, viewer
+
+    def clean_file(self) -> str:
+        file = self.cleaned_data["file"]
+        if file is None:
+            return ""
+        if file.size > FILE_LENGTH:
+            said = gettext("This has %(size)s bytes; at most %(most)s are taken here. The API takes larger ones")
+            raise forms.ValidationError(said % {"size": f"{file.size:,}", "most": f"{FILE_LENGTH:,}"})
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise forms.ValidationError(gettext("This is no text in UTF-8, as iCalendar files are")) from None
+
+    def clean(self) -> None:
+        super().clean()
+        self.content = self.cleaned_data.get("file") or self.cleaned_data.get("text")
+        if not self.content and not self.errors:
+            self.add_error("file", gettext("Choose a file, or paste its text"))

@@ -12,6 +12,7 @@ from calendars.ids import ItemId
 from calendars.models import Calendar, Event, Share
 from jobs.models import Run
 from tests.calendars.conftest import day, recurrence, times
+from tests.calendars.test_manage import FILE
 from tests.conftest import NOW
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -343,6 +344,24 @@ def test_a_calendar_is_made_shared_and_deleted(open_page, sign_in, berliner, mak
     expect(page.get_by_role("row", name="On call")).to_have_count(0)
 
 
+def test_a_file_is_looked_through_and_taken(open_page, sign_in, berliner, tmp_path):
+    file = tmp_path / "work.ics"
+    file.write_bytes(FILE.encode())
+    page = sign_in(open_page())
+    page.goto(view("month", "2026-01-01"))
+    page.get_by_role("link", name="Calendars", exact=True).click()
+    page.get_by_role("link", name="Import…").click()
+    page.get_by_label("File").set_input_files(file)
+    page.get_by_role("button", name="Show what would become of it").click()
+
+    expect(page.get_by_role("row", name="Größe prüfen")).to_contain_text("taken")
+    expect(page.get_by_role("row", name="Buy milk")).to_contain_text("refused")
+    page.get_by_role("button", name="Take it").click()
+    expect(said(page)).to_contain_text("Calendar: 1 taken, 1 refused.")
+    page.get_by_role("navigation", name="Where you are").get_by_role("link", name="Calendar").click()
+    expect(page.locator(".month .item.event", has_text="Größe prüfen")).to_have_count(3)
+
+
 def addresses(stand_up: Event, owner, history, make_user) -> list[str]:
     now = timezone.now()
     joao = make_user("joao", first_name="João", last_name="Prado")
@@ -376,6 +395,7 @@ def addresses(stand_up: Event, owner, history, make_user) -> list[str]:
         "/calendar/calendars/new",
         f"/calendar/calendars/{team.pk}/edit",
         f"/calendar/calendars/{team.pk}/delete",
+        "/calendar/calendars/import",
         "/calendar/calendars/feeds/new",
         f"/calendar/calendars/feeds/{feed.pk}/revoke",
     ]
@@ -419,5 +439,12 @@ def test_what_is_refused_asked_and_shown_once_is_readable_to_everybody(
     page.get_by_role("link", name="Stand-up").first.click()
     about(page).wait_for()
     faults += faults_of(page)
+    page.goto("/calendar/calendars/import")
+    page.get_by_label("Or its text").fill(FILE)
+    page.get_by_role("button", name="Show what would become of it").click()
+    page.get_by_role("row", name="Buy milk").wait_for()
+    faults += faults_of(page)
+    if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        faults.append("the report scrolls sideways")
 
     assert not faults, "\n".join(faults)

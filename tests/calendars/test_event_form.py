@@ -570,3 +570,11 @@ def test_without_script_a_button_previews(fill):
     assert answer.context["meaning"].words == "Every day from 10:00 to 11:00 Europe/Berlin."
     assert not answer.context["form"].errors
     assert not Event.objects.exists()
+
+
+def test_the_preview_of_an_occurrence_that_is_gone_says_so(preview, weekly):
+    editing.cancel_occurrence(weekly, day("2026-01-12"), timezone.now())
+
+    answer = preview(f"/calendar/events/preview?event={weekly.pk.hex}_20260112")
+
+    assert answer.context["meaning"].error == "This occurrence is not there any more."

@@ -1,14 +1,16 @@
-"""What belongs to calendars: names and hues, people, feed addresses."""
+"""What belongs to calendars: names and hues, people, feed addresses, import."""
 
+import html
 import re
 from datetime import timedelta
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from accounts.models import Membership, Role
 from calendars import editing, feeds
-from calendars.models import Calendar, Feed, Share
+from calendars.models import Calendar, Event, Feed, Share
 from jobs.models import JobCollection
 
 pytestmark = pytest.mark.django_db
@@ -288,3 +290,118 @@ def test_nobody_revokes_the_feed_of_another(client, make_user, owner, team):
     assert client.post(f"/calendar/calendars/feeds/{feed.pk}/revoke").status_code == 404
     assert client.post(f"/calendar/calendars/feeds/{'9' * 40}/revoke").status_code == 404
     assert Feed.objects.exists()
+
+
+# Import
+
+FILE = "\r\n".join(
+    [
+        "BEGIN:VCALENDAR",
+        "VERSION:2.0",
+        "PRODID:-//Elsewhere//EN",
+        "BEGIN:VEVENT",
+        "UID:1@elsewhere",
+        "DTSTAMP:20260101T000000Z",
+        "DTSTART;TZID=Europe/Berlin:20260105T100000",
+        "DTEND;TZID=Europe/Berlin:20260105T110000",
+        "RRULE:FREQ=WEEKLY;COUNT=3",
+        "SUMMARY:Größe prüfen",
+        "END:VEVENT",
+        "BEGIN:VTODO",
+        "UID:2@elsewhere",
+        "DTSTAMP:20260101T000000Z",
+        "SUMMARY:Buy milk",
+        "END:VTODO",
+        "END:VCALENDAR",
+        "",
+    ]
+)
+
+
+def uploaded(content: str | bytes = FILE) -> SimpleUploadedFile:
+    return SimpleUploadedFile("work.ics", content.encode() if isinstance(content, str) else content)
+
+
+@pytest.fixture
+def send(browser, team):
+    """Send the form of the import."""
+
+    def send_(**written):
+        return browser.post("/calendar/calendars/import?view=week", {"calendar": team.pk.hex, **written})
+
+    return send_
+
+
+@pytest.mark.parametrize("how", ["file", "text"])
+def test_an_import_is_reported_line_by_line_before_anything_is_taken(send, how):
+    answer = send(**{how: uploaded() if how == "file" else FILE})
+
+    rows = answer.context["report"]["rows"]
+    assert [(row["line"].line, row["line"].summary, str(row["word"])) for row in rows] == [
+        (4, "Größe prüfen", "taken"),
+        (12, "Buy milk", "refused"),
+    ]
+    assert answer.context["report"]["counts"] == "1 taken, 1 refused"
+    assert not Event.objects.exists()
+
+
+def test_what_was_reported_is_taken(browser, team, send):
+    page = send(file=uploaded()).content.decode()
+    content = html.unescape(re.search(r"<textarea name=\"text\" hidden[^>]*>\n(.*?)</textarea>", page, re.DOTALL)[1])
+
+    answer = send(text=content, _take="1")
+
+    assert answer.url == "/calendar/calendars/?view=week"
+    assert Event.objects.get().calendar == team
+    assert "Team: 1 taken, 1 refused." in browser.get(answer.url).content.decode()
+
+
+def test_a_second_import_has_nothing_to_take(send):
+    send(text=FILE, _take="1")
+
+    answer = send(text=FILE)
+
+    assert answer.context["report"]["counts"] == "1 as it was, 1 refused"
+    assert b"Take it" not in answer.content
+
+
+@pytest.mark.parametrize(
+    "written, field, message",
+    [
+        ({}, "file", "Choose a file"),
+        ({"text": "hello"}, "text", ""),
+        ({"text": "BEGIN:VCALENDAR\0"}, "text", "Null characters"),
+        ({"file": uploaded(b"\xff\xfe\x00")}, "file", "UTF-8"),
+        ({"file": uploaded(b"x" * 900_001)}, "file", "900,000"),
+        ({"calendar": "nobody's", "text": FILE}, "calendar", "Choose one of the calendars"),
+    ],
+)
+def test_what_is_no_calendar_is_refused(send, written, field, message):
+    form = send(**written).context["form"]
+
+    assert list(form.errors) == [field]
+    assert message in form.errors[field][0]
+    assert not Event.objects.exists()
+
+
+def test_the_largest_file_that_is_reported_can_be_taken(send):
+    filler = ["X-FILLER:" + "x" * 60] * 12_000
+    content = FILE.replace("VERSION:2.0", "\n".join(["VERSION:2.0", *filler])).replace("\r\n", "\n")
+    assert 800_000 < len(content) < 900_000
+
+    assert send(file=uploaded(content)).context["report"]["counts"] == "1 taken, 1 refused"
+    assert send(text=content.replace("\n", "\r\n"), _take="1").status_code == 302
+    assert Event.objects.exists()
+
+
+@pytest.mark.parametrize("role", [None, Role.READER])
+def test_nothing_is_imported_into_a_calendar_that_one_may_not_change(client, make_user, team, role):
+    olga = make_user("olga")
+    if role:
+        Share.objects.create(calendar=team, user=olga, role=role)
+    client.force_login(olga)
+
+    answer = client.post("/calendar/calendars/import", {"calendar": team.pk.hex, "text": FILE, "_take": "1"})
+
+    assert "calendar" in answer.context["form"].errors
+    assert not Event.objects.exists()
