@@ -133,7 +133,7 @@ def answer(request, status: int, message: str) -> JsonResponse:
     if path.startswith(FLAT_PREFIX):
         body = {"code": CODES[status], "message": message}
     elif path.startswith(GRAPH_PREFIX):
-        body = graph.body(graph.OF_STATUS[status], message, request.id, timezone.now())
+        body = graph.body(graph.OF_STATUS[status], message, request, timezone.now())
     return JsonResponse(body, status=status)
 
 

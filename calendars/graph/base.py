@@ -32,7 +32,6 @@ from jobs.arm import AlwaysJson
 
 VERSION = "/v1.0"
 READABLE_IN_LINKS = "$/:,()'"
-CLIENT_REQUEST_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 CALENDAR_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -52,7 +51,7 @@ class GraphView(APIView):
         error = response.data["error"]
         message = f"{error['target']}: {error['message']}" if error["target"] else error["message"]
         code = errors.code_of(exception, response.status_code)
-        response.data = errors.body(code, message, self.request.id, timezone.now())
+        response.data = errors.body(code, message, self.request, timezone.now())
         return response
 
     def finalize_response(self, request, response, *args, **kwargs):
@@ -60,8 +59,7 @@ class GraphView(APIView):
         response.content_type = "application/json"
         response["Cache-Control"] = "no-cache"
         response["request-id"] = request.id
-        sent = request.headers.get("client-request-id", "")
-        if CLIENT_REQUEST_ID.fullmatch(sent):
+        if sent := errors.client_request_id(request):
             response["client-request-id"] = sent
         return response
 

@@ -4,6 +4,7 @@ Clients decide by the code; the message names the member at fault.  Where the se
 was refused, it is the one that its pages, or older interfaces of Exchange, have for the status.
 """
 
+import re
 from datetime import datetime
 
 from rest_framework.exceptions import APIException
@@ -37,6 +38,7 @@ OF_REASON = {
 WRONG_VALUE = "ErrorPropertyValidationFailure"
 WRONG_PARAMETER = "ErrorInvalidParameter"
 UNKNOWN_ZONE = "TimeZoneNotSupportedException"
+CLIENT_REQUEST_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 class Refusal(APIException):
@@ -63,6 +65,13 @@ def code_of(exception: Exception, status: int) -> str:
     return OF_REASON.get(exception.code, WRONG_VALUE)
 
 
-def body(code: str, message: str, request_id: str, now: datetime) -> dict:
-    inner = {"date": now.strftime("%Y-%m-%dT%H:%M:%S"), "request-id": request_id, "client-request-id": request_id}
+def body(code: str, message: str, request, now: datetime) -> dict:
+    ids = {"request-id": request.id, "client-request-id": client_request_id(request) or request.id}
+    inner = {"date": now.strftime("%Y-%m-%dT%H:%M:%S"), **ids}
     return {"error": {"code": code, "message": message, "innerError": inner}}
+
+
+def client_request_id(request) -> str | None:
+    """What the client calls its request, if that may be repeated."""
+    sent = request.headers.get("client-request-id", "")
+    return sent if CLIENT_REQUEST_ID.fullmatch(sent) else None

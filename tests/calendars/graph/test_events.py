@@ -429,17 +429,16 @@ def test_a_wrong_member_is_named_and_makes_no_event(graph, calendar, members, co
 
 
 @pytest.mark.parametrize("members, code, target", MALFORMED)
-@pytest.mark.parametrize("id", ["{single}", "{master}", "{master}_20260112"])
-def test_a_refused_change_changes_nothing(graph, calendar, id, members, code, target):
-    id = id.format(single=graph.create(event())["id"], master=graph.create(event(**SERIES))["id"])
+def test_a_refused_change_changes_nothing(graph, calendar, members, code, target):
+    single, master = graph.create(event())["id"], graph.create(event(**SERIES))["id"]
     before = everything()
 
-    response = graph.patch(f"/me/events/{id}", {"subject": "New", "showAs": "free"} | members)
+    for id in (single, master, f"{master}_20260112"):
+        response = graph.patch(f"/me/events/{id}", {"subject": "New", "showAs": "free"} | members)
 
-    assert response.status_code == 400, response.content
-    error = response.json()["error"]
-    named = error["message"].partition(": ")[0]
-    assert named == target or target.startswith(("start", "end", "isAllDay", "transactionId", "recurrence"))
+        assert response.status_code == 400, response.content
+        named = response.json()["error"]["message"].partition(": ")[0]
+        assert named == target or target.startswith(("start", "end", "isAllDay", "transactionId", "recurrence"))
     assert everything() == before
 
 

@@ -165,9 +165,9 @@ FILTERS = [
 
 
 @pytest.mark.parametrize("path", LISTS)
-@pytest.mark.parametrize("filter, expected", FILTERS)
-def test_a_filter_leaves_what_matches(graph, events, path, filter, expected):
-    assert names(graph, path, filter=filter) == expected
+def test_a_filter_leaves_what_matches(graph, events, path):
+    for filter, expected in FILTERS:
+        assert names(graph, path, filter=filter) == expected, filter
 
 
 def test_a_filter_of_events_compares_the_masters_own_start(graph, calendar):
@@ -278,12 +278,12 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("path", LISTS)
-@pytest.mark.parametrize("options", BROKEN)
-def test_a_broken_option_is_refused_and_named(graph, calendar, path, options):
-    response = graph.get(path, **query(path, **options))
+def test_a_broken_option_is_refused_and_named(graph, calendar, path):
+    for options in BROKEN:
+        response = graph.get(path, **query(path, **options))
 
-    assert error_of(response) == (400, "BadRequest")
-    assert response.json()["error"]["message"].startswith(f"${next(iter(options))}")
+        assert error_of(response) == (400, "BadRequest"), options
+        assert response.json()["error"]["message"].startswith(f"${next(iter(options))}")
 
 
 @pytest.mark.parametrize(
