@@ -27,12 +27,11 @@ from calendars.pages.event_form import EventForm, ReadingField, Scope, Written
 from calendars.pages.meaning import FAR, Meaning, meaning_of
 from calendars.pages.popover import day_of, event_popover, is_veiled, may_change, repeats, when
 from calendars.pages.run_popover import planned_popover, run_popover
+from calendars.pages.runs import seen_by, will_fire
 from calendars.pages.spoken import Manner
 from calendars.pages.whence import Whence, whence_of
 from calendars.times import YEARS, Times, count_before
 from jobs.models import Run
-from recurrence.schedules import just_before
-from recurrence.wire import WireError
 from triggers.models import Trigger
 
 MORNING = time(9)
@@ -60,7 +59,7 @@ def item(request, item_id: str) -> HttpResponse:
 @require_safe
 def run(request, run_id) -> HttpResponse:
     whence, manner = setting(request)
-    found = get_object_or_404(Run.objects.visible_to(request.user).select_related("job__collection"), pk=run_id)
+    found = get_object_or_404(seen_by(request.user, Run.objects).select_related("job__collection"), pk=run_id)
     return shown(request, whence, "run", run_popover(found, request.user, manner, whence))
 
 
@@ -70,13 +69,11 @@ def planned(request, trigger_id: int, instant: str) -> HttpResponse:
     """A fire time of a trigger; once it has been a run, that."""
     whence, manner = setting(request)
     at = instant_in(instant)
-    trigger = get_object_or_404(
-        Trigger.objects.visible_to(request.user).select_related("job__collection"), pk=trigger_id
-    )
+    trigger = get_object_or_404(seen_by(request.user, Trigger.objects).select_related("job__collection"), pk=trigger_id)
     made = Run.objects.filter(job=trigger.job_id, trigger_name=trigger.name, fire_at=at).first()
     if made is not None:
         return redirect(whence.to("run", made.pk))
-    if not fires_at(trigger, at):
+    if not will_fire(trigger, at):
         raise Http404
     return shown(request, whence, "run", planned_popover(trigger, at, request.user, manner, whence))
 
@@ -104,14 +101,6 @@ def instant_in(text: str) -> datetime:
     except (ValueError, OverflowError):
         pass
     raise Http404
-
-
-def fires_at(trigger: Trigger, at: datetime) -> bool:
-    """Its next fire time may have been set by hand."""
-    try:
-        return at == trigger.next_fire_at or trigger.parsed.schedule.after(just_before(at)) == at
-    except WireError:  # written when its format was read more generously
-        return False
 
 
 def event_of(request, item_id: str, *, to_change: bool = False) -> tuple[Event, date | None]:

@@ -71,6 +71,11 @@ class InView(NamedTuple):
     is_cut: bool
 
 
+def seen_by(user, rows):
+    """Of jobs, their collections, triggers and runs those that the calendar shows: superusers see all of them."""
+    return rows.all() if user.is_superuser else rows.visible_to(user)
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Who asks for what: the instants [start, end), which touch `days`; collections and jobs by id, None: all; states
@@ -87,7 +92,7 @@ class Scope:
     has_future: bool
 
     def seen_jobs(self):
-        jobs = Job.objects.all() if self.user.is_superuser else Job.objects.visible_to(self.user)
+        jobs = seen_by(self.user, Job.objects)
         if self.collections is not None:
             jobs = jobs.filter(collection__in=self.collections)
         return jobs if self.jobs is None else jobs.filter(pk__in=self.jobs)
