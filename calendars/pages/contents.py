@@ -13,7 +13,7 @@ from calendars.expansion import Occurrence, occurrences
 from calendars.models import Calendar, Event
 from calendars.pages.filters import Filter
 from calendars.pages.items import Band, RunItem, hue_of
-from calendars.pages.runs import collect
+from calendars.pages.runs import collect, seen_by
 from jobs.models import JobCollection
 
 
@@ -72,7 +72,7 @@ def layers_of(user, chosen: Filter) -> tuple[list[Layer], list[Layer]]:
         .values_list(*columns)
     )
     collections = (
-        JobCollection.objects.visible_to(user)
+        seen_by(user, JobCollection.objects)
         .annotate(kind=Value("collection"), key=Cast("pk", CharField()), tone=Value("", CharField()))
         .annotate(first=Value(False))
         .values_list(*columns)
