@@ -340,7 +340,7 @@ def pieces_of(entry: Entry, now: datetime) -> Iterator[Piece]:
     """The events, each with a UID of its own.  Raises Refused."""
     said, notes = entry.said, entry.line.notes
     span = Span(said.start.wall, said.end.on(said.start.zone), said.start.zone)
-    repetition = repeated(said.rule, span, now) if said.rule else Repetition()
+    repetition = Repetition() if said.rule is None else repeated(said.rule, span, now)
     notes += repetition.notes
     for number, document in enumerate(repetition.series):
         uid = said.uid if number == 0 else f"{said.uid}{OWN}{number + 1}"
@@ -355,7 +355,7 @@ def pieces_of(entry: Entry, now: datetime) -> Iterator[Piece]:
     for start in starts:
         if not is_left_out(said, start):
             uid = said.uid if is_alone else further_uid(said.uid, start.date())
-            yield Piece(uid, single(at(said, span, start)), start if said.rule else None)
+            yield Piece(uid, single(at(said, span, start)), None if said.rule is None else start)
     extra = {first.on(span.zone): (first, last) for first, last in said.besides}
     for start, (first, last) in extra.items():
         if start not in starts and not is_left_out(said, start) and not is_given(repetition, span, start):

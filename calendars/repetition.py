@@ -25,15 +25,12 @@ EVER = datetime(9000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """`series` are documents of Graph's, `days` those of single events; the start may be on none of them."""
+    """`series` are documents of Graph's, `days` those of single events; `first` is the first day that fits the rule."""
 
+    first: date | None = None
     series: list[dict[str, Any]] = field(default_factory=list)
     days: list[date] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def first(self) -> date | None:
-        return min([*map(first_day_of, self.series), *self.days], default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +67,12 @@ def with_one_less(rule: str) -> str | None:
 def said(rule: str, span: Span, now: datetime) -> Repetition:
     document = rrule.graph_of(rule, span.start, span.end, span.zone)
     if document is not None:
-        return Repetition([document])
+        return Repetition(first_day_of(document), [document])
     whole = rrule.read(rule, span.start, span.end, span.zone)
     documents = together(rule, whole, span)
     if documents:
         note = gettext("Its rule is taken as %(count)d series.") % {"count": len(documents)}
-        return Repetition(documents, notes=[note])
+        return Repetition(whole.days.start, documents, notes=[note])
     return one_by_one(whole, now)
 
 
@@ -135,7 +132,7 @@ def one_by_one(whole: Series, now: datetime) -> Repetition:
         found = list(islice(whole.occurrences(whole.first.start, EVER), SINGLES + 1))
         if len(found) <= SINGLES:
             note = gettext("Its rule is no series here: its occurrences are single events.")
-            return Repetition(days=[each.day for each in found], notes=[note])
+            return Repetition(whole.days.start, days=[each.day for each in found], notes=[note])
     start, end = now - BACK, now + AHEAD
     found = list(islice(whole.occurrences(start, end), SINGLES + 1))
     if len(found) > SINGLES:
@@ -143,7 +140,8 @@ def one_by_one(whole: Series, now: datetime) -> Repetition:
     if not found:
         raise Refused(gettext("Its rule is no series here, and has nothing from a year ago to two years ahead."))
     note = gettext("Its rule is no series here: its occurrences from %(start)s to %(end)s are single events.")
-    return Repetition(days=[each.day for each in found], notes=[note % {"start": start.date(), "end": end.date()}])
+    said = note % {"start": start.date(), "end": end.date()}
+    return Repetition(whole.days.start, days=[each.day for each in found], notes=[said])
 
 
 def parts_of(rule: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NoReturn
 
@@ -43,6 +43,7 @@ ECHO = 80  # characters of the file that a note shows
 MIDNIGHT = time()
 ONE_DAY = timedelta(days=1)
 ONE_MINUTE = timedelta(minutes=1)
+NOTHING = timedelta(0)
 LEFT_OUT = ("ATTACH", "COMMENT", "CONFERENCE", "CONTACT", "GEO", "IMAGE", "RELATED-TO", "RESOURCES", "URL")
 CLASSES = {
     "PUBLIC": Sensitivity.NORMAL,
@@ -271,19 +272,28 @@ def end_of(component: Component, start: Moment, zones: Zones, notes: list[str]) 
 
 def start_and(start: Moment, duration: str | None) -> Moment:
     """The end of what has a duration; without one a date is a day, and a time is of no length."""
+    if duration is None:
+        return replace(start, wall=start.wall + ONE_DAY) if start.is_date else start
     try:
-        length = (
-            (ONE_DAY if start.is_date else timedelta(0)) if duration is None else vDuration.from_ical(duration.strip())
-        )
-        if length < timedelta(0) or (start.is_date and length % ONE_DAY):
+        days, elapsed = lengths_of(duration.strip())
+        if days + elapsed < NOTHING or (start.is_date and elapsed % ONE_DAY):
             raise ValueError
-        days = timedelta(days=length.days)
         wall, zone = start.wall + days, start.zone
-        if length != days:  # days are those of the calendar, what is shorter has elapsed
-            wall = (instant_of(wall, zone) + (length - days)).astimezone(zone).replace(tzinfo=None, fold=0)
+        if start.is_date:
+            return replace(start, wall=wall + elapsed)
+        if elapsed:
+            wall = (instant_of(wall, zone) + elapsed).astimezone(zone).replace(tzinfo=None, fold=0)
     except (ValueError, TypeError, OverflowError):
-        refuse(gettext("Its DURATION cannot be read: %(value)s.") % {"value": repr((duration or "")[:ECHO])})
-    return Moment(wall, start.zone_name, start.is_date)
+        refuse(gettext("Its DURATION cannot be read: %(value)s.") % {"value": repr(duration[:ECHO])})
+    return replace(start, wall=wall)
+
+
+def lengths_of(duration: str) -> tuple[timedelta, timedelta]:
+    """The days and weeks, which are those of the calendar, and the hours, which elapse."""
+    whole = vDuration.from_ical(duration)
+    before, _, after = duration.upper().partition("T")
+    days = vDuration.from_ical(before) if before.strip("+-P") else NOTHING
+    return days, whole - days
 
 
 def spans_of(found: Property, event: VEvent, zones: Zones, notes: list[str]) -> Iterator[tuple[Moment, Moment]]:

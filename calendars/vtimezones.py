@@ -193,7 +193,7 @@ def onsets(observance: Component, first_year: int, last_year: int) -> Iterator[d
     until = parts["UNTIL"][:8] if "UNTIL" in parts else "99991231"
     for year in range(max(first_year, begin.year), last_year + 1):
         day = day_of(parts, begin, year)
-        if day is not None and f"{day:%Y%m%d}" <= until:
+        if f"{day:%Y%m%d}" <= until:
             yield datetime.combine(day, begin.time())
 
 
@@ -204,7 +204,7 @@ def reading_of(value: str) -> datetime:
     return found.replace(tzinfo=None)
 
 
-def day_of(parts: Mapping[str, str], begin: datetime, year: int) -> date | None:
+def day_of(parts: Mapping[str, str], begin: datetime, year: int) -> date:
     """The day of a rule such as BYMONTH=3;BYDAY=-1SU, or BYMONTH=3;BYMONTHDAY=8,9,10,11,12,13,14;BYDAY=SU."""
     month = int(parts.get("BYMONTH", begin.month))
     days = [date(year, month, day) for day in range(1, monthrange(year, month)[1] + 1)]
@@ -214,7 +214,10 @@ def day_of(parts: Mapping[str, str], begin: datetime, year: int) -> date | None:
     elif "BYDAY" not in parts:
         days = [day for day in days if day.day == begin.day]
     if "BYDAY" in parts:
-        days = [day for day in days if WEEKDAYS[day.weekday()] == parts["BYDAY"][-2:]]
+        weekday = WEEKDAYS.index(parts["BYDAY"][-2:])
+        days = [day for day in days if day.weekday() == weekday]
     number = parts.get("BYDAY", "")[:-2] or parts.get("BYSETPOS") or "1"
     position = int(number) - (int(number) > 0)
-    return days[position] if -len(days) <= position < len(days) else None
+    if not -len(days) <= position < len(days):
+        raise ValueError(f"its clocks change on a day that {year} does not have")
+    return days[position]
