@@ -38,7 +38,8 @@ class WallField(models.CharField):
 class InstantField(models.DateTimeField):
     """When clocks show the reading in the column `of`: worked out whenever the row is saved, and never set.
 
-    The row tells its zone as `tzinfo`; what is all-day counts as if it were in UTC.
+    The row tells its zone as `tzinfo`; what is all-day counts as if it were in UTC.  Nothing is before `start`: when
+    clocks skip that one, they may show the end earlier.
     """
 
     def __init__(self, *args, of: str = "", **options):
@@ -51,7 +52,7 @@ class InstantField(models.DateTimeField):
 
     def pre_save(self, model_instance, add) -> datetime:
         zone = UTC if model_instance.is_all_day else model_instance.tzinfo
-        instant = instant_of(getattr(model_instance, self.of), zone)
+        instant = max(instant_of(getattr(model_instance, name), zone) for name in ("start", self.of))
         setattr(model_instance, self.attname, instant)
         return instant
 

@@ -236,7 +236,8 @@ class Event(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.subject
+        """Not the subject: the admin lists what goes with a user, and that is nobody's business there."""
+        return self.pk.hex
 
     @property
     def is_series(self) -> bool:
