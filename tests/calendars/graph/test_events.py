@@ -457,14 +457,41 @@ def test_a_message_repeats_little_of_what_was_sent(graph, calendar):
         assert len(graph.post("/me/events", event() | members).content) < 700
 
 
+READ = [
+    "subject",
+    "body",
+    "start",
+    "end",
+    "isAllDay",
+    "recurrence",
+    "location",
+    "locations",
+    "categories",
+    "attendees",
+    "showAs",
+    "sensitivity",
+    "importance",
+    "isReminderOn",
+    "reminderMinutesBeforeStart",
+    "transactionId",
+    "id",
+    "@odata.type",
+]
+PARTS = {
+    "pattern": ("type", "interval", "month", "dayOfMonth", "daysOfWeek", "firstDayOfWeek", "index"),
+    "range": ("type", "startDate", "endDate", "recurrenceTimeZone", "numberOfOccurrences"),
+}
+
+
 @pytest.mark.parametrize("value", [5, 1.5, True, [[]], {"a": {"b": ["c"]}}, 2**63 - 1, -1, "x" * 9000, "", "\u202e"])
 def test_no_wrong_value_is_an_error_of_ours(graph, calendar, value):
     made = graph.create(event(**SERIES))["id"]
-    for member in graph.read(f"/me/events/{made}"):
-        for call in (
-            lambda body: graph.post("/me/events", event() | body),
-            lambda body: graph.patch(f"/me/events/{made}", body),
-            lambda body: graph.patch(f"/me/events/{made}_20260112", body),
-            lambda body: graph.post("/me/events", event(recurrence=recurrence() | body)),
-        ):
-            assert call({member: value}).status_code < 500
+
+    for member in READ:
+        assert graph.post("/me/events", event() | {member: value}).status_code < 500
+        assert graph.patch(f"/me/events/{made}_20260112", {member: value}).status_code < 500
+    for part, members in PARTS.items():
+        for member in members:
+            sent = recurrence()
+            sent[part] = sent[part] | {member: value}
+            assert graph.patch(f"/me/events/{made}", {"recurrence": sent}).status_code < 500
