@@ -11,7 +11,10 @@ from enum import StrEnum
 from typing import Any
 
 from django import forms
+from django.forms.utils import flatatt
 from django.utils.functional import cached_property
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -45,6 +48,7 @@ from recurrence.wire import WireError
 
 MIDNIGHT, MORNING = time(), time(9)
 HOUR = timedelta(hours=1)
+SELECTED = SafeString(" selected")
 REMINDERS = (0, 5, 15, 30, 60, 120, 1440, 10_080)  # minutes before the start
 UNITS = ((10_080, "week"), (1440, "day"), (60, "hour"), (1, "minute"))
 # the field of a member that the core may refuse; what has no field of its own is told above the form
@@ -126,6 +130,18 @@ class ReadingField(forms.Field):
             return True
 
 
+class LongSelect(forms.Select):
+    """A select with hundreds of options, each of which Django would render with a template of its own."""
+
+    def render(self, name, value, attrs=None, renderer=None) -> SafeString:
+        options = ((choice, SELECTED if str(choice) == str(value) else "", label) for choice, label in self.choices)
+        return format_html(
+            "<select{}>{}</select>",
+            flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})})),
+            format_html_join("", '<option value="{}"{}>{}</option>', options),
+        )
+
+
 class DayField(forms.DateField):
     widget = forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
     input_formats = ["%Y-%m-%d"]
@@ -169,6 +185,8 @@ def with_owner(calendar: Calendar) -> str:
 class EventForm(RecurrenceForm):
     """`written` is what it begins with; `calendars` are those that the viewer may change."""
 
+    field_order = ("subject", "is_all_day", "start", "end", "first_day", "last_day", "zone")
+
     subject = forms.CharField(
         label=_("Title"), max_length=SUBJECT_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
@@ -177,7 +195,7 @@ class EventForm(RecurrenceForm):
     end = ReadingField(label=_("Ends"), required=False)
     first_day = DayField(label=_("First day"), required=False)
     last_day = DayField(label=_("Last day"), required=False)
-    zone = ZoneField(label=_("Zone"), required=False, help_text="")
+    zone = ZoneField(label=_("Zone"), required=False, help_text="", widget=LongSelect)
     calendar = CalendarField(Calendar.objects.none(), label=_("Calendar"), empty_label=None)
     place = forms.CharField(
         label=_("Place"),

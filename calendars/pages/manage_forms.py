@@ -78,6 +78,8 @@ class ImportForm(forms.Form):
         widget=forms.Textarea(attrs={**CODE, "rows": 6, "placeholder": "BEGIN:VCALENDAR"}),
     )
 
+    content = ""
+
     def __init__(self, data=None, files=None, *, calendars, viewer, **kwargs):
         super().__init__(data, files, **kwargs)
         self.fields["calendar"].queryset, self.fields["calendar"].viewer = calendars, viewer
@@ -96,6 +98,6 @@ class ImportForm(forms.Form):
 
     def clean(self) -> None:
         super().clean()
-        self.content = self.cleaned_data.get("file") or self.cleaned_data.get("text")
+        self.content = str(self.cleaned_data.get("file") or self.cleaned_data.get("text") or "")
         if not self.content and not self.errors:
             self.add_error("file", gettext("Choose a file, or paste its text"))
