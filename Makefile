@@ -61,6 +61,7 @@ texts: $(VENV)/.dev ## Bring the catalogues of translations up to date with the 
 bench: $(VENV)/.dev ## Measure the engine, the dispatch and the calls; takes minutes
 	$(BIN)/python -m bench.next_fire
 	$(BIN)/python -m bench.cron
+	$(BIN)/python -m bench.series
 	$(BIN)/python -m bench.dispatch
 	$(BIN)/python -m bench.calls
 
