@@ -22,7 +22,7 @@ from calendars.details import checked, refuse, text
 from calendars.errors import CalendarError, ChangedSince, Gone
 from calendars.models import DETAILS, Calendar, Event, EventException, Hue
 from calendars.occurrences import as_changes, occurrence, place_all, require_between_neighbours, store, times_of
-from calendars.times import Times, WallTime, merged
+from calendars.times import Times, WallTime, merged, resumed
 from calendars.writing import Revision, count, event_in, held, hold, require, save, surround
 from recurrence.wire import graph
 from recurrence.wire.reading import shown
@@ -149,17 +149,17 @@ def change_following(
     """Let the series end before `day`, and another one with `changes` begin there; return that one.
 
     A count is split between the two.  Exceptions from `day` on go along if `changes` leave the occurrences where they
-    are.  From the first day on, it is the series itself that is changed.  A recurrence that is the stored one leaves
-    the rest of it.
+    are.  From the first day on, it is the series itself that is changed.  A recurrence may repeat the stored range,
+    or its `startDate`: those of the rest are meant.
     Raises Gone when there is no such occurrence, or it is cancelled.
     """
     with held(event) as event:
         occurrence(event, day, revision)
-        if changes.get("recurrence") == event.recurrence:
-            changes = {name: value for name, value in changes.items() if name != "recurrence"}
-        rest = event
-        if day != event.series.days.start:
-            rest = _split(event, day, now)
+        stored = event.recurrence
+        rest = event if day == event.series.days.start else _split(event, day, now)
+        if changes.get("recurrence") is not None:
+            first = changes["start"].wall.date() if changes.get("start") else day
+            changes = {**changes, "recurrence": resumed(changes["recurrence"], stored, rest.recurrence, first)}
         _change(rest, changes, now)
     return rest
 

@@ -131,6 +131,19 @@ def compiled(times: Times, recurrence: object) -> Times:
     )
 
 
+def resumed(recurrence: object, stored: Any, rest: Any, day: date) -> object:
+    """What `recurrence` says of the `rest` of a series, which begins on `day`, if it was written for the whole of it.
+
+    A range that repeats the `stored` one means the rest of that; a `startDate` alone means the day.
+    """
+    limits = _range_of(recurrence)
+    if limits == stored["range"]:
+        limits = rest["range"]
+    elif limits.get("startDate") != stored["range"]["startDate"]:
+        return recurrence
+    return {**cast(Mapping, recurrence), "range": {**limits, "startDate": day.isoformat()}}
+
+
 def count_before(series: Series, day: date) -> int:
     """How many occurrences of a series lie before `day`."""
     never_were = (date.fromordinal(each) for each in missing_days(series.zone))

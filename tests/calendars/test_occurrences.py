@@ -432,6 +432,38 @@ def test_a_recurrence_that_is_the_stored_one_changes_nothing_of_the_rest(with_ex
     assert days(editing.change_following(with_exceptions, MIDDLE, changes, LATER)) == AFTER
 
 
+# the series is on ten Mondays from 5 January; six are left from 2 February
+REPEATED = {
+    "another pattern": ({"pattern": recurrence("daily")["pattern"]}, {}, "2026-02-02", 6),
+    "another count": ({"range": {"numberOfOccurrences": 3}}, {}, "2026-02-02", 3),
+    "another time": ({}, times("2026-02-02T12:00"), "2026-02-02", 6),
+    "another day": ({"pattern": recurrence("daily")["pattern"]}, times("2026-02-04T10:00"), "2026-02-04", 6),
+    "its own start": ({"range": {"startDate": "2026-02-09"}}, {}, "2026-02-09", 10),
+}
+
+
+@pytest.mark.parametrize("document, changes, first, count", REPEATED.values(), ids=REPEATED)
+def test_what_a_recurrence_repeats_of_the_whole_is_meant_for_the_rest(weekly, document, changes, first, count):
+    pattern = {**weekly.recurrence["pattern"], **document.get("pattern", {})}
+    whole = {"pattern": pattern, "range": {**weekly.recurrence["range"], **document.get("range", {})}}
+
+    rest = editing.change_following(weekly, MIDDLE, {"recurrence": whole, **changes}, LATER)
+
+    weekly.refresh_from_db()
+    assert days(weekly)[-1] == "2026-01-26"
+    assert (days(rest)[0], len(days(rest))) == (first, count)
+
+
+@pytest.mark.parametrize("document", ["weekly", [], {"range": 5}, {"range": {}}, {"pattern": {}}])
+def test_a_recurrence_of_the_rest_that_is_none_is_refused(weekly, document):
+    before = everything()
+
+    with pytest.raises(CalendarError):
+        editing.change_following(weekly, MIDDLE, {"recurrence": document}, LATER)
+
+    assert everything() == before
+
+
 def test_the_rest_is_an_event_of_its_own(calendar, make_event):
     series, _ = editing.create(
         calendar, {**times("2026-01-05T10:00"), "recurrence": recurrence()}, NOW, transaction_id="a"
