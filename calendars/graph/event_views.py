@@ -22,6 +22,7 @@ from calendars.graph.queries import Options
 from calendars.models import Calendar, Event, Sensitivity
 from jobs.members import Members
 
+EVERYTHING = Options()
 PRIVATE = (Sensitivity.PRIVATE, Sensitivity.CONFIDENTIAL)
 
 
@@ -72,7 +73,7 @@ class EventView(GraphView):
             raise ChangedSince
         return item.revision
 
-    def answer(self, item: Occurrence, options: Options = Options(), status: int = 200) -> Response:  # noqa: B008
+    def answer(self, item: Occurrence, options: Options = EVERYTHING, status: int = 200) -> Response:
         document = options.selected(documents.render_event(item, self.manner))
         if items.type_of(item) == "seriesMaster":
             if CANCELLED in (options.select or ()):

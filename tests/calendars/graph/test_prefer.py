@@ -1,6 +1,10 @@
 """Preferences, and the zones that they may name."""
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calendars.graph.errors import Refusal
 from calendars.graph.prefer import preferences_of
@@ -35,6 +39,12 @@ def test_preferences_are_read(header, zone, body_type, page_length, applied):
 
     assert (found.zone_name, found.body_type, found.page_length) == (zone, body_type, page_length)
     assert applied is None or found.applied == applied
+
+
+@given(st.text(alphabet='outk.timezn=",; -5UTC', max_size=60) | st.text())
+def test_any_text_is_read_or_refused(text):
+    with suppress(Refusal):
+        assert preferences_of(text).zone is not None
 
 
 @pytest.mark.parametrize("name", ["Middle-earth", "", "UTC+1", "x" * 1000, "../UTC", "localtime"])

@@ -1,6 +1,9 @@
 """Options of lists: pages, order, filters and selections."""
 
 import pytest
+from django.db.models import Q
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calendars.graph.documents import EVENT_FIELDS
 from calendars.graph.errors import Refusal
@@ -315,3 +318,17 @@ def test_a_long_chain_is_read_without_nesting():
     assert len(filter_of(chain, EVENT_FIELDS).parts) == 80
     with pytest.raises(Refusal):
         filter_of(chain + " or", EVENT_FIELDS)
+
+
+TOKENS = ["eq", "ne", "gt", "and", "or", "not", "(", ")", ",", "contains", "startswith", "true", "'a'", "'2026-01-01'"]
+WORDS = st.sampled_from([*EVENT_FIELDS, *TOKENS])
+
+
+@given(st.one_of(st.text(), st.lists(WORDS, max_size=30).map(" ".join)))
+def test_any_text_is_a_filter_or_refused(text):
+    try:
+        found = filter_of(text, EVENT_FIELDS)
+    except Refusal:
+        return
+
+    assert isinstance(found.q(), Q)
