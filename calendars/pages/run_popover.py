@@ -11,6 +11,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 
 from accounts.models import Role
+from accounts.staff import may
 from calendars.pages.items import hue_of
 from calendars.pages.spoken import Manner, place_of, zone_words
 from calendars.pages.whence import Whence
@@ -94,8 +95,7 @@ def zone_of_schedule(trigger: Trigger | None) -> list[tzinfo]:
 def may_order(job: Job, viewer) -> bool:
     if job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED:
         return False
-    writable = JobCollection.objects.visible_to(viewer, Role.OPERATOR)
-    return viewer.is_staff and writable.filter(pk=job.collection_id).exists()
+    return viewer.is_staff and may(viewer, Role.OPERATOR, job.collection.subscription_id)
 
 
 def why(run: Run, attempts: Sequence[Attempt], manner: Manner) -> str:

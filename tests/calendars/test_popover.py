@@ -446,6 +446,14 @@ def test_links_lead_only_where_the_viewer_may_go(client, make_user, ran, role, i
         assert not links or client.get(item[name]).status_code == 200
 
 
+def test_a_superuser_of_no_subscription_runs_any_job(client, make_user, ran):
+    client.force_login(make_user("root", None, is_staff=True, is_superuser=True))
+
+    order = shown(run_page(client, "failed"))["order_url"]
+
+    assert client.post(order).url.startswith("/admin/jobs/run/")
+
+
 def test_runs_of_others_are_not_found(client, make_user, ran):
     client.force_login(make_user("stranger", None, is_staff=True))
 
