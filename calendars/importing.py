@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db import transaction
@@ -26,14 +26,16 @@ from django.utils.translation import gettext, ngettext
 from calendars import components, editing, vevents
 from calendars.components import Component
 from calendars.errors import CalendarError
-from calendars.models import Calendar, Event
+from calendars.expansion import walls_of
+from calendars.models import DETAILS, Calendar, Event, EventException
 from calendars.repetition import Repetition, Span, first_day_of, repeated, series_of
-from calendars.times import WallTime
+from calendars.times import Times, WallTime, merged
 from calendars.vevents import Moment, Refused, VEvent, Zones
 from calendars.writing import hold
 
 LARGEST = 1_048_576  # bytes of a file
-MOST_CHANGES = 5_000  # that a file may make
+MOST_CHANGES = 2_000  # in one transaction
+BATCH = 500  # rows that are read at once
 OWN = "#quando-"  # in the UID of what the file has no UID for
 ECHO = 200  # characters of a summary that a report shows
 
@@ -81,15 +83,16 @@ def import_calendar(
     """
     if len(content if isinstance(content, bytes) else content.encode(errors="replace")) > LARGEST:
         raise CalendarError(f"must have at most {LARGEST} bytes", path="file", code="too_large")
-    files = components.read(content)
+    lines: list[Line] = []
+    groups = [group for file in components.read(content) for group in understood(file, calendar, now, lines)]
     with transaction.atomic():
         (held,) = hold(calendar.pk)
-        importer = Import(held, now, viewer or held.owner)
-        for each in files:
-            importer.take_file(each)
+        importer = Import(held, groups, now, viewer or held.owner)
+        for group in groups:
+            importer.take(group)
         if dry_run:
             transaction.set_rollback(True)
-    return Report(tuple(sorted(importer.lines, key=lambda line: line.line)), dry_run)
+    return Report(tuple(sorted(lines, key=lambda line: line.line)), dry_run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,207 +106,250 @@ class Piece:
 
 @dataclass(slots=True)
 class Entry:
-    """A component that was understood, and what the report says of it; `done` when that is all."""
+    """A component that was understood, and what the report says of it; `is_done` when that is all."""
 
     line: Line
     said: VEvent
-    done: bool = False
+    is_done: bool = False
 
     def finish(self, event_id: UUID | None, status: Status, *notes: str) -> None:
-        self.line.event_id, self.line.status, self.done = event_id, status, True
+        self.line.event_id, self.line.status, self.is_done = event_id, status, True
         self.line.notes += notes
 
 
-class Import:
-    def __init__(self, calendar: Calendar, now: datetime, viewer):
-        self.calendar, self.now, self.viewer = calendar, now, viewer
-        self.lines: list[Line] = []
-        self.known: dict[str, UUID] = dict(calendar.events.order_by("-created_at").values_list("uid", "pk"))
-        self.further: defaultdict[str, set[str]] = defaultdict(set)  # by the UID that they were made from
-        for uid in self.known:
-            self.further[uid.partition(OWN)[0]].add(uid)
-        self.used: set[str] = set()
-        self.new: set[UUID] = set()  # events that this import has made
-        self.changes = 0
+@dataclass(slots=True)
+class Group:
+    """What a file says under one UID: an event or a series with its pieces, and what became of its occurrences."""
 
-    def take_file(self, file: Component) -> None:
-        zones = Zones.of(file, self.calendar.owner.time_zone, self.now)
-        is_cancelled = file.text("METHOD").strip().upper() == "CANCEL"
-        groups: defaultdict[str, list[Entry]] = defaultdict(list)
-        for part in file.parts:
-            if part.name != "VTIMEZONE" and (entry := self.understood(part, zones, is_cancelled)):
-                groups[entry.said.uid].append(entry)
-        for entries in groups.values():
-            self.take_group(entries)
+    uid: str
+    master: Entry | None = None
+    pieces: list[Piece] = field(default_factory=list)
+    others: list[Entry] = field(default_factory=list)
 
-    def understood(self, part: Component, zones: Zones, is_cancelled: bool) -> Entry | None:
+    def refuse(self, reason: str) -> None:
+        if self.master is not None:
+            self.master.line.refuse(reason)
+        for entry in self.others:
+            entry.line.refuse(gettext("Its series is refused."))
+
+
+def understood(file: Component, calendar: Calendar, now: datetime, lines: list[Line]) -> list[Group]:
+    """What the file says, as far as it can be understood; each component gets one of `lines`.  No database."""
+    zones = Zones.of(file, calendar.owner.time_zone, now)
+    is_cancelled = file.text("METHOD").strip().upper() == "CANCEL"
+    groups: dict[str, Group] = {}
+    for part in file.parts:
+        if part.name == "VTIMEZONE":
+            continue
         line = Line(part.line, part.name[:ECHO], vevents.uid_of(part), part.text("SUMMARY")[:ECHO])
-        self.lines.append(line)
+        lines.append(line)
         try:
-            if part.name != "VEVENT":
-                raise Refused(gettext("Only events are taken."))
-            if part.faults:
-                raise Refused(gettext("It cannot be read: %(faults)s.") % {"faults": "; ".join(part.faults[:3])})
-            said = vevents.read(part, zones, is_cancelled=is_cancelled)
+            entry = Entry(line, read(part, zones, is_cancelled))
         except Refused as refused:
             line.refuse(str(refused))
-            return None
-        line.notes += said.notes
-        return Entry(line, said)
+            continue
+        line.notes += entry.said.notes
+        group = groups.setdefault(entry.said.uid, Group(entry.said.uid))
+        if entry.said.recurrence_id is not None:
+            group.others.append(entry)
+        elif group.master is None:
+            group.master = entry
+        else:
+            line.refuse(gettext("Its UID is that of the event in line %(line)d.") % {"line": group.master.line.line})
+    return [group for group in groups.values() if is_whole(group, now)]
 
-    # One UID: an event or a series, and what became of its occurrences
 
-    def take_group(self, entries: list[Entry]) -> None:
-        masters = [entry for entry in entries if entry.said.recurrence_id is None]
-        others = [entry for entry in entries if entry.said.recurrence_id is not None]
-        for entry in masters[1:]:
-            first = {"line": masters[0].line.line}
-            entry.line.refuse(gettext("Its UID is that of the event in line %(line)d.") % first)
-        events = self.events_of(entries[0].said.uid)
-        if masters:
+def read(part: Component, zones: Zones, is_cancelled: bool) -> VEvent:
+    """Raises Refused."""
+    if part.name != "VEVENT":
+        raise Refused(gettext("Only events are taken."))
+    if part.faults:
+        raise Refused(gettext("It cannot be read: %(faults)s.") % {"faults": "; ".join(part.faults[:3])})
+    return vevents.read(part, zones, is_cancelled=is_cancelled)
+
+
+def is_whole(group: Group, now: datetime) -> bool:
+    """Whether there is something to take, which is put into pieces; if not, that is refused."""
+    if group.master is None:
+        return True
+    try:
+        if group.master.said.is_cancelled:
+            raise Refused(gettext("It is cancelled."))
+        group.pieces += pieces_of(group.master, now)
+        if not group.pieces:
+            raise Refused(gettext("It has no occurrence."))
+    except Refused as refused:
+        group.refuse(str(refused))
+        return False
+    return True
+
+
+class Import:
+    """Puts what files say into a calendar that nobody else writes meanwhile."""
+
+    def __init__(self, calendar: Calendar, groups: list[Group], now: datetime, viewer):
+        self.calendar, self.now, self.viewer = calendar, now, viewer
+        self.changes = 0
+        self.used: set[str] = set()
+        self.new: set[UUID] = set()
+        self.further: defaultdict[str, set[str]] = defaultdict(set)  # UIDs by that which they were made from
+        self.events: dict[str, Event] = {}
+        wanted = {group.uid for group in groups}
+        keys = [
+            key
+            for uid, key in calendar.events.order_by("-created_at").values_list("uid", "pk")
+            if uid.partition(OWN)[0] in wanted
+        ]
+        for position in range(0, len(keys), BATCH):
+            batch = calendar.events.filter(pk__in=keys[position : position + BATCH]).order_by("-created_at")
+            for event in batch.prefetch_related("exceptions"):
+                self.keep(event)
+
+    def keep(self, event: Event) -> None:
+        event.calendar = self.calendar
+        self.events[event.uid] = event
+        self.further[event.uid.partition(OWN)[0]].add(event.uid)
+
+    def take(self, group: Group) -> None:
+        series = [event for uid in (group.uid, *self.further[group.uid]) if (event := self.events.get(uid))]
+        if group.master is not None:
             try:
                 with transaction.atomic():
-                    events = self.take_master(masters[0], others)
+                    series = self.take_master(group, group.master)
             except (Refused, CalendarError) as error:
-                masters[0].line.refuse(sentence(error))
-                for entry in others:
-                    entry.line.refuse(gettext("Its series is refused."))
+                group.refuse(sentence(error))
                 return
-        for entry in others:
-            if not entry.done:
-                self.try_change(entry, events)
-        if masters:
-            self.remove_the_rest(masters[0])
+        for entry in group.others:
+            if not entry.is_done:
+                self.try_change(entry, [each for each in series if each.is_series])
+        if group.master is not None:
+            self.remove_the_rest(group, group.master)
 
-    def events_of(self, uid: str) -> list[Event]:
-        """What earlier imports have made of the UID."""
-        keys = [self.known[each] for each in (uid, *self.further[uid]) if each in self.known]
-        return list(self.calendar.events.filter(pk__in=keys).select_related("calendar"))
-
-    def take_master(self, entry: Entry, others: list[Entry]) -> list[Event]:
+    def take_master(self, group: Group, master: Entry) -> list[Event]:
         """Returns the events that it becomes.  Raises Refused and CalendarError."""
-        if entry.said.is_cancelled:
-            raise Refused(gettext("It is cancelled."))
         events, statuses = [], []
-        for piece in pieces_of(entry, self.now):
-            other = next((each for each in others if is_about(each.said, piece, entry.said)), None)
+        for piece in group.pieces:
+            other = next((each for each in group.others if is_about(each.said, piece, master.said)), None)
             if other is not None and other.said.is_cancelled:
                 other.finish(None, Status.UNCHANGED)
                 continue
             event, status = self.put(piece if other is None else replace(piece, changes=single(other.said.changes)))
             if other is not None:
                 other.finish(event.pk, status)
-            if event.is_series:
-                status = self.leave_out(event, status, entry.said, [each.said for each in others])
+            if event.is_series and self.leave_out(event, master.said, [each.said for each in group.others]):
+                status = Status.CHANGED if status is Status.UNCHANGED else status
             events.append(event)
             statuses.append(status)
         if not events:
             raise Refused(gettext("It has no occurrence."))
-        entry.finish(events[0].pk, statuses[0] if len(set(statuses)) == 1 else Status.CHANGED)
+        master.finish(events[0].pk, statuses[0] if len(set(statuses)) == 1 else Status.CHANGED)
         return events
 
     def put(self, piece: Piece) -> tuple[Event, Status]:
         """Make the event, or make it what the file says."""
         self.used.add(piece.uid)
-        self.count()
-        key = self.known.get(piece.uid)
-        if key is None:
+        event = self.events.get(piece.uid)
+        if event is None:
+            self.count()
             event, _ = editing.create(self.calendar, piece.changes, self.now, uid=piece.uid)
-            self.known[piece.uid] = event.pk
-            self.further[piece.uid.partition(OWN)[0]].add(piece.uid)
+            self.keep(event)
             self.new.add(event.pk)
             return event, Status.TAKEN
-        event = self.calendar.events.select_related("calendar").get(pk=key)
         self.refuse_private(event)
-        before = event.revision
+        if not differs(event, piece.changes):
+            return event, Status.TAKEN if event.pk in self.new else Status.UNCHANGED
+        self.count()
         event = editing.change(event, piece.changes, self.now)
-        return event, self.status_of(event, before)
+        self.keep(event)
+        return event, Status.CHANGED
 
-    def leave_out(self, series: Event, status: Status, said: VEvent, others: list[VEvent]) -> Status:
-        """Cancel what the file leaves out, and restore what it has as the series has it."""
-        before = series.revision
+    def leave_out(self, series: Event, said: VEvent, others: list[VEvent]) -> bool:
+        """Cancel what the file leaves out, and restore what it has as the series has it; tell whether there was any."""
         wanted = {day for each in said.without if (day := day_left_out(each, series))}
         touched = {day for each in others if each.recurrence_id and (day := day_of(each.recurrence_id, series))}
-        present = {each.original_day: each for each in series.exceptions.all()}
-        for day in sorted(wanted - {day for day, each in present.items() if each.is_cancelled}):
+        present = {} if series.pk in self.new else {each.original_day: each for each in series.exceptions.all()}
+        cancelled = sorted(wanted - {day for day, each in present.items() if each.is_cancelled})
+        restored = sorted(present.keys() - wanted - touched)
+        for day in cancelled:
             self.count()
             editing.cancel_occurrence(series, day, self.now)
-        for day in sorted(present.keys() - wanted - touched):
+        for day in restored:
+            self.count()
             editing.restore_occurrence(series, day, self.now)
-        now_at = self.status_of(series, before)
-        return status if now_at is Status.UNCHANGED else now_at
+        return bool(cancelled or restored)
 
-    def try_change(self, entry: Entry, events: list[Event]) -> None:
+    def try_change(self, entry: Entry, series: list[Event]) -> None:
         try:
             with transaction.atomic():
-                self.take_change(entry, events)
+                self.take_change(entry, series)
         except (Refused, CalendarError) as error:
             entry.line.refuse(sentence(error))
 
-    def take_change(self, entry: Entry, events: list[Event]) -> None:
+    def take_change(self, entry: Entry, series: list[Event]) -> None:
         """What became of one occurrence.  Raises Refused and CalendarError."""
-        said, given = entry.said, entry.said.recurrence_id
-        assert given is not None
-        series = next((each for each in events if each.is_series and day_of(given, each)), None)
-        if series is None:
-            note = gettext("Its series has no such occurrence: it is a single event.")
-            self.take_alone(entry, note)
+        said, given = entry.said, cast(Moment, entry.said.recurrence_id)
+        event, day = next(((each, day) for each in series if (day := day_of(given, each))), (None, None))
+        if event is None or day is None:
+            self.take_alone(entry, gettext("Its series has no such occurrence: it is a single event."))
             return
-        self.refuse_private(series)
+        self.refuse_private(event)
+        exception = next((each for each in event.exceptions.all() if each.original_day == day), None)
+        status = Status.TAKEN if event.pk in self.new else Status.CHANGED
+        if not is_otherwise(said, event, day, exception):
+            entry.finish(event.pk, Status.TAKEN if event.pk in self.new else Status.UNCHANGED)
+            return
         self.count()
-        day, before = day_of(given, series), revision_of(series)
-        assert day is not None
-        exception = series.exceptions.filter(original_day=day).first()
         was_cancelled = exception is not None and exception.is_cancelled
         if said.is_cancelled:
-            if not was_cancelled:
-                editing.cancel_occurrence(series, day, self.now)
-            entry.finish(series.pk, self.status_of(series, before))
+            editing.cancel_occurrence(event, day, self.now)
+            entry.finish(event.pk, status)
             return
         try:
             with transaction.atomic():
                 if was_cancelled:
-                    editing.restore_occurrence(series, day, self.now)
-                editing.change_occurrence(series, day, said.changes, self.now)
+                    editing.restore_occurrence(event, day, self.now)
+                editing.change_occurrence(event, day, said.changes, self.now)
+                entry.finish(event.pk, status)
         except CalendarError as error:
             if error.code != "crosses_a_neighbour":
                 raise
             if not was_cancelled:
-                editing.cancel_occurrence(series, day, self.now)
+                editing.cancel_occurrence(event, day, self.now)
             note = gettext("It was moved onto or beyond its neighbour: it leaves its series and is a single event.")
             self.take_alone(entry, note)
-            return
-        entry.finish(series.pk, self.status_of(series, before))
 
     def take_alone(self, entry: Entry, note: str) -> None:
         """An occurrence as an event of its own."""
-        given = entry.said.recurrence_id
-        assert given is not None
-        uid = further_uid(entry.said.uid, given.wall.date())
+        uid = further_uid(entry.said.uid, cast(Moment, entry.said.recurrence_id).wall.date())
         if not entry.said.is_cancelled:
             event, status = self.put(Piece(uid, single(entry.said.changes)))
             entry.finish(event.pk, status, note)
-        elif uid in self.known:
+        elif uid in self.events:
             self.delete(uid)
             entry.finish(None, Status.CHANGED)
         else:
             raise Refused(gettext("It cancels an occurrence that is not here."))
 
-    def remove_the_rest(self, master: Entry) -> None:
+    def remove_the_rest(self, group: Group, master: Entry) -> None:
         """Delete what earlier imports have made of the UID, and the file does not say any more."""
-        rest = sorted(uid for uid in self.further[master.said.uid] - self.used if OWN in uid and uid in self.known)
-        for uid in rest:
-            self.delete(uid)
-        if rest:
-            said = ngettext(
-                "%(count)d single event of it is gone.", "%(count)d single events of it are gone.", len(rest)
-            )
-            master.line.notes.append(said % {"count": len(rest)})
-            if master.line.status is Status.UNCHANGED:
-                master.line.status = Status.CHANGED
+        rest = sorted(uid for uid in self.further[group.uid] - self.used if OWN in uid and uid in self.events)
+        if not rest:
+            return
+        try:
+            with transaction.atomic():
+                for uid in rest:
+                    self.count()
+                    self.delete(uid)
+        except Refused as refused:
+            master.line.notes.append(str(refused))
+            return
+        said = ngettext("%(count)d single event of it is gone.", "%(count)d single events of it are gone.", len(rest))
+        master.line.notes.append(said % {"count": len(rest)})
+        if master.line.status is Status.UNCHANGED:
+            master.line.status = Status.CHANGED
 
     def delete(self, uid: str) -> None:
-        event = self.calendar.events.select_related("calendar").get(pk=self.known.pop(uid))
+        event = self.events.pop(uid)
         self.refuse_private(event)
         editing.delete(event, self.now)
 
@@ -312,14 +358,27 @@ class Import:
             raise Refused(gettext("It is private to the owner of the calendar."))
 
     def count(self) -> None:
+        """Raises Refused for one change too many: who writes a calendar keeps others waiting."""
         self.changes += 1
         if self.changes > MOST_CHANGES:
-            raise Refused(gettext("The file makes more than %(most)d changes.") % {"most": MOST_CHANGES})
+            said = {"most": MOST_CHANGES}
+            raise Refused(gettext("It is beyond the %(most)d changes of one import: import the file again.") % said)
 
-    def status_of(self, event: Event, before: int) -> Status:
-        if event.pk in self.new:
-            return Status.TAKEN
-        return Status.UNCHANGED if revision_of(event) == before else Status.CHANGED
+
+def differs(event: Event, changes: dict[str, Any]) -> bool:
+    """Whether an event is otherwise than `changes`, which are all that it says.  Raises CalendarError."""
+    present = Times.of(event)
+    return any(getattr(event, name) != changes[name] for name in DETAILS) or merged(present, changes) != present
+
+
+def is_otherwise(said: VEvent, event: Event, day: date, exception: EventException | None) -> bool:
+    """Whether an occurrence is otherwise than the file has it."""
+    if said.is_cancelled or (exception is not None and exception.is_cancelled):
+        return not (said.is_cancelled and exception is not None and exception.is_cancelled)
+    changes = exception.changes if exception is not None else {}
+    details = replace(event.details, **{name: value for name, value in changes.items() if name in DETAILS})
+    when = said.start.on(event.tzinfo), said.end.on(event.tzinfo), said.start.is_date
+    return details != said.details or walls_of(event, day, changes) != when
 
 
 def sentence(error: Exception) -> str:
@@ -327,10 +386,6 @@ def sentence(error: Exception) -> str:
         return str(error)
     said = f"{error.path}: {error.message}" if error.path else error.message
     return gettext("It cannot be taken: %(error)s.") % {"error": said}
-
-
-def revision_of(event: Event) -> int:
-    return Event.objects.values_list("revision", flat=True).get(pk=event.pk)
 
 
 # What an event of the file becomes

@@ -29,7 +29,7 @@ from calendars.models import (
     Sensitivity,
     ShowAs,
 )
-from calendars.times import WallTime, shown_in
+from calendars.times import LONGEST, YEARS, WallTime, shown_in
 from recurrence.wire import WireError
 from recurrence.wire.zone_names import iana_name, zone_of
 from recurrence.zones import instant_of
@@ -239,6 +239,9 @@ def moment(found: Property, value: str, zones: Zones, notes: list[str]) -> Momen
         said = vDDDTypes.from_ical(value.strip())
     except (ValueError, TypeError, OverflowError):
         said = None
+    if isinstance(said, date) and said.year not in YEARS:
+        years = {"name": found.name, "first": YEARS[0], "last": YEARS[-1]}
+        refuse(gettext("Its %(name)s is not in the years %(first)d to %(last)d.") % years)
     if isinstance(said, datetime):
         return Moment(said.replace(tzinfo=None), zone_name_of(found, said, zones, notes))
     if isinstance(said, date):
@@ -276,7 +279,7 @@ def start_and(start: Moment, duration: str | None) -> Moment:
         return replace(start, wall=start.wall + ONE_DAY) if start.is_date else start
     try:
         days, elapsed = lengths_of(duration.strip())
-        if days + elapsed < NOTHING or (start.is_date and elapsed % ONE_DAY):
+        if not NOTHING <= days + elapsed <= LONGEST or (start.is_date and elapsed % ONE_DAY):
             raise ValueError
         wall, zone = start.wall + days, start.zone
         if start.is_date:
