@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Q
 
 from calendars.ids import ItemId
-from calendars.models import DETAILS, EARLIEST, LATEST, ONE_DAY, Details, Event, EventException, EventQuerySet
+from calendars.models import DETAILS, EARLIEST, LATEST, ONE_DAY, YEARS, Details, Event, EventException, EventQuerySet
 from recurrence.wire.graph import LONGEST
 from recurrence.zones import instant_of
 
@@ -182,6 +182,6 @@ def find(event: Event, day: date | None, zone: tzinfo, *, viewer) -> Occurrence 
     if exception is not None:
         found = {} if exception.is_cancelled else {day: exception}
         return next(differing(event, found, zone, viewer), None)
-    if event.series.on(day) is None:
+    if day.year not in YEARS or event.series.on(day) is None:
         return None
     return place(event, day, *walls_of(event, day, {}), zone, details_for(viewer, event, event.details))

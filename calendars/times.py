@@ -75,13 +75,12 @@ class Times:
     def gives_the_same(self, other: "Times") -> bool:
         """Whether both are series with the same occurrences: the same days, and from the same to the same time.
 
-        A zone under another name is the same one: Windows has one name for several of IANA's.
+        A zone under another name is the same one.
         """
         if self.series is None or other.series is None or self.is_all_day != other.is_all_day:
             return False
-        if self.zone != other.zone and windows_name(self.zone) != windows_name(other.zone):
-            return False
-        return replace(self.series, zone=other.zone) == other.series
+        ours, theirs = ((each.days, each.start, each.length, each.last) for each in (self.series, other.series))
+        return ours == theirs and are_alike(self.zone, other.zone)
 
     def split(self, day: date) -> tuple["Times", "Times"]:
         """A series up to the day before `day`, which is one of its days but not the first, and from `day` on."""
@@ -149,6 +148,12 @@ def count_before(series: Series, day: date) -> int:
     never_were = (date.fromordinal(each) for each in missing_days(series.zone))
     missing = sum(each < day and series.days.on_or_after(each) == each for each in never_were)
     return series.days.count_before(day) - missing
+
+
+def are_alike(zone: tzinfo, other: tzinfo) -> bool:
+    """Whether clients that know the names of Windows alone could mean one by the other."""
+    name = windows_name(zone)
+    return zone == other or (name is not None and name == windows_name(other))
 
 
 def shown_in(zone: tzinfo, wall: datetime, own: tzinfo) -> datetime:

@@ -101,6 +101,16 @@ def test_a_recurrence_in_another_zone_keeps_the_clocks_there(make_event):
     assert event.start_zone_name == "Europe/Berlin"
 
 
+def test_a_count_may_reach_beyond_the_years_of_calendars(make_event):
+    """Exchange takes intervals up to 99 months and counts up to 999."""
+    pattern = {"type": "absoluteMonthly", "interval": 99, "dayOfMonth": 5}
+
+    event = make_event(recurrence=recurrence(pattern, count=999))
+
+    assert event.ends_at is None
+    assert days(event)[0] == "2026-01-05"
+
+
 def test_fractions_of_a_second_are_dropped(make_event):
     event = make_event(
         start=WallTime(reading("2026-01-05T10:00:00.999999"), "UTC"), end=wall("2026-01-05T11:00", "UTC")
@@ -294,6 +304,24 @@ def test_a_change_of_the_occurrences_drops_exceptions_and_cancellations(with_exc
 
     assert not event.exceptions.exists()
     assert "Retrospective" not in subjects(event)
+
+
+@pytest.mark.parametrize(
+    "zone, other",
+    [
+        ("CST6CDT", "EST5EDT"),  # Windows has no name for either
+        ("Pacific/Fakaofo", "Etc/GMT-13"),  # one for both, but Fakaofo never had the day on which the series begins
+    ],
+)
+def test_zones_whose_days_differ_are_not_the_same(make_event, zone, other):
+    changes = {"recurrence": recurrence("daily", "2011-12-30", count=5)}
+    series = make_event(**times("2011-12-30T10:00", zone=zone), **changes)
+    editing.cancel_occurrence(series, day("2012-01-02"), NOW)
+
+    there = editing.change(series, {**times("2011-12-30T10:00", zone=other), **changes}, LATER)
+
+    assert there.zone == other
+    assert not there.exceptions.exists()
 
 
 def test_what_changes_nothing_leaves_the_revision(with_exceptions):

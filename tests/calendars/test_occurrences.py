@@ -214,6 +214,15 @@ def test_on_another_day_there_is_no_occurrence(weekly, act, text):
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+def test_a_series_without_end_ends_with_the_calendar(make_event, act):
+    series = make_event(recurrence=recurrence("daily"))
+
+    with pytest.raises(Gone):
+        act(series, day("4501-01-01"))
+    act(series, day("4500-12-31"))
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 def test_a_single_event_has_no_occurrence(make_event, act):
     with pytest.raises(Gone):
         act(make_event(), day("2026-01-05"))
