@@ -1,7 +1,7 @@
 """What events bring in a window: /calendarView, and /instances of one series."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 
 from calendars.expansion import Occurrence
@@ -10,11 +10,10 @@ from calendars.graph.documents import EVENTS
 from calendars.graph.errors import WRONG_PARAMETER, Refusal
 from calendars.graph.event_views import EventView
 from calendars.graph.queries import Options
-from calendars.times import YEARS
+from calendars.models import EARLIEST, LATEST
 from recurrence.wire import WireError, reading
 
 MOST = 50_000  # occurrences that one request looks at
-EARLIEST, LATEST = datetime(YEARS[0] - 2, 1, 1, tzinfo=UTC), datetime(YEARS[-1] + 2, 1, 1, tzinfo=UTC)
 
 
 class Window(EventView):
