@@ -45,7 +45,7 @@ def agenda(sight: Sight, contents: Contents, days: Iterable[date]) -> dict:
     for day in sorted(by_day):
         found = sorted(by_day[day], key=lambda entry: (entry.kind, entry.when))
         if count and count + len(found) > MOST:
-            label = gettext("Continue at %s") % date_format(day, "LONG_DATE_FORMAT")
+            label = gettext("Continue at %s") % sight.long_date(day)
             return {"sections": sections, "rest": {"url": sight.link(View.AGENDA, day), "label": label}}
         cut = found[:MOST]
         count += len(cut)
@@ -57,7 +57,10 @@ def agenda(sight: Sight, contents: Contents, days: Iterable[date]) -> dict:
 def entries_by_day(sight: Sight, contents: Contents, days: list[date]) -> dict[date, list[Entry]]:
     """What is on several days stands on the first of them that is shown."""
     by_day: dict[date, list[Entry]] = defaultdict(list)
+    start, end = midnight(days[0], sight.zone), midnight(days[-1] + ONE_DAY, sight.zone)
     for each in contents.occurrences:
+        if each.start >= end or each.end < start:
+            continue
         first, last = entries.days_of(sight, each)
         shown = max(first, days[0])
         if shown <= min(last, days[-1]):
@@ -115,7 +118,7 @@ def event_row(sight: Sight, day: date, each: Occurrence) -> dict:
     if first < day:
         how.append(gettext("since %s") % weekday_and_day(first))
     return row | {
-        "time": entries.span_of(sight, each),
+        "time": entries.span_of(sight, each, sight.local(each.start)),
         "is_all_day": bool(each.days),
         "hue": each.event.calendar.hue,
         "how": " · ".join(part for part in how if part),

@@ -1,30 +1,34 @@
 """What a window holds for a viewer, after the filter: events, runs, and the layers that they belong to."""
 
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from typing import Generic, TypeVar
 from uuid import UUID
 
-from django.db.models import BooleanField, CharField, Value
+from django.db.models import BooleanField, CharField, F, Value
 from django.db.models.functions import Cast
 
-from calendars.expansion import Occurrence, occurrences
-from calendars.models import Calendar, Event
+from calendars.expansion import Occurrence
+from calendars.models import Calendar
 from calendars.pages.filters import Filter
 from calendars.pages.items import Band, RunItem, hue_of
+from calendars.pages.kept import Shelf, merged, occurrences_in
 from calendars.pages.runs import collect, seen_by
 from jobs.models import JobCollection
 
+Id = TypeVar("Id", UUID, int)
+
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Generic[Id]):
     """A calendar or a job collection, and how much of it is in view."""
 
-    id: UUID | int
+    id: Id
     name: str
     hue: str
     is_shown: bool
+    shelf: Shelf | None = None  # of a calendar
     count: int | None = None
 
     @property
@@ -39,19 +43,18 @@ class Contents:
     occurrences: list[Occurrence]
     runs: list[RunItem]
     bands: list[Band]
-    calendars: list[Layer]
-    collections: list[Layer]
+    calendars: list[Layer[UUID]]
+    collections: list[Layer[int]]
     is_cut: bool = False
 
 
 def contents(user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo, now: datetime) -> Contents:
     """What is in [start, end): with a query for the layers, two for events and three for runs, however many."""
     calendars, collections = layers_of(user, chosen)
-    on = [layer.id for layer in calendars if layer.is_shown]
-    events = Event.objects.filter(calendar__in=on)
-    found = occurrences(events, start, end, zone, viewer=user, cancelled=chosen.cancelled) if on else []
-    counts = Counter(each.event.calendar_id for each in found)
-    calendars = [replace(layer, count=counts[layer.id]) for layer in calendars]
+    shelves = [layer.shelf for layer in calendars if layer.is_shown and layer.shelf]
+    brought = occurrences_in(shelves, user, start, end, zone, cancelled=chosen.cancelled)
+    found = merged(brought.values())
+    calendars = [replace(layer, count=len(brought.get(layer.id, ()))) for layer in calendars]
 
     running: list = [layer.id for layer in collections if layer.is_shown]
     if not running:
@@ -62,25 +65,30 @@ def contents(user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo,
     return Contents(found, view.runs, view.bands, calendars, collections, view.is_cut)
 
 
-def layers_of(user, chosen: Filter) -> tuple[list[Layer], list[Layer]]:
+def layers_of(user, chosen: Filter) -> tuple[list[Layer[UUID]], list[Layer[int]]]:
     """The user's calendars, the default one first, and their job collections, by name: in one query."""
-    columns = "kind", "key", "name", "tone", "first"
+    columns = "kind", "key", "name", "tone", "first", "whose", "version", "since"
     calendars = (
         Calendar.objects.visible_to(user)
         .annotate(kind=Value("calendar"), key=Cast("pk", CharField()), tone=Cast("hue", CharField()))
-        .annotate(first=Cast("is_default", BooleanField()))
+        .annotate(first=Cast("is_default", BooleanField()), whose=F("owner_id"))
+        .annotate(version=F("revision"), since=Cast("updated_at", CharField()))
         .values_list(*columns)
     )
     collections = (
         seen_by(user, JobCollection.objects)
         .annotate(kind=Value("collection"), key=Cast("pk", CharField()), tone=Value("", CharField()))
-        .annotate(first=Value(False))
+        .annotate(first=Value(False), whose=Value(0), version=Value(0), since=Value("", CharField()))
         .values_list(*columns)
     )
-    found: tuple[list[Layer], list[Layer]] = [], []
-    for kind, key, name, hue, _ in calendars.union(collections, all=True).order_by("-first", "name", "key"):
+    found: tuple[list[Layer[UUID]], list[Layer[int]]] = [], []
+    for kind, key, name, hue, _, whose, *version in calendars.union(collections, all=True).order_by(
+        "-first", "name", "key"
+    ):
         if kind == "calendar":
-            found[0].append(Layer(UUID(key), name, hue, UUID(key) not in chosen.off))
+            calendar = UUID(key)
+            shelf = Shelf(calendar, str(version), whose == user.pk)
+            found[0].append(Layer(calendar, name, hue, calendar not in chosen.off, shelf))
         else:
             found[1].append(Layer(int(key), name, hue_of(int(key)), int(key) not in chosen.noruns))
     return found

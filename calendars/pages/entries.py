@@ -18,6 +18,8 @@ from calendars.pages.sight import Sight
 
 ONE_DAY = timedelta(days=1)
 TICK = timedelta(microseconds=1)
+HOUR = timedelta(hours=1)
+LATEST_HOUR = 20  # three before the last: by no more are clocks ever put forward
 NOWHERE = mark_safe("")
 DRAWN_AS = {ShowAs.FREE.value: "free", ShowAs.TENTATIVE.value: "tentative"}
 TROUBLES = ("failure", "lost", "missed", "late", "held")  # what needs a person is seen first
@@ -31,6 +33,7 @@ Row = dict[str, Any]
 def event_row(sight: Sight, each: Occurrence, *, part: str = "", time: str = "", where: str = "") -> Row:
     """`part` names what there is of it before its cell and behind it."""
     details = each.details
+    start = sight.local(each.start)
     icon, said = marks_of(sight, each)
     if part.startswith(CONTINUED):
         said.insert(0, gettext("continued"))
@@ -47,13 +50,13 @@ def event_row(sight: Sight, each: Occurrence, *, part: str = "", time: str = "",
         "type": "event",
         "url": sight.item_link(str(each.id)),
         "attributes": mark_safe("".join(attributes)),
-        "at": "" if each.days else sight.local(each.start).isoformat(timespec="minutes"),
+        "at": "" if each.days else start.isoformat(timespec="minutes"),
         "time": time,
         "name": name_of(each),
         "where": where,
         "icon": icon,
         "said": ", ".join(said),
-        "title": title_of(sight, each),
+        "title": title_of(sight, each, start),
         "place": NOWHERE,
     }
 
@@ -126,27 +129,27 @@ def marks_of(sight: Sight, each: Occurrence) -> tuple[str, list[str]]:
             said.append(gettext("changed"))
     elif each.day is not None:
         icon = "repeat"
-        said.append(gettext("repeats"))
+        said.append(sight.words.repeats)
     if each.details.is_private:
         icon = "lock"
-        said.append(gettext("private"))
+        said.append(sight.words.private)
     return icon, said
 
 
-def title_of(sight: Sight, each: Occurrence) -> str:
-    said = [span_of(sight, each) + " " + name_of(each), each.details.place, each.event.calendar.name]
-    return " · ".join(part for part in said if part)
+def title_of(sight: Sight, each: Occurrence, start: datetime) -> str:
+    place = each.details.place
+    named = f"{span_of(sight, each, start)} {name_of(each)}"
+    return f"{named} · {place} · {each.event.calendar.name}" if place else f"{named} · {each.event.calendar.name}"
 
 
-def span_of(sight: Sight, each: Occurrence) -> str:
-    """all day; 09:00–09:15; 22:00–Sat 24 October 01:30."""
+def span_of(sight: Sight, each: Occurrence, start: datetime) -> str:
+    """all day; 09:00–09:15; 22:00 – Sat 24 October 01:30.  `start` is what clocks show then."""
     if each.days:
         return gettext("all day")
-    start = sight.local(each.start)
     if each.start == each.end:
         return sight.time(start)
     end = sight.local(each.end)
-    if (end - TICK).date() == start.date() or each.end - each.start < ONE_DAY:
+    if each.end - each.start < ONE_DAY:
         return f"{sight.time(start)}–{sight.time(end)}"
     return f"{sight.time(start)} – {sight.near(each.end, start.date())}"
 
@@ -155,13 +158,17 @@ def days_of(sight: Sight, each: Occurrence) -> tuple[date, date]:
     """The first and the last day on which it is."""
     if each.days:
         return each.days[0], max(each.days[0], each.days[1] - ONE_DAY)
-    return days_between(sight, each.start, each.end)
+    start = sight.local(each.start)
+    return start.date(), last_day(sight, start, each.end)
 
 
-def days_between(sight: Sight, start: datetime, end: datetime) -> tuple[date, date]:
-    """What ends at midnight is not on the day that begins then."""
-    first = sight.local(start).date()
-    return first, max(first, sight.local(max(start, end - TICK)).date())
+def last_day(sight: Sight, start: datetime, end: datetime) -> date:
+    """The day on which something ends that starts when clocks show `start`; what ends at midnight is not on the day
+    that begins then."""
+    first = start.date()
+    if end - start < (LATEST_HOUR - start.hour) * HOUR:  # on the same day, whatever becomes of clocks
+        return first
+    return max(first, sight.local(end - TICK).date())
 
 
 def is_bar(each: Occurrence) -> bool:

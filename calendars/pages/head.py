@@ -1,6 +1,6 @@
 """The head of the calendar page: what is shown, the ways to its neighbours and views, and the choice of zone."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -14,7 +14,6 @@ from accounts.clock import days_words
 from calendars.pages.sight import Sight, offset_words
 from calendars.pages.spoken import place_of
 from calendars.pages.window import View, Window, days_of, week_number, week_of
-from recurrence.zones import UTC
 
 KEYS = {View.MONTH: "m", View.WEEK: "w", View.WORK_WEEK: "", View.DAY: "d", View.AGENDA: "a"}
 

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time
 from functools import partial
+from typing import NamedTuple
 
 from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.formats import date_format
@@ -21,15 +21,13 @@ from calendars.pages.window import WEEK, View, week_number
 
 ROOM = 4  # lines of a day
 BARS = 3  # of them at most for what lasts several days
-LAST = "~"  # behind whatever has a time
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """Something of a day that becomes a row if there is room for it; `when` orders the rows."""
 
     rank: int
-    when: str
+    when: datetime  # local
     row: Callable[[], Row]
 
 
@@ -57,25 +55,29 @@ def sorted_out(sight: Sight, contents: Contents) -> tuple[list[Bar], dict[date, 
     bars: list[Bar] = []
     lines: dict[date, list[Line]] = defaultdict(list)
     for each in contents.occurrences:
-        first, last = entries.days_of(sight, each)
         if entries.is_bar(each):
+            first, last = entries.days_of(sight, each)
             if last >= days[0] and first <= days[-1]:
                 bars.append(Bar((first - days[0]).days, (last - days[0]).days, each))
             continue
         start = sight.local(each.start)
+        first = start.date()
+        last = entries.last_day(sight, start, each.end)
         part = CONTINUES if last > first else ""
-        row = partial(entries.event_row, sight, each, part=part, time=sight.time(start))
-        lines[first].append(Line(EVENT, start.isoformat(), row))
+        lines[first].append(
+            Line(EVENT, start, partial(entries.event_row, sight, each, part=part, time=sight.time(start)))
+        )
         if last > first:
-            row = partial(entries.event_row, sight, each, part=CONTINUED)
-            lines[last].append(Line(EVENT, last.isoformat(), row))
+            begins = datetime.combine(last, time(), sight.zone)
+            lines[last].append(Line(EVENT, begins, partial(entries.event_row, sight, each, part=CONTINUED)))
     for run in contents.runs:
         start = sight.local(run.at)
         row = partial(entries.run_row, sight, run, time=sight.time(start))
-        lines[start.date()].append(Line(rank_of(run), start.isoformat(), row))
+        lines[start.date()].append(Line(rank_of(run), start, row))
     for band in contents.bands:
         rank = TROUBLE if band.failed else SUMMED
-        lines[band.day].append(Line(rank, LAST, partial(entries.band_row, sight, band)))
+        behind = datetime.combine(band.day, time.max, sight.zone)
+        lines[band.day].append(Line(rank, behind, partial(entries.band_row, sight, band)))
     return bars, lines
 
 
@@ -128,7 +130,7 @@ def day_cell(sight: Sight, day: date, bars: list[Row], lines: list[Line], hidden
         hidden += len(lines) - len(kept)
         lines = kept
     rows = bars + [line.row() for line in sorted(lines, key=lambda line: line.when)]
-    label = date_format(day, "LONG_DATE_FORMAT")
+    label = sight.long_date(day)
     url = sight.link(View.DAY, day)
     if hidden:
         more = ngettext("%(count)d more on %(day)s", "%(count)d more on %(day)s", hidden)

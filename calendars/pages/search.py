@@ -43,7 +43,7 @@ def search(user, sight: Sight) -> Found:
     found = nearest(said, sight.now, lambda each: (each.event.pk, each.start))
     runs, bands = runs_of(user, sight, wanted, [layer.id for layer in collections if layer.is_shown])
     contents = Contents(found, runs, bands, calendars, collections)
-    jobs = {each.job_id for each in (*runs, *bands)}
+    jobs = {run.job_id for run in runs} | {band.job_id for band in bands}
     days = run_of_days(sight.today - EVENTS_BACK * ONE_DAY, EVENTS_BACK + EVENTS_AHEAD)
     return Found(contents, len({each.event.pk for each in found}), len(jobs), days)
 
@@ -52,8 +52,10 @@ def called(user, calendars: list, wanted: str, start: datetime, end: datetime) -
     """The events that say it, or of which an occurrence does."""
     events = list(Event.objects.filter(calendar__in=calendars).overlapping(start, end).select_related("calendar"))
     changed: dict[Any, list[dict]] = defaultdict(list)
-    series = [event.pk for event in events if event.is_series]
-    for event_id, changes in EventException.objects.filter(event__in=series).values_list("event_id", "changes"):
+    exceptions = EventException.objects.filter(
+        event__calendar__in=calendars, is_cancelled=False, start_at__lt=end, end_at__gte=start
+    )
+    for event_id, changes in exceptions.values_list("event_id", "changes"):
         changed[event_id].append({name: value for name, value in changes.items() if name in DETAILS})
     found = [
         event.pk

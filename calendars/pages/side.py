@@ -34,7 +34,7 @@ def small_day(sight: Sight, day: date, view: View, shown: set[date], is_outside:
     return {
         "number": day.day,
         "url": sight.link(view, day),
-        "label": date_format(day, "LONG_DATE_FORMAT"),
+        "label": sight.long_date(day),
         "attributes": mark_safe(f' class="{classes}"' if classes else ""),
         "is_today": day == sight.today,
     }

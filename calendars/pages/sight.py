@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.urls import reverse
 from django.utils.dates import WEEKDAYS_ABBR
 from django.utils.formats import date_format
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 
 from accounts.clock import time_words
 from calendars.pages.filters import Query
@@ -82,11 +84,23 @@ class Sight:
         return self._times[minute]
 
     @cached_property
+    def words(self) -> "Words":
+        return Words(gettext("repeats"), gettext("private"))
+
+    @cached_property
     def _times(self) -> "Times":
         return Times(self.hour_cycle)
 
     def time_at(self, instant: datetime) -> str:
         return self.time(self.local(instant))
+
+    @cached_property
+    def language(self) -> str:
+        return get_language() or settings.LANGUAGE_CODE
+
+    def long_date(self, day: date) -> str:
+        """Wednesday 21 October 2026."""
+        return long_date(day, self.language)
 
     def near(self, instant: datetime, day: date) -> str:
         """A time, with its day unless that is `day`: 18:00, Fri 18:00, Fri 23 October 18:00 when that is far away."""
@@ -106,6 +120,19 @@ class Sight:
         if number == 1:
             return gettext("the first of two %(time)s, %(offset)s") % said
         return gettext("the second %(time)s, %(offset)s") % said
+
+
+@lru_cache(maxsize=2_000)
+def long_date(day: date, language: str) -> str:
+    """In the active language, which has this name."""
+    return date_format(day, "LONG_DATE_FORMAT")
+
+
+class Words(NamedTuple):
+    """What is said of many items: looked up once."""
+
+    repeats: str
+    private: str
 
 
 class Times(dict):

@@ -1,10 +1,10 @@
 """The calendar page."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path
 from django.utils import timezone
@@ -23,13 +23,17 @@ from calendars.pages.search import AFTER, BEFORE, Found, search
 from calendars.pages.side import layers, small_month
 from calendars.pages.sight import Sight
 from calendars.pages.spoken import place_of
+from calendars.pages.stack import with_room
 from calendars.pages.week import week
 from calendars.pages.window import View, window_of
-from recurrence.zones import UTC
 
 
 @login_required
-def page(request: HttpRequest) -> HttpResponse:
+def page(request) -> HttpResponse:
+    return with_room(answer, request)
+
+
+def answer(request) -> HttpResponse:
     is_switched = "layers" in request.GET
     try:
         query = Query.read(request.GET)
@@ -66,7 +70,8 @@ def shown(user: User, sight: Sight) -> dict[str, Any]:
         return around(sight, found.contents) | matches(sight, found)
     window = sight.window
     in_view = contents(user, sight.query.filter, window.start, window.end, sight.zone, sight.now)
-    return around(sight, in_view) | main(sight, in_view)
+    context = around(sight, in_view)
+    return context | main(sight, in_view, context["head"]["title"])
 
 
 def around(sight: Sight, found: Contents) -> dict[str, Any]:
@@ -83,19 +88,19 @@ def around(sight: Sight, found: Contents) -> dict[str, Any]:
     }
 
 
-def main(sight: Sight, found: Contents) -> dict[str, Any]:
+def main(sight: Sight, found: Contents, title: str) -> dict[str, Any]:
     place = place_of(sight.zone)
     match sight.window.view:
         case View.MONTH:
             sheet = agenda(sight, found, [sight.window.chosen])
-            said = {"month": head(sight)["title"], "place": place}
+            said = {"month": title, "place": place}
             caption = gettext("%(month)s: events and runs, times in %(place)s") % said
             return {"main": "calendar/_month.html", "month": month(sight, found), "sheet": sheet, "caption": caption}
         case View.AGENDA:
             caption = gettext("Events and runs by day, times in %s") % place
             rows = agenda(sight, found, sight.window.days)
             return {"main": "calendar/_agenda.html", "agenda": rows, "caption": caption}
-    said = {"title": head(sight)["title"], "place": place}
+    said = {"title": title, "place": place}
     caption = gettext("%(title)s: events and runs by day, hours in %(place)s") % said
     rows = week(sight, found)
     news = banners(sight)

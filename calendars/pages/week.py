@@ -2,10 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
-from django.utils.formats import date_format
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
@@ -22,7 +21,6 @@ from calendars.pages.items import Band, RunItem
 from calendars.pages.sight import Sight, brief_offset, offset_words, whole_hours_words
 from calendars.pages.spoken import place_of
 from calendars.pages.window import ONE_DAY, WEEK, View
-from recurrence.zones import UTC
 
 LANES, FEW_LANES = 4, 3  # side by side; the fewer in a week of seven days
 ROWS = 4  # of whole days in a week; what is left is counted
@@ -95,7 +93,7 @@ def head_of(sight: Sight, column: Column, single: bool) -> dict:
         note = f"{hours}: {changed}" if single else hours
     return {
         "url": sight.link(View.DAY, day),
-        "label": date_format(day, "LONG_DATE_FORMAT"),
+        "label": sight.long_date(day),
         "weekday": names[day.weekday()],
         "number": day.day,
         "note": note,
@@ -151,7 +149,7 @@ def counted(sight: Sight, day: date, count: int) -> dict:
     if not count:
         return empty(day)
     label = ngettext("%(count)d more on %(day)s", "%(count)d more on %(day)s", count)
-    said = {"count": count, "day": date_format(day, "LONG_DATE_FORMAT")}
+    said = {"count": count, "day": sight.long_date(day)}
     return {"item": entries.more_row(count, sight.link(View.DAY, day), label % said), "attributes": mark_safe("")}
 
 
@@ -257,7 +255,7 @@ def lane(sight: Sight, column: Column, each: Placed) -> Row:
         label = ngettext(
             "%(count)d more at this time on %(day)s", "%(count)d more at this time on %(day)s", len(each.things)
         )
-        label %= {"count": len(each.things), "day": date_format(column.day, "LONG_DATE_FORMAT")}
+        label %= {"count": len(each.things), "day": sight.long_date(column.day)}
         row = entries.more_row(len(each.things), sight.link(view, column.day), label)
         return row | {"type": "sum", "place": placed("at lane", place)}
     row, first, last = each.things[0]

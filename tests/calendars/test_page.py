@@ -9,7 +9,7 @@ import time_machine
 
 from accounts.models import Role
 from calendars import editing
-from calendars.models import Calendar, Share
+from calendars.models import Calendar, Event, Share
 from jobs.models import Run
 from recurrence.series import Series
 from tests.calendars.conftest import recurrence, times
@@ -296,7 +296,7 @@ def test_the_viewer_chooses_how_weeks_and_times_are_written(look, make_event, vi
 
     page = look()
 
-    assert items(cell(page, "2026-01-05")) == ["3:00 pm Stand-up"]
+    assert items(cell(page, "2026-01-05")) == ["3:00 PM Stand-up"]
     assert re.findall(r'<th scope="col"[^>]*><abbr title="(\w+)">', page)[0] == "Sonntag"
     assert "Januar 2026" in page
     assert 'aria-label="Montag, 5. Januar 2026"' in page
@@ -441,6 +441,44 @@ def test_every_address_on_the_page_is_right(client, look, make_event, make_job):
 
 
 # cost
+
+
+def test_what_was_laid_out_before_holds_until_something_changes(look, make_event, viewer):
+    series = make_event(recurrence=DAILY)
+    other = Calendar.objects.create(owner=viewer, name="Other")
+    day = date(2026, 1, 12)
+
+    def shown() -> list[str]:
+        return items(cell(look("cancelled=1"), "2026-01-12"))
+
+    assert shown() == shown() == ["10:00 Stand-up , repeats"]
+    editing.change_occurrence(series, day, {"subject": "Stand-down"}, NOW)
+    assert shown() == ["10:00 Stand-down , changed"]
+    editing.cancel_occurrence(series, day, NOW)
+    assert shown() == ["10:00 Stand-down , repeats, cancelled"]
+    editing.restore_occurrence(series, day, NOW)
+    assert shown() == ["10:00 Stand-up , repeats"]
+    editing.change_calendar(series.calendar, {"name": "Team", "hue": "plum"}, NOW)
+    assert 'data-hue="plum"' in cell(look(), "2026-01-12")
+    editing.move(series, other, NOW)
+    assert shown() == ["10:00 Stand-up , repeats"]
+    assert items(cell(look(f"off={other.pk.hex}"), "2026-01-12")) == []
+    editing.delete(Event.objects.get(), NOW)
+    assert shown() == []
+
+
+def test_what_is_kept_for_its_owner_is_not_shown_to_others(client, look, make_user, make_event, viewer):
+    grace = make_user("grace")
+    calendar = Calendar.objects.default_of(grace)
+    make_event(calendar, subject="Doctor", sensitivity="private")
+    share = Share.objects.create(calendar=calendar, user=viewer, role=Role.READER)
+    client.force_login(grace)
+    assert "Doctor" in look()
+
+    client.force_login(viewer)
+    assert "Doctor" not in look() and "Private" in look()
+    share.delete()
+    assert "Private" not in look()
 
 
 def test_the_queries_of_a_month_are_as_many_whatever_is_in_it(
