@@ -28,7 +28,7 @@ FLAT_PREFIX = "/v1/mint/"  # below it, a body is the code and the message alone,
 GRAPH_PREFIX = "/v1.0/"  # below it, a body is as `calendars.graph.errors` words it
 API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX, GRAPH_PREFIX)  # below these, no answer is a page
 MESSAGE_LENGTH = 200  # characters: a message may show what was sent, but not send all of it back
-CALENDAR_STATUSES = {"not_found": 404, "changed_since": 412}
+CALENDAR_STATUSES = {"not_found": 404, "is_default": 409, "changed_since": 412}
 CODES = {400: "bad_request", 403: "forbidden", 404: "not_found", 415: "unsupported_media_type", 500: "internal_error"}
 
 

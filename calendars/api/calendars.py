@@ -98,7 +98,7 @@ class Calendars(GenericViewSet):
         operation_id="replaceCalendar", summary="Replace a calendar", request=CalendarReplacement, parameters=[IF_MATCH]
     )
     def update(self, request, pk):
-        return self._changed(request, pk, read(CalendarReplacement, request.data))
+        return self._changed(request, self._own(request, pk), read(CalendarReplacement, request.data))
 
     @extend_schema(
         operation_id="patchCalendar",
@@ -108,7 +108,8 @@ class Calendars(GenericViewSet):
         parameters=[IF_MATCH],
     )
     def partial_update(self, request, pk):
-        return self._changed(request, pk, read(CalendarReplacement, request.data, partial=True))
+        calendar = self._own(request, pk)
+        return self._changed(request, calendar, read(CalendarReplacement, request.data, partial=True))
 
     @extend_schema(
         operation_id="deleteCalendar",
@@ -134,8 +135,8 @@ class Calendars(GenericViewSet):
     def import_(self, request, pk):
         return imported(request, require(request, Calendar.objects.select_related("owner"), Role.OPERATOR, pk=pk))
 
-    def _changed(self, request, pk, wanted: Mapping[str, Any]) -> Response:
-        calendar, now = self._own(request, pk), timezone.now()
+    def _changed(self, request, calendar: Calendar, wanted: Mapping[str, Any]) -> Response:
+        now = timezone.now()
         changes = {name: wanted[name] for name in ("name", "hue") if name in wanted}
         with transaction.atomic():
             refuse_changed(request, calendar)

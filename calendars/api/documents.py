@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField
 from calendars.api.fields import LocalField, RecurrenceField, ZoneNameField, shown
-from calendars.details import ATTENDEES, BODY_LENGTH, CATEGORIES, CATEGORY_LENGTH
+from calendars.details import ATTENDEES, BODY_LENGTH, CATEGORIES, CATEGORY_LENGTH, LIST_LENGTH
 from calendars.errors import CalendarError
 from calendars.expansion import Occurrence, details_for, place, walls_of
 from calendars.ids import ItemId
@@ -28,14 +29,12 @@ from calendars.models import (
 from calendars.times import WallTime
 from recurrence.describe import describe_days
 
-LOCATION_LENGTH = 1_000
-ATTENDEE_LENGTH = 320
 ATTENDEE_TYPES = ("required", "optional", "resource")
 
 
 class AttendeeSerializer(serializers.Serializer):
-    name = TextField(max_length=ATTENDEE_LENGTH, allow_blank=True, default="")
-    address = TextField(max_length=ATTENDEE_LENGTH, allow_blank=True, default="")
+    name = TextField(max_length=LIST_LENGTH, allow_blank=True, default="")
+    address = TextField(max_length=LIST_LENGTH, allow_blank=True, default="")
     type = WordField(ATTENDEE_TYPES, default="required")
 
 
@@ -46,7 +45,7 @@ class DetailsMembers(serializers.Serializer):
     body = TextField(max_length=BODY_LENGTH, allow_blank=True, trim_whitespace=False, default="")
     bodyType = WordField(BodyType.values, default=BodyType.TEXT.value)
     location = TextField(
-        max_length=LOCATION_LENGTH, allow_blank=True, trim_whitespace=False, default="", help_text="Where, in words."
+        max_length=LIST_LENGTH, allow_blank=True, trim_whitespace=False, default="", help_text="Where, in words."
     )
     categories = serializers.ListField(
         child=TextField(max_length=CATEGORY_LENGTH, trim_whitespace=False), max_length=CATEGORIES, default=list
@@ -131,6 +130,7 @@ class EventSerializer(WhenMembers, DetailsMembers):
     updatedAt = InstantField()
 
 
+@extend_schema_serializer(component_name="CalendarOccurrence")
 class OccurrenceSerializer(WhenMembers):
     """A single event, or one occurrence of a series."""
 
@@ -150,6 +150,7 @@ class OccurrenceSerializer(WhenMembers):
     originalStart = InstantField(allow_null=True, help_text="When its series has it; null of a single event.")
 
 
+@extend_schema_serializer(component_name="CalendarOccurrenceDetail")
 class OccurrenceDetailSerializer(OccurrenceSerializer, DetailsMembers):
     pass
 
