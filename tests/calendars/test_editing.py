@@ -306,6 +306,18 @@ def test_a_change_of_the_occurrences_drops_exceptions_and_cancellations(with_exc
     assert "Retrospective" not in subjects(event)
 
 
+def test_exceptions_follow_their_series_to_a_zone_with_another_past(make_event):
+    # Italy had summer time in 1975, Germany did not
+    changes = {"recurrence": recurrence("daily", "1975-07-01", count=5)}
+    series = make_event(**times("1975-07-01T10:00"), **changes)
+    editing.change_occurrence(series, day("1975-07-02"), {"subject": "Other"}, NOW)
+
+    there = editing.change(series, {**times("1975-07-01T10:00", zone="Europe/Rome"), **changes}, LATER)
+
+    assert there.exceptions.get().start_at == utc("1975-07-02T08:00Z")
+    assert starts(there, "1975-01-01", "1976-01-01")[1] == "1975-07-02T10:00"
+
+
 @pytest.mark.parametrize(
     "zone, other",
     [
