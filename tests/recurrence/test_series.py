@@ -62,6 +62,24 @@ def test_occurrences_that_last_for_days_overlap_each_other():
     assert days_in(series(length=3 * DAY), "2026-01-20T10:00Z", "2026-01-20T11:00Z") == [18, 19, 20]
 
 
+@pytest.mark.parametrize(
+    "zone, start, length, window",
+    [
+        # in UTC it ends two days after its own
+        ("Pacific/Pago_Pago", 23.5, 23, ("2026-01-09T09:00Z", "2026-01-09T09:01Z")),
+        ("America/New_York", 23.75, 23, ("2026-01-09T03:00Z", "2026-01-09T03:01Z")),
+        ("Pacific/Pago_Pago", 23.5, 71, ("2026-01-11T09:00Z", "2026-01-11T09:01Z")),
+        # and here it starts the day before
+        ("Pacific/Kiritimati", 0, 1, ("2026-01-06T10:00Z", "2026-01-06T10:01Z")),
+        ("Pacific/Kiritimati", 0, 0, ("2026-01-06T10:00Z", "2026-01-06T10:01Z")),
+    ],
+)
+def test_a_window_reaches_as_far_as_a_zone_is_from_utc(zone, start, length, window):
+    weekly = series(Weekly(date(2025, 1, 1), frozenset({2})), int(start * 3600), length * HOUR, ZoneInfo(zone))
+
+    assert days_in(weekly, *window) == [7]
+
+
 def test_a_window_asks_for_nothing_behind_it():
     endless = series().occurrences(FIRST_INSTANT, LAST_INSTANT)
 
