@@ -17,6 +17,7 @@ from accounts.fields import InstantField, TextField, WordField, read
 from accounts.models import Role
 from calendars import editing, sharing
 from calendars.api import examples
+from calendars.api.fields import WholeSerializer
 from calendars.api.importing import IMPORT, imported
 from calendars.api.parsers import CalendarParser, FileParser
 from calendars.errors import CalendarError
@@ -29,7 +30,7 @@ USER_LENGTH = 150
 SHARED_ROLES = {Role.READER.label: Role.READER, Role.OPERATOR.label: Role.OPERATOR}
 
 
-class ShareSerializer(serializers.Serializer):
+class ShareSerializer(WholeSerializer):
     user = TextField(min_length=1, max_length=USER_LENGTH, help_text="A user name: somebody of a common subscription.")
     role = WordField(list(SHARED_ROLES), help_text="A `reader` sees the calendar, an `operator` changes its events.")
 

@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField
-from calendars.api.fields import LocalField, RecurrenceField, ZoneNameField, shown
+from calendars.api.fields import LocalField, RecurrenceField, WholeSerializer, ZoneNameField, shown
 from calendars.details import ATTENDEES, BODY_LENGTH, CATEGORIES, CATEGORY_LENGTH, LIST_LENGTH
 from calendars.errors import CalendarError
 from calendars.expansion import Occurrence, details_for, place, walls_of
@@ -32,7 +32,7 @@ from recurrence.describe import describe_days
 ATTENDEE_TYPES = ("required", "optional", "resource")
 
 
-class AttendeeSerializer(serializers.Serializer):
+class AttendeeSerializer(WholeSerializer):
     name = TextField(max_length=LIST_LENGTH, allow_blank=True, default="")
     address = TextField(max_length=LIST_LENGTH, allow_blank=True, default="")
     type = WordField(ATTENDEE_TYPES, default="required")

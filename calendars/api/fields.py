@@ -7,13 +7,22 @@ from datetime import datetime
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.fields import ECHO
+from accounts.fields import ECHO, read
 from calendars import ids
 from recurrence.wire import WireError, graph
 from recurrence.wire.zone_names import iana_name
 
 LOCAL = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?", re.ASCII)
 WITHOUT_OFFSET = {"type": "string", "example": "2026-01-05T09:00:00"}
+
+
+class WholeSerializer(serializers.Serializer):
+    """Something inside a document: it is whole also where of the document only parts are sent."""
+
+    def to_internal_value(self, data: object) -> dict:
+        if not getattr(self.root, "partial", False):
+            return super().to_internal_value(data)
+        return read(type(self), data)
 
 
 @extend_schema_field(WITHOUT_OFFSET)
@@ -61,7 +70,7 @@ class ZoneNameField(serializers.Field):
 class ItemConverter:
     """An event or an occurrence in an address."""
 
-    regex = "[^/]+"
+    regex = "[0-9a-f]{32}(?:_[0-9]{8})?"
 
     def to_python(self, text: str) -> ids.ItemId:
         found = ids.parse(text)
@@ -76,7 +85,7 @@ class ItemConverter:
 class EventConverter:
     """An event in an address: a single one, or a series as a whole."""
 
-    regex = "[^/]+"
+    regex = "[0-9a-f]{32}"
 
     def to_python(self, text: str) -> uuid.UUID:
         found = ids.parse(text)

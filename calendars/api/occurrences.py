@@ -181,6 +181,8 @@ class Occurrences(GenericViewSet):
         event = event_of(request, pk, Role.OPERATOR)
         if pk.day is None:
             raise Gone("a single event is no occurrence of a series")
+        if exception := event.exceptions.filter(original_day=pk.day).first():
+            refuse_veiled(request, event, exception.changes.get("sensitivity", event.sensitivity))
         editing.restore_occurrence(event, pk.day, timezone.now())
         return shown_to(request, found_by(request, pk, Role.READER))
 

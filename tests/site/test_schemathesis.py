@@ -12,7 +12,7 @@ from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi import checks
 
-from calendars import editing, feeds
+from calendars import editing, feeds, ids
 from calendars.models import Calendar
 from jobs.actions.headers import CREDENTIAL_HEADER
 from jobs.models import Run
@@ -78,6 +78,8 @@ def existing(one_connection, make_job, make_trigger, owner, subscription):
 
 
 def is_id(value: object) -> bool:
+    if isinstance(value, str) and ids.parse(value):
+        return True
     if isinstance(value, str):
         try:
             uuid.UUID(value)
