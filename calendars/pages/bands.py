@@ -54,6 +54,7 @@ class Tally:
     open: int = 0  # runs that wait or go on
     planned: int = 0
     failed: int = 0
+    an_hour: int = AN_HOUR
     ran: dict[int, int] = field(default_factory=dict)  # hours with runs: the second of the day at which the first began
     will: dict[int, int] = field(default_factory=dict)
     idle: set[int] = field(default_factory=set)  # hours with fire times that were not run
@@ -69,8 +70,8 @@ class Tally:
 
     @property
     def is_frequent(self) -> bool:
-        """More often than every 30 minutes, as long as it runs at all."""
-        return self.total > FEW and self.total > AN_HOUR * len(self.ran.keys() | self.will.keys() | self.idle)
+        """More often than `an_hour` times in each hour in which it runs at all."""
+        return self.total > FEW and self.total > self.an_hour * len(self.ran.keys() | self.will.keys() | self.idle)
 
     def add_ran(self, second: int) -> None:
         _keep_first(self.ran, second)

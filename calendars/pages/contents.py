@@ -11,6 +11,7 @@ from django.db.models.functions import Cast
 
 from calendars.expansion import Occurrence
 from calendars.models import Calendar
+from calendars.pages.bands import AN_HOUR
 from calendars.pages.filters import Filter
 from calendars.pages.items import Band, RunItem, hue_of
 from calendars.pages.kept import Shelf, merged, occurrences_in
@@ -48,8 +49,13 @@ class Contents:
     is_cut: bool = False
 
 
-def contents(user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo, now: datetime) -> Contents:
-    """What is in [start, end): with a query for the layers, two for events and three for runs, however many."""
+def contents(
+    user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo, now: datetime, *, has_hours: bool
+) -> Contents:
+    """What is in [start, end): with a query for the layers, two for events and three for runs, however many.
+
+    Pages without a scale of hours sum up jobs that run every hour as well.
+    """
     calendars, collections = layers_of(user, chosen)
     shelves = [layer.shelf for layer in calendars if layer.is_shown and layer.shelf]
     brought = occurrences_in(shelves, user, start, end, zone, cancelled=chosen.cancelled)
@@ -60,7 +66,12 @@ def contents(user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo,
     if not running:
         return Contents(found, [], [], calendars, collections)
     only: Collection[int] | None = None if len(running) == len(collections) else running
-    view = collect(user, start, end, zone, now, only, skipped=not chosen.noskipped, only_failures=chosen.failures)
+    view = collect(
+        *(user, start, end, zone, now, only),
+        skipped=not chosen.noskipped,
+        only_failures=chosen.failures,
+        an_hour=AN_HOUR if has_hours else 0,
+    )
     collections = [replace(layer, count=view.counts[layer.id]) for layer in collections]
     return Contents(found, view.runs, view.bands, calendars, collections, view.is_cut)
 

@@ -36,7 +36,7 @@ from django.db.models import (
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from calendars.pages.bands import HOUR, SECOND, Day, Stretch, Tally, days_within, fractions, index_of, notches
+from calendars.pages.bands import AN_HOUR, HOUR, SECOND, Day, Stretch, Tally, days_within, fractions, index_of, notches
 from calendars.pages.items import Band, RunItem, hue_of
 from jobs import words
 from jobs.models import Job, JobCollection, Run
@@ -90,12 +90,16 @@ class Scope:
     jobs: Collection[int] | None
     states: Sequence[str]
     has_future: bool
+    an_hour: int
 
     def seen_jobs(self):
         jobs = seen_by(self.user, Job.objects)
         if self.collections is not None:
             jobs = jobs.filter(collection__in=self.collections)
         return jobs if self.jobs is None else jobs.filter(pk__in=self.jobs)
+
+    def job(self, id: int) -> "JobInView":
+        return JobInView(id, defaultdict(lambda: Tally(an_hour=self.an_hour)))
 
     def part_of(self, day: Day) -> tuple[datetime, datetime]:
         return max(day.start, self.start), min(day.end, self.end)
@@ -131,10 +135,10 @@ class JobInView:
     """What the window holds of a job, by the numbers of its days."""
 
     id: int
+    tallies: defaultdict[int, Tally]
     name: str = ""
     collection_id: int = 0
     triggers: list[Coming] = field(default_factory=list)
-    tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
     shares: dict[Stretch, dict[int, int]] = field(default_factory=dict)
     fires: list[tuple[int, datetime, Coming]] = field(default_factory=list)  # of days on which they are few
 
@@ -166,15 +170,17 @@ def collect(
     jobs: Collection[int] | None = None,
     skipped: bool = True,
     only_failures: bool = False,
+    an_hour: int = AN_HOUR,
 ) -> InView:
     """The runs in [start, end) that the user may see, those of frequent jobs summed up by the days of `zone`.
 
     `collections` and `jobs` are the ids of those to show, None: all.  Without `skipped`, what was not run is left
-    out; with `only_failures`, everything but what failed, was lost or was missed.
+    out; with `only_failures`, everything but what failed, was lost or was missed.  A job is frequent with more than
+    `an_hour` runs in each hour of those in which it runs: 0 suits pages that list days and do not draw hours.
     """
     states = [state for state in (TROUBLES if only_failures else Run.State) if skipped or state not in NOT_RUN]
     days = days_within(start, end, zone)
-    scope = Scope(user, start, end, days, now, collections, jobs, states, has_future=not only_failures)
+    scope = Scope(user, start, end, days, now, collections, jobs, states, not only_failures, an_hour)
     found = past(scope)
     is_known = add_triggers(scope, found)
     shown = laid_out(scope, found)
@@ -238,7 +244,7 @@ def past(scope: Scope) -> dict[int, JobInView]:
     begins = [(day.start - EPOCH) // SECOND for day in scope.days]
     jobs: dict[int, JobInView] = {}
     for job_id, state, hour, count, first, last in counted:
-        job = jobs.get(job_id) or jobs.setdefault(job_id, JobInView(job_id))
+        job = jobs.get(job_id) or jobs.setdefault(job_id, scope.job(job_id))
         if hour is None:
             job.shares[Stretch(EPOCH + first * SECOND, EPOCH + last * SECOND, count)] = {}
             continue
@@ -304,7 +310,7 @@ def add_triggers(scope: Scope, jobs: dict[int, JobInView]) -> bool:
         rows = rows.union(coming_triggers(scope, ids), all=True)
     found = [Coming(*row) for row in rows]
     for coming in found:
-        job = jobs.get(coming.job_id) or jobs.setdefault(coming.job_id, JobInView(coming.job_id))
+        job = jobs.get(coming.job_id) or jobs.setdefault(coming.job_id, scope.job(coming.job_id))
         job.name, job.collection_id = coming.name, coming.collection_id
         if coming.trigger_id is not None:
             job.triggers.append(coming)

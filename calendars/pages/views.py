@@ -69,7 +69,9 @@ def shown(user: User, sight: Sight) -> dict[str, Any]:
         found = search(user, sight)
         return around(sight, found.contents) | matches(sight, found)
     window = sight.window
-    in_view = contents(user, sight.query.filter, window.start, window.end, sight.zone, sight.now)
+    has_hours = window.view not in (View.MONTH, View.AGENDA)
+    span = window.start, window.end, sight.zone
+    in_view = contents(user, sight.query.filter, *span, sight.now, has_hours=has_hours)
     context = around(sight, in_view)
     return context | main(sight, in_view, context["head"]["title"])
 

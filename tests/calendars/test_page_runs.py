@@ -116,12 +116,19 @@ def test_a_run_is_drawn_at_the_minute_of_the_zone_that_is_shown(look, make_plann
 
 
 def test_a_missed_stretch_says_on_each_day_how_often(look, make_planned):
-    trigger = make_planned("0 0 * * * ?")
+    trigger = make_planned("0 0 0/3 * * ?")
     until = utc("2026-10-20T21:00Z")
-    count = (until - utc("2026-09-01T00:00Z")) // timedelta(hours=1) + 1
+    count = (until - utc("2026-09-01T00:00Z")) // timedelta(hours=3) + 1
     add_run(trigger.job, "2026-09-01T00:00Z", "missed", missed_count=count, missed_until=until)
 
-    assert told(cell(look(), "2026-10-19")) == ["missed: 00:00 invoices × 24 , missed"]
+    assert told(cell(look(), "2026-10-19")) == ["missed: 00:00 invoices × 8 , missed"]
+
+
+def test_a_job_of_every_hour_is_a_line_where_no_hours_are_drawn(look, make_planned):
+    make_planned("0 0 * * * ?", "hourly")
+
+    assert cell(look(), "2026-10-22").count("hourly") < 3
+    assert cell(look("view=day&date=2026-10-22"), "2026-10-22").count("hourly") >= 24
 
 
 def test_a_frequent_job_is_a_line_with_its_failures(look, make_planned):
