@@ -283,6 +283,13 @@ def test_the_start_date_is_the_date_of_the_start_in_the_zone_of_the_recurrence()
     assert daily.first.start == utc("2026-01-05T20:00Z")
 
 
+def test_a_start_that_its_own_clocks_skip_takes_the_end_along_into_another_zone():
+    limits = {"recurrenceTimeZone": "UTC"}
+    skipped = series(DAILY, limits, "2026-03-08T02:45:00", "2026-03-08T03:15:00", "America/New_York")
+
+    assert (skipped.first.start, skipped.length) == (utc("2026-03-08T07:45Z"), timedelta(0))
+
+
 def test_an_end_may_be_written_in_another_zone():
     meeting = event(DAILY)
     meeting["end"] = {"dateTime": "2026-01-05T10:30:00", "timeZone": "GMT Standard Time"}
