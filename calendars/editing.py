@@ -20,7 +20,7 @@ from django.db.models import Count
 
 from calendars.details import checked, refuse, text
 from calendars.errors import CalendarError, ChangedSince, Gone
-from calendars.models import DETAILS, Calendar, Event, EventException, Hue
+from calendars.models import DETAILS, PRIVATE, Calendar, Event, EventException, Hue
 from calendars.occurrences import as_changes, occurrence, place_all, require_between_neighbours, store, times_of
 from calendars.times import Times, WallTime, merged, resumed
 from calendars.writing import Revision, count, event_in, held, hold, require, save, surround
@@ -176,12 +176,17 @@ def end_before(event: Event, day: date, now: datetime, *, revision: Revision | N
 
 
 def move(event: Event, calendar: Calendar, now: datetime) -> Event:
-    """Put an event into another calendar, and return it.  A `transaction_id` that is taken there is dropped."""
+    """Put an event into another calendar, and return it.  A `transaction_id` that is taken there is dropped.
+
+    With an occurrence that is private alone, a series stays with its owner, or another owner would see that.
+    """
     with transaction.atomic():
         here, there = hold(event.calendar_id, calendar.pk)
         event = event_in(here, event)
         if there == here:
             return event
+        if there.owner_id != here.owner_id and event.exceptions.filter(changes__sensitivity__in=PRIVATE).exists():
+            raise CalendarError("must be one of the same owner: an occurrence is private", path="calendarId")
         if there.events.filter(transaction_id=event.transaction_id, transaction_id__isnull=False).exists():
             event.transaction_id = None
         event.calendar = there

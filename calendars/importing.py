@@ -27,7 +27,7 @@ from calendars import components, editing, vevents
 from calendars.components import Component
 from calendars.errors import CalendarError
 from calendars.expansion import walls_of
-from calendars.models import DETAILS, Calendar, Event, EventException
+from calendars.models import DETAILS, PRIVATE, Calendar, Event, EventException
 from calendars.repetition import Repetition, Span, first_day_of, repeated, series_of
 from calendars.times import Times, WallTime, merged
 from calendars.vevents import Moment, Refused, VEvent, Zones
@@ -270,6 +270,9 @@ class Import:
         present = {} if series.pk in self.new else {each.original_day: each for each in series.exceptions.all()}
         cancelled = sorted(wanted - {day for day, each in present.items() if each.is_cancelled})
         restored = sorted(present.keys() - wanted - touched)
+        kept = {day for day, each in present.items() if self.is_kept(series, each)}
+        cancelled = [day for day in cancelled if day not in kept]
+        restored = [day for day in restored if day not in kept]
         for day in cancelled:
             self.count()
             editing.cancel_occurrence(series, day, self.now)
@@ -294,6 +297,8 @@ class Import:
             return
         self.refuse_private(event)
         exception = next((each for each in event.exceptions.all() if each.original_day == day), None)
+        if exception is not None and self.is_kept(event, exception):
+            raise Refused(gettext("It is private to the owner of the calendar."))
         status = Status.TAKEN if event.pk in self.new else Status.CHANGED
         if not is_otherwise(said, event, day, exception):
             entry.finish(event.pk, Status.TAKEN if event.pk in self.new else Status.UNCHANGED)
@@ -356,6 +361,11 @@ class Import:
     def refuse_private(self, event: Event) -> None:
         if event.details.is_private and self.calendar.owner_id != self.viewer.pk:
             raise Refused(gettext("It is private to the owner of the calendar."))
+
+    def is_kept(self, event: Event, exception: EventException) -> bool:
+        """Whether an occurrence is private to the owner, who is somebody else."""
+        sensitivity = exception.changes.get("sensitivity", event.sensitivity)
+        return sensitivity in PRIVATE and self.calendar.owner_id != self.viewer.pk
 
     def count(self) -> None:
         """Raises Refused for one change too many: who writes a calendar keeps others waiting."""

@@ -109,6 +109,9 @@ class Sensitivity(models.TextChoices):
     CONFIDENTIAL = "confidential"
 
 
+PRIVATE = (Sensitivity.PRIVATE.value, Sensitivity.CONFIDENTIAL.value)  # others than the owner see the times only
+
+
 class Importance(models.TextChoices):
     LOW = "low"
     NORMAL = "normal"
@@ -147,7 +150,7 @@ class Details:
 
     @property
     def is_private(self) -> bool:
-        return self.sensitivity in (Sensitivity.PRIVATE, Sensitivity.CONFIDENTIAL)
+        return self.sensitivity in PRIVATE
 
     def veiled(self) -> "Details":
         """What others than the owner see of something private: that there is something."""

@@ -96,7 +96,7 @@ def render_event(item: Occurrence, manner: Manner) -> dict[str, Any]:
     }
     if is_occurrence:
         document["originalStart"] = original_start(item)
-    elif event.transaction_id:
+    elif event.transaction_id and not (details.is_private and event.calendar.owner_id != manner.viewer.pk):
         document["transactionId"] = event.transaction_id
     return document
 

@@ -146,6 +146,8 @@ def occurrence_cancel(request, item_id: str) -> HttpResponse:
     found = occurrence_of(request, event, day, whence.zone)
     if day is None:
         raise Http404
+    if is_veiled(event, found.details, request.user):
+        raise PermissionDenied
     try:
         editing.cancel_occurrence(event, day, manner.now)
     except Gone:
@@ -163,6 +165,8 @@ def occurrence_restore(request, item_id: str) -> HttpResponse:
     found = occurrence_of(request, event, day, whence.zone)
     if day is None:
         raise Http404
+    if is_veiled(event, found.details, request.user):
+        raise PermissionDenied
     try:
         editing.restore_occurrence(event, day, manner.now)
     except CalendarError as error:
@@ -481,6 +485,8 @@ def event_delete(request, item_id: str) -> HttpResponse:
     found = occurrence_of(
         request, event, day if day or not event.is_series else next_day(event, manner.now), whence.zone
     )
+    if day and is_veiled(event, found.details, request.user):
+        raise PermissionDenied
     scopes = scopes_of(event, day) if event.is_series and day else {}
     scope = request.POST.get("scope", "") if scopes else Scope.SERIES
     conflict = False

@@ -347,3 +347,4 @@ def test_a_private_occurrence_is_veiled_and_left_alone(api_of, bob, calendar, se
     assert api.get(second).json()["subject"] == ""
     assert api.patch(second, {"subject": "Mine"}).status_code == 403
     assert api.delete(second).status_code == 403
+    assert api.post(f"{second}/restore").status_code == 403

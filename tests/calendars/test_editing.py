@@ -480,6 +480,18 @@ def test_an_event_moves_to_another_calendar(owner, with_exceptions):
     assert set(Calendar.objects.values_list("updated_at", flat=True)) == {LATER}
 
 
+def test_what_is_private_does_not_move_to_another_owner(owner, make_user, with_exceptions):
+    editing.change_occurrence(with_exceptions, date(2026, 2, 2), {"sensitivity": "private"}, NOW)
+    theirs = Calendar.objects.default_of(make_user("bob"))
+
+    with pytest.raises(CalendarError) as refused:
+        editing.move(with_exceptions, theirs, LATER)
+
+    assert refused.value.path == "calendarId"
+    assert Event.objects.get().calendar.owner == owner
+    assert editing.move(with_exceptions, editing.create_calendar(owner, "Other", None, NOW), LATER)
+
+
 def test_a_key_of_creation_that_is_taken_elsewhere_stays_behind(owner, calendar):
     other = editing.create_calendar(owner, "Other", None, NOW)
     first, _ = editing.create(calendar, times("2026-01-05T10:00"), NOW, transaction_id="a")

@@ -638,6 +638,25 @@ def test_what_is_private_to_the_owner_is_not_changed_by_others(take, make_user):
     assert Event.objects.get(uid="one@example.com").subject == "Doctor"
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param((repeating(), override("SUMMARY:Mine")), id="changed"),
+        pytest.param((override("SUMMARY:Mine"),), id="changed alone"),
+        pytest.param((override("STATUS:CANCELLED"),), id="cancelled"),
+        pytest.param((repeating("EXDATE;TZID=Europe/Berlin:20260112T100000"),), id="left out"),
+        pytest.param((repeating(),), id="restored"),
+    ],
+)
+def test_an_occurrence_that_is_private_alone_is_not_changed_by_others(take, make_user, parts):
+    take(repeating(), override("SUMMARY:Doctor", "CLASS:PRIVATE"))
+
+    take(*parts, viewer=make_user("bob"))
+
+    kept = Event.objects.get().exceptions.get()
+    assert (kept.is_cancelled, kept.changes["subject"]) == (False, "Doctor")
+
+
 # What is not taken
 
 

@@ -220,6 +220,22 @@ def test_of_something_private_others_see_that_it_is(client, make_user, make_even
         assert not any(word in answer.content for word in (b"Interview", b"secret", b"salary", b"Edit", b"Delete"))
 
 
+def test_an_occurrence_that_is_private_alone_is_its_owners(client, make_user, weekly, calendar):
+    for on in ("2026-01-12", "2026-01-19"):
+        editing.change_occurrence(weekly, day(on), {"sensitivity": "private"}, timezone.now())
+    editing.cancel_occurrence(weekly, day("2026-01-19"), timezone.now())
+    olga = make_user("olga")
+    Share.objects.create(calendar=calendar, user=olga, role=Role.OPERATOR)
+    client.force_login(olga)
+
+    answers = [client.post(address(weekly, "2026-01-12", then)) for then in ("/cancel", "/restore")]
+    answers += [client.post(address(weekly, "2026-01-19", "/restore"))]
+    answers += [client.get(f"/calendar/events/{weekly.pk.hex}_20260112/delete")]
+
+    assert {answer.status_code for answer in answers} == {403}
+    assert weekly.exceptions.count() == 2
+
+
 def test_nobody_else_is_asked_in(client, weekly):
     assert client.get(address(weekly, "2026-01-12")).url.startswith("/sign-in/")
 

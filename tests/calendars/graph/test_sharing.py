@@ -257,3 +257,10 @@ def test_whose_event_it_is_can_be_told(graph, calendar, sharing):
     assert graph.read(f"/me/events/{id}")["isOrganizer"] is True
     theirs = sharing().read(f"/me/events/{id}")
     assert (theirs["isOrganizer"], theirs["organizer"]["emailAddress"]["name"]) == (False, "ada")
+
+
+def test_the_key_of_something_private_is_its_owners(graph, calendar, sharing):
+    id = graph.create(event(sensitivity="private", transactionId="raise-of-bob"))["id"]
+
+    assert graph.read(f"/me/events/{id}")["transactionId"] == "raise-of-bob"
+    assert "transactionId" not in sharing(role=Role.OPERATOR).read(f"/me/events/{id}")
