@@ -46,7 +46,7 @@ def month(sight: Sight, contents: Contents) -> dict:
                 "days": week(sight, at, bars, lines, notes),
             }
         )
-    return {"weeks": weeks, "heads": heads(sight)}
+    return {"weeks": weeks, "heads": heads(sight), "items_word": gettext("items: %s") % "{}"}
 
 
 def sorted_out(sight: Sight, contents: Contents) -> tuple[list[Bar], dict[date, list[Line]]]:

@@ -25,7 +25,7 @@ from calendars.pages.window import ONE_DAY, WEEK, View
 LANES, FEW_LANES = 4, 3  # side by side; the fewer in a week of seven days
 ROWS = 4  # of whole days in a week; what is left is counted
 BANDS = 8  # frequent jobs that have a row each
-SHOWN_MINUTES = 28  # the least that anything takes up
+SHOWN_MINUTES = 30  # the least that anything takes up
 BRIEF = 60  # minutes: below, one line
 INSTANT = 20  # minutes: a run that took less has a stem of its own size
 DAY_WIDTH = 4  # times that of a day in a week

@@ -70,12 +70,26 @@
     }
   });
 
+  // on a telephone a day shows marks, too small to be pressed; pressing the day lists below what they stand for
+  const sum = (cell, words) => {
+    const items = cell.querySelector(".day-items");
+    if (items) items.inert = narrow.matches;
+    if (!narrow.matches) return cell.removeAttribute("aria-label");
+    const more = cell.querySelector(".day-more");
+    const count = cell.querySelectorAll(".day-items .item, .day-items .band").length + (more ? parseInt(more.textContent.slice(1), 10) : 0);
+    cell.setAttribute("aria-label", `${cell.querySelector(".day-label a").getAttribute("aria-label")}, ${words.replace("{}", count)}`);
+  };
+  narrow.addEventListener("change", () => arrive());
+
   const arrive = () => {
     for (const button of main.querySelectorAll("[data-print]")) button.hidden = false;
     const month = main.querySelector(".month");
     if (month) {
       month.setAttribute("role", "grid");
-      for (const cell of cells()) cell.tabIndex = -1;
+      for (const cell of cells()) {
+        cell.tabIndex = -1;
+        sum(cell, month.dataset.items);
+      }
       const chosen = month.querySelector("td[data-chosen]") || cells()[0];
       chosen.tabIndex = 0;
     }
@@ -154,6 +168,11 @@
     for (const other of cells()) other.tabIndex = other === cell ? 0 : -1;
     cell.focus();
   };
+  const choose = ({ dataset: { date } }) => {
+    const parameters = new URLSearchParams(location.search);
+    parameters.set("date", date);
+    go(`${path()}?${parameters}`, { date });
+  };
   const dayAfter = (text, days) => {
     const day = new Date(`${text}T00:00Z`);
     day.setUTCDate(day.getUTCDate() + days);
@@ -173,7 +192,8 @@
       else neighbour(days < 0 ? "prev" : "next", { date });
     } else if (event.key === "Enter" && event.target === cell) {
       const first = cell.querySelector(".day-items a");
-      if (first) first.focus();
+      if (narrow.matches) choose(cell);
+      else if (first) first.focus();
       else create(cell.dataset.date);
     } else if (event.key === "Escape" && event.target !== cell) cell.focus();
     else return false;
@@ -257,11 +277,8 @@
   // a press beside the items chooses a place; one more on it begins an event there
   const press = (target, event) => {
     const lanes = target.closest(".lanes"), cell = target.closest(".month td");
-    if (cell && narrow.matches) {
-      const parameters = new URLSearchParams(location.search);
-      parameters.set("date", cell.dataset.date);
-      go(`${path()}?${parameters}`, { date: cell.dataset.date });
-    } else if (cell) toCell(cell);
+    if (cell && narrow.matches) choose(cell);
+    else if (cell) toCell(cell);
     else if (lanes && !target.closest(".lane")) {
       const day = lanes.closest(".day");
       const height = lanes.getBoundingClientRect().height, total = Number(main.querySelector(".week").dataset.hours) * HOUR;
@@ -277,7 +294,7 @@
   const enter = (event) => {
     if (!event.key.startsWith("Arrow")) return false;
     const entries = [...main.querySelectorAll(".agenda .entry")].filter((link) => link.offsetParent);
-    if (main.querySelector(".month") && !narrow.matches) toCell(main.querySelector('.month td[tabindex="0"]'));
+    if (main.querySelector(".month")) toCell(main.querySelector('.month td[tabindex="0"]'));
     else if (days().length) {
       const day = main.querySelector(".week .day[data-today]") || days()[0];
       const line = main.querySelector(".now-line:not(.far)");
