@@ -93,12 +93,10 @@ def window_around(now: datetime) -> tuple[datetime, datetime]:
 
 def events(calendars: Iterable[Calendar], viewer, now: datetime) -> Iterator[bytes]:
     """All that `calendars` hold, as `viewer` sees it, behind the zones that it needs.  Two queries."""
-    rows = list(
-        Event.objects.filter(calendar__in=list(calendars)).select_related("calendar").order_by("start_at", "id")
-    )
+    shown = list(calendars)
+    rows = list(Event.objects.filter(calendar__in=shown).select_related("calendar").order_by("start_at", "id"))
     exceptions: defaultdict[UUID, dict[date, EventException]] = defaultdict(dict)
-    series = [row.pk for row in rows if row.is_series]
-    for each in EventException.objects.filter(event__in=series).order_by("original_day"):
+    for each in EventException.objects.filter(event__calendar__in=shown).order_by("original_day"):
         exceptions[each.event_id][each.original_day] = each
     yield from zones(rows, now)
     window, uids = window_around(now), set()

@@ -62,9 +62,7 @@ def imported(request, calendar: Calendar) -> Response:
     if dry_run not in ("true", "false"):
         raise serializers.ValidationError({"dryRun": ["must be true or false"]}, "invalid")
     content = request.data if isinstance(request.data, bytes) else b""
-    report = import_calendar(
-        calendar, content, timezone.now(), dry_run=dry_run == "true", viewer=request.user
-    )
+    report = import_calendar(calendar, content, timezone.now(), dry_run=dry_run == "true", viewer=request.user)
     return Response(rendered_report(report))
 
 
