@@ -23,7 +23,7 @@ LATEST_HOUR = 20  # three before the last: by no more are clocks ever put forwar
 NOWHERE = mark_safe("")
 DRAWN_AS = {ShowAs.FREE.value: "free", ShowAs.TENTATIVE.value: "tentative"}
 TROUBLES = ("failure", "lost", "missed", "late", "held")  # what needs a person is seen first
-EVENT, TROUBLE, QUIET, SUMMED = range(4)  # ranks: what is kept where not all find room
+TROUBLE, EVENT, QUIET, SUMMED = range(4)  # ranks: what is kept where not all find room
 BAND_WIDTH = 240  # units of its picture
 
 CONTINUED, CONTINUES = "continued", "continues"  # from before the cell, behind it
