@@ -48,6 +48,8 @@ class GraphView(APIView):
         if isinstance(exception, CalendarError) and exception.path:
             exception.path = named_as_graph_does(exception.path)
         response = super().handle_exception(exception)
+        if response.status_code == 409:  # which Graph does not answer
+            response.status_code = 400
         error = response.data["error"]
         message = f"{error['target']}: {error['message']}" if error["target"] else error["message"]
         code = errors.code_of(exception, response.status_code)
