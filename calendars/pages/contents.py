@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from django.db.models import BooleanField, CharField, F, Value
+from django.db.models import CharField, Value
 from django.db.models.functions import Cast
 
 from calendars.expansion import Occurrence
@@ -78,28 +78,20 @@ def contents(
 
 def layers_of(user, chosen: Filter) -> tuple[list[Layer[UUID]], list[Layer[int]]]:
     """The user's calendars, the default one first, and their job collections, by name: in one query."""
-    columns = "kind", "key", "name", "tone", "first", "whose", "version", "since"
-    calendars = (
-        Calendar.objects.visible_to(user)
-        .annotate(kind=Value("calendar"), key=Cast("pk", CharField()), tone=Cast("hue", CharField()))
-        .annotate(first=Cast("is_default", BooleanField()), whose=F("owner_id"))
-        .annotate(version=F("revision"), since=Cast("updated_at", CharField()))
-        .values_list(*columns)
+    key, since = Cast("pk", CharField()), Cast("updated_at", CharField())
+    calendars = Calendar.objects.visible_to(user).values_list(
+        Value("calendar"), key, "name", Cast("hue", CharField()), "is_default", "owner_id", "revision", since
     )
-    collections = (
-        seen_by(user, JobCollection.objects)
-        .annotate(kind=Value("collection"), key=Cast("pk", CharField()), tone=Value("", CharField()))
-        .annotate(first=Value(False), whose=Value(0), version=Value(0), since=Value("", CharField()))
-        .values_list(*columns)
+    collections = seen_by(user, JobCollection.objects).values_list(
+        Value("collection"), key, "name", Value(""), Value(False), Value(0), Value(0), Value("")
     )
     found: tuple[list[Layer[UUID]], list[Layer[int]]] = [], []
-    for kind, key, name, hue, _, whose, *version in calendars.union(collections, all=True).order_by(
-        "-first", "name", "key"
-    ):
+    rows = sorted(calendars.union(collections, all=True), key=lambda row: (not row[4], row[2].casefold(), row[1]))
+    for kind, text, name, hue, _, owner, *version in rows:
         if kind == "calendar":
-            calendar = UUID(key)
-            shelf = Shelf(calendar, str(version), whose == user.pk)
+            calendar = UUID(text)
+            shelf = Shelf(calendar, str(version), owner == user.pk)
             found[0].append(Layer(calendar, name, hue, calendar not in chosen.off, shelf))
         else:
-            found[1].append(Layer(int(key), name, hue_of(int(key)), int(key) not in chosen.noruns))
+            found[1].append(Layer(int(text), name, hue_of(int(text)), int(text) not in chosen.noruns))
     return found

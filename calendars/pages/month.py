@@ -1,9 +1,7 @@
 """The month: weeks of days, each with what is on it as far as there is room."""
 
 from collections import defaultdict
-from collections.abc import Callable
-from datetime import date, datetime, time
-from functools import partial
+from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
@@ -11,15 +9,18 @@ from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, ngettext
 
+from calendars.expansion import Occurrence
 from calendars.pages import entries
 from calendars.pages.changes import notes_of
 from calendars.pages.contents import Contents
 from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, SUMMED, TROUBLE, Row, rank_of
 from calendars.pages.grid import Bar, rows_of
+from calendars.pages.items import Band, RunItem
 from calendars.pages.sight import Sight
-from calendars.pages.window import WEEK, View, week_number
+from calendars.pages.window import WEEK, View, midnight, week_number
 
 ROOM = 4  # lines of a day
+LATEST = datetime.max.replace(tzinfo=UTC)  # behind whatever has a time
 BARS = 3  # of them at most for what lasts several days
 
 
@@ -27,8 +28,9 @@ class Line(NamedTuple):
     """Something of a day that becomes a row if there is room for it; `when` orders the rows."""
 
     rank: int
-    when: datetime  # local
-    row: Callable[[], Row]
+    when: datetime  # an instant
+    thing: Occurrence | RunItem | Band
+    part: str = ""  # of an event, whether it goes on over midnight
 
 
 def month(sight: Sight, contents: Contents) -> dict:
@@ -54,31 +56,40 @@ def sorted_out(sight: Sight, contents: Contents) -> tuple[list[Bar], dict[date, 
     days = sight.window.days
     bars: list[Bar] = []
     lines: dict[date, list[Line]] = defaultdict(list)
-    for each in contents.occurrences:
+    midnights = [*(midnight(day, sight.zone) for day in days), sight.window.end]
+    place = 0
+    for (
+        each
+    ) in contents.occurrences:  # earliest first, so that each is on the day of the one before it or on a later one
         if entries.is_bar(each):
             first, last = entries.days_of(sight, each)
             if last >= days[0] and first <= days[-1]:
                 bars.append(Bar((first - days[0]).days, (last - days[0]).days, each))
             continue
-        start = sight.local(each.start)
-        first = start.date()
-        last = entries.last_day(sight, start, each.end)
-        part = CONTINUES if last > first else ""
-        lines[first].append(
-            Line(EVENT, start, partial(entries.event_row, sight, each, part=part, time=sight.time(start)))
-        )
-        if last > first:
-            begins = datetime.combine(last, time(), sight.zone)
-            lines[last].append(Line(EVENT, begins, partial(entries.event_row, sight, each, part=CONTINUED)))
+        while place + 1 < len(days) and each.start >= midnights[place + 1]:
+            place += 1
+        if each.start < midnights[0]:
+            lines[days[0]].append(Line(EVENT, midnights[0], each, CONTINUED))
+        elif each.end <= midnights[place + 1]:
+            lines[days[place]].append(Line(EVENT, each.start, each))
+        else:
+            lines[days[place]].append(Line(EVENT, each.start, each, CONTINUES))
+            if place + 1 < len(days):
+                lines[days[place + 1]].append(Line(EVENT, midnights[place + 1], each, CONTINUED))
     for run in contents.runs:
-        start = sight.local(run.at)
-        row = partial(entries.run_row, sight, run, time=sight.time(start))
-        lines[start.date()].append(Line(rank_of(run), start, row))
+        lines[sight.local(run.at).date()].append(Line(rank_of(run), run.at, run))
     for band in contents.bands:
-        rank = TROUBLE if band.failed else SUMMED
-        behind = datetime.combine(band.day, time.max, sight.zone)
-        lines[band.day].append(Line(rank, behind, partial(entries.band_row, sight, band)))
+        lines[band.day].append(Line(TROUBLE if band.failed else SUMMED, LATEST, band))
     return bars, lines
+
+
+def row_of(sight: Sight, line: Line) -> Row:
+    if isinstance(line.thing, Band):
+        return entries.band_row(sight, line.thing)
+    time_of_it = "" if line.part == CONTINUED else sight.time_at(line.when)
+    if isinstance(line.thing, RunItem):
+        return entries.run_row(sight, line.thing, time=time_of_it)
+    return entries.event_row(sight, line.thing, part=line.part, time=time_of_it)
 
 
 def heads(sight: Sight) -> list[dict]:
@@ -129,7 +140,7 @@ def day_cell(sight: Sight, day: date, bars: list[Row], lines: list[Line], hidden
         kept = sorted(lines, key=lambda line: (line.rank, line.when))[: max(room, 0)]
         hidden += len(lines) - len(kept)
         lines = kept
-    rows = bars + [line.row() for line in sorted(lines, key=lambda line: line.when)]
+    rows = bars + [row_of(sight, line) for line in sorted(lines, key=lambda line: line.when)]
     label = sight.long_date(day)
     url = sight.link(View.DAY, day)
     if hidden:
