@@ -9,7 +9,8 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
-from accounts.clock import hour_words
+from accounts.clock import hour_words, time_pattern
+from accounts.models import HourCycle
 from calendars.expansion import Occurrence
 from calendars.pages import entries
 from calendars.pages.axis import Axis, Column, axis_of
@@ -62,7 +63,9 @@ def table_attributes(sight: Sight, axis: Axis, contents: Contents):
     if first or last * HOUR < axis.length:
         said.append(f' data-from="{first}" data-till="{last}"')
     items = escape(gettext("items: %s") % "{}")
-    said.append(f' data-items="{items}" data-cycle="{sight.hour_cycle}"')
+    said.append(f' data-items="{items}"')
+    if sight.hour_cycle == HourCycle.H12:
+        said += [f' data-{half}="{escape(time_pattern(half))}"' for half in ("am", "pm")]
     return mark_safe("".join(said))
 
 

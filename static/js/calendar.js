@@ -216,10 +216,14 @@
     return from < minute + HOUR && from + minutes(lane, "dh", "dm") > minute;
   });
 
-  const clock = (instant, timeZone) => instant.toLocaleTimeString(document.documentElement.lang, {
-    timeZone, minute: "2-digit", ...(main.querySelector(".week").dataset.cycle === "12"
-      ? { hour: "numeric", hourCycle: "h12" } : { hour: "2-digit", hourCycle: "h23" }),
-  }).toLowerCase();
+  // as the server writes it: 18:00, or with the pattern of the half of the day 6:00 pm
+  const clock = (instant, timeZone) => {
+    const shown = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(instant);
+    const { am, pm } = main.querySelector(".week").dataset;
+    if (!am) return shown;
+    const [hour, minute] = shown.split(":");
+    return (hour < 12 ? am : pm).replace("%s", `${hour % 12 || 12}:${minute}`);
+  };
 
   // one place, an hour long, that is moved over the days
   const slot = document.createElement("li");
