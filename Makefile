@@ -58,10 +58,11 @@ format: $(VENV)/.dev ## Bring the code into the agreed form
 texts: $(VENV)/.dev ## Bring the catalogues of translations up to date with the texts of pages
 	$(BIN)/python -m scheduler_site.catalogues
 
-bench: $(VENV)/.dev ## Measure the engine, the dispatch and the calls; takes minutes
+bench: $(VENV)/.dev ## Measure the engine, the calendar page, the dispatch and the calls; takes minutes
 	$(BIN)/python -m bench.next_fire
 	$(BIN)/python -m bench.cron
 	$(BIN)/python -m bench.series
+	$(BIN)/python -m bench.calendar_page
 	$(BIN)/python -m bench.dispatch
 	$(BIN)/python -m bench.calls
 
