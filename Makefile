@@ -32,7 +32,8 @@ run: $(VENV)/.run ## Install what is missing and start Quando here; Ctrl-C stops
 
 # live installations have clocks to keep, so nothing else runs beside them
 ALONE := $(BIN)/pytest -q tests/live
-TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --ignore tests/live
+# in the order in which they are collected: browser tests last, see tests/conftest.py
+TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/live
 
 # --reuse-db: nobody drops a database at the end, for the whole server is thrown away
 test: $(VENV)/.dev $(AZURITE) browser ## Run every test, on SQLite and on PostgreSQL
