@@ -22,7 +22,7 @@ WITHOUT_ADDRESSES := const fs = require("fs"), lock = JSON.parse(fs.readFileSync
 	Object.values(lock.packages).forEach(entry => { delete entry.funding; delete entry.license }); \
 	fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")
 
-.PHONY: help run test lint format bench lock browser
+.PHONY: help run test lint format texts bench lock browser
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,7 +32,8 @@ run: $(VENV)/.run ## Install what is missing and start Quando here; Ctrl-C stops
 
 # live installations have clocks to keep, so nothing else runs beside them
 ALONE := $(BIN)/pytest -q tests/live
-TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --ignore tests/live
+# in the order in which they are collected: browser tests last, see tests/conftest.py
+TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/live
 
 # --reuse-db: nobody drops a database at the end, for the whole server is thrown away
 test: $(VENV)/.dev $(AZURITE) browser ## Run every test, on SQLite and on PostgreSQL
@@ -55,9 +56,14 @@ format: $(VENV)/.dev ## Bring the code into the agreed form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev ## Measure the engine, the dispatch and the calls; takes minutes
+texts: $(VENV)/.dev ## Bring the catalogues of translations up to date with the texts of pages
+	$(BIN)/python -m scheduler_site.catalogues
+
+bench: $(VENV)/.dev ## Measure the engine, the calendar page, the dispatch and the calls; takes minutes
 	$(BIN)/python -m bench.next_fire
 	$(BIN)/python -m bench.cron
+	$(BIN)/python -m bench.series
+	$(BIN)/python -m bench.calendar_page
 	$(BIN)/python -m bench.dispatch
 	$(BIN)/python -m bench.calls
 

@@ -12,11 +12,12 @@ from django.utils.translation import pgettext
 NOON = 12
 
 
-def time_words(reading: datetime | time, hour_cycle: int) -> str:
-    """18:00, or 6:00 pm when the hour cycle is 12."""
+def time_words(reading: datetime | time, hour_cycle: int, *, with_seconds: bool = False) -> str:
+    """18:00, or 6:00 pm when the hour cycle is 12; 18:00:30 with seconds."""
+    behind = f":{reading.minute:02}:{reading.second:02}" if with_seconds else f":{reading.minute:02}"
     if hour_cycle != NOON:
-        return f"{reading.hour:02}:{reading.minute:02}"
-    return _of_half_day(f"{reading.hour % NOON or NOON}:{reading.minute:02}", reading.hour)
+        return f"{reading.hour:02}{behind}"
+    return _of_half_day(f"{reading.hour % NOON or NOON}{behind}", reading.hour)
 
 
 def moment_words(reading: datetime, hour_cycle: int) -> str:

@@ -103,8 +103,12 @@ class AccountForm(ReadingForm):
         return [self[name] for name in ("first_name", "last_name", "email")]
 
     @property
-    def reading(self) -> list:
-        return [self[name] for name in ("time_zone", "language", "week_start", "hour_cycle")]
+    def places(self) -> list:
+        return [self[name] for name in ("time_zone", "language")]
+
+    @property
+    def habits(self) -> list:
+        return [self[name] for name in ("week_start", "hour_cycle")]
 
 
 class TokenForm(forms.ModelForm):

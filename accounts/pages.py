@@ -42,7 +42,7 @@ class SignIn(LoginView):
         on = self.get_redirect_url()
         return f"{self.request.path}?{urlencode({REDIRECT_FIELD_NAME: on})}" if on else self.request.path
 
-    def get_redirect_url(self) -> str:
+    def get_redirect_url(self) -> str:  # type: ignore[override]  # the stubs describe a newer Django
         on = super().get_redirect_url()
         return "" if on.partition("?")[0] == self.request.path else on
 

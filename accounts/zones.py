@@ -1,5 +1,6 @@
 """Choosing a time zone: by name, from the list that the system knows."""
 
+from functools import cache
 from zoneinfo import available_timezones
 
 from django import forms
@@ -16,6 +17,7 @@ class ZoneField(forms.ChoiceField):
         return value in available_timezones()
 
 
+@cache
 def zone_choices() -> list[tuple[str, str]]:
     names = sorted(
         name for name in available_timezones() if "/" in name and not name.startswith(("Etc/", "posix", "right"))

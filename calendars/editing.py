@@ -20,9 +20,9 @@ from django.db.models import Count
 
 from calendars.details import checked, refuse, text
 from calendars.errors import CalendarError, ChangedSince, Gone
-from calendars.models import DETAILS, Calendar, Event, EventException, Hue
+from calendars.models import DETAILS, PRIVATE, Calendar, Event, EventException, Hue
 from calendars.occurrences import as_changes, occurrence, place_all, require_between_neighbours, store, times_of
-from calendars.times import Times, WallTime, merged
+from calendars.times import Times, WallTime, merged, resumed
 from calendars.writing import Revision, count, event_in, held, hold, require, save, surround
 from recurrence.wire import graph
 from recurrence.wire.reading import shown
@@ -104,7 +104,7 @@ def change_occurrence(
     with held(event) as event:
         exception = occurrence(event, day, revision)
         own, was = times_of(event, day, {}), times_of(event, day, exception.changes)
-        now_at = merged(was, {name: changes[name] for name in WHEN[:3] if name in changes}).in_zone(event.tzinfo)
+        now_at = merged(was, {name: changes[name] for name in WHEN[:3] if name in changes}, event.tzinfo)
         if now_at.end - now_at.start > graph.LONGEST:
             message = f"must be at most {graph.LONGEST.days} days after the start"
             raise CalendarError(message, path="end", code="out_of_range")
@@ -149,17 +149,17 @@ def change_following(
     """Let the series end before `day`, and another one with `changes` begin there; return that one.
 
     A count is split between the two.  Exceptions from `day` on go along if `changes` leave the occurrences where they
-    are.  From the first day on, it is the series itself that is changed.  A recurrence that is the stored one leaves
-    the rest of it.
+    are.  From the first day on, it is the series itself that is changed.  A recurrence may repeat the stored range,
+    or its `startDate`: those of the rest are meant.
     Raises Gone when there is no such occurrence, or it is cancelled.
     """
     with held(event) as event:
         occurrence(event, day, revision)
-        if changes.get("recurrence") == event.recurrence:
-            changes = {name: value for name, value in changes.items() if name != "recurrence"}
-        rest = event
-        if day != event.series.days.start:
-            rest = _split(event, day, now)
+        stored = event.recurrence
+        rest = event if day == event.series.days.start else _split(event, day, now)
+        if changes.get("recurrence") is not None:
+            first = changes["start"].wall.date() if changes.get("start") else day
+            changes = {**changes, "recurrence": resumed(changes["recurrence"], stored, rest.recurrence, first)}
         _change(rest, changes, now)
     return rest
 
@@ -176,12 +176,17 @@ def end_before(event: Event, day: date, now: datetime, *, revision: Revision | N
 
 
 def move(event: Event, calendar: Calendar, now: datetime) -> Event:
-    """Put an event into another calendar, and return it.  A `transaction_id` that is taken there is dropped."""
+    """Put an event into another calendar, and return it.  A `transaction_id` that is taken there is dropped.
+
+    With an occurrence that is private alone, a series stays with its owner, or another owner would see that.
+    """
     with transaction.atomic():
         here, there = hold(event.calendar_id, calendar.pk)
         event = event_in(here, event)
         if there == here:
             return event
+        if there.owner_id != here.owner_id and event.exceptions.filter(changes__sensitivity__in=PRIVATE).exists():
+            raise CalendarError("must be one of the same owner: an occurrence is private", path="calendarId")
         if there.events.filter(transaction_id=event.transaction_id, transaction_id__isnull=False).exists():
             event.transaction_id = None
         event.calendar = there
@@ -253,7 +258,7 @@ def _say(event: Event, details: Mapping[str, Any]) -> None:
 
 
 def _split(event: Event, day: date, now: datetime) -> Event:
-    """End the series before `day`, which is not its first.  Return the rest, a series of its own with its exceptions."""
+    """End the series before `day`, which is not its first.  Return the rest, a series of its own."""
     rest = copy(event)
     rest.pk, rest._state.adding = uuid.uuid4(), True
     rest.uid, rest.transaction_id, rest.created_at = str(rest.pk), None, now

@@ -8,7 +8,11 @@ class CalendarError(Exception):
     `ends_before_it_starts`    the end of an event lies before its start
     `crosses_a_neighbour`      an occurrence would land on the day of its neighbour, or beyond it
     `is_default`               the default calendar stays
-    `too_many`                 a limit is reached
+    `too_many` `too_long`      a limit is reached
+    `not_found`                it is not there, or not any more
+    `changed_since`            it is not what the caller has read
+
+    What the engine refuses of a time, a zone or a recurrence comes with the code of its WireError.
     """
 
     def __init__(self, message: str, *, path: str | None = None, code: str = "invalid"):

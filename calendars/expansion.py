@@ -4,18 +4,23 @@ Two queries, however many events and exceptions there are, and nothing is laid o
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
+from itertools import chain
 from typing import Any
 
 from django.db.models import Q
 
 from calendars.ids import ItemId
-from calendars.models import DETAILS, ONE_DAY, Details, Event, EventException, EventQuerySet
+from calendars.models import DETAILS, EARLIEST, LATEST, ONE_DAY, YEARS, Details, Event, EventException, EventQuerySet
+from recurrence.wire.graph import LONGEST
 from recurrence.zones import instant_of
 
 NOTHING = timedelta(0)
+NO_DAY = date.min
+MIDNIGHT = time()
+KEYS = 30_000  # in one query: SQLite takes 32,766 values
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,9 @@ class Occurrence:
     @property
     def original_start(self) -> datetime | None:
         """Where its series has it; None for a single event."""
-        given = None if self.day is None else self.event.series.on(self.day)
+        if self.day is None or self.exception is None:
+            return None if self.day is None else self.start
+        given = self.event.series.on(self.day)
         return None if given is None else given.start
 
     @property
@@ -67,8 +74,9 @@ def occurrences(
     """What `events` bring in [start, end), earliest first; all-day ones where `zone` has their midnights.
 
     One of no length belongs to the window that holds its start.  `viewer` sees only the times of what others keep
-    private.  Cancelled occurrences come along if asked for.
+    private.  Cancelled occurrences come along if asked for.  Nothing is brought by years that no event can begin in.
     """
+    start, end = max(start, EARLIEST), min(end, LATEST)
     found = list(events.overlapping(start, end).select_related("calendar"))
     exceptions = exceptions_in([event for event in found if event.is_series], start, end)
     laid_out = (each for event in found for each in lay_out(event, exceptions[event.pk], start, end, zone, viewer))
@@ -76,19 +84,21 @@ def occurrences(
 
 
 def order(each: Occurrence) -> tuple:
-    return each.start, not each.is_all_day, -(each.end - each.start), each.details.subject, str(each.id)
+    length = each.end - each.start
+    return each.start, each.days is None, -length, each.details.subject, each.event.pk, each.day or NO_DAY
 
 
 def exceptions_in(series: list[Event], start: datetime, end: datetime) -> defaultdict:
     """By event and original day, the exceptions whose original or present place may touch [start, end)."""
     by_event: defaultdict = defaultdict(dict)
-    if not series:
-        return by_event
-    longest = max(event.end - event.start for event in series)
-    original = Q(original_day__gte=(start - longest).date() - ONE_DAY, original_day__lte=end.date() + ONE_DAY)
-    present = Q(start_at__lt=end + ONE_DAY, end_at__gte=start - ONE_DAY)
-    for exception in EventException.objects.filter(original | present, event__in=[event.pk for event in series]):
-        by_event[exception.event_id][exception.original_day] = exception
+    longest = max((event.end - event.start for event in series), default=NOTHING)
+    original = Q(original_day__gte=(start - longest - 2 * ONE_DAY).date(), original_day__lte=(end + 2 * ONE_DAY).date())
+    # the second condition follows from the others, and keeps what is long past from being read
+    present = Q(start_at__lt=end + ONE_DAY, start_at__gte=start - LONGEST - ONE_DAY, end_at__gte=start - ONE_DAY)
+    keys = [event.pk for event in series]
+    for n in range(0, len(keys), KEYS):
+        for exception in EventException.objects.filter(original | present, event__in=keys[n : n + KEYS]):
+            by_event[exception.event_id][exception.original_day] = exception
     return by_event
 
 
@@ -97,28 +107,33 @@ def lay_out(
 ) -> Iterator[Occurrence]:
     """What one event brings in the window; `exceptions` are those of its days in and near it."""
     details = details_for(viewer, event, event.details)
-    for each in candidates(event, exceptions, start, end, zone, details):
-        if each.exception is not None:
-            each = replace(each, details=details_for(viewer, event, each.details))
+    if event.is_series and not event.is_all_day:
+        for given in event.series.occurrences(start, end):
+            if given.day not in exceptions:
+                yield Occurrence(event, given.day, given.start, given.end, details)
+        near: Iterable[Occurrence] = ()
+    elif event.is_series:
+        near = all_day(event, exceptions, start, end, zone, details)
+    else:
+        near = [place(event, None, event.start, event.end, event.is_all_day, zone, details)]
+    for each in chain(near, differing(event, exceptions, zone, viewer)):
         if each.start < end and (each.end > start or each.start == each.end >= start):
             yield each
 
 
-def candidates(event, exceptions, start, end, zone, details) -> Iterator[Occurrence]:
-    if not event.is_series:
-        yield place(event, None, event.start, event.end, event.is_all_day, zone, details)
-        return
-    margin = 2 * ONE_DAY if event.is_all_day else NOTHING  # who reads them may have midnight up to 26 hours away
-    for each in event.series.occurrences(start - margin, end + margin):
-        if each.day in exceptions:
-            continue
-        if event.is_all_day:
-            first = datetime.combine(each.day, time())
-            yield place(event, each.day, first, first + (event.end - event.start), True, zone, details)
-        else:
-            yield Occurrence(event, each.day, each.start, each.end, details)
+def all_day(event: Event, exceptions, start: datetime, end: datetime, zone: tzinfo, details) -> Iterator[Occurrence]:
+    """Occurrences in and near the window: who reads them may have midnight up to 26 hours from where the series has."""
+    length = event.end - event.start
+    for given in event.series.occurrences(start - 2 * ONE_DAY, end + 2 * ONE_DAY):
+        if given.day not in exceptions:
+            first = datetime.combine(given.day, MIDNIGHT)
+            yield place(event, given.day, first, first + length, True, zone, details)
+
+
+def differing(event: Event, exceptions: dict[date, EventException], zone: tzinfo, viewer) -> Iterator[Occurrence]:
     for exception in exceptions.values():
-        yield from changed(event, exception, zone)
+        for each in changed(event, exception, zone):
+            yield replace(each, details=details_for(viewer, event, each.details))
 
 
 def changed(event: Event, exception: EventException, zone: tzinfo) -> Iterator[Occurrence]:
@@ -142,7 +157,7 @@ def place(event, day, start, end, is_all_day, zone, details, exception=None) -> 
     """An occurrence from what clocks in the event's zone show at its start and end."""
     if is_all_day:
         days = (start.date(), end.date())
-        begins, ends = (instant_of(datetime.combine(each, time()), zone) for each in days)
+        begins, ends = (instant_of(datetime.combine(each, MIDNIGHT), zone) for each in days)
         return Occurrence(event, day, begins, ends, details, days, exception)
     begins, ends = (instant_of(each, event.tzinfo) for each in (start, end))
     return Occurrence(event, day, begins, max(begins, ends), details, None, exception)
@@ -165,10 +180,8 @@ def find(event: Event, day: date | None, zone: tzinfo, *, viewer) -> Occurrence 
         )
     exception = event.exceptions.filter(original_day=day).first()
     if exception is not None:
-        found = next(changed(event, exception, zone), None)
-        if found is None or exception.is_cancelled:
-            return None
-        return replace(found, details=details_for(viewer, event, found.details))
-    if event.series.on(day) is None:
+        found = {} if exception.is_cancelled else {day: exception}
+        return next(differing(event, found, zone, viewer), None)
+    if day.year not in YEARS or event.series.on(day) is None:
         return None
     return place(event, day, *walls_of(event, day, {}), zone, details_for(viewer, event, event.details))

@@ -3,7 +3,7 @@
 import secrets
 import uuid
 from dataclasses import dataclass, field, fields
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from json import dumps, loads
 from typing import Any, Self
@@ -11,15 +11,18 @@ from typing import Any, Self
 from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
+from django.utils import timezone
 
-from accounts.models import Role
-from calendars.columns import InstantField, WallField
+from accounts.models import Membership, Role, Subscription
+from calendars.columns import InstantField, ShelfField, WallField, shelves
 from recurrence.series import Series
 from recurrence.wire import graph
 from recurrence.wire.zone_names import zone_of
 
 ONE_DAY = timedelta(days=1)
+YEARS = range(1900, 4501)  # before them zones kept the sun's time, to the second; Exchange's calendars end with them
+EARLIEST, LATEST = datetime(YEARS[0] - 1, 1, 1, tzinfo=UTC), datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC)
 
 
 class Hue(models.TextChoices):
@@ -37,9 +40,8 @@ class Hue(models.TextChoices):
 
 class CalendarQuerySet(models.QuerySet["Calendar"]):
     def visible_to(self, user, role: Role = Role.READER) -> Self:
-        """The user's own calendars, and those shared with them in at least this role."""
-        shares = Share.objects.filter(calendar=OuterRef("pk"), user=user, role__gte=role)
-        return self.filter(Q(owner=user) | Exists(shares))
+        """The user's own calendars, and those that somebody of a common subscription shares in at least this role."""
+        return self.filter(pk__in=_visible_to(user, role))
 
     def default_of(self, user) -> "Calendar":
         return self.get_or_create(owner=user, is_default=True, defaults={"name": "Calendar"})[0]
@@ -54,8 +56,8 @@ class Calendar(models.Model):
     hue = models.CharField(max_length=8, choices=Hue, default=Hue.SKY)
     is_default = models.BooleanField(default=False, editable=False)
     revision = models.PositiveBigIntegerField(default=1, editable=False)  # grows with every change of it and in it
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
 
     objects = CalendarQuerySet.as_manager()
 
@@ -84,6 +86,13 @@ class Share(models.Model):
         return f"{self.calendar} for {self.user}"
 
 
+def _visible_to(user, role: Role) -> models.QuerySet:
+    """Keys of calendars: a union, as PostgreSQL takes an OR for half of them and reads everybody's events."""
+    people = Membership.objects.filter(subscription__in=Subscription.objects.visible_to(user)).values("user")
+    shared = Share.objects.filter(user=user, role__gte=role, calendar__owner__in=people)
+    return Calendar.objects.filter(owner=user).values("pk").union(shared.values("calendar"))
+
+
 class ShowAs(models.TextChoices):
     FREE = "free"
     TENTATIVE = "tentative"
@@ -98,6 +107,9 @@ class Sensitivity(models.TextChoices):
     PERSONAL = "personal"
     PRIVATE = "private"
     CONFIDENTIAL = "confidential"
+
+
+PRIVATE = (Sensitivity.PRIVATE.value, Sensitivity.CONFIDENTIAL.value)  # others than the owner see the times only
 
 
 class Importance(models.TextChoices):
@@ -138,7 +150,7 @@ class Details:
 
     @property
     def is_private(self) -> bool:
-        return self.sensitivity in (Sensitivity.PRIVATE, Sensitivity.CONFIDENTIAL)
+        return self.sensitivity in PRIVATE
 
     def veiled(self) -> "Details":
         """What others than the owner see of something private: that there is something."""
@@ -150,12 +162,15 @@ DETAILS = tuple(each.name for each in fields(Details))
 
 class EventQuerySet(models.QuerySet):
     def visible_to(self, user, role: Role = Role.READER) -> Self:
-        return self.filter(calendar__in=Calendar.objects.visible_to(user, role))
+        return self.filter(calendar__in=_visible_to(user, role))
 
     def overlapping(self, start: datetime, end: datetime) -> Self:
         """Events that may have something in [start, end): a day more on either side, since all-day ones lie where
         their reader's midnights are."""
-        return self.filter(Q(ends_at=None) | Q(ends_at__gte=start - ONE_DAY), first_at__lt=end + ONE_DAY)
+        start, end = max(start, EARLIEST) - ONE_DAY, min(end, LATEST) + ONE_DAY
+        near = self.filter(Q(ends_at=None) | Q(ends_at__gte=start), first_at__lt=end)
+        among = shelves(start, end)
+        return near if among is None else near.filter(shelf__in=among)
 
 
 class Event(models.Model):
@@ -168,7 +183,7 @@ class Event(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # the foreign key is the first column of two indexes below
+    # the foreign key is the first column of an index below
     calendar = models.ForeignKey(Calendar, on_delete=models.CASCADE, db_index=False, related_name="events")
     uid = models.CharField(max_length=255, editable=False)  # iCalendar's
     transaction_id = models.CharField(max_length=255, null=True, editable=False)  # the caller's own key of a creation
@@ -199,6 +214,7 @@ class Event(models.Model):
     end_at = InstantField(of="end")
     first_at = models.DateTimeField(editable=False)
     ends_at = models.DateTimeField(null=True, editable=False)
+    shelf = ShelfField()
     revision = models.PositiveIntegerField(default=1, editable=False)  # grows with every change, of occurrences too
     series_revision = models.PositiveIntegerField(default=1, editable=False)  # grows with changes of the whole
     created_at = models.DateTimeField()
@@ -208,18 +224,23 @@ class Event(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["calendar", "transaction_id"], name="event_once_per_transaction"),
+            models.UniqueConstraint(
+                fields=["calendar", "transaction_id"],
+                # without it, PostgreSQL reads all of a calendar by this index
+                condition=Q(transaction_id__isnull=False),
+                name="event_once_per_transaction",
+            ),
         ]
         indexes = [
-            # serve EventQuerySet.overlapping: of an old calendar and of one that is planned far ahead
-            models.Index(fields=["calendar", "ends_at"], name="event_ends"),
-            models.Index(fields=["calendar", "first_at"], name="event_first"),
+            # serves EventQuerySet.overlapping
+            models.Index(fields=["calendar", "shelf"], name="event_shelf"),
             # serves the import
-            models.Index(fields=["calendar", "uid"], name="event_uid"),
+            models.Index(fields=["uid", "calendar"], name="event_uid"),
         ]
 
     def __str__(self) -> str:
-        return self.subject
+        """Not the subject: the admin lists what goes with a user, and that is nobody's business there."""
+        return self.pk.hex
 
     @property
     def is_series(self) -> bool:

@@ -6,14 +6,14 @@ from typing import Any
 
 from calendars.errors import CalendarError, Gone
 from calendars.expansion import place, walls_of
-from calendars.models import Event, EventException
+from calendars.models import YEARS, Event, EventException
 from calendars.times import Times
 from calendars.writing import Revision, require, save
 
 
 def occurrence(event: Event, day: date, revision: Revision | None) -> EventException:
     """What became of the occurrence so far; one that is as its series has it gets a new row.  Raises Gone."""
-    if not event.is_series or event.series.on(day) is None:
+    if not event.is_series or day.year not in YEARS or event.series.on(day) is None:
         raise Gone
     exception = event.exceptions.filter(original_day=day).first()
     if exception is None:

@@ -16,15 +16,13 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, cast
 
 from calendars.errors import CalendarError
-from calendars.models import Event
+from calendars.models import YEARS, Event
 from recurrence.series import Series
 from recurrence.wire import WireError, graph
 from recurrence.wire.reading import shown
 from recurrence.wire.zone_names import windows_name, zone_of
 from recurrence.zones import instant_of, missing_days
 
-# Exchange's calendars end on 1 September 4500; before 1900 zones kept the sun's time, to the second
-YEARS = range(1900, 4501)
 LONGEST = timedelta(days=1825)  # of a single event: five years, as in Exchange; one of a series: graph.LONGEST
 ONE_DAY = timedelta(days=1)
 MIDNIGHT = time()
@@ -69,23 +67,20 @@ class Times:
         event.start_zone_name, event.end_zone_name = self.start_zone_name, self.end_zone_name
         event.is_all_day, event.recurrence = self.is_all_day, self.recurrence
 
-    def in_zone(self, zone: tzinfo) -> "Times":
-        """The same as clocks in `zone` show it; dates stay what they are."""
-        if self.is_all_day:
-            return replace(self, zone=zone)
-        start, end = (shown_in(zone, each, self.zone) for each in (self.start, self.end))
-        return replace(self, start=start, end=end, zone=zone)
+    @property
+    def instants(self) -> tuple[datetime, datetime]:
+        begins, ends = (instant_of(each, self.zone) for each in (self.start, self.end))
+        return begins, max(begins, ends)
 
     def gives_the_same(self, other: "Times") -> bool:
         """Whether both are series with the same occurrences: the same days, and from the same to the same time.
 
-        A zone under another name is the same one: Windows has one name for several of IANA's.
+        A zone under another name is the same one.
         """
         if self.series is None or other.series is None or self.is_all_day != other.is_all_day:
             return False
-        if self.zone != other.zone and windows_name(self.zone) != windows_name(other.zone):
-            return False
-        return replace(self.series, zone=other.zone) == other.series
+        ours, theirs = ((each.days, each.start, each.length, each.last) for each in (self.series, other.series))
+        return ours == theirs and are_alike(self.zone, other.zone)
 
     def split(self, day: date) -> tuple["Times", "Times"]:
         """A series up to the day before `day`, which is one of its days but not the first, and from `day` on."""
@@ -105,13 +100,13 @@ class Times:
         )
 
 
-def merged(old: Times | None, changes: Mapping[str, Any]) -> Times:
+def merged(old: Times | None, changes: Mapping[str, Any], zone: tzinfo | None = None) -> Times:
     """When an event is after `changes` (`start`, `end`, `is_all_day`, `recurrence`); without `old` it is a new one.
 
-    Raises CalendarError.
+    It is kept in `zone`, if one is given.  Raises CalendarError.
     """
     with refusing():
-        times, recurrence = _written(old, changes), changes.get("recurrence")
+        times, recurrence = _written(old, changes, zone), changes.get("recurrence")
         if "recurrence" not in changes and old is not None and old.recurrence is not None:
             limits = {**old.recurrence["range"], "startDate": times.start.date().isoformat()}
             recurrence = {**old.recurrence, "range": limits}
@@ -135,11 +130,30 @@ def compiled(times: Times, recurrence: object) -> Times:
     )
 
 
+def resumed(recurrence: object, stored: Any, rest: Any, day: date) -> object:
+    """What `recurrence` says of the `rest` of a series, which begins on `day`, if it was written for the whole of it.
+
+    A range that repeats the `stored` one means the rest of that; a `startDate` alone means the day.
+    """
+    limits = _range_of(recurrence)
+    if limits == stored["range"]:
+        limits = rest["range"]
+    elif limits.get("startDate") != stored["range"]["startDate"]:
+        return recurrence
+    return {**cast(Mapping, recurrence), "range": {**limits, "startDate": day.isoformat()}}
+
+
 def count_before(series: Series, day: date) -> int:
     """How many occurrences of a series lie before `day`."""
     never_were = (date.fromordinal(each) for each in missing_days(series.zone))
     missing = sum(each < day and series.days.on_or_after(each) == each for each in never_were)
     return series.days.count_before(day) - missing
+
+
+def are_alike(zone: tzinfo, other: tzinfo) -> bool:
+    """Whether clients that know the names of Windows alone could mean one by the other."""
+    name = windows_name(zone)
+    return zone == other or (name is not None and name == windows_name(other))
 
 
 def shown_in(zone: tzinfo, wall: datetime, own: tzinfo) -> datetime:
@@ -149,7 +163,7 @@ def shown_in(zone: tzinfo, wall: datetime, own: tzinfo) -> datetime:
     return instant_of(wall, own).astimezone(zone).replace(tzinfo=None, fold=0)
 
 
-def _written(old: Times | None, changes: Mapping[str, Any]) -> Times:
+def _written(old: Times | None, changes: Mapping[str, Any], zone: tzinfo | None) -> Times:
     """What was written or is left of `old`, on the clocks of the zone in which the event is kept."""
     is_all_day = changes.get("is_all_day", old is not None and old.is_all_day)
     if not isinstance(is_all_day, bool):
@@ -157,11 +171,23 @@ def _written(old: Times | None, changes: Mapping[str, Any]) -> Times:
     start, end = (_read(changes, name, old) for name in ("start", "end"))
     if is_all_day:
         _require_dates(start, end, "start" in changes and "end" in changes)
-    zone = _zone(old, changes, start.zone)
+    zone = zone or _zone(old, changes, start.zone)
     written = Times(start.wall, end.wall, zone, start.zone_name, end.zone_name, is_all_day)
     if is_all_day:
         return written
-    return replace(written, start=shown_in(zone, start.wall, start.zone), end=shown_in(zone, end.wall, end.zone))
+    start_wall, end_wall = (shown_in(zone, each.wall, each.zone) for each in (start, end))
+    return _as_before(replace(written, start=start_wall, end=end_wall), old)
+
+
+def _as_before(times: Times, old: Times | None) -> Times:
+    """`times` with the readings of `old` where they mean the same.
+
+    What clocks skip is answered as what they show instead, and may come back so.
+    """
+    if old is None or old.is_all_day or old.zone != times.zone or times.instants[0] != old.instants[0]:
+        return times
+    end = old.end if times.instants[1] == old.instants[1] else times.end
+    return replace(times, start=old.start, end=end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from django.db.models import F, Max, Min
 
 from calendars.errors import ChangedSince, Gone
 from calendars.expansion import place, walls_of
-from calendars.models import ONE_DAY, Calendar, Event
-from calendars.times import YEARS
+from calendars.models import ONE_DAY, YEARS, Calendar, Event
 
 Revision = tuple[int, int]
 

@@ -322,6 +322,8 @@ class Run(models.Model):
             # serves the lists of a subscription's runs and the failures among them, newest first
             models.Index(fields=["subscription", "-fire_at", "-id"], name="run_of_subscription"),
             models.Index(fields=["state", "-fire_at"], name="run_by_state"),
+            # serves the calendar: rows that stand for missed fire times up to a later one
+            models.Index(fields=["missed_until"], name="run_missed_until", condition=Q(missed_until__isnull=False)),
             # serves pruning
             models.Index(fields=["finished_at"], name="run_finished"),
         ]

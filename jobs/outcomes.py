@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from django.db.models import F, Window
 from django.db.models.functions import RowNumber
+from django.utils.translation import gettext_noop as _
 
 from jobs.models import Attempt, Job, JobCollection, Run
 
@@ -15,7 +16,7 @@ LATE = timedelta(minutes=1)  # started later than this after its fire time; a mi
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A state of the look: `mark` names the shape, `word` is read."""
+    """A state of the look: `mark` names the shape, `word` is read, in English; those of runs have translations."""
 
     mark: str
     word: str
@@ -26,19 +27,19 @@ class Outcome:
         return self.tone or self.mark
 
 
-SUCCEEDED = Outcome("success", "Succeeded")
-SUCCEEDED_LATE = Outcome("late", "Late")
+SUCCEEDED = Outcome("success", _("Succeeded"))
+SUCCEEDED_LATE = Outcome("late", _("Late"))
 OUTCOMES = {
-    Run.State.WAITING: Outcome("waiting", "Waiting"),
-    Run.State.RUNNING: Outcome("running", "Running"),
-    Run.State.RETRYING: Outcome("waiting", "Retrying", "warning"),
-    Run.State.HELD: Outcome("held", "Held"),
+    Run.State.WAITING: Outcome("waiting", _("Waiting")),
+    Run.State.RUNNING: Outcome("running", _("Running")),
+    Run.State.RETRYING: Outcome("waiting", _("Retrying"), "warning"),
+    Run.State.HELD: Outcome("held", _("Held")),
     Run.State.SUCCEEDED: SUCCEEDED,
-    Run.State.FAILED: Outcome("failure", "Failed"),
-    Run.State.MISSED: Outcome("missed", "Missed"),
-    Run.State.SKIPPED: Outcome("skipped", "Skipped"),
-    Run.State.CANCELLED: Outcome("cancelled", "Cancelled"),
-    Run.State.LOST: Outcome("lost", "Lost"),
+    Run.State.FAILED: Outcome("failure", _("Failed")),
+    Run.State.MISSED: Outcome("missed", _("Missed")),
+    Run.State.SKIPPED: Outcome("skipped", _("Skipped")),
+    Run.State.CANCELLED: Outcome("cancelled", _("Cancelled")),
+    Run.State.LOST: Outcome("lost", _("Lost")),
 }
 ATTEMPT_OUTCOMES = {
     Attempt.State.RUNNING: Outcome("running", "Running"),

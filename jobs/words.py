@@ -1,8 +1,10 @@
-"""Instants and spans of time as a page says them, in the viewer's zone."""
+"""Instants and spans of time as a page says them, in the viewer's zone and language."""
 
 from datetime import datetime, timedelta
 
 from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext, ngettext, npgettext
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -13,19 +15,36 @@ FAR = 60 * DAY  # from here on the distance is said in months
 
 def span(length: timedelta) -> str:
     """How long, at the precision one acts on: 38 s, 13 min, 3 h 28 min, 4 days.  Negative counts as none."""
-    length = max(length, timedelta(0))
-    if length < MINUTE:
-        return f"{length // SECOND} s"
-    if length < HOUR:
-        return f"{length // MINUTE} min"
     if length < DAY:
-        minutes = length % HOUR // MINUTE
-        return f"{length // HOUR} h" + (f" {minutes} min" if minutes else "")
+        return _within_a_day(length)
     days = length // DAY
     if length < FAR:
-        return "1 day" if days == 1 else f"{days} days"
-    months = days // 30
-    return f"{months} months" if months < 24 else f"{days // 365} years"
+        return ngettext("%d day", "%d days", days) % days
+    months, years = days // 30, days // 365
+    if months < 24:
+        return ngettext("%d month", "%d months", months) % months
+    return ngettext("%d year", "%d years", years) % years
+
+
+def _within_a_day(length: timedelta) -> str:
+    if length < MINUTE:
+        return _seconds(max(length, timedelta(0)) // SECOND)
+    if length < HOUR:
+        return _minutes(length // MINUTE)
+    minutes = length % HOUR // MINUTE
+    return f"{_hours(length // HOUR)} {_minutes(minutes)}" if minutes else _hours(length // HOUR)
+
+
+def _hours(number: int) -> str:
+    return gettext("%s h") % number
+
+
+def _minutes(number: int | str) -> str:
+    return gettext("%s min") % number
+
+
+def _seconds(number: int | str) -> str:
+    return gettext("%s s") % number
 
 
 def took(length: timedelta) -> str:
@@ -34,31 +53,46 @@ def took(length: timedelta) -> str:
     if length < SECOND:
         return f"{length // timedelta(milliseconds=1)} ms"
     if length < MINUTE:
-        return f"{length / SECOND:.1f}".removesuffix(".0") + " s"
+        seconds = round(length / SECOND, 1)
+        return _seconds(number_format(seconds, decimal_pos=0 if seconds.is_integer() else 1))
     if length < HOUR:
-        seconds = length % MINUTE // SECOND
-        return f"{length // MINUTE} min" + (f" {seconds} s" if seconds else "")
+        rest = length % MINUTE // SECOND
+        return f"{_minutes(length // MINUTE)} {_seconds(rest)}" if rest else _minutes(length // MINUTE)
     if length < DAY:
-        return f"{length // HOUR} h {length % HOUR // MINUTE:02} min"
+        return f"{_hours(length // HOUR)} {_minutes(f'{length % HOUR // MINUTE:02}')}"
     return span(length)
 
 
 def distance(instant: datetime, now: datetime) -> str:
     """in 3 h 28 min; 2 min ago."""
-    return f"in {span(instant - now)}" if instant >= now else f"{span(now - instant)} ago"
+    if instant >= now:
+        return gettext("in %s") % _from_now(instant - now)
+    return gettext("%s ago") % _from_now(now - instant)
+
+
+def _from_now(length: timedelta) -> str:
+    """As `span`, in the case that the words for "in" and "ago" take."""
+    if length < DAY:
+        return _within_a_day(length)
+    days = length // DAY
+    if length < FAR:
+        return npgettext("in or ago", "%d day", "%d days", days) % days
+    months, years = days // 30, days // 365
+    if months < 24:
+        return npgettext("in or ago", "%d month", "%d months", months) % months
+    return npgettext("in or ago", "%d year", "%d years", years) % years
 
 
 def day(instant: datetime, now: datetime) -> str:
     """Thu 22 October, with its year when that is not this one."""
     local = timezone.localtime(instant)
-    year = "" if local.year == timezone.localtime(now).year else f" {local.year}"
-    return f"{local:%a} {local.day} {local:%B}{year}"
+    return date_format(local, "DAY_FORMAT" if local.year == timezone.localtime(now).year else "DATE_FORMAT")
 
 
 def moment(instant: datetime, now: datetime) -> str:
     """today 14:35, tomorrow 02:30, yesterday 18:00, Sun 25 October, 04:00."""
     local, today = timezone.localtime(instant), timezone.localtime(now).date()
-    near = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get((local.date() - today).days)
+    near = {-1: gettext("yesterday"), 0: gettext("today"), 1: gettext("tomorrow")}.get((local.date() - today).days)
     return f"{near} {local:%H:%M}" if near else f"{day(instant, now)}, {local:%H:%M}"
 
 

@@ -24,6 +24,7 @@ from django.utils import timezone
 from django.utils.http import http_date
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed, NotAuthenticated, Throttled
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -103,11 +104,11 @@ class ScheduledEvents(APIView):
     content_negotiation_class = AlwaysJson
     http_method_names = ["get", "post"]
 
-    def get(self, request, token=None):
+    def get(self, request: Request, token: str | None = None) -> Response:
         now = timezone.now()
         return Response(document(self.sight(request, token, Role.READER, now), self.version, now))
 
-    def post(self, request, token=None):
+    def post(self, request: Request, token: str | None = None) -> Response:
         now = timezone.now()
         sight = self.sight(request, token, Role.OPERATOR, now)
         ids = requested(request._request.body)
@@ -180,7 +181,7 @@ class ScheduledEvents(APIView):
 def refuse_forwarded(request) -> None:
     """Refuse what came over more proxies than the settings know of: somebody may be asking for somebody else."""
     forwarded = request.headers.get("X-Forwarded-For")
-    if forwarded and len(forwarded.split(",")) > settings.REST_FRAMEWORK["NUM_PROXIES"]:
+    if forwarded and len(forwarded.split(",")) > settings.PROXIES:
         raise Wrong("Bad request. X-Forwarded-For is not allowed")
 
 
@@ -220,7 +221,7 @@ def document(sight: Sight, version: str, now: datetime) -> dict[str, Any]:
 
 
 def event_of(notice: Notice, version: str) -> dict[str, Any]:
-    event = {
+    event: dict[str, Any] = {
         "EventId": str(notice.pk).upper(),
         "EventStatus": notice.status.capitalize(),
         "EventType": notice.event_type,

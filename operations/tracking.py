@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from accounts.models import Subscription
+from accounts.models import Subscription, User
 from operations.models import Operation
 from operations.work import OperationFailed, work_of
 
@@ -29,7 +29,7 @@ WORKER_LOST = "WorkerLost"
 class Caller:
     """Who asks, and the ids under which they will look for it."""
 
-    user: object | None = None
+    user: User | None = None
     correlation_id: str = ""
     client_request_id: str = ""
 

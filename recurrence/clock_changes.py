@@ -1,7 +1,7 @@
 """What changes of the clocks do to fire times, in words for whoever looks at them."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from recurrence.combine import Limited
@@ -43,7 +43,7 @@ def _told(wall: WallClock, since: datetime, fire: datetime) -> str:
         readings = [*islice(wall.readings(gap.first, gap.beyond), MOST_SAID + 1)]
         if readings and wall.gap is Gap.SKIP:
             said.append(_left_out(readings, gap))
-        elif readings and fire == gap.at:
+        elif readings and (fire == gap.at or (wall.gap is Gap.SHIFT and _takes_the_place(fire, readings, gap))):
             said.append(f"moved from {_clocks(readings, gap)}, which clocks skip")
     if said[1:]:
         said = [f"{said[0]}, and so on {len(said) - 1} more times"]
@@ -51,6 +51,10 @@ def _told(wall: WallClock, since: datetime, fire: datetime) -> str:
     if which:
         said.append(f"{_clock(_reading(wall, fire))} happens twice; this is the {('first', 'second')[which - 1]}")
     return "; ".join(said)
+
+
+def _takes_the_place(fire: datetime, readings: list[int], gap: Skipped) -> bool:
+    return timedelta(seconds=readings[-1] - gap.first) == fire - gap.at
 
 
 def _left_out(readings: list[int], gap: Skipped) -> str:

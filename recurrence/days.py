@@ -203,16 +203,16 @@ class OnceAMonth:
         return date(month // 12, month % 12 + 1, self._day_in(month)) if month <= LAST_MONTH else None
 
     def ordinals(self, first: int, last: int) -> Iterable[int]:
-        day = self.on_or_after(date.fromordinal(first))
-        if day is None:
-            return
-        ordinal, month = day.toordinal(), _month_number(day)
-        while ordinal <= last:
-            yield ordinal
-            month += self.interval
-            if month > LAST_MONTH:
-                return
+        first = max(first, self.start.toordinal())
+        month = _month_number(date.fromordinal(first))
+        month += (_month_number(self.start) - month) % self.interval
+        while month <= LAST_MONTH:
             ordinal = date(month // 12, month % 12 + 1, self._day_in(month)).toordinal()
+            if ordinal > last:
+                return
+            if ordinal >= first:
+                yield ordinal
+            month += self.interval
 
     def _missed(self) -> int:
         """1 when the day of the first month lies before `start`."""

@@ -16,6 +16,7 @@ from recurrence.series import Series
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.quartz import AsQuartz
+from recurrence.wire.rrule import WalkedDays
 from recurrence.zones import DAY
 
 UNITS = (  # longest first
@@ -123,11 +124,20 @@ def _days(rule: DateRule) -> str:
             return _month_day(start, day, interval)
         case NthOfWeekdays(start, weekdays, number, interval):
             return _nth_of_weekdays(start, weekdays, number, interval)
+        case WalkedDays():
+            return _walked(rule)
         case MonthDays(_, days, interval):
             return f"{each(interval, 'month')} on {_month_days(days)}"
         case NthWeekdays(_, choices, interval):
             return f"{each(interval, 'month')} on {_nth_weekdays(choices)}"
     raise TypeError(f"no words for {rule!r}")
+
+
+def _walked(rule: WalkedDays) -> str:
+    words = f"by the rule {rule.rule}"
+    if rule.without:
+        words += f" except {len(rule.without)} of its days"
+    return f"{words} and on {len(rule.besides)} other days" if rule.besides else words
 
 
 def _weekly(weekdays: frozenset[int], interval: int, week_start: int) -> str:

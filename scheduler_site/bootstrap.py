@@ -1,4 +1,4 @@
-"""What a new installation begins with: a person, a subscription that is theirs, and sample jobs."""
+"""What a new installation begins with: a person, a subscription that is theirs, and samples."""
 
 import secrets
 from datetime import datetime
@@ -31,4 +31,5 @@ def bootstrap(username: str, password: str | None, echo_url: str | None, now: da
             Membership.objects.create(subscription=subscription, user=first, role=Role.OWNER)
             if echo_url:
                 samples.load(subscription, echo_url, now)
+                samples.load_calendar(first, now)
     return first.get_username(), made_up

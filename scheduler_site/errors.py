@@ -13,17 +13,22 @@ from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, Request
 from django.core.exceptions import ValidationError as ModelValidationError
 from django.db import DataError
 from django.http import Http404, JsonResponse, UnreadablePostError
+from django.utils import timezone
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.serializers import as_serializer_error
 
+from calendars.errors import CalendarError
+from calendars.graph import errors as graph
 from jobs.errors import Conflict, JobError
 from recurrence.wire import WireError
 
 FLAT_PREFIX = "/v1/mint/"  # below it, a body is the code and the message alone, as `triggers.mint` answers them
-API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX)  # below these, no answer is a page
+GRAPH_PREFIX = "/v1.0/"  # below it, a body is as `calendars.graph.errors` words it
+API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX, GRAPH_PREFIX)  # below these, no answer is a page
 MESSAGE_LENGTH = 200  # characters: a message may show what was sent, but not send all of it back
+CALENDAR_STATUSES = {"not_found": 404, "is_default": 409, "changed_since": 412}
 CODES = {400: "bad_request", 403: "forbidden", 404: "not_found", 415: "unsupported_media_type", 500: "internal_error"}
 
 
@@ -53,6 +58,9 @@ def understood(exception: Exception) -> tuple[int, list[Fault], dict[str, str]]:
             return 400, [Fault(exception.code, exception.message, exception.path or None)], {}
         case JobError():
             status = 409 if isinstance(exception, Conflict) else 400
+            return status, [Fault(exception.code, exception.message, exception.path)], {}
+        case CalendarError():
+            status = CALENDAR_STATUSES.get(exception.code, 400)
             return status, [Fault(exception.code, exception.message, exception.path)], {}
         case ModelValidationError():
             return 400, list(flattened(as_serializer_error(exception))), {}
@@ -121,8 +129,11 @@ def is_api(request) -> bool:
 
 def answer(request, status: int, message: str) -> JsonResponse:
     body: dict = {"error": Fault(CODES[status], message).body()}
-    if f"{request.path_info.lower()}/".startswith(FLAT_PREFIX):
+    path = f"{request.path_info.lower()}/"
+    if path.startswith(FLAT_PREFIX):
         body = {"code": CODES[status], "message": message}
+    elif path.startswith(GRAPH_PREFIX):
+        body = graph.body(graph.OF_STATUS[status], message, request, timezone.now())
     return JsonResponse(body, status=status)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -72,7 +73,7 @@ def search(request, current: Section | None) -> dict:
     if request.user.is_staff and (current is None or current.view != CALENDAR):
         return {"action": reverse("admin:jobs_job_changelist"), "label": _("Search jobs")}
     action = reverse(CALENDAR)
-    asked = request.GET if request.path == action else {}
+    asked = request.GET if request.path == action else QueryDict()
     kept = [(name, value) for name in asked if name != QUERY for value in asked.getlist(name)]
     return {"action": action, "label": _("Search the calendar"), "query": asked.get(QUERY, ""), "kept": kept}
 

@@ -1,12 +1,20 @@
-"""Sample collections and jobs: a living installation to look at.  They call its own echo page, or its tasks."""
+"""Samples: a living installation to look at.  Jobs call its own echo page, or its tasks; a calendar has events."""
 
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 
-from accounts.models import Subscription
+from accounts.models import Subscription, User
+from calendars import editing
+from calendars.editing import WallTime
+from calendars.models import Hue
 from jobs.models import JobCollection
 from triggers import mint_jobs
 from triggers.scheduling import JobDefinition, save_collection, save_job
 
+CALENDAR = "Team"
+WEEK = timedelta(weeks=1)
+DAY = timedelta(days=1)
+TUESDAYS = {"type": "weekly", "daysOfWeek": ["tuesday"], "firstDayOfWeek": "monday"}
+THIRD_THURSDAYS = {"type": "relativeMonthly", "daysOfWeek": ["thursday"], "index": "third"}
 WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday"]
 
 
@@ -100,3 +108,42 @@ def call(uri: str, method: str, body: str | None = None) -> dict:
     if body is not None:
         request |= {"headers": {"Content-Type": "application/json" if body[0] == "{" else "text/plain"}, "body": body}
     return {"type": "Http", "request": request}
+
+
+def load_calendar(owner: User, now: datetime) -> None:
+    """Give `owner` a calendar with a weekly and a monthly series and some days off, all around `now`."""
+    calendar = editing.create_calendar(owner, CALENDAR, Hue.MOSS, now)
+    today = now.astimezone(UTC).date()
+    monday = today - today.weekday() * DAY
+    standup = timed(monday - 8 * WEEK, time(9, 30), timedelta(minutes=15))
+    editing.create(
+        calendar, {"subject": "Stand-up", "categories": ["Team"], **standup, **repeated(standup, TUESDAYS)}, now
+    )
+    hour = timed(today.replace(day=1) - 26 * WEEK, time(14), timedelta(hours=1))
+    says = {
+        "subject": "Monthly review",
+        "body": "What ran, what did not, and why.",
+        "locations": [{"displayName": "Room 2"}],
+    }
+    review, _ = editing.create(calendar, {**says, **hour, **repeated(hour, THIRD_THURSDAYS)}, now)
+    this, following = (each.day for each in review.series.occurrences(*two_months(now)))
+    editing.change_occurrence(review, this, timed(this + DAY, time(15), timedelta(hours=1)), now)
+    editing.cancel_occurrence(review, following, now)
+    off = timed(monday + WEEK + 2 * DAY, time(), 3 * DAY)
+    editing.create(calendar, {"subject": "Out of office", "show_as": "oof", "is_all_day": True, **off}, now)
+
+
+def timed(day: date, start: time, length: timedelta) -> dict[str, WallTime]:
+    begins = datetime.combine(day, start)
+    return {"start": WallTime(begins, "UTC"), "end": WallTime(begins + length, "UTC")}
+
+
+def repeated(times: dict[str, WallTime], pattern: dict) -> dict[str, dict]:
+    limits = {"type": "noEnd", "startDate": times["start"].wall.date().isoformat()}
+    return {"recurrence": {"pattern": {"interval": 1, **pattern}, "range": limits}}
+
+
+def two_months(now: datetime) -> tuple[datetime, datetime]:
+    """The month that holds `now`, and the following one."""
+    first = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return first, (first + 63 * DAY).replace(day=1)

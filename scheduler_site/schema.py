@@ -33,6 +33,7 @@ ANYWHERE = {
 }
 WITH_BODY = {"413": "The body is too long.", "415": "The body is not JSON, or not in UTF-8."}
 AT_A_RESOURCE = {"404": "There is no such thing, or the caller may not see it."}
+HAS_CONFLICTS = ("/api/calendars", "/api/collections", "/api/jobs", "/api/runs", "/api/triggers")
 CONFLICT = {"409": "The state of things, or a quota, forbids it."}
 STALE = {"412": "It has been changed since."}
 
@@ -59,7 +60,7 @@ def refusals(path: str, method: str, operation: dict) -> dict[str, str]:
         expected |= WITH_BODY
     if "{" in path:
         expected |= AT_A_RESOURCE
-    if method != "get" and path.startswith(("/api/collections", "/api/jobs", "/api/runs", "/api/triggers")):
+    if method != "get" and path.startswith(HAS_CONFLICTS):
         expected |= CONFLICT
     if any(parameter["name"] == "If-Match" for parameter in operation.get("parameters", ())):
         expected |= STALE

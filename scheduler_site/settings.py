@@ -219,6 +219,8 @@ X_FRAME_OPTIONS = "DENY"
 
 # REST
 
+PROXIES = number("PROXIES", 0)  # in front of us, each of which adds to X-Forwarded-For
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "accounts.authentication.BearerAuthentication",
@@ -239,7 +241,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "scheduler_site.errors.handle",
     "DEFAULT_VERSIONING_CLASS": None,
     "URL_FORMAT_OVERRIDE": None,
-    "NUM_PROXIES": number("PROXIES", 0),  # in front of us, each of which adds to X-Forwarded-For
+    "NUM_PROXIES": PROXIES,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 API_REQUESTS_PER_MINUTE = number("API_REQUESTS_PER_MINUTE", 6000)  # of one caller, each process; 0: any
@@ -279,7 +281,14 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_SOFT_TIME_LIMIT = 600
 CELERY_TASK_TIME_LIMIT = 660
 CELERY_TASK_ROUTES = {
-    name: {"queue": "housekeeping"} for name in ("jobs.tasks.reap", "jobs.tasks.prune", "operations.tasks.*", "maintenance.tasks.*")
+    task: {"queue": "housekeeping"}
+    for task in (
+        "jobs.tasks.reap",
+        "jobs.tasks.prune",
+        "calendars.tasks.prune",
+        "operations.tasks.*",
+        "maintenance.tasks.*",
+    )
 }
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

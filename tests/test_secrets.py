@@ -3,8 +3,10 @@
 import base64
 import logging
 import re
+import uuid
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from io import StringIO
 from urllib.parse import quote_plus
 
@@ -16,6 +18,9 @@ from django.urls import get_resolver
 from django.utils import timezone
 
 from accounts.models import ApiToken, Subscription
+from calendars import editing
+from calendars.models import Calendar, Event, Feed
+from calendars.times import WallTime
 from jobs.calling import Calls
 from jobs.execution import Worker
 from jobs.models import SIGNING, Attempt, Job, JobCollection, Run
@@ -41,8 +46,12 @@ KINDS = {
     SIGNING,
 }
 OF_API = {
+    "calendars": Calendar,
     "collections": JobCollection,
+    "events": Event,
+    "feeds": Feed,
     "jobs": Job,
+    "occurrences": Event,
     "runs": Run,
     "subscriptions": Subscription,
     "tokens": ApiToken,
@@ -64,7 +73,7 @@ class Echo(Server):
 
 
 @pytest.fixture
-def everything(make_job, peer, authority, settings, caplog):
+def everything(owner, make_job, peer, authority, settings, caplog):
     """Jobs with all kinds of secrets, whose actions and error actions have been carried out."""
     caplog.set_level(logging.DEBUG)  # as LOG_LEVEL does
     echo = peer(Echo)
@@ -108,6 +117,12 @@ def everything(make_job, peer, authority, settings, caplog):
     ]
     yearly = TriggerDefinition(format="quartz", definition={"expression": "0 0 0 1 1 ?"})
     save_trigger(jobs[0], MINT_NAME, yearly, timezone.now())
+    times = {
+        "start": WallTime(datetime.fromisoformat("2026-01-05T09:00"), "UTC"),
+        "end": WallTime(datetime.fromisoformat("2026-01-05T10:00"), "UTC"),
+    }
+    daily = {"pattern": {"type": "daily", "interval": 1}, "range": {"type": "noEnd", "startDate": "2026-01-05"}}
+    editing.create(Calendar.objects.get(), {"subject": "Stand-up", "recurrence": daily, **times}, timezone.now())
     return jobs, (echo, secure, tokens), certificate
 
 
@@ -136,6 +151,8 @@ def carry_out(jobs) -> None:
 
 def addresses(route: str) -> list[str]:
     """The route with every row that it could be about; one without any has a row that is missing."""
+    if route.startswith("^v1"):
+        return graph_addresses(route)
     if route.startswith("^"):
         filled = route.strip("^$")
         subscription = JobCollection.objects.get().subscription_id
@@ -148,8 +165,12 @@ def addresses(route: str) -> list[str]:
             f"/{filled.replace('(?P<job>[^/]+)', name)}?api-version=2016-03-01&orgid=default"
             for name in Job.objects.values_list("name", flat=True)
         ]
+    if route.startswith("calendar/"):
+        return [calendar_address(route)]
     route = re.sub(r"\^\(\?P<app_label>[a-z_|]+\)/\$", "jobs/", route)
     route = route.replace("(?P<url>.*)$", "elsewhere").replace("<path:content_type_id>", "1")
+    if route == "api/occurrences":
+        return ["/api/occurrences?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z"]
     if "<" not in route:
         return [f"/{route}"]
     before, name, after = re.split(r"<(?:\w+:)?(\w+)>", route)
@@ -159,9 +180,40 @@ def addresses(route: str) -> list[str]:
     ]
 
 
+def graph_addresses(route: str) -> list[str]:
+    """The forms that an address of Graph's interface has, about what there is."""
+    calendar, event = Calendar.objects.get(), Event.objects.get()
+    window = "startDateTime=2026-01-01T00:00:00Z&endDateTime=2026-02-01T00:00:00Z"
+    route = route.strip("^$").replace(r"\.", ".").replace("(?:me|users/(?P<user>[^/]+))", "me")
+    route = (
+        route.replace("(?P<event>[^/]+)", str(event.pk.hex)).replace(r"(?:\(\))?", "()").replace("(/.*)?", "/elsewhere")
+    )
+    default = [("(?:/(?P<default>calendar)|/calendars/(?P<calendar>[^/]+))?", "/{}")]
+    default += [("(?:(?P<default>calendar)|calendars/(?P<calendar>[^/]+))", "{}")]
+    addresses = [route]
+    for pattern, form in default:
+        places = (form.format(place) for place in ("calendar", f"calendars/{calendar.pk}"))
+        if pattern in route:
+            addresses = [route.replace(pattern, place) for place in places]
+    return [f"/{address}?{window}" for address in addresses]
+
+
+def calendar_address(route: str) -> str:
+    values = {
+        "item_id": Event.objects.get().pk.hex,
+        "run_id": Run.objects.first().pk if Run.objects.exists() else uuid.UUID(int=1),
+        "trigger_id": Trigger.objects.first().pk,
+        "instant": "2027-01-05T08:00:00Z",
+        "calendar_id": Calendar.objects.get().pk,
+        "feed_id": 1,
+        "secret": "unknown",
+    }
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(values[match[1]]), route)
+
+
 def model_of(route: str) -> type[Model]:
     surface, first, second = f"{route}//".split("/")[:3]
-    if surface == "api":
+    if surface in ("api", "account"):
         return OF_API[first]
     return apps.get_model(first, second) if first != "r" else Job
 
@@ -208,7 +260,8 @@ def walked(api, client) -> Iterator[int]:
     """GET every address there is."""
     for route, _ in routes(get_resolver().url_patterns):
         for address in addresses(route):
-            yield (client if address.startswith("/admin/") else api).get(address).status_code
+            is_page = address.startswith(("/admin/", "/calendar/", "/account/"))
+            yield (client if is_page else api).get(address).status_code
 
 
 def exported() -> str:

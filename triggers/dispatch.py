@@ -155,10 +155,10 @@ class Visit:
         for occurrence, fire_at in enumerate(self.plan.fires, self.due.fire_count + 1):
             is_last = self.is_last and fire_at == self.plan.last
             lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap)
-            held = {"state": Run.State.HELD, "held_by": self.hold.key, "reason": self.hold.reason} if self.hold else {}
-            yield self._row(
-                *(fire_at, now + REPUBLISH), occurrence=occurrence, is_last=is_last, lock_key=lock_key, **held
-            )
+            hold = self.hold
+            held = {"state": Run.State.HELD, "held_by": hold.key, "reason": hold.reason} if hold else {}
+            fields: dict[str, Any] = {"occurrence": occurrence, "is_last": is_last, "lock_key": lock_key, **held}
+            yield self._row(fire_at, now + REPUBLISH, **fields)
 
     def _row(self, fire_at: datetime, publish_after: datetime, **fields: Any) -> "Row":
         due = self.due

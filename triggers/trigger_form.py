@@ -1,7 +1,7 @@
 """A trigger beside a job's own schedule as a form, and back into the definition that the cores check.
 
-What each format takes has fields of its own, of which the style sheet shows those that count; an Azure recurrence is
-written in JSON.  Members that were not touched stay as they are stored, letter by letter.
+What each format takes has fields of its own, of which the style sheet shows those that count; recurrences of Azure's
+and of calendars are written in JSON.  Members that were not touched stay as they are stored, letter by letter.
 """
 
 import re
@@ -18,7 +18,8 @@ from jobs.errors import Conflict, JobError
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
 from jobs.notations import CODE, JSONDocumentField, MomentField, NotationField
-from recurrence.wire import WireError, simple
+from recurrence.english import listed
+from recurrence.wire import WireError, graph, rrule, simple
 from triggers.definitions import kept
 from triggers.forms import MISFIRE_CHOICES
 from triggers.mint_jobs import switched_on
@@ -39,7 +40,19 @@ FORMATS = {
     "simple": "Start and interval",
     "once": "One moment",
     "azure": "Azure recurrence",
+    "outlook": "Calendar series",
+    "rrule": "iCalendar rule",
 }
+SHORT_NAMES = {
+    "quartz": "Cron",
+    "simple": "Interval",
+    "once": "Once",
+    "azure": "Azure",
+    "outlook": "Calendar",
+    "rrule": "iCalendar",
+}
+# those that are written as a document, with the members they have
+DOCUMENTS = {"azure": SCHEDULE_MEMBERS, "outlook": graph.MEMBERS, "rrule": rrule.MEMBERS}
 # the field that writes a member of a definition
 PLACES = {
     "quartz": {
@@ -51,10 +64,10 @@ PLACES = {
     },
     "simple": {"startTime": "start", "endTime": "end", "interval": "interval", "repeatCount": "repeat_count"},
     "once": {"at": "at"},
-    "azure": {},
+    **dict.fromkeys(DOCUMENTS, {}),
 }
 # the field that a format is mostly about
-FIRST = {"quartz": "expression", "simple": "interval", "once": "at", "azure": "schedule_json"}
+FIRST = {"quartz": "expression", "simple": "interval", "once": "at", **dict.fromkeys(DOCUMENTS, "schedule_json")}
 # the fields of what the core refuses besides
 SETTINGS = {"name": "name", "group": "group", "priority": "priority", f"triggerDataMap.{LOCK_KEY}": "lock_key"}
 
@@ -136,7 +149,10 @@ class TriggerForm(forms.Form):
         help_text="The last moment at which it may fire; with an interval the first at which it may not.",
     )
     schedule_json = JSONDocumentField(
-        label="Recurrence as JSON", required=False, help_text="The members startTime and recurrence."
+        label="Recurrence as JSON",
+        required=False,
+        help_text="The members startTime and recurrence; of a calendar series start, end and recurrence, as in an event"
+        " of Microsoft Graph; of an iCalendar rule start, end, rrule, exdates and rdates.",
     )
 
     priority = forms.IntegerField(
@@ -181,11 +197,11 @@ class TriggerForm(forms.Form):
 
     def clean(self) -> None:
         super().clean()
-        if self.cleaned_data.get("format") == "azure" and "schedule_json" in self.changed_data:
-            unknown = [name for name in self.cleaned_data.get("schedule_json", {}) if name not in SCHEDULE_MEMBERS]
+        members = DOCUMENTS.get(self.cleaned_data.get("format", ""))
+        if members and "schedule_json" in self.changed_data:
+            unknown = [name for name in self.cleaned_data.get("schedule_json", {}) if name not in members]
             if unknown:
-                known = " and ".join(SCHEDULE_MEMBERS)
-                self.add_error("schedule_json", f"{unknown[0][:50]!r} is not known here. Write {known}")
+                self.add_error("schedule_json", f"{unknown[0][:50]!r} is not known here. Write {listed(members)}")
 
     def schedule(self, now: datetime) -> tuple[str, dict[str, Any]]:
         """The format and the definition that saving at `now` would store.
@@ -230,7 +246,7 @@ class TriggerForm(forms.Form):
     def counting_fields(self) -> set[str]:
         """The fields that go with the format which was chosen."""
         format = self["format"].value()
-        return {"schedule_json"} if format == "azure" else set(PLACES.get(format, {}).values())
+        return {"schedule_json"} if format in DOCUMENTS else set(PLACES.get(format, {}).values())
 
     @cached_property
     def changed_data(self) -> list[str]:
@@ -250,7 +266,7 @@ class TriggerForm(forms.Form):
         places = {**SETTINGS, "definition": FIRST.get(format), **PLACES.get(format, {})}
         if path in places:
             return places[path], capfirst(message)
-        return ("schedule_json", f"{error.path}: {message}") if format == "azure" else (None, capfirst(message))
+        return ("schedule_json", f"{error.path}: {message}") if format in DOCUMENTS else (None, capfirst(message))
 
     @property
     def _is_switched_on(self) -> bool:
@@ -264,7 +280,7 @@ class TriggerForm(forms.Form):
         touched = self.counting_fields() & set(self.changed_data)
         if stored is not None and not touched:
             return stored
-        if format == "azure":
+        if format in DOCUMENTS:
             return data["schedule_json"]
         document = {}
         for member, name in PLACES[format].items():
@@ -313,7 +329,7 @@ def initial_of(trigger: Trigger | None) -> dict[str, Any]:
         "lock_key": trigger.data_map.get(LOCK_KEY, ""),
         "misfire": trigger.misfire,
         "threshold": trigger.misfire_threshold,
-        "schedule_json": trigger.definition if trigger.format == "azure" else None,
+        "schedule_json": trigger.definition if trigger.format in DOCUMENTS else None,
         **{name: _shown(name, trigger.definition.get(member)) for member, name in PLACES[trigger.format].items()},
     }
 
@@ -340,4 +356,4 @@ def _member(name: str, value: Any) -> Any:
 
 
 def format_in_words(format: str) -> str:
-    return {"quartz": "Cron", "simple": "Interval", "once": "Once", "azure": "Azure"}.get(format, format)
+    return SHORT_NAMES.get(format, format)

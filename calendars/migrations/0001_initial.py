@@ -3,6 +3,7 @@
 import calendars.columns
 import django.core.validators
 import django.db.models.deletion
+import django.utils.timezone
 import secrets
 import uuid
 from django.conf import settings
@@ -26,8 +27,8 @@ class Migration(migrations.Migration):
                 ('hue', models.CharField(choices=[('sky', 'Sky'), ('moss', 'Moss'), ('clay', 'Clay'), ('iris', 'Iris'), ('straw', 'Straw'), ('sea', 'Sea'), ('plum', 'Plum'), ('brick', 'Brick')], default='sky', max_length=8)),
                 ('is_default', models.BooleanField(default=False, editable=False)),
                 ('revision', models.PositiveBigIntegerField(default=1, editable=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calendars', to=settings.AUTH_USER_MODEL)),
             ],
         ),
@@ -59,6 +60,7 @@ class Migration(migrations.Migration):
                 ('end_at', calendars.columns.InstantField(editable=False, of='end')),
                 ('first_at', models.DateTimeField(editable=False)),
                 ('ends_at', models.DateTimeField(editable=False, null=True)),
+                ('shelf', calendars.columns.ShelfField(editable=False)),
                 ('revision', models.PositiveIntegerField(default=1, editable=False)),
                 ('series_revision', models.PositiveIntegerField(default=1, editable=False)),
                 ('created_at', models.DateTimeField()),
@@ -121,19 +123,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='event',
-            index=models.Index(fields=['calendar', 'ends_at'], name='event_ends'),
+            index=models.Index(fields=['calendar', 'shelf'], name='event_shelf'),
         ),
         migrations.AddIndex(
             model_name='event',
-            index=models.Index(fields=['calendar', 'first_at'], name='event_first'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(fields=['calendar', 'uid'], name='event_uid'),
+            index=models.Index(fields=['uid', 'calendar'], name='event_uid'),
         ),
         migrations.AddConstraint(
             model_name='event',
-            constraint=models.UniqueConstraint(fields=('calendar', 'transaction_id'), name='event_once_per_transaction'),
+            constraint=models.UniqueConstraint(condition=models.Q(('transaction_id__isnull', False)), fields=('calendar', 'transaction_id'), name='event_once_per_transaction'),
         ),
         migrations.AddIndex(
             model_name='eventexception',

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0002_viewer_settings'),
-        ('jobs', '0006_held_runs'),
+        ('jobs', '0007_held_runs'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from recurrence.combine import FirstThen, Limited
 from recurrence.schedules import Schedule, just_before
-from recurrence.wire import azure, graph, once, quartz, simple
+from recurrence.wire import azure, graph, once, quartz, rrule, simple
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 
@@ -19,6 +19,7 @@ PARSERS = {
     "simple": simple.parse,
     "once": once.parse,
     "outlook": graph.parse,
+    "rrule": rrule.parse,
 }
 RENDERERS = {
     "azure": azure.render,
@@ -26,6 +27,7 @@ RENDERERS = {
     "simple": simple.render,
     "once": once.render,
     "outlook": graph.render,
+    "rrule": rrule.render,
 }
 
 

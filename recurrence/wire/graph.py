@@ -25,7 +25,7 @@ from recurrence.wire import reading
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.zone_names import zone_of
-from recurrence.zones import instant_of, missing_days
+from recurrence.zones import NOTHING, instant_of, missing_days
 
 TYPES = ("daily", "weekly", "absoluteMonthly", "relativeMonthly", "absoluteYearly", "relativeYearly")
 WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
@@ -39,7 +39,6 @@ MEMBERS = ("start", "end", "recurrence")
 PATTERN_MEMBERS = ("type", "interval", "month", "dayOfMonth", "daysOfWeek", "firstDayOfWeek", "index")
 RANGE_MEMBERS = ("type", "startDate", "endDate", "recurrenceTimeZone", "numberOfOccurrences")
 
-DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 DATE_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.\d{0,7})?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
 
@@ -99,6 +98,16 @@ def read_date_time(value: object, path: str) -> tuple[datetime, str, tzinfo]:
     return wall, "UTC" if name is None else str(name), zone
 
 
+def read_span(definition: Mapping[str, object]) -> tuple[datetime, datetime, tzinfo, str]:
+    """Read the dateTimeTimeZones `start` and `end`, and the zone of the start and its name.
+
+    Both are what clocks in that zone show, also of an end that was written in another one.
+    """
+    start, name, zone = read_date_time(definition["start"], "start")
+    end, _, zone_of_end = read_date_time(definition["end"], "end")
+    return start, end if zone_of_end == zone else _moved(end, zone_of_end, zone, "end"), zone, name
+
+
 def read(
     recurrence: object, start: datetime, end: datetime, zone: tzinfo, path: str = "recurrence", zone_name: str = ""
 ) -> Recurrence:
@@ -110,10 +119,10 @@ def read(
     pattern_members, range_members = (_part(members, name, path) for name in ("pattern", "range"))
     pattern = _read_pattern(pattern_members, f"{path}.pattern")
     limits = _read_range(range_members, f"{path}.range")
+    length = length_of(start, end)
     if limits.zone is not None and limits.zone != zone:
         start, end = _moved(start, zone, limits.zone, "start"), _moved(end, zone, limits.zone, "end")
-        zone = limits.zone
-    length = length_of(start, end)
+        zone, length = limits.zone, max(end - start, NOTHING)  # clocks may have skipped the start, but not the end
     if limits.start != start.date():
         message = f"must be the date of the start in {zone}, {start.date()}, not {limits.start}"
         raise WireError(f"{path}.range.startDate", "not_allowed", message)
@@ -132,7 +141,7 @@ def read(
 
 def length_of(start: datetime, end: datetime) -> timedelta:
     """Return how long one occurrence is.  Raises WireError for an end before the start, and one too far away."""
-    if not timedelta(0) <= end - start <= LONGEST:
+    if not NOTHING <= end - start <= LONGEST:
         raise WireError("end", "out_of_range", f"must be at most {LONGEST.days} days after the start, and not before")
     return end - start
 
@@ -200,10 +209,7 @@ def _read_event(definition: Mapping[str, object]) -> Recurrence:
     for name in MEMBERS:
         if definition.get(name) is None:
             raise WireError(name, "required", "is required")
-    start, name, zone = read_date_time(definition["start"], "start")
-    end, _, zone_of_end = read_date_time(definition["end"], "end")
-    if zone_of_end != zone:
-        end = _moved(end, zone_of_end, zone, "end")
+    start, end, zone, name = read_span(definition)
     return read(definition["recurrence"], start, end, zone, zone_name=name)
 
 
@@ -234,7 +240,10 @@ def _read_range(members: Mapping[str, object], path: str) -> Limits:
     for name in ("startDate", "endDate")[: 2 if type == "endDate" else 1]:
         if members.get(name) is None:
             raise WireError(f"{path}.{name}", "required", f"is required with the type {type}, such as 2026-01-05")
-    start, end = (_date(members.get(name), f"{path}.{name}") for name in ("startDate", "endDate"))
+    start, end = (
+        NO_DATE if members.get(name) is None else reading.day(members[name], f"{path}.{name}")
+        for name in ("startDate", "endDate")
+    )
     count = _number(members, "numberOfOccurrences", path, LARGEST if type == "numbered" else None)
     zone_name = members.get("recurrenceTimeZone") or None
     zone = None if zone_name is None else zone_of(zone_name, f"{path}.recurrenceTimeZone")
@@ -273,18 +282,6 @@ def _number(members: Mapping[str, object], name: str, path: str, highest: int | 
     return reading.integer(value, path, 1, highest)
 
 
-def _date(value: object, path: str) -> date:
-    """A plain date; none is Graph's own placeholder."""
-    if value is None:
-        return NO_DATE
-    if not DATE.fullmatch(reading.text(value, path)):
-        raise WireError(path, "invalid", f"must be a date such as 2026-01-05, not {reading.shown(value)}")
-    try:
-        return date.fromisoformat(str(value))
-    except ValueError:
-        raise WireError(path, "out_of_range", f"must be a date that exists, not {reading.shown(value)}") from None
-
-
 def _wall(value: object, zone: tzinfo, path: str) -> datetime:
     match = DATE_TIME.fullmatch(reading.text(value, path))
     if match is None:
@@ -318,7 +315,7 @@ def _series(pattern: Pattern, limits: Limits, start: datetime, length: timedelta
     if limits.type == "endDate" and first is not None and limits.end < first:
         message = f"must not be before the first occurrence, which is on {first}"
         raise WireError(f"{path}.range.endDate", "never_fires", message)
-    days = _rule(pattern, first or date.max, pattern.interval)
+    days = _rule(pattern, first or date.max, pattern.interval)  # a first day that no calendar has is refused below
     last = limits.end if limits.type == "endDate" else None
     if limits.type == "numbered":
         last = last_day(days, limits.count, zone)

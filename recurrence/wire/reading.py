@@ -5,7 +5,7 @@ A member that is null counts as absent.  A boolean is not an integer, nor is 5.0
 
 import re
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from reprlib import Repr
 from typing import NoReturn, TypeVar
 
@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 LONGEST_LIST = 1000
 
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # ISO 8601 as far as schedulers write it: a date, or a date and a time, with up to seven digits of a second's fraction
 INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)"
@@ -88,6 +89,16 @@ def instant(value: object, path: str) -> datetime:
         return wall + offset if sign == "-" else wall - offset
     except (ValueError, OverflowError):
         _refuse(path, "out_of_range", "must be a time that exists", value)
+
+
+def day(value: object, path: str) -> date:
+    """Read a plain date."""
+    if not DAY.fullmatch(text(value, path)):
+        _refuse(path, "invalid", "must be a date such as 2026-01-05", value)
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        _refuse(path, "out_of_range", "must be a date that exists", value)
 
 
 def warnings_of_unknown(definition: Mapping[str, object], known: Collection[str]) -> list[str]:

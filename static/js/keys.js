@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   let going = false;
-  const typing = (element) => element.matches("input, textarea, select, [contenteditable]");
+  const typing = (element) => element.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 
   const close = (menu) => {
     menu.open = false;

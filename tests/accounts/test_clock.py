@@ -28,6 +28,11 @@ def test_a_time_is_written_in_the_hour_cycle(reading, of_24, of_12):
     assert (time_words(reading, 24), time_words(reading, 12)) == (of_24, of_12)
 
 
+def test_seconds_are_written_on_demand():
+    assert time_words(time(10, 10, 5), 24, with_seconds=True) == "10:10:05"
+    assert time_words(time(22, 10, 5), 12, with_seconds=True) == "10:10:05 pm"
+
+
 def test_a_scale_has_hours_alone():
     assert [hour_words(hour, 24) for hour in (0, 9, 18)] == ["00", "09", "18"]
     assert [hour_words(hour, 12) for hour in (0, 9, 12, 18)] == ["12 am", "9 am", "12 pm", "6 pm"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.models import User
+from accounts.models import ApiToken, User
 
 
 @pytest.fixture
@@ -32,6 +32,11 @@ def test_who_is_not_signed_in_is_addressed_as_the_browser_asks(client, db, asked
 
     assert language_of(answer) == language
     assert "Accept-Language" in answer["Vary"]
+
+
+@pytest.mark.parametrize("language, words", [("de", "Anmelden"), ("pt-br", "Entrar"), ("tr", "Oturum aç")])
+def test_every_language_has_its_own_words(client, db, language, words):
+    assert f"<h1>{words}</h1>" in client.get("/sign-in/", headers={"Accept-Language": language}).text
 
 
 def test_a_language_chosen_at_sign_in_stays_in_the_browser(client, db):
@@ -64,6 +69,15 @@ def test_what_was_saved_is_said_in_the_new_language(client, mira):
     form = {"time_zone": "UTC", "language": "en", "week_start": "0", "hour_cycle": "24"}
 
     assert "Saved." in client.post("/account/", form, follow=True).text
+
+
+def test_times_and_dates_follow_the_language_and_the_hour_cycle(client, mira):
+    User.objects.filter(pk=mira.pk).update(language="tr", hour_cycle=12)
+    token, _ = ApiToken.objects.issue(mira, "ci")
+    ApiToken.objects.filter(pk=token.pk).update(expires_at="2030-01-02T15:04:00Z")
+    client.force_login(mira)
+
+    assert "2 Ocak 2030 Çrş, ÖS 3:04" in client.get("/account/tokens/").text
 
 
 def test_a_refusal_of_django_itself_follows_the_language(client, mira):

@@ -1,13 +1,14 @@
 """Triggers in the admin: the list across jobs, the form of one with its preview, orders, and who may do what."""
 
 from datetime import timedelta
+from json import dumps
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from jobs.models import Job
-from recurrence.wire import simple
+from recurrence.wire import render, simple
 from tests.admin.forms import submitted
 from triggers.mint_jobs import load
 from triggers.models import Trigger
@@ -15,6 +16,16 @@ from triggers.scheduling import main_trigger
 
 LIST = "/admin/triggers/trigger/"
 PREVIEW = f"{LIST}preview/"
+BERLIN_AT_TEN = {"dateTime": "2027-06-07T10:00:00", "timeZone": "Europe/Berlin"}
+MONDAYS = {
+    "start": BERLIN_AT_TEN,
+    "end": BERLIN_AT_TEN,
+    "recurrence": {
+        "pattern": {"type": "weekly", "interval": 1, "daysOfWeek": ["Monday"]},
+        "range": {"type": "noEnd", "startDate": "2027-06-07"},
+    },
+}
+RULE = {"start": BERLIN_AT_TEN, "rrule": "FREQ=MONTHLY;BYMONTHDAY=1,15"}
 DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}}
 
 
@@ -85,6 +96,8 @@ def write(browser):
             "azure",
             {"recurrence": {"frequency": "Week", "interval": 2}},
         ),
+        ({"schedule_json": dumps(MONDAYS)}, "outlook", render("outlook", MONDAYS)),
+        ({"schedule_json": dumps(RULE)}, "rrule", RULE),
     ],
 )
 def test_the_fields_of_a_format_become_its_definition(write, job, fields, format, definition):
@@ -127,6 +140,8 @@ def test_the_settings_are_kept(write, job):
         ("simple", {"interval": 1_234}),
         ("once", {"at": 4_102_444_800_123}),
         ("azure", {**DAILY, "unknown": 1}),
+        ("outlook", MONDAYS),
+        ("rrule", RULE | {"unknown": 1}),
     ],
 )
 def test_saving_something_else_leaves_the_definition_as_it_is_stored(write, job, make_trigger, format, definition):
@@ -169,6 +184,9 @@ def test_a_member_that_is_not_touched_stays_letter_by_letter(write, job, make_tr
             "schedule_json",
             "recurrence.freq",
         ),
+        ({"format": "outlook", "schedule_json": dumps(BERLIN_AT_TEN)}, "schedule_json", "'dateTime' is not known"),
+        ({"format": "outlook", "schedule_json": dumps({"start": BERLIN_AT_TEN})}, "schedule_json", "end: is required"),
+        ({"format": "rrule", "schedule_json": dumps(RULE | {"rrule": "FREQ=X"})}, "schedule_json", "FREQ must not be"),
         ({"expression": "0 0 0 * * ?", "name": "default"}, "name", "the schedule in the job itself"),
         ({"expression": "0 0 0 * * ?", "name": "a b"}, "name", "take letters"),
         ({"expression": "0 0 0 * * ?", "group": "a b"}, "group", "take letters"),

@@ -70,9 +70,10 @@ def open_page(chromium, live_server):
         return not url.startswith((live_server.url, "data:"))
 
     yield open_
+    heard = list(said)  # closing a page cuts off what it still asks for, and htmx says so
     for context in contexts:
         context.close()
-    assert said == []
+    assert heard == []
 
 
 @pytest.fixture

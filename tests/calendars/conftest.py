@@ -17,14 +17,20 @@ PATTERNS = {
 }
 
 
+def reading(text: str) -> datetime:
+    """What clocks show: a naive datetime."""
+    return datetime.fromisoformat(text)
+
+
 def wall(text: str, zone: str = "Europe/Berlin") -> WallTime:
-    return WallTime(datetime.fromisoformat(text), zone)
+    return WallTime(reading(text), zone)
 
 
 def recurrence(pattern: str | dict = "weekly", start: str = "2026-01-05", count: int = 0, **range) -> dict:
     """Graph's document: a pattern by name or whole, from `start` on, `count` times or without end."""
     kind = {"type": "numbered", "numberOfOccurrences": count} if count else {"type": "noEnd"}
-    return {"pattern": PATTERNS.get(pattern, pattern), "range": {**kind, "startDate": start, **range}}
+    named = PATTERNS[pattern] if isinstance(pattern, str) else pattern
+    return {"pattern": named, "range": {**kind, "startDate": start, **range}}
 
 
 def times(start: str, end: str | None = None, zone: str = "Europe/Berlin") -> dict:
@@ -45,7 +51,7 @@ def starts(event: Event, since: str = "2026-01-01", until: str = "2027-01-01") -
 
 def laid_out(event: Event, since: str = "2026-01-01", until: str = "2027-01-01", **options):
     zone = zone_of(event.zone, "zone")
-    window = (datetime.fromisoformat(text).replace(tzinfo=zone) for text in (since, until))
+    window = (reading(text).replace(tzinfo=zone) for text in (since, until))
     viewer = event.calendar.owner
     return expansion.occurrences(Event.objects.filter(pk=event.pk), *window, zone, viewer=viewer, **options)
 

@@ -1,10 +1,16 @@
+from collections import Counter
+from datetime import UTC
+
 import pytest
 
 from accounts.models import DEFAULT_SUBSCRIPTION_ID, Membership, Role, Subscription, User
+from calendars.expansion import occurrences
+from calendars.models import Calendar, Event, EventException
 from jobs.models import Job, JobCollection
 from scheduler_site.addresses import base_url, echo_url
 from scheduler_site.bootstrap import bootstrap
-from tests.conftest import NOW
+from scheduler_site.samples import two_months
+from tests.conftest import NOW, utc
 
 ECHO = "http://127.0.0.1:8000/echo/"
 
@@ -51,10 +57,27 @@ def test_samples_show_every_state_that_a_job_begins_with(db):
         assert job.action.document["request"]["uri"].startswith(ECHO)
 
 
+@pytest.mark.parametrize("now", ["2026-01-01T00:00Z", "2026-10-21T12:32Z", "2028-02-29T23:59Z", "2026-12-31T23:59Z"])
+def test_the_sample_calendar_is_alive_in_the_month_that_is_now(db, now):
+    bootstrap("ada", "a password", ECHO, utc(now))
+
+    calendar = Calendar.objects.get(name="Team")
+    first, behind = two_months(utc(now))
+    items = occurrences(calendar.events.all(), first, behind, UTC, viewer=calendar.owner, cancelled=True)
+    names = Counter(item.details.subject for item in items)
+    assert calendar.owner.username == "ada"
+    assert set(names) == {"Stand-up", "Monthly review", "Out of office"}
+    assert names["Stand-up"] >= 8
+    moved, cancelled = EventException.objects.order_by("original_day")
+    assert (moved.is_cancelled, cancelled.is_cancelled) == (False, True)
+    assert moved.original_day.month == utc(now).month
+
+
 def test_without_an_echo_page_there_are_no_samples(db):
     bootstrap("ada", "a password", None, NOW)
 
     assert not JobCollection.objects.exists()
+    assert not Event.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from itertools import groupby, islice
 
 from hypothesis import strategies as st
 
-from recurrence.days import EveryNDays, MonthDays, NthWeekdays, Weekly
+from recurrence.days import EveryNDays, MonthDay, MonthDays, NthOfWeekdays, NthWeekdays, Weekly
 from recurrence.schedules import FIRST_INSTANT, just_before
 from recurrence.times import Times
 
@@ -63,10 +63,20 @@ def date_rules():
     month_days = st.integers(-31, 31).filter(bool)
     nth = st.tuples(st.integers(0, 6), st.one_of(st.none(), st.integers(-5, 5).filter(bool)))
     return st.one_of(
-        st.builds(EveryNDays, starts, intervals(548)),
-        st.builds(Weekly, starts, st.frozensets(st.integers(0, 6), min_size=1), intervals(78)),
+        numbered_rules(),
         st.builds(MonthDays, starts, st.frozensets(month_days, min_size=1, max_size=4), intervals(18)),
         st.builds(NthWeekdays, starts, st.frozensets(nth, min_size=1, max_size=4), intervals(18)),
+    )
+
+
+def numbered_rules():
+    starts = st.dates(date(2015, 1, 1), date(2027, 12, 31))
+    weekdays = st.frozensets(st.integers(0, 6), min_size=1)
+    return st.one_of(
+        st.builds(EveryNDays, starts, intervals(548)),
+        st.builds(Weekly, starts, weekdays, intervals(78), st.integers(0, 6)),
+        st.builds(MonthDay, starts, st.integers(1, 31), intervals(36)),
+        st.builds(NthOfWeekdays, starts, weekdays, st.integers(-4, 4).filter(bool), intervals(36)),
     )
 
 

@@ -1,6 +1,6 @@
 """What is told of the fire times that a change of the clocks touches."""
 
-from datetime import UTC
+from datetime import UTC, date, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,8 +8,10 @@ import pytest
 from recurrence import wire
 from recurrence.clock_changes import clock_changes
 from recurrence.preview import preview
+from recurrence.wire import parse
 from recurrence.zones import showing, skipped
 from tests.conftest import utc
+from tests.recurrence.wire.graph_events import NEW_YEAR, event
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SPRING, AUTUMN = "2026-03-07T12:00Z", "2026-10-31T12:00Z"  # before New York's clocks change
@@ -107,3 +109,27 @@ def test_skipped_readings_are_found_between_two_instants_of_which_the_later_coun
     assert not [*skipped(BERLIN, change, utc("2026-12-01T00:00Z"))]
     assert len([*skipped(BERLIN, utc("2000-01-01T00:00Z"), utc("2010-01-01T00:00Z"))]) == 10
     assert not [*skipped(UTC, utc("2000-01-01T00:00Z"), utc("2010-01-01T00:00Z"))]
+
+
+@pytest.mark.parametrize(
+    "start, day, zone, says",
+    [
+        ("02:30", "2026-03-08", "America/New_York", "moved from 02:30, which clocks skip"),
+        ("02:15", "2026-10-04", "Australia/Lord_Howe", "moved from 02:15, which clocks skip"),
+        ("02:00", "2026-03-08", "America/New_York", "moved from 02:00, which clocks skip"),
+        ("03:00", "2026-03-08", "America/New_York", ""),
+        ("01:30", "2026-11-01", "America/New_York", "01:30 happens twice; this is the first"),
+    ],
+)
+def test_an_occurrence_of_a_calendar_tells_what_the_clocks_do_to_it(start, day, zone, says):
+    daily = parse("outlook", event({"type": "daily"}, start=f"2026-01-05T{start}:00", zone=zone), NEW_YEAR).schedule
+    fire = daily.on(date.fromisoformat(day)).start
+
+    assert clock_changes(daily, [fire], fire - timedelta(hours=20)) == [says]
+
+
+def test_a_day_that_a_zone_never_had_is_not_told_as_moved():
+    daily = parse("outlook", event({"type": "daily"}, start="2011-12-29T10:00:00", zone="Pacific/Apia"), NEW_YEAR)
+    fires = [each.start for each in daily.schedule.occurrences(utc("2011-12-29T00:00Z"), utc("2012-01-02T00:00Z"))]
+
+    assert clock_changes(daily.schedule, fires, utc("2011-12-29T00:00Z")) == [""] * len(fires)

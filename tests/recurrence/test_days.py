@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recurrence.days import EveryNDays, MonthDays, NthWeekdays, Weekly
-from tests.recurrence.samples import date_rules
+from recurrence.days import EveryNDays, MonthDay, MonthDays, NthOfWeekdays, NthWeekdays, Weekly
+from tests.recurrence.samples import date_rules, numbered_rules
 
 ONE_DAY = timedelta(days=1)
-MONDAY, FRIDAY = 0, 4
+MONDAY, TUESDAY, THURSDAY, FRIDAY, SUNDAY = 0, 1, 3, 4, 6
+EVERY_DAY, MON_TO_FRI = frozenset(range(7)), frozenset(range(5))
 
 
 def first_days(number, rule, day=date(2026, 1, 1)):
@@ -31,6 +32,17 @@ def days(*texts):
         (EveryNDays(date(2025, 12, 31), 2), "01-02 01-04"),
         # the start, a Wednesday, is in the first week: its Friday counts, its Monday is over
         (Weekly(date(2025, 12, 31), frozenset({MONDAY, FRIDAY}), 2), "01-02 01-12 01-16"),
+        # from Sunday the 4th, every other week: which days are of one week depends on where it begins
+        (Weekly(date(2026, 1, 4), frozenset({TUESDAY, SUNDAY}), 2, SUNDAY), "01-04 01-06 01-18 01-20"),
+        (Weekly(date(2026, 1, 4), frozenset({TUESDAY, SUNDAY}), 2, MONDAY), "01-04 01-13 01-18 01-27"),
+        # a week that begins on Friday holds the Thursday after it
+        (Weekly(date(2026, 1, 2), frozenset({THURSDAY, FRIDAY}), 3, FRIDAY), "01-02 01-08 01-23 01-29"),
+        (MonthDay(date(2026, 1, 1), 31), "01-31 02-28 03-31 04-30"),
+        (MonthDay(date(2026, 1, 31), 30, 2), "03-30 05-30 07-30"),
+        (NthOfWeekdays(date(2026, 1, 1), frozenset({THURSDAY, FRIDAY}), 1), "01-01 02-05 03-05 04-02 05-01"),
+        (NthOfWeekdays(date(2026, 1, 1), frozenset({THURSDAY, FRIDAY}), 2), "01-02 02-06 03-06 04-03 05-07"),
+        (NthOfWeekdays(date(2026, 1, 1), MON_TO_FRI, 4), "01-06 02-05 03-05 04-06"),
+        (NthOfWeekdays(date(2026, 1, 1), EVERY_DAY, -1), "01-31 02-28 03-31 04-30"),
         (MonthDays(date(2026, 1, 1), frozenset({31})), "01-31 03-31 05-31"),
         (MonthDays(date(2026, 1, 1), frozenset({1, -1})), "01-01 01-31 02-01 02-28"),
         # the day -31 exists in long months only, and is their first
@@ -53,6 +65,8 @@ def test_a_date_rule_names_its_days(rule, expected):
     [
         EveryNDays(date(2026, 3, 14), 5),
         Weekly(date(2026, 3, 14), frozenset({5})),
+        MonthDay(date(2026, 3, 14), 14),
+        NthOfWeekdays(date(2026, 3, 14), frozenset({5, 6}), 4),
         MonthDays(date(2026, 3, 14), frozenset({14})),
         NthWeekdays(date(2026, 3, 14), frozenset({(5, 2)})),
     ],
@@ -85,6 +99,8 @@ def test_weekdays_that_come_once_in_a_generation_are_found():
     [
         EveryNDays(date(2026, 1, 1), 500),
         Weekly(date(2026, 1, 1), frozenset({MONDAY})),
+        MonthDay(date(2026, 1, 1), 31, 5),
+        NthOfWeekdays(date(2026, 1, 1), EVERY_DAY, 1),
         MonthDays(date(2026, 1, 1), frozenset({1})),
         NthWeekdays(date(2026, 1, 1), frozenset({(MONDAY, 1)})),
     ],
@@ -107,6 +123,46 @@ def test_on_or_after_and_count_agree_on_every_day_of_a_window(rule, skipped, len
     assert all(rule.count_before(day + ONE_DAY) == rule.count_before(day) + 1 for day in found)
 
 
+@given(numbered_rules(), st.integers(1, 300))
+def test_a_day_is_found_by_its_number(rule, number):
+    day = rule.nth(number)
+
+    assert rule.on_or_after(day) == day
+    assert rule.count_before(day) == number - 1
+
+
+@given(numbered_rules(), st.integers(-400, 4000), st.integers(0, 800))
+def test_the_days_of_a_window_are_those_that_follow_each_other_in_it(rule, skipped, length):
+    first = rule.start.toordinal() + skipped
+    last = first + length
+
+    found = [*rule.ordinals(first, last)]
+
+    expected, day = [], rule.on_or_after(date.fromordinal(first))
+    while day is not None and day.toordinal() <= last:
+        expected.append(day.toordinal())
+        day = rule.on_or_after(day + ONE_DAY)
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        EveryNDays(date(2026, 1, 1), 500),
+        Weekly(date(2026, 1, 1), frozenset({MONDAY})),
+        MonthDay(date(2026, 1, 1), 31, 5),
+        NthOfWeekdays(date(2026, 1, 1), EVERY_DAY, 1),
+    ],
+)
+def test_the_last_year_has_the_last_day_of_a_rule(rule):
+    total = rule.count_before(date.max)
+    *_, last = rule.ordinals(date.max.toordinal() - 800, date.max.toordinal())
+
+    assert rule.nth(total).toordinal() == last
+    assert rule.nth(total + 1) is None
+    assert rule.nth(10**12) is None
+
+
 @given(date_rules(), st.integers(0, 4000))
 def test_the_first_day_is_the_one_that_a_look_at_every_day_finds(rule, skipped):
     beginning = rule.start + timedelta(days=skipped)
@@ -125,9 +181,14 @@ def is_of(rule, day):
     match rule:
         case EveryNDays(start, interval):
             return (day - start).days % interval == 0
-        case Weekly(start, weekdays, interval):
-            mondays = [each - timedelta(days=each.weekday()) for each in (start, day)]
-            return day.weekday() in weekdays and (mondays[1] - mondays[0]).days % (7 * interval) == 0
+        case Weekly(start, weekdays, interval, week_start):
+            weeks = [each - timedelta(days=(each.weekday() - week_start) % 7) for each in (start, day)]
+            return day.weekday() in weekdays and (weeks[1] - weeks[0]).days % (7 * interval) == 0
+        case MonthDay(_, chosen, interval):
+            return months % interval == 0 and day.day == min(chosen, length)
+        case NthOfWeekdays(_, weekdays, number, interval):
+            fitting = [n for n in range(1, length + 1) if day.replace(day=n).weekday() in weekdays]
+            return months % interval == 0 and day.day == fitting[number - 1 if number > 0 else number]
         case MonthDays(_, chosen, interval):
             return months % interval == 0 and (day.day in chosen or day.day - length - 1 in chosen)
         case NthWeekdays(_, choices, interval):
@@ -143,6 +204,11 @@ def is_of(rule, day):
         lambda: EveryNDays(date(2026, 1, 1), 0),
         lambda: Weekly(date(2026, 1, 1), frozenset()),
         lambda: Weekly(date(2026, 1, 1), frozenset({7})),
+        lambda: Weekly(date(2026, 1, 1), frozenset({MONDAY}), 1, 7),
+        lambda: MonthDay(date(2026, 1, 1), 0),
+        lambda: MonthDay(date(2026, 1, 1), 32),
+        lambda: NthOfWeekdays(date(2026, 1, 1), frozenset(), 1),
+        lambda: NthOfWeekdays(date(2026, 1, 1), frozenset({MONDAY}), 5),
         lambda: MonthDays(date(2026, 1, 1), frozenset({0})),
         lambda: MonthDays(date(2026, 1, 1), frozenset({32})),
         lambda: NthWeekdays(date(2026, 1, 1), frozenset({(FRIDAY, 6)})),

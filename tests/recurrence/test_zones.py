@@ -1,11 +1,15 @@
-from datetime import UTC, timedelta, timezone
-from zoneinfo import ZoneInfo
+from datetime import UTC, date, timedelta, timezone
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from struct import calcsize, iter_unpack, unpack_from
+from zoneinfo import TZPATH, ZoneInfo, available_timezones
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recurrence.zones import EPOCH, stretch_at
+from recurrence.zones import DAY, EPOCH, EPOCH_DAY, missing_days, stretch_at
 from tests.recurrence.samples import instants, utc
 
 ZONES = ["Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "America/New_York", "Asia/Tokyo"]
@@ -72,3 +76,52 @@ def test_a_stretch_is_known_at_the_ends_of_the_calendar(zone, instant):
     stretch = stretch_at(zone, at)
 
     assert stretch.start <= at < stretch.end
+
+
+@pytest.mark.parametrize(
+    "name, days",
+    [
+        ("Pacific/Apia", ["2011-12-30"]),
+        ("Pacific/Kiritimati", ["1994-12-31"]),
+        ("Pacific/Kwajalein", ["1993-08-21"]),
+        ("Asia/Manila", ["1844-12-31"]),
+        # these had a day twice
+        ("America/Juneau", []),
+        ("Pacific/Pago_Pago", []),
+        ("Europe/Berlin", []),
+        ("UTC", []),
+    ],
+)
+def test_a_zone_that_crossed_the_date_line_never_had_a_day(name, days):
+    assert missing_days(ZoneInfo(name)) == {date.fromisoformat(day).toordinal() for day in days}
+
+
+def test_the_missing_days_of_all_zones_are_those_that_their_files_skip():
+    names = sorted(available_timezones() - {"localtime"})
+
+    assert {name: missing_days(ZoneInfo(name)) for name in names} == {name: skipped_days(name) for name in names}
+
+
+def test_a_fixed_offset_has_all_days():
+    assert missing_days(timezone(timedelta(hours=14))) == missing_days(UTC) == frozenset()
+
+
+def skipped_days(name):
+    """The days within a jump of the clocks, by the changes that are written in the zone's file (RFC 8536)."""
+    data = file_of(name).read_bytes()
+    _, _, leaps, times, types, characters = unpack_from(">6l", data, 20)
+    old = 44 + times * 5 + types * 6 + characters + leaps * 8 + sum(unpack_from(">2l", data, 20))
+    _, _, leaps, times, types, characters = unpack_from(">6l", data, old + 20)
+    start = old + 44
+    changes = unpack_from(f">{times}q{times}B", data, start)
+    offsets = [offset for offset, _, _ in iter_unpack(">lBB", data[start + times * 9 :][: types * calcsize(">lBB")])]
+    befores = [offsets[0], *(offsets[each] for each in changes[times:])]
+    jumps = zip(changes[:times], pairwise(befores), strict=True)
+    gaps = [(at + before, at + after) for at, (before, after) in jumps if after - before >= DAY]
+    return frozenset(day + EPOCH_DAY for first, last in gaps for day in range(-(-first // DAY), last // DAY))
+
+
+def file_of(name):
+    """Where `zoneinfo` finds a zone: in the system's directories, or in the package."""
+    of_the_system = (Path(directory, name) for directory in TZPATH)
+    return next(filter(Path.exists, of_the_system), files("tzdata.zoneinfo").joinpath(*name.split("/")))

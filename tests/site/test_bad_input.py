@@ -3,7 +3,11 @@
 import pytest
 
 from accounts.models import ApiToken
+from calendars import editing
+from calendars.models import Calendar, Event, EventException, Feed
 from jobs.models import Action, Job, JobCollection, Run, SigningSecret
+from tests.calendars.conftest import times
+from tests.conftest import NOW
 from triggers.models import Trigger
 
 ROUTES = [
@@ -17,6 +21,15 @@ ROUTES = [
     ("post", "/api/jobs/{job}/signing-secret"),
     ("post", "/api/tokens"),
     ("post", "/api/schedules/preview"),
+    ("post", "/api/calendars"),
+    ("put", "/api/calendars/{calendar}"),
+    ("patch", "/api/calendars/{calendar}"),
+    ("post", "/api/events"),
+    ("put", "/api/events/{event}"),
+    ("patch", "/api/events/{event}"),
+    ("patch", "/api/occurrences/{event}"),
+    ("patch", "/api/occurrences/{event}/following"),
+    ("post", "/api/feeds"),
 ]
 BODIES = {
     "nothing but noise": b"\x00\x01\x02",
@@ -38,7 +51,7 @@ BODIES = {
     "not utf-8": '{"name": "é"}'.encode("latin-1"),
     "utf-16": '{"name": "a"}'.encode("utf-16"),
 }
-TABLES = (JobCollection, Job, Trigger, Action, Run, SigningSecret)
+TABLES = (JobCollection, Job, Trigger, Action, Run, SigningSecret, Calendar, Event, EventException, Feed)
 # wrong in any member that a route reads; a route that reads none of them ignores it
 MEMBERS = (
     "name",
@@ -53,6 +66,21 @@ MEMBERS = (
     "schedule",
     "count",
     "overlap",
+    "hue",
+    "shares",
+    "subject",
+    "body",
+    "location",
+    "categories",
+    "attendees",
+    "showAs",
+    "reminderMinutes",
+    "isAllDay",
+    "startLocal",
+    "endLocal",
+    "timeZone",
+    "calendarId",
+    "query",
 )
 VALUES = {
     "a number": 5,
@@ -70,9 +98,10 @@ VALUES = {
 
 
 @pytest.fixture
-def place(make_job):
-    job = make_job()
-    return {"job": job.pk, "collection": job.collection_id}
+def place(make_job, owner):
+    job, calendar = make_job(), Calendar.objects.default_of(owner)
+    event, _ = editing.create(calendar, times("2026-01-05T09:00"), NOW)
+    return {"job": job.pk, "collection": job.collection_id, "calendar": calendar.pk, "event": event.pk.hex}
 
 
 def everything() -> list:

@@ -1,6 +1,7 @@
 """Our API against its own description: requests made from it, right and wrong ones, and every answer as described."""
 
 import uuid
+from datetime import date
 
 import pytest
 import schemathesis
@@ -11,9 +12,12 @@ from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi import checks
 
+from calendars import editing, feeds, ids
+from calendars.models import Calendar
 from jobs.actions.headers import CREDENTIAL_HEADER
 from jobs.models import Run
 from scheduler_site.wsgi import application
+from tests.calendars.conftest import times
 from tests.conftest import NOW
 
 # a job's action has so many members that every combination of their right and wrong values would take minutes
@@ -51,7 +55,19 @@ def existing(one_connection, make_job, make_trigger, owner, subscription):
         publish_after=NOW,
     )
     spare = owner.apitoken_set.create(name="spare", prefix="spare", digest="spare")
+    calendar = Calendar.objects.default_of(owner)
+    daily = {
+        "pattern": {"type": "daily", "interval": 1},
+        "range": {"type": "noEnd", "startDate": "2026-01-05"},
+    }
+    series, _ = editing.create(calendar, {"recurrence": daily, **times("2026-01-05T09:00")}, NOW)
+    editing.cancel_occurrence(series, date(2026, 1, 7), NOW)
+    feed, _ = feeds.make(owner, "spare", NOW, calendar=calendar)
     return {
+        "calendars": str(calendar.pk),
+        "events": series.pk.hex,
+        "feeds": feed.pk,
+        "occurrences": f"{series.pk.hex}_20260106",
         "collections": job.collection_id,
         "jobs": job.pk,
         "runs": str(run.pk),
@@ -62,6 +78,8 @@ def existing(one_connection, make_job, make_trigger, owner, subscription):
 
 
 def is_id(value: object) -> bool:
+    if isinstance(value, str) and ids.parse(value):
+        return True
     if isinstance(value, str):
         try:
             uuid.UUID(value)

@@ -7,7 +7,10 @@ from django.urls import get_resolver
 from django.urls.resolvers import URLPattern
 
 from accounts.models import ApiToken, Subscription
+from calendars import editing, feeds
+from calendars.models import Calendar, Event, EventException, Feed, Share
 from jobs.models import Job, JobCollection, Run
+from tests.calendars.conftest import times
 from tests.conftest import NOW
 from triggers.models import Trigger
 
@@ -52,7 +55,14 @@ def theirs(make_user, make_job, make_trigger):
         publish_after=NOW,
     )
     token, _ = ApiToken.objects.issue(stranger, "hers")
+    calendar = Calendar.objects.default_of(stranger)
+    event, _ = editing.create(calendar, {"subject": "secret", **times("2026-01-05T09:00")}, NOW)
+    feed, _ = feeds.make(stranger, "hers", NOW, calendar=calendar)
     return {
+        "calendars": (calendar.pk, uuid.uuid4()),
+        "events": (event.pk.hex, uuid.uuid4().hex),
+        "feeds": (feed.pk, 10**9),
+        "occurrences": (event.pk.hex, uuid.uuid4().hex),
         "collections": (collection.pk, 10**9),
         "jobs": (job.pk, 10**9),
         "runs": (run.pk, uuid.uuid4()),
@@ -62,7 +72,8 @@ def theirs(make_user, make_job, make_trigger):
     }
 
 
-TENANTS = (JobCollection, Job, Trigger, Run, Subscription, ApiToken)
+TENANTS = (JobCollection, Job, Trigger, Run, Subscription, ApiToken, Calendar, Share, Event, EventException, Feed)
+WINDOW = "from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z"
 
 
 def state_of(theirs) -> list:
@@ -75,16 +86,16 @@ def address(route: str, pk) -> str:
 
 
 def test_the_walk_knows_every_route():
-    kinds = {"collections", "jobs", "runs", "subscriptions", "tokens", "triggers"}
-    assert {route.split("/")[1] for route in DETAILS} == kinds
-    assert len(DETAILS) >= 14
-    assert len(LISTS) >= 6
+    own = {"collections", "jobs", "runs", "subscriptions", "tokens", "triggers"}
+    assert {route.split("/")[1] for route in DETAILS} == own | {"calendars", "events", "feeds", "occurrences"}
+    assert len(DETAILS) >= 21
+    assert len(LISTS) >= 10
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("route", DETAILS)
 def test_what_belongs_to_others_looks_like_what_is_missing(api, theirs, route, method):
-    api.get("/api/jobs")  # writes when the token was last used
+    api.get("/api/calendars")  # writes when the token was last used, and the caller's default calendar
     before = state_of(theirs)
     foreign_id, missing_id = theirs[route.split("/")[1]]
     body = {
@@ -106,7 +117,8 @@ def test_what_belongs_to_others_looks_like_what_is_missing(api, theirs, route, m
 def test_no_list_shows_what_belongs_to_others(api, theirs, route):
     foreign_id, _ = theirs[route.split("/")[1]]
 
-    listed = {str(row["id"]) for row in api.get(f"/{route}").json()["value"]}
+    query = f"?{WINDOW}" if route == "api/occurrences" else ""
+    listed = {str(row["id"]) for row in api.get(f"/{route}{query}").json()["value"]}
 
     assert str(foreign_id) not in listed
 
@@ -139,11 +151,44 @@ def test_no_filter_finds_a_subscription_of_others(api, theirs):
         assert api.get(f"/api/collections?subscription={name}").json()["value"] == []
 
 
+@pytest.mark.parametrize("query", ["calendar={calendars}", "event={events}"])
+def test_no_filter_reaches_what_is_in_calendars_of_others(api, theirs, query):
+    filled = query.format(**{kind: ids[0] for kind, ids in theirs.items()})
+
+    assert api.get(f"/api/occurrences?{WINDOW}&{filled}").json()["value"] == []
+
+
+def test_no_event_is_put_into_a_calendar_of_others(api, theirs):
+    body = {"startLocal": "2026-01-05T09:00:00", "endLocal": "2026-01-05T10:00:00"}
+    api.get("/api/calendars")
+    before = state_of(theirs)
+
+    foreign, missing = (api.post("/api/events", body | {"calendarId": key}) for key in theirs["calendars"])
+
+    assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "calendarId")
+    assert foreign.content == missing.content
+    assert state_of(theirs) == before
+
+
+@pytest.mark.parametrize("member", ["calendarId", "query"])
+def test_no_feed_shows_a_calendar_of_others(api, theirs, member):
+    foreign, missing = (
+        api.post("/api/feeds", {"name": "mine", member: key if member == "calendarId" else {"calendars": [key]}})
+        for key in theirs["calendars"]
+    )
+
+    assert foreign.status_code == missing.status_code == 400
+    assert foreign.content == missing.content
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("route", [route for route in ALL if route not in ("api/schema", "api/docs")])
 def test_no_address_answers_somebody_who_is_not_signed_in(api_of, route):
     kind = route.split("/")[1]
-    where = address(route, uuid.uuid4() if kind in ("runs", "subscriptions") else 1) if "<" in route else f"/{route}"
+    key = uuid.uuid4() if kind in ("calendars", "runs", "subscriptions") else 1
+    where = (
+        address(route, uuid.uuid4().hex if kind in ("events", "occurrences") else key) if "<" in route else f"/{route}"
+    )
 
     for method in METHODS:
         assert getattr(api_of(), method)(where).status_code == 401

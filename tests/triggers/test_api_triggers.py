@@ -79,6 +79,57 @@ def test_a_trigger_is_created_and_answered_whole(api, body):
     assert (answer.json(), answer["ETag"]) == (trigger, response["ETag"])
 
 
+@pytest.mark.parametrize(
+    "schedule, words, hour",
+    [
+        (
+            {
+                "format": "outlook",
+                "end": {"dateTime": "2020-01-06T10:30:00", "timeZone": "India Standard Time"},
+                "recurrence": {
+                    "pattern": {"type": "weekly", "interval": 1, "daysOfWeek": ["Monday"]},
+                    "range": {"type": "noEnd", "startDate": "2020-01-06"},
+                },
+            },
+            "every week on Monday from 10:00 to 10:30 Asia/Calcutta",
+            (0, "04:30"),
+        ),
+        (
+            {"format": "rrule", "rrule": "FREQ=WEEKLY;BYDAY=TU"},
+            "every week on Tuesday at 10:00 Asia/Calcutta",
+            (1, "04:30"),
+        ),
+    ],
+)
+def test_a_trigger_follows_a_series_of_a_calendar(api, body, schedule, words, hour):
+    start = {"start": {"dateTime": "2020-01-06T10:00:00.0000000", "timeZone": "India Standard Time"}}
+
+    response = api.post(ADDRESS, body | {"schedule": start | schedule})
+
+    assert response.status_code == 201, response.content
+    trigger = response.json()
+    assert (trigger["description"], trigger["warnings"]) == (words, [])
+    fire = Trigger.objects.get(name="extra").next_fire_at
+    assert timezone.now() < fire < timezone.now() + timedelta(days=7, minutes=1)
+    assert (fire.weekday(), f"{fire:%H:%M}") == hour
+    again = api.put(response["Location"], body | {"schedule": trigger["schedule"]})
+    assert (again.status_code, again.json()["schedule"]) == (200, trigger["schedule"])
+
+
+def test_a_series_that_has_ended_is_kept_without_a_fire_time(api, body):
+    at = {"dateTime": "2020-01-06T10:00:00", "timeZone": "UTC"}
+    recurrence = {
+        "pattern": {"type": "daily", "interval": 1},
+        "range": {"type": "numbered", "startDate": "2020-01-06", "numberOfOccurrences": 3},
+    }
+
+    trigger = api.post(
+        ADDRESS, body | {"schedule": {"format": "outlook", "start": at, "end": at, "recurrence": recurrence}}
+    ).json()
+
+    assert (trigger["nextFireAt"], trigger["warnings"]) == (None, ["It will not fire again."])
+
+
 def test_what_is_left_out_gets_its_default(api, body):
     trigger = api.post(ADDRESS, body).json()
 

@@ -19,6 +19,7 @@ from jobs.run_now import run_now
 from scheduler_site.celery import app as product
 from tests.triggers.test_bell import Broker, messages
 from triggers.beat import LONGEST_WAIT_S, Listener, TriggerScheduler
+from triggers.models import Trigger
 from triggers.wake import wake_beat
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the parent class closes connections within transactions
@@ -83,11 +84,12 @@ def test_a_tick_dispatches_what_is_due_and_rings_for_it(make_job, make_beat, bro
 def test_a_tick_waits_until_the_next_fire_time_and_no_longer(make_job, make_beat, broker):
     make_job(schedule=due_in(0.3), now=timezone.now())
     beat = make_beat()
+    left = Trigger.objects.get().next_fire_at - timezone.now()
 
     first, second = tick(beat), tick(beat)
 
     run = Run.objects.get()
-    assert 0.2 < first < LONGEST_WAIT_S + BUSY_S
+    assert left.total_seconds() - 0.05 < first < LONGEST_WAIT_S + BUSY_S
     assert timedelta(0) <= run.created_at - run.fire_at < timedelta(seconds=BUSY_S)
     assert second < LONGEST_WAIT_S + BUSY_S
 
@@ -96,7 +98,7 @@ def test_an_idle_tick_is_over_soon(make_beat):
     beat = make_beat()
     tick(beat)
 
-    assert tick(beat) < LONGEST_WAIT_S + 0.3
+    assert tick(beat) < LONGEST_WAIT_S + BUSY_S
 
 
 def test_a_run_by_hand_is_rung_for(make_job, make_beat, broker):
@@ -123,14 +125,15 @@ def test_a_tick_makes_several_passes_when_there_is_much_to_do(make_job, make_bea
 
 @pytest.mark.django_db(transaction=True)
 def test_housekeeping_is_planned_by_the_migrations():
+    entries = PeriodicTask.objects.filter(task__startswith="jobs.")
     call_command("migrate", "triggers", "0001", verbosity=0)
-    assert not PeriodicTask.objects.exists()
+    assert not entries.exists()
 
     call_command("migrate", "triggers", verbosity=0)
 
-    planned = {task.task: str(task.schedule.run_every) for task in PeriodicTask.objects.all()}
+    planned = {task.task: str(task.schedule.run_every) for task in entries.all()}
     assert planned == {"jobs.tasks.reap": "0:00:15", "jobs.tasks.prune": "1:00:00"}
-    assert set(PeriodicTask.objects.values_list("queue", flat=True)) == {"housekeeping"}
+    assert set(entries.values_list("queue", flat=True)) == {"housekeeping"}
 
 
 def test_planning_housekeeping_again_changes_nothing_and_can_be_undone():

@@ -76,6 +76,15 @@ def test_unknown_members_of_a_schedule_are_warned_of(api):
 
 
 AZURE = {"format": "azure"}
+EVERY_MONDAY = {
+    "format": "outlook",
+    "start": {"dateTime": "2017-09-04T13:00:00", "timeZone": "Pacific Standard Time"},
+    "end": {"dateTime": "2017-09-04T13:30:00", "timeZone": "Pacific Standard Time"},
+    "recurrence": {
+        "pattern": {"type": "weekly", "interval": 1, "daysOfWeek": ["Monday"]},
+        "range": {"type": "endDate", "startDate": "2017-09-04", "endDate": "2017-12-31"},
+    },
+}
 LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
 
 
@@ -119,6 +128,13 @@ LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
         ({"schedule": LAST_FRIDAY | {"expression": 5}}, "expression"),
         ({"schedule": LAST_FRIDAY | {"expression": "15 10 * * 5"}}, "expression"),
         ({"schedule": LAST_FRIDAY | {"timeZone": "Europe/Atlantis"}}, "timeZone"),
+        ({"schedule": {"format": "outlook"}}, "start"),
+        (
+            {"schedule": EVERY_MONDAY | {"start": {"dateTime": "2017-09-04T13:00:00", "timeZone": "X"}}},
+            "start.timeZone",
+        ),
+        ({"schedule": EVERY_MONDAY | {"recurrence": {"pattern": {}, "range": {}}}}, "recurrence.pattern.type"),
+        ({"schedule": {"format": "rrule", "start": EVERY_MONDAY["start"], "rrule": "FREQ=HOURLY"}}, "rrule"),
         ({"schedule": LAST_FRIDAY | {"clockChange": "java"}}, "clockChange"),
         ({"schedule": LAST_FRIDAY | {"startTime": "tomorrow"}}, "startTime"),
         ({"schedule": LAST_FRIDAY | {"startTime": "2026-02-01", "endTime": "2026-01-01"}}, "endTime"),
@@ -203,6 +219,45 @@ def test_simple_triggers_and_single_moments_are_previewed(api, schedule, words, 
     assert (response.json()["description"], response.json()["more"]) == (words, False)
 
 
+def test_an_occurrence_of_a_calendar_also_has_an_end(api):
+    window = {"from": "2017-11-01T00:00:00Z", "to": "2017-11-07T00:00:00Z"}
+
+    answer = api.post(ADDRESS, {"schedule": EVERY_MONDAY, **window}).json()
+
+    assert answer["description"] == (
+        "every week on Monday from 13:00 to 13:30 America/Los_Angeles, until 31 December 2017"
+    )
+    assert answer["occurrences"] == [
+        {
+            "at": "2017-11-06T21:00:00Z",
+            "local": "2017-11-06T13:00:00-08:00",
+            "end": "2017-11-06T21:30:00Z",
+            "endLocal": "2017-11-06T13:30:00-08:00",
+        }
+    ]
+
+
+def test_a_calendar_is_asked_for_the_past_too(api):
+    whole = {"from": "2017-01-01T00:00:00Z", "to": "2018-01-01T00:00:00Z", "count": 100}
+
+    assert len(fires(api.post(ADDRESS, {"schedule": EVERY_MONDAY, **whole}))) == 17
+    assert len(fires(api.post(ADDRESS, {"schedule": EVERY_MONDAY, "after": "2017-12-11T21:00:00Z"}))) == 2
+    # the window includes its beginning and not its end, by when an occurrence starts
+    window = {"from": "2017-09-04T20:00:00Z", "to": "2017-09-11T20:00:00Z"}
+    assert fires(api.post(ADDRESS, {"schedule": EVERY_MONDAY, **window})) == ["2017-09-04T20:00:00Z"]
+    assert fires(api.post(ADDRESS, {"schedule": EVERY_MONDAY, "from": "2017-09-04T20:00:01Z", "count": 1})) == [
+        "2017-09-11T20:00:00Z"
+    ]
+
+
+def test_unless_it_is_asked_for_the_past_a_calendar_is_told_from_now_on(api):
+    answer = api.post(ADDRESS, {"schedule": EVERY_MONDAY, "now": "2017-12-20T00:00:00Z"})
+
+    assert fires(answer) == ["2017-12-25T21:00:00Z"]
+    assert answer.json()["more"] is False
+    assert api.post(ADDRESS, {"schedule": EVERY_MONDAY}).json()["warnings"] == ["It will not fire again."]
+
+
 def test_after_excludes_the_moment_it_names(api):
     schedule = {"format": "simple", "startTime": "2026-01-05T08:00:00Z", "interval": 60_000}
 
@@ -280,7 +335,68 @@ simple_schedules = st.fixed_dictionaries(
     | dict.fromkeys(("interval", "repeatCount"), st.integers(-1, 2**32) | json_values),
 )
 moments_alone = st.fixed_dictionaries({"format": st.just("once")}, optional={"at": moments})
-schedules = azure_schedules | quartz_schedules | simple_schedules | moments_alone
+zones = st.sampled_from(["UTC", "Pacific/Apia", "romance standard time", "Mars"]) | json_values
+date_times = st.fixed_dictionaries(
+    {"dateTime": st.datetimes().map(lambda wall: wall.isoformat()[:19]) | json_values}, optional={"timeZone": zones}
+)
+days = st.dates().map(str) | json_values
+weekdays = st.sampled_from(["monday", "Friday", "sunday", "noday"])
+outlook_schedules = st.fixed_dictionaries(
+    {
+        "format": st.just("outlook"),
+        "start": st.just(EVERY_MONDAY["start"]) | date_times,
+        "end": st.just(EVERY_MONDAY["end"]) | date_times,
+        "recurrence": st.fixed_dictionaries(
+            {
+                "pattern": st.fixed_dictionaries(
+                    {
+                        "type": st.sampled_from(
+                            [
+                                "daily",
+                                "weekly",
+                                "absoluteMonthly",
+                                "relativeMonthly",
+                                "absoluteYearly",
+                                "relativeYearly",
+                            ]
+                        ),
+                        "interval": numbers,
+                    },
+                    optional={
+                        "daysOfWeek": st.lists(weekdays, max_size=3) | json_values,
+                        "dayOfMonth": numbers,
+                        "month": numbers,
+                        "index": st.sampled_from(["first", "LAST", "fifth"]) | json_values,
+                        "firstDayOfWeek": weekdays | json_values,
+                    },
+                ),
+                "range": st.fixed_dictionaries(
+                    {
+                        "type": st.sampled_from(["noEnd", "endDate", "numbered"]),
+                        "startDate": st.just("2017-09-04") | days,
+                    },
+                    optional={"endDate": days, "numberOfOccurrences": numbers, "recurrenceTimeZone": zones},
+                ),
+            }
+        )
+        | json_values,
+    }
+)
+rules = st.fixed_dictionaries(
+    {
+        "format": st.just("rrule"),
+        "start": date_times,
+        "rrule": st.lists(
+            st.sampled_from(
+                ["FREQ=DAILY", "FREQ=YEARLY", "BYDAY=MO,2TU", "BYMONTHDAY=31", "BYMONTH=2", "COUNT=3", "UNTIL=20200101"]
+            ),
+            max_size=4,
+        ).map(";".join)
+        | json_values,
+    },
+    optional={"end": date_times, "exdates": st.lists(days, max_size=2), "rdates": st.lists(days, max_size=2)},
+)
+schedules = azure_schedules | quartz_schedules | simple_schedules | moments_alone | outlook_schedules | rules
 
 
 class PreviewOfAnything(TestCase):

@@ -26,7 +26,11 @@ MEMBERS = {"definition": "schedule", "data_map": "triggerDataMap", "misfire_thre
             "Windows, by default UTC), `clockChange` (`cron` by default, or `quartz`), `startTime` and `endTime`, "
             "both included. `simple` takes `startTime` (by default at once), `endTime` (not included), `interval` in "
             "milliseconds and `repeatCount` (-1: without end), times also in milliseconds since 1970. `once` takes "
-            "`at`. Of these three, one that never fires again has no occurrences and a warning."
+            "`at`. `outlook` takes `start`, `end` and `recurrence` as events of Microsoft Graph have them: what clocks "
+            "show (`dateTime` and `timeZone`), and a `pattern` with its `range`. `rrule` takes such a `start`, perhaps "
+            "an `end`, a rule of iCalendar such as `FREQ=MONTHLY;BYMONTHDAY=1,15`, and lists of dates: "
+            "`exdates`, on which it is not, and `rdates`, on which it is besides. Of all but `azure`, one that never "
+            "fires again has no occurrences and a warning."
         ),
     }
 )

@@ -1,6 +1,7 @@
 """Dates in English; the names are explained in `scheduler_site.formats`."""
 
 LONG_DATE_FORMAT = "l j F Y"
+LONG_DAY_FORMAT = "l j F"
 DATE_FORMAT = "D j F Y"
 DAY_FORMAT = "D j F"
 SHORT_DATE_FORMAT = "j F Y"

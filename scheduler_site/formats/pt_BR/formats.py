@@ -4,6 +4,7 @@ E is the month within a date, which is written with a small letter.
 """
 
 LONG_DATE_FORMAT = r"l, j \d\e E \d\e Y"
+LONG_DAY_FORMAT = r"l, j \d\e E"
 DATE_FORMAT = r"D, j \d\e E \d\e Y"
 DAY_FORMAT = r"D, j \d\e E"
 SHORT_DATE_FORMAT = r"j \d\e E \d\e Y"

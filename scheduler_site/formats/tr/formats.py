@@ -1,6 +1,7 @@
 """Dates in Turkish; the names are explained in `scheduler_site.formats`."""
 
 LONG_DATE_FORMAT = "j F Y l"
+LONG_DAY_FORMAT = "j F l"
 DATE_FORMAT = "j F Y D"
 DAY_FORMAT = "j F D"
 SHORT_DATE_FORMAT = "j F Y"

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0002_viewer_settings'),
-        ('jobs', '0005_run_priority'),
+        ('jobs', '0006_run_missed_until'),
     ]
 
     operations = [

@@ -1,0 +1,133 @@
+"""How long the month of the calendar takes, beside rendering the same template from rows that are ready.
+
+`python -m bench.calendar_page [--rounds N]` makes 1,000 series without end in a SQLite of its own, of which the month
+shows 500 occurrences.  Each figure is the least of its rounds, which alternate, in milliseconds of the processor: the
+database is within the process, and what else the machine does shall not matter.
+"""
+
+import argparse
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+
+MONTH = date(2026, 10, 1)
+NOW = datetime(2026, 10, 21, 12, 32, tzinfo=UTC)
+SINCE = datetime(2019, 1, 7, 9)  # noqa: DTZ001  # a reading: the series are years old
+MONTHLY, WEEKLY, SERIES = 360, 22, 1_000  # of these many the rest is yearly, in other months
+MOST = 2.0  # times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.calendar_page", description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=30)
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory(prefix="quando-bench-") as folder:
+        os.environ |= {"DATA_DIR": folder, "DJANGO_SETTINGS_MODULE": "scheduler_site.settings"}
+        os.environ.pop("DATABASE_URL", None)
+        measure(rounds)
+
+
+def measure(rounds: int) -> None:
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.core.wsgi import get_wsgi_application
+    from django.template.loader import get_template
+    from django.test import Client, RequestFactory
+    from django.urls import reverse
+
+    from calendars.pages import kept, views
+    from calendars.pages.filters import Query
+
+    logging.disable(logging.WARNING)
+    call_command("migrate", verbosity=0)
+    user = build()
+    query = Query(date=MONTH.replace(day=21))
+    context = views.shown(user, views.sight_of(user, query, NOW))
+    address = query.address(reverse("calendar:page"))
+    request = RequestFactory().get(address)
+    request.user, request.id, request.htmx = user, "bench", False
+    template = get_template("calendar/page.html")
+    client = Client()
+    client.force_login(user)
+    application = get_wsgi_application()
+    cookies = {"HTTP_HOST": "localhost", "HTTP_COOKIE": client.cookies.output(header="", sep=";").strip()}
+    said: list[str] = []
+
+    def answer() -> None:
+        response = application(RequestFactory().get(address, **cookies).environ, lambda status, _: said.append(status))
+        assert said.pop() == "200 OK" and b"".join(response)
+        response.close()
+
+    def prepare() -> None:
+        views.shown(user, views.sight_of(user, query, NOW))
+
+    def render() -> None:
+        template.render(context, request)
+
+    rendered, prepared, whole = least(rounds, render, prepare, answer)
+    kept.KEPT = kept.Kept(0)
+    (first,) = least(rounds // 3, answer)
+    occurrences = sum(each["count"] for each in map(counted, context["layers"]["calendars"]))
+    print(f"{occurrences:,} occurrences of {SERIES:,} series, in ms, the least of {rounds}:")
+    print(f"{'rows made ready':<36}{prepared:>8.1f}")
+    print(f"{'template rendered from ready rows':<36}{rendered:>8.1f}")
+    print(f"{'whole answer, with the session':<36}{whole:>8.1f}")
+    print(f"{'answer / rendering':<36}{whole / rendered:>8.2f}  (at most {MOST})")
+    print(f"{'whole answer, nothing kept before':<36}{first:>8.1f}")
+
+
+def counted(layer: dict) -> dict[str, int]:
+    return {"count": int(layer["count"].replace(",", ""))}
+
+
+def build():
+    """A person with a calendar of `SERIES` series."""
+    from accounts.models import User
+    from calendars import editing
+    from calendars.editing import WallTime
+    from calendars.models import Calendar
+
+    user = User.objects.create_user("bench", time_zone="Europe/Berlin")
+    calendar = Calendar.objects.default_of(user)
+    for number in range(SERIES):
+        start = SINCE + timedelta(days=number % 28, minutes=15 * (number % 32))
+        changes = {
+            "subject": f"Series {number}",
+            "start": WallTime(start, "Europe/Berlin"),
+            "end": WallTime(start + timedelta(minutes=45), "Europe/Berlin"),
+            "locations": [{"displayName": f"Room {number % 20}"}],
+            "recurrence": {
+                "pattern": pattern(number, start),
+                "range": {"type": "noEnd", "startDate": start.date().isoformat()},
+            },
+        }
+        editing.create(calendar, changes, NOW)
+    return user
+
+
+def pattern(number: int, start: datetime) -> dict:
+    if number < MONTHLY:
+        return {"type": "absoluteMonthly", "interval": 1, "dayOfMonth": start.day}
+    if number < MONTHLY + WEEKLY:
+        return {"type": "weekly", "interval": 1, "daysOfWeek": [f"{start:%A}".lower()]}
+    return {"type": "absoluteYearly", "interval": 1, "dayOfMonth": start.day, "month": start.month}
+
+
+def least(rounds: int, *measured: Callable[[], object]) -> list[float]:
+    """Milliseconds of each, one after the other in every round."""
+    best = [float("inf")] * len(measured)
+    for _ in range(rounds):
+        for number, function in enumerate(measured):
+            began = time.process_time()
+            function()
+            best[number] = min(best[number], (time.process_time() - began) * 1000)
+    return best
+
+
+if __name__ == "__main__":
+    main()

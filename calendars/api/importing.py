@@ -1,0 +1,85 @@
+"""POST /api/calendars/{id}/import: an .ics file."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from calendars.importing import Report, Status, import_calendar
+from calendars.models import Calendar
+
+
+class LineSerializer(serializers.Serializer):
+    line = serializers.IntegerField(help_text="Where its component begins in the file, from 1.")
+    component = serializers.CharField(help_text="Such as `VEVENT`.")
+    uid = serializers.CharField()
+    summary = serializers.CharField()
+    status = serializers.ChoiceField([each.value for each in Status])
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="Why it was refused; what could not be said here as the file says it."
+    )
+    eventId = serializers.CharField(allow_null=True, help_text="The event that it is now; null in a dry run.")
+
+
+class ReportSerializer(serializers.Serializer):
+    dryRun = serializers.BooleanField()
+    taken = serializers.IntegerField(help_text="How many components are new here.")
+    changed = serializers.IntegerField(help_text="How many were here and are otherwise now.")
+    unchanged = serializers.IntegerField()
+    refused = serializers.IntegerField()
+    lines = LineSerializer(many=True, help_text="Each component, in the order of the file.")
+
+
+IMPORT: dict[str, Any] = {
+    "operation_id": "importCalendar",
+    "summary": "Import an iCalendar file",
+    "description": "Events are known by their UID: what is here already is changed, not doubled.  What cannot be taken"
+    " is refused with its reason, and the rest is taken all the same, in one transaction.",
+    "request": {
+        "text/calendar": OpenApiTypes.BINARY,
+        "multipart/form-data": {
+            "type": "object",
+            "required": ["file"],
+            "properties": {"file": {"type": "string", "format": "binary"}},
+        },
+    },
+    "parameters": [
+        OpenApiParameter(
+            "dryRun",
+            enum=["true", "false"],
+            description="`true`: the report of what would be done.  Nothing is written.",
+        )
+    ],
+    "responses": ReportSerializer,
+}
+
+
+def imported(request, calendar: Calendar) -> Response:
+    dry_run = request.query_params.get("dryRun", "false")
+    if dry_run not in ("true", "false"):
+        raise serializers.ValidationError({"dryRun": ["must be true or false"]}, "invalid")
+    content = request.data if isinstance(request.data, bytes) else b""
+    report = import_calendar(calendar, content, timezone.now(), dry_run=dry_run == "true", viewer=request.user)
+    return Response(rendered_report(report))
+
+
+def rendered_report(report: Report) -> dict[str, Any]:
+    return {
+        "dryRun": report.dry_run,
+        **{status.value: report.count(status) for status in Status},
+        "lines": [
+            {
+                "line": each.line,
+                "component": each.component,
+                "uid": each.uid,
+                "summary": each.summary,
+                "status": each.status.value,
+                "notes": list(each.notes),
+                "eventId": None if each.event_id is None or report.dry_run else each.event_id.hex,
+            }
+            for each in report.lines
+        ],
+    }

@@ -1,0 +1,140 @@
+"""An iCalendar file taken apart: components with their properties and where each begins, whatever is wrong in others.
+
+Lines are unfolded and split here, so that a report can name them and one broken component leaves the rest as it is;
+what a line says is icalendar's to read.  Its own reader of files is not used: it keeps the zones that a file brings for
+every file that comes later, and lays out their rules without an end.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from icalendar.parser import Contentline
+from icalendar.parser.property import unescape_backslash
+
+from calendars.errors import CalendarError
+
+DEEPEST = 4  # calendar, event, reminder, and one more
+MOST = 5_000  # components within the calendars of a file
+MOST_LINES = 50_000  # that are not empty, once unfolded
+LINE_END = re.compile("\r\n|\n|\r")
+UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """`raw` is the value as it stands in the file, `text` the same with its escapes undone."""
+
+    name: str
+    parameters: Mapping[str, str]
+    raw: str
+    text: str
+
+
+@dataclass(slots=True)
+class Component:
+    """`line` is where it begins, from 1; `faults` says what of it could not be read."""
+
+    name: str
+    line: int
+    properties: list[Property] = field(default_factory=list)
+    parts: list["Component"] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def all(self, name: str) -> list[Property]:
+        return [each for each in self.properties if each.name == name]
+
+    def first(self, name: str) -> Property | None:
+        return next((each for each in self.properties if each.name == name), None)
+
+    def text(self, name: str) -> str:
+        found = self.first(name)
+        return found.text if found else ""
+
+    def parts_named(self, name: str) -> list["Component"]:
+        return [each for each in self.parts if each.name == name]
+
+
+def read(content: str | bytes) -> list[Component]:
+    """The calendars in a file.  Raises CalendarError for what is none."""
+    lines = unfolded(decoded(content))
+    calendars: list[Component] = []
+    stack: list[Component] = []
+    count = 0
+    for position, (number, line) in enumerate(lines):
+        if position == MOST_LINES:
+            refuse(f"has more than {MOST_LINES} lines", "too_many")
+        name, _, value = line.partition(":")
+        mark, value = name.strip().upper(), value.strip().upper()
+        if mark == "BEGIN":
+            count += 1
+            if count > MOST:
+                refuse(f"has more than {MOST} components", "too_many")
+            if stack and stack[-1].name == value:  # nothing is within its like: the one before has no end
+                close(stack, calendars, ended=False)
+            if len(stack) == DEEPEST:
+                refuse(f"has components nested deeper than {DEEPEST} levels, in line {number}", "too_deep")
+            stack.append(Component(value, number))
+        elif mark == "END":
+            while any(each.name == value for each in stack):
+                if close(stack, calendars, ended=stack[-1].name == value).name == value:
+                    break
+        elif stack:
+            add(stack[-1], line, number)
+    while stack:
+        close(stack, calendars, ended=False)
+    if not calendars:
+        refuse("is no iCalendar file: it has no BEGIN:VCALENDAR", "not_icalendar")
+    return calendars
+
+
+def decoded(content: str | bytes) -> str:
+    if isinstance(content, str):
+        return content.removeprefix("\ufeff")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        refuse(f"is no text in UTF-8, at byte {error.start}", "not_utf8")
+
+
+def unfolded(text: str) -> Iterator[tuple[int, str]]:
+    """The content lines that are not empty, each with the number of its first line in the file."""
+    number = 0
+    parts: list[str] = []
+    for position, line in enumerate(LINE_END.split(text), 1):
+        if line[:1] in (" ", "\t") and parts:
+            parts.append(line[1:])
+            continue
+        if parts:
+            yield number, "".join(parts)
+        number, parts = position, [line] if line.strip() else []
+    if parts:
+        yield number, "".join(parts)
+
+
+def close(stack: list[Component], calendars: list[Component], *, ended: bool) -> Component:
+    done = stack.pop()
+    if not ended and done.name != "VCALENDAR":
+        done.faults.append(f"BEGIN:{done.name} has no END")
+    if done.name == "VCALENDAR" and not stack:
+        calendars.append(done)
+    elif stack:
+        stack[-1].parts.append(done)
+    return done
+
+
+def add(component: Component, line: str, number: int) -> None:
+    try:
+        name, parameters, raw = Contentline(UNSTORABLE.sub("", line)).raw_parts()
+    except ValueError:
+        component.faults.append(f"line {number} cannot be read: {line[:40]!r}")
+        return
+    said = {
+        key.upper(): ",".join(value) if isinstance(value, list) else str(value) for key, value in parameters.items()
+    }
+    component.properties.append(Property(name.upper(), said, raw, unescape_backslash(raw)))
+
+
+def refuse(message: str, code: str) -> NoReturn:
+    raise CalendarError(message, path="file", code=code)

@@ -1,0 +1,98 @@
+"""/v1.0/me, its calendars, and the zones that there are."""
+
+import re
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.utils import timezone
+from rest_framework.response import Response
+from tzlocal.windows_tz import win_tz
+
+from accounts.models import Role
+from calendars import editing
+from calendars.graph import documents, queries, reading
+from calendars.graph.base import GraphView, require_writer
+from calendars.models import Calendar
+from jobs.members import Members
+
+ZONE_STANDARD = re.compile(r".*timezonestandard=(?:microsoft\.graph\.timezonestandard)?'(windows|iana)'.*", re.I)
+
+
+class Person(GraphView):
+    def get(self, request, **kwargs):
+        options = queries.options_of(request, ["$select"], documents.PEOPLE)
+        context = {"@odata.context": f"{self.root}/v1.0/$metadata#users/$entity"}
+        return Response(options.selected(context | documents.render_person(self.person)))
+
+
+class SupportedTimeZones(GraphView):
+    """Names that events and `Prefer` may use: those of Windows, unless IANA's are asked for."""
+
+    def get(self, request, **kwargs):
+        if not self.is_own:
+            raise Http404
+        match = ZONE_STANDARD.fullmatch(kwargs.get("standard", ""))
+        if "standard" in kwargs and match is None:
+            raise Http404
+        is_iana = match is not None and match[1].lower() == "iana"
+        names = sorted(set(win_tz.values()) if is_iana else win_tz)
+        value = [{"alias": name, "displayName": name} for name in names]
+        return Response({"@odata.context": f"{self.root}/v1.0/$metadata#timeZoneInformation", "value": value})
+
+
+class CalendarsView(GraphView):
+    def rendered(self, calendars: list[Calendar]) -> list[dict]:
+        keys = [calendar.pk for calendar in calendars]
+        editable = set(self.calendars(Role.OPERATOR).filter(pk__in=keys).values_list("pk", flat=True))
+        return [documents.render_calendar(each, self.request.user, each.pk in editable) for each in calendars]
+
+    def answer(self, calendar: Calendar) -> dict:
+        return {"@odata.context": self.context("/calendars/$entity"), **self.rendered([calendar])[0]}
+
+
+class Calendars(CalendarsView):
+    def get(self, request, **kwargs):
+        options = queries.options_of(request, queries.LIST, documents.CALENDARS)
+        if self.is_own:
+            Calendar.objects.default_of(request.user)
+        rows = self.calendars().select_related("owner").order_by("created_at", "pk")
+        rows = options.applied_to(rows)
+        length = options.top or queries.PAGE_LENGTH
+        found = list(rows[options.skip : options.skip + length + 1])
+        rendered = self.rendered(found[:length])
+        count = rows.count() if options.count else None
+        return self.page("/calendars", rendered, options, len(found) > length, count)
+
+    def post(self, request, **kwargs):
+        require_writer(request)
+        if not self.is_own:
+            raise PermissionDenied("calendars are made by their owner")
+        changes = reading.calendar_changes(request.data)
+        if "name" not in changes:
+            Members(request.data, "").refuse("name", "is required", "required")
+        calendar = editing.create_calendar(request.user, changes["name"], changes.get("hue"), timezone.now())
+        return Response(self.answer(calendar), 201)
+
+
+class OneCalendar(CalendarsView):
+    def get(self, request, **kwargs):
+        options = queries.options_of(request, ["$select"], documents.CALENDARS)
+        return Response(options.selected(self.answer(self.calendar())))
+
+    def patch(self, request, **kwargs):
+        calendar = self.own_calendar()
+        changes = reading.calendar_changes(request.data)
+        if changes.get("hue") == calendar.hue:
+            del changes["hue"]
+        return Response(self.answer(editing.change_calendar(calendar, changes, timezone.now())))
+
+    def delete(self, request, **kwargs):
+        editing.delete_calendar(self.own_calendar(), timezone.now())
+        return Response(status=204)
+
+    def own_calendar(self) -> Calendar:
+        """The calendar, for those who may change it itself, and not only its events."""
+        calendar = self.calendar(Role.OPERATOR)
+        if calendar.owner_id != self.request.user.pk:
+            raise PermissionDenied("a calendar is changed by its owner")
+        return calendar

@@ -1,0 +1,95 @@
+"""/calendarView/delta: all that a window holds, and from then on what has changed in it.
+
+A round is a snapshot: its row keeps the change key of every item, and the ids that the round has to tell.  Pages only
+count these off, so any page can be read twice; what has changed meanwhile is told by the next round.  A token says
+nothing to anybody else, and dies with its row.
+"""
+
+import re
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from rest_framework.response import Response
+
+from calendars.expansion import Occurrence
+from calendars.graph import documents, items, queries
+from calendars.graph.errors import OF_STATUS, Refusal
+from calendars.graph.event_views import EventView
+from calendars.graph.window_views import limited, window_of
+from calendars.models import Calendar, SyncState
+from calendars.pruning import KEEP
+
+PAGE_LENGTH = 100
+MOST = 10_000  # items of a window that is followed
+STATES = 500  # that one person has; the oldest make room
+FRESH = timedelta(days=1)  # as long as nothing changes, a row younger than this goes on to be used
+TOKEN = re.compile(r"([A-Za-z0-9_-]{43})(?:\.([0-9]{1,6}))?", re.ASCII)
+
+
+class Delta(EventView):
+    def get(self, request, **kwargs):
+        given = queries.parameters_of(request)
+        queries.refuse_unknown(given, ("$deltatoken", "$skiptoken"))
+        if "$deltatoken" in given and "$skiptoken" in given:
+            raise Refusal("must not stand beside $deltatoken", target="$skiptoken")
+        calendar, now = self.calendar(), timezone.now()
+        if "$skiptoken" in given:
+            return self.page_of(*self.state(given["$skiptoken"], calendar, now))
+        if "$deltatoken" in given:
+            return self.next_round(self.state(given["$deltatoken"], calendar, now)[0], now)
+        start, end = window_of(given)
+        first = SyncState(user=request.user, calendar=calendar, start_at=start, end_at=end, created_at=now)
+        return self.next_round(first, now)
+
+    def state(self, token: str, calendar: Calendar, now: datetime) -> tuple[SyncState, int]:
+        """The round of a token and where its page begins.  Raises Refusal (410) for any that is not good any more."""
+        match = TOKEN.fullmatch(token)
+        found = match and SyncState.objects.filter(
+            pk=match[1], user=self.request.user, calendar=calendar, created_at__gte=now - KEEP
+        )
+        state = found.first() if found else None
+        if match is None or state is None:
+            message = "the token is unknown or has expired; begin again without it"
+            raise Refusal(message, code=OF_STATUS[410], status=410)
+        return state, int(match[2] or 0)
+
+    def next_round(self, last: SyncState, now: datetime) -> Response:
+        found = self.items_of(last)
+        keys = {id: items.change_key(item) for id, item in found.items()}
+        pending = [id for id, key in keys.items() if last.seen.get(id) != key]
+        pending += [id for id in last.seen if id not in keys]
+        if not pending and not last._state.adding and last.created_at > now - FRESH:
+            return self.answer_of(last, [], None)
+        state = SyncState.objects.create(
+            user=last.user,
+            calendar=last.calendar,
+            start_at=last.start_at,
+            end_at=last.end_at,
+            seen=keys,
+            pending=pending,
+            created_at=now,
+        )
+        oldest = SyncState.objects.filter(user=last.user).order_by("-created_at", "pk").values("pk")[STATES:]
+        SyncState.objects.filter(pk__in=list(oldest.values_list("pk", flat=True))).delete()
+        return self.page_of(state, 0, found)
+
+    def page_of(self, state: SyncState, offset: int, found: dict[str, Occurrence] | None = None) -> Response:
+        length = self.preferences.page_length or PAGE_LENGTH
+        ids = state.pending[offset : offset + length]
+        found = self.items_of(state) if found is None else found
+        told = [documents.render_event(found[id], self.manner) if id in found else documents.removed(id) for id in ids]
+        following = offset + len(ids)
+        return self.answer_of(state, told, following if following < len(state.pending) else None)
+
+    def items_of(self, state: SyncState) -> dict[str, Occurrence]:
+        rows = self.visible_events(calendar=state.calendar)
+        found = items.in_order(rows, state.start_at, state.end_at, self.request.user)
+        return {str(item.id): item for item in limited(found, MOST)}
+
+    def answer_of(self, state: SyncState, told: list[dict], following: int | None) -> Response:
+        address = self.link().partition("?")[0]
+        links = {"@odata.deltaLink": f"{address}?$deltatoken={state.pk}"}
+        if following is not None:
+            links = {"@odata.nextLink": f"{address}?$skiptoken={state.pk}.{following}"}
+        context = {"@odata.context": self.context("/calendarView")}
+        return self.events_answer(Response({**context, "value": told, **links}))

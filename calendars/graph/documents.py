@@ -1,0 +1,222 @@
+"""Events, calendars and people as Graph writes them.
+
+Where its pages leave a point open: all properties of an event are answered, those that make no sense here (meetings
+online, attachments, responses) with what they are for a calendar without invitations.  `occurrenceId` is as in the
+beta, since it names an occurrence for good.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from typing import Any
+
+from accounts.models import User
+from calendars.expansion import Occurrence
+from calendars.graph import bodies
+from calendars.graph.filters import Field
+from calendars.graph.items import change_key, changed_at, etag, type_of
+from calendars.graph.prefer import Preferences
+from calendars.graph.queries import Resource
+from calendars.ids import ItemId
+from calendars.models import Calendar, Event, Hue, ShowAs
+
+NEVER = "0001-01-01T00:00:00Z"
+FRACTION = ".0000000"
+LOCATION = {"displayName": "", "locationType": "default", "uniqueIdType": "unknown", "address": {}, "coordinates": {}}
+ATTENDEE = {"type": "required", "status": {"response": "none", "time": NEVER}}
+COLOURS = {  # ours, Graph's, and how it looks on white
+    Hue.SKY: ("lightBlue", "#068bc0"),
+    Hue.MOSS: ("lightGreen", "#5d913c"),
+    Hue.CLAY: ("lightOrange", "#bc662f"),
+    Hue.IRIS: ("lightGray", "#6f76cc"),
+    Hue.STRAW: ("lightYellow", "#9a7d03"),
+    Hue.SEA: ("lightTeal", "#059583"),
+    Hue.PLUM: ("lightPink", "#a962a7"),
+    Hue.BRICK: ("lightRed", "#c25d5c"),
+}
+TYPES = ("singleInstance", "occurrence", "exception", "seriesMaster")
+CANCELLED, EXCEPTIONS = "cancelledOccurrences", "exceptionOccurrences"
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """For whom, how and with which addresses events are written."""
+
+    viewer: User
+    preferences: Preferences
+    root: str  # of absolute links, without a slash at its end
+
+
+def render_event(item: Occurrence, manner: Manner) -> dict[str, Any]:
+    event, details = item.event, item.details
+    is_occurrence = item.day is not None
+    body_type = manner.preferences.body_type
+    locations = [LOCATION | location for location in details.locations]
+    document = {
+        "@odata.etag": etag(item),
+        "id": str(item.id),
+        "createdDateTime": instant(event.created_at),
+        "lastModifiedDateTime": instant(changed_at(item)),
+        "changeKey": change_key(item),
+        "categories": details.categories,
+        "originalStartTimeZone": event.start_zone_name,
+        "originalEndTimeZone": event.end_zone_name,
+        "iCalUId": f"{event.uid}_{item.day:%Y%m%d}" if item.day else event.uid,
+        "reminderMinutesBeforeStart": details.reminder_minutes,
+        "isReminderOn": details.is_reminder_on,
+        "hasAttachments": False,
+        "subject": details.subject,
+        "bodyPreview": bodies.preview_of(details.body_type, details.body),
+        "importance": details.importance,
+        "sensitivity": details.sensitivity,
+        "isAllDay": item.is_all_day,
+        "isCancelled": False,
+        "isDraft": False,
+        "isOrganizer": event.calendar.owner_id == manner.viewer.pk,
+        "responseRequested": True,
+        "allowNewTimeProposals": True,
+        "hideAttendees": False,
+        "seriesMasterId": event.pk.hex if is_occurrence else None,
+        "occurrenceId": item.id.occurrence_id if is_occurrence else None,
+        "showAs": details.show_as,
+        "type": type_of(item),
+        "webLink": f"{manner.root}/calendar/items/{item.id}",
+        "onlineMeetingUrl": None,
+        "isOnlineMeeting": False,
+        "onlineMeetingProvider": "unknown",
+        "onlineMeeting": None,
+        "recurrence": None if is_occurrence else event.recurrence,
+        "responseStatus": {"response": "organizer", "time": NEVER},
+        "body": {"contentType": body_type, "content": bodies.shown_as(details.body_type, details.body, body_type)},
+        "start": date_time(item, 0, manner.preferences),
+        "end": date_time(item, 1, manner.preferences),
+        "location": locations[0] if locations else LOCATION,
+        "locations": locations,
+        "attendees": [ATTENDEE | attendee for attendee in details.attendees],
+        "organizer": {"emailAddress": address_of(event.calendar.owner)},
+    }
+    if is_occurrence:
+        document["originalStart"] = original_start(item)
+    elif event.transaction_id and not (details.is_private and event.calendar.owner_id != manner.viewer.pk):
+        document["transactionId"] = event.transaction_id
+    return document
+
+
+def original_start(item: Occurrence) -> str | None:
+    if item.event.is_all_day and item.day:
+        return instant(datetime.combine(item.day, time(), UTC))
+    return instant(item.original_start) if item.original_start else None
+
+
+def date_time(item: Occurrence, side: int, preferences: Preferences) -> dict[str, str]:
+    """The start (side 0) or the end (1).  Dates stay the same in every zone."""
+    if item.days is not None:
+        wall = datetime.combine(item.days[side], time())
+    else:
+        wall = (item.start, item.end)[side].astimezone(preferences.zone)
+    text = wall.replace(tzinfo=None).isoformat(timespec="seconds")
+    return {"dateTime": text + FRACTION, "timeZone": preferences.zone_name}
+
+
+def removed(id: str) -> dict[str, Any]:
+    return {"id": id, "@removed": {"reason": "deleted"}}
+
+
+def cancelled_occurrences(event: Event) -> list[str]:
+    days = event.exceptions.filter(is_cancelled=True).order_by("original_day").values_list("original_day", flat=True)
+    return [ItemId(event.pk, day).occurrence_id for day in days]
+
+
+def render_calendar(calendar: Calendar, viewer: User, can_edit: bool) -> dict[str, Any]:
+    is_own = calendar.owner_id == viewer.pk
+    colour, hex_colour = COLOURS[Hue(calendar.hue)]
+    return {
+        "id": calendar.pk.hex,
+        "name": calendar.name,
+        "color": colour,
+        "hexColor": hex_colour,
+        "isDefaultCalendar": calendar.is_default and is_own,
+        "changeKey": str(calendar.revision),
+        "canShare": is_own,
+        "canViewPrivateItems": is_own,
+        "canEdit": can_edit,
+        "isRemovable": is_own and not calendar.is_default,
+        "isTallyingResponses": False,
+        "allowedOnlineMeetingProviders": [],
+        "defaultOnlineMeetingProvider": "unknown",
+        "owner": address_of(calendar.owner),
+    }
+
+
+def render_person(user: User) -> dict[str, Any]:
+    return {
+        "id": str(user.pk),
+        "displayName": user.get_full_name() or user.get_username(),
+        "givenName": user.first_name or None,
+        "surname": user.last_name or None,
+        "mail": user.email or None,
+        "userPrincipalName": user.get_username(),
+        "businessPhones": [],
+        "jobTitle": None,
+        "mobilePhone": None,
+        "officeLocation": None,
+        "preferredLanguage": user.language or None,
+    }
+
+
+def address_of(user: User) -> dict[str, str]:
+    """Both forms name the person in an address below /users, too."""
+    return {"name": user.get_full_name() or user.get_username(), "address": user.email or user.get_username()}
+
+
+def instant(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+# What can be asked of them
+
+
+def spelled(names: str) -> dict[str, str]:
+    return {name.lower(): name for name in names.split()}
+
+
+EVENT_FIELDS = {
+    "start/datetime": Field("start_at", lambda item: item.start, datetime),
+    "end/datetime": Field("end_at", lambda item: item.end, datetime),
+    "createddatetime": Field("created_at", lambda item: item.event.created_at, datetime),
+    "lastmodifieddatetime": Field("updated_at", changed_at, datetime),
+    "subject": Field("shown_subject", lambda item: item.details.subject, str),
+    "isallday": Field("is_all_day", lambda item: item.is_all_day, bool, is_orderable=False),
+    "type": Field("type", type_of, TYPES, is_orderable=False),
+    "showas": Field("show_as", lambda item: item.details.show_as, tuple(ShowAs.values), is_orderable=False),
+}
+EVENTS = Resource(
+    spelled(
+        f"""
+        id createdDateTime lastModifiedDateTime changeKey categories transactionId originalStartTimeZone
+        originalEndTimeZone iCalUId reminderMinutesBeforeStart isReminderOn hasAttachments subject bodyPreview
+        importance sensitivity isAllDay isCancelled isDraft isOrganizer responseRequested allowNewTimeProposals
+        hideAttendees seriesMasterId occurrenceId showAs type webLink onlineMeetingUrl isOnlineMeeting
+        onlineMeetingProvider onlineMeeting originalStart recurrence responseStatus body start end location locations
+        attendees organizer {CANCELLED} {EXCEPTIONS}
+        """
+    ),
+    EVENT_FIELDS,
+)
+CALENDARS = Resource(
+    spelled(
+        """
+        id name color hexColor isDefaultCalendar changeKey canShare canViewPrivateItems canEdit isRemovable
+        isTallyingResponses allowedOnlineMeetingProviders defaultOnlineMeetingProvider owner
+        """
+    ),
+    {"name": Field("name", lambda calendar: calendar.name, str)},
+)
+PEOPLE = Resource(
+    spelled(
+        """
+        id displayName givenName surname mail userPrincipalName businessPhones jobTitle mobilePhone officeLocation
+        preferredLanguage
+        """
+    ),
+    {},
+)

@@ -1,0 +1,230 @@
+"""`$filter`: a closed part of OData's grammar, read into a tree that asks the database or looks at an occurrence.
+
+    expression  a `or` b, a `and` b, `not` a, (a)
+    comparison  property eq|ne|gt|ge|lt|le value     gt and so on for times only
+                contains|startswith|endswith(property, 'text')
+
+Texts are compared in any case.  Times stand in quotes or without; without an offset they are in UTC.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NoReturn
+
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+
+from calendars.graph.errors import Refusal
+from recurrence.wire import WireError, reading
+
+LENGTH_LIMIT = 2_000  # characters
+DEPTH_LIMIT = 16  # parentheses and `not`s inside each other
+
+TOKEN = re.compile(r"\s*('(?:[^']|'')*'|[A-Za-z0-9_@./:+-]+|[(),])")
+EQUALITIES = {"eq": operator.eq, "ne": operator.ne}
+COMPARISONS = {**EQUALITIES, "gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
+FUNCTIONS: dict[str, Callable[[str, str], bool]] = {
+    "contains": operator.contains,
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+}
+LOOKUPS = {"eq": "", "gt": "__gt", "ge": "__gte", "lt": "__lt", "le": "__lte"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A property that a list can be filtered or ordered by: its column, and where an item has it.
+
+    `kind` is what its values are: datetime, str, bool, or the words that there are.
+    """
+
+    column: str
+    of: Callable[[Any], Any]
+    kind: type | tuple[str, ...]
+    is_orderable: bool = True
+
+    def ordered(self) -> F | Lower:
+        return Lower(self.column) if self.kind is str else F(self.column)
+
+    def place_of(self, item: Any) -> Any:
+        """What an item is ordered by."""
+        return self.of(item).casefold() if self.kind is str else self.of(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    field: Field
+    operation: str
+    value: Any
+
+    def q(self) -> Q:
+        if self.operation == "ne":
+            return ~Comparison(self.field, "eq", self.value).q()
+        if self.field.kind is str:
+            lookup = "__iexact" if self.operation == "eq" else f"__i{self.operation}"
+        else:
+            lookup = LOOKUPS[self.operation]
+        return Q(**{f"{self.field.column}{lookup}": self.value})
+
+    def matches(self, item: Any) -> bool:
+        found, value = self.field.of(item), self.value
+        if self.field.kind is str:
+            found, value = found.casefold(), value.casefold()
+        return (COMPARISONS | FUNCTIONS)[self.operation](found, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: "Filter"
+
+    def q(self) -> Q:
+        return ~self.part.q()
+
+    def matches(self, item: Any) -> bool:
+        return not self.part.matches(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Parts that all hold, or any of them."""
+
+    parts: tuple["Filter", ...]
+    word: str  # and, or
+
+    def q(self) -> Q:
+        join = operator.and_ if self.word == "and" else operator.or_
+        return reduce(join, (part.q() for part in self.parts))
+
+    def matches(self, item: Any) -> bool:
+        join = all if self.word == "and" else any
+        return join(part.matches(item) for part in self.parts)
+
+
+Filter = Comparison | Not | Joined
+
+
+def filter_of(text: str, fields: Mapping[str, Field]) -> Filter:
+    """Read a filter over `fields`, which are named in lower case.  Raises Refusal."""
+    if len(text) > LENGTH_LIMIT:
+        refuse(f"must have at most {LENGTH_LIMIT} characters, not {len(text)}")
+    return Reader(tokens_of(text), fields).whole()
+
+
+def tokens_of(text: str) -> list[str]:
+    tokens, position, end = [], 0, len(text.rstrip())
+    while position < end:
+        match = TOKEN.match(text, position)
+        if match is None:
+            refuse(f"cannot be read from {reading.shown(text[position:])} on")
+        tokens.append(match[1])
+        position = match.end()
+    return tokens
+
+
+def refuse(message: str) -> NoReturn:
+    raise Refusal(message, target="$filter")
+
+
+class Reader:
+    """Reads the tokens from left to right, and remembers only how deep it is."""
+
+    def __init__(self, tokens: list[str], fields: Mapping[str, Field]):
+        self.tokens = tokens
+        self.fields = fields
+        self.position = 0
+        self.depth = 0
+
+    @property
+    def here(self) -> str:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
+
+    def next(self) -> str:
+        token = self.here
+        self.position += 1
+        return token
+
+    def expect(self, wanted: str) -> None:
+        found = self.next()
+        if found != wanted:
+            refuse(f"must have {wanted!r} where it has {reading.shown(found)}")
+
+    def whole(self) -> Filter:
+        found = self.joined("or")
+        if self.here:
+            refuse(f"must be one expression; {reading.shown(self.here)} does not belong to it")
+        return found
+
+    def joined(self, word: str) -> Filter:
+        parts = [self.operand(word)]
+        while self.here.lower() == word:
+            self.next()
+            parts.append(self.operand(word))
+        return parts[0] if len(parts) == 1 else Joined(tuple(parts), word)
+
+    def operand(self, word: str) -> Filter:
+        return self.joined("and") if word == "or" else self.factor()
+
+    def factor(self) -> Filter:
+        word = self.here.lower()
+        if word not in ("(", "not"):
+            return self.function(word) if word in FUNCTIONS else self.comparison()
+        self.depth += 1
+        if self.depth > DEPTH_LIMIT:
+            refuse(f"must not nest deeper than {DEPTH_LIMIT} levels")
+        self.next()
+        found = self.inside() if word == "(" else Not(self.factor())
+        self.depth -= 1
+        return found
+
+    def inside(self) -> Filter:
+        found = self.joined("or")
+        self.expect(")")
+        return found
+
+    def function(self, name: str) -> Filter:
+        self.next()
+        self.expect("(")
+        field = self.field()
+        if field.kind is not str:
+            refuse(f"{name} is of texts, such as subject")
+        self.expect(",")
+        value = self.value(field)
+        self.expect(")")
+        return Comparison(field, name, value)
+
+    def comparison(self) -> Filter:
+        field = self.field()
+        operation = self.next().lower()
+        known = COMPARISONS if field.kind not in (str, bool) and not isinstance(field.kind, tuple) else EQUALITIES
+        if operation not in known:
+            refuse(f"must have one of {', '.join(known)} where it has {reading.shown(operation)}")
+        return Comparison(field, operation, self.value(field))
+
+    def field(self) -> Field:
+        name = self.next()
+        if name.lower() not in self.fields:
+            refuse(f"{reading.shown(name)} is no property to filter by; there are {', '.join(self.fields)}")
+        return self.fields[name.lower()]
+
+    def value(self, field: Field) -> object:
+        token = self.next()
+        is_quoted = token.startswith("'")
+        text = token[1:-1].replace("''", "'") if is_quoted else token
+        if field.kind is str:
+            return text if is_quoted else refuse(f"must have a text in single quotes where it has {token!r:.60}")
+        if field.kind is bool:
+            if is_quoted or text.lower() not in ("true", "false"):
+                refuse(f"must have true or false where it has {token!r:.60}")
+            return text.lower() == "true"
+        if isinstance(field.kind, tuple):
+            for word in field.kind:
+                if is_quoted and word.lower() == text.lower():
+                    return word
+            refuse(f"must have one of {', '.join(field.kind)} in single quotes where it has {token!r:.60}")
+        try:
+            return reading.instant(text, "$filter")
+        except WireError as error:
+            refuse(error.message)

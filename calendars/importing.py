@@ -1,0 +1,486 @@
+"""Take the events of an iCalendar file (RFC 5545) into a calendar, with a report of each component.
+
+Events are known by their UID, so a second import changes what the first one made.  Where Quando cannot say what the
+file says, the nearest that means the same is taken and the report says so; what has no such is refused, and the rest is
+taken all the same.
+
+* A rule that is no series of ours becomes several series, or single events.
+* Extra dates, and a start that does not fit its own rule, are single events.
+* What was moved onto or beyond its neighbour leaves its series and is a single event.
+* Nobody is invited; attendees are kept by name.
+
+Such further events have a UID of their own, made from that of the file: the next import finds them again.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from enum import Enum
+from typing import Any, cast
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext, ngettext
+
+from calendars import components, editing, vevents
+from calendars.components import Component
+from calendars.errors import CalendarError
+from calendars.expansion import walls_of
+from calendars.models import DETAILS, PRIVATE, Calendar, Event, EventException
+from calendars.repetition import Repetition, Span, first_day_of, repeated, series_of
+from calendars.times import Times, WallTime, merged
+from calendars.vevents import Moment, Refused, VEvent, Zones
+from calendars.writing import hold
+
+LARGEST = 1_048_576  # bytes of a file
+MOST_CHANGES = 2_000  # in one transaction
+BATCH = 500  # rows that are read at once
+OWN = "#quando-"  # in the UID of what the file has no UID for
+ECHO = 200  # characters of a summary that a report shows
+
+
+class Status(Enum):
+    TAKEN = "taken"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+
+
+@dataclass(slots=True)
+class Line:
+    """What became of one component, which begins in line `line` of the file; `notes` are whole sentences."""
+
+    line: int
+    component: str
+    uid: str
+    summary: str
+    status: Status = Status.UNCHANGED
+    notes: list[str] = field(default_factory=list)
+    event_id: UUID | None = None
+
+    def refuse(self, reason: str) -> None:
+        self.status, self.event_id = Status.REFUSED, None
+        self.notes = [*self.notes, reason]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    lines: tuple[Line, ...]
+    dry_run: bool
+
+    def count(self, status: Status) -> int:
+        return sum(line.status is status for line in self.lines)
+
+
+def import_calendar(
+    calendar: Calendar, content: str | bytes, now: datetime, *, dry_run: bool = False, viewer=None
+) -> Report:
+    """Take what the file has into `calendar`, all in one transaction; a `dry_run` leaves everything as it was.
+
+    `viewer`, by default the calendar's owner, is who imports: what the owner keeps private from them stays as it is.
+    Raises CalendarError for what is no iCalendar file, or too large a one.
+    """
+    if len(content if isinstance(content, bytes) else content.encode(errors="replace")) > LARGEST:
+        raise CalendarError(f"must have at most {LARGEST} bytes", path="file", code="too_large")
+    lines: list[Line] = []
+    groups = [group for file in components.read(content) for group in understood(file, calendar, now, lines)]
+    with transaction.atomic():
+        (held,) = hold(calendar.pk)
+        importer = Import(held, groups, now, viewer or held.owner)
+        for group in groups:
+            importer.take(group)
+        if dry_run:
+            transaction.set_rollback(True)
+    return Report(tuple(sorted(lines, key=lambda line: line.line)), dry_run)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One event that a component becomes; `start` is what clocks show then where it is one of several."""
+
+    uid: str
+    changes: dict[str, Any]
+    start: datetime | None = None
+
+
+@dataclass(slots=True)
+class Entry:
+    """A component that was understood, and what the report says of it; `is_done` when that is all."""
+
+    line: Line
+    said: VEvent
+    is_done: bool = False
+
+    def finish(self, event_id: UUID | None, status: Status, *notes: str) -> None:
+        self.line.event_id, self.line.status, self.is_done = event_id, status, True
+        self.line.notes += notes
+
+
+@dataclass(slots=True)
+class Group:
+    """What a file says under one UID: an event or a series with its pieces, and what became of its occurrences."""
+
+    uid: str
+    master: Entry | None = None
+    pieces: list[Piece] = field(default_factory=list)
+    others: list[Entry] = field(default_factory=list)
+
+    def refuse(self, reason: str) -> None:
+        if self.master is not None:
+            self.master.line.refuse(reason)
+        for entry in self.others:
+            entry.line.refuse(gettext("Its series is refused."))
+
+
+def understood(file: Component, calendar: Calendar, now: datetime, lines: list[Line]) -> list[Group]:
+    """What the file says, as far as it can be understood; each component gets one of `lines`.  No database."""
+    zones = Zones.of(file, calendar.owner.time_zone, now)
+    is_cancelled = file.text("METHOD").strip().upper() == "CANCEL"
+    groups: dict[str, Group] = {}
+    for part in file.parts:
+        if part.name == "VTIMEZONE":
+            continue
+        line = Line(part.line, part.name[:ECHO], vevents.uid_of(part), part.text("SUMMARY")[:ECHO])
+        lines.append(line)
+        try:
+            entry = Entry(line, read(part, zones, is_cancelled))
+        except Refused as refused:
+            line.refuse(str(refused))
+            continue
+        line.notes += entry.said.notes
+        group = groups.setdefault(entry.said.uid, Group(entry.said.uid))
+        if entry.said.recurrence_id is not None:
+            group.others.append(entry)
+        elif group.master is None:
+            group.master = entry
+        else:
+            line.refuse(gettext("Its UID is that of the event in line %(line)d.") % {"line": group.master.line.line})
+    return [group for group in groups.values() if is_whole(group, now)]
+
+
+def read(part: Component, zones: Zones, is_cancelled: bool) -> VEvent:
+    """Raises Refused."""
+    if part.name != "VEVENT":
+        raise Refused(gettext("Only events are taken."))
+    if part.faults:
+        raise Refused(gettext("It cannot be read: %(faults)s.") % {"faults": "; ".join(part.faults[:3])})
+    return vevents.read(part, zones, is_cancelled=is_cancelled)
+
+
+def is_whole(group: Group, now: datetime) -> bool:
+    """Whether there is something to take, which is put into pieces; if not, that is refused."""
+    if group.master is None:
+        return True
+    try:
+        if group.master.said.is_cancelled:
+            raise Refused(gettext("It is cancelled."))
+        group.pieces += pieces_of(group.master, now)
+        if not group.pieces:
+            raise Refused(gettext("It has no occurrence."))
+    except Refused as refused:
+        group.refuse(str(refused))
+        return False
+    return True
+
+
+class Import:
+    """Puts what files say into a calendar that nobody else writes meanwhile."""
+
+    def __init__(self, calendar: Calendar, groups: list[Group], now: datetime, viewer):
+        self.calendar, self.now, self.viewer = calendar, now, viewer
+        self.changes = 0
+        self.used: set[str] = set()
+        self.new: set[UUID] = set()
+        self.further: defaultdict[str, set[str]] = defaultdict(set)  # UIDs by that which they were made from
+        self.events: dict[str, Event] = {}
+        wanted = {group.uid for group in groups}
+        keys = [
+            key
+            for uid, key in calendar.events.order_by("-created_at").values_list("uid", "pk")
+            if uid.partition(OWN)[0] in wanted
+        ]
+        for position in range(0, len(keys), BATCH):
+            batch = calendar.events.filter(pk__in=keys[position : position + BATCH]).order_by("-created_at")
+            for event in batch.prefetch_related("exceptions"):
+                self.keep(event)
+
+    def keep(self, event: Event) -> None:
+        event.calendar = self.calendar
+        self.events[event.uid] = event
+        self.further[event.uid.partition(OWN)[0]].add(event.uid)
+
+    def take(self, group: Group) -> None:
+        series = [event for uid in (group.uid, *self.further[group.uid]) if (event := self.events.get(uid))]
+        if group.master is not None:
+            try:
+                with transaction.atomic():
+                    series = self.take_master(group, group.master)
+            except (Refused, CalendarError) as error:
+                group.refuse(sentence(error))
+                return
+        for entry in group.others:
+            if not entry.is_done:
+                self.try_change(entry, [each for each in series if each.is_series])
+        if group.master is not None:
+            self.remove_the_rest(group, group.master)
+
+    def take_master(self, group: Group, master: Entry) -> list[Event]:
+        """Returns the events that it becomes.  Raises Refused and CalendarError."""
+        events, statuses = [], []
+        for piece in group.pieces:
+            other = next((each for each in group.others if is_about(each.said, piece, master.said)), None)
+            if other is not None and other.said.is_cancelled:
+                other.finish(None, Status.UNCHANGED)
+                continue
+            event, status = self.put(piece if other is None else replace(piece, changes=single(other.said.changes)))
+            if other is not None:
+                other.finish(event.pk, status)
+            if event.is_series and self.leave_out(event, master.said, [each.said for each in group.others]):
+                status = Status.CHANGED if status is Status.UNCHANGED else status
+            events.append(event)
+            statuses.append(status)
+        if not events:
+            raise Refused(gettext("It has no occurrence."))
+        master.finish(events[0].pk, statuses[0] if len(set(statuses)) == 1 else Status.CHANGED)
+        return events
+
+    def put(self, piece: Piece) -> tuple[Event, Status]:
+        """Make the event, or make it what the file says."""
+        self.used.add(piece.uid)
+        event = self.events.get(piece.uid)
+        if event is None:
+            self.count()
+            event, _ = editing.create(self.calendar, piece.changes, self.now, uid=piece.uid)
+            self.keep(event)
+            self.new.add(event.pk)
+            return event, Status.TAKEN
+        self.refuse_private(event)
+        if not differs(event, piece.changes):
+            return event, Status.TAKEN if event.pk in self.new else Status.UNCHANGED
+        self.count()
+        event = editing.change(event, piece.changes, self.now)
+        self.keep(event)
+        return event, Status.CHANGED
+
+    def leave_out(self, series: Event, said: VEvent, others: list[VEvent]) -> bool:
+        """Cancel what the file leaves out, and restore what it has as the series has it; tell whether there was any."""
+        wanted = {day for each in said.without if (day := day_left_out(each, series))}
+        touched = {day for each in others if each.recurrence_id and (day := day_of(each.recurrence_id, series))}
+        present = {} if series.pk in self.new else {each.original_day: each for each in series.exceptions.all()}
+        cancelled = sorted(wanted - {day for day, each in present.items() if each.is_cancelled})
+        restored = sorted(present.keys() - wanted - touched)
+        kept = {day for day, each in present.items() if self.is_kept(series, each)}
+        cancelled = [day for day in cancelled if day not in kept]
+        restored = [day for day in restored if day not in kept]
+        for day in cancelled:
+            self.count()
+            editing.cancel_occurrence(series, day, self.now)
+        for day in restored:
+            self.count()
+            editing.restore_occurrence(series, day, self.now)
+        return bool(cancelled or restored)
+
+    def try_change(self, entry: Entry, series: list[Event]) -> None:
+        try:
+            with transaction.atomic():
+                self.take_change(entry, series)
+        except (Refused, CalendarError) as error:
+            entry.line.refuse(sentence(error))
+
+    def take_change(self, entry: Entry, series: list[Event]) -> None:
+        """What became of one occurrence.  Raises Refused and CalendarError."""
+        said, given = entry.said, cast(Moment, entry.said.recurrence_id)
+        event, day = next(((each, day) for each in series if (day := day_of(given, each))), (None, None))
+        if event is None or day is None:
+            self.take_alone(entry, gettext("Its series has no such occurrence: it is a single event."))
+            return
+        self.refuse_private(event)
+        exception = next((each for each in event.exceptions.all() if each.original_day == day), None)
+        if exception is not None and self.is_kept(event, exception):
+            raise Refused(gettext("It is private to the owner of the calendar."))
+        status = Status.TAKEN if event.pk in self.new else Status.CHANGED
+        if not is_otherwise(said, event, day, exception):
+            entry.finish(event.pk, Status.TAKEN if event.pk in self.new else Status.UNCHANGED)
+            return
+        self.count()
+        was_cancelled = exception is not None and exception.is_cancelled
+        if said.is_cancelled:
+            editing.cancel_occurrence(event, day, self.now)
+            entry.finish(event.pk, status)
+            return
+        try:
+            with transaction.atomic():
+                if was_cancelled:
+                    editing.restore_occurrence(event, day, self.now)
+                editing.change_occurrence(event, day, said.changes, self.now)
+                entry.finish(event.pk, status)
+        except CalendarError as error:
+            if error.code != "crosses_a_neighbour":
+                raise
+            if not was_cancelled:
+                editing.cancel_occurrence(event, day, self.now)
+            note = gettext("It was moved onto or beyond its neighbour: it leaves its series and is a single event.")
+            self.take_alone(entry, note)
+
+    def take_alone(self, entry: Entry, note: str) -> None:
+        """An occurrence as an event of its own."""
+        uid = further_uid(entry.said.uid, cast(Moment, entry.said.recurrence_id).wall.date())
+        if not entry.said.is_cancelled:
+            event, status = self.put(Piece(uid, single(entry.said.changes)))
+            entry.finish(event.pk, status, note)
+        elif uid in self.events:
+            self.delete(uid)
+            entry.finish(None, Status.CHANGED)
+        else:
+            raise Refused(gettext("It cancels an occurrence that is not here."))
+
+    def remove_the_rest(self, group: Group, master: Entry) -> None:
+        """Delete what earlier imports have made of the UID, and the file does not say any more."""
+        rest = sorted(uid for uid in self.further[group.uid] - self.used if OWN in uid and uid in self.events)
+        if not rest:
+            return
+        try:
+            with transaction.atomic():
+                for uid in rest:
+                    self.count()
+                    self.delete(uid)
+        except Refused as refused:
+            master.line.notes.append(str(refused))
+            return
+        said = ngettext("%(count)d single event of it is gone.", "%(count)d single events of it are gone.", len(rest))
+        master.line.notes.append(said % {"count": len(rest)})
+        if master.line.status is Status.UNCHANGED:
+            master.line.status = Status.CHANGED
+
+    def delete(self, uid: str) -> None:
+        event = self.events.pop(uid)
+        self.refuse_private(event)
+        editing.delete(event, self.now)
+
+    def refuse_private(self, event: Event) -> None:
+        if event.details.is_private and self.calendar.owner_id != self.viewer.pk:
+            raise Refused(gettext("It is private to the owner of the calendar."))
+
+    def is_kept(self, event: Event, exception: EventException) -> bool:
+        """Whether an occurrence is private to the owner, who is somebody else."""
+        sensitivity = exception.changes.get("sensitivity", event.sensitivity)
+        return sensitivity in PRIVATE and self.calendar.owner_id != self.viewer.pk
+
+    def count(self) -> None:
+        """Raises Refused for one change too many: who writes a calendar keeps others waiting."""
+        self.changes += 1
+        if self.changes > MOST_CHANGES:
+            said = {"most": MOST_CHANGES}
+            raise Refused(gettext("It is beyond the %(most)d changes of one import: import the file again.") % said)
+
+
+def differs(event: Event, changes: dict[str, Any]) -> bool:
+    """Whether an event is otherwise than `changes`, which are all that it says.  Raises CalendarError."""
+    present = Times.of(event)
+    return any(getattr(event, name) != changes[name] for name in DETAILS) or merged(present, changes) != present
+
+
+def is_otherwise(said: VEvent, event: Event, day: date, exception: EventException | None) -> bool:
+    """Whether an occurrence is otherwise than the file has it."""
+    if said.is_cancelled or (exception is not None and exception.is_cancelled):
+        return not (said.is_cancelled and exception is not None and exception.is_cancelled)
+    changes = exception.changes if exception is not None else {}
+    details = replace(event.details, **{name: value for name, value in changes.items() if name in DETAILS})
+    when = said.start.on(event.tzinfo), said.end.on(event.tzinfo), said.start.is_date
+    return details != said.details or walls_of(event, day, changes) != when
+
+
+def sentence(error: Exception) -> str:
+    if not isinstance(error, CalendarError):
+        return str(error)
+    said = f"{error.path}: {error.message}" if error.path else error.message
+    return gettext("It cannot be taken: %(error)s.") % {"error": said}
+
+
+# What an event of the file becomes
+
+
+def pieces_of(entry: Entry, now: datetime) -> Iterator[Piece]:
+    """The events, each with a UID of its own.  Raises Refused."""
+    said, notes = entry.said, entry.line.notes
+    span = Span(said.start.wall, said.end.on(said.start.zone), said.start.zone)
+    repetition = Repetition() if said.rule is None else repeated(said.rule, span, now)
+    notes += repetition.notes
+    for number, document in enumerate(repetition.series):
+        uid = said.uid if number == 0 else f"{said.uid}{OWN}{number + 1}"
+        changes = at(said, span, datetime.combine(first_day_of(document), span.start.time()))
+        yield Piece(uid, changes | {"recurrence": document})
+    starts = [datetime.combine(day, span.start.time()) for day in repetition.days]
+    if repetition.first != span.start.date():
+        starts.append(span.start)
+        if repetition.first is not None:
+            notes.append(gettext("Its start is no day of its rule: it is a single event."))
+    is_alone = not repetition.series and starts == [span.start]
+    for start in starts:
+        if not is_left_out(said, start):
+            uid = said.uid if is_alone else further_uid(said.uid, start.date())
+            yield Piece(uid, single(at(said, span, start)), None if said.rule is None else start)
+    extra = {first.on(span.zone): (first, last) for first, last in said.besides}
+    for start, (first, last) in extra.items():
+        if start not in starts and not is_left_out(said, start) and not is_given(repetition, span, start):
+            changes = said.changes | {"start": first.wall_time, "end": last.wall_time}
+            yield Piece(further_uid(said.uid, start.date() if first.is_date else start), single(changes), start)
+    if extra:
+        notes.append(gettext("Its extra dates are single events."))
+
+
+def further_uid(uid: str, when: date) -> str:
+    """Of an event that the file has no UID for: of a day, or of one of several times on it."""
+    return f"{uid}{OWN}{when:%Y%m%dT%H%M%S}" if isinstance(when, datetime) else f"{uid}{OWN}{when:%Y%m%d}"
+
+
+def at(said: VEvent, span: Span, start: datetime) -> dict[str, Any]:
+    """What the file says, with another start of the same length."""
+    name = said.start.zone_name
+    times = {"start": WallTime(start, name), "end": WallTime(start + (span.end - span.start), name)}
+    return said.changes if start == span.start else said.changes | times
+
+
+def single(changes: dict[str, Any]) -> dict[str, Any]:
+    return changes | {"recurrence": None}
+
+
+def is_left_out(said: VEvent, start: datetime) -> bool:
+    whole_days = {each.wall.date() for each in said.without if each.is_date or said.start.is_date}
+    return start.date() in whole_days or start in {
+        each.on(said.start.zone) for each in said.without if not each.is_date
+    }
+
+
+def is_given(repetition: Repetition, span: Span, start: datetime) -> bool:
+    """Whether one of the series has an occurrence with this start."""
+    return start.time() == span.start.time() and any(
+        series_of(document, span).on(start.date()) for document in repetition.series
+    )
+
+
+# Which occurrence is meant
+
+
+def is_about(other: VEvent, piece: Piece, master: VEvent) -> bool:
+    """Whether a change of an occurrence is one of this single event."""
+    given = other.recurrence_id
+    if given is None or piece.start is None:
+        return False
+    if given.is_date or master.start.is_date:
+        return given.wall.date() == piece.start.date()
+    return given.on(master.start.zone) == piece.start
+
+
+def day_of(given: Moment, event: Event) -> date | None:
+    """The day of the occurrence that a RECURRENCE-ID names; None when the series has none."""
+    wall = given.wall if event.is_all_day else given.on(event.tzinfo)
+    return wall.date() if event.series.on(wall.date()) else None
+
+
+def day_left_out(given: Moment, event: Event) -> date | None:
+    """The day of the occurrence that an EXDATE names; None when the series has none at that time."""
+    wall = given.wall if event.is_all_day else given.on(event.tzinfo)
+    is_there = event.is_all_day or given.is_date or wall.time() == event.start.time()
+    return wall.date() if is_there and event.series.on(wall.date()) else None

@@ -1,0 +1,412 @@
+"""An event as a form, and back into the changes that the core makes.
+
+The form owns no rule about events.  What a viewer did not touch is not among the changes, so that it stays as whoever
+wrote it had it; what the core refuses goes to the field that it is about.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django import forms
+from django.forms.utils import flatatt
+from django.utils.functional import cached_property
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts.zones import ZoneField
+from calendars.errors import CalendarError
+from calendars.graph.bodies import shown_as
+from calendars.models import (
+    ONE_DAY,
+    SUBJECT_LENGTH,
+    BodyType,
+    Calendar,
+    CalendarQuerySet,
+    Details,
+    Event,
+    Importance,
+    Sensitivity,
+    ShowAs,
+)
+from calendars.pages.recurrence_form import (
+    ANY_DAYS,
+    RECURRENCE_FIELDS,
+    RecurrenceForm,
+    fields_of,
+    recurrence_of,
+    suggested,
+)
+from calendars.times import WallTime
+from jobs.notations import TextField
+from recurrence.wire import WireError
+
+MIDNIGHT, MORNING = time(), time(9)
+HOUR = timedelta(hours=1)
+SELECTED = SafeString(" selected")
+REMINDERS = (0, 5, 15, 30, 60, 120, 1440, 10_080)  # minutes before the start
+UNITS = ((10_080, "week"), (1440, "day"), (60, "hour"), (1, "minute"))
+# the field of a member that the core may refuse; what has no field of its own is told above the form
+PLACES = {
+    "subject": "subject",
+    "body": "notes",
+    "locations": "place",
+    "categories": "categories",
+    "showAs": "show_as",
+    "sensitivity": "sensitivity",
+    "importance": "importance",
+    "reminderMinutes": "reminder",
+    "isAllDay": "is_all_day",
+}
+
+
+AS_THEY_ARE = ("subject", "show_as", "sensitivity", "importance")  # fields that say what the core keeps
+
+
+class Scope(StrEnum):
+    """What is written or changed."""
+
+    NEW = "new"
+    SINGLE = "single"  # an event that does not repeat
+    OCCURRENCE = "occurrence"
+    FOLLOWING = "following"  # an occurrence and those behind it
+    SERIES = "series"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the form begins with: an event, an occurrence, or what a new event is likely to be.
+
+    `start` and `end` are what clocks in `zone` show; of an all-day one, midnights, the last day not included.
+    """
+
+    scope: Scope
+    start: datetime
+    end: datetime
+    zone: str
+    calendar: Calendar
+    is_all_day: bool = False
+    details: Details = Details()  # noqa: RUF009  # frozen
+    recurrence: dict[str, Any] | None = None
+    revision: str = ""
+    event: Event | None = None
+    day: date | None = None
+
+    @property
+    def may_repeat(self) -> bool:
+        return self.scope != Scope.OCCURRENCE
+
+
+class ReadingField(forms.Field):
+    """What a clock shows: a day and a time, to the second, in no zone."""
+
+    widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": "any"})
+    patterns = ("%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
+
+    def prepare_value(self, value):
+        if not isinstance(value, datetime):
+            return value
+        return value.isoformat(timespec="seconds" if value.second else "minutes")
+
+    def to_python(self, value):
+        if value in self.empty_values:
+            return None
+        for pattern in self.patterns:
+            try:
+                return datetime.strptime(str(value).strip(), pattern)  # noqa: DTZ007  # a reading
+            except ValueError:
+                continue
+        raise forms.ValidationError(gettext("Write a day and a time such as 2026-10-20 10:00"))
+
+    def has_changed(self, initial, data) -> bool:
+        try:
+            return self.to_python(data) != initial
+        except forms.ValidationError:
+            return True
+
+
+class LongSelect(forms.Select):
+    """A select with hundreds of options, each of which Django would render with a template of its own."""
+
+    def render(self, name, value, attrs=None, renderer=None) -> SafeString:
+        options = ((choice, SELECTED if str(choice) == str(value) else "", label) for choice, label in self.choices)
+        return format_html(
+            "<select{}>{}</select>",
+            flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})})),
+            format_html_join("", '<option value="{}"{}>{}</option>', options),
+        )
+
+
+class DayField(forms.DateField):
+    widget = forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
+    input_formats = ["%Y-%m-%d"]
+    default_error_messages = {"invalid": _("Write a day such as 2026-10-20")}
+
+
+class CategoriesField(forms.CharField):
+    """Names with commas between them."""
+
+    def prepare_value(self, value):
+        return ", ".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value):
+        names = (name.strip() for name in super().to_python(value).split(","))
+        return [*dict.fromkeys(name for name in names if name)]
+
+    def has_changed(self, initial, data) -> bool:
+        return self.to_python(data) != (initial or [])
+
+
+class CalendarField(forms.ModelChoiceField):
+    """Calendars by name; those of others with their owner."""
+
+    viewer = None
+
+    def to_python(self, value):
+        try:
+            return super().to_python(value)
+        except forms.ValidationError:  # also what is no key at all
+            raise forms.ValidationError(gettext("Choose one of the calendars"), code="invalid_choice") from None
+
+    def label_from_instance(self, calendar: Calendar) -> str:
+        return calendar.name if calendar.owner_id == getattr(self.viewer, "pk", None) else with_owner(calendar)
+
+
+def with_owner(calendar: Calendar) -> str:
+    owner = calendar.owner.get_full_name() or calendar.owner.get_username()
+    return gettext("%(calendar)s, of %(owner)s") % {"calendar": calendar.name, "owner": owner}
+
+
+class EventForm(RecurrenceForm):
+    """`written` is what it begins with; `calendars` are those that the viewer may change."""
+
+    field_order = ("subject", "is_all_day", "start", "end", "first_day", "last_day", "zone")
+
+    subject = forms.CharField(
+        label=_("Title"), max_length=SUBJECT_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    is_all_day = forms.BooleanField(label=_("All day"), required=False)
+    start = ReadingField(label=_("Starts"), required=False)
+    end = ReadingField(label=_("Ends"), required=False)
+    first_day = DayField(label=_("First day"), required=False)
+    last_day = DayField(label=_("Last day"), required=False)
+    zone = ZoneField(label=_("Zone"), required=False, help_text="", widget=LongSelect)
+    calendar = CalendarField(Calendar.objects.none(), label=_("Calendar"), empty_label=None)
+    place = forms.CharField(
+        label=_("Place"),
+        required=False,
+        max_length=SUBJECT_LENGTH,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    show_as = forms.ChoiceField(
+        label=_("Shows as"),
+        choices=[
+            (ShowAs.BUSY, _("Busy")),
+            (ShowAs.FREE, _("Free")),
+            (ShowAs.TENTATIVE, _("Tentative")),
+            (ShowAs.OOF, _("Out of office")),
+            (ShowAs.WORKING_ELSEWHERE, _("Working elsewhere")),
+        ],
+    )
+    sensitivity = forms.ChoiceField(
+        label=_("Sensitivity"),
+        choices=[
+            (Sensitivity.NORMAL, _("Normal")),
+            (Sensitivity.PERSONAL, _("Personal")),
+            (Sensitivity.PRIVATE, _("Private: others see only that there is something")),
+            (Sensitivity.CONFIDENTIAL, _("Confidential: others see only that there is something")),
+        ],
+    )
+    importance = forms.ChoiceField(
+        label=_("Importance"),
+        choices=[(Importance.LOW, _("Low")), (Importance.NORMAL, _("Normal")), (Importance.HIGH, _("High"))],
+    )
+    reminder = forms.TypedChoiceField(label=_("Reminder"), required=False, coerce=int, empty_value=None)
+    categories = CategoriesField(
+        label=_("Categories"),
+        required=False,
+        help_text=_("With commas between them."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    notes = TextField(label=_("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
+    revision = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, data=None, *, written: Written, calendars: CalendarQuerySet, viewer):
+        self.written = written
+        super().__init__(data, initial=initial_of(written, viewer.week_start), week_start=viewer.week_start)
+        if not written.may_repeat:
+            for name in RECURRENCE_FIELDS:
+                del self.fields[name]
+        calendar, show_as = self.fields["calendar"], self.fields["show_as"]
+        calendar.queryset, calendar.viewer = calendars, viewer
+        calendar.disabled = written.scope in (Scope.OCCURRENCE, Scope.FOLLOWING)
+        self.fields["reminder"].choices = reminder_choices(self.initial["reminder"])
+        if self.initial["show_as"] == ShowAs.UNKNOWN:
+            show_as.choices = [*show_as.choices, (ShowAs.UNKNOWN, gettext("Not said"))]
+        if written.zone not in dict(self.fields["zone"].choices):
+            self.fields["zone"].choices = [*self.fields["zone"].choices, (written.zone, written.zone)]
+
+    @property
+    def is_all_day_chosen(self) -> bool:
+        return bool(self["is_all_day"].value())
+
+    def counting_fields(self) -> set[str]:
+        when = ("first_day", "last_day") if self.is_all_day_chosen else ("start", "end", "zone")
+        return {"is_all_day", *when, *(self.recurrence_fields() if self.written.may_repeat else ())}
+
+    @property
+    def previewed(self) -> str:
+        """The fields that a preview needs."""
+        return ",".join(("csrfmiddlewaretoken", *WHEN_FIELDS))
+
+    @cached_property
+    def touched(self) -> set[str]:
+        """What was changed in front of the viewer, of a new event everything: what does not go with a choice was not
+        there to be changed."""
+        names = self.fields if self.written.scope == Scope.NEW else self.changed_data
+        return set(names) - (set(WHEN_FIELDS) - self.counting_fields())
+
+    def clean(self) -> None:
+        super().clean()
+        for name in {"start", "end", "zone", "first_day", "last_day"} - self.counting_fields():
+            self.errors.pop(name, None)
+        first, last = ("first_day", "last_day") if self.is_all_day_chosen else ("start", "end")
+        for name in (first, last):
+            if name not in self.errors and self.cleaned_data.get(name) is None:
+                self.add_error(name, gettext("Write when"))
+        if not self.is_all_day_chosen and "zone" not in self.errors and not self.cleaned_data.get("zone"):
+            self.add_error("zone", gettext("Choose a zone"))
+        if not {first, last} & set(self.errors) and self.cleaned_data[last] < self.cleaned_data[first]:
+            self.add_error(last, gettext("It would end before it starts"))
+
+    @property
+    def span(self) -> tuple[datetime, datetime]:
+        """What clocks show at the start and at the end; of an all-day event midnights, the last day not included.
+
+        Raises OverflowError behind the last day that there is.
+        """
+        data = self.cleaned_data
+        if not self.is_all_day_chosen:
+            return data["start"], data["end"]
+        return datetime.combine(data["first_day"], MIDNIGHT), datetime.combine(data["last_day"] + ONE_DAY, MIDNIGHT)
+
+    @property
+    def zone_name(self) -> str:
+        return self.written.zone if self.is_all_day_chosen else self.cleaned_data["zone"]
+
+    def changes(self) -> dict[str, Any]:
+        """What the core is to change.  Raises CalendarError for a day behind the last one that there is."""
+        data, touched = self.cleaned_data, self.touched
+        changes: dict[str, Any] = {name: data[name] for name in AS_THEY_ARE if name in touched}
+        if "place" in touched:
+            changes["locations"] = self._locations()
+        if "notes" in touched:
+            changes |= {"body": data["notes"], "body_type": BodyType.TEXT.value}
+        if "categories" in touched:
+            changes["categories"] = data["categories"]
+        if "reminder" in touched:
+            changes["is_reminder_on"] = data["reminder"] is not None
+            if data["reminder"] is not None:
+                changes["reminder_minutes"] = data["reminder"]
+        return {**changes, **self.when()}
+
+    def _locations(self) -> list[dict[str, Any]]:
+        place = self.cleaned_data["place"]
+        return [*([{"displayName": place}] if place else []), *self.written.details.locations[1:]]
+
+    def when(self) -> dict[str, Any]:
+        """Those of the changes that say when the event is.  Raises CalendarError as `changes` does."""
+        try:
+            start, end = self.span
+        except OverflowError:
+            raise CalendarError(gettext("there is no day after it"), path="end") from None
+        changes: dict[str, Any] = {}
+        is_moved = bool(self.touched & {"is_all_day", "start", "end", "zone", "first_day", "last_day"})
+        if is_moved:
+            changes["is_all_day"] = self.is_all_day_chosen
+            changes["start"], changes["end"] = WallTime(start, self.zone_name), WallTime(end, self.zone_name)
+        if not self.written.may_repeat:
+            return changes
+        recurrence = self.recurrence(start.date())
+        if recurrence != recurrence_of(self._initially, self.written.start.date()) or (is_moved and recurrence):
+            changes["recurrence"] = recurrence
+        return changes
+
+    @property
+    def _initially(self) -> dict[str, Any]:
+        """What the fields of the recurrence said at first, as if they had been cleaned."""
+        values = {name: self.get_initial_for_field(field, name) for name, field in self.fields.items()}
+        for name in ANY_DAYS:
+            values[name] = self.fields[name].clean(values[name])
+        return values
+
+    def refuse(self, error: CalendarError | WireError) -> None:
+        """Show a refusal of the core or of the engine at the field that it is about."""
+        self.add_error(self.place_of(error.path or ""), capfirst(error.message))
+
+    def place_of(self, path: str) -> str | None:
+        """The field that writes the member `path`; None for the whole form."""
+        member = re.split(r"[.\[]", path, maxsplit=1)[0]
+        if path in ("start.timeZone", "end.timeZone"):
+            return "zone"
+        if member in ("start", "end"):
+            return {"start": "first_day", "end": "last_day"}[member] if self.is_all_day_chosen else member
+        if member == "recurrence":
+            return self.place_in_recurrence(path) if self.written.may_repeat else None
+        return PLACES.get(member)
+
+
+WHEN_FIELDS = ("is_all_day", "start", "end", "first_day", "last_day", "zone", *RECURRENCE_FIELDS)
+
+
+def initial_of(written: Written, week_start: int) -> dict[str, Any]:
+    details, start, end = written.details, written.start, written.end
+    first_day, last_day = start.date(), end.date()
+    if written.is_all_day:  # what stands there if it shall have times
+        last_day = max(first_day, last_day - ONE_DAY)
+        start, end = datetime.combine(first_day, MORNING), datetime.combine(last_day, MORNING) + HOUR
+    return {
+        "calendar": written.calendar,
+        "is_all_day": written.is_all_day,
+        "start": start,
+        "end": end,
+        "first_day": first_day,
+        "last_day": last_day,
+        "zone": written.zone,
+        "subject": details.subject,
+        "place": details.place,
+        "show_as": details.show_as,
+        "sensitivity": details.sensitivity,
+        "importance": details.importance,
+        "reminder": details.reminder_minutes if details.is_reminder_on else None,
+        "categories": details.categories,
+        "notes": shown_as(details.body_type, details.body, BodyType.TEXT.value),
+        "revision": written.revision,
+        **suggested(first_day, week_start),
+        **(fields_of(written.recurrence) if written.may_repeat else {}),
+    }
+
+
+def reminder_choices(chosen: int | None) -> list[tuple[object, str]]:
+    minutes = sorted({*REMINDERS, *([] if chosen is None else [chosen])})
+    return [("", gettext("None")), *((each, reminder_words(each)) for each in minutes)]
+
+
+def reminder_words(minutes: int) -> str:
+    """15 min before, 1 day before."""
+    if not minutes:
+        return gettext("At the start")
+    size, unit = next(each for each in UNITS if not minutes % each[0])
+    number = minutes // size
+    words = {
+        "week": ngettext("%d week before", "%d weeks before", number),
+        "day": ngettext("%d day before", "%d days before", number),
+        "hour": gettext("%d h before"),
+        "minute": gettext("%d min before"),
+    }
+    return words[unit] % number

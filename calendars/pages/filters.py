@@ -1,0 +1,183 @@
+"""What the address of the calendar page says: view, day, zones, and what is left out or looked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, tzinfo
+from typing import Self
+from urllib.parse import urlencode
+from uuid import UUID
+from zoneinfo import available_timezones
+
+from django.http import QueryDict
+from django.utils.translation import gettext
+
+from calendars.pages.window import FIRST_DAY, LAST_DAY, View
+from recurrence.wire import WireError
+from recurrence.wire.zone_names import zone_of
+
+SEARCH_LENGTH = 200
+MOST_IDS = 1000
+LARGEST_ID = 2**63 - 1
+Day = date  # a name that the field below does not hide
+
+
+class BadAddress(ValueError):
+    """A parameter that cannot be read; `parameter` is its name."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(f"{parameter}: {message}")
+        self.parameter = parameter
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What is left out of a view: calendars and job collections by id, and kinds of items."""
+
+    off: frozenset[UUID] = frozenset()
+    noruns: frozenset[int] = frozenset()
+    noskipped: bool = False
+    cancelled: bool = False
+    failures: bool = False
+
+    @classmethod
+    def read(cls, values: Mapping[str, str]) -> Self:
+        """Raises BadAddress."""
+        return cls(
+            frozenset(_ids(values, "off", UUID)),
+            frozenset(_ids(values, "noruns", _number)),
+            *(_is_set(values, name) for name in ("noskipped", "cancelled", "failures")),
+        )
+
+    @classmethod
+    def switched(cls, form: QueryDict, before: "Filter") -> Self:
+        """What the page's switches say: all of them are listed, and those that are on.  Raises BadAddress."""
+        listed = cls.read({"off": form.get("had", ""), "noruns": form.get("hadruns", "")})
+        on = cls.read(
+            {"off": ",".join(form.getlist("calendar")), "noruns": ",".join(form.getlist("collection"))}
+            | {name: form.get(name, "") for name in ("cancelled", "failures")}
+        )
+        return cls(
+            (before.off - listed.off) | (listed.off - on.off),
+            (before.noruns - listed.noruns) | (listed.noruns - on.noruns),
+            not form.get("skipped"),
+            on.cancelled,
+            on.failures,
+        )
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What of it is not as it always is, in the form in which `read` takes it."""
+        ids = {"off": sorted(each.hex for each in self.off), "noruns": [str(each) for each in sorted(self.noruns)]}
+        said = {name: ",".join(each) for name, each in ids.items() if each}
+        return said | {name: "1" for name in ("noskipped", "cancelled", "failures") if getattr(self, name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """An address of the page.  Without a day it is today, without a zone the viewer's own."""
+
+    view: View = View.MONTH
+    date: Day | None = None
+    zone: str = ""
+    beside: str = ""
+    text: str = ""
+    filter: Filter = Filter()
+
+    @classmethod
+    def read(cls, values: Mapping[str, str]) -> Self:
+        """Raises BadAddress."""
+        text = values.get("q", "").strip()
+        if len(text) > SEARCH_LENGTH or "\0" in text:
+            raise BadAddress("q", gettext("take at most %d characters") % SEARCH_LENGTH)
+        return cls(
+            _view(values.get("view", "")),
+            _date(values.get("date", "")),
+            zone_name(values, "zone"),
+            zone_name(values, "beside"),
+            text,
+            Filter.read(values),
+        )
+
+    def but(self, **changes) -> Self:
+        return replace(self, **changes)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        said = {
+            "view": "" if self.view is View.MONTH else str(self.view),
+            "date": self.date.isoformat() if self.date else "",
+            "zone": self.zone,
+            "beside": self.beside,
+            "q": self.text,
+        }
+        return {name: value for name, value in said.items() if value} | self.filter.parameters
+
+    def address(self, page: str) -> str:
+        parameters = self.parameters
+        return f"{page}?{urlencode(parameters, safe=',/')}" if parameters else page
+
+
+def zone_name(values: Mapping[str, str], parameter: str) -> str:
+    """The IANA name of the zone that is asked for, by it, by Windows' name or by the place alone; "" for none."""
+    text = values.get(parameter, "").strip()
+    if not text:
+        return ""
+    try:
+        return str(zone_of(text, parameter))
+    except WireError as error:
+        places = [name for name in available_timezones() if _place(name) == _place(text)]
+        if not places:
+            raise BadAddress(parameter, error.message) from None
+        return min(places, key=lambda name: (name.count("/"), name))
+
+
+def zone_named(name: str) -> tzinfo:
+    return zone_of(name, "zone")
+
+
+def _place(name: str) -> str:
+    return name.rpartition("/")[2].replace(" ", "_").casefold()
+
+
+def _view(text: str) -> View:
+    try:
+        return View(text or View.MONTH)
+    except ValueError:
+        raise BadAddress("view", gettext("take one of %s") % ", ".join(View)) from None
+
+
+def _date(text: str) -> date | None:
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    if day is None or not FIRST_DAY <= day <= LAST_DAY:
+        said = {"first": FIRST_DAY, "last": LAST_DAY}
+        raise BadAddress("date", gettext("take a day from %(first)s to %(last)s, written in this form") % said)
+    return day
+
+
+def _ids(values: Mapping[str, str], parameter: str, read) -> list:
+    texts = [text for text in values.get(parameter, "").split(",") if text]
+    try:
+        if len(texts) <= MOST_IDS:
+            return [read(text) for text in texts]
+    except ValueError:
+        pass
+    raise BadAddress(parameter, gettext("take at most %d ids with commas between them") % MOST_IDS)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= LARGEST_ID):
+        raise ValueError(text)
+    return int(text)
+
+
+def _is_set(values: Mapping[str, str], parameter: str) -> bool:
+    text = values.get(parameter, "")
+    if text not in ("", "0", "1"):
+        raise BadAddress(parameter, gettext("take 1 or leave it out"))
+    return text == "1"

@@ -1,0 +1,103 @@
+"""What people fill in about calendars: name and hue, who else sees one, feeds, and what is to be imported."""
+
+from django import forms
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Role
+from calendars.feeds import NAME_LENGTH as FEED_NAME_LENGTH
+from calendars.models import Calendar, Hue
+from calendars.pages.event_form import CalendarField
+from jobs.notations import CODE
+
+HUES = {
+    Hue.SKY: _("Sky"),
+    Hue.MOSS: _("Moss"),
+    Hue.CLAY: _("Clay"),
+    Hue.IRIS: _("Iris"),
+    Hue.STRAW: _("Straw"),
+    Hue.SEA: _("Sea"),
+    Hue.PLUM: _("Plum"),
+    Hue.BRICK: _("Brick"),
+}
+ROLES = {Role.READER: _("sees it"), Role.OPERATOR: _("changes its events")}
+FILE_LENGTH = 900_000  # bytes of an iCalendar file: with its lines ended as browsers do, within what a form may send
+
+
+class CalendarForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=255, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    hue = forms.ChoiceField(label=_("Colour"), choices=list(HUES.items()), widget=forms.RadioSelect)
+
+
+class PersonField(forms.ModelChoiceField):
+    def label_from_instance(self, person) -> str:
+        return person_words(person)
+
+
+def person_words(person) -> str:
+    """João Prado (joao)."""
+    name = person.get_full_name()
+    return f"{name} ({person.get_username()})" if name else person.get_username()
+
+
+class ShareForm(forms.Form):
+    """`people` are those who may be let in."""
+
+    person = PersonField(None, label=_("Who"), empty_label=None)
+    role = forms.TypedChoiceField(
+        label=pgettext_lazy("somebody may", "May"),
+        coerce=int,
+        choices=[(Role.READER.value, _("see it")), (Role.OPERATOR.value, _("change events"))],
+    )
+
+    def __init__(self, data=None, *, people):
+        super().__init__(data)
+        self.fields["person"].queryset = people
+
+
+class FeedForm(forms.Form):
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=FEED_NAME_LENGTH,
+        help_text=_("What reads it, so that you know which address to revoke."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class ImportForm(forms.Form):
+    """An iCalendar file, or its text: `content`.  What was a file is text from its report to its taking."""
+
+    calendar = CalendarField(Calendar.objects.none(), label=_("Into"), empty_label=None)
+    file = forms.FileField(
+        label=_("File"), required=False, widget=forms.FileInput(attrs={"accept": ".ics,text/calendar"})
+    )
+    text = forms.CharField(
+        label=_("Or its text"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={**CODE, "rows": 6, "placeholder": "BEGIN:VCALENDAR"}),
+    )
+
+    content = ""
+
+    def __init__(self, data=None, files=None, *, calendars, viewer, **kwargs):
+        super().__init__(data, files, **kwargs)
+        self.fields["calendar"].queryset, self.fields["calendar"].viewer = calendars, viewer
+
+    def clean_file(self) -> str:
+        file = self.cleaned_data["file"]
+        if file is None:
+            return ""
+        if file.size > FILE_LENGTH:
+            said = gettext("This has %(size)s bytes; at most %(most)s are taken here. The API takes larger ones")
+            raise forms.ValidationError(said % {"size": f"{file.size:,}", "most": f"{FILE_LENGTH:,}"})
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise forms.ValidationError(gettext("This is no text in UTF-8, as iCalendar files are")) from None
+
+    def clean(self) -> None:
+        super().clean()
+        self.content = str(self.cleaned_data.get("file") or self.cleaned_data.get("text") or "")
+        if not self.content and not self.errors:
+            self.add_error("file", gettext("Choose a file, or paste its text"))

@@ -1,0 +1,486 @@
+"""Recurrence rules of iCalendar (RFC 5545, 3.3.10), read by way of python-dateutil, and series written as such rules.
+
+A rule says on which days a series is; the time of day is that of its start.  As in dateutil, a start that does not fit
+the rule is no occurrence.  An UNTIL without a time of day includes its day.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, tzinfo
+from heapq import merge
+from itertools import dropwhile, groupby, islice, takewhile
+
+from dateutil.rrule import rrulestr
+
+from recurrence.days import EveryNDays, MonthDay, NthOfWeekdays, NumberedRule, Weekly
+from recurrence.rules import ONE_DAY
+from recurrence.schedules import just_before
+from recurrence.series import Series, last_day
+from recurrence.wire import graph, reading
+from recurrence.wire.errors import WireError
+from recurrence.wire.parsed import Parsed
+from recurrence.zones import instant_of, missing_days
+
+FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+MOST_IN_EACH_MONTH = 4  # of a weekday; some months have a fifth
+BEYOND_US = ("BYYEARDAY", "BYWEEKNO")  # parts that only dateutil understands
+NOT_WALKED = ("COUNT", "UNTIL", "BYHOUR", "BYMINUTE", "BYSECOND")  # which are not dateutil's to apply
+SHORTEST = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # how many days a month has at least
+MONTHS_A_YEAR = 12
+MEMBERS = ("start", "end", "rrule", "exdates", "rdates")
+LONGEST_RULE = 1000  # characters
+LARGEST = 2**31 - 1
+PATIENCE = 100  # years that a rule is followed at least
+DAYS_OF_400_YEARS = 146_097  # after which the calendar repeats, weekdays included
+
+NUMBER = re.compile(r"[+-]?\d{1,10}", re.ASCII)
+NUMBERED_DAY = re.compile(r"([+-]?(?:[1-9]|[1-4]\d|5[0-3]))?(MO|TU|WE|TH|FR|SA|SU)", re.ASCII)
+UNTIL = re.compile(r"(\d{8})(?:T(\d{6})(Z)?)?", re.ASCII)
+
+
+ByArithmetic = EveryNDays | Weekly | MonthDay | NthOfWeekdays
+
+
+def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
+    """Compile `start` and `end` as in an event of Graph's, `rrule`, and the lists of dates `exdates` and `rdates`.
+
+    Without an end it has no length.  One that has ended is no error: the answer warns.  Raises WireError.
+    """
+    series = _read_definition(definition)
+    warnings = reading.warnings_of_unknown(definition, MEMBERS)
+    if series.after(just_before(created_at)) is None:
+        warnings.append("It will not fire again.")
+    return Parsed(series, None, series.zone, tuple(warnings), may_never_fire=True)
+
+
+def render(definition: Mapping[str, object]) -> dict[str, object]:
+    """The definition with its times, its rule and its dates in one spelling.  Raises WireError where `parse` would."""
+    _read_definition(definition)
+    answer: dict[str, object] = {}
+    for name in ("start", "end"):
+        if definition.get(name) is not None:
+            wall, zone_name, _ = graph.read_date_time(definition[name], name)
+            answer[name] = {"dateTime": wall.isoformat(), "timeZone": zone_name}
+    answer["rrule"] = _text(_parts(definition["rrule"], "rrule"))
+    for name in ("exdates", "rdates"):
+        if days := _dates(definition.get(name), name):
+            answer[name] = [day.isoformat() for day in sorted(days)]
+    return answer
+
+
+def read(
+    rule: object,
+    start: datetime,
+    end: datetime,
+    zone: tzinfo,
+    without: Collection[date] = (),
+    besides: Collection[date] = (),
+    path: str = "rrule",
+) -> Series:
+    """Return the series of an event from `start` to `end`, as clocks in `zone` show them, which `rule` repeats.
+
+    There is none on the days `without`, and one on the days `besides`.  Raises WireError.
+    """
+    parts = _parts(rule, path)
+    _refuse_other_times(parts, start, path)
+    length = graph.length_of(start, end)
+    last = _last_day(parts, start, zone)
+    days = None if without or besides else _days(parts, start.date(), zone)
+    if days is None:
+        never = frozenset(map(date.fromordinal, missing_days(zone)))
+        days = _walked(parts, start.date(), last, never.union(without), frozenset(besides), path)
+        last = days.last if "COUNT" in parts or "UNTIL" in parts else None
+    elif "COUNT" in parts:
+        last = last_day(days, int(parts["COUNT"]), zone)
+    if last is not None and last < days.start:
+        raise WireError(path, "never_fires", f"has no occurrence until {last}, its end")
+    return graph.series_of(days, start, length, zone, last)
+
+
+def graph_of(
+    rule: object, start: datetime, end: datetime, zone: tzinfo, path: str = "rrule"
+) -> dict[str, object] | None:
+    """Return the recurrence of Graph that says the same, or None when Graph cannot say it.
+
+    Its `startDate` is the first day that fits, whither an event has to be moved whose start does not fit the rule.
+    Raises WireError for what is no rule, and for an end before the start.
+    """
+    parts = _parts(rule, path)
+    _refuse_other_times(parts, start, path)
+    last = _last_day(parts, start, zone)
+    days = _days(parts, start.date(), zone)
+    pattern = days and graph.pattern_of(days)
+    if days is None or pattern is None or (last is not None and last < days.start):
+        return None
+    limits: dict[str, object] = {"type": "noEnd", "startDate": days.start.isoformat()}
+    if "COUNT" in parts:
+        limits |= {"type": "numbered", "numberOfOccurrences": int(parts["COUNT"])}
+    if last is not None:
+        limits |= {"type": "endDate", "endDate": last.isoformat()}
+    first = datetime.combine(days.start, start.time())
+    return graph.read({"pattern": pattern, "range": limits}, first, first + (end - start), zone).document
+
+
+def rrule_of(series: Series, *, is_all_day: bool = False) -> str | None:
+    """Return the rule that says the same of an event which begins with the first occurrence, or None: there is none.
+
+    Its end is an instant, as RFC 5545 wants it beside a start in a time zone, or a date, which an `is_all_day` event
+    needs, as its start is one too.
+    """
+    parts = _parts_of(series.days)
+    if parts is None:
+        return None
+    end = series.last_occurrence
+    if end is not None:
+        parts["UNTIL"] = _compact(end.day) if is_all_day else f"{_compact(end.start.replace(tzinfo=None))}Z"
+    return _text(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedDays:
+    """The days of a rule that only python-dateutil can say, found by walking from `anchor`, a hundred years or more.
+
+    `rule` has no end of its own: that is `until` or `count`, which apply neither to `besides` nor to `without`.
+    dateutil walks a rule that never fits to the last year there is, so it is given the same days near that year.
+    """
+
+    anchor: date
+    rule: str
+    count: int | None = None
+    until: date | None = None
+    without: frozenset[date] = frozenset()
+    besides: frozenset[date] = frozenset()
+    start: date = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        first = next(self._walk(), None)
+        if first is None:
+            raise ValueError(f"{self.rule!r} must have a day in a hundred years from {self.anchor!r}")
+        object.__setattr__(self, "start", first)
+
+    @property
+    def last(self) -> date:
+        return deque(self._walk(), maxlen=1)[0]
+
+    def on_or_after(self, day: date) -> date | None:
+        return next(dropwhile(lambda each: each < day, self._walk()), None)
+
+    def count_before(self, day: date) -> int:
+        return sum(1 for _ in takewhile(lambda each: each < day, self._walk()))
+
+    def nth(self, number: int) -> date | None:
+        return next(islice(self._walk(), number - 1, None), None)
+
+    def ordinals(self, first: int, last: int) -> Iterator[int]:
+        ordinals = dropwhile(lambda each: each < first, map(date.toordinal, self._walk()))
+        return takewhile(lambda each: each <= last, ordinals)
+
+    def _walk(self) -> Iterator[date]:
+        ahead = max(0, (date.max.year - PATIENCE - self.anchor.year) // 400) * DAYS_OF_400_YEARS
+        beginning = date.fromordinal(self.anchor.toordinal() + ahead)
+        rule = islice(rrulestr(self.rule, dtstart=datetime.combine(beginning, time())), self.count)
+        found = (date.fromordinal(each.toordinal() - ahead) for each in rule)
+        days = merge(takewhile(lambda each: each <= (self.until or date.max), found), sorted(self.besides))
+        return (day for day, _ in groupby(days) if day not in self.without)
+
+
+# What was written
+
+
+def _read_definition(definition: Mapping[str, object]) -> Series:
+    for name in ("start", "rrule"):
+        if definition.get(name) is None:
+            raise WireError(name, "required", "is required")
+    start, end, zone, _ = graph.read_span({"end": definition["start"], **_without_nulls(definition)})
+    without, besides = (_dates(definition.get(name), name) for name in ("exdates", "rdates"))
+    return read(definition["rrule"], start, end, zone, without, besides)
+
+
+def _without_nulls(definition: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in definition.items() if value is not None}
+
+
+def _dates(value: object, path: str) -> frozenset[date]:
+    items = [] if value is None or value == [] else reading.items(value, path)
+    return frozenset(reading.day(item, where) for where, item in items)
+
+
+def _parts(rule: object, path: str) -> dict[str, str]:
+    """The parts of a rule by their names, each in its form."""
+    text = reading.text(rule, path).strip().upper().removeprefix("RRULE:")
+    if len(text) > LONGEST_RULE:
+        raise WireError(path, "out_of_range", f"must have at most {LONGEST_RULE} characters, not {len(text)}")
+    parts: dict[str, str] = {}
+    for part in filter(None, text.split(";")):  # some writers end a rule with a semicolon
+        name, _, value = part.partition("=")
+        if name not in FORMS:
+            raise WireError(path, "unknown_value", f"{reading.shown(name)} is none of {', '.join(FORMS)}")
+        if name in parts:
+            raise WireError(path, "not_allowed", f"{name} must be given once")
+        if not FORMS[name](value):
+            raise WireError(path, "invalid", f"{name} must not be {reading.shown(value)}")
+        parts[name] = value
+    if "FREQ" not in parts:
+        raise WireError(path, "required", f"must have a FREQ, which is one of {', '.join(FREQUENCIES)}")
+    if "COUNT" in parts and "UNTIL" in parts:
+        raise WireError(path, "not_allowed", "COUNT and UNTIL cannot stand together")
+    if parts["FREQ"] in ("DAILY", "WEEKLY") and re.search(r"\d", parts.get("BYDAY", "")):
+        raise WireError(path, "not_allowed", f"BYDAY must have no numbers with FREQ={parts['FREQ']}")
+    return parts
+
+
+def _refuse_other_times(parts: Mapping[str, str], start: datetime, path: str) -> None:
+    for name, number in (("BYHOUR", start.hour), ("BYMINUTE", start.minute), ("BYSECOND", start.second)):
+        if name in parts and [int(each) for each in parts[name].split(",")] != [number]:
+            message = f"{name} must be that of the start, {number}: an event has one time of day"
+            raise WireError(path, "not_allowed", message)
+
+
+def _numbers(lowest: int, highest: int, *, from_the_end: bool = False) -> Callable[[str], bool]:
+    """A check of a list of numbers, which may be negative when they are counted from the end."""
+
+    def is_in_form(value: str) -> bool:
+        items = value.split(",")
+        if not all(map(NUMBER.fullmatch, items)):
+            return False
+        return all(lowest <= (abs(int(item)) if from_the_end else int(item)) <= highest for item in items)
+
+    return is_in_form
+
+
+def _is_number(value: str) -> bool:
+    return bool(NUMBER.fullmatch(value)) and 1 <= int(value) <= LARGEST
+
+
+def _are_days(value: str) -> bool:
+    return all(map(NUMBERED_DAY.fullmatch, value.split(",")))
+
+
+def _is_end(value: str) -> bool:
+    try:
+        return _until(value) is not None
+    except ValueError:
+        return False
+
+
+FORMS: dict[str, Callable[[str], bool]] = {
+    "FREQ": FREQUENCIES.__contains__,
+    "INTERVAL": _is_number,
+    "COUNT": _is_number,
+    "UNTIL": _is_end,
+    "WKST": WEEKDAYS.__contains__,
+    "BYMONTH": _numbers(1, 12),
+    "BYMONTHDAY": _numbers(1, 31, from_the_end=True),
+    "BYDAY": _are_days,
+    "BYYEARDAY": _numbers(1, 366, from_the_end=True),
+    "BYWEEKNO": _numbers(1, 53, from_the_end=True),
+    "BYHOUR": _numbers(0, 23),
+    "BYMINUTE": _numbers(0, 59),
+    "BYSECOND": _numbers(0, 60),
+    "BYSETPOS": _numbers(1, 366, from_the_end=True),
+}
+
+
+# What it means
+
+
+def _until(value: str) -> date | datetime | None:
+    """A date, a wall clock reading, or an instant; None and a ValueError are for what is not one."""
+    match = UNTIL.fullmatch(value)
+    if match is None:
+        return None
+    day, time_of_day, is_utc = match.groups()
+    if time_of_day is None:
+        return date.fromisoformat(day)
+    wall = datetime.fromisoformat(f"{day}T{time_of_day}")
+    return wall.replace(tzinfo=UTC) if is_utc else wall
+
+
+def _last_day(parts: Mapping[str, str], start: datetime, zone: tzinfo) -> date | None:
+    """The last day on which an occurrence with the start's time of day is not later than UNTIL."""
+    until = _until(parts.get("UNTIL", ""))
+    if not isinstance(until, datetime):
+        return until
+    try:
+        day = until.astimezone(zone).date() if until.tzinfo else until.date()
+        wall = datetime.combine(day, start.time())
+        is_too_late = instant_of(wall, zone) > until if until.tzinfo else wall > until
+        return day - ONE_DAY if is_too_late else day
+    except OverflowError:
+        return until.date()
+
+
+def _days(parts: Mapping[str, str], start: date, zone: tzinfo) -> NumberedRule | None:
+    """The same days by arithmetic, beginning with the first that fits; None where that cannot say it."""
+    rule = _rule(parts, start)
+    first = rule and rule.on_or_after(start)
+    while rule and first and first.toordinal() in missing_days(zone):
+        first = rule.on_or_after(first + ONE_DAY)
+    return replace(rule, start=first) if rule and first else None
+
+
+def _rule(parts: Mapping[str, str], start: date) -> ByArithmetic | None:
+    """A rule in whose first period `start` is, perhaps behind days that do not count any more."""
+    if any(name in parts for name in BEYOND_US):
+        return None
+    frequency, interval = parts["FREQ"], int(parts.get("INTERVAL", 1))
+    months, month_days, positions = (_integers(parts, name) for name in ("BYMONTH", "BYMONTHDAY", "BYSETPOS"))
+    weekdays = _weekdays(parts)
+    every = frozenset(day for number, day in weekdays if number is None)
+    if not (months or month_days or positions) and len(every) == len(weekdays):  # nothing but weekdays, if anything
+        if frequency == "WEEKLY":
+            week_start = WEEKDAYS.index(parts.get("WKST", "MO"))
+            return Weekly(start, every or frozenset({start.weekday()}), interval, week_start)
+        if every:
+            return Weekly(start, every) if interval == 1 else None
+        if frequency == "DAILY":
+            return EveryNDays(start, interval)
+    if frequency not in ("MONTHLY", "YEARLY"):
+        return None
+    if weekdays:
+        return None if month_days else _nth_of_weekdays(frequency, interval, months, weekdays, positions, start)
+    return _month_day(frequency, interval, months, month_days, positions, start)
+
+
+def _nth_of_weekdays(
+    frequency: str,
+    interval: int,
+    months: list[int],
+    weekdays: set[tuple[int | None, int]],
+    positions: list[int],
+    start: date,
+) -> NthOfWeekdays | None:
+    """Such as BYDAY=2TU, or BYDAY=MO,TU and BYSETPOS=2."""
+    numbers = {number for number, _ in weekdays}
+    if len(weekdays) == 1 and not positions:
+        (number,) = numbers
+    elif numbers == {None} and len(positions) == 1:
+        (number,) = positions
+    else:
+        return None
+    if number is None or not 1 <= abs(number) <= MOST_IN_EACH_MONTH:
+        return None
+    if frequency == "YEARLY" and not months:  # counted through the year
+        months = [1 if number > 0 else MONTHS_A_YEAR]
+    found = _grid(frequency, interval, months, start)
+    if found is None or (frequency == "YEARLY" and positions and len(months) > 1):  # a position is that in the year
+        return None
+    beginning, step = found
+    return NthOfWeekdays(beginning, frozenset(day for _, day in weekdays), number, step)
+
+
+def _month_day(
+    frequency: str, interval: int, months: list[int], month_days: list[int], positions: list[int], start: date
+) -> MonthDay | None:
+    """Such as BYMONTHDAY=15 or -1, or BYMONTHDAY=28,29,30 and BYSETPOS=-1, which is the 30th or the last day before."""
+    if frequency == "YEARLY" and not months:
+        months = [*range(1, MONTHS_A_YEAR + 1)] if month_days else [start.month]
+    found = _grid(frequency, interval, months, start)
+    if found is None or (frequency == "YEARLY" and positions and len(months) > 1):
+        return None
+    beginning, step = found
+    month_days = month_days or [start.day]
+    day = month_days[-1]  # the greatest
+    if not positions and month_days == [-1]:
+        return MonthDay(beginning, 31, step)
+    if not positions and len(month_days) == 1 and 1 <= day <= _shortest(beginning, step):
+        return MonthDay(beginning, day, step)
+    if (month_days, positions) in (([*range(28, day + 1)], [-1]), ([-1, day], [1])):
+        return MonthDay(beginning, day, step)
+    return None
+
+
+def _grid(frequency: str, interval: int, months: list[int], start: date) -> tuple[date, int] | None:
+    """The first day of a month that counts, and the number of months from each to the next; None if that varies."""
+    if frequency == "MONTHLY" and not months:
+        return start.replace(day=1), interval
+    first, step = months[0], MONTHS_A_YEAR // len(months)
+    if frequency == "YEARLY" and len(months) == 1:
+        return start.replace(month=first, day=1), MONTHS_A_YEAR * interval
+    if interval == 1 and months == [*range(first, MONTHS_A_YEAR + 1, step)] and len(months) * step == MONTHS_A_YEAR:
+        return start.replace(month=first, day=1), step
+    return None
+
+
+def _shortest(beginning: date, step: int) -> int:
+    """How many days each of the months has at least that lie `step` months apart."""
+    return min(SHORTEST[(beginning.month - 1 + n * step) % MONTHS_A_YEAR] for n in range(MONTHS_A_YEAR))
+
+
+def _integers(parts: Mapping[str, str], name: str) -> list[int]:
+    return sorted({int(item) for item in parts[name].split(",")}) if name in parts else []
+
+
+def _weekdays(parts: Mapping[str, str]) -> set[tuple[int | None, int]]:
+    items = parts["BYDAY"].split(",") if "BYDAY" in parts else []
+    return {(int(item[:-2]) if item[:-2] else None, WEEKDAYS.index(item[-2:])) for item in items}
+
+
+def _walked(
+    parts: Mapping[str, str],
+    start: date,
+    last: date | None,
+    without: frozenset[date],
+    besides: frozenset[date],
+    path: str,
+) -> WalkedDays:
+    rule = _text({name: value for name, value in parts.items() if name not in NOT_WALKED})
+    count = int(parts["COUNT"]) if "COUNT" in parts else None
+    try:
+        return WalkedDays(start, rule, count, last, without, besides)
+    except ValueError:
+        raise WireError(path, "never_fires", "has no occurrence before its end, or in a hundred years") from None
+
+
+# How it is written
+
+
+def _parts_of(days: NumberedRule) -> dict[str, str] | None:
+    match days:
+        case EveryNDays(_, interval):
+            return _every("DAILY", interval)
+        case Weekly(_, weekdays, interval, week_start):
+            week = {"WKST": WEEKDAYS[week_start]} if interval > 1 else {}
+            return _every("WEEKLY", interval) | week | {"BYDAY": _listed(weekdays)}
+        case MonthDay(start, day, months):
+            return _months(start, months) | _day_or_the_last(day, start, months)
+        case NthOfWeekdays(start, weekdays, number, months) if len(weekdays) == 1:
+            return _months(start, months) | {"BYDAY": f"{number}{_listed(weekdays)}"}
+        case NthOfWeekdays(start, weekdays, number, months):
+            return _months(start, months) | {"BYDAY": _listed(weekdays), "BYSETPOS": str(number)}
+        case WalkedDays(anchor, rule) if anchor == days.start and not (days.without or days.besides):
+            return _parts(rule, "rrule")
+    return None
+
+
+def _every(frequency: str, interval: int) -> dict[str, str]:
+    return {"FREQ": frequency} | ({"INTERVAL": str(interval)} if interval > 1 else {})
+
+
+def _months(start: date, months: int) -> dict[str, str]:
+    years, rest = divmod(months, MONTHS_A_YEAR)
+    return _every("MONTHLY", months) if rest else _every("YEARLY", years) | {"BYMONTH": str(start.month)}
+
+
+def _day_or_the_last(day: int, start: date, months: int) -> dict[str, str]:
+    if day <= _shortest(start, months):
+        return {"BYMONTHDAY": str(day)}
+    if day == 31:
+        return {"BYMONTHDAY": "-1"}
+    return {"BYMONTHDAY": ",".join(map(str, range(28, day + 1))), "BYSETPOS": "-1"}
+
+
+def _listed(weekdays: frozenset[int]) -> str:
+    return ",".join(WEEKDAYS[day] for day in sorted(weekdays))
+
+
+def _text(parts: Mapping[str, str]) -> str:
+    return ";".join(f"{name}={parts[name]}" for name in FORMS if name in parts)
+
+
+def _compact(when: date) -> str:
+    """A date, or a date and a time, without the signs in between."""
+    return re.sub("[-:]", "", when.isoformat())

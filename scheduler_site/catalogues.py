@@ -1,0 +1,134 @@
+"""Bring the catalogues of translations up to date with the texts: `make texts`, after which one translates and repeats.
+
+Needs Babel, which an installation does not have: what runs reads the compiled catalogues beside the written ones.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import BytesIO, StringIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+from django.utils.translation.template import templatize
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+LOCALE = BASE_DIR / "locale"
+LANGUAGES = ("de", "pt_BR", "tr")
+PACKAGES = ("accounts", "calendars", "jobs", "scheduler_site", "triggers")
+KEYWORDS = {
+    **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), (1,)),
+    **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
+    **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
+    **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
+}
+WRITTEN_AT = datetime(2026, 1, 1, tzinfo=UTC)  # in the headers: when it was really is in the history
+PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[sd]|\{\w*\}")
+
+
+def main() -> None:
+    texts = extracted()
+    for language in LANGUAGES:
+        catalogue = updated(language, texts)
+        path = file_of(language)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(written(catalogue))
+        path.with_suffix(".mo").write_bytes(compiled(catalogue))
+        missing = [*faults(catalogue)]
+        print(f"{language}: {len(catalogue)} texts, {len(missing)} to mend")
+        for fault in missing:
+            print(f"  {fault}")
+
+
+def extracted() -> Catalog:
+    """Every text of templates and of Python that goes through gettext, with the files that it is in."""
+    texts = Catalog(charset="utf-8")
+    for path in sources():
+        text = path.read_text()
+        if path.suffix != ".py":
+            text = "\n".join(line.lstrip() for line in templatize(text).splitlines())
+        for _, message, _, context in extract("python", BytesIO(text.encode()), KEYWORDS):
+            refuse_two_plurals(texts, message, context)
+            texts.add(message, context=context, locations=[(str(path.relative_to(BASE_DIR)), 0)])
+    return texts
+
+
+def refuse_two_plurals(texts: Catalog, message: str | tuple[str, ...], context: str | None) -> None:
+    """Raise ValueError for a singular that another text has with another plural: gettext knows one of them only."""
+    known = texts.get(message[0], context) if isinstance(message, tuple) else None
+    if known and known.pluralizable and tuple(known.id) != message:
+        raise ValueError(f"{message[0]!r} has two plurals, {known.id[1]!r} and {message[1]!r}; give one a context")
+
+
+def sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from (path for path in sorted((BASE_DIR / package).rglob("*.py")) if "migrations" not in path.parts)
+    yield from (path for path in sorted((BASE_DIR / "templates").rglob("*")) if path.suffix in (".html", ".txt"))
+
+
+def file_of(language: str) -> Path:
+    return LOCALE / language / "LC_MESSAGES" / "django.po"
+
+
+def read(language: str) -> Catalog:
+    path = file_of(language)
+    return read_po(StringIO(path.read_text() if path.exists() else ""), locale=language, charset="utf-8")
+
+
+def updated(language: str, texts: Catalog) -> Catalog:
+    """The language's catalogue with the texts that there are now, and none that is gone."""
+    catalogue = read(language)
+    catalogue.update(texts, no_fuzzy_matching=True, update_header_comment=False)
+    catalogue.obsolete.clear()
+    return catalogue
+
+
+def written(catalogue: Catalog) -> str:
+    buffer = BytesIO()
+    write_po(buffer, plain(catalogue), width=0, sort_output=True, include_lineno=False)
+    return re.sub(r'"Generated-By: .*\n', "", buffer.getvalue().decode())
+
+
+def compiled(catalogue: Catalog) -> bytes:
+    buffer = BytesIO()
+    write_mo(buffer, plain(catalogue))
+    return buffer.getvalue()
+
+
+def plain(catalogue: Catalog) -> Catalog:
+    """`catalogue` with headers that change only when its texts do."""
+    catalogue.creation_date = catalogue.revision_date = WRITTEN_AT
+    catalogue.project, catalogue.version, catalogue.header_comment = "Quando", "1", ""
+    catalogue.last_translator = catalogue.language_team = catalogue.msgid_bugs_address = ""
+    return catalogue
+
+
+def faults(catalogue: Catalog) -> Iterator[str]:
+    """What a translator still has to do: texts that are not translated, or with other placeholders."""
+    for message in (each for each in catalogue if each.id):
+        texts, said = forms(message.id), forms(message.string)
+        if message.fuzzy or not all(said):
+            yield f"not translated: {shown(message)}"
+        elif [*map(placeholders, texts)] != [*map(placeholders, said)]:
+            yield f"other placeholders: {shown(message)}"
+
+
+def forms(text) -> list[str]:
+    """The singular and the plural, or the only form there is."""
+    return [text] if isinstance(text, str) else [*text]
+
+
+def placeholders(text: str) -> list[str]:
+    return sorted(set(PLACEHOLDER.findall(text)))
+
+
+def shown(message: Message) -> str:
+    text = forms(message.id)[0]
+    return f"{message.context}: {text!r}" if message.context else repr(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Somebody who is not staff: sign-in, their own pages and keys, in their own language."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from accounts.models import Role, User
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def signed_in(open_page, make_user):
+    def open_(**fields):
+        make_user("mira", Role.READER, **fields)
+        page = open_page()
+        page.goto("/account/")
+        page.locator("#id_username").fill("mira")
+        page.locator("#id_password").fill("correct horse")
+        page.locator("#id_password").press("Enter")
+        page.wait_for_url("**/account/")
+        return page
+
+    return open_
+
+
+def test_a_language_is_chosen_and_holds(signed_in):
+    page = signed_in()
+
+    page.get_by_label("Language", exact=True).select_option("de")
+    page.get_by_label("Times are written as").select_option("12")
+    page.get_by_role("button", name="Save changes").click()
+
+    expect(page.get_by_role("status")).to_contain_text("Gespeichert.")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.locator(".local-time time")).to_have_text(re.compile(r"^\d{1,2}:\d\d [AP]M$"))
+    assert User.objects.get().language == "de"
+
+
+def test_the_calendar_is_two_keys_away(signed_in):
+    page = signed_in()
+
+    page.keyboard.press("g")
+    page.keyboard.press("c")
+
+    page.wait_for_url("**/calendar/")
+
+
+def test_a_token_is_made_copied_and_revoked(signed_in):
+    page = signed_in()
+    page.get_by_role("main").get_by_role("link", name="API tokens").click()
+    page.get_by_label("Name").fill("ci")
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.locator("#token")).to_be_visible()
+
+    page.get_by_role("link", name="It is copied").click()
+    page.get_by_role("link", name="Revoke ci…").click()
+    page.get_by_role("button", name="Revoke it").click()
+
+    expect(page.get_by_role("status")).to_contain_text("Revoked: ci")
+
+
+@pytest.mark.parametrize("language", ["de", "pt-br", "tr"])
+def test_long_words_fit_a_telephone_and_everybody_can_read_them(signed_in, faults_of, language):
+    page = signed_in(language=language, is_staff=True)
+    page.set_viewport_size({"width": 390, "height": 844})
+    faults = []
+
+    for address in ("/account/", "/account/tokens/", "/account/password/"):
+        page.goto(address)
+        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            faults.append(f"{address} scrolls sideways")
+
+    assert not faults, "\n".join(faults)

@@ -1,0 +1,450 @@
+"""What people do with events, in a real browser: write, see, move, cancel, split and subscribe."""
+
+import re
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from accounts.models import Role
+from calendars import editing, feeds
+from calendars.ids import ItemId
+from calendars.models import Calendar, Event, Share
+from jobs.models import Run
+from tests.calendars.conftest import day, recurrence, times
+from tests.calendars.test_manage import FILE
+from tests.conftest import NOW
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WORKDAYS = {"type": "weekly", "interval": 1, "daysOfWeek": ["monday", "tuesday", "wednesday", "thursday", "friday"]}
+
+
+@pytest.fixture
+def berliner(owner):
+    owner.time_zone = "Europe/Berlin"
+    owner.save()
+    return owner
+
+
+@pytest.fixture
+def stand_up(berliner) -> Event:
+    """Every workday of October 2098 at nine; that month begins on a Wednesday, and on its 26th clocks go back."""
+    team = editing.create_calendar(berliner, "Team", "iris", NOW)
+    said = {
+        "subject": "Stand-up",
+        **times("2098-10-01T09:00", "2098-10-01T09:15"),
+        "recurrence": recurrence(WORKDAYS, start="2098-10-01", type="endDate", endDate="2098-10-31"),
+        "locations": [{"displayName": "Room Spree"}],
+        "categories": ["Team"],
+        "body": "Bring news.",
+        "is_reminder_on": True,
+    }
+    return editing.create(team, said, NOW)[0]
+
+
+def view(name: str, date: str = "2098-10-08", **more: str) -> str:
+    return f"/calendar/?view={name}&date={date}" + "".join(f"&{key}={value}" for key, value in more.items())
+
+
+def item_on(page, date: str):
+    """The item of the month's cell of that day."""
+    return page.locator(f'.month td[data-date="{date}"] .item.event')
+
+
+def about(page):
+    return page.get_by_role("dialog")
+
+
+def said(page):
+    return page.locator(".banner[role=status]").first
+
+
+def test_a_weekly_series_is_written_and_seen_in_every_view(open_page, sign_in, berliner):
+    page = sign_in(open_page())
+    page.goto(view("month"))
+    page.get_by_role("link", name="New event").click()
+
+    page.get_by_label("Title").fill("Ledger review")
+    page.get_by_label("Starts").fill("2098-10-07T10:00")
+    expect(page.get_by_label("Ends")).to_have_value("2098-10-07T11:00")
+    page.get_by_label("Weekly", exact=True).check()
+    expect(page.get_by_role("checkbox", name="Tuesday")).to_be_checked()
+    page.get_by_role("checkbox", name="Thursday").check()
+    beside = page.get_by_role("complementary", name="What this means")
+    expect(beside).to_contain_text("Every week on Tuesday and Thursday from 10:00 to 11:00 Europe/Berlin.")
+    expect(beside.get_by_role("listitem")).to_have_count(10)
+    expect(beside.get_by_role("listitem").nth(6)).to_contain_text("Clock went back on 26 October")
+    page.get_by_label("Place").fill("Room Spree")
+    page.get_by_role("button", name="Create series").click()
+
+    expect(said(page)).to_contain_text("Created: Ledger review, Tue 7 October 2098, 10:00–11:00.")
+    expect(page.locator(".month .item.event", has_text="Ledger review")).to_have_count(8)
+    page.get_by_role("link", name="Week", exact=True).click()
+    expect(page.locator(".week .item.event", has_text="Ledger review")).to_have_count(2)
+    page.get_by_role("link", name="Agenda").click()
+    expect(page.locator(".agenda .entry", has_text="Ledger review")).to_have_count(2)
+    expect(page.get_by_role("row", name="Ledger review").first).to_contain_text("Room Spree")
+
+
+def test_one_occurrence_is_moved_and_another_cancelled_and_put_back(open_page, sign_in, stand_up):
+    page = sign_in(open_page())
+    page.goto(view("month"))
+    item_on(page, "2098-10-08").click()
+    expect(about(page)).to_contain_text("Wed 8 October 2098, 09:00–09:15 Berlin")
+    expect(about(page)).to_contain_text("Every week from Monday to Friday from 09:00 to 09:15 Europe/Berlin")
+    about(page).get_by_role("link", name="Edit…").click()
+    expect(page.get_by_text("Only Wed 8 October 2098 is changed; the rest of the series stays.")).to_be_visible()
+    expect(page.get_by_label("Weekly", exact=True)).to_have_count(0)
+
+    page.get_by_label("Starts").fill("2098-10-09T14:00")
+    page.get_by_role("button", name="Save changes").click()
+    expect(page.get_by_role("alert")).to_contain_text("1 thing to mend")
+    expect(page.locator("#id_start_error")).to_contain_text("neighbouring occurrences")
+    page.get_by_label("Starts").fill("2098-10-08T14:00")
+    page.get_by_role("button", name="Save changes").click()
+
+    expect(page).to_have_url(re.compile(r"/calendar/\?date=2098-10-08$"))
+    item_on(page, "2098-10-08").click()
+    expect(about(page)).to_contain_text("moved from 09:00")
+    page.keyboard.press("Escape")
+    item_on(page, "2098-10-10").click()
+    about(page).get_by_role("button", name="Cancel this one").click()
+    expect(item_on(page, "2098-10-10")).to_have_count(0)
+    page.get_by_role("link", name="Put it back").click()
+    page.get_by_role("button", name="Put back").click()
+    expect(item_on(page, "2098-10-10")).to_have_count(1)
+    assert [each.original_day for each in stand_up.exceptions.all()] == [day("2098-10-08")]
+
+
+def test_this_and_following_become_another_series(open_page, sign_in, stand_up):
+    page = sign_in(open_page())
+    page.goto(view("month"))
+    item_on(page, "2098-10-20").click()
+    about(page).get_by_role("link", name="Edit…").click()
+    page.get_by_role("link", name="This and following").click()
+    expect(
+        page.get_by_text("From Mon 20 October 2098 on. The series ends before, and another one begins.")
+    ).to_be_visible()
+    expect(page.get_by_label("Every weekday")).to_be_checked()
+
+    page.get_by_label("Title").fill("Short stand-up")
+    page.get_by_label("Starts").fill("2098-10-20T08:30")
+    page.get_by_role("button", name="Save changes").click()
+
+    expect(page.locator(".month .item.event", has_text="Short stand-up")).to_have_count(10)
+    expect(item_on(page, "2098-10-17")).to_contain_text("09:00")
+    expect(item_on(page, "2098-10-20")).to_contain_text("08:30")
+    assert Event.objects.count() == 2
+
+
+def test_a_deletion_asks_how_much_of_the_series(open_page, sign_in, stand_up):
+    page = sign_in(open_page())
+    page.goto(view("month"))
+    item_on(page, "2098-10-20").click()
+    about(page).get_by_role("link", name="Delete…").click()
+
+    expect(page.get_by_role("button", name="Delete this occurrence")).to_be_visible()
+    page.get_by_label("The series").check()
+    expect(page.get_by_role("button", name="Delete 23 occurrences")).to_be_visible()
+    page.get_by_label("This and following").check()
+    page.get_by_role("button", name="Delete 10 occurrences").click()
+
+    expect(said(page)).to_contain_text("Deleted: Stand-up, from Mon 20 October 2098 on.")
+    expect(page.locator(".month .item.event")).to_have_count(13)
+
+
+def test_times_follow_the_zone_of_the_page_and_the_form_takes_it_along(open_page, sign_in, stand_up):
+    page = sign_in(open_page())
+    page.goto(view("month"))
+    page.get_by_label("Zone", exact=True).select_option("UTC")
+
+    expect(item_on(page, "2098-10-08")).to_contain_text("07:00")
+    expect(item_on(page, "2098-10-28")).to_contain_text("08:00")
+    item_on(page, "2098-10-08").click()
+    expect(about(page)).to_contain_text("Wed 8 October 2098, 07:00–07:15 UTC")
+    expect(about(page)).to_contain_text("09:00 Berlin")
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="New event").click()
+    expect(page.get_by_label("Zone")).to_have_value("UTC")
+
+
+def test_a_feed_is_subscribed_to_and_read_again(open_page, sign_in, stand_up, client):
+    page = sign_in(open_page())
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(view("month"))
+    page.get_by_role("link", name="Subscribe to this view").click()
+    expect(page.get_by_role("list").filter(has_text="Team")).to_be_visible()
+    page.get_by_label("Name").fill("Telephone")
+    page.get_by_role("button", name="Make the address").click()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    address = page.evaluate("navigator.clipboard.readText()")
+
+    first = b"".join(client.get(address)).decode()
+    assert "SUMMARY:Stand-up" in first and "RRULE:" in first
+    editing.change(stand_up, {"subject": "Round"}, timezone.now())
+    editing.cancel_occurrence(stand_up, day("2098-10-08"), timezone.now())
+    again = b"".join(client.get(address)).decode()
+    assert "SUMMARY:Round" in again and "EXDATE" in again
+
+    page.get_by_role("link", name="It is copied").click()
+    expect(page.get_by_role("row", name="Telephone")).not_to_contain_text("never")
+    page.get_by_role("link", name="Revoke Telephone…").click()
+    page.get_by_role("button", name="Revoke it").click()
+    expect(said(page)).to_contain_text("Revoked: Telephone.")
+    assert client.get(address).status_code == 404
+
+
+def test_an_event_is_written_opened_and_changed_with_keys_alone(open_page, sign_in, berliner):
+    page = sign_in(open_page())
+    page.goto(view("agenda"))
+    press = page.keyboard.press
+
+    def tab_to(locator) -> None:
+        for _ in range(60):
+            if locator.evaluate("element => element === document.activeElement"):
+                return
+            press("Tab")
+        raise AssertionError(f"no tab leads to {locator}")
+
+    press("n")
+    page.wait_for_url("**/events/new*")
+    tab_to(page.get_by_label("Title"))
+    page.keyboard.type("Ledger review")
+    tab_to(page.get_by_label("Does not repeat"))
+    press("ArrowDown")  # daily
+    press("ArrowDown")  # every weekday
+    expect(page.get_by_label("Every weekday")).to_be_checked()
+    press("ArrowDown")  # weekly
+    tab_to(page.get_by_label("Weeks between"))
+    press("Control+a")
+    page.keyboard.type("2")
+    tab_to(page.get_by_role("checkbox", name="Friday"))
+    press("Space")
+    tab_to(page.get_by_label("Without end"))
+    press("ArrowDown")
+    press("ArrowDown")
+    tab_to(page.get_by_label("How many"))
+    press("Control+a")
+    page.keyboard.type("4")
+    expect(page.get_by_role("complementary", name="What this means")).to_contain_text(
+        "Every 2 weeks on Wednesday and Friday from 09:00 to 10:00 Europe/Berlin, until 24 October 2098, 4 times."
+    )
+    tab_to(page.get_by_role("button", name="Create series"))
+    press("Enter")
+
+    entry = page.get_by_role("link", name="Ledger review").first
+    tab_to(entry)
+    press("Enter")
+    expect(about(page)).to_be_focused()
+    press("Escape")
+    expect(entry).to_be_focused()
+    press("Enter")
+    expect(about(page)).to_be_focused()
+    tab_to(about(page).get_by_role("link", name="Edit…"))
+    press("Enter")
+    tab_to(page.get_by_label("Place"))
+    page.keyboard.type("Room Spree")
+    press("Enter")
+    expect(page.get_by_role("row", name="Ledger review").first).to_contain_text("Room Spree")
+
+
+def test_days_and_times_turn_into_each_other(open_page, sign_in, berliner):
+    page = sign_in(open_page())
+    page.goto("/calendar/events/new?start=2098-10-08T13:30")
+    page.get_by_label("All day").check()
+
+    expect(page.get_by_label("Starts")).to_be_hidden()
+    expect(page.get_by_label("First day", exact=True)).to_have_value("2098-10-08")
+    page.get_by_label("First day", exact=True).fill("2098-10-10")
+    expect(page.get_by_label("Last day").first).to_have_value("2098-10-10")
+    page.get_by_label("Last day").first.fill("2098-10-12")
+    expect(page.get_by_role("complementary", name="What this means")).to_contain_text(
+        "Fri 10 October 2098 – Sun 12 October 2098, all day."
+    )
+    page.get_by_label("All day").uncheck()
+    expect(page.get_by_label("Starts")).to_have_value("2098-10-10T13:30")
+    expect(page.get_by_label("Ends")).to_have_value("2098-10-12T14:30")
+
+
+def test_patterns_follow_the_start_until_somebody_touches_them(open_page, sign_in, berliner):
+    page = sign_in(open_page())
+    page.goto("/calendar/events/new?start=2098-10-08T10:00")
+    day_of_month = page.get_by_label("Day of the month")
+    page.get_by_label("Which").first.select_option("last")
+
+    page.get_by_label("Starts").fill("2098-11-25T10:00")
+
+    expect(day_of_month).to_have_value("25")
+    expect(page.get_by_label("Which").first).to_have_value("last")
+    expect(page.get_by_label("Which").last).to_have_value("fourth")
+    expect(page.get_by_label("Monthly, on a weekday")).to_be_checked()  # as its sentence was touched
+
+
+def test_a_change_in_the_meantime_is_told_with_a_way_out(open_page, sign_in, stand_up):
+    page = sign_in(open_page())
+    page.goto(f"/calendar/events/{ItemId(stand_up.pk)}/edit")
+    page.get_by_label("Title").fill("Mine")
+    editing.change(stand_up, {"subject": "Theirs"}, timezone.now())
+    page.get_by_role("button", name="Save changes").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Somebody changed it while you were writing.")
+    expect(page.get_by_label("Title")).to_have_value("Mine")
+    page.get_by_role("button", name="Save changes").click()
+    expect(said(page)).to_contain_text("Saved: Mine")
+
+
+def test_without_script_all_of_it_goes(open_page, sign_in, stand_up):
+    page = sign_in(open_page(javascript=False))
+    page.goto(view("month"))
+    item_on(page, "2098-10-08").click()
+    expect(page.get_by_role("heading", name="Stand-up", level=2)).to_be_visible()
+    page.get_by_role("link", name="Edit…").click()
+    page.get_by_role("link", name="The series").click()
+    page.get_by_label("Weekly", exact=True).check()
+    page.get_by_role("checkbox", name="Wednesday").check()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("complementary", name="What this means")).to_contain_text(
+        "Every week on Wednesday from 09:00"
+    )
+    page.get_by_role("button", name="Save changes").click()
+
+    expect(page.locator(".month .item.event")).to_have_count(5)
+    item_on(page, "2098-10-08").click()
+    page.get_by_role("button", name="Cancel this one").click()
+    expect(page.locator(".month .item.event")).to_have_count(4)
+    page.get_by_role("link", name="Put it back").click()
+    page.get_by_role("button", name="Put back").click()
+    item_on(page, "2098-10-15").click()
+    page.get_by_role("link", name="Delete…").click()
+    page.get_by_label("The series").check()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    assert not Event.objects.exists()
+
+
+def test_a_calendar_is_made_shared_and_deleted(open_page, sign_in, berliner, make_user):
+    make_user("joao", first_name="João", last_name="Prado")
+    page = sign_in(open_page())
+    page.goto(view("week"))
+    page.get_by_role("link", name="Add a calendar").click()
+    page.get_by_label("Name").fill("On call")
+    page.get_by_label("Plum").check()
+    page.get_by_role("button", name="Create calendar").click()
+
+    page.get_by_label("Who").select_option(label="João Prado (joao)")
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_role("row", name="João Prado")).to_contain_text("sees it")
+    page.get_by_role("button", name="Let João Prado (joao) change events").click()
+    expect(page.get_by_role("row", name="João Prado")).to_contain_text("changes its events")
+    page.get_by_role("button", name="Remove João Prado (joao)").click()
+    expect(said(page)).to_contain_text("João Prado (joao) sees it no more.")
+    page.get_by_role("link", name="Delete…").click()
+    page.get_by_role("button", name="Delete calendar").click()
+    expect(page.get_by_role("row", name="On call")).to_have_count(0)
+
+
+def test_a_file_is_looked_through_and_taken(open_page, sign_in, berliner, tmp_path):
+    file = tmp_path / "work.ics"
+    file.write_bytes(FILE.encode())
+    page = sign_in(open_page())
+    page.goto(view("month", "2026-01-01"))
+    page.get_by_role("link", name="Calendars", exact=True).click()
+    page.get_by_role("link", name="Import…").click()
+    page.get_by_label("File").set_input_files(file)
+    page.get_by_role("button", name="Show what would become of it").click()
+
+    expect(page.get_by_role("row", name="Größe prüfen")).to_contain_text("taken")
+    expect(page.get_by_role("row", name="Buy milk")).to_contain_text("refused")
+    page.get_by_role("button", name="Take it").click()
+    expect(said(page)).to_contain_text("Calendar: 1 taken, 1 refused.")
+    page.get_by_role("navigation", name="Where you are").get_by_role("link", name="Calendar").click()
+    expect(page.locator(".month .item.event", has_text="Größe prüfen")).to_have_count(3)
+
+
+def addresses(stand_up: Event, owner, history, make_user) -> list[str]:
+    now = timezone.now()
+    joao = make_user("joao", first_name="João", last_name="Prado")
+    make_user("elif")
+    theirs = Calendar.objects.create(owner=joao, name="Finance", hue="sea")
+    Share.objects.create(calendar=theirs, user=owner, role=Role.OPERATOR)
+    team = stand_up.calendar
+    Share.objects.create(calendar=team, user=joao, role=Role.READER)
+    feed, _ = feeds.make(owner, "Telephone", now, calendar=team)
+    interview, _ = editing.create(theirs, {"sensitivity": "private", **times("2098-10-08T13:00")}, now)
+    holidays, _ = editing.create(team, {"is_all_day": True, **times("2098-10-08T00:00", "2098-10-11T00:00")}, now)
+    moved = times("2098-10-09T11:00", "2098-10-09T11:15")
+    editing.change_occurrence(stand_up, day("2098-10-09"), moved, now)
+    editing.cancel_occurrence(stand_up, day("2098-10-10"), now)
+    trigger = history.triggers.get()
+    occurrence = ItemId(stand_up.pk, day("2098-10-09"))
+    return [
+        "/calendar/events/new",
+        f"/calendar/events/{occurrence}/edit",
+        f"/calendar/events/{occurrence}/edit?scope=following",
+        f"/calendar/events/{occurrence}/edit?scope=series",
+        f"/calendar/events/{ItemId(holidays.pk)}/edit",
+        f"/calendar/events/{occurrence}/delete",
+        f"/calendar/events/{ItemId(holidays.pk)}/delete",
+        f"/calendar/items/{occurrence}",
+        f"/calendar/items/{ItemId(stand_up.pk, day('2098-10-10'))}",
+        f"/calendar/items/{ItemId(interview.pk)}",
+        *(f"/calendar/runs/{run}" for run in Run.objects.values_list("pk", flat=True)),
+        f"/calendar/planned/{trigger.pk}/{trigger.next_fire_at.isoformat().replace('+00:00', 'Z')}",
+        "/calendar/calendars/",
+        "/calendar/calendars/new",
+        f"/calendar/calendars/{team.pk}/edit",
+        f"/calendar/calendars/{team.pk}/delete",
+        "/calendar/calendars/import",
+        "/calendar/calendars/feeds/new",
+        f"/calendar/calendars/feeds/{feed.pk}/revoke",
+    ]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_of_events_is_readable_to_everybody_and_fits(
+    open_page, sign_in, faults_of, stand_up, berliner, history, make_user, width
+):
+    page = sign_in(open_page(width=width))
+    faults = []
+
+    for address in addresses(stand_up, berliner, history, make_user):
+        page.goto(address)
+        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            faults.append(f"{address} scrolls sideways")
+
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_is_refused_asked_and_shown_once_is_readable_to_everybody(
+    open_page, sign_in, faults_of, stand_up, history, width
+):
+    page = sign_in(open_page(width=width))
+    faults = []
+    page.goto(f"/calendar/events/{ItemId(stand_up.pk)}/edit")
+    page.get_by_label("Ends").fill("2098-10-01T08:00")
+    page.get_by_label("Weekly", exact=True).check()
+    for box in page.locator('[name="weekly_days"]:checked').all():
+        box.uncheck()
+    page.get_by_role("button", name="Save changes").click()
+    expect(page.get_by_role("alert")).to_contain_text("2 things to mend")
+    faults += faults_of(page)
+    page.goto(f"/calendar/calendars/feeds/new?calendar={stand_up.calendar_id.hex}")
+    page.get_by_role("button", name="Make the address").click()
+    page.locator("#address").wait_for()
+    faults += faults_of(page)
+    page.goto(view("agenda"))
+    page.get_by_role("link", name="Stand-up").first.click()
+    about(page).wait_for()
+    faults += faults_of(page)
+    page.goto("/calendar/calendars/import")
+    page.get_by_label("Or its text").fill(FILE)
+    page.get_by_role("button", name="Show what would become of it").click()
+    page.get_by_role("row", name="Buy milk").wait_for()
+    faults += faults_of(page)
+    if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        faults.append("the report scrolls sideways")
+
+    assert not faults, "\n".join(faults)

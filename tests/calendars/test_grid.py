@@ -1,0 +1,180 @@
+"""Placing: rows of days, lanes of hours, and the hours of days on which clocks change."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calendars.pages.axis import axis_of
+from calendars.pages.grid import Bar, Block, rows_of, side_by_side
+from calendars.pages.window import run_of_days
+
+HOUR = 60
+BERLIN = ZoneInfo("Europe/Berlin")
+bars = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).map(sorted).map(lambda span: Bar(*span, None)))
+blocks = st.lists(
+    st.tuples(st.integers(0, 200), st.integers(1, 90), st.integers(0, 2)).map(
+        lambda each: Block(each[0], each[0] + each[1], each[2], each)
+    ),
+    max_size=25,
+)
+
+
+@given(bars)
+def test_bars_of_a_row_share_no_day_and_none_is_lost(given_bars):
+    rows = rows_of(given_bars)
+
+    assert sorted(map(span_of, given_bars)) == sorted(span_of(bar) for row in rows for bar in row)
+    for row in rows:
+        assert all(one.last < other.first for one, other in zip(row, row[1:], strict=False))
+
+
+@given(bars)
+def test_bars_take_no_more_rows_than_lie_on_one_day(given_bars):
+    busiest = max((sum(bar.first <= day <= bar.last for bar in given_bars) for day in range(7)), default=0)
+
+    assert len(rows_of(given_bars)) == busiest
+
+
+def span_of(bar: Bar) -> tuple[int, int]:
+    return bar.first, bar.last
+
+
+@given(blocks, st.integers(1, 4))
+def test_lanes_overlap_nowhere_and_every_block_is_shown_or_counted(given_blocks, most):
+    placed = list(side_by_side(given_blocks, most))
+
+    assert sorted(thing for each in placed for thing in each.things) == sorted(block.thing for block in given_blocks)
+    for number, one in enumerate(placed):
+        assert 0 <= one.lane < one.lanes <= most + 1
+        for other in placed[:number]:
+            if one.start < other.end and other.start < one.end:
+                assert one.lane != other.lane
+                assert one.lanes == other.lanes
+
+
+def test_what_finds_no_lane_is_summed_up_beside_the_others():
+    five = [Block(0, HOUR, 0, name) for name in "abcde"]
+
+    placed = list(side_by_side(five, 3))
+
+    assert [(each.lane, each.lanes, each.things, each.is_sum) for each in placed] == [
+        (0, 4, ("a",), False),
+        (1, 4, ("b",), False),
+        (2, 4, ("c",), False),
+        (3, 4, ("d", "e"), True),
+    ]
+
+
+def test_what_needs_a_person_keeps_its_lane():
+    quiet = [Block(0, HOUR, 3, name) for name in "abc"]
+
+    placed = list(side_by_side([*quiet, Block(30, 90, 1, "failed")], 2))
+
+    assert {each.things for each in placed if not each.is_sum} == {("failed",), ("a",)}
+
+
+def test_blocks_that_do_not_touch_are_as_wide_as_the_day():
+    placed = list(side_by_side([Block(0, 60, 0, "a"), Block(60, 120, 0, "b")], 3))
+
+    assert [(each.lane, each.lanes) for each in placed] == [(0, 1), (0, 1)]
+
+
+# hours
+
+
+def test_a_day_of_24_hours_is_an_axis_of_as_many():
+    axis = axis_of([date(2026, 10, 21)], BERLIN)
+
+    assert (axis.length, axis.columns[0].hatched, axis.columns[0].changes) == (24 * HOUR, (), ())
+    assert [(minute, wall) for minute, wall, _ in axis.hours()] == [(hour * HOUR, hour * HOUR) for hour in range(24)]
+
+
+@pytest.mark.parametrize(
+    "zone, day, hours, length, hatched",
+    [
+        ("Europe/Berlin", date(2027, 3, 28), 23, 24, [(2, 3)]),
+        ("Europe/Berlin", date(2026, 10, 25), 25, 25, []),
+        ("Australia/Lord_Howe", date(2026, 10, 4), 23.5, 24, [(2, 2.5)]),
+        ("Australia/Lord_Howe", date(2026, 4, 5), 24.5, 24.5, []),
+        ("America/Sao_Paulo", date(2018, 11, 4), 23, 24, [(0, 1)]),  # no midnight
+        ("America/Sao_Paulo", date(2018, 2, 17), 25, 25, []),  # 23:00 comes again before midnight
+        ("America/St_Johns", date(2010, 11, 7), 25, 25, []),  # back over midnight, one minute past it
+        ("Pacific/Apia", date(2011, 12, 30), 0, 24, [(0, 24)]),  # the day that was left out
+        ("Asia/Kathmandu", date(1986, 1, 1), 23.75, 24, [(0, 0.25)]),
+    ],
+)
+def test_a_day_of_a_clock_change_is_drawn_true(zone, day, hours, length, hatched):
+    axis = axis_of([day], ZoneInfo(zone))
+    column = axis.columns[0]
+
+    assert column.length == timedelta(hours=hours)
+    assert axis.length == length * HOUR
+    assert [(start / HOUR, end / HOUR) for start, end in column.hatched] == hatched
+    drawn = sum(piece.beyond - piece.minute for piece in column.pieces)
+    assert drawn == hours * HOUR
+
+
+def test_the_other_days_of_a_week_do_not_have_the_hour_that_comes_again():
+    axis = axis_of(run_of_days(date(2026, 10, 19), 7), BERLIN)
+
+    assert axis.length == 25 * HOUR
+    assert [column.hatched for column in axis.columns] == [((180, 240),)] * 6 + [()]
+    assert [(minute, wall) for minute, wall, again in sorted(axis.hours()) if again] == [(180, 120)]
+
+
+def test_an_hour_that_comes_again_has_both_readings_in_their_places():
+    column = axis_of([date(2026, 10, 25)], BERLIN).columns[0]
+
+    first, second, three = (datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1, 2))
+
+    assert [column.at(each) for each in (first, second, three)] == [150, 210, 270]
+
+
+def test_what_ends_when_an_hour_begins_again_ends_before_it():
+    monday, sunday = (axis_of([date(2026, 10, 24), date(2026, 10, 25)], BERLIN).columns[n] for n in (0, 1))
+
+    assert monday.until(datetime(2026, 10, 24, 1, tzinfo=UTC)) == 180  # 03:00
+    assert monday.at(datetime(2026, 10, 24, 1, tzinfo=UTC)) == 240
+    assert sunday.until(datetime(2026, 10, 25, 1, tzinfo=UTC)) == 180
+    assert sunday.at(datetime(2026, 10, 25, 1, tzinfo=UTC)) == 180
+
+
+def test_half_an_hour_that_comes_again_is_labelled_with_its_reading():
+    axis = axis_of([date(2026, 4, 5)], ZoneInfo("Australia/Lord_Howe"))
+
+    labels = sorted(axis.hours())
+
+    assert not axis.is_even
+    assert (120, 90, True) in labels  # 01:30 again
+    assert (150, 120, False) in labels  # then 02:00
+
+
+def test_another_zone_has_its_full_hours_where_they_are():
+    axis = axis_of([date(2026, 10, 21)], BERLIN)
+
+    hours = [(minute, reading.hour) for minute, reading in axis.hours_of(ZoneInfo("Asia/Kolkata"), axis.columns[0])]
+
+    assert hours[:2] == [(30, 4), (90, 5)]
+    assert len(hours) == 24
+
+
+@given(
+    st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia"]),
+    st.dates(date(1970, 1, 1), date(2037, 12, 31)),
+    st.integers(0, 7 * 24 * 60 - 1),
+)
+def test_every_instant_has_a_place_in_its_day_and_no_two_have_the_same(zone, day, minute):
+    axis = axis_of(run_of_days(day, 7), ZoneInfo(zone))
+    instant = axis.columns[0].start + timedelta(minutes=minute)
+    column = next((each for each in axis.columns if each.start <= instant < each.end), None)
+    if column is None:
+        return
+
+    place, next_place = column.at(instant), column.until(instant + timedelta(minutes=1))
+
+    assert 0 <= place < next_place <= axis.length
+    assert next_place - place == 1
+    assert not any(start <= place < end for start, end in column.hatched)

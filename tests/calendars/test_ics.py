@@ -1,0 +1,408 @@
+"""Calendars as iCalendar files: what other programs make of them is what we have."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import icalendar
+import pytest
+import recurring_ical_events
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from calendars import editing, expansion, ics, vtimezones
+from calendars.editing import WallTime
+from calendars.models import Calendar, Event
+from recurrence.wire import graph
+from tests.calendars.conftest import day, reading, recurrence, times
+from tests.conftest import NOW, utc
+
+WINDOW = utc("2025-11-01T00:02Z"), utc("2026-12-01T00:02Z")  # when nothing here begins or ends
+
+
+@pytest.fixture
+def file_of(calendar):
+    """The file of what is in the owner's calendar, as `viewer` sees it."""
+
+    def make(viewer=None, now: datetime = NOW) -> icalendar.Calendar:
+        parts = ics.events([calendar], viewer or calendar.owner, now)
+        return icalendar.Calendar.from_ical(ics.calendar("Work", "Europe/Berlin", parts))
+
+    return make
+
+
+@pytest.fixture
+def only(file_of):
+    """The one component that the file has."""
+
+    def find(**options) -> icalendar.Event:
+        (component,) = file_of(**options).walk("VEVENT")
+        return component
+
+    return find
+
+
+def ours(calendar: Calendar, window=WINDOW) -> list[tuple]:
+    events = Event.objects.filter(calendar=calendar)
+    found = expansion.occurrences(events, *window, UTC, viewer=calendar.owner)
+    return sorted((*map(str, each.days or (each.start, each.end)), each.details.subject) for each in found)
+
+
+def theirs(file: icalendar.Calendar, window=WINDOW) -> list[tuple]:
+    found = recurring_ical_events.of(file).between(*window)
+    return sorted((*map(str, when(each)), str(each.get("SUMMARY", ""))) for each in found)
+
+
+def when(component) -> tuple:
+    start, end = component.start, component.end
+    if isinstance(start, datetime):
+        return start.astimezone(UTC), max(start.astimezone(UTC), end.astimezone(UTC))
+    return start, end
+
+
+def test_a_file_says_who_made_it_and_how_often_to_come(file_of):
+    file = file_of()
+
+    assert {name: str(file[name]) for name in ("VERSION", "PRODID", "X-WR-CALNAME", "X-WR-TIMEZONE")} == {
+        "VERSION": "2.0",
+        "PRODID": "-//Quando//Quando//EN",
+        "X-WR-CALNAME": "Work",
+        "X-WR-TIMEZONE": "Europe/Berlin",
+    }
+    assert file["REFRESH-INTERVAL"].dt == timedelta(hours=1)
+    assert file["REFRESH-INTERVAL"].params["VALUE"] == "DURATION"
+
+
+def test_all_that_an_event_says_is_told(make_event, only):
+    event = make_event(
+        subject="Budget, part 1; draft",
+        body="First line\nsecond \\ line",
+        locations=[{"displayName": "Room 4, north"}],
+        categories=["Red, dark", "Work"],
+        show_as="oof",
+        sensitivity="confidential",
+        importance="high",
+        is_reminder_on=True,
+        reminder_minutes=90,
+    )
+
+    told = only()
+
+    assert (told.uid, told["SUMMARY"], told["DESCRIPTION"]) == (event.uid, event.subject, event.body)
+    assert (told["LOCATION"], told["CATEGORIES"].cats) == ("Room 4, north", ["Red, dark", "Work"])
+    assert (told["CLASS"], told["PRIORITY"], told["TRANSP"]) == ("CONFIDENTIAL", 1, "OPAQUE")
+    assert told["X-MICROSOFT-CDO-BUSYSTATUS"] == "OOF"
+    assert (told.DTSTAMP, told["SEQUENCE"]) == (event.updated_at, 0)
+    (alarm,) = told.walk("VALARM")
+    assert (alarm["ACTION"], alarm["TRIGGER"].dt) == ("DISPLAY", -timedelta(minutes=90))
+
+
+@pytest.mark.parametrize(
+    "show_as, transparency, state, status",
+    [
+        ("free", "TRANSPARENT", "FREE", None),
+        ("tentative", "OPAQUE", "TENTATIVE", "TENTATIVE"),
+        ("busy", "OPAQUE", "BUSY", None),
+        ("workingElsewhere", "OPAQUE", "WORKINGELSEWHERE", None),
+        ("unknown", "OPAQUE", None, None),
+    ],
+)
+def test_how_time_is_shown(make_event, only, show_as, transparency, state, status):
+    make_event(show_as=show_as)
+
+    told = only()
+
+    assert (told["TRANSP"], told.get("X-MICROSOFT-CDO-BUSYSTATUS"), told.get("STATUS")) == (transparency, state, status)
+
+
+@pytest.mark.parametrize("subject", ["C:\\New\\nothing", "a\\,b;c", "ü" * 100, "😀" * 60, '"quoted": yes', "tab\there"])
+def test_a_subject_comes_back_as_it_was(make_event, only, subject):
+    make_event(subject=subject)
+
+    assert only()["SUMMARY"] == subject
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\r", "\u2028", "\x85", "\n"])
+def test_no_ending_of_a_line_and_no_control_character_gets_out_of_its_value(calendar, make_event, ending):
+    make_event(subject=f"a{ending}ATTENDEE:mailto:eve@example.com\x07", uid=f"one{ending}SUMMARY:two")
+
+    file = ics.calendar(f"Work{ending}X-BAD:1", "UTC", ics.events([calendar], calendar.owner, NOW)).decode()
+
+    assert not {"ATTENDEE", "X-BAD", "SUMMARY:two"} & {line.partition(":")[0] for line in file.splitlines()}
+    assert "\x07" not in file
+
+
+def test_lines_are_folded_at_75_octets(calendar, make_event):
+    make_event(subject="ü" * 250)
+
+    file = ics.calendar("Work", "UTC", ics.events([calendar], calendar.owner, NOW))
+
+    assert max(map(len, file.split(b"\r\n"))) <= 75
+
+
+def test_html_is_told_as_it_is_and_as_plain_text(make_event, only):
+    make_event(body="<p>Read <b>this</b></p>", body_type="html")
+
+    told = only()
+
+    assert (told["DESCRIPTION"], told["X-ALT-DESC"]) == ("Read this", "<p>Read <b>this</b></p>")
+    assert told["X-ALT-DESC"].params["FMTTYPE"] == "text/html"
+
+
+def test_a_reader_other_than_the_owner_sees_the_times_of_what_is_private(make_event, make_user, only):
+    make_event(subject="Doctor", body="knee", sensitivity="private", show_as="oof", locations=[{"displayName": "Spa"}])
+
+    told = only(viewer=make_user("bob"))
+
+    assert (told["SUMMARY"], told["CLASS"], told.get("DESCRIPTION"), told.get("LOCATION")) == (
+        "Private",
+        "PRIVATE",
+        None,
+        None,
+    )
+    assert told.start.isoformat() == "2026-01-05T10:00:00+01:00"
+
+
+def test_a_private_occurrence_of_an_open_series_is_veiled_alone(weekly, make_user, file_of):
+    editing.change_occurrence(weekly, day("2026-01-12"), {"subject": "Doctor", "sensitivity": "private"}, NOW)
+
+    told = file_of(viewer=make_user("bob")).walk("VEVENT")
+
+    assert [each["SUMMARY"] for each in told] == ["Stand-up", "Private"]
+
+
+def test_times_are_told_on_the_clocks_of_their_zone_and_all_day_events_as_dates(make_event, file_of):
+    make_event(subject="a")
+    make_event(subject="b", **times("2026-01-05T09:00", zone="UTC"))
+    make_event(subject="c", **times("2026-01-05T00:00", "2026-01-07T00:00"), is_all_day=True)
+    make_event(subject="d", **times("2026-01-05T09:00", "2026-01-05T09:00"))  # of no length
+
+    file = file_of().to_ical().decode().replace("\r\n", "\n")
+
+    for lines in (
+        "DTSTART;TZID=Europe/Berlin:20260105T100000\nDTEND;TZID=Europe/Berlin:20260105T110000",
+        "DTSTART:20260105T090000Z\nDTEND:20260105T100000Z",
+        "DTSTART;VALUE=DATE:20260105\nDTEND;VALUE=DATE:20260107",
+    ):
+        assert lines in file
+    assert file.count("DTEND") == 3
+
+
+def test_a_series_in_utc_stays_there_whatever_the_zone_of_its_reader(make_event, only):
+    make_event(recurrence=recurrence(), **times("2026-01-05T23:30", "2026-01-06T00:30", "UTC"))
+
+    assert only()["DTSTART"].params["TZID"] == "Etc/GMT"
+
+
+def test_cancelled_occurrences_are_left_out_and_changed_ones_told_with_their_original_start(weekly, file_of):
+    editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
+    editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Moved", **times("2026-01-20T12:00")}, NOW)
+
+    series, changed = file_of().walk("VEVENT")
+
+    assert series["EXDATE"].to_ical() == b"20260112T100000"
+    assert changed["RECURRENCE-ID"].to_ical() == b"20260119T100000"
+    assert (changed["SUMMARY"], changed["DTSTART"].to_ical()) == ("Moved", b"20260120T120000")
+    assert (series["SEQUENCE"], changed["SEQUENCE"]) == (2, 2)
+    assert series.uid == changed.uid == weekly.uid
+
+
+def test_the_same_file_is_told_twice(calendar, weekly, make_event):
+    make_event(**times("2026-01-05T09:00", zone="America/New_York"))
+
+    first, second = (b"".join(ics.events([calendar], calendar.owner, now)) for now in (NOW, NOW + timedelta(days=7)))
+
+    assert first == second
+
+
+def test_the_same_invitation_in_two_calendars_is_told_as_two(calendar, owner, make_event):
+    other = Calendar.objects.create(owner=owner, name="Other")
+    for each in (calendar, other):
+        editing.create(each, times("2026-01-05T10:00"), NOW, uid="one@example.com")
+
+    file = icalendar.Calendar.from_ical(ics.calendar("Both", "UTC", ics.events([calendar, other], owner, NOW)))
+
+    assert len({each.uid for each in file.walk("VEVENT")}) == 2
+
+
+def test_it_takes_two_queries(calendar, owner, make_event, weekly, django_assert_num_queries):
+    make_event(recurrence=recurrence("daily"))
+    editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
+
+    with django_assert_num_queries(2):
+        list(ics.events([calendar], owner, NOW))
+
+
+# Where a rule does not say the same
+
+
+def test_an_occurrence_in_which_clocks_change_is_told_with_its_own_end(make_event, file_of):
+    """RFC 5545 would repeat the eight hours of the first night."""
+    make_event(recurrence=recurrence("daily"), **times("2026-01-05T22:00", "2026-01-06T06:00"))
+
+    nights = [each for each in file_of().walk("VEVENT") if "RECURRENCE-ID" in each]
+
+    assert [f"{each['DTSTART'].dt:%m-%d} {each['DTEND'].dt:%H:%M}" for each in nights[:2]] == [
+        "03-28 06:00",
+        "10-24 06:00",
+    ]
+
+
+def test_a_series_that_begins_in_such_a_night_is_told_with_the_length_of_the_others(make_event, file_of):
+    daily = recurrence("daily", "2026-03-28")
+    make_event(recurrence=daily, **times("2026-03-28T22:00", "2026-03-29T06:00"))
+
+    series, first, *_ = file_of().walk("VEVENT")
+
+    assert (series["DURATION"].dt, "DTEND" in series) == (timedelta(hours=8), False)
+    assert first.end.astimezone(UTC) - first.start.astimezone(UTC) == timedelta(hours=7)
+
+
+def test_a_series_that_no_rule_can_say_is_told_occurrence_by_occurrence(weekly, file_of, monkeypatch):
+    """Every series of Graph's has a rule so far; here there is none."""
+    editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
+    editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Moved", **times("2026-01-20T12:00")}, NOW)
+    monkeypatch.setattr(ics, "rrule_of", lambda series, *, is_all_day: None)
+
+    told = file_of().walk("VEVENT")
+
+    assert [f"{each.start:%m-%d %H}" for each in told[:3]] == ["01-05 10", "01-20 12", "01-26 10"]
+    assert len({each.uid for each in told}) == len(told) == 9
+    assert not any("RRULE" in each or "RECURRENCE-ID" in each for each in told)
+
+
+def test_single_occurrences_are_told_from_a_year_back_to_two_years_ahead():
+    assert ics.window_around(utc("2026-07-15T12:00Z")) == (utc("2025-07-01T00:00Z"), utc("2028-07-01T00:00Z"))
+    assert ics.window_around(utc("2026-07-31T23:59Z")) == ics.window_around(utc("2026-07-01T00:00Z"))
+
+
+# Others make the same of it
+
+ZONES = ["Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kolkata", "UTC"]
+WEEKDAYS = st.lists(st.sampled_from(graph.WEEKDAYS), min_size=1, max_size=7, unique=True)
+PATTERNS = st.one_of(
+    st.fixed_dictionaries({"type": st.just("daily"), "interval": st.integers(1, 40)}),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("weekly"),
+            "interval": st.integers(1, 5),
+            "daysOfWeek": WEEKDAYS,
+            "firstDayOfWeek": st.sampled_from(graph.WEEKDAYS),
+        }
+    ),
+    st.fixed_dictionaries(
+        {"type": st.just("absoluteMonthly"), "interval": st.integers(1, 14), "dayOfMonth": st.integers(1, 31)}
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("relativeMonthly"),
+            "interval": st.integers(1, 14),
+            "daysOfWeek": WEEKDAYS,
+            "index": st.sampled_from(list(graph.INDEXES)),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("absoluteYearly"),
+            "interval": st.integers(1, 2),
+            "dayOfMonth": st.integers(1, 31),
+            "month": st.integers(1, 12),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("relativeYearly"),
+            "interval": st.integers(1, 2),
+            "daysOfWeek": WEEKDAYS,
+            "index": st.sampled_from(list(graph.INDEXES)),
+            "month": st.integers(1, 12),
+        }
+    ),
+)
+STARTS = st.integers(0, 730 * 24 * 12).map(lambda n: reading("2024-06-01") + timedelta(minutes=5 * n))
+RANGES = st.one_of(
+    st.just({"type": "noEnd"}),
+    st.builds(lambda count: {"type": "numbered", "numberOfOccurrences": count}, st.integers(1, 60)),
+)
+LENGTHS = st.sampled_from([0, 30, 60, 90, 480, 1440, 3000]).map(lambda minutes: timedelta(minutes=minutes))
+
+
+@given(
+    pattern=PATTERNS,
+    range=RANGES,
+    start=STARTS,
+    length=LENGTHS,
+    zone=st.sampled_from(ZONES),
+    is_all_day=st.booleans(),
+    touched=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), max_size=4),
+)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_another_program_finds_the_same_occurrences(
+    calendar, file_of, pattern, range, start, length, zone, is_all_day, touched
+):
+    calendar.events.all().delete()
+    if is_all_day:
+        start, length = start.replace(hour=0, minute=0), timedelta(days=max(1, length.days))
+    document = {"pattern": pattern, "range": {**range, "startDate": start.date().isoformat()}}
+    ends = {"start": WallTime(start, zone), "end": WallTime(start + length, zone)}
+    event, _ = editing.create(
+        calendar, {"subject": "One", "is_all_day": is_all_day, "recurrence": document, **ends}, NOW
+    )
+    days = [each.day for each in event.series.occurrences(*WINDOW)][:31]
+    for number, what in touched:
+        if number < len(days) and not event.exceptions.filter(original_day=days[number]).exists():
+            touch(event, days[number], what)
+
+    assert theirs(file_of()) == ours(calendar)
+
+
+def touch(event: Event, which: date, what: int) -> None:
+    first = datetime.combine(which, event.start.time())
+    if what == 0:
+        editing.cancel_occurrence(event, which, NOW)
+    elif what == 1 or event.is_all_day:
+        editing.change_occurrence(event, which, {"subject": "Two"}, NOW)
+    else:
+        first = first.replace(hour=(first.hour + what) % 24, minute=17)
+        changes = {"start": WallTime(first, event.zone), "end": WallTime(first + timedelta(minutes=45), event.zone)}
+        editing.change_occurrence(event, which, changes, NOW)
+
+
+# Zones
+
+
+@pytest.mark.parametrize("name", [*ZONES[:4], "Europe/Dublin", "Africa/Casablanca", "Asia/Gaza", "America/Santiago"])
+def test_a_described_zone_has_the_offsets_of_the_real_one(name):
+    described = icalendar.Timezone.from_ical(vtimezones.described(name, 2019, 2040)).to_tz(lookup_tzid=False)
+    real, instant = ZoneInfo(name), utc("2019-02-01T00:00Z")
+
+    while instant < utc("2041-01-01T00:00Z"):
+        tomorrow = instant + timedelta(days=1)
+        if instant.astimezone(real).utcoffset() != tomorrow.astimezone(real).utcoffset():  # else nothing can be wrong
+            for each in (instant + timedelta(minutes=30 * n) for n in range(48)):
+                if not is_repeated(real, each):
+                    assert each.astimezone(described).utcoffset() == each.astimezone(real).utcoffset(), each
+        instant = tomorrow
+
+
+def is_repeated(zone, instant) -> bool:
+    """What clocks show twice, dateutil takes for the first or the second as it likes."""
+    local = instant.astimezone(zone)
+    return local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
+
+
+def test_rules_that_go_on_are_told_as_rules_and_others_one_by_one():
+    berlin, casablanca = (
+        vtimezones.described(name, 2025, 2040).decode() for name in ("Europe/Berlin", "Africa/Casablanca")
+    )
+
+    assert "RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3" in berlin
+    assert "RDATE" not in berlin
+    assert "RRULE" not in casablanca
+    assert "RDATE" in casablanca
+
+
+def test_every_zone_of_a_file_is_described(make_event, file_of):
+    for zone in ("Europe/Berlin", "America/New_York", "UTC"):
+        make_event(**times("2026-01-05T10:00", zone=zone))
+
+    assert {str(each["TZID"]) for each in file_of().walk("VTIMEZONE")} == {"Europe/Berlin", "America/New_York"}

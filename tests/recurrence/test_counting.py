@@ -1,0 +1,110 @@
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recurrence import wire
+from recurrence.combine import FirstThen, Limited
+from recurrence.counting import count_within
+from recurrence.days import EveryNDays
+from recurrence.rules import CalendarRule
+from recurrence.schedules import Every, Once, between
+from recurrence.times import Times
+from recurrence.zones import Fold, Gap
+from tests.recurrence.samples import CREATED_AT, date_rules, documents, instants, times, utc
+
+ZONES = (
+    "Europe/Berlin",
+    "America/Sao_Paulo",
+    "Australia/Lord_Howe",
+    "Asia/Kolkata",
+    "Pacific/Apia",
+    "America/New_York",
+)
+EXPRESSIONS = ("0 0/5 * * * ?", "*/30 * * * * ?", "0 */7 2-3 * * ?", "15 30 1,2 ? * SUN", "0 0 0/2 L * ?")
+
+
+def by_walking(schedule, start, end):
+    return sum(1 for _ in between(schedule, start, end))
+
+
+def quartz(expression, zone, **fields):
+    return wire.parse("quartz", {"expression": expression, "timeZone": zone, **fields}, CREATED_AT).schedule
+
+
+def windows(low=CREATED_AT, years=3, most_days=40):
+    lengths = st.integers(-3600, most_days * 86_400).map(lambda second: timedelta(seconds=second))
+    return st.tuples(instants(low, years), lengths).map(lambda pair: (pair[0], pair[0] + pair[1]))
+
+
+@given(st.sampled_from(EXPRESSIONS), st.sampled_from(ZONES), st.sampled_from(["cron", "quartz"]), windows())
+def test_a_quartz_expression_is_counted_as_it_is_walked(expression, zone, clock_change, window):
+    schedule = quartz(expression, zone, clockChange=clock_change)
+
+    assert count_within(schedule, *window) == by_walking(schedule, *window)
+
+
+@given(documents(), windows(most_days=10))
+def test_an_azure_recurrence_is_counted_as_it_is_walked(document, window):
+    schedule = wire.parse("azure", document, CREATED_AT).schedule
+
+    assert count_within(schedule, *window) == by_walking(schedule, *window)
+
+
+@given(
+    st.builds(
+        CalendarRule,
+        date_rules(),
+        times(),
+        st.sampled_from([UTC, *map(ZoneInfo, ZONES)]),
+        st.sampled_from(Gap),
+        st.sampled_from(Fold),
+    ),
+    windows(utc("2018-01-01T00:00Z"), 10, 400),
+)
+def test_days_and_times_in_a_zone_are_counted_as_they_are_walked(rule, window):
+    assert count_within(rule, *window) == by_walking(rule, *window)
+
+
+@pytest.mark.parametrize(
+    "expression, day, fires",
+    [
+        ("0 0/5 * * * ?", "2026-10-24", 288),
+        ("0 0/5 * * * ?", "2026-10-25", 300),
+        ("0 0/5 * * * ?", "2026-03-29", 276),
+        ("0 0 2 * * ?", "2026-10-25", 1),  # an hour of its own is not taken twice
+    ],
+)
+def test_days_of_a_clock_change_are_counted_true(expression, day, fires):
+    start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo("Europe/Berlin"))
+    end = start + timedelta(days=1)
+
+    assert count_within(quartz(expression, "Europe/Berlin"), start.astimezone(UTC), end.astimezone(UTC)) == fires
+
+
+@pytest.mark.parametrize(
+    "schedule, fires",
+    [
+        (Once(utc("2026-01-05T08:00Z")), 1),
+        (Once(utc("2026-01-06T00:00Z")), 0),  # the end is not included
+        (Every(timedelta(minutes=5), utc("2026-01-05T12:00Z")), 144),
+        (FirstThen(utc("2026-01-05T11:58Z"), Every(timedelta(hours=1), utc("2020-01-01T00:00Z"))), 13),
+        (FirstThen(utc("2026-01-07T00:00Z"), Every(timedelta(hours=1), utc("2020-01-01T00:00Z"))), 0),
+        (Limited(Every(timedelta(hours=1), utc("2020-01-01T00:00Z")), None, utc("2026-01-05T03:00Z")), 4),
+    ],
+)
+def test_a_day_of_simple_schedules(schedule, fires):
+    assert count_within(schedule, utc("2026-01-05T00:00Z"), utc("2026-01-06T00:00Z")) == fires
+
+
+def test_an_empty_window_holds_nothing():
+    assert count_within(quartz("* * * * * ?", "UTC"), CREATED_AT, CREATED_AT - timedelta(days=1)) == 0
+
+
+def test_the_last_days_that_can_be_named_are_counted():
+    rule = CalendarRule(EveryNDays(date(2026, 1, 1)), Times.of([1, 2], [0, 30]), ZoneInfo("Asia/Kolkata"))
+    start, end = utc("9999-12-20T00:00Z"), datetime.max.replace(tzinfo=UTC)
+
+    assert count_within(rule, start, end) == by_walking(rule, start, end) > 40
