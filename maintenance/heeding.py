@@ -1,122 +1,302 @@
 """What jobs do about maintenance: hold their runs, run at a step of it, or let it wait for them.
 
-A held run is a row with the reason; it goes on, or is skipped, when nothing holds it any more.
+A held run is a row with the reason; it goes on, or is skipped, when nothing holds it any more.  What is held are runs
+by schedule that have not begun.  One that has begun goes on with its retries, and what somebody orders, or a step of a
+notice does, is an order: it goes through.
 """
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import Q
 
 from jobs.errors import JobError
 from jobs.finishing import finish_jobs
-from jobs.models import Job, Run
+from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
-from maintenance.models import Heed, Notice
+from maintenance import turns
+from maintenance.errors import MaintenanceError
+from maintenance.models import Affected, Heed, Notice, Step, Work
+from maintenance.spells import PREFIX, REASON_LENGTH, Spell, Told, key_of
+from maintenance.wishes import Wish
 
-ANNOUNCE, START, COMPLETE, CANCEL = "announce", "start", "complete", "cancel"
-STEPS = (ANNOUNCE, START, COMPLETE, CANCEL)
+__all__ = ["STEPS", "Spell", "Wish", "key_of"]
 
-
-def heeds_of(notice: Notice) -> list[Heed]:
-    """How jobs of the subscription heed this notice: those that name one of its resources, or its labels."""
-    heeds = Heed.objects.filter(job__collection__subscription=notice.subscription_id)
-    affected = affected_by(notice)
-    return [heed for heed in heeds.select_related("job__collection") if _names(heed, affected)]
-
-
-def affected_by(notice: Notice) -> list[tuple[str, dict]]:
-    """The names and labels of its resources."""
-    return [(each.name, each.resource.labels if each.resource else {}) for each in notice.affected.all()]
+STEPS = Step.values
+SUPERSEDED = ": a later fire time ran for it"
+DROPPED = ": dropped at the end of it"
+BATCH = 500  # rows of one statement
 
 
-def _names(heed: Heed, affected: Iterable[tuple[str, dict]]) -> bool:
-    wanted = set(heed.labels.items())
-    return any(name in heed.resource_names or (wanted and wanted <= set(labels.items())) for name, labels in affected)
+# Whom a notice concerns
 
 
-def react(notice: Notice, step: str, now: datetime) -> None:
-    """Order the runs of jobs that hang on this step.  The order's key makes it one, however often it is given."""
-    for heed in heeds_of(notice):
-        if step in heed.run_on:
-            try:
-                run_now(heed.job, now, key=f"notice {notice.pk} {step}")
-            except JobError:  # the job or its collection is stopped, which stops this as well
-                continue
+def told(notices: Iterable[Notice]) -> list[Told]:
+    """The notices with what they affect, in one query."""
+    affected: dict[UUID, list[tuple[str, dict[str, str]]]] = {notice.pk: [] for notice in notices}
+    rows = Affected.objects.filter(notice__in=list(affected)).order_by("pk")
+    for notice_id, name, labels in rows.values_list("notice_id", "name", "resource__labels"):
+        affected[notice_id].append((name, labels or {}))
+    return [Told(notice, affected[notice.pk]) for notice in notices]
 
 
-def running(notice: Notice) -> list[str]:
-    """The names of the jobs that heed the notice and have a run which has begun and not ended."""
-    jobs = [heed.job_id for heed in heeds_of(notice)]
-    going = Run.objects.filter(job__in=jobs, state__in=(Run.State.RUNNING, Run.State.RETRYING)).order_by("job_name")
-    return list(going.values_list("job_name", flat=True).distinct())
+def told_of_shown() -> list[Told]:
+    """All that is announced and not over, as it was announced; in one query, also when there is none."""
+    notices: dict[UUID, Notice] = {}
+    affected = defaultdict(list)
+    rows = Affected.objects.filter(notice__status__in=Notice.SHOWN).select_related("notice", "resource")
+    for row in rows.order_by("notice__announced_at", "notice_id", "pk"):
+        notices.setdefault(row.notice_id, row.notice)
+        affected[row.notice_id].append((row.name, row.resource.labels if row.resource else {}))
+    return [Told(notice, affected[notice_id]) for notice_id, notice in notices.items()]
 
 
-# Holding
+def concerned(notices: Iterable[Notice]) -> dict[UUID, list[Heed]]:
+    """By notice, how jobs of its subscription heed it: those that name one of its resources, or its labels."""
+    all_told = told(list(notices))
+    heeds = list(_heeds({each.notice.subscription_id for each in all_told}))
+    return {each.notice.pk: [heed for heed in heeds if _concerns(each, heed)] for each in all_told}
 
 
-def holding(job_ids: Collection[int], now: datetime) -> dict[int, Notice]:
-    """Those of the jobs whose due fire times are held at `now`, each with a notice that holds it.
-
-    A job that holds does so from its lead time before not-before until the end.  A notice that waits for its resources
-    to become idle holds every job that names them, until it starts.
-    """
-    notices = list(Notice.objects.shown().prefetch_related("affected__resource"))
-    if not notices:
-        return {}
-    heeds = list(Heed.objects.filter(job__in=job_ids).select_related("job__collection"))
-    return {heed.job_id: notice for heed in heeds for notice in notices if holds(notice, heed, now)}
+def concerns(heed: Heed, notice: Notice) -> bool:
+    return _concerns(_told_alone(notice), heed)
 
 
 def holds(notice: Notice, heed: Heed, at: datetime) -> bool:
     """Whether a fire time at `at` is held, as far as is known now: a notice's end is not known beforehand."""
-    if heed.job.collection.subscription_id != notice.subscription_id or not _names(heed, affected_by(notice)):
-        return False
-    if notice.status == Notice.Status.SCHEDULED and notice.approve_when_idle:
-        return True
-    if heed.during != Heed.During.HOLD:
-        return False
-    return notice.status == Notice.Status.STARTED or at >= notice.not_before - heed.lead
-
-
-def key_of(notice: Notice) -> str:
-    return f"notice {notice.pk}"
+    alone = _told_alone(notice)
+    return _concerns(alone, heed) and alone.holds(heed, at)
 
 
 def reason_of(notice: Notice) -> str:
-    names = ", ".join(name for name, _ in affected_by(notice))
-    return f"held by maintenance: {notice.event_type} of {names}"[:200]
+    return _told_alone(notice).reason
 
 
-def hold_waiting(now: datetime) -> None:
-    """Hold the runs that wait for a worker while their job is held: they were dispatched before it was."""
-    heeding = list(Heed.objects.values_list("job_id", flat=True)) if Notice.objects.shown().exists() else []
-    for job_id, notice in holding(heeding, now).items():
-        waiting = Run.objects.filter(job=job_id, state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)
-        waiting.update(state=Run.State.HELD, held_by=key_of(notice), reason=reason_of(notice))
+def going(notices: Iterable[Notice]) -> dict[UUID, list[Run]]:
+    """By notice, the runs of jobs that it concerns which have begun and not ended, the longest going first."""
+    jobs = {notice_id: {heed.job_id for heed in heeds} for notice_id, heeds in concerned(notices).items()}
+    runs = Run.objects.filter(job__in=set().union(*jobs.values()), state__in=Run.BEGUN)
+    begun = list(runs.order_by("started_at", "pk"))
+    return {notice_id: [run for run in begun if run.job_id in ids] for notice_id, ids in jobs.items()}
 
 
-def release(notice: Notice, now: datetime) -> None:
-    """Let go of what the notice holds, unless something else holds it: the newest runs, or none, as the job says."""
-    held = Run.objects.filter(held_by=key_of(notice), state=Run.State.HELD)
-    jobs = set(held.values_list("job_id", flat=True))
-    still = holding(jobs, now)
-    policies = dict(Heed.objects.filter(job__in=jobs).values_list("job_id", "after"))
-    for job_id in jobs:
-        of_job = held.filter(job=job_id)
-        if job_id in still:
-            of_job.update(held_by=key_of(still[job_id]), reason=reason_of(still[job_id]))
-            continue
-        if policies.get(job_id) != Heed.After.DROP:
-            newest = of_job.order_by("-fire_at", "-pk").values_list("pk", flat=True)[:1]
-            Run.objects.filter(pk__in=list(newest), state=Run.State.HELD).update(
-                state=Run.State.WAITING, held_by=None, reason="", publish_after=now
-            )
-        skip(of_job, now)
+def _heeds(subscriptions: Collection[UUID]):
+    rows = Heed.objects.filter(job__collection__subscription__in=subscriptions)
+    return rows.select_related("job__collection").order_by("job__name", "pk")
 
 
-def skip(held, now: datetime) -> None:
-    """What was held and does not run after all is over."""
-    rows = list(held.values_list("pk", "job_id", "is_last"))
-    Run.objects.filter(pk__in=[pk for pk, *_ in rows], state=Run.State.HELD).update(
-        state=Run.State.SKIPPED, held_by=None, finished_at=now
-    )
-    finish_jobs([job_id for _, job_id, is_last in rows if is_last and job_id], Job.State.COMPLETED, now)
+def _concerns(each: Told, heed: Heed) -> bool:
+    return each.concerns(heed, heed.job.collection.subscription_id)
+
+
+def _told_alone(notice: Notice) -> Told:
+    """From what is prefetched, if it is."""
+    affected = [(each.name, each.resource.labels if each.resource else {}) for each in notice.affected.all()]
+    return Told(notice, affected)
+
+
+# What is held
+
+
+def holding(now: datetime, job_ids: Collection[int] | None = None) -> dict[int, Told]:
+    """Those of the jobs (None: of all) whose due fire times are held at `now`, each with the first that holds it.
+
+    A job that holds does so from its lead time before not-before until the end.  A notice that waits for its resources
+    to become idle holds every job that names them, until it starts.
+    """
+    return {
+        heed.job_id: each
+        for heed, concerning in _shown_to(job_ids)
+        for each in reversed(concerning)
+        if each.holds(heed, now)
+    }
+
+
+def forecast(job_ids: Collection[int], start: datetime, end: datetime, now: datetime) -> dict[int, list[Spell]]:
+    """By job, the spells within [start, end) in which its fire times are going to be held, earliest first.
+
+    Says what is known at `now`.  Two queries however many jobs, and one when there is no notice.
+    """
+    spells: dict[int, list[Spell]] = defaultdict(list)
+    for heed, concerning in _shown_to(job_ids):
+        for each in concerning:
+            spell = each.spell(heed, now)
+            if spell and spell.overlaps(start, end):
+                spells[heed.job_id].append(spell)
+    return {job_id: sorted(found, key=lambda spell: spell.start) for job_id, found in spells.items()}
+
+
+def _shown_to(job_ids: Collection[int] | None) -> list[tuple[Heed, list[Told]]]:
+    """How the jobs heed maintenance, each with the notices that concern it, in their order."""
+    all_told = told_of_shown()
+    if not all_told:
+        return []
+    heeds = _heeds({each.notice.subscription_id for each in all_told})
+    if job_ids is not None:
+        heeds = heeds.filter(job__in=job_ids)
+    return [(heed, [each for each in all_told if _concerns(each, heed)]) for heed in heeds]
+
+
+# Holding, and letting go
+
+
+class Waiting(NamedTuple):
+    """A run that is held, or may have to be."""
+
+    id: UUID
+    job_id: int
+    fire_at: datetime
+    priority: int
+    is_last: bool
+    held_by: str | None
+    reason: str
+
+
+def settle(job_ids: Collection[int], now: datetime) -> None:
+    """Hold what waits for a worker of those jobs that are held, and let go of what is held for no reason any more.
+
+    Within a turn.
+    """
+    held = holding(now, job_ids)
+    waiting = Q(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)
+    rows = Run.objects.filter(waiting | _held(), job__in=job_ids).order_by("pk").select_for_update(no_key=True)
+    runs = [Waiting(*row) for row in rows.values_list(*Waiting._fields)]
+    for each in {by.key: by for by in held.values()}.values():
+        missing = [run.id for run in runs if held.get(run.job_id) is each and run.held_by != each.key]
+        _update(missing, state=Run.State.HELD, held_by=each.key, reason=each.reason)
+    _let_go([run for run in runs if run.held_by and run.job_id not in held], now)
+
+
+def settle_all(now: datetime) -> None:
+    """The same for every job: what began to be held because time passed, or ceased because somebody changed something.
+
+    Takes a turn only if there is something to do.
+    """
+    held = holding(now)
+    waiting = Run.objects.filter(job__in=held, state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)
+    jobs = set(waiting.values_list("job_id", flat=True).distinct())
+    for job_id, key in Run.objects.filter(_held()).exclude(job=None).values_list("job_id", "held_by").distinct():
+        if job_id not in held or held[job_id].key != key:
+            jobs.add(job_id)
+    if jobs:
+        with turns.alone(collections_of(jobs)):
+            settle(jobs, now)
+
+
+def held_by(notice: Notice) -> set[int]:
+    """The jobs of the runs that a notice holds."""
+    runs = Run.objects.filter(held_by=key_of(notice), state=Run.State.HELD).exclude(job=None)
+    return set(runs.values_list("job_id", flat=True))
+
+
+def collections_of(job_ids: Iterable[int]) -> set[int]:
+    return set(Job.objects.filter(pk__in=list(job_ids)).values_list("collection_id", flat=True))
+
+
+def _held() -> Q:
+    return Q(state=Run.State.HELD, held_by__startswith=PREFIX)
+
+
+def _let_go(runs: Sequence[Waiting], now: datetime) -> None:
+    """Of each job's runs the newest goes on, or none, as the job says; the others are skipped."""
+    by_job: dict[int, list[Waiting]] = defaultdict(list)
+    for run in sorted(runs, key=lambda run: (run.fire_at, run.priority, run.id)):  # the order in which they would begin
+        by_job[run.job_id].append(run)
+    dropping = set(Heed.objects.filter(job__in=by_job, after=Heed.After.DROP).values_list("job_id", flat=True))
+    newest = {job_id: of_job[-1] for job_id, of_job in by_job.items() if job_id not in dropping}
+    last = {job_id for job_id, of_job in by_job.items() if any(run.is_last for run in of_job)}
+    for is_last in (True, False):
+        going_on = [run.id for job_id, run in newest.items() if (job_id in last) is is_last]
+        released = {"state": Run.State.WAITING, "held_by": None, "reason": "", "publish_after": now}
+        _update(going_on, **released, is_last=is_last)
+    skipped: dict[str, list[UUID]] = defaultdict(list)
+    for run in runs:
+        if newest.get(run.job_id) != run:
+            end = DROPPED if run.job_id in dropping else SUPERSEDED
+            skipped[run.reason[: REASON_LENGTH - len(end)] + end].append(run.id)
+    for reason, ids in skipped.items():
+        _update(ids, state=Run.State.SKIPPED, held_by=None, reason=reason, finished_at=now)
+    over = last & dropping
+    if over:
+        list(Job.objects.filter(pk__in=over).order_by("pk").select_for_update(no_key=True).values("pk"))
+        finish_jobs(over, Job.State.COMPLETED, now)
+
+
+def _update(ids: Sequence[UUID], **changes: Any) -> None:
+    for start in range(0, len(ids), BATCH):
+        Run.objects.filter(pk__in=ids[start : start + BATCH]).update(**changes)
+
+
+# Attached work, and waiting for the end of runs
+
+
+def react(notice: Notice, step: Step, heeds: Iterable[Heed], now: datetime) -> str:
+    """Order the runs of the jobs that hang on this step, and say which could not be, in words.
+
+    Within a turn.  The order's key makes it one, however often it is given.
+    """
+    ordered, refused = [], []
+    for heed in heeds:
+        if step in heed.run_on:
+            try:
+                run = run_now(heed.job, now, key=f"{key_of(notice)} {step}")
+                ordered.append(Work(notice=notice, step=step, run=run, job_name=heed.job.name))
+            except JobError as refusal:  # the job or its collection is stopped, which stops this as well
+                refused.append(f"not run: {refusal.message}")
+    Work.objects.bulk_create(ordered, ignore_conflicts=True)
+    return "; ".join(refused)
+
+
+def is_idle(heeds: Iterable[Heed]) -> bool:
+    """Whether the jobs have no run left that is going on, or that somebody ordered.  Held ones do not count."""
+    jobs = [heed.job_id for heed in heeds]
+    return not Run.objects.filter(job__in=jobs, state__in=(Run.State.WAITING, *Run.BEGUN)).exists()
+
+
+def names_of_going(heeds: Iterable[Heed]) -> list[str]:
+    """The names of the jobs with a run that has begun and not ended."""
+    begun = Run.objects.filter(job__in=[heed.job_id for heed in heeds], state__in=Run.BEGUN)
+    return list(begun.order_by("job_name").values_list("job_name", flat=True).distinct())
+
+
+def end_of_work(notice: Notice) -> str | None:
+    """How the work ended that the notice's start ordered, in words; None: it has not, or there is none."""
+    work = notice.work.filter(step=Step.START)
+    still = Q(run__state__in=Run.OPEN) | Q(run__error_run__state__in=Run.OPEN)
+    if not work.exists() or work.filter(still).exists():
+        return None
+    unsuccessful = work.filter(run__isnull=False).exclude(run__state=Run.State.SUCCEEDED)
+    failed = list(unsuccessful.values_list("job_name", flat=True))
+    return f"its work has ended, without success: {', '.join(failed)}" if failed else "its work has ended"
+
+
+# What a job says
+
+
+def heed(job: Job, wish: Wish, now: datetime) -> Heed:
+    """Let the job do this about maintenance from now on; runs that are held for no reason any more are let go.
+
+    Raises MaintenanceError while its collection is being deleted.
+    """
+    with turns.alone([job.collection_id]):
+        _refuse_deleted(job)
+        row, _ = Heed.objects.update_or_create(job=job, defaults=wish.fields())
+        settle([job.pk], now)
+    return row
+
+
+def ignore(job: Job, now: datetime) -> None:
+    """Let the job do nothing about maintenance."""
+    with turns.alone([job.collection_id]):
+        _refuse_deleted(job)
+        Heed.objects.filter(job=job).delete()
+        settle([job.pk], now)
+
+
+def _refuse_deleted(job: Job) -> None:
+    collection = JobCollection.objects.get(jobs=job)
+    if collection.state == JobCollection.State.DELETED:
+        raise MaintenanceError(f"collection {collection.name!r} is being deleted", code="conflict")

@@ -9,10 +9,11 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from accounts.models import Role, Subscription
-from jobs.models import Job
+from jobs.models import Job, Run
+from jobs.names import NAME_LENGTH
 
 FIRST_INCARNATION = 1
 UNKNOWN_DURATION = -1
@@ -95,9 +96,21 @@ class NoticeQuerySet(OfSubscription):
         """Those that are told to who polls, oldest first."""
         return self.filter(status__in=Notice.SHOWN).order_by("announced_at", "pk")
 
-    def due(self, now: datetime) -> Self:
-        """Those whose time has come though nobody approved them, in the order of their times."""
-        return self.filter(status=Notice.Status.SCHEDULED, not_before__lte=now).order_by("not_before", "pk")
+    def moving(self, now: datetime) -> Self:
+        """Those that time, or the end of runs, may take a step on, in the order of their times."""
+        has_work = Exists(Work.objects.filter(notice=OuterRef("pk"), step=Step.START))
+        over = Q(ends_after_duration=True, ends_at__lte=now) | Q(has_work)
+        starting = Q(status=Notice.Status.SCHEDULED) & (Q(not_before__lte=now) | Q(approve_when_idle=True))
+        ending = Q(status=Notice.Status.STARTED, keep_open=False) & over
+        return self.filter(status__in=Notice.SHOWN).filter(starting | ending).order_by("not_before", "pk")
+
+    def between(self, start: datetime, end: datetime) -> Self:
+        """Those that took, take, or are expected to take place within [start, end); cancelled ones never do."""
+        begun = Q(started_at__lt=end) | Q(started_at=None, not_before__lt=end)
+        lasting = Q(status=Notice.Status.STARTED) | Q(status=Notice.Status.SCHEDULED, ends_at=None)
+        begins_in_time = Q(started_at__gte=start) | Q(started_at=None, not_before__gte=start)  # it may be but a moment
+        places = self.exclude(status=Notice.Status.CANCELLED).filter(begun)
+        return places.filter(lasting | Q(ends_at__gt=start) | Q(ends_at=start) & begins_in_time)
 
 
 class Notice(models.Model):
@@ -126,29 +139,41 @@ class Notice(models.Model):
     duration_s = models.IntegerField(default=UNKNOWN_DURATION)  # 0: no interruption
     source = models.CharField(max_length=16, choices=Source, default=Source.PLATFORM)
     approve_when_idle = models.BooleanField(default=False)  # and no run on its resources begins meanwhile
+    ends_after_duration = models.BooleanField(default=False)  # else that is only what is expected
+    keep_open = models.BooleanField(default=False)  # when its work has ended, until somebody ends it
     running_at_start = models.JSONField(default=list, editable=False)  # names of jobs whose runs were still going
     announced_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    ends_at = models.DateTimeField(null=True)  # when it ended, else when it is expected to; null: nobody knows
 
     objects = NoticeQuerySet.as_manager()
 
     class Meta:
         indexes = [
-            # serves NoticeQuerySet.shown
+            # serves NoticeQuerySet.shown and moving
             models.Index(
                 fields=["subscription", "announced_at"],
                 name="notice_shown",
                 condition=Q(status__in=["scheduled", "started"]),
             ),
-            # serves NoticeQuerySet.due
-            models.Index(fields=["not_before"], name="notice_due", condition=Q(status="scheduled")),
+            # serves NoticeQuerySet.between
+            models.Index(fields=["subscription", "ends_at"], name="notice_ends"),
             # serves the history, newest first
             models.Index(fields=["subscription", "-announced_at"], name="notice_of_subscription"),
         ]
 
     def __str__(self) -> str:
         return f"{self.event_type} of {self.announced_at:%Y-%m-%d %H:%M:%SZ}"
+
+    @property
+    def begins_at(self) -> datetime:
+        """When it started, else the earliest moment at which it does unless it is approved."""
+        return self.started_at or self.not_before
+
+    @property
+    def expected_end(self) -> datetime | None:
+        return None if self.duration_s == UNKNOWN_DURATION else self.begins_at + timedelta(seconds=self.duration_s)
 
 
 class Affected(models.Model):
@@ -177,12 +202,34 @@ class Transition(models.Model):
 
 
 class Approval(models.Model):
-    """Somebody's leave for a notice to start.  The first starts it; the others are kept as well."""
+    """Somebody's leave for a notice to start.  The first starts it; the first of everybody else is kept as well."""
 
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="approvals")
     resource = models.ForeignKey(Resource, null=True, on_delete=models.SET_NULL, related_name="+")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     at = models.DateTimeField()
+
+
+class Step(models.TextChoices):
+    """A step of a notice at which jobs may run."""
+
+    ANNOUNCE = "announce"
+    START = "start"
+    COMPLETE = "complete"
+    CANCEL = "cancel"
+
+
+class Work(models.Model):
+    """A run that a step of a notice ordered.  When all that its start ordered have ended, the notice ends."""
+
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="work")
+    step = models.CharField(max_length=16, choices=Step)
+    run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="+")
+    job_name = models.CharField(max_length=NAME_LENGTH)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["notice", "step", "run"], name="work_once")]
+        ordering = ["pk"]
 
 
 class Heed(models.Model):
@@ -202,4 +249,4 @@ class Heed(models.Model):
     during = models.CharField(max_length=8, choices=During, default=During.NOTHING)
     after = models.CharField(max_length=8, choices=After, default=After.RUN_ONCE)
     lead = models.DurationField(default=timedelta(0))
-    run_on = models.JSONField(default=list, blank=True)  # of announce, start, complete, cancel
+    run_on = models.JSONField(default=list, blank=True)  # Steps

@@ -3,10 +3,16 @@
 from celery import shared_task
 from django.utils import timezone
 
-from maintenance.lifecycle import advance as advance_notices
+from maintenance import lifecycle, pruning
 
 
 @shared_task
 def advance() -> None:
-    """Start notices whose time has come, and those whose resources have become idle; hold what is to be held."""
-    advance_notices(timezone.now())
+    """Start and end notices whose time has come or whose runs have ended; hold what is to be held, and let go."""
+    lifecycle.keep_house(timezone.now())
+
+
+@shared_task
+def prune() -> None:
+    """Forget notices that ended longer ago than history is kept."""
+    pruning.prune(timezone.now())

@@ -6,7 +6,6 @@ A fire time that is held becomes a row like any other, with the reason; the gate
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import Protocol
 
 from django.conf import settings
@@ -23,17 +22,17 @@ class Hold:
 
 class Gate(Protocol):
     def holds(self, job_ids: Collection[int], now: datetime) -> Mapping[int, Hold]:
-        """Those of the jobs that may not start at `now`: with a number of queries that does not grow with them."""
+        """Those of the jobs that may not start at `now`: with a number of queries that does not grow with them.
 
-
-@cache
-def gates() -> tuple[Gate, ...]:
-    return tuple(import_string(path)() for path in settings.TRIGGER_GATES)
+        It is asked within the transaction that makes the runs; the gate sees to it that its answer stays true until
+        that ends.
+        """
 
 
 def held(job_ids: Collection[int], now: datetime) -> dict[int, Hold]:
     """What holds each of the jobs that may not start; of several gates the first."""
     found: dict[int, Hold] = {}
-    for gate in reversed(gates()):
+    for path in reversed(settings.TRIGGER_GATES):
+        gate: Gate = import_string(path)()
         found.update(gate.holds(job_ids, now))
     return found

@@ -1,0 +1,91 @@
+"""Notices and heeding jobs as the core makes them; a test names only what matters to it."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+
+from accounts.models import Subscription
+from jobs.models import Job, Run
+from maintenance import heeding, lifecycle, registering
+from maintenance.heeding import Wish
+from maintenance.lifecycle import Announcement
+from maintenance.models import EventType, Heed, Notice, Resource, Transition, View
+from tests.conftest import utc
+from triggers.dispatch import dispatch_due
+
+T0 = utc("2026-01-05T07:30:00Z")
+EIGHT = utc("2026-01-05T08:00:00Z")
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
+OPERATOR = "ada"
+
+
+def resource(subscription: Subscription, name: str = "db-2", group: str = "", labels: dict | None = None) -> Resource:
+    return registering.register(subscription, name, group, labels or {}, T0)[0]
+
+
+def announce(*resources: Resource, now: datetime = T0, actor: str = OPERATOR, **members) -> Notice:
+    """By default a reboot in an hour."""
+    if not members.get("has_started"):
+        members.setdefault("not_before", now + HOUR)
+    announcement = Announcement(**{"event_type": EventType.REBOOT, "resources": resources, **members})
+    return lifecycle.announce(resources[0].subscription, announcement, actor, now)
+
+
+def start(notice: Notice, now: datetime, actor: str = OPERATOR) -> None:
+    lifecycle.approve([notice], actor, now)
+
+
+def complete(notice: Notice, now: datetime) -> None:
+    lifecycle.complete(notice, OPERATOR, now)
+
+
+def cancel(notice: Notice, now: datetime) -> None:
+    lifecycle.cancel(notice, OPERATOR, now)
+
+
+def heeds(job: Job, *names: str, now: datetime = T0, **wish) -> Heed:
+    return heeding.heed(job, Wish(resource_names=names or ("db-2",), **wish), now)
+
+
+def holds(job: Job, *names: str, **wish) -> Heed:
+    return heeds(job, *names, during="hold", **wish)
+
+
+def status(notice: Notice) -> str:
+    notice.refresh_from_db()
+    return notice.status
+
+
+def numbers(subscription: Subscription) -> dict[str, int]:
+    """The incarnation of every view that anybody has been shown."""
+    return dict(View.objects.filter(subscription=subscription).values_list("key", "incarnation"))
+
+
+def steps(notice: Notice) -> list[tuple[str, str]]:
+    return list(Transition.objects.filter(notice=notice).values_list("status", "actor"))
+
+
+def note(notice: Notice) -> str:
+    """What was said of its newest step."""
+    return Transition.objects.filter(notice=notice).latest("pk").note
+
+
+def dispatch(now: datetime) -> None:
+    dispatch_due(now)
+
+
+def states(**filters) -> dict[str, str]:
+    """The state of every run by schedule, by the hour and minute at which it is due."""
+    runs: QuerySet[Run] = Run.objects.filter(origin=Run.Origin.SCHEDULE, **filters).order_by("fire_at")
+    return {f"{run.fire_at:%H:%M}": run.state for run in runs}
+
+
+def ordered(job: Job | None = None) -> list[str]:
+    """What steps of notices have ordered, by job or of all."""
+    runs = Run.objects.filter(manual_key__startswith="notice ").order_by("created_at", "manual_key")
+    return [run.manual_key.rsplit(" ", 1)[1] for run in runs if job is None or run.job_id == job.pk]
+
+
+def end(run: Run, state: str = Run.State.SUCCEEDED, now: datetime = T0) -> None:
+    Run.objects.filter(pk=run.pk).update(state=state, finished_at=now)
