@@ -6,6 +6,8 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext, ngettext, npgettext
 
+from accounts.clock import time_words
+
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -89,11 +91,12 @@ def day(instant: datetime, now: datetime) -> str:
     return date_format(local, "DAY_FORMAT" if local.year == timezone.localtime(now).year else "DATE_FORMAT")
 
 
-def moment(instant: datetime, now: datetime) -> str:
-    """today 14:35, tomorrow 02:30, yesterday 18:00, Sun 25 October, 04:00."""
+def moment(instant: datetime, now: datetime, hour_cycle: int = 24) -> str:
+    """today 14:35, tomorrow 02:30, yesterday 18:00, Sun 25 October, 04:00; with the hour cycle 12, today 2:35 pm."""
     local, today = timezone.localtime(instant), timezone.localtime(now).date()
     near = {-1: gettext("yesterday"), 0: gettext("today"), 1: gettext("tomorrow")}.get((local.date() - today).days)
-    return f"{near} {local:%H:%M}" if near else f"{day(instant, now)}, {local:%H:%M}"
+    clock_time = time_words(local, hour_cycle)
+    return f"{near} {clock_time}" if near else f"{day(instant, now)}, {clock_time}"
 
 
 def clock(instant: datetime) -> str:

@@ -40,6 +40,7 @@ SECTIONS = (
     Section(_("Triggers"), "admin:triggers_trigger_changelist", "repeat", "t"),
     Section(_("Runs"), "admin:jobs_run_changelist", "run", "r"),
     Section(_("Collections"), "admin:jobs_jobcollection_changelist", "copy", "o"),
+    Section(_("Maintenance"), "maintenance:page", "wrench", "m", is_of_staff=False),
 )
 HOUSEKEEPING = "django_celery_beat"
 
@@ -79,8 +80,11 @@ def search(request, current: Section | None) -> dict:
 
 
 def settings_places(user) -> list[dict]:
-    """Where settings live, for the account's menu."""
-    places = [(_("Subscriptions"), reverse("admin:accounts_subscription_changelist"), "operation")]
+    """Where settings live, and what is looked at now and then, for the account's menu."""
+    places = [
+        (_("Operations"), reverse("admin:operations_operation_changelist"), "operation"),
+        (_("Subscriptions"), reverse("admin:accounts_subscription_changelist"), "copy"),
+    ]
     if user.has_perm("accounts.view_user"):
         places.append((_("Users"), reverse("admin:accounts_user_changelist"), "user"))
         places.append((_("API tokens of all"), reverse("admin:accounts_apitoken_changelist"), "key"))

@@ -19,6 +19,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.readings import ReadingField
 from accounts.zones import ZoneField
 from calendars.errors import CalendarError
 from calendars.graph.bodies import shown_as
@@ -100,34 +101,6 @@ class Written:
     @property
     def may_repeat(self) -> bool:
         return self.scope != Scope.OCCURRENCE
-
-
-class ReadingField(forms.Field):
-    """What a clock shows: a day and a time, to the second, in no zone."""
-
-    widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": "any"})
-    patterns = ("%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
-
-    def prepare_value(self, value):
-        if not isinstance(value, datetime):
-            return value
-        return value.isoformat(timespec="seconds" if value.second else "minutes")
-
-    def to_python(self, value):
-        if value in self.empty_values:
-            return None
-        for pattern in self.patterns:
-            try:
-                return datetime.strptime(str(value).strip(), pattern)  # noqa: DTZ007  # a reading
-            except ValueError:
-                continue
-        raise forms.ValidationError(gettext("Write a day and a time such as 2026-10-20 10:00"))
-
-    def has_changed(self, initial, data) -> bool:
-        try:
-            return self.to_python(data) != initial
-        except forms.ValidationError:
-            return True
 
 
 class LongSelect(forms.Select):

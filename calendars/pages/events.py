@@ -18,12 +18,13 @@ from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Role
+from accounts.readings import ReadingField
 from calendars import editing, ids
 from calendars.errors import CalendarError, ChangedSince, Gone
 from calendars.expansion import Occurrence, differing, find, walls_of
 from calendars.models import ONE_DAY, Calendar, CalendarQuerySet, Event
 from calendars.pages.entries import name_of
-from calendars.pages.event_form import EventForm, ReadingField, Scope, Written
+from calendars.pages.event_form import EventForm, Scope, Written
 from calendars.pages.meaning import FAR, Meaning, meaning_of
 from calendars.pages.popover import day_of, event_popover, is_veiled, may_change, repeats, when
 from calendars.pages.run_popover import planned_popover, run_popover

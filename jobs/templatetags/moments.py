@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from django import template
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext
 
 from jobs import words
 
@@ -17,11 +18,19 @@ def utc_clock(instant: datetime) -> str:
 
 
 @register.simple_tag
+def span_patterns() -> str:
+    """How the viewer's language says spans and distances within a day, for the script that keeps them true."""
+    said = ("%s s", "%s min", "%s h", "in %s", "%s ago")  # texts of jobs.words
+    return "|".join([*map(gettext, said), gettext("now")])
+
+
+@register.simple_tag
 def relative(instant: datetime, now: datetime, kind: str = "past"):
-    """A <time> that the page keeps true: `kind` is past, next (never "ago") or since (the span alone)."""
-    text = words.span(now - instant) if kind == "since" else words.distance(instant, now)
+    """A <time> that the page keeps true: `kind` is past, next (never "ago"), since or until (the span alone)."""
+    spans = {"since": now - instant, "until": instant - now}
+    text = words.span(spans[kind]) if kind in spans else words.distance(instant, now)
     if kind == "next" and instant <= now:
-        text = "now"
+        text = gettext("now")
     return format_html(
         '<time datetime="{}" title="{}" data-relative="{}">{}</time>', instant.isoformat(), exactly(instant), kind, text
     )

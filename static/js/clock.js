@@ -3,15 +3,16 @@
 (() => {
   const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 
+  // how the viewer's language says spans within a day; those of days stay as the server wrote them
+  const patterns = document.querySelector("[data-clock][data-spans]")?.dataset.spans.split("|");
+  const [seconds, minutes, hours, ahead, ago, present] = patterns || ["%s s", "%s min", "%s h", "in %s", "%s ago", "now"];
+  const say = (pattern, what) => pattern.replace("%s", () => what);
+
   const words = (span) => {
-    if (span < MINUTE) return `${Math.floor(span / SECOND)} s`;
-    if (span < HOUR) return `${Math.floor(span / MINUTE)} min`;
-    if (span < DAY) {
-      const minutes = Math.floor((span % HOUR) / MINUTE);
-      return `${Math.floor(span / HOUR)} h${minutes ? ` ${minutes} min` : ""}`;
-    }
-    const days = Math.floor(span / DAY);
-    return days === 1 ? "1 day" : `${days} days`;
+    if (span < MINUTE) return say(seconds, Math.floor(span / SECOND));
+    if (span < HOUR) return say(minutes, Math.floor(span / MINUTE));
+    const rest = Math.floor((span % HOUR) / MINUTE);
+    return say(hours, Math.floor(span / HOUR)) + (rest ? ` ${say(minutes, rest)}` : "");
   };
 
   // how the viewer writes a time; a clock of 24 hours has no patterns for its halves
@@ -42,11 +43,11 @@
       }
     }
     for (const element of document.querySelectorAll("time[data-relative]")) {
-      const ahead = Date.parse(element.dateTime) - now;
-      if (Math.abs(ahead) > 60 * DAY) continue;
-      if (element.dataset.relative === "since") write(element, words(Math.max(0, -ahead)));
-      else if (ahead >= 0) write(element, `in ${words(ahead)}`);
-      else write(element, element.dataset.relative === "next" ? "now" : `${words(-ahead)} ago`);
+      const { relative } = element.dataset, until = Date.parse(element.dateTime) - now;
+      if (Math.abs(until) >= DAY) continue;
+      if (relative === "since" || relative === "until") write(element, words(Math.max(0, relative === "until" ? until : -until)));
+      else if (until >= 0) write(element, say(ahead, words(until)));
+      else write(element, relative === "next" ? present : say(ago, words(-until)));
     }
   };
   tick();

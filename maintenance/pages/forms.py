@@ -1,0 +1,323 @@
+"""What people fill in about maintenance: an announcement, a resource, and what a job does about notices.
+
+The forms own no rule: what the cores refuse goes to the field that it is about.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from django import forms
+from django.utils import timezone
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Subscription
+from accounts.readings import ReadingField
+from jobs import words
+from jobs.notations import CODE, TextField
+from maintenance.errors import MaintenanceError
+from maintenance.heeding import STEPS, Wish
+from maintenance.lifecycle import Announcement
+from maintenance.models import MINIMUM_NOTICE, UNKNOWN_DURATION, EventType, Heed, Notice, Resource
+from maintenance.pages.rows import TYPES
+from recurrence.zones import instant_of
+
+NAME_LENGTH = 255
+DESCRIPTION_LENGTH = 1_000
+LONGEST = 366 * 24 * 60  # minutes
+LONGEST_LEAD = 7 * 24 * 60
+PICKED_MOST = 500  # resources to pick from
+MINUTE = timedelta(minutes=1)
+MINIMUM, AT, STARTED = "minimum", "at", "started"
+
+
+class PicksField(forms.MultipleChoiceField):
+    """Resources to pick, group by group."""
+
+    widget = forms.CheckboxSelectMultiple
+
+    def pick_from(self, resources: Iterable[Resource]) -> None:
+        self.choices = [(str(resource.pk), resource.name) for resource in resources]
+
+
+class AnnounceForm(forms.Form):
+    """`resources` are those that the viewer may announce to; those that are picked must be of one subscription."""
+
+    event_type = forms.ChoiceField(label=_("What is done"), choices=[])
+    resources = PicksField(label=_("Resources"), error_messages={"required": _("Pick at least one")})
+    starts = forms.ChoiceField(
+        label=_("Starts"),
+        widget=forms.RadioSelect,
+        initial=MINIMUM,
+        choices=[
+            (MINIMUM, _("as soon as its type allows")),
+            (AT, _("not before a time")),
+            (STARTED, _("it has started: this waits for nobody")),
+        ],
+    )
+    not_before = ReadingField(label=_("Not before"), required=False)
+    duration = forms.IntegerField(
+        label=_("Interruption in minutes"),
+        required=False,
+        min_value=0,
+        max_value=LONGEST,
+        help_text=_("0 for none. Leave it empty where nobody knows."),
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+    )
+    source = forms.ChoiceField(
+        label=_("Comes from"),
+        choices=[
+            (Notice.Source.PLATFORM.value, _("Platform: who runs the resources")),
+            (Notice.Source.USER.value, _("User: who uses them")),
+        ],
+    )
+    description = TextField(
+        label=_("Description"),
+        required=False,
+        max_length=DESCRIPTION_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    approve_when_idle = forms.BooleanField(
+        label=_("Approve when idle"),
+        required=False,
+        help_text=_("It starts when the last run on its resources has ended, and none begins meanwhile."),
+    )
+
+    ends_after_duration = forms.BooleanField(
+        label=_("End by itself when its minutes are over"),
+        required=False,
+        help_text=_("Else somebody completes it, or it ends with the runs that it started."),
+    )
+    keep_open = forms.BooleanField(label=_("Keep open when the runs that it started have ended"), required=False)
+
+    PLACES = {
+        "resources": "resources",
+        "notBefore": "not_before",
+        "description": "description",
+        "durationInSeconds": "duration",
+        "endAfterDuration": "ends_after_duration",
+    }
+
+    def __init__(self, data=None, *, resources: Iterable[Resource], initial=None):
+        super().__init__(data, initial=initial)
+        self.resources = {str(resource.pk): resource for resource in resources}
+        self.fields["resources"].pick_from(self.resources.values())
+        self.fields["event_type"].choices = [(each.value, type_choice(each)) for each in EventType]
+
+    @property
+    def groups(self) -> list[dict]:
+        """The boxes of the resources by subscription and scope group."""
+        boxes = defaultdict(list)
+        for box in self["resources"]:
+            resource = self.resources[str(box.data["value"])]
+            boxes[resource.subscription.name, resource.scope_group].append((box, resource))
+        has_several = len({subscription for subscription, _ in boxes}) > 1
+        return [
+            {"subscription": subscription if has_several else "", "name": group, "boxes": boxes[subscription, group]}
+            for subscription, group in sorted(boxes)
+        ]
+
+    def clean_resources(self) -> list[Resource]:
+        picked = [self.resources[key] for key in dict.fromkeys(self.cleaned_data["resources"])]
+        if len({resource.subscription_id for resource in picked}) > 1:
+            raise forms.ValidationError(gettext("Pick resources of one subscription"))
+        return picked
+
+    def clean(self) -> None:
+        super().clean()
+        if self.cleaned_data.get("starts") != AT:
+            self.errors.pop("not_before", None)
+        elif "not_before" not in self.errors:
+            reading = self.cleaned_data.get("not_before")
+            if reading is None:
+                self.add_error("not_before", gettext("Write when"))
+                return
+            try:
+                self.cleaned_data["not_before"] = instant_of(reading, timezone.get_current_timezone())
+            except OverflowError:
+                self.add_error("not_before", gettext("There is no such time"))
+
+    def announcement(self) -> Announcement:
+        data = self.cleaned_data
+        minutes = data["duration"]
+        return Announcement(
+            event_type=EventType(data["event_type"]),
+            resources=data["resources"],
+            not_before=data["not_before"] if data["starts"] == AT else None,
+            description=data["description"],
+            duration_s=UNKNOWN_DURATION if minutes is None else minutes * 60,
+            source=Notice.Source(data["source"]),
+            has_started=data["starts"] == STARTED,
+            approve_when_idle=data["approve_when_idle"],
+            ends_after_duration=data["ends_after_duration"],
+            keep_open=data["keep_open"],
+        )
+
+
+def type_choice(event_type: EventType) -> str:
+    """Reboot, 15 min ahead."""
+    return gettext("%(type)s, %(span)s ahead") % {
+        "type": TYPES[event_type],
+        "span": words.span(MINIMUM_NOTICE[event_type]),
+    }
+
+
+def suggested_time(now: datetime) -> datetime:
+    """What the viewer's clock shows at the full hour after the next."""
+    local = timezone.localtime(now).replace(tzinfo=None, minute=0, second=0, microsecond=0)
+    return local + timedelta(hours=2)
+
+
+class LabelsField(TextField):
+    """One label a line, name=value."""
+
+    widget = forms.Textarea(attrs={**CODE, "rows": 2, "placeholder": "rack=r7"})
+
+    def prepare_value(self, value):
+        if not isinstance(value, Mapping):
+            return value
+        return "\n".join(f"{name}={label}" for name, label in sorted(value.items()))
+
+    def to_python(self, value) -> dict[str, str]:
+        labels = {}
+        for line in filter(None, map(str.strip, super().to_python(value).split("\n"))):
+            name, equals, label = line.partition("=")
+            if not equals or not name.strip():
+                said = gettext("Write one label a line such as rack=r7, not %(line)s")
+                raise forms.ValidationError(said % {"line": repr(line[:80])})
+            labels[name.strip()] = label.strip()
+        try:
+            Wish(labels=labels)  # checks them
+        except MaintenanceError as error:
+            raise forms.ValidationError(capfirst(error.message)) from None
+        return labels
+
+    def has_changed(self, initial, data) -> bool:
+        return True
+
+
+class ResourceForm(forms.Form):
+    """`subscriptions` are those in which the viewer may make resources; of one that is there the name stays."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=NAME_LENGTH,
+        strip=True,
+        help_text=_("As the machine knows it: programs compare it with its case."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    subscription = forms.ModelChoiceField(Subscription.objects.none(), label=_("Subscription"), empty_label=None)
+    scope_group = forms.CharField(
+        label=_("Scope group"),
+        required=False,
+        max_length=NAME_LENGTH,
+        help_text=_("Its members see each other's notices, and any of them may approve for all."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    labels = LabelsField(label=_("Labels"), required=False, help_text=_("Jobs may heed all resources with a label."))
+
+    PLACES = {"name": "name", "scopeGroup": "scope_group", "labels": "labels"}
+
+    def __init__(self, data=None, *, subscriptions, resource: Resource | None = None):
+        initial = {"scope_group": resource.scope_group, "labels": resource.labels} if resource else None
+        super().__init__(data, initial=initial)
+        self.fields["subscription"].queryset = subscriptions
+        if resource is not None:
+            del self.fields["name"], self.fields["subscription"]
+        elif len(subscriptions) == 1:
+            del self.fields["subscription"]
+            self.only = subscriptions[0]
+
+    @property
+    def subscription(self) -> Subscription:
+        return self.cleaned_data["subscription"] if "subscription" in self.fields else self.only
+
+
+class HeedForm(forms.Form):
+    """What a job does about maintenance; `names` are those of its subscription's resources."""
+
+    during = forms.ChoiceField(
+        label=_("While it lasts"),
+        widget=forms.RadioSelect,
+        choices=[
+            (Heed.During.NOTHING.value, _("runs as planned")),
+            (Heed.During.HOLD.value, _("holds its planned runs")),
+        ],
+    )
+    after = forms.ChoiceField(
+        label=_("What was held"),
+        widget=forms.RadioSelect,
+        choices=[
+            (Heed.After.RUN_ONCE.value, _("runs once after the end")),
+            (Heed.After.DROP.value, _("does not run at all")),
+        ],
+    )
+    lead = forms.IntegerField(
+        label=_("Begin to hold, minutes before"),
+        min_value=0,
+        max_value=LONGEST_LEAD,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+    )
+    run_on = forms.MultipleChoiceField(
+        label=_("Runs once more"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        choices=list(
+            zip(
+                STEPS,
+                (
+                    _("when it is announced"),
+                    _("when it starts"),
+                    _("when it is completed"),
+                    _("when it is cancelled"),
+                ),
+                strict=True,
+            )
+        ),
+    )
+    resources = forms.MultipleChoiceField(label=_("Resources"), required=False, widget=forms.CheckboxSelectMultiple)
+    labels = LabelsField(
+        label=_("Or by label"), required=False, help_text=_("Every resource that has all of these, one a line.")
+    )
+
+    PLACES = {
+        "during": "during",
+        "after": "after",
+        "lead": "lead",
+        "runOn": "run_on",
+        "resources": "resources",
+        "labels": "labels",
+    }
+
+    def __init__(self, data=None, *, heed: Heed, names: Iterable[str]):
+        initial = {
+            "during": heed.during,
+            "after": heed.after,
+            "lead": int(heed.lead / MINUTE),
+            "run_on": heed.run_on,
+            "resources": heed.resource_names,
+            "labels": heed.labels,
+        }
+        super().__init__(data, initial=initial)
+        named = dict.fromkeys([*names, *heed.resource_names])  # also those that are not there, or not any more
+        self.fields["resources"].choices = [(name, name) for name in named]
+
+    def wish(self) -> Wish:
+        data = self.cleaned_data
+        return Wish(
+            resource_names=tuple(data["resources"]),
+            labels=data["labels"],
+            during=data["during"],
+            after=data["after"],
+            lead=data["lead"] * MINUTE,
+            run_on=tuple(data["run_on"]),
+        )
+
+
+def refuse(form, error: MaintenanceError) -> None:
+    """Say what the core refuses at the field that it is about."""
+    member = (error.path or "").partition("[")[0].partition(".")[0]
+    place = form.PLACES.get(member)
+    form.add_error(place if place in form.fields else None, capfirst(error.message))

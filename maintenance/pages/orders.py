@@ -1,0 +1,202 @@
+"""Announcing, and what is done with a notice: each order is asked for first, since none can be taken back."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import Role
+from jobs import words
+from maintenance import lifecycle
+from maintenance.errors import MaintenanceError
+from maintenance.models import MINIMUM_NOTICE, Notice, Resource
+from maintenance.pages.consequences import consequences_of
+from maintenance.pages.forms import PICKED_MOST, AnnounceForm, refuse, suggested_time
+from maintenance.pages.rights import require, seen_by, subscriptions_of
+from maintenance.pages.rows import title_of, type_word
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def announce(request) -> HttpResponse:
+    """Shorter notice than its type promises is announced when somebody has read that it is."""
+    if not subscriptions_of(request.user, Role.OPERATOR):
+        raise PermissionDenied
+    now = timezone.now()
+    own = seen_by(request.user, Resource.objects.select_related("subscription"), Role.OPERATOR)
+    resources = list(own.order_by("subscription__name", "scope_group", "name")[: PICKED_MOST + 1])
+    form = AnnounceForm(
+        request.POST or None,
+        resources=resources[:PICKED_MOST],
+        initial={"not_before": suggested_time(now), "resources": request.GET.getlist("resource")},
+    )
+    warning = ""
+    if request.method == "POST" and form.is_valid():
+        try:
+            wanted = form.announcement()
+            wanted.start(now)
+            warning = short_words(wanted) if lifecycle.shorter_than_usual(wanted, now) else ""
+            if not warning or "_anyway" in request.POST:
+                subscription = wanted.resources[0].subscription
+                notice = lifecycle.announce(subscription, wanted, str(request.user), now)
+                messages.success(request, gettext("Announced: %(notice)s.") % {"notice": title_of(notice)})
+                return redirect("maintenance:page")
+        except MaintenanceError as error:
+            refuse(form, error)
+            warning = ""
+    context = {
+        "title": gettext("Announce maintenance"),
+        "form": form,
+        "warning": warning,
+        "has_resources": bool(resources),
+        "is_cut": len(resources) > PICKED_MOST,
+        "most": PICKED_MOST,
+    }
+    return render(request, "maintenance/announce.html", context)
+
+
+def short_words(wanted: lifecycle.Announcement) -> str:
+    said = {"type": type_word(wanted.event_type), "span": words.span(MINIMUM_NOTICE[wanted.event_type])}
+    return gettext("%(type)s is promised %(span)s of notice, and this gives less.") % said
+
+
+# Orders
+
+
+class Order(NamedTuple):
+    """`give` takes the notice, the user and now; it goes for notices in one of the states `of`."""
+
+    give: Callable[[Notice, Any, datetime], object]
+    of: str
+    question: Promise
+    answer: Promise
+    keep: Promise
+    done: Promise
+    is_dangerous: bool = False
+
+
+def approve(notice: Notice, user, now: datetime) -> None:
+    lifecycle.approve([notice], str(user), now, user=user)
+
+
+def complete(notice: Notice, user, now: datetime) -> None:
+    lifecycle.complete(notice, str(user), now)
+
+
+def cancel(notice: Notice, user, now: datetime) -> None:
+    lifecycle.cancel(notice, str(user), now)
+
+
+def drain(notice: Notice, user, now: datetime) -> None:
+    lifecycle.change(notice, {"approve_when_idle": True}, str(user), now)
+
+
+ORDERS = {
+    "approve": Order(
+        approve,
+        Notice.Status.SCHEDULED,
+        _("Approve %(notice)s?"),
+        _("Approve"),
+        _("Leave it"),
+        _("Approved: %(notice)s."),
+    ),
+    "drain": Order(
+        drain,
+        Notice.Status.SCHEDULED,
+        _("Approve %(notice)s when nothing runs any more?"),
+        _("Approve when idle"),
+        _("Leave it"),
+        _("It starts when the last run has ended: %(notice)s."),
+    ),
+    "complete": Order(
+        complete,
+        Notice.Status.STARTED,
+        _("Complete %(notice)s?"),
+        _("Complete"),
+        _("Leave it open"),
+        _("Completed: %(notice)s."),
+    ),
+    "cancel": Order(
+        cancel,
+        Notice.Status.SCHEDULED,
+        _("Cancel %(notice)s?"),
+        _("Cancel notice"),
+        _("Keep it"),
+        _("Cancelled: %(notice)s."),
+        is_dangerous=True,
+    ),
+}
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def order(request, notice_id: UUID, verb: str) -> HttpResponse:
+    if verb not in ORDERS:
+        raise Http404
+    wanted, now = ORDERS[verb], timezone.now()
+    notice = require(request.user, Notice.objects, Role.OPERATOR, pk=notice_id)
+    lifecycle.advance(now, Notice.objects.filter(pk=notice.pk))
+    notice.refresh_from_db()
+    named, back = {"notice": title_of(notice)}, redirect("maintenance:notice", notice.pk)
+    if request.method == "POST":
+        try:
+            wanted.give(notice, request.user, now)
+        except MaintenanceError as error:
+            messages.error(request, capfirst(error.message) + ".")
+            return back
+        messages.success(request, wanted.done % named)
+        return redirect("maintenance:page")
+    if notice.status != wanted.of:
+        messages.warning(request, gettext("Somebody was quicker: this is how it is now."))
+        return back
+    context = {
+        "title": wanted.question % named,
+        "order": wanted,
+        "consequences": consequence_words(notice, verb, now),
+        "keep_url": reverse("maintenance:notice", args=[notice.pk]),
+    }
+    return render(request, "maintenance/order.html", context)
+
+
+def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
+    """What the order will do, counted."""
+    means = consequences_of([notice], now)[notice.pk]
+    live, held = len(means.live), means.held
+    going = ngettext("%(count)d run is going on its resources.", "%(count)d runs are going on its resources.", live) % {
+        "count": live
+    }
+    if verb == "approve":
+        begins = gettext("It starts at once, for all of its resources, and does not go back.")
+        return [begins, going] if live else [begins]
+    if verb == "drain":
+        return [gettext("Until it starts, no new run begins on its resources."), going]
+    let_go = ngettext(
+        "%(count)d held run is let go, as its job has it.",
+        "%(count)d held runs are let go, as their jobs have it.",
+        held,
+    ) % {"count": held}
+    gone = (
+        gettext("Whoever listens sees that it is over, and begins again.")
+        if verb == "complete"
+        else gettext("It is withdrawn, and whoever listens sees it no more.")
+    )
+    return [gone, let_go] if held else [gone]
+
+
+urlpatterns = [
+    path("announce", announce, name="announce"),
+    path("notices/<uuid:notice_id>/<slug:verb>", order, name="order"),
+]

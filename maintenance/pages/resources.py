@@ -1,0 +1,153 @@
+"""The resources to which maintenance is announced: listed, made, changed, given another token, removed."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+from django.utils.translation import gettext, ngettext
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.models import Role, Subscription
+from maintenance import registering
+from maintenance.errors import MaintenanceError
+from maintenance.models import Notice, Resource
+from maintenance.pages.forms import ResourceForm, refuse
+from maintenance.pages.rights import require, seen_by, subscriptions_of
+from maintenance.pages.rows import resource_row
+
+PAGE = 50
+
+
+@login_required
+@require_safe
+def resources(request) -> HttpResponse:
+    """By name.  `after` is the last of the page before."""
+    now, operated = timezone.now(), set(subscriptions_of(request.user, Role.OPERATOR))
+    subscriptions = subscriptions_of(request.user)
+    rows = Resource.objects.filter(subscription__in=subscriptions).order_by("name", "pk")
+    after = last_of(rows, request.GET.get("after", ""))
+    if after is not None:
+        rows = rows.filter(name__gte=after.name).exclude(name=after.name, pk__lte=after.pk)
+    found = list(rows[: PAGE + 1])
+    context = {
+        "title": gettext("Resources"),
+        "rows": [
+            {
+                **resource_row(each, now, each.subscription_id in operated),
+                "subscription": subscriptions[each.subscription_id] if len(subscriptions) > 1 else "",
+            }
+            for each in found[:PAGE]
+        ],
+        "after": found[PAGE - 1].pk if len(found) > PAGE else None,
+        "is_first_page": after is None,
+        "may_make": bool(operated),
+    }
+    return render(request, "maintenance/resources.html", context)
+
+
+def last_of(rows, text: str) -> Resource | None:
+    is_key = text.isascii() and text.isdecimal() and len(text) < 19
+    return rows.filter(pk=int(text)).first() if is_key else None
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def resource_new(request) -> HttpResponse:
+    own = seen_by(request.user, Subscription.objects.order_by("name"), Role.OPERATOR)
+    if not own.exists():
+        raise PermissionDenied
+    form = ResourceForm(request.POST or None, subscriptions=own)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            resource, token = registering.register(
+                form.subscription, data["name"], data["scope_group"], data["labels"], timezone.now()
+            )
+        except MaintenanceError as error:
+            refuse(form, error)
+        else:
+            return issued(request, resource, token)
+    context = {"title": gettext("New resource"), "form": form}
+    return render(request, "maintenance/resource_form.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def resource_edit(request, resource_id: int) -> HttpResponse:
+    resource = operated_resource(request, resource_id)
+    form = ResourceForm(request.POST or None, subscriptions=Subscription.objects.none(), resource=resource)
+    if request.method == "POST" and form.is_valid():
+        try:
+            registering.change(resource, **form.cleaned_data)
+        except MaintenanceError as error:
+            refuse(form, error)
+        else:
+            messages.success(request, gettext("Saved."))
+            return redirect("maintenance:resources")
+    context = {"title": resource.name, "form": form, "resource": resource}
+    return render(request, "maintenance/resource_form.html", context)
+
+
+def operated_resource(request, resource_id: int) -> Resource:
+    return require(request.user, Resource.objects, Role.OPERATOR, pk=resource_id)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def resource_token(request, resource_id: int) -> HttpResponse:
+    """Ask, then give it another token; the one before ends at once."""
+    resource = operated_resource(request, resource_id)
+    if request.method == "POST":
+        return issued(request, resource, registering.new_token(resource))
+    context = {
+        "title": gettext("Give %(name)s a new token?") % {"name": resource.name},
+        "said": [gettext("The one before is worth nothing from then on: what polls with it is refused.")],
+        "keep": gettext("Keep it"),
+        "answer": gettext("Make a new token"),
+    }
+    return render(request, "maintenance/resource_question.html", context)
+
+
+def issued(request, resource: Resource, token: str) -> HttpResponse:
+    """The token, this once; it is in no message, session or cookie."""
+    context = {"title": resource.name, "text": token, "back": "maintenance:resources"}
+    response = render(request, "maintenance/token.html", context)
+    add_never_cache_headers(response)
+    return response
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def resource_remove(request, resource_id: int) -> HttpResponse:
+    resource = operated_resource(request, resource_id)
+    if request.method == "POST":
+        registering.remove(resource)
+        messages.success(request, gettext("Removed: %(name)s.") % {"name": resource.name})
+        return redirect("maintenance:resources")
+    count = Notice.objects.shown().filter(resources=resource).count()
+    under_way = ngettext(
+        "%(count)d notice that is not over affects it, and keeps its name.",
+        "%(count)d notices that are not over affect it, and keep its name.",
+        count,
+    ) % {"count": count}
+    context = {
+        "title": gettext("Remove %(name)s?") % {"name": resource.name},
+        "said": [gettext("Its token is worth nothing from then on."), *([under_way] if count else [])],
+        "keep": gettext("Keep it"),
+        "answer": gettext("Remove resource"),
+        "is_dangerous": True,
+    }
+    return render(request, "maintenance/resource_question.html", context)
+
+
+urlpatterns = [
+    path("resources/", resources, name="resources"),
+    path("resources/new", resource_new, name="resource-new"),
+    path("resources/<int:resource_id>/edit", resource_edit, name="resource-edit"),
+    path("resources/<int:resource_id>/token", resource_token, name="resource-token"),
+    path("resources/<int:resource_id>/remove", resource_remove, name="resource-remove"),
+]

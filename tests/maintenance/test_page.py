@@ -1,0 +1,452 @@
+"""/maintenance/: who sees what, announcing, and the orders that take a notice on; all of it without script."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Role, Subscription
+from jobs.models import Run
+from maintenance import heeding, lifecycle, registering
+from maintenance.heeding import Wish
+from maintenance.lifecycle import Announcement
+from maintenance.models import EventType, Notice, Resource
+
+pytestmark = pytest.mark.django_db
+
+REBOOT = EventType.REBOOT
+
+
+@pytest.fixture
+def browser(client, owner):
+    client.force_login(owner)
+    return client
+
+
+@pytest.fixture
+def make_resource(subscription):
+    def make(name: str = "db-2", scope_group: str = "db", in_subscription=subscription, **labels: str) -> Resource:
+        return registering.register(in_subscription, name, scope_group, labels, timezone.now())[0]
+
+    return make
+
+
+@pytest.fixture
+def make_notice(subscription):
+    def make(*resources: Resource, **fields) -> Notice:
+        wanted = Announcement(fields.pop("event_type", REBOOT), resources, **fields)
+        return lifecycle.announce(resources[0].subscription, wanted, "ada", timezone.now())
+
+    return make
+
+
+@pytest.fixture
+def people(client, make_user):
+    """Sign somebody in who has the role in the default subscription; None: who is a member of none."""
+
+    def sign_in(role: Role | None):
+        client.force_login(make_user("mira", role))
+        return client
+
+    return sign_in
+
+
+def announced(*resources: Resource, **fields) -> dict:
+    return {
+        "event_type": "Reboot",
+        "resources": [resource.pk for resource in resources],
+        "starts": "minimum",
+        "source": "Platform",
+        **fields,
+    }
+
+
+def said(answer) -> list[str]:
+    return [str(message) for message in answer.context["messages"]]
+
+
+# The page
+
+
+def test_a_newcomer_is_told_what_to_do_first(browser):
+    answer = browser.get("/maintenance/")
+
+    assert "Nothing is announced" in answer.content.decode()
+    assert "/maintenance/resources/new" in answer.content.decode()
+
+
+def test_who_is_member_of_nothing_is_told_so(people):
+    assert "No subscription" in people(None).get("/maintenance/").content.decode()
+
+
+def test_somebody_who_is_not_signed_in_is_sent_to_sign_in(client):
+    assert client.get("/maintenance/").url == "/sign-in/?next=/maintenance/"
+
+
+def test_what_waits_stands_with_what_it_affects(browser, make_resource, make_notice, make_job):
+    db = make_resource("db-2")
+    job = make_job("reindex", schedule={"recurrence": {"frequency": "Minute", "interval": 30}}, now=timezone.now())
+    heeding.heed(job, Wish(resource_names=("db-2",), during="hold", after="drop"), timezone.now())
+    run = Run.objects.create(
+        subscription=db.subscription,
+        job=job,
+        job_name="reindex",
+        collection_name="nightly",
+        fire_at=timezone.now(),
+        publish_after=timezone.now(),
+        started_at=timezone.now() - timedelta(minutes=38),
+        state=Run.State.RUNNING,
+    )
+    notice = make_notice(db, description="Kernel update")
+
+    (card,) = browser.get("/maintenance/").context["cards"]
+
+    assert (card["notice"], card["title"]) == (notice, "Reboot of db-2")
+    assert [(each["name"], each["seen"]) for each in card["resources"]] == [("db-2", "has never asked")]
+    assert [(each["run"], each["since"]) for each in card["live"]] == [(run, "38 min")]
+    assert [each["job"] for each in card["to_be_held"]] == [job]
+    assert card["to_be_held"][0]["words"].endswith(", not at all")
+
+
+def test_the_countdown_is_said_without_script_in_the_viewers_zone_and_clock(browser, owner, make_resource, make_notice):
+    owner.time_zone, owner.hour_cycle, owner.language = "Asia/Tokyo", 12, "de"
+    owner.save()
+    tomorrow = (timezone.now() + timedelta(days=1)).replace(hour=5, minute=0, second=0, microsecond=0)
+    make_notice(make_resource(), not_before=tomorrow)
+
+    page = browser.get("/maintenance/").content.decode()
+
+    assert 'data-relative="until"' in page
+    assert "2:00" in page and ", 05:00:00 UTC" in page
+    assert 'data-spans="%s s|%s min|%s h|in %s|vor %s|' in page.replace("&#x27;", "'")
+
+
+@pytest.mark.parametrize(
+    "last_seen, words, state",
+    [
+        (None, "has never asked", "idle"),
+        (timedelta(seconds=3), "listening, 3 s ago", "success"),
+        (timedelta(hours=30), "silent, last seen 1 day ago", "warning"),
+    ],
+)
+def test_a_resource_says_whether_it_listens(browser, make_resource, last_seen, words, state):
+    resource = make_resource()
+    Resource.objects.filter(pk=resource.pk).update(last_seen_at=last_seen and timezone.now() - last_seen)
+
+    for address in ("/maintenance/", "/maintenance/resources/"):
+        context = browser.get(address).context
+        (row,) = context["resources"] if "resources" in context else context["rows"]
+        assert (row["seen"], row["state"]) == (words, state)
+
+
+def test_a_notice_whose_time_has_come_is_shown_started(browser, make_resource, make_notice):
+    notice = make_notice(make_resource())
+    Notice.objects.filter(pk=notice.pk).update(not_before=timezone.now() - timedelta(seconds=1))
+
+    context = browser.get("/maintenance/").context
+
+    assert context["cards"] == []
+    assert [(row["notice"], row["state"].word) for row in context["under_way"]] == [(notice, "Started")]
+    assert [step["actor"] for step in context["steps"]] == ["ada", "by its time"]
+
+
+def test_every_step_says_who_made_it_and_the_number_it_gave(browser, make_resource, make_notice):
+    notice = make_notice(make_resource())
+    lifecycle.approve([notice], "db-2", timezone.now())
+    lifecycle.complete(notice, "mira", timezone.now())
+
+    for address in ("/maintenance/history/", f"/maintenance/notices/{notice.pk}/"):
+        context = browser.get(address).context
+        steps = context["steps"] if "card" in context else context["rows"][0]["steps"]
+        assert [(step["word"], step["actor"]) for step in steps] == [
+            ("Announced", "ada"),
+            ("Started", "db-2"),
+            ("Completed", "mira"),
+        ]
+        assert [step["incarnations"] for step in steps] == [
+            f"incarnation {number}, group db {number}" for number in (2, 3, 4)
+        ]
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_the_page_costs_the_same_however_much_is_announced(
+    browser, make_resource, make_notice, make_job, django_assert_max_num_queries, count
+):
+    for number in range(count):
+        resource = make_resource(f"db-{number}")
+        job = make_job(f"job-{number}")
+        heeding.heed(job, Wish(resource_names=(resource.name,), during="hold"), timezone.now())
+        make_notice(resource)
+        ended = make_notice(resource, has_started=True)
+        lifecycle.complete(ended, "ada", timezone.now())
+
+    with django_assert_max_num_queries(24):
+        browser.get("/maintenance/")
+
+
+def test_the_history_is_paged_and_costs_the_same(browser, make_resource, make_notice, django_assert_num_queries):
+    resource = make_resource()
+    for _ in range(25):
+        lifecycle.cancel(make_notice(resource), "ada", timezone.now())
+
+    with django_assert_num_queries(7):  # session, user, subscriptions, what is due, notices, affected, steps
+        first = browser.get("/maintenance/history/").context
+    second = browser.get(first["older"]).context
+
+    assert (len(first["rows"]), len(second["rows"]), second["older"]) == (20, 5, "")
+    assert not {row["notice"].pk for row in first["rows"]} & {row["notice"].pk for row in second["rows"]}
+
+
+@pytest.mark.parametrize("before", ["x", "0", "00000000-0000-0000-0000-000000000000"])
+def test_a_page_of_the_history_that_is_none_is_the_first(browser, before):
+    assert browser.get("/maintenance/history/", {"before": before}).context["is_first_page"]
+
+
+# Tenancy and roles
+
+
+def test_nobody_sees_maintenance_of_others(people, make_resource, make_notice, make_user):
+    elsewhere = Subscription.objects.create(name="elsewhere")
+    theirs = make_resource("secret-1", in_subscription=elsewhere)
+    notice = make_notice(theirs)
+    client = people(Role.OWNER)
+
+    for address in ("", "history/", "resources/", "announce"):
+        assert "secret-1" not in client.get(f"/maintenance/{address}").content.decode()
+    for method in (client.get, client.post):
+        for address in (
+            f"notices/{notice.pk}/approve",
+            f"notices/{notice.pk}/cancel",
+            f"resources/{theirs.pk}/edit",
+            f"resources/{theirs.pk}/token",
+            f"resources/{theirs.pk}/remove",
+        ):
+            assert method(f"/maintenance/{address}").status_code == 404
+    assert client.get(f"/maintenance/notices/{notice.pk}/").status_code == 404
+    assert "resources" in client.post("/maintenance/announce", announced(theirs)).context["form"].errors
+    notice.refresh_from_db()
+    assert (notice.status, Notice.objects.count(), Resource.objects.count()) == ("scheduled", 1, 1)
+
+
+def test_a_reader_sees_and_changes_nothing(people, make_resource, make_notice, make_job):
+    db, job = make_resource(), make_job()
+    notice = make_notice(db)
+    client = people(Role.READER)
+
+    (card,) = client.get("/maintenance/").context["cards"]
+    assert not card["may_operate"]
+    for address in ("", "history/", "resources/", f"notices/{notice.pk}/"):
+        page = client.get(f"/maintenance/{address}")
+        assert page.status_code == 200
+        assert not [word for word in ("Approve…", "Announce…", "Remove…", "New resource") if word in page.text]
+    for address in (
+        "announce",
+        f"notices/{notice.pk}/approve",
+        f"notices/{notice.pk}/drain",
+        f"notices/{notice.pk}/cancel",
+        "resources/new",
+        f"resources/{db.pk}/edit",
+        f"resources/{db.pk}/token",
+        f"resources/{db.pk}/remove",
+        f"jobs/{job.pk}",
+    ):
+        for method in (client.get, client.post):
+            assert method(f"/maintenance/{address}").status_code == 403
+    notice.refresh_from_db()
+    assert notice.status == "scheduled"
+
+
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.OWNER])
+def test_operators_announce_and_approve(people, make_resource, role):
+    client, db = people(role), make_resource()
+
+    client.post("/maintenance/announce", announced(db))
+    client.post(f"/maintenance/notices/{Notice.objects.get().pk}/approve")
+
+    assert Notice.objects.get().status == "started"
+    assert Notice.objects.get().approvals.get().user.username == "mira"
+
+
+def test_who_has_several_subscriptions_is_told_which(browser, owner, make_resource, make_notice):
+    Subscription.objects.create(name="elsewhere")
+    make_notice(make_resource())
+
+    context = browser.get("/maintenance/").context
+
+    assert context["incarnation"] is None
+    assert context["cards"][0]["subscription"] == "default"
+
+
+def test_one_notice_is_of_one_subscription(browser, make_resource):
+    other = make_resource("web-1", in_subscription=Subscription.objects.create(name="elsewhere"))
+
+    answer = browser.post("/maintenance/announce", announced(make_resource(), other))
+
+    assert answer.context["form"].errors == {"resources": ["Pick resources of one subscription"]}
+
+
+# Announcing
+
+
+def test_without_a_time_it_gives_the_notice_of_its_type(browser, make_resource):
+    db, before = make_resource(), timezone.now()
+
+    answer = browser.post(
+        "/maintenance/announce", announced(db, description="Kernel", duration="90", source="User"), follow=True
+    )
+
+    notice = Notice.objects.get()
+    assert timedelta(minutes=15) <= notice.not_before - before < timedelta(minutes=16)
+    assert (notice.description, notice.duration_s, notice.source) == ("Kernel", 5400, "User")
+    assert notice.transitions.get().actor == "ada"
+    assert said(answer) == ["Announced: Reboot of db-2."]
+
+
+def test_a_time_is_read_in_the_viewers_zone(browser, owner, make_resource):
+    owner.time_zone = "Europe/Berlin"
+    owner.save()
+    day = (timezone.now() + timedelta(days=30)).date()
+
+    browser.post("/maintenance/announce", announced(make_resource(), starts="at", not_before=f"{day}T22:00"))
+
+    berlin = Notice.objects.get().not_before.astimezone(UTC)
+    assert berlin in (datetime(day.year, day.month, day.day, hour, tzinfo=UTC) for hour in (20, 21))
+
+
+def test_shorter_notice_is_given_only_after_a_warning(browser, make_resource):
+    soon = f"{timezone.now() + timedelta(minutes=5):%Y-%m-%dT%H:%M:%S}"
+    wanted = announced(make_resource(), starts="at", not_before=soon)
+
+    warned = browser.post("/maintenance/announce", wanted)
+    assert "Reboot is promised 15 min of notice, and this gives less." in warned.text
+    assert not Notice.objects.exists()
+
+    browser.post("/maintenance/announce", {**wanted, "_anyway": "1"})
+    assert Notice.objects.get().status == "scheduled"
+
+
+def test_what_has_started_waits_for_nobody(browser, make_resource):
+    browser.post("/maintenance/announce", announced(make_resource(), starts="started", event_type="Redeploy"))
+
+    assert Notice.objects.get().status == "started"
+
+
+def test_a_zero_is_no_interruption_and_nothing_is_unknown(browser, make_resource):
+    db = make_resource()
+    browser.post("/maintenance/announce", announced(db, duration="0"))
+    browser.post("/maintenance/announce", announced(db, duration=""))
+
+    assert sorted(Notice.objects.values_list("duration_s", flat=True)) == [-1, 0]
+
+
+@pytest.mark.parametrize(
+    "wrong, field",
+    [
+        ({"resources": []}, "resources"),
+        ({"resources": ["x"]}, "resources"),
+        ({"resources": ["9" * 30]}, "resources"),
+        ({"event_type": "Party"}, "event_type"),
+        ({"event_type": ""}, "event_type"),
+        ({"starts": ""}, "starts"),
+        ({"starts": "at", "not_before": ""}, "not_before"),
+        ({"starts": "at", "not_before": "tomorrow"}, "not_before"),
+        ({"starts": "at", "not_before": "2020-01-01T00:00"}, "not_before"),
+        ({"starts": "at", "not_before": "0001-01-01T00:00"}, "not_before"),
+        ({"starts": "at", "not_before": "9999-12-31T23:59"}, "not_before"),
+        ({"duration": "-1"}, "duration"),
+        ({"duration": "9" * 40}, "duration"),
+        ({"duration": "long"}, "duration"),
+        ({"ends_after_duration": "on"}, "ends_after_duration"),
+        ({"ends_after_duration": "on", "keep_open": "on", "duration": "5"}, "ends_after_duration"),
+        ({"source": "Moon"}, "source"),
+        ({"description": "a\0b"}, "description"),
+        ({"description": "x" * 1001}, "description"),
+    ],
+)
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_what_is_refused_stands_beside_its_field(browser, owner, make_resource, zone, wrong, field):
+    owner.time_zone = zone
+    owner.save()
+
+    answer = browser.post("/maintenance/announce", {**announced(make_resource()), **wrong})
+
+    assert list(answer.context["form"].errors) == [field]
+    assert "Nothing was saved." in answer.text
+    assert f'href="#id_{field}' in answer.text
+    assert not Notice.objects.exists()
+
+
+def test_without_resources_there_is_nothing_to_announce_to(browser):
+    assert "There is no resource yet" in browser.get("/maintenance/announce").text
+
+
+def test_who_comes_from_a_resource_finds_it_picked(browser, make_resource):
+    db = make_resource()
+
+    form = browser.get(f"/maintenance/announce?resource={db.pk}").context["form"]
+
+    assert form["resources"].value() == [str(db.pk)]
+
+
+# Orders
+
+
+@pytest.mark.parametrize(
+    "verb, has_started, status, word",
+    [
+        ("approve", False, "started", "Approved"),
+        ("complete", True, "completed", "Completed"),
+        ("cancel", False, "cancelled", "Cancelled"),
+    ],
+)
+def test_an_order_is_asked_for_then_given(browser, make_resource, make_notice, verb, has_started, status, word):
+    notice = make_notice(make_resource(), has_started=has_started)
+    address = f"/maintenance/notices/{notice.pk}/{verb}"
+
+    question = browser.get(address)
+    notice.refresh_from_db()
+    assert (question.status_code, notice.ended_at) == (200, None)
+    answer = browser.post(address, follow=True)
+
+    notice.refresh_from_db()
+    assert notice.status == status
+    assert said(answer) == [f"{word}: Reboot of db-2."]
+
+
+def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resource, make_notice):
+    notice = make_notice(make_resource())
+
+    browser.post(f"/maintenance/notices/{notice.pk}/drain")
+    browser.get("/maintenance/")
+
+    notice.refresh_from_db()
+    assert (notice.approve_when_idle, notice.status) == (True, "started")
+
+
+@pytest.mark.parametrize(
+    "verb, has_started", [("approve", True), ("cancel", True), ("drain", True), ("complete", False)]
+)
+def test_who_comes_too_late_is_told_how_it_is(browser, make_resource, make_notice, verb, has_started):
+    notice = make_notice(make_resource(), has_started=has_started)
+
+    question = browser.get(f"/maintenance/notices/{notice.pk}/{verb}", follow=True)
+    browser.post(f"/maintenance/notices/{notice.pk}/{verb}")
+
+    assert said(question) == ["Somebody was quicker: this is how it is now."]
+    notice.refresh_from_db()
+    assert notice.status == ("started" if has_started else "scheduled")
+
+
+def test_an_order_that_is_none_is_not_found(browser, make_resource, make_notice):
+    notice = make_notice(make_resource())
+
+    for method in (browser.get, browser.post):
+        assert method(f"/maintenance/notices/{notice.pk}/explode").status_code == 404
+
+
+def test_what_is_put_into_words_is_escaped(browser, make_resource, make_notice):
+    make_notice(make_resource("<b>x</b>", "<i>"), description="<script>alert(1)</script>")
+
+    page = browser.get("/maintenance/").text
+
+    assert "<script>alert" not in page and "<b>x</b>" not in page and "<i>" not in page.replace("<i data-of", "")
