@@ -85,6 +85,7 @@ REQUEST = {
     "body_value": "request.success.bodyValue",
     "authentication": "request.authentication.type",
 }
+FOLLOWING = {"follow": "follow", "follow_limit": "followLimit"}
 AUTHENTICATION = {
     "Basic": {
         "username": "request.authentication.username",
@@ -209,6 +210,15 @@ class ActionForm(forms.Form):
     )
     body_value = ScalarField(
         label="Value at that path", required=False, widget=_code(), help_text='Such as done, 3 or true; "3" is a text.'
+    )
+
+    follow = forms.BooleanField(
+        label="Follow what it begins",
+        required=False,
+        help_text="An answer of 202 is no success yet: its operation is polled until it succeeds or fails.",
+    )
+    follow_limit = TextField(
+        label="For at most", required=False, help_text="Such as PT2H or 02:00:00; up to a day, an hour if empty."
     )
 
     authentication = forms.ChoiceField(label="Authentication", required=False, choices=_choices(AUTHENTICATIONS))
@@ -397,6 +407,7 @@ CHOOSING: dict[str, Collection[str]] = {
 }
 PARTS = {
     "success": ("status_codes", "body_contains", "body_path", "body_value"),
+    "following": ("follow", "follow_limit"),
     "connection": ("follow_redirects", "certificate_authority"),
     "properties": (
         *("label", "message_id", "correlation_id", "session_id", "to", "reply_to", "reply_to_session_id"),
@@ -420,7 +431,7 @@ def places_of(values: Mapping[str, Any]) -> dict[str, str]:
         return places | STORAGE_QUEUE
     if kind == "Task":
         return places | TASK
-    return places | REQUEST | AUTHENTICATION.get(values.get("authentication") or "", {})
+    return places | REQUEST | FOLLOWING | AUTHENTICATION.get(values.get("authentication") or "", {})
 
 
 def action_fields(action: Mapping[str, Any]) -> dict[str, Any]:
@@ -460,6 +471,8 @@ def fields_do(action: Mapping[str, Any]) -> bool:
 def changed_action(document: dict[str, Any], values: Mapping[str, Any], changed: set[str]) -> dict[str, Any]:
     """`document`, changed in place: with the values of those fields, without what another choice has left behind."""
     before, places = places_of(action_fields(document)), places_of(values)
+    for name in set(FOLLOWING) - set(places):
+        document.pop(FOLLOWING[name], None)
     is_new = not document
     for name in changed & set(CHOICES):
         put(document, CHOICES[name], None)

@@ -11,7 +11,7 @@ from typing import Self
 import aiohttp
 
 from jobs import actions
-from jobs.actions import Outcome, http
+from jobs.actions import Outcome, http, polling
 from jobs.actions.outcome import refused
 from jobs.leasing import Leased
 from jobs.room import Place, Room
@@ -106,11 +106,19 @@ class Calls:
 
 
 async def attempt(item: Leased, session: aiohttp.ClientSession) -> Outcome:
-    """Carry out the action of a run once; whatever happens is an outcome."""
-    if item.secrets is None:
+    """Carry out the action of a run once, or ask after it; whatever happens is an outcome."""
+    outcome = await _carry_out(item, session)
+    # of a poll, what is no answer tells nothing about the attempt
+    return polling.unread(outcome) if item.poll and outcome.status_code is None else outcome
+
+
+async def _carry_out(item: Leased, session: aiohttp.ClientSession) -> Outcome:
+    if item.secrets is None or item.poll and item.operation is None:
         return refused("The stored credentials cannot be read: no key in ENCRYPTION_KEYS opens them.")
     try:
         async with asyncio.timeout(ATTEMPT_LIMIT_S):
+            if item.operation:
+                return await actions.poll(item.action, item.secrets, item.context, item.operation, session)
             return await actions.perform(item.action, item.secrets, item.context, session)
     except TimeoutError:
         return Outcome(False, f"The action did not end within {ATTEMPT_LIMIT_S:.0f} seconds.")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from jobs import durations, words
+from jobs.following import limit_of
 from jobs.models import Job, Run
 
 QUOTED = 60  # characters of a text that a sentence repeats
@@ -78,6 +79,13 @@ def success_in_words(document: Mapping) -> str:
         value = f"is {json.dumps(test['bodyValue'], ensure_ascii=False)}" if "bodyValue" in test else "is there"
         found.append(f"{path} {value}")
     return ", and ".join(found)
+
+
+def following_in_words(document: Mapping) -> str:
+    """to its end, for at most 1 h; empty where a 202 is a success."""
+    if not document.get("follow"):
+        return ""
+    return f"to its end, for at most {words.span(limit_of(document))}"
 
 
 def retries_in_words(document: Mapping) -> str:

@@ -226,6 +226,17 @@ class ErrorActionSerializer(serializers.Serializer):
         + ", ".join(f"`{{{{ {name} }}}}`" for name in templates.NAMES)
         + ' in uri (behind the host), headers, body and message.  `{{ "{{" }}` stands for two opening braces.',
     )
+    follow = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="An addition of ours, with type Http or Https: a 202, or the answer to a PUT or PATCH whose"
+        " `provisioningState` has not ended, begins an operation, which is polled until it ends.  The attempt succeeds"
+        " or fails with it.",
+    )
+    followLimit = serializers.CharField(
+        required=False,
+        help_text="With `follow`: for how long at most, 1 second to 24 hours, as `PT2H`.  Without one: an hour.",
+    )
 
 
 class ActionSerializer(ErrorActionSerializer):

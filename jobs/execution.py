@@ -22,9 +22,8 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
-from jobs.actions import host_of
 from jobs.calling import Calls
-from jobs.leasing import LEASE, RENEWAL, action_of, lease, renew
+from jobs.leasing import LEASE, RENEWAL, host_of, lease, renew
 from jobs.models import Run
 from jobs.reclaiming import hand_back
 from jobs.recording import record
@@ -223,7 +222,7 @@ class Fitting:
         """Those that fit, and for how long some of the others are put off."""
         fitting, put_off = [], {}
         for run in runs:
-            target = Target(host_of(action_of(run)), run.subscription_id)
+            target = Target(host_of(run), run.subscription_id)
             if self._has_place(run.pk, target):
                 fitting.append(run)
             elif absence := self._absence(run.pk, target):

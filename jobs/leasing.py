@@ -1,7 +1,8 @@
 """Take runs into the hands of this worker.
 
 Who may work on a run is decided by one conditional UPDATE, which writes a token into the row; whatever is recorded
-later is recorded only while the row still holds that token.  An attempt is a committed row before its call goes out.
+later is recorded only while the row still holds that token.  An attempt is a committed row before its call goes out,
+and so is a poll of the operation that an attempt has begun.
 """
 
 import uuid
@@ -12,13 +13,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import ExpressionWrapper, F, TextField
+from django.db.models import Case, ExpressionWrapper, F, Prefetch, TextField, Value, When, prefetch_related_objects
 from django.db.models.functions import Coalesce
 
-from jobs import actions, columns, overlap
-from jobs.actions import Context
+from jobs import actions, columns, following, overlap
+from jobs.actions import Context, Operation
+from jobs.actions.outcome import By
 from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
-from jobs.models import SIGNING, Action, Attempt, Job, JobCollection, Run, RunQuerySet, SigningSecret
+from jobs.models import SIGNING, Action, Attempt, Following, Job, JobCollection, Poll, Run, RunQuerySet, SigningSecret
 from jobs.retries import RetryPolicy, policy_of
 
 LEASE = timedelta(seconds=120)  # longer than a call may take
@@ -32,16 +34,23 @@ NEEDED = (
 )
 SEALED = ExpressionWrapper(F("secrets"), output_field=TextField())  # as it is stored, not yet opened
 SECRETS = EncryptedSecretsField()
+WATCHED = Following.objects.select_related("attempt").defer("secrets")  # its address is read apart
+A_FURTHER_ATTEMPT = Case(When(state=Run.State.FOLLOWING, then=Value(0)), default=Value(1))  # a poll is none
 
 
 @dataclass(slots=True)
 class Leased:
-    """A run in the hands of this worker, the attempt it makes, and the secrets that it takes along."""
+    """A run in the hands of this worker, the attempt it makes, and the secrets that it takes along.
+
+    With a `poll`, the attempt was made before, and is asked after.
+    """
 
     run: Run
     attempt: Attempt
     secrets: Secrets | None = None  # by their path below the action; None: they are stored, but cannot be read
     signing_secrets: tuple[str, ...] = field(default=(), repr=False)
+    poll: Poll | None = None
+    operation: Operation | None = None  # that is polled; None: its address is stored, but cannot be read
 
     @property
     def action(self) -> dict[str, Any]:
@@ -54,7 +63,7 @@ class Leased:
             run_id=run.pk,
             attempt=self.attempt.number,
             fire_at=run.fire_at,
-            now=self.attempt.started_at,
+            now=self.poll.started_at if self.poll else self.attempt.started_at,
             job_name=run.job_name,
             collection_name=run.collection_name,
             region=run.job.collection.location if run.job else "",
@@ -118,7 +127,7 @@ def _lease(run_ids: Sequence[str], worker: str, now: datetime, fit: Fit) -> list
             state=Run.State.RUNNING,
             lease_token=token,
             leased_until=now + LEASE,
-            attempt_count=F("attempt_count") + 1,
+            attempt_count=F("attempt_count") + A_FURTHER_ATTEMPT,
             started_at=Coalesce("started_at", now),
             not_before=None,
         )
@@ -126,22 +135,54 @@ def _lease(run_ids: Sequence[str], worker: str, now: datetime, fit: Fit) -> list
             ours = set(Run.objects.filter(pk__in=run_ids, lease_token=token).values_list("pk", flat=True))
             taken = [run for run in taken if run.pk in ours]
         for run in taken:
-            run.attempt_count += 1
             run.lease_token = token
-        attempts = Attempt.objects.bulk_create(
-            Attempt(run=run, job_id=run.job_id, number=run.attempt_count, worker=worker, started_at=now)
-            for run in taken
-        )
-        leased = [Leased(run, attempt) for run, attempt in zip(taken, attempts, strict=True)]
+        leased = _begin([run for run in taken if run.state != Run.State.FOLLOWING], worker, now)
+        leased += _ask([run for run in taken if run.state == Run.State.FOLLOWING], worker, now)
         _read_secrets(leased)
         _read_signing_secrets(leased, now)
+    return leased
+
+
+def _begin(runs: Sequence[Run], worker: str, now: datetime) -> list[Leased]:
+    """Write down an attempt for each."""
+    for run in runs:
+        run.attempt_count += 1
+    attempts = Attempt.objects.bulk_create(
+        Attempt(run=run, job_id=run.job_id, number=run.attempt_count, worker=worker, started_at=now) for run in runs
+    )
+    return [Leased(run, attempt) for run, attempt in zip(runs, attempts, strict=True)]
+
+
+def _ask(runs: Sequence[Run], worker: str, now: datetime) -> list[Leased]:
+    """Write down a poll of the operation that each one follows."""
+    if not runs:
+        return []
+    polls = following.start_polls(runs, worker, now)
+    sealed = dict(Following.objects.filter(run__in=list(polls)).values_list("run", SEALED))
+    leased = []
+    for run in runs:
+        opened = _opened(sealed[run.pk])
+        operation = Operation(By(run.following.by), opened[Following.ADDRESS]) if opened else None
+        leased.append(Leased(run, run.following.attempt, poll=polls[run.pk], operation=operation))
     return leased
 
 
 def _due(run_ids: Sequence[str], now: datetime) -> list[Run]:
     """The runs that may be worked on, in the order in which they begin; locked where the database has such locks."""
     named = with_job(Run.objects.filter(pk__in=run_ids)).order_by("fire_at", "priority", "id").select_for_update(**LOCK)
-    return [run for run in named if run.state in Run.PENDING and (run.not_before is None or run.not_before <= now)]
+    due = [run for run in named if run.state in Run.PENDING and (run.not_before is None or run.not_before <= now)]
+    if watched := [run for run in due if run.state == Run.State.FOLLOWING]:
+        prefetch_related_objects(watched, Prefetch("following", WATCHED))
+    return due
+
+
+def host_of(run: Run) -> str:
+    """Whom its next call goes to."""
+    return run.following.host if is_followed(run) else actions.host_of(action_of(run))
+
+
+def is_followed(run: Run) -> bool:
+    return run.state == Run.State.FOLLOWING and hasattr(run, "following")
 
 
 def with_job(runs: RunQuerySet) -> RunQuerySet:
@@ -150,9 +191,14 @@ def with_job(runs: RunQuerySet) -> RunQuerySet:
 
 
 def why_stopped(run: Run) -> str:
-    """Why a run makes no further attempt, in words; empty: it may."""
+    """Why a run makes no further attempt, in words; empty: it may.
+
+    What it follows goes on while its job is stopped, as a call does that is out.
+    """
     if run.job is None or run.action is None:
         return "the job was deleted"
+    if run.state == Run.State.FOLLOWING:
+        return "" if hasattr(run, "following") else "nothing is known of what it follows"
     if run.job.state == Job.State.DISABLED:
         return "the job was disabled"
     if run.job.collection.state != JobCollection.State.ENABLED:
@@ -165,8 +211,9 @@ def _end_stopped(runs: Sequence[Run], now: datetime) -> None:
 
     None counts as faulted, since its attempts were not used up.
     """
+    following.stop([run.pk for run in runs if run.state == Run.State.FOLLOWING], now)
     for run in runs:
-        ended = Run.State.FAILED if run.state == Run.State.RETRYING else Run.State.SKIPPED
+        ended = Run.State.SKIPPED if run.state == Run.State.WAITING else Run.State.FAILED
         Run.objects.filter(pk=run.pk, state=run.state).update(state=ended, reason=why_stopped(run), finished_at=now)
 
 

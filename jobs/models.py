@@ -64,6 +64,7 @@ class JobCollection(models.Model):
     )
     max_recurrence_frequency = models.CharField(max_length=8, choices=Frequency, null=True, blank=True)
     max_recurrence_interval = models.PositiveIntegerField(null=True, blank=True)
+    revision = models.PositiveIntegerField(default=1, editable=False)  # counts the changes of all above
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -78,6 +79,12 @@ class JobCollection(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def turn(self, state: str) -> None:
+        """Save its new state, which is a new version of it.  The caller has locked the row."""
+        self.state = state
+        self.revision += 1
+        self.save(update_fields=["state", "revision", "updated_at"])
 
 
 class Action(models.Model):
@@ -147,7 +154,7 @@ class Job(models.Model):
     failure_count = models.PositiveIntegerField(default=0, editable=False)  # attempts that failed
     faulted_count = models.PositiveIntegerField(default=0, editable=False)  # occurrences whose every attempt failed
     last_execution_at = models.DateTimeField(null=True, editable=False)
-    revision = models.PositiveIntegerField(default=1, editable=False)
+    revision = models.PositiveIntegerField(default=1, editable=False)  # counts the changes of definition and state
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     finished_at = models.DateTimeField(null=True, editable=False)  # when it became completed or faulted
@@ -248,6 +255,7 @@ class Run(models.Model):
         WAITING = "waiting"  # for a worker, or for `publish_after`
         RUNNING = "running"  # a worker has the lease
         RETRYING = "retrying"  # an attempt failed, the next is due at `publish_after`
+        FOLLOWING = "following"  # an operation that its attempt began goes on: `following` says when it is polled
         HELD = "held"  # until what `held_by` names lets it go
         SUCCEEDED = "succeeded"
         FAILED = "failed"  # every attempt failed
@@ -261,8 +269,9 @@ class Run(models.Model):
         MANUAL = "manual"
         ERROR_ACTION = "error_action"  # follows a failed run, `parent`
 
-    PENDING = (State.WAITING, State.RETRYING)
-    OPEN = (State.WAITING, State.RUNNING, State.RETRYING, State.HELD)
+    PENDING = (State.WAITING, State.RETRYING, State.FOLLOWING)
+    BEGUN = (State.RUNNING, State.RETRYING, State.FOLLOWING)  # between the first attempt and the last: it has its lock
+    OPEN = (*PENDING, State.RUNNING, State.HELD)
 
     # foreign keys without an index of their own are the first column of one below
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)  # the Idempotency-Key of its calls
@@ -287,7 +296,7 @@ class Run(models.Model):
     queue = models.CharField(max_length=100, default="default")
     priority = models.SmallIntegerField(default=5)  # of runs with one fire time, the lower begins first
     publish_after = models.DateTimeField()  # earliest moment of the next message about it
-    not_before = models.DateTimeField(null=True)  # earliest moment of the next attempt; null: at once
+    not_before = models.DateTimeField(null=True)  # earliest moment of the next attempt or poll; null: at once
     attempt_count = models.PositiveSmallIntegerField(default=0)
     failed_count = models.PositiveSmallIntegerField(default=0)  # attempts that its retry policy counts: failed or lost
     lock_key = models.CharField(max_length=200, null=True)  # runs with equal keys never overlap
@@ -307,12 +316,16 @@ class Run(models.Model):
             models.UniqueConstraint(fields=["job", "manual_key"], name="run_once_per_manual_key"),
             # the overlap policy: the database lets one run hold a key, from its first attempt to its last
             models.UniqueConstraint(
-                fields=["lock_key"], condition=Q(state__in=["running", "retrying"]), name="run_lock"
+                fields=["lock_key"], condition=Q(state__in=["running", "retrying", "following"]), name="run_lock"
             ),
         ]
         indexes = [
             # serves RunQuerySet.ready
-            models.Index(fields=["publish_after"], name="run_ready", condition=Q(state__in=["waiting", "retrying"])),
+            models.Index(
+                fields=["publish_after"],
+                name="run_ready",
+                condition=Q(state__in=["waiting", "retrying", "following"]),
+            ),
             # serves RunQuerySet.expired
             models.Index(fields=["leased_until"], name="run_leased", condition=Q(state="running")),
             # serves the runs that a gate lets go
@@ -366,6 +379,51 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number} of {self.run_id}"
+
+
+class Following(models.Model):
+    """An operation that an attempt has begun and that has not ended.  The row is gone as soon as nobody asks any more.
+
+    Between two polls its run is FOLLOWING, during one RUNNING: who has the run's lease may write here.
+    """
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="following")
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="+")
+    by = models.CharField(max_length=16)  # one of actions.outcome.By
+    host = models.CharField(max_length=300)  # that is polled, with its port
+    # the whole address, which may hold a key, under ADDRESS
+    secrets: "models.Field[Secrets, Secrets]" = EncryptedSecretsField(editable=False)
+    since = models.DateTimeField()
+    until = models.DateTimeField()  # the last poll is made then
+    poll_count = models.PositiveIntegerField(default=0)
+    trouble_count = models.PositiveSmallIntegerField(default=0)  # of the last polls, how many told nothing
+
+    ADDRESS = "address"
+
+    def __str__(self) -> str:
+        return f"operation of {self.run_id}"
+
+
+class Poll(models.Model):
+    """One question how an operation goes on, and what was answered."""
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, db_index=False, related_name="polls")
+    number = models.PositiveIntegerField()  # from 1, within its attempt
+    worker = models.CharField(max_length=200, blank=True)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    status_code = models.PositiveSmallIntegerField(null=True)
+    status = models.CharField(max_length=64, blank=True)  # of the operation, in the target's word; empty: not told
+    percent = models.FloatField(null=True)  # complete, 0 to 100
+    retry_after_s = models.PositiveIntegerField(null=True)  # how long the target asked to be left alone
+    message = models.TextField(blank=True)
+    body = models.TextField(blank=True)  # as of an attempt; only of an answer that ended it, or told nothing
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["attempt", "number"], name="poll_number")]
+
+    def __str__(self) -> str:
+        return f"poll {self.number} of attempt {self.attempt_id}"
 
 
 PROCESS_SILENCE = timedelta(seconds=30)  # a process not heard of for longer counts as gone

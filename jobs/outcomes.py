@@ -33,6 +33,7 @@ OUTCOMES = {
     Run.State.WAITING: Outcome("waiting", _("Waiting")),
     Run.State.RUNNING: Outcome("running", _("Running")),
     Run.State.RETRYING: Outcome("waiting", _("Retrying"), "warning"),
+    Run.State.FOLLOWING: Outcome("running", _("Following")),
     Run.State.HELD: Outcome("held", _("Held")),
     Run.State.SUCCEEDED: SUCCEEDED,
     Run.State.FAILED: Outcome("failure", _("Failed")),
@@ -57,7 +58,7 @@ COLLECTION_STATES = {
     JobCollection.State.ENABLED: Outcome("success", "Enabled"),
     JobCollection.State.DISABLED: Outcome("paused", "Disabled"),
     JobCollection.State.SUSPENDED: Outcome("held", "Suspended"),
-    JobCollection.State.DELETED: Outcome("cancelled", "Deleted"),
+    JobCollection.State.DELETED: Outcome("cancelled", "Being deleted"),
 }
 
 

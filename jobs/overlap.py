@@ -46,7 +46,7 @@ def admit(runs: Sequence[Run], now: datetime) -> list[Run]:
     if not contested:
         return list(runs)
     lines = _lines(contested)
-    holders = Run.objects.filter(lock_key__in=lines, state__in=[Run.State.RUNNING, Run.State.RETRYING])
+    holders = Run.objects.filter(lock_key__in=lines, state__in=Run.BEGUN)
     held = set(holders.values_list("lock_key", flat=True))
     starting = {line.pop(0) for key, line in lines.items() if key not in held}
     blocked = [run for run in contested if run.pk not in starting]
@@ -68,7 +68,9 @@ def call_next(ended: Sequence[Run], now: datetime) -> None:
         waiting = Run.objects.filter(
             job_id__in={run.job_id for run in freed}, lock_key__in=keys, state=Run.State.WAITING
         )
-        waiting.update(publish_after=now)
+        # in one order, lest it and a gate that holds them wait for each other
+        ids = list(waiting.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+        Run.objects.filter(pk__in=ids).update(publish_after=now)
 
 
 def _is_named(run: Run) -> bool:

@@ -1,4 +1,4 @@
-"""Write down how attempts ended, and what follows for their runs and jobs.
+"""Write down how attempts and polls ended, and what follows for their runs and jobs.
 
 What counts where: every attempt that ended, also one of an error action, counts in its job's `execution_count`, a
 failed or lost one in `failure_count` as well; `faulted_count` counts occurrences whose attempts are used up, so an
@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import DateTimeField, F
 from django.db.models.functions import Coalesce, Greatest
 
-from jobs import columns, overlap
+from jobs import columns, following, overlap
 from jobs.actions import Outcome
 from jobs.finishing import finish_jobs
 from jobs.leasing import Leased, document_of, policy_for
@@ -24,33 +24,85 @@ from jobs.models import Attempt, Job, Run
 from jobs.retries import next_attempt
 
 LATE_RESULT = "Reported after the run had been given up as lost: "
+Result = tuple[Leased, Outcome]
 
 
-def record(results: Sequence[tuple[Leased, Outcome]], now: datetime) -> None:
-    """Write down the outcomes of attempts.
+def record(results: Sequence[Result], now: datetime) -> None:
+    """Write down the outcomes of attempts and polls.
 
-    A run that was given to somebody else meanwhile stays as it is; its late result is noted on the attempt alone.
+    A run that was given to somebody else meanwhile stays as it is; its late result is noted on the attempt, or the
+    poll, alone.
     """
     with transaction.atomic():
         owned = own([item for item, _ in results])
+        following.end_polls([(item.poll, outcome) for item, outcome in results if item.poll], now)
+        results = _follow(results, owned, now)
         succeeded: list[Run] = []
         failed: list[Run] = []
         hopeless: list[Run] = []
         asked = {}
+        reasons = {}
         tallies = Tallies()
         for item, outcome in results:
-            _fill(item.attempt, outcome, now, late=item.run.pk not in owned)
+            _fill(item, outcome, now, late=item.run.pk not in owned)
             if run := owned.get(item.run.pk):
                 failures = int(not outcome.succeeded)
                 tallies.add(run.job_id, executions=1, failures=failures, started_at=item.attempt.started_at)
                 (succeeded if outcome.succeeded else failed if outcome.may_retry else hopeless).append(run)
                 asked[run.pk] = outcome.retry_after
+                if item.poll and not outcome.succeeded:
+                    reasons[run.pk] = outcome.message[: following.REASON_LIMIT]
         _save([item.attempt for item, _ in results])
         release(succeeded, state=Run.State.SUCCEEDED, finished_at=now)
         spent = hopeless + retry(failed, now, asked)
         fail(spent, tallies, now)
+        explain(spent, reasons)
         follow_up(succeeded, Job.State.COMPLETED, now)
         tallies.write()
+
+
+def _follow(results: Sequence[Result], owned: Mapping[uuid.UUID, Run], now: datetime) -> list[Result]:
+    """Let runs wait for a poll whose operations go on; return the attempts that have ended, with what they came to."""
+    ended: list[Result] = []
+    begun: list[Attempt] = []
+    due_at: dict[uuid.UUID, datetime] = {}
+    for item, outcome in results:
+        run = owned.get(item.run.pk)
+        if run is None:
+            if not item.poll:
+                ended.append((item, outcome))
+        elif not outcome.goes_on:
+            ended.append((item, outcome))
+        elif not item.poll:
+            limit = following.limit_of(item.action)
+            due_at[run.pk] = following.begin(run, item.attempt, outcome, limit, now)
+            _note(item.attempt, outcome)
+            begun.append(item.attempt)
+        else:
+            watch = following.watch_of(run.following, outcome)
+            if moment := following.next_poll(watch, outcome, now):
+                due_at[run.pk] = moment
+                following.go_on(run.following, outcome, watch.troubles)
+            else:
+                ended.append((item, following.given_up(watch, outcome, now)))
+    following.forget([item.run.pk for item, _ in ended if item.poll])
+    _save(begun)
+    wait_for_poll(due_at)
+    return ended
+
+
+def wait_for_poll(due_at: Mapping[uuid.UUID, datetime]) -> None:
+    """Give up the leases of runs that are ours and locked, until then."""
+    if due_at:
+        moments = list(due_at.values())
+        changes: dict[str, Sequence[Any]] = {
+            "state": [Run.State.FOLLOWING] * len(moments),
+            "lease_token": [None] * len(moments),
+            "leased_until": [None] * len(moments),
+            "not_before": moments,
+            "publish_after": moments,
+        }
+        columns.update(Run, list(due_at), changes)
 
 
 def own(leased: Sequence[Leased]) -> dict[uuid.UUID, Run]:
@@ -68,19 +120,31 @@ def own(leased: Sequence[Leased]) -> dict[uuid.UUID, Run]:
     return owned
 
 
-def _fill(attempt: Attempt, outcome: Outcome, now: datetime, late: bool) -> None:
+def _fill(item: Leased, outcome: Outcome, now: datetime, late: bool) -> None:
+    """How an attempt ended.  One that was followed keeps the answer that it got itself."""
+    attempt = item.attempt
     attempt.state = Attempt.State.SUCCEEDED if outcome.succeeded else Attempt.State.FAILED
     attempt.finished_at = now
+    if item.poll:
+        attempt.message = outcome.message
+        return
+    _note(attempt, outcome)
+    if late:
+        attempt.message = LATE_RESULT + outcome.message
+
+
+def _note(attempt: Attempt, outcome: Outcome) -> None:
     attempt.status_code = outcome.status_code
-    attempt.message = LATE_RESULT + outcome.message if late else outcome.message
+    attempt.message = outcome.message
     attempt.response_headers = [list(header) for header in outcome.headers]
     attempt.response_body = outcome.body
 
 
 def _save(attempts: Sequence[Attempt]) -> None:
-    names = ("state", "finished_at", "status_code", "message", "response_headers", "response_body")
-    results = {name: [getattr(attempt, name) for attempt in attempts] for name in names}
-    columns.update(Attempt, [attempt.pk for attempt in attempts], results)
+    if attempts:
+        names = ("state", "finished_at", "status_code", "message", "response_headers", "response_body")
+        results = {name: [getattr(attempt, name) for attempt in attempts] for name in names}
+        columns.update(Attempt, [attempt.pk for attempt in attempts], results)
 
 
 def release(runs: Sequence[Run], **changes: object) -> None:
@@ -141,6 +205,13 @@ def _order_error_actions(runs: Sequence[Run], now: datetime) -> None:
     ]
     if ordered:
         Run.objects.bulk_create(ordered, ignore_conflicts=True)
+
+
+def explain(runs: Sequence[Run], reasons: Mapping[uuid.UUID, str]) -> None:
+    """Say of runs how what they followed ended."""
+    explained = [run.pk for run in runs if run.pk in reasons]
+    if explained:
+        columns.update(Run, explained, {"reason": [reasons[run_id] for run_id in explained]})
 
 
 def follow_up(runs: Sequence[Run], job_state: str, now: datetime) -> None:

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.db.models import Prefetch
 from django.forms import Form
 from django.utils import timezone
 
@@ -21,6 +22,7 @@ from jobs.descriptions import (
     OVERLAPS,
     action_in_words,
     error_action_in_words,
+    following_in_words,
     identity_in_words,
     retries_in_words,
     success_in_words,
@@ -28,7 +30,7 @@ from jobs.descriptions import (
 )
 from jobs.encryption import MASK
 from jobs.leasing import action_of, document_of
-from jobs.models import Attempt, Job, JobCollection, Process, Run
+from jobs.models import Attempt, Job, JobCollection, Poll, Process, Run
 from jobs.outcomes import ATTEMPT_OUTCOMES, JOB_STATES, Outcome, outcome_of
 from jobs.rehearsal import Part, Rehearsal, shown_call
 from jobs.retries import policy_of
@@ -306,6 +308,7 @@ def rules(job: Job, trigger: Trigger | None) -> list[tuple[str, str]]:
         ("Does", action_in_words(document)),
         ("As", identity_in_words(document)),
         ("Succeeds with", success_in_words(document)),
+        ("Follows a 202", following_in_words(document)),
         ("Retries", retries_in_words(document)),
         ("If all fail", error_action_in_words(document)),
         ("If missed", MISFIRES[trigger.misfire] if trigger else ""),
@@ -334,7 +337,8 @@ def _why_nothing(job: Job) -> str:
 
 
 def run_page(run: Run, now: datetime) -> dict:
-    attempts = list(run.attempts.order_by("number"))
+    polls = Prefetch("polls", Poll.objects.order_by("-number"))
+    attempts = list(run.attempts.order_by("number").prefetch_related(polls))
     document = action_of(run) if run.action else None
     return {
         "run": run,
@@ -393,8 +397,9 @@ def way(run: Run, attempts: Sequence[Attempt], now: datetime) -> list[dict]:
         )
     elif run.not_before and run.not_before > now:
         stages[-1] |= {"waits": True}
-        stages.append({"name": "Next attempt", "at": run.not_before, "note": words.distance(run.not_before, now)})
-    elif run.state == Run.State.RUNNING:
+        name = "Next poll" if run.state == Run.State.FOLLOWING else "Next attempt"
+        stages.append({"name": name, "at": run.not_before, "note": words.distance(run.not_before, now)})
+    elif run.state in (Run.State.RUNNING, Run.State.FOLLOWING):
         stages.append({"name": "Running", "at": None, "note": "not finished yet", "state": "running"})
     return stages
 
@@ -414,6 +419,10 @@ def trail(run: Run, attempts: Sequence[Attempt], now: datetime) -> list[dict]:
     outcome = outcome_of(run)
     if run.not_before and run.state == Run.State.RETRYING:
         steps.append(_step(outcome, run.not_before, "The next attempt is due", _why_then(run, attempts, now)))
+    elif run.not_before and run.state == Run.State.FOLLOWING:
+        made = words.count(sum(len(attempt.polls.all()) for attempt in attempts[-1:]), "poll")
+        said = f"{words.distance(run.not_before, now)}, after {made}"
+        steps.append(_step(outcome, run.not_before, "Its operation is asked after", said))
     elif run.finished_at:
         lateness = run.started_at - run.fire_at if run.started_at else None
         note = run.reason or (f"started {words.took(lateness)} late" if outcome.mark == "late" and lateness else "")
@@ -456,6 +465,16 @@ def attempt_row(run: Run, attempt: Attempt, document: dict | None) -> dict:
         "took": "" if length is None else words.took(length),
         "request": request_text(run, attempt, document) if document else "",
         "answer": answer_text(attempt),
+        "polls": [poll_row(poll) for poll in attempt.polls.all()],
+    }
+
+
+def poll_row(poll: Poll) -> dict:
+    return {
+        "poll": poll,
+        "said": poll.status or poll.message[:200],
+        "percent": "" if poll.percent is None else f"{poll.percent:g} %",
+        "wait": "" if poll.retry_after_s is None else words.took(timedelta(seconds=poll.retry_after_s)),
     }
 
 

@@ -194,8 +194,10 @@ def figures(user, now: datetime) -> dict:
     failed = runs.filter(state__in=FAILED, fire_at__gte=now - DAY).aggregate(
         count=Count("pk"), jobs=Count("job_name", distinct=True)
     )
-    running = runs.filter(state=Run.State.RUNNING).aggregate(count=Count("pk"), since=Min("started_at"))
-    ready = Q(not_before=None) | Q(not_before__lte=now)
+    running = runs.filter(state__in=(Run.State.RUNNING, Run.State.FOLLOWING)).aggregate(
+        count=Count("pk"), since=Min("started_at")
+    )
+    ready = Q(not_before=None) | Q(not_before__lte=now - PATIENCE)
     overdue = runs.filter(ready, state__in=Run.PENDING, fire_at__lte=now - PATIENCE).count()
     untaken = triggers_of(user).filter(next_fire_at__lte=now - PATIENCE).count()
     return {
@@ -360,7 +362,7 @@ def _reason(run: Run, message: str) -> str:
 
 
 def running_runs(user, now: datetime) -> list[dict]:
-    runs = list(runs_of(user).filter(state=Run.State.RUNNING).order_by("started_at")[:LINES])
+    runs = list(runs_of(user).filter(state__in=(Run.State.RUNNING, Run.State.FOLLOWING)).order_by("started_at")[:LINES])
     before = newest_runs([run.job_id for run in runs if run.job_id], 20)
     return [{"run": run, **_progress(run, before.get(run.job_id, []), now)} for run in runs]
 

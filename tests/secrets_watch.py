@@ -30,7 +30,7 @@ from jobs.actions.http import Answer, Call
 from jobs.actions.outcome import Context
 from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
 from jobs.leasing import Leased
-from jobs.models import SIGNING, Action, Attempt, Run, SigningSecret
+from jobs.models import SIGNING, Action, Attempt, Following, Run, SigningSecret
 from tests.conftest import NOW
 from triggers.scheduling import JobDefinition
 
@@ -217,7 +217,8 @@ def on_the_way(action: Action) -> Iterator[object]:
 
 def watched_preparation(field: EncryptedSecretsField, value: Secrets) -> str:
     for path, text in (value or {}).items():
-        current.remember(path, text)
+        if path != Following.ADDRESS:  # it may hold a secret, and is none: an answer's headers say it, too
+            current.remember(path, text)
     return prepare_value(field, value)
 
 

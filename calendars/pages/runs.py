@@ -289,7 +289,7 @@ def add(tally: Tally, state: str, count: int, first: int, last: int, length: flo
         tally.done += count
     if state in FAILED:
         tally.add_failed(count, first, last, length)
-    if state in NOT_RUN or state in Run.PENDING:
+    if state in NOT_RUN or state in (Run.State.WAITING, Run.State.RETRYING):
         tally.idle.add(first // HOUR)
     else:
         tally.add_ran(first)
@@ -539,7 +539,7 @@ def items_of(scope: Scope, job: JobInView, run: Any, addresses: Addresses) -> It
 def run_item(run: Any, now: datetime, addresses: Addresses) -> RunItem:
     """`run` also has the `name` and the `collection_id` of its job."""
     outcome = outcome_of(run)
-    began = run.started_at is not None and (run.finished_at or run.state == Run.State.RUNNING)
+    began = run.started_at is not None and (run.finished_at or run.state in (Run.State.RUNNING, Run.State.FOLLOWING))
     return RunItem(
         key=f"run-{run.pk.hex}",
         job_id=run.job_id,

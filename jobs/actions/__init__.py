@@ -1,15 +1,38 @@
 """Carry out what an action document says."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import aiohttp
 
-from jobs.actions import authentication, http, oauth, requests, service_bus, storage_queue, task, templates, uris
+from jobs.actions import (
+    authentication,
+    http,
+    oauth,
+    polling,
+    requests,
+    service_bus,
+    storage_queue,
+    task,
+    templates,
+    uris,
+)
 from jobs.actions.http import Call
-from jobs.actions.outcome import Context, Outcome, Refused, refused
+from jobs.actions.outcome import Context, Operation, Outcome, Refused, refused
 
-__all__ = ["Call", "Context", "Outcome", "below", "host_of", "perform", "prepare"]
+__all__ = [
+    "Call",
+    "Context",
+    "Operation",
+    "Outcome",
+    "below",
+    "host_of",
+    "host_of_address",
+    "perform",
+    "poll",
+    "prepare",
+]
 
 KINDS = {
     "Http": ("request", requests.prepare),
@@ -40,10 +63,46 @@ async def perform(
         call = prepare(action, secrets, context)
     except Refused as refusal:
         return refused(str(refusal))
+    follows = action.get("follow", False)
+    judge = partial(polling.begun, call=call) if follows else http.judged
+    return await _send(call, action, secrets, session, judge)
+
+
+async def poll(
+    action: Mapping[str, Any],
+    secrets: Mapping[str, str],
+    context: Context,
+    operation: Operation,
+    session: aiohttp.ClientSession,
+) -> Outcome:
+    """Ask how an operation goes on that a request of the action has begun.
+
+    Credentials, tokens among them, go to the action's own origin alone.
+    """
+    asking = {**action["request"], "method": "GET"}
+    asking.pop("body", None)
+    try:
+        own = prepare({**action, "request": asking}, secrets, context)
+    except Refused as refusal:
+        return refused(str(refusal))
+    call = polling.poll_of(own, operation.address)
+    judge = partial(polling.read, operation=operation)
+    if uris.origin(str(call.url)) == uris.origin(str(own.url)):
+        return await _send(call, action, secrets, session, judge)
+    return await http.send(call, session, judge)
+
+
+async def _send(
+    call: Call,
+    action: Mapping[str, Any],
+    secrets: Mapping[str, str],
+    session: aiohttp.ClientSession,
+    judge: http.Judge,
+) -> Outcome:
     proof = action.get("request", {}).get("authentication") or {}
     if grant := authentication.grant(proof, below("request", secrets)):
-        return await oauth.send(call, grant, session)
-    return await http.send(call, session)
+        return await oauth.send(call, grant, session, judge)
+    return await http.send(call, session, judge)
 
 
 def host_of(action: Mapping[str, Any]) -> str:
@@ -56,10 +115,14 @@ def host_of(action: Mapping[str, Any]) -> str:
     message = action[KINDS[action["type"]][0]]
     if "uri" not in message:
         return message.get("storageAccount") or message["namespace"]
+    return host_of_address(message["uri"])
+
+
+def host_of_address(address: str) -> str:
     try:
-        _, host, port = uris.origin(message["uri"])
+        _, host, port = uris.origin(address)
     except ValueError:  # no address, so its call is refused
-        return message["uri"]
+        return address
     return f"{host}:{port}"
 
 

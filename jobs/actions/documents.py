@@ -24,6 +24,9 @@ RETRY_TYPES = ("None", "Fixed", "Exponential")
 RETRY_COUNT_LIMIT = 20
 RETRY_INTERVAL_LEAST = timedelta(seconds=15)
 RETRY_INTERVAL_MOST = timedelta(days=548)  # 18 months, as in the limits of a recurrence
+FOLLOW_LEAST = timedelta(seconds=1)
+FOLLOW_MOST = timedelta(hours=24)
+FOLLOWING = ("Http", "Https")
 
 KINDS = {
     "Http": ("request", requests.parse),
@@ -71,11 +74,24 @@ def _action(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any
     result: dict[str, Any] = {"type": type_, name: message}
     if is_template:
         result["template"] = True
+    result |= _follow(members, type_)
     if policy := members.members("retryPolicy"):
         result["retryPolicy"] = _retry_policy(policy)
     if (error_action := members.members("errorAction")) and not stored.place:
         result["errorAction"] = _action(error_action, stored.at("errorAction"), secrets)
     return result
+
+
+def _follow(members: Members, type_: str) -> dict[str, Any]:
+    """Whether an operation that the request begins is followed to its end, and for how long at most."""
+    follows, limit = members.boolean("follow") or False, duration(members, "followLimit")
+    if follows and type_ not in FOLLOWING:
+        members.refuse("follow", f"must not be true: only requests begin operations, not a {type_}")
+    if limit is not None and not follows:
+        members.refuse("followLimit", 'must not be given without "follow": true')
+    if limit is not None and not FOLLOW_LEAST <= durations.parse(limit) <= FOLLOW_MOST:
+        members.refuse("followLimit", f"must be 1 second to 24 hours, not {limit!r}", "out_of_range")
+    return present(follow=follows or None, followLimit=limit)
 
 
 def _retry_policy(members: Members) -> dict[str, Any]:

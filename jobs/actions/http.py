@@ -13,7 +13,7 @@ import os
 import re
 import ssl
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from http import HTTPStatus
@@ -138,16 +138,58 @@ def open_session() -> aiohttp.ClientSession:
     )
 
 
-async def send(call: Call, session: aiohttp.ClientSession) -> Outcome:
-    """Make the call once, and judge the answer by its test of success.  Never raises for what the target does."""
-    wanted = BODY_LIMIT if success.needs_body(call.success) else KEPT_LIMIT + call.margin
+def judged(answer: Answer) -> Outcome:
+    """What an answer comes to by its call's test of success."""
+    call, host = answer.call, answer.call.host
+    if has_too_many_headers(answer):
+        return Outcome(
+            False, f"Host '{host}' answered '{answer.word}' with more headers than are taken.", answer.status
+        )
+    message = f"Host '{host}' answered '{answer.word}'."
+    problem = success.problem(call.success, answer.status, _tested(answer))
+    if problem and answer.status in REDIRECTS and not call.follows_redirects:
+        message = f"Host '{host}' answered '{answer.word}'; redirects are not followed."
+    elif problem and problem != success.STATUS:
+        message = f"Host '{host}' answered '{answer.word}', but {problem}."
+    outcome = kept(answer, problem is None, message)
+    return replace(outcome, retry_after=retry_after(answer.headers)) if problem else outcome
+
+
+def has_too_many_headers(answer: Answer) -> bool:
+    return sum(len(name) + len(value) for name, value in answer.raw_headers) > HEADERS_LIMIT
+
+
+def kept(answer: Answer, succeeded: bool, message: str) -> Outcome:
+    """An outcome with what history keeps of the answer."""
+    return Outcome(
+        succeeded=succeeded,
+        message=message,
+        status_code=answer.status,
+        headers=tuple(
+            (_text(name, answer.call), _value(name, value, answer.call)) for name, value in answer.raw_headers
+        ),
+        body=_kept(answer.body, answer.call),
+    )
+
+
+Judge = Callable[[Answer], Outcome]
+
+
+async def send(call: Call, session: aiohttp.ClientSession, judge: Judge = judged) -> Outcome:
+    """Make the call once, and let its answer be judged.  Never raises for what the target does.
+
+    An outcome without a status code says that there was no answer.
+    """
+    wanted = KEPT_LIMIT + call.margin
+    if judge is not judged or success.needs_body(call.success):
+        wanted = BODY_LIMIT
     try:
         answer = await ask(call, session, wanted)
     except Refused as refusal:
         return Outcome(False, str(refusal), may_retry=False)
     except CallFailed as failure:
         return Outcome(False, str(failure))
-    return _judged(answer)
+    return judge(answer)
 
 
 async def ask(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
@@ -264,27 +306,6 @@ def _redirected(answer: Answer) -> Call:
         url=url,
         headers={name: text for name, text in call.headers.items() if name.lower() not in call.private},
         trust=replace(call.trust, identity=None),
-    )
-
-
-def _judged(answer: Answer) -> Outcome:
-    call, host = answer.call, answer.call.host
-    if sum(len(name) + len(value) for name, value in answer.raw_headers) > HEADERS_LIMIT:
-        message = f"Host '{host}' answered '{answer.word}' with more headers than are taken."
-        return Outcome(False, message, answer.status)
-    message = f"Host '{host}' answered '{answer.word}'."
-    problem = success.problem(call.success, answer.status, _tested(answer))
-    if problem and answer.status in REDIRECTS and not call.follows_redirects:
-        message = f"Host '{host}' answered '{answer.word}'; redirects are not followed."
-    elif problem and problem != success.STATUS:
-        message = f"Host '{host}' answered '{answer.word}', but {problem}."
-    return Outcome(
-        succeeded=problem is None,
-        message=message,
-        status_code=answer.status,
-        headers=tuple((_text(name, call), _value(name, value, call)) for name, value in answer.raw_headers),
-        body=_kept(answer.body, call),
-        retry_after=retry_after(answer.headers) if problem else None,
     )
 
 

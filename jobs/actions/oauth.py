@@ -24,6 +24,7 @@ from yarl import URL
 
 from jobs.actions import http, tls
 from jobs.actions.echoes import spellings
+from jobs.actions.lines import shortened
 from jobs.actions.outcome import Outcome, Refused
 
 DEFAULT_AUDIENCE = "https://management.core.windows.net/"
@@ -69,12 +70,14 @@ class NoToken:
     retry_after: timedelta | None = None
 
 
-async def send(call: http.Call, grant: Grant, session: aiohttp.ClientSession) -> Outcome:
+async def send(
+    call: http.Call, grant: Grant, session: aiohttp.ClientSession, judge: http.Judge = http.judged
+) -> Outcome:
     """Make the call with a token; when that is refused with a 401, once more with a new one."""
     asking = _asking(grant, call.trust)
     try:
         async with asyncio.timeout(FLOW_LIMIT_S):
-            return await _send(call, asking, _key(grant, call.trust), session)
+            return await _send(call, asking, _key(grant, call.trust), session, judge)
     except TimeoutError:
         host = call.host
         return Outcome(
@@ -82,13 +85,15 @@ async def send(call: http.Call, grant: Grant, session: aiohttp.ClientSession) ->
         )
 
 
-async def _send(call: http.Call, asking: http.Call, key: bytes, session: aiohttp.ClientSession) -> Outcome:
+async def _send(
+    call: http.Call, asking: http.Call, key: bytes, session: aiohttp.ClientSession, judge: http.Judge
+) -> Outcome:
     outcome = Outcome(False, "")
     for _ in range(2):
         token = await TOKENS.get(key, asking, session)
         if isinstance(token, NoToken):
             return Outcome(False, token.message, may_retry=token.may_retry, retry_after=token.retry_after)
-        outcome = await http.send(_with_token(call, token), session)
+        outcome = await http.send(_with_token(call, token), session, judge)
         if outcome.succeeded or outcome.status_code != 401:
             return outcome
         TOKENS.forget(key, token)
@@ -243,12 +248,6 @@ def _refused(answer: http.Answer, document: Mapping[str, object]) -> NoToken:
     error, description = document.get("error"), document.get("error_description")
     if isinstance(error, str) and ERROR.fullmatch(error):
         message = f"Authority '{answer.call.host}' refused a token with the error '{answer.call.hide(error)}'"
-        if isinstance(description, str) and (words := _shortened(answer.call.hide(description))):
+        if isinstance(description, str) and (words := shortened(answer.call.hide(description), DESCRIPTION_LIMIT)):
             message = f"{message}: {words}"
     return NoToken(f"{message.rstrip('.')}.", retry_after=http.retry_after(answer.headers))
-
-
-def _shortened(description: str) -> str:
-    """On one line, without what a terminal or a column would stumble over."""
-    words = " ".join(re.sub(r"[^ -~\xa0-\ud7ff\ue000-\U0010ffff]", " ", description).split())
-    return words if len(words) <= DESCRIPTION_LIMIT else f"{words[:DESCRIPTION_LIMIT]}…"

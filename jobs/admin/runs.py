@@ -16,7 +16,7 @@ from accounts.models import Role, Subscription
 from accounts.staff import TenantAdmin, may
 from jobs import views, words
 from jobs.admin.lists import CappedPaginator, badge
-from jobs.cancel import cancel
+from jobs.cancel import can_be_cancelled, cancel
 from jobs.descriptions import ORIGINS
 from jobs.errors import JobError
 from jobs.models import Run
@@ -28,8 +28,8 @@ class ResultFilter(admin.SimpleListFilter):
     parameter_name = "result"
     STATES = {
         "failed": (Run.State.FAILED, Run.State.LOST),
-        "running": (Run.State.RUNNING,),
-        "waiting": Run.PENDING,
+        "running": (Run.State.RUNNING, Run.State.FOLLOWING),
+        "waiting": (Run.State.WAITING, Run.State.RETRYING),
         "succeeded": (Run.State.SUCCEEDED,),
         "missed": (Run.State.MISSED,),
         "skipped": (Run.State.SKIPPED,),
@@ -146,7 +146,7 @@ class RunAdmin(TenantAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": f"{run.job_name}, {words.moment(run.fire_at, now)}",
-            "may_cancel": run.state in Run.PENDING and may(request.user, Role.OPERATOR, run.subscription_id),
+            "may_cancel": can_be_cancelled(run) and may(request.user, Role.OPERATOR, run.subscription_id),
             "may_run": run.job is not None and may(request.user, Role.OPERATOR, run.subscription_id),
             **views.run_page(run, now),
         }

@@ -1,5 +1,6 @@
 """/api/runs."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from accounts.fields import InstantField
 from accounts.filters import InstantFilter, WholeNumberFilter
 from accounts.models import Role, Subscription
 from jobs.cancel import cancel
-from jobs.models import Attempt, Run
+from jobs.models import Attempt, Poll, Run
 
 MOST_PARTS = 10  # of a list of runs
 
@@ -36,14 +37,30 @@ class RunSerializer(serializers.Serializer):
     fireAt = InstantField(help_text="When it is meant to run.")
     occurrence = serializers.IntegerField(allow_null=True, help_text="Its number among its trigger's, from 1.")
     state = serializers.ChoiceField(Run.State.values)
-    reason = serializers.CharField(help_text="Why it was not run.")
+    reason = serializers.CharField(help_text="Why it was not run, or how what it followed failed.")
     missedCount = serializers.IntegerField(help_text="Occurrences it stands for; above 1 only when they were missed.")
     missedUntil = InstantField(allow_null=True, help_text="The last of them.")
     attemptCount = serializers.IntegerField()
     nextAttemptAt = InstantField(allow_null=True, help_text="When a failed attempt is followed by the next.")
+    nextPollAt = InstantField(allow_null=True, help_text="When the operation that it follows is asked after again.")
     createdAt = InstantField()
     startedAt = InstantField(allow_null=True)
     finishedAt = InstantField(allow_null=True)
+
+
+class PollSerializer(serializers.Serializer):
+    number = serializers.IntegerField(help_text="From 1.")
+    worker = serializers.CharField()
+    startedAt = InstantField()
+    finishedAt = InstantField(allow_null=True)
+    statusCode = serializers.IntegerField(allow_null=True)
+    status = serializers.CharField(help_text="Of the operation, in the target's word; empty when it was not told.")
+    percentComplete = serializers.FloatField(allow_null=True)
+    retryAfterInSeconds = serializers.IntegerField(
+        allow_null=True, help_text="How long the target asked to be left alone."
+    )
+    message = serializers.CharField()
+    responseBody = serializers.CharField(help_text="Of an answer that ended the operation, or told nothing of it.")
 
 
 class AttemptSerializer(serializers.Serializer):
@@ -56,6 +73,7 @@ class AttemptSerializer(serializers.Serializer):
     message = serializers.CharField()
     responseHeaders = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
     responseBody = serializers.CharField(help_text="At most its first 2048 bytes.")
+    polls = PollSerializer(many=True, help_text="Of the operation that it began, if that was followed.")
 
 
 class RunDetailSerializer(RunSerializer):
@@ -117,18 +135,22 @@ class Runs(GenericViewSet):
         if row is None:
             raise Http404
         attempts = Attempt.objects.filter(run=pk).order_by("number").values(*ATTEMPT_COLUMNS)
+        polls: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        for poll in Poll.objects.filter(attempt__run=pk).order_by("number").values(*POLL_COLUMNS):
+            polls[poll["attempt_id"]].append(rendered_poll(poll))
         return Response(
             {
                 **rendered_run(row),
                 "errorRun": row["error_run__id"],
-                "attempts": [rendered_attempt(attempt) for attempt in attempts],
+                "attempts": [rendered_attempt(attempt, polls[attempt["id"]]) for attempt in attempts],
             }
         )
 
     @extend_schema(
         operation_id="cancelRun",
         summary="Cancel a run",
-        description="Only a run that waits for a worker or for its next attempt can be cancelled.",
+        description="Only a run that waits for a worker or for its next attempt can be cancelled, or that follows an"
+        " operation, which goes on.",
         request=None,
     )
     @action(detail=True, methods=["post"])
@@ -144,8 +166,12 @@ RUN_COLUMNS = (
     *("not_before", "created_at", "started_at", "finished_at"),
 )
 ATTEMPT_COLUMNS = (
-    *("number", "state", "worker", "started_at", "finished_at", "status_code", "message"),
+    *("id", "number", "state", "worker", "started_at", "finished_at", "status_code", "message"),
     *("response_headers", "response_body"),
+)
+POLL_COLUMNS = (
+    *("attempt_id", "number", "worker", "started_at", "finished_at", "status_code", "status", "percent"),
+    *("retry_after_s", "message", "body"),
 )
 
 
@@ -167,14 +193,15 @@ def rendered_run(row: Mapping[str, Any]) -> dict[str, Any]:
         "missedCount": row["missed_count"],
         "missedUntil": row["missed_until"],
         "attemptCount": row["attempt_count"],
-        "nextAttemptAt": row["not_before"],
+        "nextAttemptAt": None if row["state"] == Run.State.FOLLOWING else row["not_before"],
+        "nextPollAt": row["not_before"] if row["state"] == Run.State.FOLLOWING else None,
         "createdAt": row["created_at"],
         "startedAt": row["started_at"],
         "finishedAt": row["finished_at"],
     }
 
 
-def rendered_attempt(row: Mapping[str, Any]) -> dict[str, Any]:
+def rendered_attempt(row: Mapping[str, Any], polls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "number": row["number"],
         "state": row["state"],
@@ -185,4 +212,20 @@ def rendered_attempt(row: Mapping[str, Any]) -> dict[str, Any]:
         "message": row["message"],
         "responseHeaders": row["response_headers"],
         "responseBody": row["response_body"],
+        "polls": polls,
+    }
+
+
+def rendered_poll(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "number": row["number"],
+        "worker": row["worker"],
+        "startedAt": row["started_at"],
+        "finishedAt": row["finished_at"],
+        "statusCode": row["status_code"],
+        "status": row["status"],
+        "percentComplete": row["percent"],
+        "retryAfterInSeconds": row["retry_after_s"],
+        "message": row["message"],
+        "responseBody": row["body"],
     }
