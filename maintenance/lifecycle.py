@@ -229,18 +229,18 @@ def complete(notice: Notice, actor: str, now: datetime) -> None:
     """End a notice that has started; again, nothing happens.  Raises TooLate for one that has not, or was withdrawn."""
     advance(now, Notice.objects.filter(pk=notice.pk))
     with turns.alone(_collections(notice.subscription_id)):
-        if not _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, Step.COMPLETE, actor, now):
-            if notice.status != Notice.Status.COMPLETED:
-                raise TooLate(f"it is {notice.status}: only one that has started can be completed")
+        ended = _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, Step.COMPLETE, actor, now)
+        if not ended and notice.status != Notice.Status.COMPLETED:
+            raise TooLate(f"it is {notice.status}: only one that has started can be completed")
 
 
 def cancel(notice: Notice, actor: str, now: datetime) -> None:
     """Withdraw a notice that has not started; again, nothing happens.  Raises TooLate for one that has."""
     advance(now, Notice.objects.filter(pk=notice.pk))
     with turns.alone(_collections(notice.subscription_id)):
-        if not _end(notice, Notice.Status.SCHEDULED, Notice.Status.CANCELLED, Step.CANCEL, actor, now):
-            if notice.status != Notice.Status.CANCELLED:
-                raise TooLate(f"it is {notice.status}: it has begun, so it is completed and not cancelled")
+        ended = _end(notice, Notice.Status.SCHEDULED, Notice.Status.CANCELLED, Step.CANCEL, actor, now)
+        if not ended and notice.status != Notice.Status.CANCELLED:
+            raise TooLate(f"it is {notice.status}: it has begun, so it is completed and not cancelled")
 
 
 def _bring_on(notice: Notice, now: datetime) -> None:

@@ -1,0 +1,194 @@
+"""A notice that waits until nothing runs on its resources any more, and lets nothing begin meanwhile."""
+
+import pytest
+
+from jobs.models import Run
+from jobs.run_now import run_now
+from maintenance import heeding, lifecycle
+from maintenance.lifecycle import CLOCK, IDLE, advance
+from maintenance.models import Notice
+from tests.maintenance.notices import (
+    EIGHT,
+    HOUR,
+    HOURLY,
+    MINUTE,
+    OPERATOR,
+    announce,
+    cancel,
+    dispatch,
+    end,
+    heeds,
+    holds,
+    note,
+    ordered,
+    resource,
+    start,
+    states,
+    status,
+    steps,
+)
+
+pytestmark = pytest.mark.django_db
+
+SCHEDULED, STARTED = Notice.Status.SCHEDULED, Notice.Status.STARTED
+NINE = EIGHT + HOUR
+
+
+@pytest.fixture
+def db2(subscription):
+    return resource(subscription)
+
+
+@pytest.fixture
+def job(make_job):
+    """One that names the resource and has a run that is going."""
+    job = make_job(schedule=HOURLY)
+    heeds(job)
+    dispatch(EIGHT)
+    Run.objects.update(state=Run.State.RUNNING, started_at=EIGHT)
+    return job
+
+
+def drain(*resources, **members) -> Notice:
+    return announce(*resources, now=EIGHT, approve_when_idle=True, **{"not_before": EIGHT + 2 * HOUR, **members})
+
+
+def test_it_starts_at_once_when_nothing_runs(db2, make_job):
+    heeds(make_job())
+
+    notice = drain(db2)
+
+    assert steps(notice) == [(SCHEDULED, OPERATOR), (STARTED, IDLE)]
+
+
+@pytest.mark.parametrize("state", Run.BEGUN)
+def test_it_starts_when_the_last_run_has_ended(db2, job, state):
+    run = Run.objects.get()
+    Run.objects.update(state=state)
+    notice = drain(db2)
+
+    advance(EIGHT + MINUTE)
+    assert status(notice) == SCHEDULED
+    end(run)
+    advance(EIGHT + 2 * MINUTE)
+
+    assert (status(notice), notice.started_at) == (STARTED, EIGHT + 2 * MINUTE)
+    assert (steps(notice)[-1], note(notice)) == ((STARTED, IDLE), "nothing was running any more")
+    assert notice.running_at_start == []
+
+
+def test_nothing_begins_meanwhile_and_the_newest_runs_afterwards(db2, job, make_job):
+    other = make_job("other", schedule=HOURLY, now=EIGHT)
+    heeds(other)
+    run = Run.objects.get()
+    dispatch(EIGHT)  # the other's waits for a worker
+    notice = drain(db2)
+    dispatch(NINE)
+
+    assert states(job=other) == {"08:00": "held", "09:00": "held"}
+    assert states(job=job) == {"08:00": "running", "09:00": "held"}
+    end(run)
+    advance(NINE)
+    assert status(notice) == STARTED
+    assert states(job=other) == {"08:00": "skipped", "09:00": "waiting"}  # it does not mind the maintenance itself
+
+
+def test_a_job_that_holds_is_held_on_after_the_start(db2, job):
+    holds(job)
+    notice = drain(db2)
+    dispatch(NINE)
+    end(Run.objects.get(fire_at=EIGHT))
+
+    advance(NINE)
+
+    assert (status(notice), states()["09:00"]) == (STARTED, "held")
+
+
+def test_at_its_time_it_starts_and_records_what_was_still_running(db2, job):
+    notice = drain(db2, not_before=NINE)
+    dispatch(NINE)
+
+    advance(NINE)
+
+    assert (status(notice), notice.running_at_start) == (STARTED, ["backup"])
+    assert steps(notice)[-1] == (STARTED, CLOCK)
+    assert states() == {"08:00": "running", "09:00": "waiting"}
+
+
+def test_somebody_may_approve_it_earlier(db2, job):
+    notice = drain(db2)
+
+    start(notice, EIGHT)
+
+    assert (status(notice), notice.running_at_start) == (STARTED, ["backup"])
+
+
+def test_it_waits_for_what_somebody_ordered(db2, job):
+    end(Run.objects.get())
+    run = run_now(job, EIGHT)
+    notice = drain(db2)
+
+    assert (status(notice), Run.objects.get(pk=run.pk).state) == (SCHEDULED, Run.State.WAITING)
+    end(run)
+    advance(EIGHT)
+    assert status(notice) == STARTED
+
+
+def test_it_waits_for_what_prepares_it(db2, make_job):
+    heeds(make_job("prepare"), run_on=["announce"])
+
+    notice = drain(db2)
+
+    assert (status(notice), ordered()) == (SCHEDULED, ["announce"])
+    end(Run.objects.get())
+    advance(EIGHT)
+    assert status(notice) == STARTED
+
+
+def test_runs_elsewhere_do_not_matter(db2, job, make_job):
+    end(Run.objects.get())
+    elsewhere = make_job("elsewhere", schedule=HOURLY, now=EIGHT)
+    heeds(elsewhere, "web")
+    dispatch(EIGHT)
+
+    notice = drain(db2)
+
+    assert (status(notice), states(job=elsewhere)) == (STARTED, {"08:00": "waiting"})
+
+
+def test_a_withdrawn_one_lets_everything_go(db2, job):
+    notice = drain(db2)
+    dispatch(NINE)
+
+    cancel(notice, NINE)
+
+    assert states() == {"08:00": "running", "09:00": "waiting"}
+
+
+def test_it_can_be_asked_for_and_given_up_later(db2, job):
+    notice = announce(db2, now=EIGHT, not_before=NINE + HOUR)
+    dispatch(NINE)
+    assert states()["09:00"] == "waiting"
+
+    lifecycle.change(notice, {"approve_when_idle": True}, OPERATOR, NINE)
+    assert states()["09:00"] == "held"
+    lifecycle.change(notice, {"approve_when_idle": False}, OPERATOR, NINE)
+    assert states()["09:00"] == "waiting"
+
+
+def test_waiting_costs_as_many_queries_however_many_runs_are_going(
+    db2, job, make_job, django_assert_num_queries, django_assert_max_num_queries
+):
+    drain(db2)
+    with django_assert_max_num_queries(4) as few:
+        advance(EIGHT)
+    for number in range(10):
+        heeds(make_job(f"job-{number}"))
+    with django_assert_num_queries(len(few)):
+        advance(EIGHT)
+
+
+def test_it_concerns_the_job_until_it_starts(db2, job):
+    notice = drain(db2)
+
+    assert [heed.job for heed in heeding.concerned([notice])[notice.pk]] == [job]

@@ -1,0 +1,340 @@
+"""What jobs say about maintenance, the runs that its steps order, and what can be told beforehand."""
+
+from datetime import timedelta
+
+import pytest
+
+from jobs.models import Job, JobCollection, Run
+from maintenance import heeding, lifecycle
+from maintenance.errors import MaintenanceError
+from maintenance.heeding import Wish
+from maintenance.lifecycle import WORK, advance
+from maintenance.models import Heed, Notice, Work
+from tests.conftest import utc
+from tests.maintenance.notices import (
+    EIGHT,
+    HOUR,
+    HOURLY,
+    MINUTE,
+    OPERATOR,
+    T0,
+    announce,
+    cancel,
+    complete,
+    dispatch,
+    end,
+    heeds,
+    holds,
+    note,
+    ordered,
+    resource,
+    start,
+    status,
+    steps,
+)
+from triggers.scheduling import set_job_state
+
+pytestmark = pytest.mark.django_db
+
+SCHEDULED, STARTED, COMPLETED, CANCELLED = Notice.Status
+STEPS = ("announce", "start", "complete", "cancel")
+
+
+@pytest.fixture
+def db2(subscription):
+    return resource(subscription)
+
+
+@pytest.fixture
+def job(make_job):
+    return make_job(schedule=HOURLY)
+
+
+# What a job says
+
+
+@pytest.mark.parametrize(
+    "wish, path",
+    [
+        ({"resource_names": [""]}, "resources[0]"),
+        ({"resource_names": ["db-2", "x" * 256]}, "resources[1]"),
+        ({"resource_names": ["a\0b"]}, "resources[0]"),
+        ({"resource_names": ["\udfff"]}, "resources[0]"),
+        ({"resource_names": [7]}, "resources[0]"),
+        ({"resource_names": [str(number) for number in range(1001)]}, "resources"),
+        ({"labels": {"": "x"}}, "labels"),
+        ({"labels": {"rack": None}}, "labels"),
+        ({"labels": {"rack": "x" * 256}}, "labels"),
+        ({"labels": {str(number): "" for number in range(51)}}, "labels"),
+        ({"during": "sleep"}, "during"),
+        ({"after": "never"}, "after"),
+        ({"lead": timedelta(days=7, seconds=1)}, "lead"),
+        ({"lead": timedelta(seconds=-1)}, "lead"),
+        ({"run_on": ["start", "approve"]}, "runOn[1]"),
+        ({"resource_names": [], "during": "hold"}, "resources"),  # of what?
+        ({"resource_names": [], "run_on": ["start"]}, "resources"),
+    ],
+)
+def test_a_wish_that_cannot_be_is_refused(wish, path):
+    with pytest.raises(MaintenanceError) as refusal:
+        Wish(**{"resource_names": ["db-2"], **wish})
+
+    assert refusal.value.path == path
+
+
+def test_a_job_says_one_thing_at_a_time(job):
+    holds(job, "db-2", "db-1", "db-2")
+    heed = heeds(job, "web", run_on=["start", "announce", "start"], lead=MINUTE)
+
+    assert Heed.objects.get() == heed
+    assert (heed.resource_names, heed.run_on, heed.during) == (["web"], ["announce", "start"], "nothing")
+    heeding.ignore(job, T0)
+    assert not Heed.objects.exists()
+
+
+def test_a_job_of_a_collection_that_is_being_deleted_says_nothing_new(job):
+    JobCollection.objects.update(state=JobCollection.State.DELETED)
+
+    with pytest.raises(MaintenanceError) as refusal:
+        holds(job)
+
+    assert refusal.value.code == "conflict"
+
+
+# Attached work
+
+
+@pytest.mark.parametrize(
+    "life, runs",
+    [
+        ([], ["announce"]),
+        ([start], ["announce", "start"]),
+        ([start, start, complete, complete], ["announce", "complete", "start"]),
+        ([cancel, cancel], ["announce", "cancel"]),
+        ([lambda notice, now: advance(now + HOUR)], ["announce", "start"]),
+        ([start, lambda notice, now: advance(now + HOUR)], ["announce", "start"]),
+    ],
+)
+def test_a_step_orders_a_run_once(db2, job, life, runs):
+    heeds(job, run_on=STEPS)
+    notice = announce(db2)
+    for step in life:
+        step(notice, T0 + MINUTE)
+
+    assert sorted(ordered()) == runs
+    assert {work.run.manual_key for work in Work.objects.all()} == {f"notice {notice.pk} {step}" for step in runs}
+
+
+def test_only_steps_that_a_job_names_order_a_run_of_it(db2, make_job):
+    jobs = {step: make_job(step) for step in STEPS}
+    for step, job in jobs.items():
+        heeds(job, run_on=[step])
+    heeds(make_job("other"), "web", run_on=STEPS)
+
+    complete(announce(db2, has_started=True), T0)
+    cancel(announce(db2), T0)
+
+    assert {step: ordered(job) for step, job in jobs.items()} == {
+        "announce": ["announce"] * 2,
+        "start": ["start"],
+        "complete": ["complete"],
+        "cancel": ["cancel"],
+    }
+    assert Run.objects.count() == 5
+
+
+@pytest.mark.parametrize("stop", ["job", "collection"])
+def test_a_stopped_job_is_not_run_and_the_step_says_so(db2, job, collection, stop):
+    heeds(job, run_on=["start"])
+    if stop == "job":
+        set_job_state(job, Job.State.DISABLED, T0)
+    else:
+        JobCollection.objects.update(state=JobCollection.State.DISABLED)
+    notice = announce(db2)
+
+    start(notice, T0)
+
+    assert not Run.objects.exists()
+    what = "job 'backup'" if stop == "job" else "collection 'nightly'"
+    assert note(notice).startswith(f"approved; not run: {what} is disabled")
+    advance(T0 + HOUR)
+    assert status(notice) == STARTED  # it has no work whose end would end it
+
+
+@pytest.mark.parametrize(
+    "ends, says",
+    [
+        (["succeeded", "succeeded"], "its work has ended"),
+        (["failed", "succeeded"], "its work has ended, without success: patch"),
+        (["cancelled", "skipped"], "its work has ended, without success: patch, verify"),
+    ],
+)
+def test_a_notice_ends_with_the_last_of_its_work(db2, make_job, ends, says):
+    for name in ("patch", "verify"):
+        heeds(make_job(name), run_on=["start"])
+    notice = announce(db2, has_started=True)
+    patch, verify = Run.objects.order_by("job_name")
+
+    advance(T0 + MINUTE)
+    end(patch, ends[0])
+    advance(T0 + MINUTE)
+    assert status(notice) == STARTED
+    end(verify, ends[1])
+    advance(T0 + MINUTE)
+
+    assert (status(notice), notice.ended_at, notice.ends_at) == (COMPLETED, T0 + MINUTE, T0 + MINUTE)
+    assert (steps(notice)[-1], note(notice)) == ((COMPLETED, WORK), says)
+
+
+def test_an_error_action_belongs_to_the_work(db2, job):
+    heeds(job, run_on=["start"])
+    notice = announce(db2, has_started=True)
+    run = Run.objects.get()
+    end(run, "failed")
+    follower = Run.objects.get()
+    follower.pk, follower.parent_id, follower.manual_key, follower.state = None, run.pk, None, "waiting"
+    follower.save(force_insert=True)
+
+    advance(T0 + MINUTE)
+    assert status(notice) == STARTED
+    end(follower)
+    advance(T0 + MINUTE)
+    assert status(notice) == COMPLETED
+
+
+def test_work_of_other_steps_does_not_end_it(db2, job):
+    heeds(job, run_on=["announce"])
+    notice = announce(db2, has_started=True)
+    end(Run.objects.get())
+
+    advance(T0 + HOUR)
+
+    assert status(notice) == STARTED
+
+
+def test_an_operator_keeps_it_open(db2, job):
+    heeds(job, run_on=["start"])
+    notice = announce(db2, has_started=True, keep_open=True)
+    end(Run.objects.get())
+
+    advance(T0 + MINUTE)
+    assert status(notice) == STARTED
+    lifecycle.change(notice, {"keep_open": False}, OPERATOR, T0 + MINUTE)
+    advance(T0 + MINUTE)
+    assert status(notice) == COMPLETED
+
+
+def test_work_whose_history_is_gone_has_ended(db2, job):
+    heeds(job, run_on=["start"])
+    notice = announce(db2, has_started=True)
+    Run.objects.all().delete()
+
+    advance(T0 + MINUTE)
+
+    assert (status(notice), note(notice)) == (COMPLETED, "its work has ended")
+
+
+# Beforehand
+
+
+@pytest.mark.parametrize(
+    "wish, members, spells",
+    [
+        ({}, {"duration_s": 600}, [("08:30", "08:40")]),
+        ({"lead": HOUR}, {"duration_s": 600}, [("07:30", "08:40")]),
+        ({}, {}, [("08:30", None)]),
+        ({}, {"duration_s": 0}, []),  # nothing is interrupted
+        ({"lead": MINUTE}, {"duration_s": 0}, [("08:29", "08:30")]),
+        ({"during": "nothing"}, {"duration_s": 600}, []),
+        ({}, {"has_started": True, "duration_s": 7200}, [("07:30", "09:30")]),
+        ({}, {"has_started": True}, [("07:30", None)]),
+        ({}, {"has_started": True, "duration_s": 60}, [("07:30", None)]),  # it lasts longer than was expected
+        ({"resource_names": ["web"]}, {"duration_s": 600}, []),
+        ({"resource_names": [], "labels": {"rack": "r7"}}, {"duration_s": 600}, [("08:30", "08:40")]),
+    ],
+)
+def test_a_forecast_says_when_a_job_will_be_held(subscription, job, wish, members, spells):
+    heeding.heed(job, Wish(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
+    notice = announce(resource(subscription, labels={"rack": "r7"}), **members)
+
+    found = heeding.forecast([job.pk], T0, T0 + 24 * HOUR, T0 + 2 * MINUTE)
+
+    assert [
+        (spell.notice, f"{spell.start:%H:%M}", spell.end and f"{spell.end:%H:%M}") for spell in found.get(job.pk, [])
+    ] == [(notice, *spell) for spell in spells]
+
+
+@pytest.mark.parametrize("during, until", [("nothing", "08:30"), ("hold", "08:40")])
+def test_a_forecast_of_a_notice_that_waits_for_the_last_run(db2, job, during, until):
+    heeds(job, during=during)
+    dispatch(EIGHT)
+    Run.objects.update(state=Run.State.RUNNING)
+    announce(db2, now=EIGHT, not_before=EIGHT + 30 * MINUTE, duration_s=600, approve_when_idle=True)
+
+    [spell] = heeding.forecast([job.pk], EIGHT, EIGHT + HOUR, EIGHT)[job.pk]
+
+    assert (spell.start, f"{spell.end:%H:%M}") == (EIGHT, until)
+
+
+@pytest.mark.parametrize(
+    "start, end, is_found",
+    [("08:00", "08:30", False), ("08:00", "08:31", True), ("08:39", "09:00", True), ("08:40", "09:00", False)],
+)
+def test_a_forecast_is_of_a_window(db2, job, start, end, is_found):
+    holds(job)
+    announce(db2, duration_s=600)
+
+    window = (utc(f"2026-01-05T{start}Z"), utc(f"2026-01-05T{end}Z"))
+    assert bool(heeding.forecast([job.pk], *window, T0)) is is_found
+
+
+def test_a_forecast_agrees_with_what_is_held(db2, make_job):
+    job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Minute"}})
+    holds(job, lead=5 * MINUTE)
+    notice = announce(db2, duration_s=600)
+    [spell] = heeding.forecast([job.pk], T0, T0 + 24 * HOUR, T0)[job.pk]
+
+    at = EIGHT
+    while at < EIGHT + HOUR:
+        if at == notice.not_before + timedelta(seconds=600):
+            complete(notice, at)
+        lifecycle.keep_house(at)
+        dispatch(at)
+        Run.objects.filter(state=Run.State.WAITING).update(state=Run.State.SUCCEEDED, finished_at=at)
+        at += MINUTE
+
+    gone = Run.objects.exclude(reason="").values_list("fire_at", flat=True)
+    covered = [EIGHT + n * MINUTE for n in range(60) if spell.covers(EIGHT + n * MINUTE)]
+    assert sorted(gone) == covered[:-1]  # the newest went on
+    assert spell.reason in Run.objects.exclude(reason="")[0].reason
+
+
+def test_a_forecast_takes_two_queries_for_any_number_of_jobs(db2, make_job, django_assert_num_queries):
+    jobs = [make_job(f"job-{number}") for number in range(20)]
+    for job in jobs:
+        holds(job)
+
+    with django_assert_num_queries(1):
+        assert heeding.forecast([job.pk for job in jobs], T0, T0 + HOUR, T0) == {}
+    for number in range(5):
+        announce(db2, not_before=T0 + number * MINUTE)
+    with django_assert_num_queries(2):
+        found = heeding.forecast([job.pk for job in jobs], T0, T0 + HOUR, T0)
+        assert {spell.notice.event_type for spells in found.values() for spell in spells} == {"Reboot"}
+    assert [len(spells) for spells in found.values()] == [5] * 20
+
+
+def test_whom_notices_concern_takes_as_many_queries_however_many_there_are(db2, make_job, django_assert_num_queries):
+    for number in range(3):
+        heeds(make_job(f"job-{number}", schedule=HOURLY))
+    dispatch(EIGHT)
+    Run.objects.filter(job_name="job-1").update(state="running", started_at=EIGHT)
+    notices = [announce(db2), announce(resource(db2.subscription, "web"))]
+
+    with django_assert_num_queries(2):
+        concerned = heeding.concerned(notices)
+        names = [[(heed.job.name, heed.job.collection.name) for heed in concerned[notice.pk]] for notice in notices]
+    assert names == [[(f"job-{number}", "nightly") for number in range(3)], []]
+    with django_assert_num_queries(3):
+        going = heeding.going(notices)
+    assert [[run.job_name for run in going[notice.pk]] for notice in notices] == [["job-1"], []]

@@ -1,0 +1,379 @@
+"""Runs that maintenance holds: which, from when, until when, and what becomes of them."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from jobs import pruning, reclaiming
+from jobs.cancel import cancel as cancel_run
+from jobs.leasing import lease
+from jobs.models import Job, Run
+from jobs.run_now import run_now
+from maintenance import heeding, lifecycle, registering
+from maintenance.heeding import Wish
+from tests.maintenance.notices import (
+    EIGHT,
+    HOUR,
+    HOURLY,
+    MINUTE,
+    OPERATOR,
+    T0,
+    announce,
+    cancel,
+    complete,
+    dispatch,
+    holds,
+    resource,
+    start,
+    states,
+)
+from triggers.dispatch import dispatch_due
+from triggers.scheduling import delete_collection, delete_job, set_job_state
+
+pytestmark = pytest.mark.django_db
+
+HELD, WAITING, SKIPPED = Run.State.HELD, Run.State.WAITING, Run.State.SKIPPED
+NINE, TEN = EIGHT + HOUR, EIGHT + 2 * HOUR
+REASON = "held by maintenance: Reboot of db-2"
+
+
+@pytest.fixture
+def db2(subscription):
+    return resource(subscription)
+
+
+@pytest.fixture
+def job(make_job):
+    return make_job(schedule=HOURLY)
+
+
+def claimed(now):
+    return lease([str(pk) for pk in Run.objects.values_list("pk", flat=True)], "worker", now)
+
+
+# From when, until when
+
+
+@pytest.mark.parametrize(
+    "wish, members, held",
+    [
+        ({}, {"has_started": True}, True),
+        ({}, {"not_before": EIGHT}, True),  # its time has come, and perhaps nobody has looked yet
+        ({}, {"not_before": EIGHT + MINUTE}, False),
+        ({"lead": 10 * MINUTE}, {"not_before": EIGHT + 10 * MINUTE}, True),
+        ({"lead": 10 * MINUTE}, {"not_before": EIGHT + 11 * MINUTE}, False),
+        ({"during": "nothing"}, {"has_started": True}, False),
+        ({"resource_names": ["db-1"]}, {"has_started": True}, False),
+        ({"resource_names": ["DB-2"]}, {"has_started": True}, False),  # names are compared with case
+        ({"resource_names": [], "labels": {"rack": "r7"}}, {"has_started": True}, True),
+        ({"resource_names": [], "labels": {"rack": "r7", "row": "1"}}, {"has_started": True}, False),
+        ({"resource_names": ["db-1"], "labels": {"rack": "r7"}}, {"has_started": True}, True),  # either will do
+    ],
+)
+def test_what_is_due_is_held(subscription, job, wish, members, held):
+    heeding.heed(job, Wish(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
+    announce(resource(subscription, labels={"rack": "r7", "kind": "database"}), **members)
+
+    rung = dispatch_due(EIGHT)
+
+    run = Run.objects.get()
+    assert (run.state, run.reason) == ((HELD, REASON) if held else (WAITING, ""))
+    assert rung == ([] if held else [("default", run.pk)])
+
+
+def test_jobs_of_other_subscriptions_are_not_held(job, subscription):
+    from accounts.models import Subscription
+
+    holds(job)
+    announce(resource(Subscription.objects.create(name="other")), has_started=True)
+
+    dispatch(EIGHT)
+
+    assert states() == {"08:00": WAITING}
+
+
+@pytest.mark.parametrize("leave", [complete, "cancel"])
+def test_nothing_is_held_after_the_end(db2, job, leave):
+    holds(job, lead=HOUR)
+    notice = announce(db2) if leave == "cancel" else announce(db2, has_started=True)
+
+    (cancel if leave == "cancel" else leave)(notice, T0)
+    dispatch(EIGHT)
+
+    assert states() == {"08:00": WAITING}
+
+
+def test_what_waits_for_a_worker_is_held_by_the_start_and_no_worker_begins_it(db2, job):
+    holds(job)
+    notice = announce(db2, not_before=EIGHT + MINUTE)
+    dispatch(EIGHT)
+
+    start(notice, EIGHT)
+
+    assert states() == {"08:00": HELD}
+    assert claimed(EIGHT) == []
+
+
+def test_what_waits_is_held_by_housekeeping_when_the_lead_time_begins(db2, job):
+    holds(job, lead=10 * MINUTE)
+    announce(db2, not_before=EIGHT + 20 * MINUTE)
+    dispatch(EIGHT)
+
+    lifecycle.keep_house(EIGHT + 9 * MINUTE)
+    assert states() == {"08:00": WAITING}
+    lifecycle.keep_house(EIGHT + 10 * MINUTE)
+    assert states() == {"08:00": HELD}
+
+
+@pytest.mark.parametrize("state", Run.BEGUN)
+def test_what_has_begun_goes_on(db2, job, state):
+    holds(job)
+    dispatch(EIGHT)
+    Run.objects.update(state=state)
+
+    announce(db2, now=EIGHT, has_started=True)
+
+    assert states() == {"08:00": state}
+
+
+def test_what_somebody_orders_goes_through(db2, job):
+    holds(job)
+    announce(db2, has_started=True)
+
+    run = run_now(job, EIGHT)
+    lifecycle.keep_house(EIGHT)
+
+    assert [leased.run.pk for leased in claimed(EIGHT)] == [run.pk]
+
+
+# What becomes of it
+
+
+@pytest.mark.parametrize(
+    "after, becomes, says",
+    [
+        ("run_once", [SKIPPED, SKIPPED, WAITING], f"{REASON}: a later fire time ran for it"),
+        ("drop", [SKIPPED, SKIPPED, SKIPPED], f"{REASON}: dropped at the end of it"),
+    ],
+)
+def test_after_the_end_the_newest_runs_or_none(db2, job, after, becomes, says):
+    holds(job, after=after)
+    notice = announce(db2, has_started=True)
+    for now in (EIGHT, NINE, TEN):
+        dispatch(now)
+
+    complete(notice, TEN + MINUTE)
+
+    runs = list(Run.objects.order_by("fire_at"))
+    assert [run.state for run in runs] == becomes
+    assert {run.reason for run in runs if run.state == SKIPPED} == {says}
+    assert all(run.finished_at == TEN + MINUTE for run in runs if run.state == SKIPPED)
+    assert not Run.objects.exclude(held_by=None).exists()
+    ready = Run.objects.ready(TEN + MINUTE)
+    assert [run.fire_at for run in ready] == ([TEN] if after == "run_once" else [])
+    assert len(claimed(TEN + MINUTE)) == (after == "run_once")
+
+
+def test_a_withdrawn_notice_lets_go(db2, job):
+    holds(job, lead=HOUR)
+    notice = announce(db2)
+    dispatch(EIGHT)
+    assert states() == {"08:00": HELD}
+
+    cancel(notice, EIGHT + MINUTE)
+
+    assert states() == {"08:00": WAITING}
+
+
+def test_what_two_notices_hold_waits_for_both(db2, job):
+    holds(job)
+    first, second = announce(db2, has_started=True), announce(db2, has_started=True, event_type="Redeploy")
+    dispatch(EIGHT)
+
+    complete(first, EIGHT)
+    assert [(run.state, run.reason) for run in Run.objects.all()] == [(HELD, "held by maintenance: Redeploy of db-2")]
+    complete(second, EIGHT)
+    assert states() == {"08:00": WAITING}
+
+
+def test_what_has_been_moved_ahead_holds_no_more(db2, job):
+    holds(job, lead=10 * MINUTE)
+    notice = announce(db2, not_before=EIGHT + MINUTE)
+    dispatch(EIGHT)
+    assert states() == {"08:00": HELD}
+
+    lifecycle.change(notice, {"not_before": NINE}, OPERATOR, EIGHT)
+
+    assert states() == {"08:00": WAITING}
+
+
+@pytest.mark.parametrize("after, state, run_state", [("run_once", "enabled", WAITING), ("drop", "completed", SKIPPED)])
+def test_a_held_last_run_ends_its_job(db2, make_job, after, state, run_state):
+    job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"})
+    holds(job, after=after)
+    notice = announce(db2, has_started=True)
+    dispatch(EIGHT)
+    job.refresh_from_db()
+    assert job.state == Job.State.ENABLED
+
+    complete(notice, NINE)
+
+    job.refresh_from_db()
+    assert (job.state, states()) == (state, {"08:00": run_state})
+    assert Run.objects.get().is_last
+
+
+def test_the_run_that_goes_on_ends_the_job_in_place_of_those_it_stands_for(db2, job):
+    holds(job)
+    notice = announce(db2, has_started=True)
+    dispatch(EIGHT)
+    Run.objects.update(is_last=True)
+    dispatch(NINE)
+
+    complete(notice, NINE)
+
+    assert [run.fire_at for run in Run.objects.filter(is_last=True, state=WAITING)] == [NINE]
+
+
+# What changes meanwhile
+
+
+@pytest.mark.parametrize("delete", [delete_job, lambda job, now: delete_collection(job.collection, now)])
+def test_held_runs_of_what_is_deleted_are_cancelled(db2, job, delete):
+    holds(job)
+    announce(db2, has_started=True)
+    dispatch(EIGHT)
+
+    delete(job, EIGHT)
+    lifecycle.keep_house(EIGHT)
+
+    assert list(Run.objects.values_list("state", "held_by", "job")) == [("cancelled", None, None)]
+
+
+def test_held_runs_of_a_disabled_job_do_not_run_afterwards(db2, job):
+    holds(job)
+    notice = announce(db2, has_started=True)
+    dispatch(EIGHT)
+    set_job_state(job, Job.State.DISABLED, EIGHT)
+
+    complete(notice, NINE)
+
+    assert claimed(NINE) == []
+    assert Run.objects.values_list("state", "reason").get() == ("skipped", "the job was disabled")
+
+
+def test_a_held_run_can_be_cancelled(db2, job):
+    holds(job)
+    notice = announce(db2, has_started=True)
+    dispatch(EIGHT)
+
+    cancel_run(Run.objects.get(), "not today", EIGHT)
+    complete(notice, NINE)
+
+    assert Run.objects.values_list("state", "reason", "held_by").get() == ("cancelled", "not today", None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda job, db2: holds(job, "db-1", now=EIGHT),
+        lambda job, db2: heeding.ignore(job, EIGHT),
+        lambda job, db2: heeding.heed(job, Wish(), EIGHT),
+    ],
+    ids=["names another", "gone", "nothing"],
+)
+def test_a_job_that_heeds_it_no_more_is_let_go(db2, job, change):
+    holds(job)
+    announce(db2, has_started=True)
+    dispatch(EIGHT)
+
+    change(job, db2)
+
+    assert states() == {"08:00": WAITING}
+
+
+def test_a_job_that_begins_to_heed_it_is_held(db2, job):
+    announce(db2, has_started=True)
+    dispatch(EIGHT)
+
+    holds(job, now=EIGHT)
+
+    assert states() == {"08:00": HELD}
+
+
+def test_housekeeping_finds_what_a_changed_label_holds_no_more(subscription, job):
+    rack = resource(subscription, labels={"rack": "r7"})
+    heeding.heed(job, Wish(labels={"rack": "r7"}, during="hold"), T0)
+    announce(rack, has_started=True)
+    dispatch(EIGHT)
+
+    registering.change(rack, labels={})
+    lifecycle.keep_house(EIGHT)
+
+    assert states() == {"08:00": WAITING}
+
+
+def test_held_runs_are_neither_reaped_nor_pruned(db2, job, settings):
+    settings.RETENTION_RUNS = 1
+    holds(job)
+    announce(db2, has_started=True)
+    for now in (EIGHT, NINE, TEN):
+        dispatch(now)
+
+    far = TEN + timedelta(days=400)
+    reclaiming.reap(far)
+    pruning.prune(far)
+    lifecycle.keep_house(far)
+
+    assert states() == {"08:00": HELD, "09:00": HELD, "10:00": HELD}
+
+
+def test_a_very_long_list_of_resources_makes_a_reason_that_fits(subscription, job):
+    many = [resource(subscription, f"machine-{number}") for number in range(60)]
+    holds(job, "machine-7", after="drop")
+    notice = announce(*many, has_started=True)
+    dispatch(EIGHT)
+    assert len(Run.objects.get().reason) == 200
+
+    complete(notice, NINE)
+
+    reason = Run.objects.get().reason
+    assert (len(reason), reason.endswith(": dropped at the end of it")) == (200, True)
+
+
+# What it costs
+
+
+def queries_of(step, *arguments) -> int:
+    with CaptureQueriesContext(connection) as context:
+        step(*arguments)
+    return sum("advisory" not in query["sql"] for query in context.captured_queries)
+
+
+def test_dispatch_asks_as_often_however_many_jobs_are_held(db2, make_job, settings):
+    def queries(jobs, now):
+        for number in range(jobs):
+            holds(make_job(f"job-{now:%H}-{number}", schedule={**HOURLY, "startTime": now.isoformat()}))
+        return queries_of(dispatch_due, now)
+
+    settings.TRIGGER_GATES = []
+    without = queries(1, EIGHT)
+    settings.TRIGGER_GATES = ["maintenance.gate.MaintenanceGate"]
+    assert queries(1, NINE) == without + 1  # whether there is a notice
+    notice = announce(db2, has_started=True)
+    for name in ("web", "mail"):
+        announce(resource(db2.subscription, name), has_started=True)
+    assert queries(20, TEN) == without + 2  # and how the jobs heed it
+    few = queries_of(complete, notice, TEN)
+    notice = announce(db2, has_started=True)
+    queries(40, TEN + HOUR)
+    assert queries_of(complete, notice, TEN + HOUR) == few
+
+
+def test_the_entries_of_housekeeping_are_there(db):
+    from django_celery_beat.models import PeriodicTask
+
+    entries = PeriodicTask.objects.filter(task__startswith="maintenance.").values_list("task", "interval__every")
+    assert set(entries) == {("maintenance.tasks.advance", 5), ("maintenance.tasks.prune", 1)}
