@@ -274,10 +274,10 @@ def _start(notice: Notice, actor: str, now: datetime, note: str) -> bool:
 
 def _begin(notice: Notice, heeds: Sequence[Heed], now: datetime) -> str:
     """What its start brings about; returns what is to be said of it."""
-    notice.running_at_start = heeding.names_of_going(heeds)
+    heeding.settle({heed.job_id for heed in heeds} | heeding.held_by(notice), now)
+    notice.running_at_start = heeding.names_of_going(heeds)  # with what a worker was about to begin
     notice.ends_at = notice.expected_end
     notice.save(update_fields=["running_at_start", "ends_at"])
-    heeding.settle({heed.job_id for heed in heeds} | heeding.held_by(notice), now)
     return heeding.react(notice, Step.START, heeds, now)
 
 

@@ -1,0 +1,278 @@
+"""Many approve, many read, and the clock comes by; runs are made and begun at the moment at which maintenance starts.
+
+On SQLite one waits for the other; on PostgreSQL they run together.
+"""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import count
+from threading import Barrier, Event, Lock, Thread
+
+import pytest
+from django.db import connection
+
+from jobs import leasing
+from jobs.actions.outcome import Outcome
+from jobs.leasing import lease
+from jobs.models import Run
+from jobs.recording import record
+from maintenance import heeding, registering
+from maintenance.lifecycle import CLOCK, advance, approve, keep_house
+from maintenance.models import Approval, Notice, Transition
+from maintenance.sights import Sight
+from tests.maintenance.notices import (
+    EIGHT,
+    HOUR,
+    HOURLY,
+    MINUTE,
+    OPERATOR,
+    T0,
+    announce,
+    complete,
+    heeds,
+    holds,
+    numbers,
+    ordered,
+    resource,
+    start,
+    states,
+    status,
+)
+from triggers import dispatch
+from triggers.scheduling import delete_job
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DUE = T0 + HOUR
+PAUSE_S = 0.4
+CROWD = 50
+
+
+def together(*works: Callable[[], object]) -> list[Exception]:
+    """Do all at once, each in a connection of its own; return what they raised."""
+    barrier, raised = Barrier(len(works)), []
+
+    def run(work):
+        try:
+            barrier.wait(30)
+            work()
+        except Exception as error:
+            raised.append(error)
+        finally:
+            connection.close()
+
+    threads = [Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return raised
+
+
+def lingering(monkeypatch, module, name: str) -> Event:
+    """An event that is set when the function has done its work; on PostgreSQL it then lingers in its transaction."""
+    event, real = Event(), getattr(module, name)
+
+    def wrapped(*args, **kwargs):
+        result = real(*args, **kwargs)
+        event.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
+        return result
+
+    monkeypatch.setattr(module, name, wrapped)
+    return event
+
+
+def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription, make_job):
+    members = [resource(subscription, f"db-{number}", "databases") for number in range(CROWD)]
+    outside = resource(subscription, "web")
+    announce(outside)
+    job = make_job(schedule=HOURLY)
+    heeds(job, "db-7", run_on=["start"])
+    notice = announce(*members, not_before=DUE)
+    before, documents, lock = numbers(subscription), defaultdict(set), Lock()
+
+    def approver(member):
+        return lambda: approve([notice_of()], f"resource {member.name}", DUE, resource=member)
+
+    def notice_of():
+        return Notice.objects.get(pk=notice.pk)
+
+    def reader(member, now):
+        def read():
+            for _ in range(3):
+                sight = Sight.of(member)
+                advance(now, sight.notices)
+                number, shown = sight.read()
+                with lock:
+                    documents[number].add(tuple((each.pk, each.status) for each in shown))
+
+        return read
+
+    raised = together(
+        *(approver(member) for member in members),
+        *(reader(member, DUE - timedelta(seconds=1) * (number % 2)) for number, member in enumerate(members)),
+        lambda: keep_house(DUE),
+    )
+
+    assert raised == []
+    started = Transition.objects.filter(notice=notice, status="started")
+    assert started.count() == 1
+    assert started.get().actor in {CLOCK, *(f"resource {member.name}" for member in members)}
+    assert numbers(subscription) == {
+        **before,
+        "": before[""] + 2,  # the other notice is due as well
+        "resource web": before["resource web"] + 1,
+        "group databases": before["group databases"] + 1,
+    }
+    assert ordered(job) == ["start"]
+    assert Approval.objects.values("resource").distinct().count() == Approval.objects.count()
+    assert documents and all(len(shown) == 1 for shown in documents.values())
+
+
+def test_one_of_many_who_complete_it_does(subscription, make_job):
+    heeds(make_job(), run_on=["complete"])
+    notice = announce(resource(subscription), has_started=True)
+    before = numbers(subscription)
+
+    raised = together(*(lambda: complete(Notice.objects.get(pk=notice.pk), T0) for _ in range(20)))
+
+    assert raised == []
+    assert Counter(Transition.objects.values_list("status", flat=True)) == {"started": 1, "completed": 1}
+    assert numbers(subscription) == {view: number + 1 for view, number in before.items()}
+    assert ordered() == ["complete"]
+
+
+def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a_circle(subscription):
+    resources = [resource(subscription, f"db-{number}", f"group {number % 3}") for number in range(12)]
+    notices = [announce(each) for each in resources]
+    before = numbers(subscription)
+
+    raised = together(
+        lambda: approve(Notice.objects.all(), "one", DUE),
+        lambda: approve(list(Notice.objects.order_by("-pk")), "other", DUE),
+        lambda: advance(DUE),
+        lambda: keep_house(DUE),
+        lambda: [registering.change(each, scope_group="") for each in resources[3:]],
+        lambda: [registering.remove(each) for each in resources[:3]],
+    )
+
+    assert raised == []
+    assert [status(notice) for notice in notices] == ["started"] * 12
+    after = numbers(subscription)
+    assert all(after[view] > before[view] for view in before)
+
+
+# At the moment of the start
+
+
+def test_a_run_that_is_made_while_it_starts_is_held(subscription, make_job, monkeypatch):
+    holds(make_job(schedule=HOURLY))
+    notice = announce(resource(subscription), not_before=DUE)
+    answered = lingering(monkeypatch, dispatch, "_mark_held")
+
+    def begin():
+        answered.wait(5)
+        start(notice, EIGHT)
+
+    assert together(lambda: dispatch.dispatch_due(EIGHT), begin) == []
+    assert states() == {"08:00": "held"}
+
+
+def test_a_start_that_is_not_yet_committed_holds_what_is_made(subscription, make_job, monkeypatch):
+    holds(make_job(schedule=HOURLY))
+    notice = announce(resource(subscription), not_before=DUE)
+    settled = lingering(monkeypatch, heeding, "settle")
+
+    def fire():
+        settled.wait(5)
+        dispatch.dispatch_due(EIGHT)
+
+    assert together(lambda: start(notice, EIGHT), fire) == []
+    assert states() == {"08:00": "held"}
+
+
+def test_what_a_worker_was_about_to_begin_is_running_when_it_starts(subscription, make_job, monkeypatch):
+    holds(make_job(schedule=HOURLY))
+    notice = announce(resource(subscription), not_before=DUE)
+    dispatch.dispatch_due(EIGHT)
+    begun = lingering(monkeypatch, leasing, "_read_secrets")
+
+    def begin():
+        begun.wait(5)
+        start(notice, EIGHT)
+
+    run_ids = [str(Run.objects.get().pk)]
+    assert together(lambda: lease(run_ids, "worker", EIGHT), begin) == []
+    assert states() == {"08:00": "running"}
+    notice.refresh_from_db()
+    assert notice.running_at_start == ["backup"]
+
+
+def test_no_worker_begins_what_the_start_is_about_to_hold(subscription, make_job, monkeypatch):
+    holds(make_job(schedule=HOURLY))
+    notice = announce(resource(subscription), not_before=DUE)
+    dispatch.dispatch_due(EIGHT)
+    settled = lingering(monkeypatch, heeding, "settle")
+    leased, run_ids = [], [str(Run.objects.get().pk)]
+
+    def claim():
+        settled.wait(5)
+        leased.extend(lease(run_ids, "worker", EIGHT))
+
+    assert together(lambda: start(notice, EIGHT), claim) == []
+    assert (leased, states()) == ([], {"08:00": "held"})
+
+
+def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
+    """Nobody waits for another in a circle, which PostgreSQL would end with an error for one of them."""
+    machines = [resource(subscription, name, "databases", {"rack": "r7"}) for name in ("db-1", "db-2")]
+    jobs = [make_job(f"job-{number}", schedule=HOURLY, overlap="queue_all") for number in range(8)]
+    for job in jobs:
+        holds(job, "db-1", run_on=["start", "complete"])
+    clock, names = count(), count()
+    until = time.monotonic() + 4
+
+    def later():
+        return EIGHT + next(clock) * MINUTE
+
+    def maintain():
+        notice = announce(*machines, now=later(), has_started=next(names) % 2 == 0)
+        start(notice, later())
+        complete(notice, later())
+
+    def work():
+        ids = [str(pk) for pk in Run.objects.filter(state__in=Run.PENDING).values_list("pk", flat=True)[:20]]
+        leased = lease(ids, "worker", later())
+        record([(each, Outcome(succeeded=True, message="")) for each in leased], later())
+
+    def edit():
+        heeds(jobs[0], "db-2", during="hold", now=later())
+        registering.change(machines[1], scope_group=f"group {next(names)}", labels={})
+        job = make_job(f"short-{next(names)}", schedule=HOURLY)
+        holds(job, "db-2")
+        dispatch.dispatch_due(later())
+        delete_job(job, later())
+
+    def repeatedly(step):
+        def run():
+            while time.monotonic() < until:
+                step()
+
+        return run
+
+    raised = together(
+        *(repeatedly(step) for step in (maintain, maintain, work, work, edit)),
+        repeatedly(lambda: dispatch.dispatch_due(later())),
+        repeatedly(lambda: keep_house(later())),
+    )
+
+    assert raised == []
+    assert Run.objects.filter(state=Run.State.SUCCEEDED).exists()
+    keep_house(later())
+    assert not Run.objects.filter(state=Run.State.HELD).exists()
+    assert set(Transition.objects.values_list("notice").distinct()) == set(Notice.objects.values_list("pk"))
+    assert OPERATOR in Transition.objects.values_list("actor", flat=True)
