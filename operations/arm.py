@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.models import Role
 from operations.models import Operation
-from operations.resource_manager import GUID, PROVIDER, SUBSCRIPTION, VERSIONS, ArmView, absolute, address
+from operations.resource_manager import GUID, PROVIDER, SUBSCRIPTION, ArmView, absolute, address
 from operations.tracking import cancel
 
 RETRY_AFTER_S = 1  # the public cloud asks for 10 or more; the work here takes seconds
@@ -37,13 +37,16 @@ class OperationEnded(APIException):
 
 def accepted(request: Request, operation: Operation) -> Response:
     """202 without a body, which some clients would take for the status of the operation."""
-    version = request.query_params.get("api-version", VERSIONS[0])
-    headers = {
-        "Azure-AsyncOperation": absolute(request, f"{path_of(operation, 'operations')}?api-version={version}"),
-        "Location": absolute(request, f"{path_of(operation, 'operationResults')}?api-version={version}"),
-        "Retry-After": str(RETRY_AFTER_S),
+    return going_on(request, operation, **{"Azure-AsyncOperation": "operations", "Location": "operationResults"})
+
+
+def going_on(request: Request, operation: Operation, **kinds: str) -> Response:
+    """202 with headers that hold addresses of the operation, each of the kind given."""
+    version = request.query_params["api-version"]
+    addresses = {
+        header: absolute(request, f"{path_of(operation, kind)}?api-version={version}") for header, kind in kinds.items()
     }
-    return Response(status=202, headers=headers)
+    return Response(status=202, headers={**addresses, "Retry-After": str(RETRY_AFTER_S)})
 
 
 def path_of(operation: Operation, kind: str) -> str:
@@ -73,7 +76,7 @@ class Result(OperationView):
     def get(self, request, **kwargs):
         operation = self.find_operation()
         if operation.is_open:
-            return accepted(request, operation)
+            return going_on(request, operation, Location="operationResults")
         if operation.state == Operation.State.SUCCEEDED:
             return Response(status=204)
         raise OperationEnded(operation.error_message, operation.error_code)

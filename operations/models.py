@@ -24,19 +24,19 @@ class OperationQuerySet(models.QuerySet):
 
     def abandoned(self, now: datetime) -> Self:
         """Those whose worker has died."""
-        return self.filter(state=Operation.State.RUNNING, heartbeat_at__lt=now - SILENCE)
+        return self.open().filter(lease_token__isnull=False, heartbeat_at__lt=now - SILENCE)
 
     def unheard(self, now: datetime) -> Self:
-        """Those of which the message was lost."""
-        return self.filter(state=Operation.State.ACCEPTED, published_at__lt=now - UNHEARD)
+        """Those that no worker is at, and of which the message was lost."""
+        return self.open().filter(lease_token=None, published_at__lt=now - UNHEARD)
 
 
 class Operation(models.Model):
     """A long request and how far it is.  Its end never changes."""
 
     class State(models.TextChoices):
-        ACCEPTED = "accepted"  # no worker has taken it up
-        RUNNING = "running"  # a worker is at it, or will go on with it
+        ACCEPTED = "accepted"  # no worker has taken it up yet
+        RUNNING = "running"  # a worker is at it, or another will go on with it
         SUCCEEDED = "succeeded"
         FAILED = "failed"  # what it is about was put back as far as that is possible
         CANCELED = "canceled"  # the same, because somebody asked for it
@@ -46,7 +46,7 @@ class Operation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, db_index=False, related_name="+")
     kind = models.CharField(max_length=64)  # names the work, see `operations.work`
-    target = models.CharField(max_length=500)  # what it is about, as its caller names it
+    target = models.CharField(max_length=500)  # what it is about, as people call it
     place = models.CharField(max_length=64, default="global")  # the location in its addresses
     # one open operation at a time for what this names
     target_key = models.CharField(max_length=64)
@@ -74,6 +74,14 @@ class Operation(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["target_key"], condition=Q(state__in=["accepted", "running"]), name="one_open_operation"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["accepted", "running"], finished_at=None)
+                | Q(state__in=["succeeded", "failed", "canceled"], finished_at__isnull=False, lease_token=None),
+                name="operation_is_open_or_has_ended",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["failed", "canceled"]) ^ Q(error_code=""), name="operation_error_tells_its_end"
             ),
         ]
         indexes = [

@@ -3,6 +3,7 @@
 Source: the published contract of resource providers.
 """
 
+import logging
 import re
 import uuid
 from typing import Any
@@ -18,6 +19,8 @@ from rest_framework.views import APIView
 
 from operations.tracking import Caller
 
+logger = logging.getLogger(__name__)
+
 PROVIDER = "Microsoft.Scheduler"
 VERSIONS = ("2016-03-01", "2016-01-01", "2014-08-01-preview")
 ERROR_CODES = {
@@ -27,6 +30,7 @@ ERROR_CODES = {
     404: "ResourceNotFound",
     405: "InvalidHttpVerb",
     409: "ConflictError",
+    412: "PreconditionFailed",
     413: "RequestTooLarge",
     415: "UnsupportedMediaType",
     429: "TooManyRequests",
@@ -70,12 +74,13 @@ class ArmView(APIView):
     schema = None  # the protocol is described by whoever defined it
     content_negotiation_class = AlwaysJson
     error_codes = ERROR_CODES
+    versions: tuple[str, ...] = VERSIONS
 
     def initial(self, request, *args, **kwargs):
         super().initial(request, *args, **kwargs)
         version = request.query_params.get("api-version", "")
-        if version.lower() not in VERSIONS:
-            raise WrongVersion("api-version", f"must be one of {', '.join(VERSIONS)}, not {version!r:.80}")
+        if version.lower() not in self.versions:
+            raise WrongVersion("api-version", f"must be one of {', '.join(self.versions)}, not {version!r:.80}")
         if any("\0" in part for part in kwargs.values()):
             raise Http404
 
@@ -96,6 +101,11 @@ class ArmView(APIView):
             response["x-ms-client-request-id"] = self.client_request_id
         for name, value in UNCACHED.items():
             response[name] = value
+        logger.info(
+            "%s %s: %s (request %s, correlation %s, client request %s)",
+            *(request.method, request.path, response.status_code),
+            *(request.id, self.correlation_id, self.client_request_id or "-"),
+        )
         return response
 
     @property

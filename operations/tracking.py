@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, models, transaction
+from django.db.models import Value
+from django.db.models.functions import Coalesce
 
 from accounts.models import Subscription, User
 from operations.models import Operation
@@ -22,7 +24,10 @@ logger = logging.getLogger(__name__)
 
 DONE = 100
 BATCH = 100
-WORKER_LOST = "WorkerLost"
+ACCEPT_TRIES = 3
+CANCELED = ("OperationCanceled", "It was cancelled on request.")
+INTERNAL_ERROR = ("InternalError", "The work failed for a reason of our own; the log has it.")
+WORKER_LOST = ("WorkerLost", "The worker that was at it has died; what it had not done yet is not done.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +62,39 @@ def accept(
 
     Raises AlreadyGoing while one is open on the same `target_key`.
     """
-    try:
-        with transaction.atomic():
-            operation = Operation.objects.create(
-                subscription=subscription,
-                kind=kind,
-                target=target,
-                target_key=target_key,
-                place=place,
-                notes=notes or {},
-                asked_by=caller.user,
-                correlation_id=caller.correlation_id,
-                client_request_id=caller.client_request_id,
-                published_at=now,
-                created_at=now,
-            )
-    except IntegrityError:
-        going = going_on(target_key)
-        if going is None:  # it has just ended
-            raise
-        raise AlreadyGoing(going) from None
-    logger.info("accepted operation %s: %s (correlation %s)", operation.pk, operation, caller.correlation_id)
+    operation = Operation(
+        subscription=subscription,
+        kind=kind,
+        target=target,
+        target_key=target_key,
+        place=place,
+        notes=notes or {},
+        asked_by=caller.user,
+        correlation_id=caller.correlation_id,
+        client_request_id=caller.client_request_id,
+        published_at=now,
+        created_at=now,
+    )
+    for further_tries in reversed(range(ACCEPT_TRIES)):
+        try:
+            with transaction.atomic():
+                operation.save(force_insert=True)
+            break
+        except IntegrityError:
+            going = going_on(target_key)
+            if going is not None:
+                raise AlreadyGoing(going) from None
+            if not further_tries:  # else what was in the way has just ended
+                raise
+    logger.info("accepted %s", described(operation))
     transaction.on_commit(lambda: publish(operation.pk))
     return operation
+
+
+def described(operation: Operation) -> str:
+    """What the log finds an operation by: its own id, and those under which its caller looks for it."""
+    ids = f"correlation {operation.correlation_id or '-'}, client request {operation.client_request_id or '-'}"
+    return f"operation {operation.pk}, {operation} ({ids})"
 
 
 def going_on(target_key: str) -> Operation | None:
@@ -96,13 +111,13 @@ def publish(operation_id: uuid.UUID) -> None:
         logger.warning("the broker takes no message about operation %s: %s", operation_id, error)
 
 
-def carry_out(operation_id: uuid.UUID, clock: Callable[[], datetime], is_stopping: Callable[[], bool]) -> None:
-    """Do the operation's steps until it ends, another worker has it, or this one `is_stopping`."""
+def carry_out(operation_id: uuid.UUID, clock: Callable[[], datetime], is_over: Callable[[], bool]) -> None:
+    """Do the operation's steps until it ends, another worker has it, or this one's turn `is_over`."""
     token = take(operation_id, clock())
     if token is None:
         return
-    while _step(operation_id, token, clock()):
-        if is_stopping():
+    while _step(operation_id, token, clock):
+        if is_over():
             release(operation_id, token, clock())
             return
 
@@ -110,21 +125,25 @@ def carry_out(operation_id: uuid.UUID, clock: Callable[[], datetime], is_stoppin
 def take(operation_id: uuid.UUID, now: datetime) -> uuid.UUID | None:
     """Claim an operation for this worker; None when it is somebody else's, or over."""
     token = uuid.uuid4()
-    free = Operation.objects.filter(pk=operation_id, state__in=Operation.OPEN, lease_token=None)
-    taken = free.update(state=Operation.State.RUNNING, lease_token=token, heartbeat_at=now)
-    Operation.objects.filter(pk=operation_id, started_at=None, lease_token=token).update(started_at=now)
-    return token if taken else None
+    taken = Operation.objects.open().filter(pk=operation_id, lease_token=None)
+    count = taken.update(
+        state=Operation.State.RUNNING,
+        lease_token=token,
+        heartbeat_at=now,
+        started_at=Coalesce("started_at", Value(now, output_field=models.DateTimeField())),
+    )
+    return token if count else None
 
 
 def release(operation_id: uuid.UUID, token: uuid.UUID, now: datetime) -> None:
     """Leave an operation where it is for another worker to go on with."""
     with transaction.atomic():
-        held = Operation.objects.filter(pk=operation_id, state=Operation.State.RUNNING, lease_token=token)
-        if held.update(state=Operation.State.ACCEPTED, lease_token=None, published_at=now):
+        held = Operation.objects.open().filter(pk=operation_id, lease_token=token)
+        if held.update(lease_token=None, published_at=now):
             transaction.on_commit(lambda: publish(operation_id))
 
 
-def _step(operation_id: uuid.UUID, token: uuid.UUID, now: datetime) -> bool:
+def _step(operation_id: uuid.UUID, token: uuid.UUID, clock: Callable[[], datetime]) -> bool:
     """Do one step; False when there is nothing more to do for this worker."""
     try:
         with transaction.atomic():
@@ -132,20 +151,20 @@ def _step(operation_id: uuid.UUID, token: uuid.UUID, now: datetime) -> bool:
             if operation is None:
                 return False
             if operation.cancel_asked_at is not None:
-                _end(operation, Operation.State.CANCELED, now, "OperationCanceled", "It was cancelled on request.")
+                _end(operation, Operation.State.CANCELED, clock(), *CANCELED)
                 return False
-            operation.percent = min(work_of(operation).step(operation, now), DONE)
-            operation.heartbeat_at = now
-            if operation.percent < DONE:
-                operation.save(update_fields=["percent", "notes", "heartbeat_at"])
-                return True
-            _finish(operation, Operation.State.SUCCEEDED, now)
-            return False
+            operation.percent = max(operation.percent, min(work_of(operation).step(operation, clock()), DONE))
+            if operation.percent == DONE:
+                _finish(operation, Operation.State.SUCCEEDED, clock())
+                return False
+            operation.heartbeat_at = clock()
+            operation.save(update_fields=["percent", "notes", "heartbeat_at"])
+            return True
     except OperationFailed as failure:
-        _fail(operation_id, token, failure.code, failure.message, now)
+        _fail(operation_id, token, failure.code, failure.message, clock())
     except Exception:
         logger.exception("operation %s failed", operation_id)
-        _fail(operation_id, token, "InternalError", "The work failed for a reason of our own; the log has it.", now)
+        _fail(operation_id, token, *INTERNAL_ERROR, clock())
     return False
 
 
@@ -175,23 +194,26 @@ def _end(operation: Operation, state: Operation.State, now: datetime, code: str,
 def _finish(operation: Operation, state: Operation.State, now: datetime) -> None:
     operation.state, operation.finished_at, operation.lease_token = state, now, None
     operation.save()
-    logger.info("operation %s: %s is %s (correlation %s)", operation.pk, operation, state, operation.correlation_id)
+    logger.info("%s: %s", state, described(operation))
 
 
 def cancel(operation: Operation, now: datetime) -> bool:
     """Ask an open operation to end before its next step; False when it is over already.
 
-    One that no worker has taken up ends at once.
+    One that no worker is at ends at once.
     """
     with transaction.atomic():
         row = Operation.objects.select_for_update(no_key=True).get(pk=operation.pk)
         if not row.is_open:
             return False
-        if row.cancel_asked_at is None:
-            row.cancel_asked_at = now
-            row.save(update_fields=["cancel_asked_at"])
+        row.cancel_asked_at = row.cancel_asked_at or now
         if row.lease_token is None:
-            _end(row, Operation.State.CANCELED, now, "OperationCanceled", "It was cancelled on request.")
+            # written after the undoing, which locks what the operation is about: who asks for a new operation there
+            # holds that lock and waits for a row of ours that is written, not for one that is only locked
+            _end(row, Operation.State.CANCELED, now, *CANCELED)
+        else:
+            row.save(update_fields=["cancel_asked_at"])
+    logger.info("asked to cancel %s", described(row))
     return True
 
 
@@ -201,8 +223,7 @@ def watch(now: datetime) -> None:
         with transaction.atomic():
             operation = Operation.objects.abandoned(now).select_for_update(no_key=True).filter(pk=operation_id).first()
             if operation is not None:
-                message = "The worker that was at it has died; what it had not done yet is not done."
-                _end(operation, Operation.State.FAILED, now, WORKER_LOST, message)
+                _end(operation, Operation.State.FAILED, now, *WORKER_LOST)
     for operation_id in list(Operation.objects.unheard(now).values_list("pk", flat=True)[:BATCH]):
         if Operation.objects.unheard(now).filter(pk=operation_id).update(published_at=now):
             publish(operation_id)

@@ -18,6 +18,8 @@ from scheduler_site.masthead import HOUSEKEEPING
 PLACES = {
     "accounts": "Access",
     "jobs": "Work",
+    "operations": "Work",
+    "maintenance": "Work",
     "triggers": "Work",
     HOUSEKEEPING: "Housekeeping",
 }

@@ -1,9 +1,12 @@
 """Collections in the admin."""
 
+from collections.abc import Callable
+
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Count
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -16,7 +19,9 @@ from jobs.admin.lists import CappedPaginator, badge, hue_of
 from jobs.errors import JobError
 from jobs.models import JobCollection
 from jobs.outcomes import COLLECTION_STATES
-from triggers.scheduling import delete_collection, save_collection
+from operations.tracking import Caller
+from triggers.collection_orders import DELETE, order
+from triggers.scheduling import save_collection
 
 
 class TagsField(forms.JSONField):
@@ -128,11 +133,29 @@ class JobCollectionAdmin(TenantAdmin):
         save_collection(obj, timezone.now())
 
     def delete_model(self, request, obj) -> None:
-        delete_collection(obj, timezone.now())
+        order(DELETE, obj, Caller(request.user, request.id), timezone.now())
 
     def delete_queryset(self, request, queryset) -> None:
         for collection in queryset:
-            delete_collection(collection, timezone.now())
+            self.delete_model(request, collection)
+
+    def delete_view(self, request, object_id, extra_context=None):
+        return self.or_refused(request, super().delete_view, object_id, extra_context)
+
+    def changelist_view(self, request, extra_context=None):
+        return self.or_refused(request, super().changelist_view, extra_context)
+
+    def or_refused(self, request, view: Callable[..., HttpResponse], *arguments) -> HttpResponse:
+        """What the view answers; when the cores refuse a deletion, the list with the reason."""
+        try:
+            return view(request, *arguments)
+        except JobError as error:
+            messages.error(request, capfirst(error.message))
+            return HttpResponseRedirect(reverse("admin:jobs_jobcollection_changelist"))
+
+    def response_delete(self, request, obj_display, obj_id) -> HttpResponse:
+        messages.success(request, f"Being deleted: {obj_display}. Operations show how far it is.")
+        return HttpResponseRedirect(reverse("admin:jobs_jobcollection_changelist"))
 
     @admin.display(description="Collection", ordering="name")
     def title(self, collection: JobCollection) -> str:

@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['subscription', '-created_at', '-id'], name='operation_of_subscription'), models.Index(condition=models.Q(('state__in', ['accepted', 'running'])), fields=['state'], name='operation_open'), models.Index(fields=['finished_at'], name='operation_finished')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['accepted', 'running'])), fields=('target_key',), name='one_open_operation')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['accepted', 'running'])), fields=('target_key',), name='one_open_operation'), models.CheckConstraint(condition=models.Q(models.Q(('finished_at', None), ('state__in', ['accepted', 'running'])), models.Q(('finished_at__isnull', False), ('lease_token', None), ('state__in', ['succeeded', 'failed', 'canceled'])), _connector='OR'), name='operation_is_open_or_has_ended'), models.CheckConstraint(condition=models.Q(('state__in', ['failed', 'canceled']), ('error_code', ''), _connector='XOR'), name='operation_error_tells_its_end')],
             },
         ),
     ]

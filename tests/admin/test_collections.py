@@ -39,10 +39,11 @@ def test_disabling_a_collection_stops_its_jobs(browser, collection, make_job):
     assert job.triggers.get().next_fire_at is None
 
 
-def test_deleting_a_collection_cancels_what_waits(browser, collection, make_job, make_run):
+def test_deleting_a_collection_cancels_what_waits(browser, collection, make_job, make_run, carry_out):
     run = make_run(make_job(), Run.State.WAITING)
 
     browser.post(f"{LIST}{collection.pk}/delete/", {"post": "yes"})
+    carry_out()
 
     run.refresh_from_db()
     assert run.state == Run.State.CANCELLED

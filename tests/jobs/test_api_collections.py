@@ -89,10 +89,11 @@ def test_disabling_stops_the_jobs_and_enabling_starts_them_again(api, make_job):
     assert Trigger.objects.get().next_fire_at >= due
 
 
-def test_deleting_a_collection_deletes_its_jobs(api, make_job):
+def test_deleting_a_collection_deletes_its_jobs(api, make_job, carry_out):
     collection = make_job().collection
 
-    assert api.delete(f"/api/collections/{collection.pk}").status_code == 204
+    assert api.delete(f"/api/collections/{collection.pk}").status_code == 202
+    carry_out()
 
     assert not Job.objects.exists()
     assert api.get(f"/api/collections/{collection.pk}").status_code == 404

@@ -6,38 +6,21 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from accounts.models import Role, Subscription
+from accounts.models import ApiToken, Role, Subscription
 from jobs.models import Job, JobCollection
 from operations import tracking
 from operations.models import SILENCE, Operation
 from tests.jobs.arm_client import ArmClient
-from triggers import collection_orders
 from triggers.collection_orders import JOBS_A_STEP
 from triggers.models import Trigger
 
 HOST = "http://testserver"
 
 
-@pytest.fixture
-def arm(token) -> ArmClient:
-    return ArmClient(token)
-
-
-@pytest.fixture
-def many_jobs(make_job):
-    for number in range(2 * JOBS_A_STEP + 1):
-        make_job(f"job-{number:03}")
-
-
 def path_in(response, header: str) -> str:
     """The path of an address that an answer gives."""
     assert response[header].startswith(HOST + "/subscriptions/")
     return response[header].removeprefix(HOST).partition("?")[0]
-
-
-def step_once(operation: Operation) -> None:
-    """Let a worker do one step and then stop."""
-    tracking.carry_out(operation.pk, timezone.now, lambda: True)
 
 
 @pytest.mark.parametrize("method, path", [("DELETE", ""), ("POST", "/enable"), ("POST", "/disable")])
@@ -61,7 +44,7 @@ def test_the_addresses_are_below_the_public_one(arm, collection, settings):
     assert response["Location"].startswith("https://quando.example.org/subscriptions/")
 
 
-def test_the_status_goes_from_accepted_to_succeeded(arm, many_jobs, carry_out):
+def test_the_status_goes_from_accepted_to_succeeded(arm, many_jobs, carry_out, step_once):
     status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
     accepted = arm.get(status)
     step_once(Operation.objects.get())
@@ -137,7 +120,7 @@ def test_a_missing_collection_is_not_found(arm, subscription):
     assert not Operation.objects.exists()
 
 
-def test_all_jobs_are_deleted_in_steps(arm, many_jobs, carry_out):
+def test_all_jobs_are_deleted_in_steps(arm, many_jobs, carry_out, step_once):
     arm.delete(arm.collection())
     step_once(Operation.objects.get())
     assert Job.objects.count() == JOBS_A_STEP + 1
@@ -147,7 +130,7 @@ def test_all_jobs_are_deleted_in_steps(arm, many_jobs, carry_out):
     assert not Job.objects.exists()
 
 
-def test_disabling_in_steps_stops_every_trigger(arm, many_jobs, carry_out):
+def test_disabling_in_steps_stops_every_trigger(arm, many_jobs, carry_out, step_once):
     arm.post(arm.collection() + "/disable")
     step_once(Operation.objects.get())
     assert Trigger.objects.filter(next_fire_at=None).count() == JOBS_A_STEP
@@ -172,7 +155,7 @@ def test_cancelling_before_a_worker_has_it_ends_it_at_once(arm, make_job):
     assert Trigger.objects.exclude(next_fire_at=None).exists()
 
 
-def test_cancelling_between_steps_keeps_what_is_left(arm, many_jobs):
+def test_cancelling_between_steps_keeps_what_is_left(arm, many_jobs, step_once):
     status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
     operation = Operation.objects.get()
     step_once(operation)
@@ -191,7 +174,7 @@ def test_cancelling_between_steps_keeps_what_is_left(arm, many_jobs):
     )
 
 
-def test_cancelling_a_switch_puts_the_state_back(arm, many_jobs):
+def test_cancelling_a_switch_puts_the_state_back(arm, many_jobs, step_once):
     status = path_in(arm.post(arm.collection() + "/disable"), "Azure-AsyncOperation")
     step_once(Operation.objects.get())
 
@@ -216,7 +199,7 @@ def test_what_has_ended_cannot_be_cancelled(arm, collection, carry_out):
 def test_a_failure_leaves_the_collection_and_tells_its_code(arm, make_job, carry_out, monkeypatch):
     make_job()
     answer = arm.delete(arm.collection())
-    monkeypatch.setattr(collection_orders.scheduling, "remove_job", lambda *_: 1 / 0)
+    monkeypatch.setattr("triggers.scheduling.remove_job", lambda *_: 1 / 0)
 
     carry_out()
 
@@ -249,7 +232,7 @@ def test_a_worker_that_lost_its_lease_does_no_further_step(arm, many_jobs):
     token = tracking.take(operation.pk, timezone.now())
     tracking.watch(timezone.now() + SILENCE + timedelta(seconds=1))
 
-    assert tracking._step(operation.pk, token, timezone.now()) is False
+    assert tracking._step(operation.pk, token, timezone.now) is False
     assert Job.objects.count() == 2 * JOBS_A_STEP + 1
 
 
@@ -266,8 +249,6 @@ def test_two_workers_do_not_take_the_same_operation(arm, collection):
 
 @pytest.mark.parametrize("kind", ["Azure-AsyncOperation", "Location"])
 def test_an_operation_is_seen_by_members_only(arm, collection, make_user, kind, carry_out):
-    from accounts.models import ApiToken
-
     address = path_in(arm.delete(arm.collection()), kind)
     stranger = ArmClient(ApiToken.objects.issue(make_user("eve", None), "tests")[1])
 
@@ -276,8 +257,6 @@ def test_an_operation_is_seen_by_members_only(arm, collection, make_user, kind, 
 
 
 def test_a_reader_sees_and_does_not_cancel(arm, collection, make_user):
-    from accounts.models import ApiToken
-
     address = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
     reader = ArmClient(ApiToken.objects.issue(make_user("rea", Role.READER), "tests")[1])
 

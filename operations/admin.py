@@ -1,0 +1,181 @@
+"""Operations in the admin: read, and cancelled while they go on.
+
+Looks as the lists of jobs and runs do, whose words and marks it takes.
+"""
+
+from datetime import datetime, timedelta
+
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from accounts.models import Role
+from accounts.staff import TenantAdmin, may
+from jobs import words
+from jobs.admin.lists import CappedPaginator, badge
+from jobs.outcomes import Outcome
+from operations.models import Operation
+from operations.tracking import cancel
+
+OUTCOMES = {
+    Operation.State.ACCEPTED: Outcome("waiting", "Accepted"),
+    Operation.State.RUNNING: Outcome("running", "Running"),
+    Operation.State.SUCCEEDED: Outcome("success", "Succeeded"),
+    Operation.State.FAILED: Outcome("failure", "Failed"),
+    Operation.State.CANCELED: Outcome("cancelled", "Cancelled"),
+}
+
+
+def outcome_of(operation: Operation) -> Outcome:
+    return OUTCOMES[Operation.State(operation.state)]
+
+
+def what(operation: Operation) -> str:
+    """Delete collection, for `collection.delete`."""
+    noun, _, verb = operation.kind.partition(".")
+    return f"{verb} {noun}".strip().capitalize()
+
+
+def took(operation: Operation, now: datetime) -> str:
+    """From its acceptance to its end, or until now."""
+    return words.took((operation.finished_at or now) - operation.created_at)
+
+
+class SinceFilter(admin.SimpleListFilter):
+    title = "asked"
+    parameter_name = "hours"
+
+    def lookups(self, request, model_admin):
+        return [("1", "in the last hour"), ("24", "in the last 24 h")]
+
+    def queryset(self, request, queryset):
+        if self.value() not in ("1", "24"):
+            return queryset
+        return queryset.filter(created_at__gte=timezone.now() - timedelta(hours=int(self.value())))
+
+
+class OperationChangeList(ChangeList):
+    def get_results(self, request) -> None:
+        super().get_results(request)
+        operations = list(self.result_list)
+        for operation in operations:
+            operation.now = request.now
+        self.result_list = operations
+
+
+@admin.register(Operation)
+class OperationAdmin(TenantAdmin):
+    """Read only: what happens to an operation is the workers' doing."""
+
+    list_display = ("title", "state_shown", "progress", "asked", "took", "asked_by", "error")
+    list_display_links = None
+    list_filter = ("state", SinceFilter)
+    list_per_page = 25
+    list_select_related = ("asked_by", "subscription")
+    search_fields = ("target", "kind")
+    search_help_text = "What it is about"
+    ordering = ("-created_at", "-id")
+    sortable_by = ()
+    actions = None
+    paginator = CappedPaginator
+    show_full_result_count = False
+
+    def subscription_of(self, obj: Operation):
+        return obj.subscription_id
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+    def has_change_permission(self, request, obj=None) -> bool:
+        return False
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return False
+
+    def get_urls(self):
+        cancel_view = self.admin_site.admin_view(self.cancel_view)
+        return [path("<uuid:object_id>/cancel/", cancel_view, name="operations_operation_cancel"), *super().get_urls()]
+
+    def get_changelist(self, request, **kwargs):
+        return OperationChangeList
+
+    def changelist_view(self, request, extra_context=None):
+        request.now = timezone.now()
+        return super().changelist_view(request, extra_context)
+
+    def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
+        rows = self.get_queryset(request).select_related("asked_by", "subscription")
+        try:
+            operation = rows.filter(pk=object_id).first() if object_id else None
+        except ValidationError:
+            operation = None
+        if operation is None:
+            raise Http404
+        now = timezone.now()
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": f"{what(operation)} {operation.target}",
+            "operation": operation,
+            "outcome": outcome_of(operation),
+            "what": what(operation),
+            "took": took(operation, now),
+            "now": now,
+            "may_cancel": operation.is_open and may(request.user, Role.OPERATOR, operation.subscription_id),
+        }
+        return TemplateResponse(request, "admin/operations/operation/page.html", context)
+
+    def cancel_view(self, request, object_id) -> HttpResponse:
+        operation = self.visible(request, object_id)
+        if not may(request.user, Role.OPERATOR, operation.subscription_id):
+            raise PermissionDenied
+        if request.method == "POST":
+            if cancel(operation, timezone.now()):
+                messages.success(request, "It ends before its next step.")
+            else:
+                messages.error(request, "It is over already.")
+        return HttpResponseRedirect(reverse("admin:operations_operation_change", args=[operation.pk]))
+
+    @admin.display(description="Operation")
+    def title(self, operation: Operation) -> str:
+        return format_html(
+            '<a class="title" href="{}">{}</a><span class="sub">{} · {}</span>',
+            reverse("admin:operations_operation_change", args=[operation.pk]),
+            what(operation),
+            operation.target,
+            operation.subscription.name,
+        )
+
+    @admin.display(description="State")
+    def state_shown(self, operation: Operation) -> str:
+        return badge(outcome_of(operation))
+
+    @admin.display(description="Progress")
+    def progress(self, operation: Operation) -> str:
+        return format_html(
+            '<span class="progress" data-state="{}"><i data-of="{}"></i><span class="muted">{} %</span></span>',
+            outcome_of(operation).state,
+            operation.percent,
+            operation.percent,
+        )
+
+    @admin.display(description="Asked")
+    def asked(self, operation) -> str:
+        return words.moment(operation.created_at, operation.now)
+
+    @admin.display(description="Took")
+    def took(self, operation) -> str:
+        return took(operation, operation.now)
+
+    @admin.display(description="By")
+    def asked_by(self, operation: Operation) -> str:
+        return operation.asked_by.get_username() if operation.asked_by else ""
+
+    @admin.display(description="Error")
+    def error(self, operation: Operation) -> str:
+        return operation.error_code

@@ -1,0 +1,191 @@
+"""/api/operations: long requests in our own plain form."""
+
+from typing import Any
+
+from django.urls import include, path
+from django.utils import timezone
+from django_filters import CharFilter, ChoiceFilter, FilterSet, UUIDFilter
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_serializer
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.exceptions import APIException
+from rest_framework.response import Response
+from rest_framework.routers import SimpleRouter
+from rest_framework.viewsets import GenericViewSet
+
+from accounts.access import require, visible
+from accounts.fields import InstantField
+from accounts.filters import InstantFilter
+from accounts.models import Role
+from operations.models import Operation
+from operations.tracking import Caller, cancel
+
+RETRY_AFTER_S = 1
+EXAMPLE: dict[str, Any] = {
+    "id": "7b0a5c1e-0d1f-4f5c-9a57-8b1d6c2f3e10",
+    "subscription": "00000000-0000-0000-0000-000000000001",
+    "kind": "collection.delete",
+    "target": "default/nightly",
+    "state": "running",
+    "percent": 40,
+    "error": None,
+    "askedBy": "ada",
+    "correlationId": "0d6a3f6e-5b0e-4c53-8d6c-1f1f6a1f9b77",
+    "clientRequestId": "",
+    "cancelAskedAt": None,
+    "createdAt": "2026-01-05T08:00:00Z",
+    "startedAt": "2026-01-05T08:00:00.250000Z",
+    "finishedAt": None,
+}
+FAILURE = {
+    "state": "failed",
+    "error": {"code": "WorkerLost", "message": "The worker that was at it has died; what it had not done is not done."},
+    "finishedAt": "2026-01-05T08:02:15Z",
+}
+
+
+class OperationErrorSerializer(serializers.Serializer):
+    code = serializers.CharField(help_text="The kind of failure, for programs.")
+    message = serializers.CharField(help_text="What happened, for people.")
+
+
+@extend_schema_serializer(
+    examples=[
+        OpenApiExample("Going on", EXAMPLE, response_only=True),
+        OpenApiExample("Failed", {**EXAMPLE, **FAILURE}, response_only=True),
+    ]
+)
+class OperationSerializer(serializers.Serializer):
+    id = serializers.UUIDField()
+    subscription = serializers.UUIDField()
+    kind = serializers.CharField(help_text="What is done, such as `collection.delete`.")
+    target = serializers.CharField(
+        help_text="What it is done to: a collection as its resource group, a slash, its name."
+    )
+    state = serializers.ChoiceField(
+        Operation.State.values, help_text="`succeeded`, `failed` and `canceled` are its end and never change."
+    )
+    percent = serializers.IntegerField(min_value=0, max_value=100, help_text="How much of it is done.")
+    error = OperationErrorSerializer(allow_null=True, help_text="Why it failed, or that it was canceled.")
+    askedBy = serializers.CharField(allow_null=True, help_text="The user who asked for it; null when they are gone.")
+    correlationId = serializers.CharField(help_text="The caller's own id of what it belongs to, if they sent one.")
+    clientRequestId = serializers.CharField(help_text="The caller's own id of the request, if they sent one.")
+    cancelAskedAt = InstantField(allow_null=True, help_text="It ends before its next step.")
+    createdAt = InstantField()
+    startedAt = InstantField(allow_null=True, help_text="When a worker first took it up.")
+    finishedAt = InstantField(allow_null=True, help_text="It is kept for a day or longer after this.")
+
+
+class OperationFilter(FilterSet):
+    state = ChoiceFilter(choices=Operation.State.choices)
+    kind = CharFilter(max_length=64, help_text="What is done, such as `collection.delete`.")
+    target = CharFilter(lookup_expr="iexact", max_length=500, help_text="What it is done to, in any case.")
+    subscription = UUIDFilter(help_text="The id of a subscription.")
+
+    class Meta:
+        model = Operation
+        fields: list[str] = []
+
+
+OperationFilter.base_filters["from"] = InstantFilter(
+    field_name="created_at", lookup_expr="gte", help_text="Only what was asked for at or after this instant."
+)
+OperationFilter.base_filters["to"] = InstantFilter(
+    field_name="created_at", lookup_expr="lt", help_text="Only what was asked for before this instant."
+)
+
+
+class Over(APIException):
+    """It has ended, which nothing changes."""
+
+    status_code = 409
+    default_code = "conflict"
+
+
+class Operations(GenericViewSet):
+    """Long requests, from their acceptance until a day or longer after their end."""
+
+    queryset = Operation.objects.none()
+    serializer_class = OperationSerializer
+    filterset_class = OperationFilter
+    lookup_value_converter = "uuid"
+
+    def get_queryset(self):
+        return visible(self.request, Operation).select_related("asked_by").order_by("-created_at", "-id")
+
+    @extend_schema(operation_id="listOperations", summary="List operations")
+    def list(self, request):
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        return self.get_paginated_response([rendered_operation(row) for row in page])
+
+    @extend_schema(
+        operation_id="readOperation",
+        summary="Read an operation",
+        description="While it goes on, `Retry-After` says in how many seconds it is worth asking again.",
+    )
+    def retrieve(self, request, pk):
+        return told(require(request, self.get_queryset(), pk=pk))
+
+    @extend_schema(
+        operation_id="cancelOperation",
+        summary="Cancel an operation",
+        description="It ends before its next step, or at once when no worker is at it; what was begun is put back as"
+        " far as that is possible.",
+        request=None,
+    )
+    @action(detail=True, methods=["post"])
+    def cancel(self, request, pk):
+        operation = require(request, self.get_queryset(), Role.OPERATOR, pk=pk)
+        if not cancel(operation, timezone.now()):
+            operation.refresh_from_db()
+            raise Over(f"the operation is {operation.state} already")
+        return told(self.get_queryset().get(pk=pk))
+
+
+# What others answer who accept an operation
+
+
+ACCEPTED = OpenApiResponse(
+    OperationSerializer, description="It is accepted, and being done: follow it at the address in `Location`."
+)
+
+
+def caller_of(request) -> Caller:
+    """Who asks.  In this form callers have no ids of their own; the log has the request's."""
+    return Caller(request.user, request.id)
+
+
+def accepted(operation: Operation) -> Response:
+    return told(operation, 202, Location=f"/api/operations/{operation.pk}")
+
+
+def told(operation: Operation, status: int = 200, **headers: str) -> Response:
+    if operation.is_open:
+        headers["Retry-After"] = str(RETRY_AFTER_S)
+    return Response(rendered_operation(operation), status, headers=headers)
+
+
+def rendered_operation(operation: Operation) -> dict[str, Any]:
+    error = {"code": operation.error_code, "message": operation.error_message}
+    return {
+        "id": operation.pk,
+        "subscription": operation.subscription_id,
+        "kind": operation.kind,
+        "target": operation.target,
+        "state": operation.state,
+        "percent": operation.percent,
+        "error": error if operation.error_code else None,
+        "askedBy": operation.asked_by and operation.asked_by.get_username(),
+        "correlationId": operation.correlation_id,
+        "clientRequestId": operation.client_request_id,
+        "cancelAskedAt": operation.cancel_asked_at,
+        "createdAt": operation.created_at,
+        "startedAt": operation.started_at,
+        "finishedAt": operation.finished_at,
+    }
+
+
+router = SimpleRouter(trailing_slash=False, use_regex_path=False)
+router.register("operations", Operations, basename="operation")
+
+urlpatterns = [path("", include(router.urls))]

@@ -1,0 +1,170 @@
+"""The real pollers of the published management library follow operations of a running installation to each end.
+
+By the header `Azure-AsyncOperation`, and by `Location` alone, once a policy has taken the header away.
+"""
+
+import signal
+from contextlib import contextmanager
+
+import pytest
+from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.core.pipeline.policies import SansIOHTTPPolicy
+from azure.mgmt.scheduler import SchedulerManagementClient, models
+
+from tests.live.installation import VERSION
+from tests.live.test_azure_sdk import PLAIN, Credential, in_days
+from tests.peers.server import eventually
+
+GROUP = "operations"
+
+
+class Watching(SansIOHTTPPolicy):
+    """Keeps each answer, and takes away headers before the poller sees them."""
+
+    def __init__(self, without: tuple[str, ...]):
+        self.without = without
+        self.seen: list[tuple[str, str, int]] = []
+        self.headers: list[dict[str, str]] = []
+
+    def on_response(self, request, response):
+        answer = response.http_response
+        self.seen.append((answer.request.method, answer.request.url, answer.status_code))
+        self.headers.append({name.lower(): value for name, value in answer.headers.items()})
+        for name in self.without:
+            answer.headers.pop(name, None)
+
+
+@pytest.fixture(params=[(), ("Azure-AsyncOperation",)], ids=["by-status", "by-location"])
+def watching(request) -> Watching:
+    return Watching(request.param)
+
+
+@pytest.fixture
+def collections(live, watching):
+    client = SchedulerManagementClient(
+        Credential(live.token),
+        live.subscription_id,
+        base_url=live.url,
+        retry_total=0,
+        per_retry_policies=[watching],
+    )
+    yield client.job_collections
+    client.close()
+
+
+@pytest.fixture
+def name(live, collections, request) -> str:
+    """The name of a new collection with jobs; what the test leaves of it is taken away."""
+    name = request.node.name.replace("[", "-").replace("]", "")[:90]
+    definition = models.JobCollectionDefinition(
+        location="westus", properties=models.JobCollectionProperties(sku=models.Sku(name="P20Premium"))
+    )
+    path = collections.create_or_update(GROUP, name, definition, **PLAIN).id
+    job = {
+        "properties": {
+            "action": {"type": "Http", "request": {"uri": "http://127.0.0.1:9/", "method": "GET"}},
+            "startTime": f"{in_days(30):%Y-%m-%dT%H:%M:%SZ}",
+        }
+    }
+    for number in range(30):
+        assert live.request("PUT", f"{path}/jobs/j{number}{VERSION}", job)[0] == 201
+    yield name
+    live.request("DELETE", path + VERSION)
+
+
+@pytest.fixture
+def workers_away(live):
+    """Stop the workers for a while, as if the machine were asleep."""
+
+    @contextmanager
+    def away():
+        workers = [process for process in live.processes() if "worker" in process.cmdline()]
+        assert workers
+        for process in workers:
+            process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in workers:
+                process.send_signal(signal.SIGCONT)
+
+    return away
+
+
+def begin(collections, kind: str, name: str):
+    return getattr(collections, f"begin_{kind}")(GROUP, name, **PLAIN)
+
+
+@pytest.mark.parametrize("kind", ["delete", "enable", "disable"])
+def test_a_poller_follows_to_success(collections, watching, name, kind):
+    poller = begin(collections, kind, name)
+
+    assert poller.result(timeout=60) is None
+
+    assert poller.status() == "Succeeded"
+    polled = [(url.split("/")[-2], status) for _, url, status in watching.seen if "/locations/" in url]
+    if watching.without:
+        assert polled[-1] == ("operationResults", 204)
+        assert set(polled[:-1]) <= {("operationResults", 202)}
+    else:  # an action's result is asked for once it has succeeded, a deletion's is not
+        assert polled.count(("operationResults", 204)) == (kind != "delete")
+        assert set(polled) - {("operationResults", 204)} == {("operations", 200)}
+    waits = [headers.get("retry-after") for headers in watching.headers if "location" in headers]
+    assert waits and set(waits) == {"1"}
+    if kind == "delete":
+        with pytest.raises(ResourceNotFoundError):
+            collections.get(GROUP, name, **PLAIN)
+    else:
+        assert collections.get(GROUP, name, **PLAIN).properties.state == f"{kind.capitalize()}d"
+
+
+def test_a_poller_learns_of_a_failure_and_its_code(live, collections, name, workers_away):
+    """The collection is enabled by another request before the workers get to disabling it."""
+    path = collections.get(GROUP, name, **PLAIN).id
+    with workers_away():
+        poller = begin(collections, "disable", name)
+        answer = live.request("PATCH", path + VERSION, {"properties": {"state": "Enabled"}})
+        assert answer[0] == 200, answer
+
+    with pytest.raises(HttpResponseError) as failed:
+        poller.result(timeout=60)
+
+    assert failed.value.error.code == "Superseded"
+    assert "by another request" in failed.value.error.message
+    assert poller.status() in ("Failed", "InProgress")
+    assert collections.get(GROUP, name, **PLAIN).properties.state == "Enabled"
+
+
+def test_a_poller_learns_of_a_cancellation(live, collections, watching, name, workers_away):
+    with workers_away():
+        poller = begin(collections, "delete", name)
+        accepted = next(headers for headers in reversed(watching.headers) if "location" in headers)
+        operation = accepted["location"].removeprefix(live.url).partition("?")[0].rpartition("/")[2]
+        path = f"/subscriptions/{live.subscription_id}/providers/Microsoft.Scheduler/locations/westus/operations"
+        assert live.request("POST", f"{path}/{operation}/cancel{VERSION}")[0] == 202
+
+    with pytest.raises(HttpResponseError) as cancelled:
+        poller.result(timeout=60)
+
+    assert cancelled.value.error.code == "OperationCanceled"
+    assert collections.get(GROUP, name, **PLAIN).properties.state == "Enabled"
+
+
+def test_deleting_again_follows_the_same_operation(collections, watching, name, workers_away):
+    with workers_away():
+        pollers = [begin(collections, "delete", name) for _ in range(2)]
+
+    assert [poller.result(timeout=60) for poller in pollers] == [None, None]
+    assert len({headers["location"] for headers in watching.headers if "location" in headers}) == 1
+    with pytest.raises(ResourceNotFoundError):
+        begin(collections, "delete", name)
+
+
+def test_the_logs_of_web_and_worker_have_the_callers_ids(live, collections, name):
+    ids = {"x-ms-correlation-request-id": "c-of-the-test", "x-ms-client-request-id": "r-of-the-test"}
+    collections.begin_disable(GROUP, name, headers=ids, **PLAIN).result(timeout=60)
+
+    both = "correlation c-of-the-test, client request r-of-the-test"
+    lines = [line for line in live.logs.splitlines() if both in line]
+    assert any("POST" in line and "/disable: 202" in line for line in lines)
+    eventually(lambda: any("succeeded" in line and both in line for line in live.logs.splitlines()))

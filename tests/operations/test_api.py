@@ -1,0 +1,206 @@
+"""/api/operations."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import ApiToken, Role, Subscription
+from jobs.models import JobCollection
+from operations.models import Operation
+
+LIST = "/api/operations"
+
+
+def test_an_operation_is_told_whole(api, make_operation, owner):
+    operation = make_operation("failed", error_message="It has died.", asked_by=owner, correlation_id="c-1")
+
+    response = api.get(f"{LIST}/{operation.pk}")
+
+    told = response.json()
+    assert response.status_code == 200
+    assert "Retry-After" not in response
+    assert (told["id"], told["subscription"]) == (str(operation.pk), str(operation.subscription_id))
+    assert (told["kind"], told["target"]) == ("collection.delete", "default/nightly")
+    assert (told["state"], told["percent"]) == ("failed", 70)
+    assert told["error"] == {"code": "WorkerLost", "message": "It has died."}
+    assert (told["askedBy"], told["correlationId"], told["clientRequestId"]) == ("ada", "c-1", "")
+    assert told["finishedAt"] > told["createdAt"]
+
+
+def test_who_follows_is_told_when_to_ask_again(api, make_operation):
+    response = api.get(f"{LIST}/{make_operation('running').pk}")
+
+    assert (response["Retry-After"], response.json()["error"], response.json()["finishedAt"]) == ("1", None, None)
+
+
+@pytest.mark.parametrize(
+    "query, states",
+    [
+        ("", ["accepted", "running", "failed", "succeeded"]),
+        ("state=running", ["running"]),
+        ("state=running&kind=collection.enable", []),
+        ("kind=collection.enable", ["accepted"]),
+        ("target=DEFAULT/Other", ["failed"]),
+        ("subscription=00000000-0000-0000-0000-000000000001", ["accepted", "running", "failed", "succeeded"]),
+        ("subscription=00000000-0000-0000-0000-000000000002", []),
+        ("from={hour_ago}", ["accepted", "running"]),
+        ("to={hour_ago}", ["failed", "succeeded"]),
+        ("limit=1", ["accepted"]),
+    ],
+)
+def test_filters_narrow_the_list_newest_first(api, make_operation, query, states):
+    make_operation("succeeded", timedelta(hours=3))
+    make_operation("failed", timedelta(hours=2), target="default/other")
+    make_operation("running", timedelta(minutes=2))
+    make_operation("accepted", timedelta(minutes=1), kind="collection.enable")
+    hour_ago = f"{timezone.now() - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"
+
+    listed = api.get(f"{LIST}?{query.format(hour_ago=hour_ago)}").json()["value"]
+
+    assert [row["state"] for row in listed] == states
+
+
+@pytest.mark.parametrize(
+    "query, target",
+    [
+        ("state=done", "state"),
+        ("subscription=x", "subscription"),
+        ("from=yesterday", "from"),
+        ("from=0001-01-01T00:00:00%2B14:00", "from"),
+        ("kind=%00", "kind"),
+        (f"target={'x' * 501}", "target"),
+        ("limit=0", "limit"),
+        ("cursor=x", "cursor"),
+        ("since=2026-01-01", "since"),
+        ("state=running&state=failed", "state"),
+    ],
+)
+def test_a_wrong_filter_is_refused_with_its_name(api, query, target):
+    refused = api.get(f"{LIST}?{query}")
+
+    assert (refused.status_code, refused.json()["error"]["target"]) == (400, target)
+
+
+def test_pages_join_to_the_whole_list(api, make_operation):
+    made = [make_operation(ago=timedelta(minutes=number), target_key=str(number)) for number in range(5)]
+
+    seen, address = [], f"{LIST}?limit=2"
+    while address:
+        page = api.get(address).json()
+        seen += [row["id"] for row in page["value"]]
+        address = page["nextLink"]
+
+    assert seen == [str(operation.pk) for operation in made]
+
+
+def test_the_list_takes_the_same_queries_however_long(api, make_operation, owner, django_assert_num_queries):
+    make_operation(asked_by=owner)
+    api.get(LIST)
+    with django_assert_num_queries(2):
+        api.get(LIST)
+    for number in range(9):
+        make_operation(asked_by=owner, target_key=str(number))
+    with django_assert_num_queries(2):
+        api.get(LIST)
+
+
+@pytest.mark.parametrize("state", ["succeeded", "failed", "canceled"])
+def test_what_is_over_cannot_be_cancelled(api, make_operation, state):
+    operation = make_operation(state)
+    before = Operation.objects.values().get()
+
+    refused = api.post(f"{LIST}/{operation.pk}/cancel")
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+    assert "Retry-After" not in refused  # some clients would send a POST again that has one
+    assert Operation.objects.values().get() == before
+
+
+def test_a_reader_sees_and_does_not_cancel(api_of, make_user, make_operation):
+    operation = make_operation("running")
+    reader = api_of(ApiToken.objects.issue(make_user("rea", Role.READER), "tests")[1])
+
+    assert reader.get(f"{LIST}/{operation.pk}").status_code == 200
+    assert reader.post(f"{LIST}/{operation.pk}/cancel").status_code == 403
+    assert Operation.objects.get().cancel_asked_at is None
+
+
+def test_operations_of_others_look_like_missing_ones(api_of, make_user, make_operation):
+    operation = make_operation("running")
+    elsewhere = Subscription.objects.create(name="elsewhere")
+    stranger = api_of(ApiToken.objects.issue(make_user("eve", Role.OWNER, elsewhere), "tests")[1])
+
+    assert stranger.get(LIST).json()["value"] == []
+    assert stranger.get(f"{LIST}/{operation.pk}").status_code == 404
+    assert stranger.post(f"{LIST}/{operation.pk}/cancel").status_code == 404
+    assert api_of().get(LIST).status_code == 401
+
+
+# A collection deleted in our own form
+
+
+def test_deleting_a_collection_is_an_operation(api, collection, make_job, carry_out):
+    make_job()
+
+    response = api.delete(f"/api/collections/{collection.pk}")
+
+    assert (response.status_code, response["Retry-After"]) == (202, "1")
+    assert response["Location"] == f"{LIST}/{response.json()['id']}"
+    assert (response.json()["state"], response.json()["target"]) == ("accepted", "default/nightly")
+    assert response.json()["correlationId"] == response["x-ms-request-id"]
+    assert api.get(f"/api/collections/{collection.pk}").json()["state"] == "deleted"
+
+    carry_out()
+    ended = api.get(response["Location"]).json()
+    assert (ended["state"], ended["percent"]) == ("succeeded", 100)
+    assert not JobCollection.objects.exists()
+    assert api.delete(f"/api/collections/{collection.pk}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "method, address, body",
+    [
+        ("put", "/api/collections/{collection}", {}),
+        ("patch", "/api/collections/{collection}", {"tags": {}}),
+        ("post", "/api/collections/{collection}/enable", None),
+        ("post", "/api/collections/{collection}/disable", None),
+        ("patch", "/api/jobs/{job}", {"state": "disabled"}),
+        ("post", "/api/jobs/{job}/run", None),
+        ("delete", "/api/jobs/{job}", None),
+        (
+            "post",
+            "/api/triggers",
+            {"job": "{job}", "name": "t", "schedule": {"format": "once", "at": "2030-01-01T00:00:00Z"}},
+        ),
+    ],
+)
+def test_a_collection_being_deleted_takes_no_writes(api, collection, make_job, method, address, body):
+    ids = {"collection": collection.pk, "job": make_job().pk}
+    api.delete(f"/api/collections/{collection.pk}")
+    if body and "job" in body:
+        body = {**body, "job": ids["job"]}
+
+    refused = getattr(api, method)(address.format(**ids), body)
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+
+
+def test_deleting_again_is_the_same_operation_in_either_form(api, arm, collection):
+    first = api.delete(f"/api/collections/{collection.pk}")
+
+    assert api.delete(f"/api/collections/{collection.pk}")["Location"] == first["Location"]
+    assert first.json()["id"] in arm.delete(arm.collection())["Azure-AsyncOperation"]
+    assert Operation.objects.count() == 1
+
+
+def test_cancelling_puts_the_collection_back(api, collection, make_job):
+    make_job()
+    operation = api.delete(f"/api/collections/{collection.pk}")["Location"]
+
+    cancelled = api.post(f"{operation}/cancel")
+
+    assert (cancelled.status_code, cancelled.json()["state"]) == (200, "canceled")
+    assert cancelled.json()["error"]["code"] == "OperationCanceled"
+    assert cancelled.json()["cancelAskedAt"] is not None
+    assert api.get(f"/api/collections/{collection.pk}").json()["state"] == "enabled"
