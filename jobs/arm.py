@@ -8,14 +8,16 @@ contract leaves a point open, this is how it stands here:
 * Enums are answered in the published spelling, a successful attempt as `Completed`; none is ever `Postponed`.
 * Deleting, enabling and disabling a collection is an operation that a worker carries out: 202.  All else is done when
   it is answered.  A collection that is gone is 404 to a DELETE, since the published client takes 204 for a failure.
+* Resources have an `etag`, which is the header `ETag` as well: see `jobs.api.versions`.  A condition is judged when a
+  request begins, before 202; the same order again while it is carried out is meant for the version that it began with.
+* `provisioningState` may be sent back as it is, by jobs too, which count as Succeeded; `etag` in a body is not read.
 * Running a job while a run of it is going is 200: the extra run is skipped, or waits, as the job's `overlap` says.
 * What our own API adds to an action (`template`, `success` and so on) is read and answered here as well; what it adds
   to a job (`signing`, `warnings` and so on) is not.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -33,10 +35,13 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.models import Role, Subscription
 from jobs.actions import documents
+from jobs.api import versions
+from jobs.api.versions import Conditions, answer, etag, meant, meant_collection, version_of
 from jobs.errors import JobError
 from jobs.locations import display_name
 from jobs.members import PRINTABLE, Members, shown
 from jobs.models import Attempt, Frequency, Job, JobCollection, Run, Sku
+from jobs.names import NAME_LENGTH
 from jobs.run_now import run_now
 from operations.arm import accepted
 from operations.resource_manager import PROVIDER, SUBSCRIPTION, ArmView, WrongQuery, absolute, address
@@ -59,6 +64,7 @@ ATTEMPT_STATES = {
     "Postponed": (),
 }
 STATUSES = {state: status for status, states in ATTEMPT_STATES.items() for state in states}
+DONE = "Succeeded"  # the provisioningState of whatever nothing is being done to
 JOB_MEMBERS = ("action", "recurrence", "startTime", "state")  # that stand below `properties` in this form
 
 
@@ -105,30 +111,32 @@ class CollectionsOfGroup(ArmView):
 
 class Collection(SchedulerView):
     def get(self, request, **kwargs):
-        return Response(render_collection(self.find_collection()))
+        return answered(render_collection(self.find_collection()), request=request)
 
     def put(self, request, **kwargs):
         subscription = access.require(request, Subscription, Role.OPERATOR, pk=self.subscription_id)
+        conditions = Conditions.of(request)
         document = Members(request.data, "")  # read before others have to wait
-        with writing_to(subscription):
+        with scheduling.writing_to(subscription.pk):
             named = JobCollection.objects.named(subscription.pk, kwargs["group"], kwargs["collection"])
-            collection = named.select_related("subscription").first() or JobCollection(
+            found = named.first()
+            collection = scheduling.lock_collection(found.pk) if found else None
+            conditions.refuse(collection and version_of(collection))
+            collection = collection or JobCollection(
                 subscription=subscription, resource_group=kwargs["group"], name=kwargs["collection"]
             )
             fill_collection(collection, document)
             created = scheduling.save_collection(collection, timezone.now())
-        return Response(render_collection(collection), 201 if created else 200)
+        return answered(render_collection(collection), 201 if created else 200)
 
     def patch(self, request, **kwargs):
-        subscription = self.find_collection(Role.OPERATOR).subscription
+        found = self.find_collection(Role.OPERATOR)
         patch = Members(request.data, "")
-        with writing_to(subscription):
-            collection = self.find_collection(Role.OPERATOR)
-            scheduling.lock_collection(collection.pk)
+        with meant_collection(request, found) as collection:
             refuse_other_id(patch, collection_id(collection))
             fill_collection(collection, Members(patched(collection, patch.value), ""))
             scheduling.save_collection(collection, timezone.now())
-        return Response(render_collection(collection))
+        return answered(render_collection(collection))
 
     def delete(self, request, **kwargs):
         return ordered(self, collection_orders.DELETE)
@@ -145,16 +153,12 @@ class CollectionState(SchedulerView):
 
 def ordered(view: SchedulerView, kind: str) -> Response:
     collection = view.find_collection(Role.OPERATOR)
-    target = collection_id(collection)
-    return accepted(view.request, collection_orders.order(kind, collection, target, view.caller, timezone.now()))
+    return accepted(view.request, versions.ordered(view.request, kind, collection, view.caller, timezone.now()))
 
 
-@contextmanager
-def writing_to(subscription: Subscription) -> Iterator[None]:
-    """One writer of a subscription's collections at a time: what is read within is still so when it is saved."""
-    with transaction.atomic():
-        Subscription.objects.select_for_update(no_key=True).get(pk=subscription.pk)
-        yield
+def answered(document: Mapping[str, Any], status: int = 200, request: Request | None = None) -> Response:
+    """The resource; 304 for one that the caller, whose reading `request` is, has as it is."""
+    return answer(document, document["etag"], status, request)
 
 
 def patched(collection: JobCollection, patch: Mapping[str, Any]) -> object:
@@ -171,6 +175,7 @@ def fill_collection(collection: JobCollection, members: Members) -> None:
     if name and name.lower() != collection.name.lower():
         members.refuse("name", f"must be {collection.name!r}, as in the address, not {shown(name)}")
     properties = members.members("properties") or Members({}, "properties")
+    refuse_other_progress(properties)
     sku = properties.members("sku") or Members({}, "properties.sku")
     quota = properties.members("quota") or Members({}, "properties.quota")
     fastest = quota.members("maxRecurrence")
@@ -197,9 +202,9 @@ def render_collection(collection: JobCollection) -> dict[str, Any]:
         sku={"name": collection.sku},
         state=collection.state.capitalize(),
         quota=quota or None,
-        provisioningState="Deleting" if collection.state == JobCollection.State.DELETED else "Succeeded",
+        provisioningState="Deleting" if collection.state == JobCollection.State.DELETED else DONE,
     )
-    return present(
+    document = present(
         id=collection_id(collection),
         type=f"{PROVIDER}/jobCollections",
         name=collection.name,
@@ -207,6 +212,7 @@ def render_collection(collection: JobCollection) -> dict[str, Any]:
         tags=collection.tags,
         properties=properties,
     )
+    return {**document, "etag": etag(version_of(collection), document)}
 
 
 def page_of_collections(request: Request, rows: QuerySet[JobCollection]) -> Response:
@@ -250,14 +256,20 @@ class Jobs(SchedulerView):
 
 class OneJob(JobView):
     def get(self, request, **kwargs):
-        return Response(render_job(self.find_job()))
+        return answered(render_job(self.find_job()), request=request)
 
     def put(self, request, **kwargs):
         collection = self.find_collection(Role.OPERATOR)
+        conditions = Conditions.of(request)
         properties = Members(request.data, "").required_members("properties")
+        refuse_other_progress(properties)
         definition = scheduling.JobDefinition.of(properties.value)
-        job, created = scheduling.save_job(collection, kwargs["job"], definition, timezone.now())
-        return Response(render_job(job), 201 if created else 200)
+        with transaction.atomic():
+            scheduling.lock_collection(collection.pk)
+            found = Job.objects.named(collection, kwargs["job"]).only("revision").first()
+            conditions.refuse(found and version_of(found))
+            job, created = scheduling.save_job(collection, kwargs["job"], definition, timezone.now())
+        return answered(render_job(job), 201 if created else 200)
 
     def patch(self, request, **kwargs):
         job = self.find_job(Role.OPERATOR)
@@ -266,19 +278,25 @@ class OneJob(JobView):
         properties = patch.members("properties") or Members({}, "properties")
         if "status" in properties:
             properties.refuse("status", "is read only")
+        refuse_other_progress(properties)
         changes = {name: properties.value[name] for name in JOB_MEMBERS if name in properties.value}
         if changes.get("state", "") is None:
             del changes["state"]  # a state cannot be removed
-        return Response(render_job(scheduling.patch_job(job, changes, timezone.now())))
+        with meant(request, job):
+            job = scheduling.patch_job(job, changes, timezone.now())
+        return answered(render_job(job))
 
     def delete(self, request, **kwargs):
-        scheduling.delete_job(self.find_job(Role.OPERATOR), timezone.now())
+        job = self.find_job(Role.OPERATOR)
+        with meant(request, job):
+            scheduling.delete_job(job, timezone.now())
         return Response()
 
 
 class JobRun(SchedulerView):
     def post(self, request, **kwargs):
-        run_now(self.find_job(Role.OPERATOR), timezone.now())
+        with meant(request, self.find_job(Role.OPERATOR)) as job:
+            run_now(job, timezone.now())
         return Response()
 
 
@@ -293,12 +311,13 @@ def render_job(job: Job) -> dict[str, Any]:
         state=job.state.capitalize(),
         status=render_status(job, next_fire_at),
     )
-    return {
+    document = {
         "id": job_id(job),
         "type": f"{PROVIDER}/jobCollections/jobs",
         "name": f"{job.collection.name}/{job.name}",
         "properties": properties,
     }
+    return {**document, "etag": etag(version_of(job), document)}
 
 
 def render_status(job: Job, next_fire_at: datetime | None) -> dict[str, Any] | None:
@@ -452,6 +471,13 @@ def refuse_other_id(members: Members, own: str) -> None:
     sent = members.value.get("id")
     if sent is not None and (not isinstance(sent, str) or sent.lower() != own.lower()):
         members.refuse("id", f"must be the address's own, {own}, or left out")
+
+
+def refuse_other_progress(properties: Members) -> None:
+    """Raise Invalid for a provisioningState that is not the server's: what can be written is in none but DONE."""
+    sent = properties.text("provisioningState", NAME_LENGTH)
+    if sent is not None and sent.lower() != DONE.lower():
+        properties.refuse("provisioningState", f"must be {DONE}, as it is here, or left out, not {shown(sent)}")
 
 
 def instant(moment: datetime) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.db.models import F
+
 from jobs.models import Job
 
 
@@ -10,4 +12,4 @@ def finish_jobs(job_ids: Iterable[int | None], state: str, now: datetime) -> Non
     """Give the jobs their final `state`, except those that have one; None stands for a job that is gone."""
     if ids := {job_id for job_id in job_ids if job_id is not None}:
         unfinished = Job.objects.filter(pk__in=ids).exclude(state__in=Job.FINAL)
-        unfinished.update(state=state, finished_at=now)
+        unfinished.update(state=state, finished_at=now, revision=F("revision") + 1)

@@ -7,20 +7,24 @@ Rows are locked in one order, lest two of us wait for each other: subscription, 
 dispatches keeps to it too, and the locks leave the rows' keys free (`no_key`), which its new runs refer to.
 """
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from itertools import islice
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
-from jobs import quotas
+from accounts.models import Subscription
+from jobs import following, quotas
 from jobs.actions import documents
 from jobs.cautions import first_expiry
 from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
+from jobs.finishing import finish_jobs
 from jobs.models import Action, Job, JobCollection, Run
 from jobs.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
@@ -36,6 +40,10 @@ NAMED_KEY_LIMIT = 200  # characters of what is made of it
 RESOLUTION = timedelta(microseconds=1)  # `after(now - RESOLUTION)`: a fire time exactly at `now` is due
 SCHEDULE_MEMBERS = ("startTime", "recurrence")
 DELETE_TRIES = 5
+COLLECTION_FIELDS = (  # that its writers can change
+    *("location", "tags", "sku", "state", "max_job_count", "max_job_occurrence"),
+    *("max_recurrence_frequency", "max_recurrence_interval"),
+)
 SETTABLE_STATES = (Job.State.ENABLED, Job.State.DISABLED)
 
 
@@ -122,26 +130,32 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
         trigger = _trigger_for(job, definition, now)
         quotas.refuse_job(collection, action.document, (definition.schedule or {}).get("recurrence"))
         created = job is None
+        before = None
         if job is None:
             quotas.refuse_another_job(collection)
             job = Job(collection=collection, name=name)
             _clean(job, exclude=["action"])
         else:
-            job.revision += 1
+            before = _written(job, job.triggers.filter(name=MAIN).first())
         job.collection = collection
         job.state = definition.state
         job.overlap = definition.overlap or job.overlap
         job.delivery = definition.delivery or job.delivery
         job.action = _version(job, action, now)
-        job.save()
+        if trigger:
+            trigger.misfire = definition.misfire or trigger.misfire
+        if created:
+            job.save()
+        elif _written(job, trigger) != before:
+            job.revision = F("revision") + 1  # it may end at this moment, which counts as well
+            job.save()
         if trigger:
             trigger.job = job
-            trigger.misfire = definition.misfire or trigger.misfire
             trigger.save()
         elif not created:
             job.triggers.filter(name=MAIN).delete()
         _place_all(Trigger.objects.filter(job=job), now)
-        job.refresh_from_db(fields=["state", "finished_at"])
+        job.refresh_from_db(fields=["state", "finished_at", "revision"])
         wake_beat()
     return job, created
 
@@ -180,10 +194,10 @@ def set_job_state(job: Job, state: str, now: datetime) -> Job:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final")
         if job.state != state:
             job.state = state
-            job.revision += 1
+            job.revision = F("revision") + 1
             job.save(update_fields=["state", "revision", "updated_at"])
             _place_all(triggers, now)
-            job.refresh_from_db(fields=["state", "finished_at"])
+            job.refresh_from_db(fields=["state", "finished_at", "revision"])
             wake_beat()
     return job
 
@@ -195,13 +209,16 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
     """
     with transaction.atomic():
         created = collection.pk is None
+        stored = None
         _clean(collection)
-        type(collection.subscription).objects.select_for_update(no_key=True).get(pk=collection.subscription_id)
+        Subscription.objects.select_for_update(no_key=True).get(pk=collection.subscription_id)
         quotas.refuse_collection(collection)
         if not created:
-            lock_collection(collection.pk)
+            stored = lock_collection(collection.pk)
             _refuse_move(collection)
-        collection.save()
+        if stored is None or any(getattr(stored, name) != getattr(collection, name) for name in COLLECTION_FIELDS):
+            collection.revision = stored.revision + 1 if stored else 1
+            collection.save()
         place_collection(collection, now)
     return created
 
@@ -311,6 +328,25 @@ def delete_trigger(trigger: Trigger, now: datetime) -> None:
             _complete_if_spent(main, now)
 
 
+@contextmanager
+def writing_to(subscription_id: uuid.UUID) -> Iterator[None]:
+    """One writer of a subscription's collections at a time: what is read within is still so when it is saved."""
+    with transaction.atomic():
+        Subscription.objects.select_for_update(no_key=True).get(pk=subscription_id)
+        yield
+
+
+@contextmanager
+def writing(job: Job) -> Iterator[Job]:
+    """One transaction in which nobody else writes the job; what is yielded is as it is by now.
+
+    Raises Conflict while its collection is being deleted, and DoesNotExist when it is gone.
+    """
+    with transaction.atomic():
+        lock_collection(job.collection_id)
+        yield Job.objects.select_related("collection").get(pk=job.pk)
+
+
 def lock_collection(collection_id: int) -> JobCollection:
     """The collection, to which nobody else writes until the transaction ends.
 
@@ -349,12 +385,14 @@ def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:
 
 def _says_the_same(trigger: Trigger, definition: TriggerDefinition) -> bool:
     """Is the schedule the one that it has, be it in another spelling?"""
-    if trigger.format != definition.format:
-        return False
-    if trigger.definition == definition.definition:
+    return trigger.format == definition.format and _are_one(trigger.format, trigger.definition, definition.definition)
+
+
+def _are_one(format: str, ours: Mapping, theirs: Mapping) -> bool:
+    if ours == theirs:
         return True
     try:
-        return wire.render(trigger.format, trigger.definition) == wire.render(definition.format, definition.definition)
+        return wire.render(format, ours) == wire.render(format, theirs)
     except wire.WireError:  # what is stored was written when its format was read differently, or what comes is wrong
         return False
 
@@ -387,7 +425,7 @@ def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> T
     stored = job.triggers.select_for_update(no_key=True).filter(name=MAIN).first() if job else None
     if job and stored is None and not definition.schedule:
         return None  # it goes on without one, and does not run at once
-    if stored and stored.definition == definition.schedule:
+    if stored and stored.format == FORMAT and _are_one(FORMAT, stored.definition, definition.schedule):
         return stored
     trigger = stored or Trigger(name=MAIN)
     _set_schedule(trigger, FORMAT, definition.schedule, now)
@@ -410,6 +448,11 @@ def _end_with_last_run(main: Trigger) -> None:
     last = main.job.runs.filter(state__in=Run.OPEN).order_by("-fire_at", "-priority", "-id").first()
     if last:
         Run.objects.filter(pk=last.pk).update(is_last=True)
+
+
+def _written(job: Job, main: Trigger | None) -> tuple:
+    """What a job's writers can say about it, for comparison."""
+    return job.state, job.overlap, job.delivery, job.action_id, main and (main.definition, main.misfire)
 
 
 def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
@@ -485,9 +528,7 @@ def _complete_if_spent(trigger: Trigger, now: datetime) -> None:
         return
     last = _last_run(trigger)
     has_failed = last is not None and last.state in (Run.State.FAILED, Run.State.LOST)
-    job.state = Job.State.FAULTED if has_failed else Job.State.COMPLETED
-    job.finished_at = now
-    job.save(update_fields=["state", "finished_at"])
+    finish_jobs([job.pk], Job.State.FAULTED if has_failed else Job.State.COMPLETED, now)
 
 
 def _last_run(trigger: Trigger) -> Run | None:
@@ -530,8 +571,9 @@ def _delete(rows: QuerySet, runs: QuerySet, reason: str, now: datetime) -> None:
     for further_tries in reversed(range(DELETE_TRIES)):
         try:
             with transaction.atomic():
-                waiting = runs.filter(state__in=Run.PENDING)
-                waiting.update(state=Run.State.CANCELLED, reason=reason, finished_at=now)
+                waiting = runs.filter(state__in=(*Run.PENDING, Run.State.HELD))
+                following.stop(waiting.filter(state=Run.State.FOLLOWING).values_list("pk", flat=True), now)
+                waiting.update(state=Run.State.CANCELLED, reason=reason, held_by=None, finished_at=now)
                 rows.delete()
                 if connection.vendor == "postgresql":
                     connection.check_constraints()  # here, and not at the end of a transaction around this one

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
@@ -12,17 +12,30 @@ from django_filters import CharFilter, ChoiceFilter, FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from accounts.access import require, visible
 from accounts.fields import InstantField, TextField, WholeNumberField, WordField, read
 from accounts.models import Role, Subscription
-from jobs.api.answers import GONE, created
+from jobs.api.versions import (
+    ETAG,
+    IF_ABSENT,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    answer,
+    etag,
+    meant_collection,
+    ordered,
+    version_of,
+)
 from jobs.errors import Conflict, Invalid, JobError
 from jobs.models import Frequency, JobCollection, Sku
 from jobs.names import NAME_LENGTH
-from triggers.scheduling import delete_collection, save_collection
+from operations.api import ACCEPTED, accepted, caller_of
+from triggers.collection_orders import DELETE
+from triggers.scheduling import save_collection
 
 TAGS_LIMIT = 50
 TAG_NAME_LENGTH = 512
@@ -76,6 +89,7 @@ class CollectionSerializer(serializers.Serializer):
     state = serializers.ChoiceField(JobCollection.State.values)
     maxJobCount = serializers.IntegerField(allow_null=True)
     maxRecurrence = RecurrenceQuotaSerializer(allow_null=True)
+    revision = serializers.IntegerField(help_text="Counts its changes, also those of its state.")
     createdAt = InstantField()
     updatedAt = InstantField()
 
@@ -117,14 +131,15 @@ class Collections(GenericViewSet):
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response([rendered_collection(row) for row in page])
 
-    @extend_schema(operation_id="readCollection", summary="Read a collection")
+    @extend_schema(operation_id="readCollection", summary="Read a collection", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return Response(rendered_collection(require(request, JobCollection, pk=pk)))
+        return answered(require(request, JobCollection, pk=pk), request=request)
 
     @extend_schema(
         operation_id="createCollection",
         summary="Create a collection",
         request=CollectionRequest,
+        parameters=[ETAG],
         responses={201: CollectionSerializer},
     )
     def create(self, request):
@@ -139,37 +154,55 @@ class Collections(GenericViewSet):
             save(collection)
         except IntegrityError:
             raise Conflict(f"there is a collection {collection.name!r} already", path="name") from None
-        return created(f"/api/collections/{collection.pk}", rendered_collection(collection))
+        response = answered(collection, 201)
+        response["Location"] = f"/api/collections/{collection.pk}"
+        return response
 
-    @extend_schema(operation_id="replaceCollection", summary="Replace a collection", request=CollectionReplacement)
+    @extend_schema(
+        operation_id="replaceCollection",
+        summary="Replace a collection",
+        request=CollectionReplacement,
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
+    )
     def update(self, request, pk):
         found = require(request, JobCollection, Role.OPERATOR, pk=pk)
-        return changed(found, read(CollectionReplacement, request.data))
+        return changed(request, found, read(CollectionReplacement, request.data))
 
-    @extend_schema(operation_id="patchCollection", summary="Change a collection", request=CollectionReplacement)
+    @extend_schema(
+        operation_id="patchCollection",
+        summary="Change a collection",
+        request=CollectionReplacement,
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
+    )
     def partial_update(self, request, pk):
         found = require(request, JobCollection, Role.OPERATOR, pk=pk)
-        return changed(found, read(CollectionReplacement, request.data, partial=True))
+        return changed(request, found, read(CollectionReplacement, request.data, partial=True))
 
     @extend_schema(
         operation_id="deleteCollection",
         summary="Delete a collection with its jobs",
-        description="The history of its jobs stays for the retention time; what still waits is cancelled.",
-        responses={204: GONE},
+        description="An operation does it, some jobs at a time; until it has ended the collection is `deleted` and"
+        " takes no writes.  The history of its jobs stays for the retention time; what still waits is cancelled.",
+        parameters=[IF_MATCH],
+        responses={202: ACCEPTED},
     )
     def destroy(self, request, pk):
-        delete_collection(require(request, JobCollection, Role.OPERATOR, pk=pk), timezone.now())
-        return Response(status=204)
+        collection = require(request, JobCollection, Role.OPERATOR, pk=pk)
+        return accepted(ordered(request, DELETE, collection, caller_of(request), timezone.now()))
 
-    @extend_schema(operation_id="enableCollection", summary="Enable a collection", request=None)
+    @extend_schema(
+        operation_id="enableCollection", summary="Enable a collection", request=None, parameters=[IF_MATCH, ETAG]
+    )
     @action(detail=True, methods=["post"])
     def enable(self, request, pk):
-        return changed(require(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "enabled"})
+        return changed(request, require(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "enabled"})
 
-    @extend_schema(operation_id="disableCollection", summary="Disable a collection", request=None)
+    @extend_schema(
+        operation_id="disableCollection", summary="Disable a collection", request=None, parameters=[IF_MATCH, ETAG]
+    )
     @action(detail=True, methods=["post"])
     def disable(self, request, pk):
-        return changed(require(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "disabled"})
+        return changed(request, require(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "disabled"})
 
 
 COLLECTION_FIELDS = {
@@ -228,15 +261,16 @@ def save(collection: JobCollection) -> None:
         raise
 
 
-def changed(found: JobCollection, members: Mapping[str, Any]) -> Response:
-    with transaction.atomic():
-        Subscription.objects.select_for_update(no_key=True).get(
-            pk=found.subscription_id
-        )  # one writer of its collections
-        collection = JobCollection.objects.get(pk=found.pk)
+def changed(request: Request, found: JobCollection, members: Mapping[str, Any]) -> Response:
+    with meant_collection(request, found) as collection:
         fill(collection, members)
         save(collection)
-    return Response(rendered_collection(collection))
+    return answered(collection)
+
+
+def answered(collection: JobCollection, status: int = 200, request: Request | None = None) -> Response:
+    document = rendered_collection(collection)
+    return answer(document, etag(version_of(collection), document), status, request)
 
 
 def rendered_collection(collection: JobCollection) -> dict[str, Any]:
@@ -252,6 +286,7 @@ def rendered_collection(collection: JobCollection) -> dict[str, Any]:
         "state": collection.state,
         "maxJobCount": collection.max_job_count,
         "maxRecurrence": {"frequency": frequency, "interval": interval or 1} if frequency else None,
+        "revision": collection.revision,
         "createdAt": collection.created_at,
         "updatedAt": collection.updated_at,
     }

@@ -19,6 +19,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
@@ -31,7 +32,7 @@ from jobs.api import examples
 from jobs.api.answers import GONE, created
 from jobs.api.fields import DurationField
 from jobs.api.runs import RUN_COLUMNS, RunSerializer, rendered_run
-from jobs.api.versions import IF_MATCH, refuse_stale
+from jobs.api.versions import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, answer, etag, meant, version
 from jobs.cautions import cautions_of
 from jobs.documents import ActionField, RecurrenceField
 from jobs.errors import Conflict, Invalid
@@ -133,7 +134,7 @@ class JobSerializer(serializers.Serializer):
     executionCount = serializers.IntegerField(help_text="Attempts, retries included.")
     failureCount = serializers.IntegerField(help_text="Attempts that failed.")
     faultedCount = serializers.IntegerField(help_text="Occurrences whose every attempt failed.")
-    revision = serializers.IntegerField(help_text="Counts the changes of its definition.")
+    revision = serializers.IntegerField(help_text="Counts the changes of its definition and state.")
     createdAt = InstantField()
     updatedAt = InstantField()
     finishedAt = InstantField(allow_null=True, help_text="When it became completed or faulted.")
@@ -200,14 +201,15 @@ class Jobs(GenericViewSet):
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()).values(*JOB_COLUMNS))
         return self.get_paginated_response(list(rendered_jobs(page)))
 
-    @extend_schema(operation_id="readJob", summary="Read a job")
+    @extend_schema(operation_id="readJob", summary="Read a job", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(visible(request, Job), pk)
+        return answered(visible(request, Job), pk, request=request)
 
     @extend_schema(
         operation_id="createJob",
         summary="Create a job",
         request=JobRequest,
+        parameters=[ETAG],
         responses={201: JobSerializer},
         examples=examples.JOBS,
     )
@@ -222,17 +224,20 @@ class Jobs(GenericViewSet):
                 raise Conflict(f"there is a job {wanted['name']!r} in this collection already", path="name")
             definition = definition_of(request.data, wanted, has_own=True)
             job, _ = save_job(collection, wanted["name"], definition, timezone.now())
-        response = answered(Job.objects, job.pk)
-        response.status_code = 201
+        response = answered(Job.objects, job.pk, 201)
         response["Location"] = f"/api/jobs/{job.pk}"
         return response
 
-    @extend_schema(operation_id="replaceJob", summary="Replace a job", request=JobReplacement, parameters=[IF_MATCH])
+    @extend_schema(
+        operation_id="replaceJob",
+        summary="Replace a job",
+        request=JobReplacement,
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
+    )
     def update(self, request, pk):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
         wanted = read(JobReplacement, request.data)
-        with locked(job.collection):
-            refuse_changed(request, job)
+        with locked(job.collection), meant(request, job):
             definition = definition_of(request.data, wanted, has_own=has_own_schedule(job))
             save_job(job.collection, job.name, definition, timezone.now())
         return answered(Job.objects, pk)
@@ -242,14 +247,13 @@ class Jobs(GenericViewSet):
         summary="Change a job",
         description="Objects are merged, lists and values replaced; null removes an optional member.",
         request=JobReplacement,
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def partial_update(self, request, pk):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
         wanted = read(JobReplacement, request.data, partial=True)
         patch = {name: request.data[name] for name in DOCUMENT_MEMBERS if name in request.data}
-        with locked(job.collection):
-            refuse_changed(request, job)
+        with locked(job.collection), meant(request, job):
             own_schedule = refuse_contradiction(patch, wanted, has_own=has_own_schedule(job))
             patch_job(job, patch, timezone.now(), own_schedule=own_schedule, **settings_in(wanted))
         return answered(Job.objects, pk)
@@ -263,8 +267,7 @@ class Jobs(GenericViewSet):
     )
     def destroy(self, request, pk):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
-        with locked(job.collection):
-            refuse_changed(request, job)
+        with meant(request, job):
             delete_job(job, timezone.now())
         return Response(status=204)
 
@@ -279,29 +282,29 @@ class Jobs(GenericViewSet):
                 OpenApiTypes.STR,
                 OpenApiParameter.HEADER,
                 description="The same as the member `key`.",
-            )
+            ),
+            IF_MATCH,
         ],
         responses={200: RunSerializer, 201: RunSerializer},
     )
     @action(detail=True, methods=["post"])
     def run(self, request, pk):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
-        now = timezone.now()
-        run = run_now(job, now, key_of(request))
+        now, key = timezone.now(), key_of(request)
+        with meant(request, job) as job:
+            run = run_now(job, now, key)
         document = rendered_run(Run.objects.values(*RUN_COLUMNS).get(pk=run.pk))
         return created(f"/api/runs/{run.pk}", document) if run.fire_at == now else Response(document)
 
-    @extend_schema(operation_id="pauseJob", summary="Pause a job", request=None)
+    @extend_schema(operation_id="pauseJob", summary="Pause a job", request=None, parameters=[IF_MATCH, ETAG])
     @action(detail=True, methods=["post"])
     def pause(self, request, pk):
-        set_job_state(require(request, Job, Role.OPERATOR, pk=pk), Job.State.DISABLED, timezone.now())
-        return answered(Job.objects, pk)
+        return turned(request, pk, Job.State.DISABLED)
 
-    @extend_schema(operation_id="resumeJob", summary="Resume a job", request=None)
+    @extend_schema(operation_id="resumeJob", summary="Resume a job", request=None, parameters=[IF_MATCH, ETAG])
     @action(detail=True, methods=["post"])
     def resume(self, request, pk):
-        set_job_state(require(request, Job, Role.OPERATOR, pk=pk), Job.State.ENABLED, timezone.now())
-        return answered(Job.objects, pk)
+        return turned(request, pk, Job.State.ENABLED)
 
     @extend_schema(
         operation_id="createSigningSecret",
@@ -378,12 +381,10 @@ def settings_in(wanted: Mapping[str, Any]) -> dict[str, str]:
     return chosen
 
 
-def refuse_changed(request, job: Job) -> None:
-    refuse_stale(request, etag(job.pk, Job.objects.values_list("revision", flat=True).get(pk=job.pk)))
-
-
-def etag(job_id: int, revision: int) -> str:
-    return f'"{job_id}-{revision}"'
+def turned(request, pk: int, state: Job.State) -> Response:
+    with meant(request, require(request, Job, Role.OPERATOR, pk=pk)) as job:
+        set_job_state(job, state, timezone.now())
+    return answered(Job.objects, pk)
 
 
 def key_of(request) -> str | None:
@@ -399,11 +400,12 @@ def key_of(request) -> str | None:
     return header
 
 
-def answered(jobs, pk: int) -> Response:
+def answered(jobs, pk: int, status: int = 200, request: Request | None = None) -> Response:
     row = jobs.filter(pk=pk).values(*JOB_COLUMNS).first()
     if row is None:
         raise Http404
-    return Response(next(rendered_jobs([row])), headers={"ETag": etag(pk, row["revision"])})
+    document = next(rendered_jobs([row]))
+    return answer(document, etag(version(pk, row["revision"]), document), status, request)
 
 
 def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -29,13 +29,23 @@ class ArmClient:
     def job(self, name: str = "backup", collection: str = COLLECTION) -> str:
         return f"{self.collection(collection)}/jobs/{name}"
 
-    def call(self, method: str, address: str, body: object = None, version: str | None = VERSION, **query) -> Any:
+    def call(
+        self,
+        method: str,
+        address: str,
+        body: object = None,
+        version: str | None = VERSION,
+        headers: dict[str, str] | None = None,
+        **query,
+    ) -> Any:
         """The answer; `query` members are told without their dollar sign."""
         parameters = {f"${name}": value for name, value in query.items()}
         if version is not None:
             parameters["api-version"] = version
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        return self.client.generic(method, address, data, content_type="application/json", query_params=parameters)
+        return self.client.generic(
+            method, address, data, content_type="application/json", headers=headers, query_params=parameters
+        )
 
     def get(self, address: str, **query) -> Any:
         return self.call("GET", address, **query)

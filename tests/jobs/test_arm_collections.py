@@ -37,6 +37,7 @@ def test_a_new_collection_is_created(arm, subscription):
         "location": "West US",
         "tags": {"team": "ops"},
         "properties": FULL["properties"] | {"provisioningState": "Succeeded"},
+        "etag": response["ETag"],
     }
     assert arm.get(arm.collection()).json() == response.json()
 

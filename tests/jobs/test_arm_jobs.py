@@ -102,6 +102,7 @@ def test_a_new_job_is_created(arm, collection):
         "type": "Microsoft.Scheduler/jobCollections/jobs",
         "name": "nightly/backup",
         "properties": {**ANSWER, "status": status},
+        "etag": response["ETag"],
     }
     assert arm.get(arm.job()).json() == response.json()
 
