@@ -1,6 +1,6 @@
 """What the pages of jobs and runs show: finished rows, so that templates neither ask nor reckon."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from statistics import median
@@ -65,7 +65,18 @@ MASKED = {
 # Fire times
 
 
-def fire_rows(fires: Sequence[datetime], now: datetime, zone: tzinfo = UTC, notes: Sequence[str] = ()) -> list[dict]:
+def runs(fire: datetime) -> str:
+    """Why a fire time is held where nothing is known to hold it: not at all."""
+    return ""
+
+
+def fire_rows(
+    fires: Sequence[datetime],
+    now: datetime,
+    zone: tzinfo = UTC,
+    notes: Sequence[str] = (),
+    why_held: Callable[[datetime], str] = runs,
+) -> list[dict]:
     """Fire times as lines of a list: day and clock of the viewer, another clock beside it, and what is worth a note.
 
     `zone` is the schedule's own; where the viewer's clocks move and its own do not, that is noted.
@@ -82,6 +93,7 @@ def fire_rows(fires: Sequence[datetime], now: datetime, zone: tzinfo = UTC, note
                 "clock": _clock(local),
                 "beside": _beside_clock(fire, local, own),
                 "asides": [aside for aside in (note, _shift(before, ahead)) if aside],
+                "held": why_held(fire),
             }
         )
     return rows
@@ -190,8 +202,11 @@ def next_run_in_words(job: Job, now: datetime) -> str:
 # A job
 
 
-def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
-    """Its schedule, its last outcomes, a page of runs (those older than `before`) and what is next."""
+def job_page(job: Job, now: datetime, before: Run | None = None, why_held: Callable[[datetime], str] = runs) -> dict:
+    """Its schedule, its last outcomes, a page of runs (those older than `before`) and what is next.
+
+    `why_held` says of a planned fire time why it is going to be held; nothing when it runs.
+    """
     trigger, triggers = main_trigger(job), job.triggers.all()
     served = Process.objects.served(now)
     history = list(job.runs.order_by("-fire_at", "-id")[:OUTCOMES])
@@ -215,7 +230,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "runs": [run_row(run) for run in page],
         "older": page[-1].pk if older and page else None,
         "is_first_page": before is None,
-        "fires": fire_rows(fires, now),
+        "fires": fire_rows(fires, now, why_held=why_held),
         "next_fire_at": fires[0] if fires else None,
         "why_nothing": "" if fires else _why_nothing(job),
         "rules": rules(job, trigger),

@@ -32,4 +32,5 @@ def bootstrap(username: str, password: str | None, echo_url: str | None, now: da
             if echo_url:
                 samples.load(subscription, echo_url, now)
                 samples.load_calendar(first, now)
+                samples.load_maintenance(subscription, first.get_username(), now)
     return first.get_username(), made_up

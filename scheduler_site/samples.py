@@ -1,4 +1,7 @@
-"""Samples: a living installation to look at.  Jobs call its own echo page, or its tasks; a calendar has events."""
+"""Samples: a living installation to look at.
+
+Jobs call its own echo page, or its tasks; a calendar has events; work on resources is announced.
+"""
 
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -6,11 +9,21 @@ from accounts.models import Subscription, User
 from calendars import editing
 from calendars.editing import WallTime
 from calendars.models import Hue
-from jobs.models import JobCollection
+from jobs.models import Job, JobCollection
+from maintenance import heeding, lifecycle, registering
+from maintenance.heeding import Wish
+from maintenance.lifecycle import Announcement
+from maintenance.models import EventType, Heed, Step
 from triggers import mint_jobs
 from triggers.scheduling import JobDefinition, save_collection, save_job
 
 CALENDAR = "Team"
+RESOURCES = {
+    "db-1": ("databases", {"kind": "database"}),
+    "db-2": ("databases", {"kind": "database"}),
+    "db-3": ("databases", {"kind": "database"}),
+    "web-1": ("", {"kind": "web"}),
+}
 WEEK = timedelta(weeks=1)
 DAY = timedelta(days=1)
 TUESDAYS = {"type": "weekly", "daysOfWeek": ["tuesday"], "firstDayOfWeek": "monday"}
@@ -29,6 +42,35 @@ def load(subscription: Subscription, echo_url: str, now: datetime) -> None:
             save_job(collection, job, JobDefinition.of(document), now)
     if not JobCollection.objects.named(subscription.pk, "default", mint_jobs.COLLECTION).exists():
         mint_jobs.load(subscription, now)
+
+
+def load_maintenance(subscription: Subscription, actor: str, now: datetime) -> None:
+    """Give `subscription` a group of databases and a web server, work to come on them, and jobs that heed it.
+
+    Tokens of the resources are thrown away: who wants to poll for one gives it a new token.
+    """
+    resources = {
+        name: registering.register(subscription, name, group, labels, now)[0]
+        for name, (group, labels) in RESOURCES.items()
+    }
+    in_collection = {"collection__subscription": subscription, "collection__name": "maintenance"}
+    for job in Job.objects.filter(name="nightly-backup", **in_collection):
+        heeding.heed(job, Wish(labels={"kind": "database"}, during=Heed.During.HOLD, lead=timedelta(minutes=30)), now)
+    for job in Job.objects.filter(name="import-old-data", **in_collection):
+        heeding.heed(job, Wish(resource_names=["web-1"], run_on=[Step.COMPLETE]), now)
+    redeploy = Announcement(
+        EventType.REDEPLOY, [resources["web-1"]], description="New image 4.2", duration_s=300, has_started=True
+    )
+    lifecycle.announce(subscription, redeploy, actor, now)
+    tonight = now.replace(hour=2, minute=0, second=0, microsecond=0) + DAY
+    reboot = Announcement(
+        EventType.REBOOT,
+        [resources["db-2"], resources["db-3"]],
+        not_before=tonight,
+        description="Kernel update",
+        duration_s=90 * 60,
+    )
+    lifecycle.announce(subscription, reboot, actor, now)
 
 
 def collections(echo_url: str) -> dict[str, dict[str, dict]]:

@@ -14,6 +14,7 @@ from jobs.descriptions import written
 from jobs.errors import JobError
 from jobs.models import Job, Run
 from jobs.run_now import run_now
+from maintenance.pages.heeds import heed_card, held_fires
 from triggers.scheduling import document_of
 
 ORDERED = {"run": "Ordered to run", Job.State.DISABLED: "Disabled", Job.State.ENABLED: "Enabled"}
@@ -24,15 +25,18 @@ class JobPages:
 
     def page_view(self, request, object_id: int) -> HttpResponse:
         job = self.visible(request, object_id)
-        before = request.GET.get("before", "")
-        context = {**self._page_context(request, job), **views.job_page(job, timezone.now(), _run_of(job, before))}
+        before, now = request.GET.get("before", ""), timezone.now()
+        page = views.job_page(job, now, _run_of(job, before), held_fires(job, now))
+        context = {**self._page_context(request, job), **page}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "runs"})
 
     def document_view(self, request, object_id: int) -> HttpResponse:
         """The job as its document, which an API takes as it is."""
         job = self.visible(request, object_id)
         document = written({"properties": document_of(job)})
-        context = {**self._page_context(request, job), **views.job_page(job, timezone.now()), "document": document}
+        now = timezone.now()
+        page = views.job_page(job, now, why_held=held_fires(job, now))
+        context = {**self._page_context(request, job), **page, "document": document}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "document"})
 
     def _page_context(self, request, job: Job) -> dict:
@@ -43,6 +47,7 @@ class JobPages:
             "may_change": self.has_change_permission(request, job),
             "may_order": self.has_change_permission(request, job) and not job.is_final,
             "hue": hue_of(job.collection_id),
+            "heed": heed_card(job),
         }
 
     def run_view(self, request, object_id: int) -> HttpResponse:

@@ -231,7 +231,8 @@ class ResourceForm(forms.Form):
             self.only = subscriptions[0]
 
     @property
-    def subscription(self) -> Subscription:
+    def chosen(self) -> Subscription:
+        """The subscription to make it in."""
         return self.cleaned_data["subscription"] if "subscription" in self.fields else self.only
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop as _
 
 from jobs import words
 from jobs.models import Run
-from jobs.outcomes import Outcome
+from jobs.outcomes import Outcome, outcome_of
 from maintenance import lifecycle
 from maintenance.models import UNKNOWN_DURATION, EventType, Notice, Resource, Transition, View
 from maintenance.pages.consequences import Consequences, ToBeHeld
@@ -163,13 +163,14 @@ def listening_row(resource: Resource, now: datetime) -> dict[str, Any]:
 
 
 def live_row(run: Run, now: datetime) -> dict[str, Any]:
-    is_retrying = run.state == Run.State.RETRYING
+    outcome = outcome_of(run)
     since = words.span(now - run.started_at) if run.started_at else ""
+    waits = run.state == Run.State.RETRYING and since
     return {
         "run": run,
-        "mark": "waiting" if is_retrying else "running",
-        "state": "warning" if is_retrying else "running",
-        "since": gettext("%s, between attempts") % since if is_retrying and since else since,
+        "mark": outcome.mark,
+        "state": outcome.state,
+        "since": gettext("%s, between attempts") % since if waits else since,
     }
 
 
@@ -204,5 +205,10 @@ def incarnation_words(incarnations: dict[str, int]) -> str:
 
 
 def resource_row(resource: Resource, now: datetime, may_operate: bool) -> dict[str, Any]:
-    labels = ", ".join(f"{name}={value}" for name, value in sorted(resource.labels.items()))
+    labels = labels_words(resource.labels)
     return {"resource": resource, "labels": labels, "may_operate": may_operate, **listening_row(resource, now)}
+
+
+def labels_words(labels: dict[str, str]) -> str:
+    """env=prod, rack=r7."""
+    return ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))

@@ -84,7 +84,7 @@ def incarnation_of(subscriptions: dict[UUID, str]) -> int | None:
 
 
 def newest_steps(subscriptions: Sequence[UUID], shown: Sequence[Notice]) -> list[Transition]:
-    """The newest steps of notices that are under way or among the newest, oldest first: a few, however many there are."""
+    """The newest steps of notices that are under way or among the newest, oldest first."""
     recent = of_subscriptions(subscriptions).values_list("pk", flat=True)[:RECENT]
     among = {*recent, *(notice.pk for notice in shown)}
     steps = Transition.objects.filter(notice__in=among).order_by("-at", "-pk")

@@ -55,12 +55,12 @@ def test_who_is_not_staff_may_sign_in_as_somebody_who_is(client, make_user, owne
     assert answer.url == "/admin/jobs/job/"
 
 
-def test_who_is_not_staff_has_the_calendar_alone(client, make_user):
+def test_who_is_not_staff_has_the_calendar_and_maintenance_alone(client, make_user):
     client.force_login(make_user("plain"))
 
     page = client.get("/account/")
 
-    assert [str(place.name) for place in page.context["sections"]] == ["Calendar"]
+    assert [str(place.name) for place in page.context["sections"]] == ["Calendar", "Maintenance"]
     assert page.context["masthead_search"]["action"] == "/calendar/"
     assert "Sign out" in page.text
     assert 'href="/admin/' not in page.text
@@ -70,7 +70,7 @@ def test_staff_have_every_section_and_a_key_of_its_own_for_each(browser):
     context = browser.get("/admin/jobs/run/").context
 
     names = [str(place.name) for place in context["sections"]]
-    assert names == ["Home", "Calendar", "Jobs", "Triggers", "Runs", "Collections"]
+    assert names == ["Home", "Calendar", "Jobs", "Triggers", "Runs", "Collections", "Maintenance"]
     assert len({place.key for place in context["sections"]}) == len(names)
     assert str(context["here"].name) == "Runs"
     assert context["masthead_search"]["action"] == "/admin/jobs/job/"

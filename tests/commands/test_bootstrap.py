@@ -1,5 +1,5 @@
 from collections import Counter
-from datetime import UTC
+from datetime import UTC, timedelta
 
 import pytest
 
@@ -7,6 +7,7 @@ from accounts.models import DEFAULT_SUBSCRIPTION_ID, Membership, Role, Subscript
 from calendars.expansion import occurrences
 from calendars.models import Calendar, Event, EventException
 from jobs.models import Job, JobCollection
+from maintenance.models import Heed, Notice
 from scheduler_site.addresses import base_url, echo_url
 from scheduler_site.bootstrap import bootstrap
 from scheduler_site.samples import two_months
@@ -96,3 +97,14 @@ def test_samples_call_the_echo_page_where_it_is_served(host, url):
 
 def test_people_may_use_the_name_localhost():
     assert base_url("localhost", 8000) == "http://localhost:8000"
+
+
+def test_samples_have_work_under_way_and_work_to_come(db):
+    bootstrap("ada", "a password", ECHO, NOW)
+
+    assert dict(Notice.objects.values_list("event_type", "status")) == {"Redeploy": "started", "Reboot": "scheduled"}
+    assert Notice.objects.get(event_type="Reboot").not_before > NOW + timedelta(minutes=15)
+    assert set(Heed.objects.values_list("job__name", "during")) == {
+        ("nightly-backup", "hold"),
+        ("import-old-data", "nothing"),
+    }

@@ -1,0 +1,230 @@
+"""Resources and notices in the admin: read only.  What is done with them is done on /maintenance/, where it leads."""
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from accounts.models import Role
+from accounts.staff import TenantAdmin, may
+from jobs import words
+from jobs.admin.lists import CappedPaginator, badge
+from jobs.outcomes import Outcome
+from maintenance import lifecycle
+from maintenance.models import LISTENING, Notice, Resource
+from maintenance.pages.rows import (
+    and_more,
+    duration_words,
+    labels_words,
+    listening_row,
+    state_of,
+    step_row,
+    title_of,
+)
+
+GROUPS_LISTED = 50  # in the filter
+NOTICES_LISTED = 10  # on the page of a resource
+
+
+class ReadOnlyAdmin(TenantAdmin):
+    list_display_links = None
+    list_per_page = 25
+    sortable_by = ()
+    actions = None
+    paginator = CappedPaginator
+    show_full_result_count = False
+
+    def subscription_of(self, obj):
+        return obj.subscription_id
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+    def has_change_permission(self, request, obj=None) -> bool:
+        return False
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return False
+
+    def get_changelist(self, request, **kwargs):
+        return NowChangeList
+
+    def changelist_view(self, request, extra_context=None):
+        request.now = timezone.now()
+        lifecycle.advance(request.now)
+        may_operate = may(request.user, Role.OPERATOR)
+        return super().changelist_view(request, {**(extra_context or {}), "may_operate": may_operate})
+
+    def history_view(self, request, object_id, extra_context=None):
+        """What happened stands on its page."""
+        row = self.row_of(request, object_id)
+        return HttpResponseRedirect(reverse(f"admin:maintenance_{self.opts.model_name}_change", args=[row.pk]))
+
+    def row_of(self, request, object_id: str | None):
+        """Raises Http404 for what is not there, not the viewer's, or no key at all."""
+        try:
+            row = self.get_queryset(request).filter(pk=object_id).first() if object_id else None
+        except (ValidationError, ValueError):
+            row = None
+        if row is None:
+            raise Http404
+        return row
+
+    def shown(self, request, template: str, row, context: dict) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "may_operate": may(request.user, Role.OPERATOR, row.subscription_id),
+            **context,
+        }
+        return TemplateResponse(request, template, context)
+
+
+class NowChangeList(ChangeList):
+    def get_results(self, request) -> None:
+        super().get_results(request)
+        rows = list(self.result_list)
+        for row in rows:
+            row.now = request.now
+        self.result_list = rows
+
+
+class GroupFilter(admin.SimpleListFilter):
+    title = "scope group"
+    parameter_name = "group"
+
+    def lookups(self, request, model_admin):
+        rows = model_admin.get_queryset(request).exclude(scope_group="").order_by("scope_group")
+        return [(group, group) for group in rows.values_list("scope_group", flat=True).distinct()[:GROUPS_LISTED]]
+
+    def queryset(self, request, queryset):
+        return queryset.filter(scope_group=self.value()) if self.value() else queryset
+
+
+class ListeningFilter(admin.SimpleListFilter):
+    title = "polls"
+    parameter_name = "polls"
+
+    def lookups(self, request, model_admin):
+        return [("yes", "listening"), ("no", "silent")]
+
+    def queryset(self, request, queryset):
+        lately = {"last_seen_at__gte": timezone.now() - LISTENING}
+        if self.value() == "yes":
+            return queryset.filter(**lately)
+        return queryset.exclude(**lately) if self.value() == "no" else queryset
+
+
+@admin.register(Resource)
+class ResourceAdmin(ReadOnlyAdmin):
+    list_display = ("title", "group", "labelled", "polls", "in_subscription")
+    list_filter = (ListeningFilter, GroupFilter)
+    list_select_related = ("subscription",)
+    search_fields = ("name", "scope_group")
+    search_help_text = "Name or scope group"
+    ordering = ("name", "pk")
+
+    def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
+        resource, now = self.row_of(request, object_id), timezone.now()
+        lifecycle.advance(now, Notice.objects.filter(subscription=resource.subscription_id))
+        notices = Notice.objects.filter(resources=resource).order_by("-announced_at", "-pk")
+        context = {
+            "title": resource.name,
+            "resource": resource,
+            "polls": listening_row(resource, now),
+            "labels": labels_words(resource.labels),
+            "notices": [
+                {"notice": each, "title": title_of(each), "outcome": state_of(each)}
+                for each in notices.prefetch_related("affected")[:NOTICES_LISTED]
+            ],
+            "now": now,
+        }
+        return self.shown(request, "admin/maintenance/resource/page.html", resource, context)
+
+    @admin.display(description="Resource")
+    def title(self, resource: Resource) -> str:
+        address = reverse("admin:maintenance_resource_change", args=[resource.pk])
+        return format_html('<a class="title" href="{}">{}</a>', address, resource.name)
+
+    @admin.display(description="Scope group")
+    def group(self, resource: Resource) -> str:
+        return resource.scope_group
+
+    @admin.display(description="Labels")
+    def labelled(self, resource: Resource) -> str:
+        return labels_words(resource.labels)
+
+    @admin.display(description="Polls")
+    def polls(self, resource: Resource) -> str:
+        row = listening_row(resource, resource.now)
+        return badge(Outcome(row["mark"], row["seen"], row["state"]))
+
+    @admin.display(description="Subscription")
+    def in_subscription(self, resource: Resource) -> str:
+        return resource.subscription.name
+
+
+@admin.register(Notice)
+class NoticeAdmin(ReadOnlyAdmin):
+    list_display = ("title", "state", "from_when", "resources_named", "lasts", "announced", "in_subscription")
+    list_filter = ("status", "event_type", "source")
+    list_select_related = ("subscription",)
+    search_fields = ("description", "affected__name")
+    search_help_text = "Description, or a resource"
+    ordering = ("-announced_at", "-pk")
+
+    def get_queryset(self, request):
+        return super().get_queryset(request).prefetch_related("affected")
+
+    def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
+        now = timezone.now()
+        lifecycle.advance(now, Notice.objects.filter(pk=self.row_of(request, object_id).pk))
+        notice = self.row_of(request, object_id)
+        approvals = notice.approvals.select_related("user", "resource").order_by("at", "pk")
+        context = {
+            "title": title_of(notice),
+            "notice": notice,
+            "outcome": state_of(notice),
+            "names": [each.name for each in notice.affected.all()],
+            "lasts": duration_words(notice),
+            "steps": [step_row(step, now, request.user.hour_cycle) for step in notice.transitions.all()],
+            "approvals": [(each.resource or each.user or "somebody who is gone", each.at) for each in approvals],
+            "now": now,
+        }
+        return self.shown(request, "admin/maintenance/notice/page.html", notice, context)
+
+    @admin.display(description="Notice")
+    def title(self, notice: Notice) -> str:
+        address = reverse("admin:maintenance_notice_change", args=[notice.pk])
+        said = notice.description[:100]
+        return format_html(
+            '<a class="title" href="{}">{}</a><span class="sub">{}</span>', address, title_of(notice), said
+        )
+
+    @admin.display(description="State")
+    def state(self, notice: Notice) -> str:
+        return badge(state_of(notice))
+
+    @admin.display(description="From")
+    def from_when(self, notice: Notice) -> str:
+        return words.moment(notice.begins_at, notice.now)
+
+    @admin.display(description="Resources")
+    def resources_named(self, notice: Notice) -> str:
+        return and_more([each.name for each in notice.affected.all()])
+
+    @admin.display(description="Interruption")
+    def lasts(self, notice: Notice) -> str:
+        return duration_words(notice)
+
+    @admin.display(description="Announced")
+    def announced(self, notice: Notice) -> str:
+        return words.moment(notice.announced_at, notice.now)
+
+    @admin.display(description="Subscription")
+    def in_subscription(self, notice: Notice) -> str:
+        return notice.subscription.name

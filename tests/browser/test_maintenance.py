@@ -1,0 +1,195 @@
+"""Maintenance in a real browser: announced, approved and completed; with script and without, in both colours."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from jobs.models import Run
+from maintenance import heeding, lifecycle, registering
+from maintenance.heeding import Wish
+from maintenance.models import Notice, Resource
+from tests.maintenance.notices import announce
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def servers(owner, subscription) -> list[Resource]:
+    owner.time_zone = "Europe/Berlin"
+    owner.save()
+    now = timezone.now()
+    made = [
+        registering.register(subscription, name, group, {"rack": "r7"}, now)[0]
+        for name, group in (("db-2", "db"), ("db-3", "db"), ("web-1", ""))
+    ]
+    Resource.objects.filter(name="db-2").update(last_seen_at=now - timedelta(seconds=3))
+    Resource.objects.filter(name="db-3").update(last_seen_at=now - timedelta(days=2))
+    return made
+
+
+@pytest.fixture
+def lively(servers, make_job):
+    """Work to come, under way and past, with runs that are live and such that will be held."""
+    db_2, db_3, web = servers
+    now = timezone.now()
+    job = make_job("reindex", schedule={"recurrence": {"frequency": "Hour"}}, now=now)
+    heeding.heed(job, Wish(resource_names=("db-2",), during="hold"), now)
+    Run.objects.create(
+        subscription=db_2.subscription,
+        job=job,
+        job_name=job.name,
+        collection_name="nightly",
+        fire_at=now,
+        publish_after=now,
+        started_at=now - timedelta(minutes=38),
+        state=Run.State.RUNNING,
+    )
+    announce(db_2, db_3, now=now, not_before=now + timedelta(hours=7), description="Kernel update", duration_s=5400)
+    announce(web, now=now, has_started=True, event_type="Redeploy", description="New image 4.2, drained first")
+    over = announce(web, now=now - timedelta(hours=1), not_before=now + timedelta(hours=1))
+    lifecycle.cancel(over, "ada", now)
+    return job
+
+
+def said(page):
+    return page.locator(".banner[role=status]").first
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_work_is_announced_approved_and_completed(open_page, sign_in, servers, javascript):
+    page = sign_in(open_page(javascript=javascript))
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Maintenance").click()
+    page.get_by_role("banner").or_(page.locator(".page-head")).get_by_role("link", name="Announce…").first.click()
+
+    page.get_by_label("What is done").select_option("Reboot")
+    page.get_by_role("checkbox", name="db-2").check()
+    page.get_by_role("checkbox", name="db-3").check()
+    page.get_by_label("Interruption in minutes").fill("90")
+    page.get_by_label("Description").fill("Kernel update")
+    page.get_by_role("button", name="Announce").click()
+
+    expect(said(page)).to_contain_text("Announced: Reboot of db-2 and db-3.")
+    card = page.get_by_role("region", name="Reboot of db-2 and db-3")
+    expect(card).to_contain_text("Waiting for approval")
+    expect(card.locator(".countdown time")).to_have_text("14 min" if javascript else "15 min")
+    expect(card).to_contain_text("listening")
+    card.get_by_role("link", name="Approve Reboot of db-2 and db-3…", exact=True).click()
+    page.get_by_role("button", name="Approve").click()
+
+    expect(said(page)).to_contain_text("Approved: Reboot of db-2 and db-3.")
+    row = page.get_by_role("row", name="Reboot of db-2 and db-3")
+    expect(row).to_contain_text("Started")
+    row.get_by_role("link", name="Complete Reboot of db-2 and db-3…").click()
+    page.get_by_role("button", name="Complete").click()
+
+    expect(said(page)).to_contain_text("Completed: Reboot of db-2 and db-3.")
+    expect(page.get_by_role("heading", name="Nothing is announced")).to_be_visible()
+    steps = page.get_by_role("region", name="What happened").get_by_role("listitem")
+    expect(steps).to_have_count(3)
+    expect(steps.last).to_contain_text("Completed")
+    assert Notice.objects.get().status == "completed"
+
+
+def test_maintenance_is_two_keys_away(open_page, sign_in, servers):
+    page = sign_in(open_page())
+
+    page.keyboard.press("g")
+    page.keyboard.press("m")
+
+    page.wait_for_url("**/maintenance/")
+
+
+def test_the_countdown_goes_on_in_the_viewers_language(open_page, sign_in, owner, servers):
+    owner.language = "de"
+    owner.save()
+    announce(servers[0], now=timezone.now(), not_before=timezone.now() + timedelta(seconds=50))
+    page = sign_in(open_page())
+    page.goto("/maintenance/")
+
+    countdown = page.locator(".countdown time")
+    first = countdown.inner_text()
+
+    assert first.endswith(" s")
+    expect(countdown).not_to_have_text(first)
+
+
+def test_the_form_asks_for_a_time_only_where_one_is_chosen(open_page, sign_in, servers):
+    page = sign_in(open_page())
+    page.goto("/maintenance/announce")
+
+    expect(page.get_by_label("Not before")).to_be_hidden()
+    page.get_by_label("not before a time").check()
+    expect(
+        page.get_by_label("Not before", exact=False).and_(page.locator("input[type=datetime-local]"))
+    ).to_be_visible()
+    page.get_by_role("button", name="Announce").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Resources")
+    expect(page.locator("#id_resources_error")).to_have_text("Pick at least one")
+
+
+def test_a_token_is_shown_once_and_copied(open_page, sign_in, servers):
+    page = sign_in(open_page())
+    page.goto("/maintenance/resources/")
+    page.get_by_role("link", name="New resource").click()
+    page.get_by_label("Name").fill("cache-1")
+    page.get_by_role("button", name="Make resource").click()
+
+    expect(page.locator("#token")).to_be_visible()
+    expect(page.get_by_role("button", name="Copy")).to_be_visible()
+    page.get_by_role("link", name="It is copied").click()
+    expect(page.get_by_role("rowheader", name="cache-1")).to_be_visible()
+
+
+def test_a_job_is_told_to_hold_on_its_page(open_page, sign_in, lively):
+    page = sign_in(open_page())
+    page.goto(f"/admin/jobs/job/{lively.pk}/")
+    expect(page.locator(".upcoming .aside[data-state=held]").first).to_contain_text("Held by maintenance")
+
+    page.get_by_role("link", name="Change what it does about maintenance").click()
+    page.get_by_label("runs as planned").check()
+    page.get_by_role("button", name="Save changes").click()
+
+    expect(page.get_by_role("region", name="Maintenance")).to_contain_text(
+        "Runs as planned while there is work on db-2"
+    )
+    expect(page.locator(".upcoming .aside[data-state=held]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_page_is_readable_to_everybody_and_fits(open_page, sign_in, faults_of, owner, lively, width, language):
+    owner.language = language
+    owner.save()
+    page = sign_in(open_page(width=width))
+    waiting = Notice.objects.get(status="scheduled")
+    started = Notice.objects.get(status="started")
+    web = Resource.objects.get(name="web-1")
+    faults = []
+
+    for address in (
+        "/maintenance/",
+        "/maintenance/history/",
+        "/maintenance/announce",
+        f"/maintenance/notices/{waiting.pk}/",
+        f"/maintenance/notices/{waiting.pk}/approve",
+        f"/maintenance/notices/{started.pk}/complete",
+        "/maintenance/resources/",
+        "/maintenance/resources/new",
+        f"/maintenance/resources/{web.pk}/edit",
+        f"/maintenance/resources/{web.pk}/remove",
+        f"/maintenance/jobs/{lively.pk}",
+        f"/admin/jobs/job/{lively.pk}/",
+        "/admin/maintenance/notice/",
+        f"/admin/maintenance/notice/{waiting.pk}/change/",
+        "/admin/maintenance/resource/",
+        f"/admin/maintenance/resource/{web.pk}/change/",
+    ):
+        page.goto(address)
+        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            faults.append(f"{address} scrolls sideways")
+
+    assert not faults, "\n".join(faults)

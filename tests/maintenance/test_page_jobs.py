@@ -1,0 +1,117 @@
+"""What a job does about maintenance: on its page, in its form, and on the list of its next runs."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Role, Subscription
+from jobs.models import JobCollection
+from maintenance import heeding
+from maintenance.heeding import Wish
+from maintenance.models import Heed
+from tests.maintenance.notices import announce, resource
+
+pytestmark = pytest.mark.django_db
+
+WISH = {"resources": ["db-2"], "during": "hold", "after": "drop", "lead": "15", "run_on": ["complete", "announce"]}
+
+
+@pytest.fixture
+def browser(client, owner):
+    client.force_login(owner)
+    return client
+
+
+@pytest.fixture
+def job(make_job, subscription):
+    resource(subscription, "db-2", labels={"rack": "r7"})
+    return make_job("reindex", schedule={"recurrence": {"frequency": "Hour"}}, now=timezone.now())
+
+
+def form_of(job) -> str:
+    return f"/maintenance/jobs/{job.pk}"
+
+
+def page_of(job) -> str:
+    return f"/admin/jobs/job/{job.pk}/"
+
+
+def test_a_job_that_heeds_nothing_says_so(browser, job):
+    assert "Heeds none: it runs as planned." in browser.get(page_of(job)).text
+
+
+def test_what_is_written_is_kept_and_said_on_the_jobs_page(browser, job):
+    answer = browser.post(form_of(job), {**WISH, "labels": "rack=r7"}, follow=True)
+
+    heed = Heed.objects.get()
+    assert (heed.resource_names, heed.labels, heed.during, heed.after) == (["db-2"], {"rack": "r7"}, "hold", "drop")
+    assert (heed.lead, heed.run_on) == (timedelta(minutes=15), ["announce", "complete"])
+    assert answer.request["PATH_INFO"] == page_of(job)
+    assert answer.context["heed"]["named"] == "db-2 and rack=r7"
+    assert answer.context["heed"]["does"] == [
+        "Planned runs are held while it lasts, from 15 min before it, and do not run at all.",
+        "Runs once when it is announced and completed.",
+    ]
+
+
+def test_the_form_begins_with_what_is_kept_also_names_that_are_no_resources(browser, job):
+    heeding.heed(job, Wish(resource_names=("gone-1",), during="hold", lead=timedelta(hours=1)), timezone.now())
+
+    form = browser.get(form_of(job)).context["form"]
+
+    assert form["resources"].value() == ["gone-1"]
+    assert [name for name, _ in form.fields["resources"].choices] == ["db-2", "gone-1"]
+    assert (form["during"].value(), form["lead"].value()) == ("hold", 60)
+
+
+@pytest.mark.parametrize(
+    "wrong, field",
+    [
+        ({"resources": []}, "resources"),
+        ({"resources": ["other"]}, "resources"),
+        ({"during": "party"}, "during"),
+        ({"during": ""}, "during"),
+        ({"after": "later"}, "after"),
+        ({"lead": "-1"}, "lead"),
+        ({"lead": "10081"}, "lead"),
+        ({"lead": "9" * 40}, "lead"),
+        ({"run_on": ["noon"]}, "run_on"),
+        ({"labels": "rack"}, "labels"),
+        ({"labels": "a\0b=c"}, "labels"),
+    ],
+)
+def test_what_is_refused_stands_beside_its_field(browser, job, wrong, field):
+    answer = browser.post(form_of(job), {**WISH, **wrong})
+
+    assert list(answer.context["form"].errors) == [field]
+    assert not Heed.objects.exists()
+
+
+def test_runs_that_will_be_held_are_marked_before(browser, job, subscription):
+    heeding.heed(job, Wish(resource_names=("db-2",), during="hold"), timezone.now())
+    now = timezone.now()
+    announce(subscription.resources.get(), now=now, not_before=now + timedelta(hours=3, minutes=30), duration_s=7200)
+
+    rows = browser.get(page_of(job)).context["fires"]
+
+    held = [bool(row["held"]) for row in rows]
+    assert held.count(True) == 2
+    assert not held[0]
+    assert {row["held"] for row in rows if row["held"]} == {"held by maintenance: Reboot of db-2"}
+    assert "Held by maintenance: Reboot of db-2" in browser.get(page_of(job)).text
+
+
+def test_a_job_of_others_is_not_there(client, make_user, make_job):
+    elsewhere = Subscription.objects.create(name="elsewhere")
+    theirs = make_job(in_collection=JobCollection.objects.create(subscription=elsewhere, name="x", sku="P20Premium"))
+    client.force_login(make_user("mira", Role.OWNER))
+
+    assert client.get(form_of(theirs)).status_code == client.post(form_of(theirs), WISH).status_code == 404
+    assert not Heed.objects.exists()
+
+
+def test_operators_who_are_not_staff_come_back_to_maintenance(client, make_user, job):
+    client.force_login(make_user("mira", Role.OPERATOR))
+
+    assert client.post(form_of(job), WISH).url == "/maintenance/"
