@@ -33,9 +33,19 @@ ANYWHERE = {
 }
 WITH_BODY = {"413": "The body is too long.", "415": "The body is not JSON, or not in UTF-8."}
 AT_A_RESOURCE = {"404": "There is no such thing, or the caller may not see it."}
-HAS_CONFLICTS = ("/api/calendars", "/api/collections", "/api/jobs", "/api/runs", "/api/triggers")
+HAS_CONFLICTS = (
+    "/api/calendars",
+    "/api/collections",
+    "/api/jobs",
+    "/api/notices",
+    "/api/operations",
+    "/api/resources",
+    "/api/runs",
+    "/api/triggers",
+)
 CONFLICT = {"409": "The state of things, or a quota, forbids it."}
-STALE = {"412": "It has been changed since."}
+STALE = {"412": "`If-Match` or `If-None-Match` names another version."}
+UNCHANGED = {"304": {"description": "The caller has it as it is."}}
 
 
 def own_only(endpoints, **kwargs):
@@ -51,6 +61,8 @@ def with_refusals(result, generator, request, public):
             operation.get("requestBody", {}).get("content", {}).pop("text/json", None)
             for status, description in refusals(path, method, operation).items():
                 operation["responses"][status] = refusal(description)
+            if method == "get" and takes(operation, "If-None-Match"):
+                operation["responses"] |= UNCHANGED
     return result
 
 
@@ -62,9 +74,13 @@ def refusals(path: str, method: str, operation: dict) -> dict[str, str]:
         expected |= AT_A_RESOURCE
     if method != "get" and path.startswith(HAS_CONFLICTS):
         expected |= CONFLICT
-    if any(parameter["name"] == "If-Match" for parameter in operation.get("parameters", ())):
+    if takes(operation, "If-Match"):
         expected |= STALE
     return expected
+
+
+def takes(operation: dict, header: str) -> bool:
+    return any(parameter["name"] == header for parameter in operation.get("parameters", ()))
 
 
 def refusal(description: str) -> dict:

@@ -35,6 +35,42 @@ def test_every_operation_says_which_refusals_it_can_meet(schema):
             assert expected <= set(operation["responses"]), (method, path)
 
 
+@pytest.mark.parametrize("path", ["/api/collections/{id}", "/api/jobs/{id}"])
+def test_conditions_are_described_where_they_are_kept(schema, path):
+    described = schema["paths"][path]
+    headers = {
+        method: {each["name"] for each in operation["parameters"] if each["in"] == "header"}
+        for method, operation in described.items()
+    }
+
+    assert headers == {
+        "get": {"If-None-Match"},
+        "put": {"If-Match", "If-None-Match"},
+        "patch": {"If-Match", "If-None-Match"},
+        "delete": {"If-Match"},
+    }
+    assert [method for method, operation in described.items() if "412" in operation["responses"]] == [
+        "put",
+        "patch",
+        "delete",
+    ]
+    assert "content" not in described["get"]["responses"]["304"]
+    for method in ("get", "put", "patch"):
+        assert "ETag" in described[method]["responses"]["200"]["headers"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [f"/api/collections/{{id}}/{order}" for order in ("enable", "disable")]
+    + [f"/api/jobs/{{id}}/{order}" for order in ("pause", "resume", "run")],
+)
+def test_orders_take_the_version_that_they_are_for(schema, path):
+    operation = schema["paths"][path]["post"]
+
+    assert "If-Match" in {each["name"] for each in operation["parameters"]}
+    assert "412" in operation["responses"]
+
+
 def test_no_answer_describes_a_secret(schema):
     members = {name: each for name, each in schema["components"]["schemas"].items() if name != "NewSigningSecret"}
     secrets = [
