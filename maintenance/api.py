@@ -259,13 +259,13 @@ class Notices(GenericViewSet):
 
     @extend_schema(operation_id="listNotices", summary="List notices, newest first")
     def list(self, request):
-        lifecycle.advance(timezone.now())
+        self._brought_up_to_date()
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response([rendered_notice(row) for row in page])
 
     @extend_schema(operation_id="readNotice", summary="Read a notice")
     def retrieve(self, request, pk):
-        lifecycle.advance(timezone.now())
+        self._brought_up_to_date()
         return Response(rendered_notice(require(request, Notice, pk=pk)))
 
     @extend_schema(
@@ -309,8 +309,9 @@ class Notices(GenericViewSet):
     @extend_schema(operation_id="approveNotice", summary="Let a notice start now", request=None)
     @action(detail=True, methods=["post"])
     def approve(self, request, pk):
+        now = self._brought_up_to_date()
         notice = require(request, Notice, Role.OPERATOR, pk=pk)
-        lifecycle.approve([notice], str(request.user), timezone.now(), user=request.user)
+        lifecycle.approve([notice], str(request.user), now, user=request.user)
         return Response(rendered_notice(notice))
 
     @extend_schema(operation_id="completeNotice", summary="End a notice that has started", request=None)
@@ -324,11 +325,16 @@ class Notices(GenericViewSet):
         return self._moved(request, pk, lifecycle.cancel)
 
     def _moved(self, request, pk, move):
-        now = timezone.now()
-        lifecycle.advance(now)
+        now = self._brought_up_to_date()
         notice = require(request, Notice, Role.OPERATOR, pk=pk)
         move(notice, str(request.user), now)
         return Response(rendered_notice(notice))
+
+    def _brought_up_to_date(self):
+        """Let what is due start before anybody is told of it or moves it; return the moment at which."""
+        now = timezone.now()
+        lifecycle.advance(now, visible(self.request, Notice))
+        return now
 
 
 def resources_named(subscription: Subscription, names: list[str]) -> list[Resource]:

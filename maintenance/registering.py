@@ -1,14 +1,16 @@
 """Make, change and remove the resources to which maintenance is announced."""
 
 import secrets
+import uuid
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
 from accounts.models import TOKEN_BYTES, Subscription, digest_of
+from maintenance import turns
 from maintenance.errors import MaintenanceError
 from maintenance.lifecycle import bump_views
-from maintenance.models import Notice, Resource
+from maintenance.models import Notice, Resource, View
 
 
 def register(
@@ -42,24 +44,33 @@ def new_token(resource: Resource) -> str:
 
 
 def change(resource: Resource, **changes) -> Resource:
-    """Change its scope group or labels.  Who sees other events for it is told so by a new incarnation."""
-    with transaction.atomic():
+    """Change its scope group or labels.  In another group it is shown other events, under a number that is higher."""
+    with turns.alone():
+        resource = locked(resource)
         before = resource.view
         for name, value in changes.items():
             setattr(resource, name, value)
         resource.save(update_fields=list(changes))
-        if resource.view != before and _has_news(resource):
-            bump_views(resource.subscription_id, {before, resource.view})
+        if resource.view != before:
+            _carry_over(resource.subscription_id, before, resource.view)
     return resource
 
 
 def remove(resource: Resource) -> None:
     """Delete it.  Notices keep its name."""
-    with transaction.atomic():
-        if _has_news(resource):
+    with turns.alone():
+        resource = locked(resource)
+        if Notice.objects.shown().filter(resources=resource).exists():
             bump_views(resource.subscription_id, {resource.view})
         resource.delete()
 
 
-def _has_news(resource: Resource) -> bool:
-    return Notice.objects.shown().filter(resources=resource).exists()
+def locked(resource: Resource) -> Resource:
+    """Read it anew and keep it: what is announced to it meanwhile waits, and then knows its group."""
+    return Resource.objects.select_for_update().get(pk=resource.pk)
+
+
+def _carry_over(subscription_id: uuid.UUID, before: str, after: str) -> None:
+    """Let the view that it comes to count on from the higher of both: its number never falls, nor stays the same."""
+    numbers = bump_views(subscription_id, {before, after})
+    View.objects.filter(subscription=subscription_id, key=after).update(incarnation=max(numbers.values()))

@@ -22,11 +22,13 @@ from rest_framework.serializers import as_serializer_error
 from calendars.errors import CalendarError
 from calendars.graph import errors as graph
 from jobs.errors import Conflict, JobError
+from maintenance.errors import MaintenanceError
 from recurrence.wire import WireError
 
 FLAT_PREFIX = "/v1/mint/"  # below it, a body is the code and the message alone, as `triggers.mint` answers them
 GRAPH_PREFIX = "/v1.0/"  # below it, a body is as `calendars.graph.errors` words it
-API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX, GRAPH_PREFIX)  # below these, no answer is a page
+POLLED_PREFIXES = ("/metadata/", "/r/")  # below these, an error is one text, as `maintenance.metadata` answers it
+API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX, GRAPH_PREFIX, *POLLED_PREFIXES)  # here, no answer is a page
 MESSAGE_LENGTH = 200  # characters: a message may show what was sent, but not send all of it back
 CALENDAR_STATUSES = {"not_found": 404, "is_default": 409, "changed_since": 412}
 CODES = {400: "bad_request", 403: "forbidden", 404: "not_found", 415: "unsupported_media_type", 500: "internal_error"}
@@ -61,6 +63,9 @@ def understood(exception: Exception) -> tuple[int, list[Fault], dict[str, str]]:
             return status, [Fault(exception.code, exception.message, exception.path)], {}
         case CalendarError():
             status = CALENDAR_STATUSES.get(exception.code, 400)
+            return status, [Fault(exception.code, exception.message, exception.path)], {}
+        case MaintenanceError():
+            status = 409 if exception.code == "conflict" else 400
             return status, [Fault(exception.code, exception.message, exception.path)], {}
         case ModelValidationError():
             return 400, list(flattened(as_serializer_error(exception))), {}
@@ -127,6 +132,11 @@ def is_api(request) -> bool:
     return f"{request.path_info.lower()}/".startswith(API_PREFIXES)
 
 
+def is_polled(request) -> bool:
+    """Whether machines ask here for announced maintenance."""
+    return f"{request.path_info.lower()}/".startswith(POLLED_PREFIXES)
+
+
 def answer(request, status: int, message: str) -> JsonResponse:
     body: dict = {"error": Fault(CODES[status], message).body()}
     path = f"{request.path_info.lower()}/"
@@ -134,6 +144,8 @@ def answer(request, status: int, message: str) -> JsonResponse:
         body = {"code": CODES[status], "message": message}
     elif path.startswith(GRAPH_PREFIX):
         body = graph.body(graph.OF_STATUS[status], message, request, timezone.now())
+    elif is_polled(request):
+        body = {"error": message}
     return JsonResponse(body, status=status)
 
 

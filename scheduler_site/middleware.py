@@ -1,16 +1,19 @@
 """What every request passes through."""
 
+import re
 import uuid
 from zoneinfo import ZoneInfo
 
+from django.middleware import common
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 
 from accounts.languages import ENGLISH, is_asked_of_browser, language_of
-from scheduler_site.errors import answer, is_api
+from scheduler_site.errors import answer, is_api, is_polled
 
 UTF8 = ("utf-8", "utf8")
+TOKEN_IN_PATH = re.compile(r"/r/([^/]+)(.*)", re.IGNORECASE | re.DOTALL)
 
 
 class RequestIdMiddleware:
@@ -26,6 +29,25 @@ class RequestIdMiddleware:
         return response
 
 
+class PathTokenMiddleware:
+    """Take a machine's token out of the address `/r/<token>/metadata/...` before anything can write that down.
+
+    The view finds it as the request's `path_token`.  What is at no such address stays below `/r`, where nothing is.
+    """
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        if found := TOKEN_IN_PATH.fullmatch(request.path_info):
+            request.path_token, rest = found.groups()
+            mounted_at = request.path.removesuffix(request.path_info)
+            request.path_info = rest if rest.lower().startswith("/metadata/") else "/r/"
+            request.path = mounted_at + request.path_info
+            request.META["PATH_INFO"] = request.path_info
+        return self.get_response(request)
+
+
 class PlainAddressMiddleware:
     """Take an API's address with and without a slash at its end, and text as UTF-8 only.
 
@@ -36,11 +58,20 @@ class PlainAddressMiddleware:
         self.get_response = get_response
 
     def __call__(self, request):
-        if request.content_params.get("charset", "utf-8").lower() not in UTF8:
+        if is_polled(request):
+            request.encoding = "utf-8"  # machines say what they like of a body that is looked at as it is
+        elif request.content_params.get("charset", "utf-8").lower() not in UTF8:
             return answer(request, 415, "text is sent as UTF-8")
         if is_api(request):
             request.path_info = request.path_info.rstrip("/")
         return self.get_response(request)
+
+
+class CommonMiddleware(common.CommonMiddleware):
+    """Django's, but machines that poll may call by whatever name or address: no address is built from it for them."""
+
+    def process_request(self, request):
+        return None if is_polled(request) else super().process_request(request)
 
 
 class ViewerLanguageMiddleware:

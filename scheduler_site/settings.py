@@ -108,12 +108,13 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "scheduler_site.middleware.RequestIdMiddleware",
+    "scheduler_site.middleware.PathTokenMiddleware",
     "scheduler_site.middleware.PlainAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
+    "scheduler_site.middleware.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -211,6 +212,7 @@ SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_AGE = 31_536_000  # seconds: a year
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = ["(?i)^(metadata|r)(/|$)"]  # machines that poll follow no redirect, and not all know TLS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
@@ -330,6 +332,9 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},  # a line for every message: the runs' rows say more
         "celery.app.trace": {"level": "WARNING"},
         # Celery gives the root a level of its own, which is not for what we and an installation's tasks have to say
-        **{app.partition(".")[0]: {"level": LOG_LEVEL} for app in ("jobs", "triggers", *apps("EXTRA_APPS"))},
+        **{
+            app.partition(".")[0]: {"level": LOG_LEVEL}
+            for app in ("operations", "jobs", "triggers", "maintenance", *apps("EXTRA_APPS"))
+        },
     },
 }

@@ -10,6 +10,7 @@ from scheduler_site.views import front_door
 urlpatterns = [
     path("", front_door, name="front-door"),
     path("api/", include("accounts.api")),
+    path("api/", include("operations.api")),
     path("api/", include("jobs.api")),
     path("api/", include("triggers.api")),
     path("api/", include("calendars.api")),
@@ -17,11 +18,13 @@ urlpatterns = [
     path("api/", include("scheduler_site.docs")),
     path("", include("accounts.pages")),
     path("", include("operations.arm")),
-    path("", include("jobs.arm")),
+    path("", include("maintenance.arm")),
+    path("", include("jobs.arm")),  # last of its kind: it answers for all that is nowhere else below /subscriptions
     path("", include("triggers.mint")),
     path("", include("calendars.graph")),
     path("", include("maintenance.metadata")),
     path("calendar/", include("calendars.pages.urls")),
+    path("maintenance/", include("maintenance.pages.urls")),
     path("echo/", echo),
     path("healthz", health),
     path("admin/", admin.site.urls),

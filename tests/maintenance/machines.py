@@ -1,0 +1,89 @@
+"""Machines that poll, and people who announce maintenance to them, over the interfaces that both use."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Subscription
+from maintenance import registering
+from maintenance.models import Resource
+
+PATH = "/metadata/scheduledevents"
+VERSIONS = ("2017-03-01", "2017-08-01", "2017-11-01", "2019-01-01", "2019-04-01", "2019-08-01", "2020-07-01")
+NEWEST = VERSIONS[-1]
+IN_AN_HOUR = {"eventType": "Reboot", "notBeforeSeconds": 3600}
+
+
+@dataclass
+class Machine:
+    """A resource with its token, which it sends as a bearer unless a request says otherwise."""
+
+    resource: Resource
+    token: str
+    headers: dict[str, str] = field(init=False)
+
+    def __post_init__(self):
+        self.headers = {"Metadata": "true", "Authorization": f"Bearer {self.token}"}
+
+    @property
+    def name(self) -> str:
+        return self.resource.name
+
+    def get(self, version: str = NEWEST, path: str = PATH, **changes):
+        return call("GET", version, path, headers={**self.headers, **changes.pop("headers", {})}, **changes)
+
+    def post(self, body: object, version: str = NEWEST, path: str = PATH, **changes):
+        return call("POST", version, path, body, headers={**self.headers, **changes.pop("headers", {})}, **changes)
+
+    def approve(self, *ids: str, **changes):
+        return self.post({"StartRequests": [{"EventId": each} for each in ids]}, **changes)
+
+    def document(self, version: str = NEWEST) -> dict:
+        response = self.get(version)
+        assert response.status_code == 200, response.content
+        return response.json()
+
+    def events(self, version: str = NEWEST) -> list[dict]:
+        return self.document(version)["Events"]
+
+    @property
+    def incarnation(self) -> int:
+        return self.document()["DocumentIncarnation"]
+
+
+def machine(subscription: Subscription, name: str, group: str = "", labels: dict | None = None) -> Machine:
+    return Machine(*registering.register(subscription, name, group, labels or {}, timezone.now()))
+
+
+def call(method: str, version: str | None, path: str = PATH, body: object = None, *, headers, query: str = "", **extra):
+    """Send a request as it is; a header of None is left out."""
+    address = f"{path}?{'' if version is None else f'api-version={version}'}{query}"
+    sent = {name: value for name, value in headers.items() if value is not None}
+    data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    content = {"content_type": "application/json", **extra}
+    return Client(raise_request_exception=False).generic(method, address, data, headers=sent, **content)
+
+
+def announced(api, *machines: Machine, **members) -> str:
+    """Announce maintenance of the machines, by default a reboot in an hour; return the event's id as it is shown."""
+    body = {**IN_AN_HOUR, "resources": [each.name for each in machines], **members}
+    if body.get("notBefore") or body["notBeforeSeconds"] is None:
+        del body["notBeforeSeconds"]
+    response = api.post("/api/notices", body)
+    assert response.status_code == 201, response.content
+    return response.json()["eventId"].upper()
+
+
+def moved(api, event_id: str, step: str) -> None:
+    response = api.post(f"/api/notices/{event_id.lower()}/{step}")
+    assert response.status_code == 200, response.content
+
+
+def rfc1123(moment: datetime) -> str:
+    """Without any library's help, in which a locale may hide."""
+    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
+    month = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")[moment.month - 1]
+    return f"{day}, {moment.day:02} {month} {moment.year} {moment:%H:%M:%S} GMT"
