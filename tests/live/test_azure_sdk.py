@@ -100,12 +100,12 @@ def test_a_collection_lives_and_dies(client):
 
     created = collections.create_or_update(GROUP, "life", sent, **PLAIN)
     assert (created.name, created.location, created.tags) == ("life", "West US", {"team": "ops"})
-    assert created.properties == sent.properties
+    assert created.properties.as_dict() == sent.properties.as_dict()  # and a provisioningState, which it does not know
     assert collections.create_or_update(GROUP, "life", sent, **PLAIN) == created
     assert collections.get(GROUP, "LIFE", **PLAIN) == created
 
     patched = collections.patch(GROUP, "life", models.JobCollectionDefinition(tags={"stage": "test"}), **PLAIN)
-    assert (patched.tags, patched.properties) == ({"stage": "test"}, sent.properties)
+    assert (patched.tags, patched.properties.as_dict()) == ({"stage": "test"}, sent.properties.as_dict())
 
     assert collections.begin_disable(GROUP, "life", **PLAIN).result() is None
     assert collections.get(GROUP, "life", **PLAIN).properties.state == models.JobCollectionState.DISABLED
@@ -346,6 +346,34 @@ def test_a_missing_collection_or_job_is_not_found(client, collection):
         with pytest.raises(ResourceNotFoundError) as caught:
             call()
         assert caught.value.error.code == "ResourceNotFound"
+
+
+def test_an_etag_of_an_answer_guards_what_was_read(client, collection):
+    """The client knows nothing of tags; they go along as headers of a call."""
+    tags = []
+
+    def keep_tag(response, deserialized, headers):
+        tags.append(response.http_response.headers["ETag"])
+        return deserialized
+
+    def known(tag: str) -> dict:
+        return {"headers": {"If-Match": tag}, **PLAIN}
+
+    client.jobs.create_or_update(GROUP, collection, "job", job(), headers={"If-None-Match": "*"}, **PLAIN)
+    read = client.jobs.get(GROUP, collection, "job", cls=keep_tag, **PLAIN)
+    client.jobs.create_or_update(GROUP, collection, "job", job(start_time=in_days(31)), **known(tags[0]))
+    client.job_collections.get(GROUP, collection, cls=keep_tag, **PLAIN)
+    client.job_collections.begin_disable(GROUP, collection, **known(tags[1])).result()
+
+    for call in (
+        lambda: client.jobs.create_or_update(GROUP, collection, "job", read, headers={"If-None-Match": "*"}, **PLAIN),
+        lambda: client.jobs.create_or_update(GROUP, collection, "job", read, **known(tags[0])),
+        lambda: client.jobs.delete(GROUP, collection, "job", **known(tags[0])),
+        lambda: client.job_collections.begin_delete(GROUP, collection, **known(tags[1])),
+    ):
+        with pytest.raises(HttpResponseError) as caught:
+            call()
+        assert (caught.value.status_code, caught.value.error.code) == (412, "PreconditionFailed")
 
 
 def test_a_foreign_subscription_is_not_found(make_client):
