@@ -90,6 +90,8 @@ class CollectionWork:
         self.state = state
 
     def step(self, operation: Operation, now: datetime) -> int:
+        # who makes or replaces a collection holds this lock, and does so with one that is whole or gone
+        Subscription.objects.select_for_update(no_key=True).get(pk=operation.subscription_id)
         collection = collection_of(operation)
         if collection.state != self.state:
             message = f"the collection's state has been changed to {collection.state} by another request"

@@ -1,5 +1,6 @@
 """A caller of the resource manager's form, and operations in every state."""
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -41,7 +42,7 @@ def make_operation(subscription):
             "subscription": subscription,
             "kind": "collection.delete",
             "target": "default/nightly",
-            "target_key": str(fields),
+            "target_key": uuid.uuid4().hex,
             "percent": {"accepted": 0, "running": 40, "succeeded": 100}.get(state, 70),
             "error_code": {"failed": "WorkerLost", "canceled": "OperationCanceled"}.get(state, ""),
             "published_at": asked_at,

@@ -1,0 +1,202 @@
+"""Callers and workers who come at the same moment.
+
+Each has a connection of its own.  On SQLite one waits for the other; on PostgreSQL row locks alone hold them apart.
+"""
+
+import time
+from collections import Counter
+from datetime import timedelta
+from threading import Barrier, Event, Thread
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from jobs.models import Job, JobCollection
+from operations import tasks, tracking
+from operations.models import Operation
+from operations.tracking import AlreadyGoing, Caller
+from tests.jobs.arm_client import ArmClient
+from triggers.collection_orders import CollectionWork
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAUSE_S = 0.4
+JOB = {"properties": {"action": {"type": "Http", "request": {"uri": "http://127.0.0.1:9/", "method": "GET"}}}}
+
+
+@pytest.fixture(autouse=True)
+def no_messages(monkeypatch):
+    monkeypatch.setattr(tasks.carry_out, "delay", lambda operation_id: None)
+
+
+def all_at_once(*works) -> list:
+    """Begin the works together; return what each returned, or raised."""
+    results: list = [None] * len(works)
+    barrier = Barrier(len(works))
+
+    def run(place, work):
+        try:
+            barrier.wait(10)
+            results[place] = work()
+        except Exception as error:
+            results[place] = error
+        finally:
+            connection.close()
+
+    threads = [Thread(target=run, args=(place, work)) for place, work in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+def carry_out(operation):
+    return lambda: tracking.carry_out(operation.pk, timezone.now, lambda: False)
+
+
+@pytest.fixture
+def call(token):
+    """An order that a thread of its own gives, with the status that it was answered with."""
+
+    def make(method: str, path: str = "", body: object = None):
+        def order() -> int:
+            client = ArmClient(token)
+            return client.call(method, client.collection() + path, body).status_code
+
+        return order
+
+    return make
+
+
+def test_many_deletions_at_once_are_one_operation(call, collection):
+    assert all_at_once(*[call("DELETE")] * 8) == [202] * 8
+    assert Operation.objects.count() == 1
+
+
+def test_of_different_orders_one_kind_is_accepted(call, collection):
+    kinds = {"delete": call("DELETE"), "enable": call("POST", "/enable"), "disable": call("POST", "/disable")}
+
+    answers = all_at_once(*list(kinds.values()) * 3)
+
+    operation = Operation.objects.get()
+    accepted = list(kinds).index(operation.kind.removeprefix("collection."))
+    assert Counter(answers) == {202: 3, 409: 6}
+    assert {answers[accepted + 3 * turn] for turn in range(3)} == {202}
+
+
+def test_many_workers_do_an_operation_once(call, collection, many_jobs, monkeypatch):
+    call("DELETE")()
+    operation = Operation.objects.get()
+    done = []
+    step = CollectionWork.step
+
+    def counted(self, *arguments):
+        done.append(1)
+        return step(self, *arguments)
+
+    monkeypatch.setattr(CollectionWork, "step", counted)
+
+    assert all_at_once(*[carry_out(operation)] * 6) == [None] * 6
+
+    operation.refresh_from_db()
+    assert (operation.state, len(done), Job.objects.count()) == ("succeeded", 4, 0)
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_a_cancellation_meets_the_end_and_one_of_them_wins(call, collection, many_jobs, turn):
+    call("DELETE")()
+    operation = Operation.objects.get()
+
+    results = all_at_once(carry_out(operation), lambda: tracking.cancel(operation, timezone.now()))
+
+    operation.refresh_from_db()
+    assert results[0] is None
+    assert operation.state in ("succeeded", "canceled")
+    assert JobCollection.objects.exists() == (operation.state == "canceled")
+    if operation.state == "canceled":
+        assert results[1] is True
+        assert JobCollection.objects.get().state == "enabled"
+    assert not Operation.objects.open().exists()
+
+
+def test_what_is_written_while_a_collection_goes_is_refused_or_goes_with_it(call, collection, many_jobs):
+    call("DELETE")()
+    operation = Operation.objects.get()
+    writers = [call("PUT", f"/jobs/new-{number}", JOB) for number in range(4)]
+
+    results = all_at_once(carry_out(operation), *writers, call("PUT", "", {}), call("DELETE"))
+
+    operation.refresh_from_db()
+    assert operation.state == "succeeded"
+    assert set(results[1:5]) <= {409, 404}
+    assert results[5] in (409, 201)  # afterwards the name is free
+    assert results[6] in (202, 404)
+    assert not Job.objects.exists()
+
+
+def test_an_order_that_meets_a_cancellation_waits_for_it(call, collection, make_job, monkeypatch):
+    """The one holds the collection and wants the operation's row, the other holds that and wants the collection."""
+    make_job()
+    call("POST", "/disable")()
+    operation = Operation.objects.get()
+    midway, undo = Event(), CollectionWork.undo
+
+    def lingering(self, *arguments):
+        midway.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
+        undo(self, *arguments)
+
+    monkeypatch.setattr(CollectionWork, "undo", lingering)
+
+    def order():
+        midway.wait(5)
+        return call("POST", "/enable")()
+
+    cancelled, answer = all_at_once(lambda: tracking.cancel(operation, timezone.now()), order)
+
+    assert cancelled is True
+    assert answer in (202, 409)
+    operation.refresh_from_db()
+    assert operation.state == "canceled"
+
+
+def test_a_watch_at_the_end_of_a_step_leaves_the_worker_at_work(call, collection, many_jobs, monkeypatch):
+    """The watch waits for the step's lock, and then sees the heartbeat that the step has made."""
+    call("DELETE")()
+    operation = Operation.objects.get()
+    long_ago = timezone.now() - timedelta(minutes=10)
+    token = tracking.take(operation.pk, long_ago)
+    midway, step = Event(), CollectionWork.step
+
+    def lingering(self, *arguments):
+        midway.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
+        return step(self, *arguments)
+
+    monkeypatch.setattr(CollectionWork, "step", lingering)
+
+    def watch():
+        midway.wait(5)
+        tracking.watch(timezone.now())
+
+    went_on, _ = all_at_once(lambda: tracking._step(operation.pk, token, timezone.now), watch)
+
+    operation.refresh_from_db()
+    assert (went_on, operation.state) == (True, "running")
+
+
+def test_one_of_many_accepts_is_written(subscription):
+    def accept():
+        try:
+            values = {"target": "it", "target_key": "one", "place": "global", "caller": Caller()}
+            return tracking.accept(subscription, "test.count", now=timezone.now(), **values).pk
+        except AlreadyGoing as going:
+            return going.operation.pk
+
+    results = all_at_once(*[accept] * 8)
+
+    assert set(results) == {Operation.objects.get().pk}
