@@ -6,12 +6,12 @@ notice does, is an order: it goes through.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Q, QuerySet
 
 from jobs.errors import JobError
 from jobs.finishing import finish_jobs
@@ -34,7 +34,7 @@ BATCH = 500  # rows of one statement
 # Whom a notice concerns
 
 
-def told(notices: Iterable[Notice]) -> list[Told]:
+def told(notices: Collection[Notice]) -> list[Told]:
     """The notices with what they affect, in one query."""
     affected: dict[UUID, list[tuple[str, dict[str, str]]]] = {notice.pk: [] for notice in notices}
     rows = Affected.objects.filter(notice__in=list(affected)).order_by("pk")
@@ -54,28 +54,16 @@ def told_of_shown() -> list[Told]:
     return [Told(notice, affected[notice_id]) for notice_id, notice in notices.items()]
 
 
-def concerned(notices: Iterable[Notice]) -> dict[UUID, list[Heed]]:
+def concerned(notices: Collection[Notice]) -> dict[UUID, list[Heed]]:
     """By notice, how jobs of its subscription heed it: those that name one of its resources, or its labels."""
-    all_told = told(list(notices))
-    heeds = list(_heeds({each.notice.subscription_id for each in all_told}))
-    return {each.notice.pk: [heed for heed in heeds if _concerns(each, heed)] for each in all_told}
+    found: dict[UUID, list[Heed]] = {notice.pk: [] for notice in notices}
+    for heed, concerning in _matched(told(notices), Heed.objects.select_related("job__collection")):
+        for each in concerning:
+            found[each.notice.pk].append(heed)
+    return found
 
 
-def concerns(heed: Heed, notice: Notice) -> bool:
-    return _concerns(_told_alone(notice), heed)
-
-
-def holds(notice: Notice, heed: Heed, at: datetime) -> bool:
-    """Whether a fire time at `at` is held, as far as is known now: a notice's end is not known beforehand."""
-    alone = _told_alone(notice)
-    return _concerns(alone, heed) and alone.holds(heed, at)
-
-
-def reason_of(notice: Notice) -> str:
-    return _told_alone(notice).reason
-
-
-def going(notices: Iterable[Notice]) -> dict[UUID, list[Run]]:
+def going(notices: Collection[Notice]) -> dict[UUID, list[Run]]:
     """By notice, the runs of jobs that it concerns which have begun and not ended, the longest going first."""
     jobs = {notice_id: {heed.job_id for heed in heeds} for notice_id, heeds in concerned(notices).items()}
     runs = Run.objects.filter(job__in=set().union(*jobs.values()), state__in=Run.BEGUN)
@@ -83,19 +71,15 @@ def going(notices: Iterable[Notice]) -> dict[UUID, list[Run]]:
     return {notice_id: [run for run in begun if run.job_id in ids] for notice_id, ids in jobs.items()}
 
 
-def _heeds(subscriptions: Collection[UUID]):
-    rows = Heed.objects.filter(job__collection__subscription__in=subscriptions)
-    return rows.select_related("job__collection").order_by("job__name", "pk")
-
-
-def _concerns(each: Told, heed: Heed) -> bool:
-    return each.concerns(heed, heed.job.collection.subscription_id)
-
-
-def _told_alone(notice: Notice) -> Told:
-    """From what is prefetched, if it is."""
-    affected = [(each.name, each.resource.labels if each.resource else {}) for each in notice.affected.all()]
-    return Told(notice, affected)
+def _matched(all_told: Iterable[Told], heeds: QuerySet[Heed]) -> Iterator[tuple[Heed, list[Told]]]:
+    """How jobs heed maintenance, by their names, each with what concerns it."""
+    by_subscription: dict[UUID, list[Told]] = defaultdict(list)
+    for each in all_told:
+        by_subscription[each.notice.subscription_id].append(each)
+    rows = heeds.filter(job__collection__subscription__in=by_subscription).order_by("job__name", "pk")
+    for heed in rows.annotate(subscription=F("job__collection__subscription_id")):
+        if concerning := [each for each in by_subscription[heed.subscription] if each.concerns(heed)]:
+            yield heed, concerning
 
 
 # What is held
@@ -129,15 +113,12 @@ def forecast(job_ids: Collection[int], start: datetime, end: datetime, now: date
     return {job_id: sorted(found, key=lambda spell: spell.start) for job_id, found in spells.items()}
 
 
-def _shown_to(job_ids: Collection[int] | None) -> list[tuple[Heed, list[Told]]]:
-    """How the jobs heed maintenance, each with the notices that concern it, in their order."""
+def _shown_to(job_ids: Collection[int] | None) -> Iterable[tuple[Heed, list[Told]]]:
+    """How the jobs heed what is shown, each with what concerns it in the order in which it was announced."""
     all_told = told_of_shown()
     if not all_told:
-        return []
-    heeds = _heeds({each.notice.subscription_id for each in all_told})
-    if job_ids is not None:
-        heeds = heeds.filter(job__in=job_ids)
-    return [(heed, [each for each in all_told if _concerns(each, heed)]) for heed in heeds]
+        return ()
+    return _matched(all_told, Heed.objects.all() if job_ids is None else Heed.objects.filter(job__in=job_ids))
 
 
 # Holding, and letting go

@@ -16,9 +16,9 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from accounts.models import Subscription
 from maintenance import heeding, turns
@@ -210,12 +210,13 @@ def approve(
         notice.refresh_from_db()
 
 
-def advance(now: datetime, notices: NoticeQuerySet | None = None) -> None:
+def advance(now: datetime, notices: QuerySet[Notice] | None = None) -> None:
     """Take the steps that time and the end of runs bring about, each once: one query when there is none.
 
     `notices` (None: all) are those that are going to be shown or changed.
     """
-    for notice in list((Notice.objects.all() if notices is None else notices).moving(now)):
+    asked_for = Notice.objects.all() if notices is None else cast(NoticeQuerySet, notices)
+    for notice in list(asked_for.moving(now)):
         _bring_on(notice, now)
 
 

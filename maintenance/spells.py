@@ -1,9 +1,8 @@
 """Which jobs a notice concerns, and when it holds them.  Pure: notices, heeds and the clock are brought."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from uuid import UUID
 
 from maintenance.models import Heed, Notice
 
@@ -34,13 +33,17 @@ class Told:
 
     notice: Notice
     affected: Collection[tuple[str, Mapping[str, str]]]
+    names: frozenset[str] = field(init=False)
 
-    def concerns(self, heed: Heed, subscription_id: UUID) -> bool:
-        """Whether a job of that subscription names one of its resources, or labels that one of them has."""
-        if self.notice.subscription_id != subscription_id:
-            return False
-        names, labels = set(heed.resource_names), heed.labels.items()
-        return any(name in names or (labels and labels <= has.items()) for name, has in self.affected)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", frozenset(name for name, _ in self.affected))
+
+    def concerns(self, heed: Heed) -> bool:
+        """Whether a job, which is of its subscription, names one of its resources, or labels that one of them has."""
+        if not self.names.isdisjoint(heed.resource_names):
+            return True
+        labels = heed.labels.items()
+        return bool(labels) and any(labels <= has.items() for _, has in self.affected)
 
     def holds(self, heed: Heed, at: datetime) -> bool:
         """Whether the job, which it concerns, may not start a run at `at`, as far as is known now."""
