@@ -6,6 +6,7 @@ The forms own no rule: what the cores refuse goes to the field that it is about.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import cast
 
 from django import forms
 from django.utils import timezone
@@ -39,7 +40,14 @@ class PicksField(forms.MultipleChoiceField):
     widget = forms.CheckboxSelectMultiple
 
     def pick_from(self, resources: Iterable[Resource]) -> None:
-        self.choices = [(str(resource.pk), resource.name) for resource in resources]
+        self.known = {str(resource.pk): resource for resource in resources}
+        self.choices = [(key, resource.name) for key, resource in self.known.items()]
+
+    def clean(self, value) -> list[Resource]:
+        picked = [self.known[key] for key in dict.fromkeys(super().clean(value))]
+        if len({resource.subscription_id for resource in picked}) > 1:
+            raise forms.ValidationError(gettext("Pick resources of one subscription"))
+        return picked
 
 
 class AnnounceForm(forms.Form):
@@ -100,30 +108,23 @@ class AnnounceForm(forms.Form):
         "endAfterDuration": "ends_after_duration",
     }
 
-    def __init__(self, data=None, *, resources: Iterable[Resource], initial=None):
+    def __init__(self, data=None, *, resources, initial=None):
         super().__init__(data, initial=initial)
-        self.resources = {str(resource.pk): resource for resource in resources}
-        self.fields["resources"].pick_from(self.resources.values())
+        self.fields["resources"].pick_from(resources)
         self.fields["event_type"].choices = [(each.value, type_choice(each)) for each in EventType]
 
     @property
     def groups(self) -> list[dict]:
         """The boxes of the resources by subscription and scope group."""
-        boxes = defaultdict(list)
+        boxes, field = defaultdict(list), cast(PicksField, self.fields["resources"])
         for box in self["resources"]:
-            resource = self.resources[str(box.data["value"])]
+            resource = field.known[str(box.data["value"])]
             boxes[resource.subscription.name, resource.scope_group].append((box, resource))
         has_several = len({subscription for subscription, _ in boxes}) > 1
         return [
             {"subscription": subscription if has_several else "", "name": group, "boxes": boxes[subscription, group]}
             for subscription, group in sorted(boxes)
         ]
-
-    def clean_resources(self) -> list[Resource]:
-        picked = [self.resources[key] for key in dict.fromkeys(self.cleaned_data["resources"])]
-        if len({resource.subscription_id for resource in picked}) > 1:
-            raise forms.ValidationError(gettext("Pick resources of one subscription"))
-        return picked
 
     def clean(self) -> None:
         super().clean()
@@ -171,7 +172,7 @@ def suggested_time(now: datetime) -> datetime:
 
 
 class LabelsField(TextField):
-    """One label a line, name=value."""
+    """One label a line, name=value; its value is a mapping."""
 
     widget = forms.Textarea(attrs={**CODE, "rows": 2, "placeholder": "rack=r7"})
 
@@ -180,7 +181,7 @@ class LabelsField(TextField):
             return value
         return "\n".join(f"{name}={label}" for name, label in sorted(value.items()))
 
-    def to_python(self, value) -> dict[str, str]:
+    def to_python(self, value):
         labels = {}
         for line in filter(None, map(str.strip, super().to_python(value).split("\n"))):
             name, equals, label = line.partition("=")
@@ -220,7 +221,7 @@ class ResourceForm(forms.Form):
 
     PLACES = {"name": "name", "scopeGroup": "scope_group", "labels": "labels"}
 
-    def __init__(self, data=None, *, subscriptions, resource: Resource | None = None):
+    def __init__(self, data=None, *, subscriptions, resource=None):
         initial = {"scope_group": resource.scope_group, "labels": resource.labels} if resource else None
         super().__init__(data, initial=initial)
         self.fields["subscription"].queryset = subscriptions
@@ -292,7 +293,7 @@ class HeedForm(forms.Form):
         "labels": "labels",
     }
 
-    def __init__(self, data=None, *, heed: Heed, names: Iterable[str]):
+    def __init__(self, data=None, *, heed, names):
         initial = {
             "during": heed.during,
             "after": heed.after,

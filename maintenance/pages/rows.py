@@ -1,7 +1,7 @@
 """Notices and resources as a page says them: finished rows in the viewer's language, zone and hour cycle."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils.translation import gettext, gettext_lazy, ngettext
@@ -113,6 +113,7 @@ def notice_card(
         "groups": groups,
         "of": share_gone(notice, now),
         "local": words.moment(notice.not_before, now, hour_cycle),
+        "utc": f"{notice.not_before.astimezone(UTC):%H:%M}",
         "resources": [affected_row(each, now) for each in affected[:LISTED]],
         "more_resources": max(0, len(affected) - LISTED),
         "live": [live_row(run, now) for run in means.live[:LISTED]],
