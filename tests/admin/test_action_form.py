@@ -82,6 +82,8 @@ EVERY_KIND = {
     "mixed": {"type": "Https", "request": {**REQUEST, "uri": "http://example.com/"}, "template": True},
     "basic": {"type": "Http", "request": {**REQUEST, "authentication": BASIC}},
     "oauth": {"type": "Https", "request": {**REQUEST, "authentication": OAUTH, "followRedirects": True}},
+    "follow": {"type": "Http", "request": REQUEST, "follow": True, "followLimit": "PT2H"},
+    "follows": {"type": "Https", "request": REQUEST, "follow": True},
     "headers": {
         "type": "Http",
         "request": {**REQUEST, "headers": {"X-Tag": "a:b", "Authorization": "Bearer abcdefgh"}},
@@ -252,6 +254,8 @@ def test_an_http_request_with_everything(post):
         body="one\r\ntwo {{ attempt }}",
         template="on",
         follow_redirects="on",
+        follow="on",
+        follow_limit="02:00:00",
         authentication="ActiveDirectoryOAuth",
         tenant="contoso.example",
         client_id="client-1",
@@ -270,6 +274,8 @@ def test_an_http_request_with_everything(post):
     assert stored().document == {
         "type": "Http",
         "template": True,
+        "follow": True,
+        "followLimit": "02:00:00",
         "request": {
             "uri": "https://example.com/x",
             "method": "POST",
@@ -391,7 +397,7 @@ def test_only_the_fields_of_the_choices_count(post, fields):
 
 
 def test_another_type_leaves_nothing_of_the_one_before(browser, make_job):
-    job = make_job(action={**EVERY_KIND["basic"], "retryPolicy": {"retryType": "None"}})
+    job = make_job(action={**EVERY_KIND["basic"], **EVERY_KIND["follow"], "retryPolicy": {"retryType": "None"}})
 
     page = browser.get(edit_of(job)).text
     browser.post(edit_of(job), {**submitted(page, "job_form"), **STORAGE})

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from jobs.models import Attempt, Run
+from jobs.models import Attempt, Poll, Run
 
 LIST = "/admin/jobs/run/"
 
@@ -35,6 +35,7 @@ def test_the_list_takes_the_same_queries_however_long(
         ("?result=failed", 2),
         ("?result=failed&days=1", 1),
         ("?result=waiting", 1),
+        ("?result=running", 0),
         ("?q=nothing", 0),
         ("?days=x", 4),
     ],
@@ -97,6 +98,39 @@ def test_the_way_shows_what_waited_and_for_how_long(browser, make_job, make_run)
 
     assert [stage["name"] for stage in way] == ["Planned", "Started", "Attempt 2", "Failed"]
     assert way[2]["note"] == "waited 30 s"
+
+
+def test_a_run_that_follows_shows_its_polls(browser, make_job, make_run):
+    run = make_run(make_job(), Run.State.FOLLOWING, not_before=timezone.now() + timedelta(minutes=4))
+    run.attempts.update(state=Attempt.State.RUNNING)
+    attempt = run.attempts.get()
+    polled = {"attempt": attempt, "started_at": attempt.started_at, "finished_at": attempt.started_at}
+    Poll.objects.create(number=1, **polled, status_code=200, status="<Running>", percent=12.5, retry_after_s=90)
+    Poll.objects.create(number=2, **polled, message="No connection to host 'example.com'.")
+
+    page = browser.get(page_of(run))
+
+    newest, oldest = page.context["attempts"][0]["polls"]
+    assert (oldest["said"], oldest["percent"], oldest["wait"]) == ("<Running>", "12.5 %", "1 min 30 s")
+    assert (newest["said"], newest["percent"]) == ("No connection to host 'example.com'.", "")
+    assert page.context["way"][-1]["name"] == "Next poll"
+    assert page.context["trail"][-1]["note"].endswith("after 2 polls")
+    assert "&lt;Running&gt;" in page.text
+    assert "Cancel run" in page.text
+
+
+def test_the_page_of_many_attempts_takes_no_more_queries(
+    browser, make_job, make_run, django_assert_num_queries, django_assert_max_num_queries
+):
+    run = make_run(make_job(), Run.State.FOLLOWING, attempt_count=9)
+    with django_assert_max_num_queries(20) as one:
+        browser.get(page_of(run))
+    for number in range(2, 9):
+        attempt = Attempt.objects.create(run=run, number=number, state="failed", started_at=timezone.now())
+        Poll.objects.create(attempt=attempt, number=1, started_at=timezone.now())
+
+    with django_assert_num_queries(len(one)):
+        browser.get(page_of(run))
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,7 @@ def make_planned(make_job, make_trigger):
         ("waiting", {}, ("waiting", "Waiting", None)),
         ("retrying", {}, ("waiting", "Retrying", None)),
         ("running", {"started_at": "2026-10-21T12:30Z"}, ("running", "Running", 120)),  # as long as it has run by now
+        ("following", {"started_at": "2026-10-21T12:30Z"}, ("running", "Following", 120)),
     ],
 )
 def test_what_became_of_a_run(owner, job, state, fields, expected):

@@ -8,7 +8,7 @@ from django.db import connection
 
 import jobs.api.runs
 from accounts.models import ApiToken, Membership, Role, Subscription
-from jobs.models import Attempt, Job, JobCollection, Run
+from jobs.models import Attempt, Job, JobCollection, Poll, Run
 from tests.conftest import NOW
 
 
@@ -69,11 +69,56 @@ def test_a_run_is_answered_with_its_attempts(api, make_run):
             "message": "503 Service Unavailable",
             "responseHeaders": [["Server", "x"]],
             "responseBody": "busy",
+            "polls": [],
         }
     ]
     assert (answer["state"], answer["attemptCount"], answer["nextAttemptAt"]) == ("retrying", 1, "2026-01-01T00:00:30Z")
     assert answer["errorRun"] == str(error.pk)
     assert api.get(f"/api/runs/{error.pk}").json()["parent"] == str(run.pk)
+
+
+def test_a_run_that_follows_is_answered_with_its_polls(api, make_run):
+    due_at = NOW + timedelta(seconds=30)
+    run = make_run(state="following", attempt_count=1, not_before=due_at, started_at=NOW)
+    attempt = Attempt.objects.create(run=run, number=1, state="running", started_at=NOW, status_code=202)
+    polled = {"worker": "w1", "started_at": NOW, "finished_at": NOW, "status_code": 200}
+    Poll.objects.create(attempt=attempt, number=2, **polled, message="No JSON.", body="<html>")
+    Poll.objects.create(attempt=attempt, number=1, **polled, status="Running", percent=12.5, retry_after_s=30)
+
+    answer = api.get(f"/api/runs/{run.pk}").json()
+
+    first, second = answer["attempts"][0]["polls"]
+    assert (answer["state"], answer["nextPollAt"], answer["nextAttemptAt"]) == (
+        "following",
+        "2026-01-01T00:00:30Z",
+        None,
+    )
+    assert first == {
+        "number": 1,
+        "worker": "w1",
+        "startedAt": "2026-01-01T00:00:00Z",
+        "finishedAt": "2026-01-01T00:00:00Z",
+        "statusCode": 200,
+        "status": "Running",
+        "percentComplete": 12.5,
+        "retryAfterInSeconds": 30,
+        "message": "",
+        "responseBody": "",
+    }
+    assert (second["number"], second["status"], second["message"], second["responseBody"]) == (
+        2,
+        "",
+        "No JSON.",
+        "<html>",
+    )
+
+
+def test_a_run_that_follows_is_cancelled(api, make_run):
+    run = make_run(state="following", attempt_count=1, started_at=NOW)
+
+    answer = api.post(f"/api/runs/{run.pk}/cancel").json()
+
+    assert (answer["state"], answer["nextPollAt"]) == ("cancelled", None)
 
 
 def test_runs_are_listed_newest_or_oldest_first(make_run, fires):

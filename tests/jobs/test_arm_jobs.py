@@ -190,6 +190,8 @@ def test_additions_of_ours_to_an_action_are_kept_and_those_to_a_job_not_shown(ar
             "success": {"statusCodes": [200, "202-204"], "bodyContains": "done"},
         },
         "template": True,
+        "follow": True,
+        "followLimit": "P1D",
         "retryPolicy": {"retryType": "Exponential", "maximumRetryInterval": "PT1H"},
     }
 

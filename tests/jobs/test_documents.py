@@ -197,6 +197,8 @@ def test_what_was_added_to_the_original_is_kept():
             success={"statusCodes": [200, "202-204"], "bodyContains": "done"},
         ),
         "template": True,
+        "follow": True,
+        "followLimit": "PT2H",
         "retryPolicy": {
             "retryType": "Exponential",
             "retryInterval": "PT15S",
@@ -210,7 +212,7 @@ def test_what_was_added_to_the_original_is_kept():
 
 
 def test_additions_that_are_off_are_not_answered():
-    sent = {**http(followRedirects=False, certificateAuthority="", success=None), "template": False}
+    sent = {**http(followRedirects=False, certificateAuthority="", success=None), "template": False, "follow": False}
 
     assert documents.parse(sent).document == http()
 
@@ -305,6 +307,17 @@ def test_a_queue_message_keeps_its_format():
         ),
         ({**http(), "template": "yes"}, "action.template", "wrong_type"),
         (http(followRedirects=1), "action.request.followRedirects", "wrong_type"),
+        ({**http(), "follow": "yes"}, "action.follow", "wrong_type"),
+        ({**http(), "follow": 1}, "action.follow", "wrong_type"),
+        ({**STORAGE, "follow": True}, "action.follow", "invalid"),
+        ({**http(), "followLimit": "PT1H"}, "action.followLimit", "invalid"),
+        ({**http(), "follow": False, "followLimit": "PT1H"}, "action.followLimit", "invalid"),
+        ({**http(), "follow": True, "followLimit": 60}, "action.followLimit", "wrong_type"),
+        ({**http(), "follow": True, "followLimit": "1 hour"}, "action.followLimit", "malformed"),
+        ({**http(), "follow": True, "followLimit": "PT0S"}, "action.followLimit", "out_of_range"),
+        ({**http(), "follow": True, "followLimit": "PT24H1S"}, "action.followLimit", "out_of_range"),
+        ({**http(), "follow": True, "followLimit": "P9999Y"}, "action.followLimit", "out_of_range"),
+        ({**http(), "follow": True, "followLimit": "PT1H\0"}, "action.followLimit", "malformed"),
         (http(success=[]), "action.request.success", "wrong_type"),
         (http(certificateAuthority=1), "action.request.certificateAuthority", "wrong_type"),
         ({**http(), "errorAction": {"type": "Http"}}, "action.errorAction.request", "required"),
