@@ -274,7 +274,7 @@ def test_days_and_times_turn_into_each_other(open_page, sign_in, berliner):
 def test_what_is_typed_while_the_page_still_loads_counts(open_page, sign_in, berliner):
     page = sign_in(open_page())
     waiting = []
-    page.route("**/event-form*.js", waiting.append)
+    page.route("**/event-form*.js", lambda route: waiting.append(route))
     page.goto("/calendar/events/new?start=2098-10-08T10:00", wait_until="commit")
     page.get_by_label("Starts").fill("2098-10-09T14:00")
     expect(page.get_by_label("Ends")).to_have_value("2098-10-08T11:00")
