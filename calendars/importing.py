@@ -285,10 +285,8 @@ class Import:
             present = dict(occurrences.rows)
             kept = {day for day, row in present.items() if self.is_kept(series, row)}
             cancelled = {day for day, row in present.items() if row.is_cancelled}
-            changed = {
-                day_of(each.said.recurrence_id, series) for each in others if each.said.recurrence_id and present
-            }
-            for day in sorted(wanted - cancelled - kept):
+            changed = {day_of(each.said.recurrence_id, series) for each in others if each.said.recurrence_id}
+            for day in sorted(wanted - cancelled - changed - kept):
                 occurrences.cancel(day)
             restored = present.keys() - wanted - changed - kept
             for day in sorted(restored, key=lambda day: (day in cancelled, day)):  # what was moved makes room
@@ -530,10 +528,9 @@ def day_of(given: Moment, event: Event) -> date | None:
 
 def days_left_out(said: VEvent, event: Event) -> set[date]:
     """The days of the occurrences that EXDATEs name; none where the series has none at that time."""
-    series, found = event.series, set()
+    series, zone, time, found = event.series, event.tzinfo, event.start.time(), set()
     for given in said.without:
-        wall = given.wall if event.is_all_day else given.on(event.tzinfo)
-        is_there = event.is_all_day or given.is_date or wall.time() == event.start.time()
-        if is_there and series.on(wall.date()):
+        wall = given.wall if event.is_all_day else given.on(zone)
+        if (event.is_all_day or given.is_date or wall.time() == time) and series.on(wall.date()):
             found.add(wall.date())
     return found

@@ -17,7 +17,7 @@ from recurrence.wire import WireError, graph, rrule
 
 SINGLES = 366  # events that one rule may become
 MOST_EVENTS = 10_000  # that one file may become
-MOST_YEARS = 2_000  # of the calendar, through which the rules of one file are followed that only dateutil understands
+MOST_YEARS = 1_000  # of the calendar, through which the rules of one file are followed that only dateutil understands
 BACK, AHEAD = timedelta(days=365), timedelta(days=731)  # around now: where single events stand for too many
 RULES = 12  # series that one rule may become
 LISTS = ("BYMONTH", "BYMONTHDAY", "BYDAY")  # of each of which a rule may have several
@@ -48,8 +48,8 @@ class Span:
 class Allowance:
     """What may still be worked out for a file, so that none keeps its server busy, whatever it holds."""
 
-    events: int = MOST_EVENTS
-    days: int = MOST_YEARS * 365
+    events: int = field(default_factory=lambda: MOST_EVENTS)
+    days: int = field(default_factory=lambda: MOST_YEARS * 365)
 
     def take_event(self) -> None:
         """Raises Refused for one too many."""

@@ -1,12 +1,7 @@
 """A file that comes again: what is different in it changes, and nothing else."""
 
-from datetime import timedelta
-
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from calendars import editing, ics
 from calendars.importing import import_calendar
 from calendars.models import Calendar, Event
 from tests.calendars.conftest import days
@@ -21,8 +16,7 @@ from tests.calendars.importing.files import (
     repeating,
     vevent,
 )
-from tests.calendars.test_ics import LENGTHS, PATTERNS, RANGES, STARTS, ZONES, ours, touch
-from tests.conftest import NOW, utc
+from tests.conftest import NOW
 
 
 @pytest.mark.parametrize(
@@ -138,39 +132,3 @@ def test_an_occurrence_that_is_private_alone_is_not_changed_by_others(take, make
 
     kept = Event.objects.get().exceptions.get()
     assert (kept.is_cancelled, kept.changes["subject"]) == (False, "Doctor")
-
-
-# There and back
-
-
-@given(
-    pattern=PATTERNS,
-    range=RANGES,
-    start=STARTS,
-    length=LENGTHS,
-    zone=st.sampled_from(ZONES),
-    is_all_day=st.booleans(),
-    touched=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), max_size=4),
-)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_feed_of_ours_is_taken_as_what_it_was_made_of(
-    calendar, owner, pattern, range, start, length, zone, is_all_day, touched
-):
-    Event.objects.all().delete()
-    copy, _ = Calendar.objects.get_or_create(owner=owner, name="Copy")
-    if is_all_day:
-        start, length = start.replace(hour=0, minute=0), timedelta(days=max(1, length.days))
-    document = {"pattern": pattern, "range": {**range, "startDate": start.date().isoformat()}}
-    ends = {"start": editing.WallTime(start, zone), "end": editing.WallTime(start + length, zone)}
-    said = {"subject": "One", "is_all_day": is_all_day, "recurrence": document, **ends}
-    event, _ = editing.create(calendar, said, NOW)
-    days = [each.day for each in event.series.occurrences(utc("2025-11-01T00:00Z"), utc("2026-12-01T00:00Z"))][:31]
-    for number, what in touched:
-        if number < len(days) and not event.exceptions.filter(original_day=days[number]).exists():
-            touch(event, days[number], what)
-
-    report = import_calendar(copy, ics.calendar("One", "UTC", ics.events([calendar], owner, NOW)), NOW)
-
-    assert {each.status for each in report.lines} == {TAKEN}
-    assert ours(copy) == ours(calendar)
-    assert copy.events.get().is_series

@@ -65,3 +65,25 @@ def test_what_is_refused_takes_its_occurrences_along(take, calendar):
     assert [each.status for each in lines] == [REFUSED, REFUSED]
     assert lines[1].notes == ["Its series is refused."]
     assert not calendar.events.exists()
+
+
+def test_one_that_was_moved_onto_one_that_is_left_out_comes_back_with_it(take):
+    """What was moved makes room first."""
+    take(
+        repeating("EXDATE;TZID=Europe/Berlin:20260112T100000"),
+        override(of="20260119T100000", start="20260112T150000"),
+    )
+
+    take(repeating())
+
+    assert starts(Event.objects.get())[1:3] == ["2026-01-12T10:00", "2026-01-19T10:00"]
+
+
+def test_one_that_is_both_left_out_and_changed_is_changed(take):
+    parts = [repeating("EXDATE;TZID=Europe/Berlin:20260112T100000"), override("SUMMARY:Moved")]
+    take(*parts)
+
+    again = take(*parts)
+
+    assert starts(Event.objects.get())[1] == "2026-01-13T12:00"
+    assert [each.status for each in again] == [UNCHANGED, UNCHANGED]

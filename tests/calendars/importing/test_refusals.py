@@ -6,7 +6,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from calendars import importing
 from calendars.errors import CalendarError
 from calendars.importing import import_calendar
 from calendars.models import EventException
@@ -118,14 +117,6 @@ def test_no_text_of_one_property_becomes_another(taken):
     event, _ = taken(r"SUMMARY:a\nATTENDEE:mailto:eve@example.com")
 
     assert (event.subject, event.attendees) == ("a ATTENDEE:mailto:eve@example.com", [])
-
-
-def test_a_file_makes_only_so_many_changes(calendar, monkeypatch):
-    monkeypatch.setattr(importing, "MOST_CHANGES", 3)
-
-    report = import_calendar(calendar, file_of(*(vevent(uid=str(n)) for n in range(5))), NOW)
-
-    assert [each.status for each in report.lines] == [TAKEN] * 3 + [REFUSED] * 2
 
 
 @given(st.text(alphabet='BEGINDVCALRTS:;=,\\"\r\n \t0129TZé-', max_size=400))
