@@ -10,7 +10,8 @@ of one calendar follow each other; its events are only touched below that.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from datetime import date, datetime
 from typing import Any
@@ -19,12 +20,11 @@ from django.db import transaction
 from django.db.models import Count
 
 from calendars.details import checked, refuse, text
-from calendars.errors import CalendarError, ChangedSince, Gone
-from calendars.models import DETAILS, PRIVATE, Calendar, Event, EventException, Hue
-from calendars.occurrences import as_changes, occurrence, place_all, require_between_neighbours, store, times_of
+from calendars.errors import CalendarError, ChangedSince
+from calendars.models import PRIVATE, Calendar, Event, EventException, Hue
+from calendars.occurrences import Occurrences, place_all
 from calendars.times import Times, WallTime, merged, resumed
 from calendars.writing import Revision, count, event_in, held, hold, require, save, surround
-from recurrence.wire import graph
 from recurrence.wire.reading import shown
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "delete_calendar",
     "end_before",
     "move",
+    "occurrences_of",
     "restore_occurrence",
 ]
 
@@ -98,49 +99,30 @@ def change_occurrence(
     It stays strictly between the days on which its neighbours are now; one that is cancelled is no neighbour.
     Raises Gone when there is no such occurrence, or it is cancelled.
     """
-    if changes.get("recurrence") is not None:
-        raise CalendarError("belongs to a series, not to one of its occurrences", path="recurrence")
-    details = checked(changes)
-    with held(event) as event:
-        exception = occurrence(event, day, revision)
-        own, was = times_of(event, day, {}), times_of(event, day, exception.changes)
-        now_at = merged(was, {name: changes[name] for name in WHEN[:3] if name in changes}, event.tzinfo)
-        if now_at.end - now_at.start > graph.LONGEST:
-            message = f"must be at most {graph.LONGEST.days} days after the start"
-            raise CalendarError(message, path="end", code="out_of_range")
-        if now_at.start.date() != was.start.date():
-            require_between_neighbours(event, day, now_at.start.date())
-
-        series_says = {name: getattr(event, name) for name in DETAILS} | as_changes(own)
-        says = details | as_changes(now_at)
-        kept = {name: value for name, value in exception.changes.items() if name not in says}
-        changed = kept | {name: value for name, value in says.items() if value != series_says[name]}
-        if changed == exception.changes:
-            return exception if exception.pk else None
-        exception.changes = changed
-        store(exception, now)
-    return exception if exception.pk else None
+    with occurrences_of(event, now) as occurrences:
+        occurrences.change(day, changes, revision)
+    return occurrences.rows.get(day)
 
 
 def cancel_occurrence(event: Event, day: date, now: datetime, *, revision: Revision | None = None) -> None:
     """Leave the occurrence out; a count is not refilled.  Raises Gone when there is none, or it is cancelled."""
-    with held(event) as event:
-        exception = occurrence(event, day, revision)
-        exception.is_cancelled = True
-        store(exception, now)
+    with occurrences_of(event, now) as occurrences:
+        occurrences.cancel(day, revision)
 
 
 def restore_occurrence(event: Event, day: date, now: datetime) -> None:
     """Let the occurrence be again as its series has it.  Raises Gone when it is."""
+    with occurrences_of(event, now) as occurrences:
+        occurrences.restore(day)
+
+
+@contextmanager
+def occurrences_of(event: Event, now: datetime) -> Iterator[Occurrences]:
+    """Change as many occurrences of a series as wanted; what was done is written together when the block ends."""
     with held(event) as event:
-        exception = event.exceptions.filter(original_day=day).first()
-        if exception is None:
-            raise Gone("this occurrence is as its series has it")
-        exception.event = event
-        if exception.is_cancelled or "start" in exception.changes:
-            require_between_neighbours(event, day, day)
-        exception.is_cancelled, exception.changes = False, {}
-        store(exception, now)
+        occurrences = Occurrences(event)
+        yield occurrences
+        occurrences.write(now)
 
 
 def change_following(
@@ -154,7 +136,7 @@ def change_following(
     Raises Gone when there is no such occurrence, or it is cancelled.
     """
     with held(event) as event:
-        occurrence(event, day, revision)
+        Occurrences(event).of(day, revision)
         stored = event.recurrence
         rest = event if day == event.series.days.start else _split(event, day, now)
         if changes.get("recurrence") is not None:
@@ -167,7 +149,7 @@ def change_following(
 def end_before(event: Event, day: date, now: datetime, *, revision: Revision | None = None) -> None:
     """Remove the occurrence of `day` and all that follow; from the first day on, the whole series."""
     with held(event) as event:
-        occurrence(event, day, revision)
+        Occurrences(event).of(day, revision)
         if day == event.series.days.start:
             event.delete()
             count(event.calendar, now)

@@ -4,7 +4,7 @@ Two queries, however many events and exceptions there are, and nothing is laid o
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import chain
@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from calendars.briefs import Brief
 from calendars.ids import ItemId
 from calendars.models import DETAILS, EARLIEST, LATEST, ONE_DAY, YEARS, Details, Event, EventException, EventQuerySet
 from recurrence.wire.graph import LONGEST
@@ -20,6 +21,7 @@ from recurrence.zones import instant_of
 NOTHING = timedelta(0)
 NO_DAY = date.min
 MIDNIGHT = time()
+Master = Event | Brief
 KEYS = 30_000  # in one query: SQLite takes 32,766 values
 
 
@@ -32,7 +34,7 @@ class Occurrence:
     asked for.  `exception` says that it differs from its series.
     """
 
-    event: Event
+    event: Event | Any  # or a Brief, for pages that read no more of it
     day: date | None
     start: datetime
     end: datetime
@@ -88,7 +90,7 @@ def order(each: Occurrence) -> tuple:
     return each.start, each.days is None, -length, each.details.subject, each.event.pk, each.day or NO_DAY
 
 
-def exceptions_in(series: list[Event], start: datetime, end: datetime) -> defaultdict:
+def exceptions_in(series: Sequence[Master], start: datetime, end: datetime) -> defaultdict:
     """By event and original day, the exceptions whose original or present place may touch [start, end)."""
     by_event: defaultdict = defaultdict(dict)
     longest = max((event.end - event.start for event in series), default=NOTHING)
@@ -103,7 +105,7 @@ def exceptions_in(series: list[Event], start: datetime, end: datetime) -> defaul
 
 
 def lay_out(
-    event: Event, exceptions: dict[date, EventException], start: datetime, end: datetime, zone: tzinfo, viewer
+    event: Master, exceptions: dict[date, EventException], start: datetime, end: datetime, zone: tzinfo, viewer
 ) -> Iterator[Occurrence]:
     """What one event brings in the window; `exceptions` are those of its days in and near it."""
     details = details_for(viewer, event, event.details)
@@ -121,7 +123,7 @@ def lay_out(
             yield each
 
 
-def all_day(event: Event, exceptions, start: datetime, end: datetime, zone: tzinfo, details) -> Iterator[Occurrence]:
+def all_day(event: Master, exceptions, start: datetime, end: datetime, zone: tzinfo, details) -> Iterator[Occurrence]:
     """Occurrences in and near the window: who reads them may have midnight up to 26 hours from where the series has."""
     length = event.end - event.start
     for given in event.series.occurrences(start - 2 * ONE_DAY, end + 2 * ONE_DAY):
@@ -130,13 +132,13 @@ def all_day(event: Event, exceptions, start: datetime, end: datetime, zone: tzin
             yield place(event, given.day, first, first + length, True, zone, details)
 
 
-def differing(event: Event, exceptions: dict[date, EventException], zone: tzinfo, viewer) -> Iterator[Occurrence]:
+def differing(event: Master, exceptions: dict[date, EventException], zone: tzinfo, viewer) -> Iterator[Occurrence]:
     for exception in exceptions.values():
         for each in changed(event, exception, zone):
             yield replace(each, details=details_for(viewer, event, each.details))
 
 
-def changed(event: Event, exception: EventException, zone: tzinfo) -> Iterator[Occurrence]:
+def changed(event: Master, exception: EventException, zone: tzinfo) -> Iterator[Occurrence]:
     """The occurrence that an exception is about, where it is now; none where its series has it no more."""
     day = exception.original_day
     if event.series.on(day) is None:
@@ -145,7 +147,7 @@ def changed(event: Event, exception: EventException, zone: tzinfo) -> Iterator[O
     yield place(event, day, *walls_of(event, day, exception.changes), zone, details, exception)
 
 
-def walls_of(event: Event, day: date, changes: Mapping[str, Any]) -> tuple[datetime, datetime, bool]:
+def walls_of(event: Master, day: date, changes: Mapping[str, Any]) -> tuple[datetime, datetime, bool]:
     """What clocks in the event's zone show at the start and the end of an occurrence, and whether it is all-day."""
     first = datetime.combine(day, event.start.time())
     start = datetime.fromisoformat(changes["start"]) if "start" in changes else first
@@ -163,7 +165,7 @@ def place(event, day, start, end, is_all_day, zone, details, exception=None) -> 
     return Occurrence(event, day, begins, max(begins, ends), details, None, exception)
 
 
-def details_for(viewer, event: Event, details: Details) -> Details:
+def details_for(viewer, event: Master, details: Details) -> Details:
     return details.veiled() if details.is_private and event.calendar.owner_id != viewer.pk else details
 
 

@@ -13,7 +13,7 @@ Such further events have a UID of their own, made from that of the file: the nex
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import Enum
@@ -27,16 +27,20 @@ from calendars import components, editing, vevents
 from calendars.components import Component
 from calendars.errors import CalendarError
 from calendars.expansion import walls_of
-from calendars.models import DETAILS, PRIVATE, Calendar, Event, EventException
-from calendars.repetition import Repetition, Span, first_day_of, repeated, series_of
+from calendars.models import DETAILS, PRIVATE, Calendar, Details, Event, EventException
+from calendars.occurrences import Occurrences
+from calendars.repetition import Allowance, Repetition, Span, first_day_of, repeated, series_of
 from calendars.times import Times, WallTime, merged
 from calendars.vevents import Moment, Refused, VEvent, Zones
 from calendars.writing import hold
+from recurrence.series import Series
+from recurrence.wire.rrule import rrule_of
 
 LARGEST = 1_048_576  # bytes of a file
 MOST_CHANGES = 2_000  # in one transaction
 BATCH = 500  # rows that are read at once
 OWN = "#quando-"  # in the UID of what the file has no UID for
+NAMES_OF_UTC = {"UTC", "Etc/GMT"}  # the second is that which our feeds give to series
 ECHO = 200  # characters of a summary that a report shows
 
 
@@ -84,7 +88,7 @@ def import_calendar(
     if len(content if isinstance(content, bytes) else content.encode(errors="replace")) > LARGEST:
         raise CalendarError(f"must have at most {LARGEST} bytes", path="file", code="too_large")
     lines: list[Line] = []
-    groups = [group for file in components.read(content) for group in understood(file, calendar, now, lines)]
+    groups = understood(components.read(content), calendar, now, lines)
     with transaction.atomic():
         (held,) = hold(calendar.pk)
         importer = Import(held, groups, now, viewer or held.owner)
@@ -133,8 +137,14 @@ class Group:
             entry.line.refuse(gettext("Its series is refused."))
 
 
-def understood(file: Component, calendar: Calendar, now: datetime, lines: list[Line]) -> list[Group]:
-    """What the file says, as far as it can be understood; each component gets one of `lines`.  No database."""
+def understood(files: list[Component], calendar: Calendar, now: datetime, lines: list[Line]) -> list[Group]:
+    """What the files say, as far as it can be understood; each component gets one of `lines`.  No database."""
+    allowance = Allowance()
+    groups = [group for file in files for group in groups_of(file, calendar, now, lines)]
+    return [group for group in groups if is_whole(group, now, allowance)]
+
+
+def groups_of(file: Component, calendar: Calendar, now: datetime, lines: list[Line]) -> Iterable[Group]:
     zones = Zones.of(file, calendar.owner.time_zone, now)
     is_cancelled = file.text("METHOD").strip().upper() == "CANCEL"
     groups: dict[str, Group] = {}
@@ -156,7 +166,7 @@ def understood(file: Component, calendar: Calendar, now: datetime, lines: list[L
             group.master = entry
         else:
             line.refuse(gettext("Its UID is that of the event in line %(line)d.") % {"line": group.master.line.line})
-    return [group for group in groups.values() if is_whole(group, now)]
+    return groups.values()
 
 
 def read(part: Component, zones: Zones, is_cancelled: bool) -> VEvent:
@@ -168,14 +178,14 @@ def read(part: Component, zones: Zones, is_cancelled: bool) -> VEvent:
     return vevents.read(part, zones, is_cancelled=is_cancelled)
 
 
-def is_whole(group: Group, now: datetime) -> bool:
+def is_whole(group: Group, now: datetime, allowance: Allowance) -> bool:
     """Whether there is something to take, which is put into pieces; if not, that is refused."""
     if group.master is None:
         return True
     try:
         if group.master.said.is_cancelled:
             raise Refused(gettext("It is cancelled."))
-        group.pieces += pieces_of(group.master, now)
+        group.pieces += pieces_of(group.master, now, allowance)
         if not group.pieces:
             raise Refused(gettext("It has no occurrence."))
     except Refused as refused:
@@ -211,7 +221,7 @@ class Import:
         self.further[event.uid.partition(OWN)[0]].add(event.uid)
 
     def take(self, group: Group) -> None:
-        series = [event for uid in (group.uid, *self.further[group.uid]) if (event := self.events.get(uid))]
+        series = [event for uid in sorted(self.further[group.uid]) if (event := self.events.get(uid))]
         if group.master is not None:
             try:
                 with transaction.atomic():
@@ -219,24 +229,26 @@ class Import:
             except (Refused, CalendarError) as error:
                 group.refuse(sentence(error))
                 return
-        for entry in group.others:
-            if not entry.is_done:
-                self.try_change(entry, [each for each in series if each.is_series])
+        left = [entry for entry in group.others if not entry.is_done]
+        self.take_changes(left, [each for each in series if each.is_series])
         if group.master is not None:
             self.remove_the_rest(group, group.master)
 
     def take_master(self, group: Group, master: Entry) -> list[Event]:
         """Returns the events that it becomes.  Raises Refused and CalendarError."""
         events, statuses = [], []
+        changed = by_start(group.others, master.said)
         for piece in group.pieces:
-            other = next((each for each in group.others if is_about(each.said, piece, master.said)), None)
+            other = None
+            if piece.start is not None:
+                other = changed.get(piece.start) or changed.get(piece.start.date())
             if other is not None and other.said.is_cancelled:
                 other.finish(None, Status.UNCHANGED)
                 continue
             event, status = self.put(piece if other is None else replace(piece, changes=single(other.said.changes)))
             if other is not None:
                 other.finish(event.pk, status)
-            if event.is_series and self.leave_out(event, master.said, [each.said for each in group.others]):
+            if event.is_series and self.leave_out(event, master.said, group.others):
                 status = Status.CHANGED if status is Status.UNCHANGED else status
             events.append(event)
             statuses.append(status)
@@ -256,72 +268,85 @@ class Import:
             self.new.add(event.pk)
             return event, Status.TAKEN
         self.refuse_private(event)
-        if not differs(event, piece.changes):
+        changes = what_differs(event, piece.changes)
+        if not changes:
             return event, Status.TAKEN if event.pk in self.new else Status.UNCHANGED
         self.count()
-        event = editing.change(event, piece.changes, self.now)
+        event = editing.change(event, changes, self.now)
         self.keep(event)
         return event, Status.CHANGED
 
-    def leave_out(self, series: Event, said: VEvent, others: list[VEvent]) -> bool:
+    def leave_out(self, series: Event, said: VEvent, others: list[Entry]) -> bool:
         """Cancel what the file leaves out, and restore what it has as the series has it; tell whether there was any."""
-        wanted = {day for each in said.without if (day := day_left_out(each, series))}
-        touched = {day for each in others if each.recurrence_id and (day := day_of(each.recurrence_id, series))}
-        present = {} if series.pk in self.new else {each.original_day: each for each in series.exceptions.all()}
-        cancelled = sorted(wanted - {day for day, each in present.items() if each.is_cancelled})
-        restored = sorted(present.keys() - wanted - touched)
-        kept = {day for day, each in present.items() if self.is_kept(series, each)}
-        cancelled = [day for day in cancelled if day not in kept]
-        restored = [day for day in restored if day not in kept]
-        for day in cancelled:
-            self.count()
-            editing.cancel_occurrence(series, day, self.now)
-        for day in restored:
-            self.count()
-            editing.restore_occurrence(series, day, self.now)
-        return bool(cancelled or restored)
+        wanted = days_left_out(said, series)
+        if not wanted and (series.pk in self.new or not series.exceptions.all()):
+            return False
+        with editing.occurrences_of(series, self.now) as occurrences:
+            present = dict(occurrences.rows)
+            kept = {day for day, row in present.items() if self.is_kept(series, row)}
+            cancelled = {day for day, row in present.items() if row.is_cancelled}
+            changed = {day_of(each.said.recurrence_id, series) for each in others if each.said.recurrence_id}
+            for day in sorted(wanted - cancelled - changed - kept):
+                occurrences.cancel(day)
+            restored = present.keys() - wanted - changed - kept
+            for day in sorted(restored, key=lambda day: (day in cancelled, day)):  # what was moved makes room
+                occurrences.restore(day)
+            is_any = bool(occurrences.touched)
+            if is_any:
+                self.count()
+        return is_any
 
-    def try_change(self, entry: Entry, series: list[Event]) -> None:
+    def take_changes(self, entries: list[Entry], series: list[Event]) -> None:
+        """What became of single occurrences, those of each series together."""
+        by_series: defaultdict[UUID, list[tuple[Entry, date]]] = defaultdict(list)
+        for entry in entries:
+            given = cast(Moment, entry.said.recurrence_id)
+            event, day = next(((each, day) for each in series if (day := day_of(given, each))), (None, None))
+            if event is not None and day is not None:
+                by_series[event.pk].append((entry, day))
+            else:
+                note = gettext("Its series has no such occurrence: it is a single event.")
+                self.attempt(self.take_alone, entry, note)
+        for event in series:
+            if event.pk in by_series:
+                with editing.occurrences_of(event, self.now) as occurrences:
+                    for entry, day in by_series[event.pk]:
+                        self.attempt(self.take_change, entry, day, occurrences)
+
+    def attempt(self, take: Callable[..., None], entry: Entry, *how: Any) -> None:
         try:
-            with transaction.atomic():
-                self.take_change(entry, series)
+            take(entry, *how)
         except (Refused, CalendarError) as error:
             entry.line.refuse(sentence(error))
 
-    def take_change(self, entry: Entry, series: list[Event]) -> None:
-        """What became of one occurrence.  Raises Refused and CalendarError."""
-        said, given = entry.said, cast(Moment, entry.said.recurrence_id)
-        event, day = next(((each, day) for each in series if (day := day_of(given, each))), (None, None))
-        if event is None or day is None:
-            self.take_alone(entry, gettext("Its series has no such occurrence: it is a single event."))
-            return
+    def take_change(self, entry: Entry, day: date, occurrences: Occurrences) -> None:
+        """What became of one occurrence.  Raises Refused and CalendarError, and has changed nothing then."""
+        said, event, row = entry.said, occurrences.event, occurrences.rows.get(day)
         self.refuse_private(event)
-        exception = next((each for each in event.exceptions.all() if each.original_day == day), None)
-        if exception is not None and self.is_kept(event, exception):
+        if row is not None and self.is_kept(event, row):
             raise Refused(gettext("It is private to the owner of the calendar."))
-        status = Status.TAKEN if event.pk in self.new else Status.CHANGED
-        if not is_otherwise(said, event, day, exception):
+        was_cancelled = row is not None and row.is_cancelled
+        present = {} if row is None or was_cancelled else row.changes
+        changes = {} if said.is_cancelled else what_is_otherwise(said, event, day, present)
+        if not changes and said.is_cancelled == was_cancelled:
             entry.finish(event.pk, Status.TAKEN if event.pk in self.new else Status.UNCHANGED)
             return
         self.count()
-        was_cancelled = exception is not None and exception.is_cancelled
-        if said.is_cancelled:
-            editing.cancel_occurrence(event, day, self.now)
-            entry.finish(event.pk, status)
-            return
         try:
-            with transaction.atomic():
-                if was_cancelled:
-                    editing.restore_occurrence(event, day, self.now)
-                editing.change_occurrence(event, day, said.changes, self.now)
-                entry.finish(event.pk, status)
+            if said.is_cancelled:
+                occurrences.cancel(day)
+            elif was_cancelled:
+                occurrences.revive(day, changes)
+            else:
+                occurrences.change(day, changes)
+            entry.finish(event.pk, Status.TAKEN if event.pk in self.new else Status.CHANGED)
         except CalendarError as error:
             if error.code != "crosses_a_neighbour":
                 raise
-            if not was_cancelled:
-                editing.cancel_occurrence(event, day, self.now)
             note = gettext("It was moved onto or beyond its neighbour: it leaves its series and is a single event.")
             self.take_alone(entry, note)
+            if not was_cancelled:
+                occurrences.cancel(day)
 
     def take_alone(self, entry: Entry, note: str) -> None:
         """An occurrence as an event of its own."""
@@ -375,20 +400,38 @@ class Import:
             raise Refused(gettext("It is beyond the %(most)d changes of one import: import the file again.") % said)
 
 
-def differs(event: Event, changes: dict[str, Any]) -> bool:
-    """Whether an event is otherwise than `changes`, which are all that it says.  Raises CalendarError."""
+def what_differs(event: Event, changes: dict[str, Any]) -> dict[str, Any]:
+    """What of `changes`, which are all that a file says, an event says otherwise.  Raises CalendarError."""
+    said = Details(**{name: changes[name] for name in DETAILS})
+    when = {name: value for name, value in changes.items() if name not in DETAILS}
     present = Times.of(event)
-    return any(getattr(event, name) != changes[name] for name in DETAILS) or merged(present, changes) != present
+    found = details_that_differ(said, event.details)
+    return found if are_the_same(present, merged(present, when)) else found | when
 
 
-def is_otherwise(said: VEvent, event: Event, day: date, exception: EventException | None) -> bool:
-    """Whether an occurrence is otherwise than the file has it."""
-    if said.is_cancelled or (exception is not None and exception.is_cancelled):
-        return not (said.is_cancelled and exception is not None and exception.is_cancelled)
-    changes = exception.changes if exception is not None else {}
-    details = replace(event.details, **{name: value for name, value in changes.items() if name in DETAILS})
+def what_is_otherwise(said: VEvent, event: Event, day: date, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file says of an occurrence that differs from its series in `changes`, and is otherwise here."""
+    ours = replace(event.details, **{name: value for name, value in changes.items() if name in DETAILS})
     when = said.start.on(event.tzinfo), said.end.on(event.tzinfo), said.start.is_date
-    return details != said.details or walls_of(event, day, changes) != when
+    found = details_that_differ(said.details, ours)
+    return found if walls_of(event, day, changes) == when else found | said.when
+
+
+def details_that_differ(said: Details, ours: Details) -> dict[str, Any]:
+    said = vevents.completed(said, ours)
+    return {name: value for name in DETAILS if (value := getattr(said, name)) != getattr(ours, name)}
+
+
+def are_the_same(ours: Times, theirs: Times) -> bool:
+    """Whether both mean the same, though a zone, an end or a pattern may have more than one name."""
+    if (ours.start, ours.end, ours.is_all_day) != (theirs.start, theirs.end, theirs.is_all_day):
+        return False
+    if not ours.is_all_day and ours.zone != theirs.zone and {str(ours.zone), str(theirs.zone)} != NAMES_OF_UTC:
+        return False
+    if ours.series is None or theirs.series is None:
+        return ours.series is theirs.series
+    our_rule, their_rule = (rrule_of(each, is_all_day=ours.is_all_day) for each in (ours.series, theirs.series))
+    return our_rule == their_rule
 
 
 def sentence(error: Exception) -> str:
@@ -401,13 +444,15 @@ def sentence(error: Exception) -> str:
 # What an event of the file becomes
 
 
-def pieces_of(entry: Entry, now: datetime) -> Iterator[Piece]:
+def pieces_of(entry: Entry, now: datetime, allowance: Allowance) -> Iterator[Piece]:
     """The events, each with a UID of its own.  Raises Refused."""
     said, notes = entry.said, entry.line.notes
+    allowance.require_events()
     span = Span(said.start.wall, said.end.on(said.start.zone), said.start.zone)
-    repetition = Repetition() if said.rule is None else repeated(said.rule, span, now)
+    repetition = Repetition() if said.rule is None else repeated(said.rule, span, now, allowance)
     notes += repetition.notes
     for number, document in enumerate(repetition.series):
+        allowance.take_event()
         uid = said.uid if number == 0 else f"{said.uid}{OWN}{number + 1}"
         changes = at(said, span, datetime.combine(first_day_of(document), span.start.time()))
         yield Piece(uid, changes | {"recurrence": document})
@@ -417,13 +462,18 @@ def pieces_of(entry: Entry, now: datetime) -> Iterator[Piece]:
         if repetition.first is not None:
             notes.append(gettext("Its start is no day of its rule: it is a single event."))
     is_alone = not repetition.series and starts == [span.start]
+    left_out = starts_left_out(said)
     for start in starts:
-        if not is_left_out(said, start):
+        allowance.take_event()
+        if not left_out & {start, start.date()}:
             uid = said.uid if is_alone else further_uid(said.uid, start.date())
             yield Piece(uid, single(at(said, span, start)), None if said.rule is None else start)
     extra = {first.on(span.zone): (first, last) for first, last in said.besides}
+    series = [series_of(document, span) for document in repetition.series] if extra else []
+    known = {*starts, *left_out}
     for start, (first, last) in extra.items():
-        if start not in starts and not is_left_out(said, start) and not is_given(repetition, span, start):
+        allowance.take_event()
+        if not known & {start, start.date()} and not is_given(series, span, start):
             changes = said.changes | {"start": first.wall_time, "end": last.wall_time}
             yield Piece(further_uid(said.uid, start.date() if first.is_date else start), single(changes), start)
     if extra:
@@ -446,31 +496,28 @@ def single(changes: dict[str, Any]) -> dict[str, Any]:
     return changes | {"recurrence": None}
 
 
-def is_left_out(said: VEvent, start: datetime) -> bool:
-    whole_days = {each.wall.date() for each in said.without if each.is_date or said.start.is_date}
-    return start.date() in whole_days or start in {
-        each.on(said.start.zone) for each in said.without if not each.is_date
-    }
+def starts_left_out(said: VEvent) -> set[date]:
+    """What clocks show at the starts that the file leaves out, or dates: all of that day."""
+    days = {each.wall.date() for each in said.without if each.is_date or said.start.is_date}
+    return days | {each.on(said.start.zone) for each in said.without if not each.is_date}
 
 
-def is_given(repetition: Repetition, span: Span, start: datetime) -> bool:
+def is_given(series: list[Series], span: Span, start: datetime) -> bool:
     """Whether one of the series has an occurrence with this start."""
-    return start.time() == span.start.time() and any(
-        series_of(document, span).on(start.date()) for document in repetition.series
-    )
+    return start.time() == span.start.time() and any(each.on(start.date()) for each in series)
 
 
 # Which occurrence is meant
 
 
-def is_about(other: VEvent, piece: Piece, master: VEvent) -> bool:
-    """Whether a change of an occurrence is one of this single event."""
-    given = other.recurrence_id
-    if given is None or piece.start is None:
-        return False
-    if given.is_date or master.start.is_date:
-        return given.wall.date() == piece.start.date()
-    return given.on(master.start.zone) == piece.start
+def by_start(others: list[Entry], master: VEvent) -> dict[date, Entry]:
+    """Changes of single events, by what clocks show at the starts that they are of, or by the days."""
+    found: dict[date, Entry] = {}
+    for entry in others:
+        given = cast(Moment, entry.said.recurrence_id)
+        is_of_a_day = given.is_date or master.start.is_date
+        found.setdefault(given.wall.date() if is_of_a_day else given.on(master.start.zone), entry)
+    return found
 
 
 def day_of(given: Moment, event: Event) -> date | None:
@@ -479,8 +526,11 @@ def day_of(given: Moment, event: Event) -> date | None:
     return wall.date() if event.series.on(wall.date()) else None
 
 
-def day_left_out(given: Moment, event: Event) -> date | None:
-    """The day of the occurrence that an EXDATE names; None when the series has none at that time."""
-    wall = given.wall if event.is_all_day else given.on(event.tzinfo)
-    is_there = event.is_all_day or given.is_date or wall.time() == event.start.time()
-    return wall.date() if is_there and event.series.on(wall.date()) else None
+def days_left_out(said: VEvent, event: Event) -> set[date]:
+    """The days of the occurrences that EXDATEs name; none where the series has none at that time."""
+    series, zone, time, found = event.series, event.tzinfo, event.start.time(), set()
+    for given in said.without:
+        wall = given.wall if event.is_all_day else given.on(zone)
+        if (event.is_all_day or given.is_date or wall.time() == time) and series.on(wall.date()):
+            found.add(wall.date())
+    return found

@@ -3,7 +3,7 @@
 Pure: it knows no rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import islice, product
@@ -11,15 +11,17 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from calendars.vevents import ONE_DAY, Refused
+from calendars.vevents import Refused
 from recurrence.series import Series
 from recurrence.wire import WireError, graph, rrule
 
 SINGLES = 366  # events that one rule may become
+MOST_EVENTS = 10_000  # that one file may become
+MOST_YEARS = 1_000  # of the calendar, through which the rules of one file are followed that only dateutil understands
 BACK, AHEAD = timedelta(days=365), timedelta(days=731)  # around now: where single events stand for too many
 RULES = 12  # series that one rule may become
 LISTS = ("BYMONTH", "BYMONTHDAY", "BYDAY")  # of each of which a rule may have several
-COMPARED = timedelta(days=3_653)  # in which series that are to say the same together must not meet
+COMPARED = 3_653  # days in which series that are to say the same together must not meet
 EVER = datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -42,12 +44,40 @@ class Span:
     zone: tzinfo
 
 
-def repeated(rule: str, span: Span, now: datetime) -> Repetition:
+@dataclass(slots=True)
+class Allowance:
+    """What may still be worked out for a file, so that none keeps its server busy, whatever it holds."""
+
+    events: int = field(default_factory=lambda: MOST_EVENTS)
+    days: int = field(default_factory=lambda: MOST_YEARS * 365)
+
+    def take_event(self) -> None:
+        """Raises Refused for one too many."""
+        self.events -= 1
+        self.require_events()
+
+    def require_events(self) -> None:
+        if self.events < 0:
+            said = gettext("The file becomes more than %(most)d events: import the rest of it apart.")
+            raise Refused(said % {"most": MOST_EVENTS})
+
+    def take_days(self, days: int) -> None:
+        """Raises Refused when rules have been followed through too many."""
+        self.days -= days
+        if self.days < 0:
+            said = gettext(
+                "Its rule is no series here, and the rules of this kind in the file have to be followed through more"
+                " than %(most)d years: import the rest of them apart."
+            )
+            raise Refused(said % {"most": MOST_YEARS})
+
+
+def repeated(rule: str, span: Span, now: datetime, allowance: Allowance) -> Repetition:
     """What `rule` makes of an event.  A start that does not fit it counts as one of its COUNT.  Raises Refused."""
     try:
-        found = said(rule, span, now)
+        found = said(rule, span, now, allowance)
         if found.first != span.start.date() and (shorter := with_one_less(rule)) is not None:
-            found = said(shorter, span, now) if shorter else Repetition()
+            found = said(shorter, span, now, allowance) if shorter else Repetition()
     except WireError as error:
         if error.code == "never_fires":
             return Repetition(notes=[gettext("Its rule repeats it no more.")])
@@ -64,31 +94,32 @@ def with_one_less(rule: str) -> str | None:
     return text_of(parts | {"COUNT": str(count)}) if count else ""
 
 
-def said(rule: str, span: Span, now: datetime) -> Repetition:
+def said(rule: str, span: Span, now: datetime, allowance: Allowance) -> Repetition:
     document = rrule.graph_of(rule, span.start, span.end, span.zone)
     if document is not None:
         return Repetition(first_day_of(document), [document])
-    whole = rrule.read(rule, span.start, span.end, span.zone)
-    documents = together(rule, whole, span)
+    whole = rrule.read(rule, span.start, span.end, span.zone, meter=allowance.take_days)
+    documents = together(rule, whole, span, allowance)
     if documents:
         note = gettext("Its rule is taken as %(count)d series.") % {"count": len(documents)}
         return Repetition(whole.days.start, documents, notes=[note])
     return one_by_one(whole, now)
 
 
-def together(rule: str, whole: Series, span: Span) -> list[dict[str, Any]]:
+def together(rule: str, whole: Series, span: Span, allowance: Allowance) -> list[dict[str, Any]]:
     """Several series that say the same, as of the first and the third Monday of each month; none if there are none."""
     rules = list(islice(split(rule, whole), RULES + 1))
     if not 1 < len(rules) <= RULES:
         return []
-    documents, days = [], []
+    documents: list[dict[str, Any]] = []
+    days: list[int] = []
     for each in rules:
         document = rrule.graph_of(each, span.start, span.end, span.zone)
-        if document is None and not is_over(each, span):
+        if document is None and not is_over(each, span, allowance):
             return []
         if document is not None:
             documents.append(document)
-            days += [*days_in_ten_years(document, span)]
+            days += days_in_ten_years(document, span)
     return documents if len(days) == len(set(days)) else []
 
 
@@ -104,17 +135,17 @@ def split(rule: str, whole: Series) -> Iterator[str]:
         yield text_of(parts | dict(zip(named, chosen, strict=True)))
 
 
-def is_over(rule: str, span: Span) -> bool:
+def is_over(rule: str, span: Span, allowance: Allowance) -> bool:
     try:
-        rrule.read(rule, span.start, span.end, span.zone)
+        rrule.read(rule, span.start, span.end, span.zone, meter=allowance.take_days)
     except WireError as error:
         return error.code == "never_fires"
     return False
 
 
-def days_in_ten_years(document: dict[str, Any], span: Span) -> Iterator[date]:
-    beginning = span.start.replace(tzinfo=UTC) - ONE_DAY
-    return (each.day for each in series_of(document, span).occurrences(beginning, beginning + COMPARED))
+def days_in_ten_years(document: dict[str, Any], span: Span) -> Iterable[int]:
+    beginning = span.start.toordinal()
+    return series_of(document, span).days.ordinals(beginning, beginning + COMPARED)
 
 
 def series_of(document: dict[str, Any], span: Span) -> Series:

@@ -16,7 +16,7 @@ from icalendar import vDDDTypes, vDuration
 from icalendar.parser.property import split_on_unescaped_comma
 
 from calendars import vtimezones
-from calendars.components import Component, Property
+from calendars.components import UNSTORABLE, Component, Property
 from calendars.details import ATTENDEES, BODY_LENGTH, CATEGORIES, CATEGORY_LENGTH
 from calendars.models import (
     DETAILS,
@@ -38,6 +38,7 @@ UID_LENGTH = 200  # characters, which leaves room for what further events have b
 LOCATION_LENGTH = 1_000
 ATTENDEE_LENGTH = 320
 DESCRIBED_ZONES = 50  # that a file may describe
+PARTS_OF_A_NAME = 3  # as of America/Argentina/Ushuaia
 EXTRA_DATES = 1_000  # of one event
 ECHO = 80  # characters of the file that a note shows
 MIDNIGHT = time()
@@ -104,9 +105,11 @@ class VEvent:
     @property
     def changes(self) -> dict[str, Any]:
         """All that it says, as `calendars.editing` takes it."""
-        details = {name: getattr(self.details, name) for name in DETAILS}
-        when = {"is_all_day": self.start.is_date, "start": self.start.wall_time, "end": self.end.wall_time}
-        return details | when
+        return {name: getattr(self.details, name) for name in DETAILS} | self.when
+
+    @property
+    def when(self) -> dict[str, Any]:
+        return {"is_all_day": self.start.is_date, "start": self.start.wall_time, "end": self.end.wall_time}
 
 
 @dataclass(slots=True)
@@ -142,9 +145,9 @@ class Zones:
         if known(tzid):
             return tzid, ""
         shown = tzid[:ECHO]
-        parts = tzid.strip("/").split("/")
+        parts = tzid.strip("/").split("/")[-PARTS_OF_A_NAME:]
         described = self.described.get(tzid)
-        guesses = ["/".join(parts[position:]) for position in range(1, len(parts))]
+        guesses = ["/".join(parts[position:]) for position in range(len(parts))]
         guesses.append(described.text("X-LIC-LOCATION") if described else "")
         name = next(filter(None, map(known, guesses)), None)
         if name is None and described is None:
@@ -220,6 +223,28 @@ def uid_of(component: Component) -> str:
     return uid
 
 
+def completed(said: Details, ours: Details) -> Details:
+    """What a file says of what says `ours` here, but for that which it says in other words only, or cannot say."""
+    kept: dict[str, Any] = {"attendees": said.attendees or ours.attendees}
+    if [each.get("displayName") for each in said.locations] == [ours.place] * bool(ours.place):
+        kept["locations"] = ours.locations
+    if not (said.is_reminder_on or ours.is_reminder_on):
+        kept["reminder_minutes"] = ours.reminder_minutes
+    if (said.show_as, ours.show_as) == (ShowAs.BUSY, ShowAs.UNKNOWN):
+        kept["show_as"] = ours.show_as
+    for name, most in (("subject", SUBJECT_LENGTH), ("body", BODY_LENGTH)):
+        if plain(getattr(said, name)) == plain(getattr(ours, name)[:most]):
+            kept[name] = getattr(ours, name)
+    if not (said.body or ours.body):
+        kept["body_type"] = ours.body_type
+    return replace(said, **kept)
+
+
+def plain(text: str) -> str:
+    """Without what a file of lines has no other character for."""
+    return " ".join(UNSTORABLE.sub("", text).split())
+
+
 # When
 
 
@@ -265,7 +290,7 @@ def end_of(component: Component, start: Moment, zones: Zones, notes: list[str]) 
     end = moment_of(component, "DTEND", zones, notes)
     if end is None:
         duration = component.first("DURATION")
-        return start_and(start, duration.raw if duration else None)
+        return start_and(start, duration.raw if duration else None, repeats=component.first("RRULE") is not None)
     if end.is_date != start.is_date:
         refuse(gettext("One of its DTSTART and DTEND is a date and the other is none."))
     if end.is_date and end.wall == start.wall:  # which many programs write
@@ -273,8 +298,11 @@ def end_of(component: Component, start: Moment, zones: Zones, notes: list[str]) 
     return end
 
 
-def start_and(start: Moment, duration: str | None) -> Moment:
-    """The end of what has a duration; without one a date is a day, and a time is of no length."""
+def start_and(start: Moment, duration: str | None, *, repeats: bool = False) -> Moment:
+    """The end of what has a duration; without one a date is a day, and a time is of no length.
+
+    Of what `repeats`, it is what clocks show where they do not change meanwhile, as in most of the occurrences.
+    """
     if duration is None:
         return replace(start, wall=start.wall + ONE_DAY) if start.is_date else start
     try:
@@ -282,7 +310,7 @@ def start_and(start: Moment, duration: str | None) -> Moment:
         if not NOTHING <= days + elapsed <= LONGEST or (start.is_date and elapsed % ONE_DAY):
             raise ValueError
         wall, zone = start.wall + days, start.zone
-        if start.is_date:
+        if start.is_date or repeats:
             return replace(start, wall=wall + elapsed)
         if elapsed:
             wall = (instant_of(wall, zone) + elapsed).astimezone(zone).replace(tzinfo=None, fold=0)

@@ -109,7 +109,7 @@ def plain(catalogue: Catalog) -> Catalog:
 def faults(catalogue: Catalog) -> Iterator[str]:
     """What a translator still has to do: texts that are not translated, or with other placeholders."""
     for message in (each for each in catalogue if each.id):
-        texts, said = forms(message.id), forms(message.string)
+        texts, said = forms(message.id), forms(message.string or "")  # babel has None for a new one
         if message.fuzzy or not all(said):
             yield f"not translated: {shown(message)}"
         elif [*map(placeholders, texts)] != [*map(placeholders, said)]:

@@ -145,12 +145,16 @@ TEMPLATES = [
 
 # Database: SQLite in WAL mode unless DATABASE_URL names a PostgreSQL.  With IMMEDIATE, every transaction takes the
 # write lock when it begins, so that a read followed by a write never fails halfway; hence no ATOMIC_REQUESTS.
+# Opening a connection takes as long as several queries, with SQLite too, where one that is idle holds no lock.
+
+KEEP_CONNECTIONS = 60  # seconds, of each thread
 
 if EMBEDDED:
     DATABASES: dict[str, Any] = {
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": DATA_DIR / "quando.sqlite3",
+            "CONN_MAX_AGE": KEEP_CONNECTIONS,
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
@@ -159,7 +163,7 @@ if EMBEDDED:
         }
     }
 else:
-    DATABASES = {"default": dj_database_url.config(conn_max_age=60, conn_health_checks=True)}
+    DATABASES = {"default": dj_database_url.config(conn_max_age=KEEP_CONNECTIONS, conn_health_checks=True)}
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

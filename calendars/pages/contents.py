@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import CharField, Value
 from django.db.models.functions import Cast
 
+from calendars.briefs import Look
 from calendars.expansion import Occurrence
 from calendars.models import Calendar
 from calendars.pages.bands import AN_HOUR
@@ -29,7 +30,8 @@ class Layer(Generic[Id]):
     name: str
     hue: str
     is_shown: bool
-    shelf: Shelf | None = None  # of a calendar
+    shelf: Shelf | None = None  # of a calendar, as is the next
+    version: str = ""
     count: int | None = None
 
     @property
@@ -57,8 +59,8 @@ def contents(
     Pages without a scale of hours sum up jobs that run every hour as well.
     """
     calendars, collections = layers_of(user, chosen)
-    shelves = [layer.shelf for layer in calendars if layer.is_shown and layer.shelf]
-    brought = occurrences_in(shelves, user, start, end, zone, cancelled=chosen.cancelled)
+    versions = {layer.shelf: layer.version for layer in calendars if layer.is_shown and layer.shelf}
+    brought = occurrences_in(versions, user, start, end, zone, cancelled=chosen.cancelled)
     found = merged(brought.values())
     calendars = [replace(layer, count=len(brought.get(layer.id, ()))) for layer in calendars]
 
@@ -90,8 +92,8 @@ def layers_of(user, chosen: Filter) -> tuple[list[Layer[UUID]], list[Layer[int]]
     for kind, text, name, hue, _, owner, *version in rows:
         if kind == "calendar":
             calendar = UUID(text)
-            shelf = Shelf(calendar, str(version), owner == user.pk)
-            found[0].append(Layer(calendar, name, hue, calendar not in chosen.off, shelf))
+            shelf = Shelf(Look(calendar, owner, name, hue), owner == user.pk)
+            found[0].append(Layer(calendar, name, hue, calendar not in chosen.off, shelf, str(version)))
         else:
             found[1].append(Layer(int(text), name, hue_of(int(text)), int(text) not in chosen.noruns))
     return found

@@ -6,11 +6,12 @@ the rule is no occurrence.  An UNTIL without a time of day includes its day.
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, tzinfo
 from heapq import merge
-from itertools import dropwhile, groupby, islice, takewhile
+from itertools import chain, dropwhile, groupby, islice, takewhile
 
 from dateutil.rrule import rrulestr
 
@@ -42,6 +43,11 @@ UNTIL = re.compile(r"(\d{8})(?:T(\d{6})(Z)?)?", re.ASCII)
 
 
 ByArithmetic = EveryNDays | Weekly | MonthDay | NthOfWeekdays
+Meter = Callable[[int], None]  # is told how many days were looked through just now, and may raise to end that
+
+
+def unmetered(days: int) -> None:
+    """Nobody wants to know."""
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
@@ -79,10 +85,12 @@ def read(
     without: Collection[date] = (),
     besides: Collection[date] = (),
     path: str = "rrule",
+    meter: Meter = unmetered,
 ) -> Series:
     """Return the series of an event from `start` to `end`, as clocks in `zone` show them, which `rule` repeats.
 
-    There is none on the days `without`, and one on the days `besides`.  Raises WireError.
+    There is none on the days `without`, and one on the days `besides`.  `meter` is told what python-dateutil looks
+    through, now and whenever the series is asked.  Raises WireError.
     """
     parts = _parts(rule, path)
     _refuse_other_times(parts, start, path)
@@ -91,8 +99,8 @@ def read(
     days = None if without or besides else _days(parts, start.date(), zone)
     if days is None:
         never = frozenset(map(date.fromordinal, missing_days(zone)))
-        days = _walked(parts, start.date(), last, never.union(without), frozenset(besides), path)
-        last = days.last if "COUNT" in parts or "UNTIL" in parts else None
+        days = _walked(parts, start.date(), last, never.union(without), frozenset(besides), path, meter)
+        last = days.last if "COUNT" in parts or (last and besides) else last
     elif "COUNT" in parts:
         last = last_day(days, int(parts["COUNT"]), zone)
     if last is not None and last < days.start:
@@ -153,6 +161,7 @@ class WalkedDays:
     until: date | None = None
     without: frozenset[date] = frozenset()
     besides: frozenset[date] = frozenset()
+    meter: Meter = field(default=unmetered, repr=False, compare=False)
     start: date = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -179,12 +188,27 @@ class WalkedDays:
         return takewhile(lambda each: each <= last, ordinals)
 
     def _walk(self) -> Iterator[date]:
-        ahead = max(0, (date.max.year - PATIENCE - self.anchor.year) // 400) * DAYS_OF_400_YEARS
-        beginning = date.fromordinal(self.anchor.toordinal() + ahead)
-        rule = islice(rrulestr(self.rule, dtstart=datetime.combine(beginning, time())), self.count)
-        found = (date.fromordinal(each.toordinal() - ahead) for each in rule)
-        days = merge(takewhile(lambda each: each <= (self.until or date.max), found), sorted(self.besides))
+        found = takewhile(lambda each: each <= (self.until or date.max), islice(self._found(), self.count))
+        days = merge(found, sorted(self.besides))
         return (day for day, _ in groupby(days) if day not in self.without)
+
+    def _found(self) -> Iterator[date]:
+        """What dateutil finds, up to the last year there is."""
+        ahead = max(0, (date.max.year - PATIENCE - self.anchor.year) // 400) * DAYS_OF_400_YEARS
+        before = self.anchor.toordinal() + ahead
+        self.meter(0)  # which may be enough: dateutil looks for the first day up to the last year there is
+        rule = rrulestr(self.rule, dtstart=datetime.combine(date.fromordinal(before), time()))
+        for each in chain(_until_the_last_year(rule), [None]):
+            ordinal = (each or date.max).toordinal()
+            self.meter(ordinal - before)
+            before = ordinal
+            if each is not None:
+                yield date.fromordinal(ordinal - ahead)
+
+
+def _until_the_last_year(rule: Iterable[datetime]) -> Iterator[datetime]:
+    with suppress(ValueError):  # which dateutil raises for the week that leads from the last year into none
+        yield from rule
 
 
 # What was written
@@ -426,11 +450,12 @@ def _walked(
     without: frozenset[date],
     besides: frozenset[date],
     path: str,
+    meter: Meter,
 ) -> WalkedDays:
     rule = _text({name: value for name, value in parts.items() if name not in NOT_WALKED})
     count = int(parts["COUNT"]) if "COUNT" in parts else None
     try:
-        return WalkedDays(start, rule, count, last, without, besides)
+        return WalkedDays(start, rule, count, last, without, besides, meter)
     except ValueError:
         raise WireError(path, "never_fires", "has no occurrence before its end, or in a hundred years") from None
 

@@ -79,6 +79,13 @@
     if ("follow" in form.dataset && ["is_all_day", "start", "first_day"].includes(name)) follow();
     entitle();
   });
+  // what was typed while the page was still loading counts as well
+  const shown = (name) => Date.parse(`${field(name).defaultValue}Z`);
+  for (const [first, last] of spans) {
+    lengths.set(first, shown(last) - shown(first));
+    const isLate = field(first).value !== field(first).defaultValue && field(last).value === field(last).defaultValue;
+    if (isLate) field(first).dispatchEvent(new Event("input", { bubbles: true }));
+  }
   measure();
   entitle();
 })();

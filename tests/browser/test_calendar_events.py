@@ -98,10 +98,12 @@ def test_one_occurrence_is_moved_and_another_cancelled_and_put_back(open_page, s
     expect(page.get_by_label("Weekly", exact=True)).to_have_count(0)
 
     page.get_by_label("Starts").fill("2098-10-09T14:00")
+    expect(page.get_by_label("Ends")).to_have_value("2098-10-09T14:15")
     page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_role("alert")).to_contain_text("1 thing to mend")
     expect(page.locator("#id_start_error")).to_contain_text("neighbouring occurrences")
     page.get_by_label("Starts").fill("2098-10-08T14:00")
+    expect(page.get_by_label("Ends")).to_have_value("2098-10-08T14:15")
     page.get_by_role("button", name="Save changes").click()
 
     expect(page).to_have_url(re.compile(r"/calendar/\?date=2098-10-08$"))
@@ -130,6 +132,7 @@ def test_this_and_following_become_another_series(open_page, sign_in, stand_up):
 
     page.get_by_label("Title").fill("Short stand-up")
     page.get_by_label("Starts").fill("2098-10-20T08:30")
+    expect(page.get_by_label("Ends")).to_have_value("2098-10-20T08:45")
     page.get_by_role("button", name="Save changes").click()
 
     expect(page.locator(".month .item.event", has_text="Short stand-up")).to_have_count(10)
@@ -266,6 +269,18 @@ def test_days_and_times_turn_into_each_other(open_page, sign_in, berliner):
     page.get_by_label("All day").uncheck()
     expect(page.get_by_label("Starts")).to_have_value("2098-10-10T13:30")
     expect(page.get_by_label("Ends")).to_have_value("2098-10-12T14:30")
+
+
+def test_what_is_typed_while_the_page_still_loads_counts(open_page, sign_in, berliner):
+    page = sign_in(open_page())
+    waiting = []
+    page.route("**/event-form*.js", lambda route: waiting.append(route))
+    page.goto("/calendar/events/new?start=2098-10-08T10:00", wait_until="commit")
+    page.get_by_label("Starts").fill("2098-10-09T14:00")
+    expect(page.get_by_label("Ends")).to_have_value("2098-10-08T11:00")
+    waiting[0].continue_()
+    expect(page.get_by_label("Ends")).to_have_value("2098-10-09T15:00")
+    expect(page.get_by_label("Day of the month")).to_have_value("9")
 
 
 def test_patterns_follow_the_start_until_somebody_touches_them(open_page, sign_in, berliner):

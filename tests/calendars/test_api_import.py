@@ -6,7 +6,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from accounts.models import ApiToken, Role
 from calendars import sharing
 from calendars.models import Event
-from tests.calendars.test_importing import file_of, repeating, vevent
+from tests.calendars.importing.files import file_of, repeating, vevent
 
 FILE = file_of(repeating("SUMMARY:Stand-up"), vevent(uid="two", start=":nonsense"))
 

@@ -77,6 +77,55 @@ def test_an_occurrence_that_takes_everything_back_is_none_of_its_own(weekly):
     assert starts(weekly)[1] == "2026-01-12T10:00"
 
 
+def test_several_occurrences_are_changed_as_one(weekly, calendar):
+    editing.cancel_occurrence(weekly, day("2026-01-19"), NOW)
+    editing.change_occurrence(weekly, day("2026-01-26"), {"subject": "Other"}, NOW)
+    weekly.refresh_from_db()
+    calendar.refresh_from_db()
+
+    with editing.occurrences_of(weekly, LATER) as occurrences:
+        occurrences.cancel(SECOND)
+        occurrences.revive(day("2026-01-19"), {"subject": "Back"})
+        occurrences.restore(day("2026-01-26"))
+        occurrences.change(day("2026-02-02"), times("2026-02-03T15:00"))
+
+    after = Event.objects.get()
+    assert starts(weekly)[1:4] == ["2026-01-19T10:00", "2026-01-26T10:00", "2026-02-03T15:00"]
+    assert subjects(weekly)[1:3] == ["Back", "Stand-up"]
+    assert (after.revision, after.series_revision) == (weekly.revision + 1, weekly.series_revision)
+    assert {row.revision for row in EventException.objects.all()} == {after.revision}
+    assert calendar.revision + 1 == type(calendar).objects.get(pk=calendar.pk).revision
+
+
+def test_of_several_changes_one_that_is_refused_leaves_the_others(weekly):
+    with editing.occurrences_of(weekly, LATER) as occurrences:
+        with pytest.raises(CalendarError, match="neighbouring"):
+            occurrences.change(SECOND, times("2026-01-19T12:00"))
+        occurrences.cancel(day("2026-01-19"))
+        occurrences.change(SECOND, times("2026-01-19T12:00"))
+
+    assert starts(weekly)[1:3] == ["2026-01-19T12:00", "2026-01-26T10:00"]
+
+
+def test_what_fails_among_several_changes_undoes_them_all(weekly):
+    before = everything()
+
+    with pytest.raises(Gone), editing.occurrences_of(weekly, LATER) as occurrences:
+        occurrences.cancel(SECOND)
+        occurrences.cancel(day("2026-01-13"))
+
+    assert everything() == before
+
+
+def test_nothing_that_changes_is_nothing_written(weekly):
+    before = everything()
+
+    with editing.occurrences_of(weekly, LATER) as occurrences:
+        occurrences.change(SECOND, {"subject": "Stand-up"})
+
+    assert everything() == before
+
+
 def test_what_an_occurrence_has_said_before_stays_said(weekly):
     editing.change_occurrence(weekly, SECOND, {"subject": "Other"}, LATER)
     editing.change_occurrence(weekly, SECOND, times("2026-01-13T15:00"), LATER)

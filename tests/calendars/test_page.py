@@ -2,6 +2,8 @@
 
 import html
 import re
+import uuid
+from copy import copy
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -495,6 +497,27 @@ def test_the_queries_of_a_month_are_as_many_whatever_is_in_it(
         add(count)
         with django_assert_max_num_queries(own + session_and_user):
             client.get("/calendar/")
+
+
+def test_a_month_of_a_thousand_series_takes_six_queries_at_most(
+    client, viewer, calendar, django_assert_max_num_queries
+):
+    def add(count: int) -> None:
+        editing.create(calendar, {"subject": "One", **times("2026-01-05T10:00"), "recurrence": DAILY}, NOW)
+        row = Event.objects.first()
+        rows = [copy(row) for _ in range(count - 1)]
+        for each in rows:
+            each.pk = each.uid = uuid.uuid4()
+        Event.objects.bulk_create(rows)
+        series = Event.objects.first()
+        editing.cancel_occurrence(series, date(2026, 1, 12), NOW)
+
+    client.force_login(viewer)
+    for count in (10, 990):  # with the session and the user
+        add(count)
+        with django_assert_max_num_queries(6):
+            assert client.get("/calendar/").status_code == 200
+    assert Event.objects.count() == 1_000
 
 
 def test_nothing_is_laid_out_beyond_the_window(look, make_event, monkeypatch):

@@ -1,8 +1,12 @@
 import re
+import signal
 
 import pytest
 
 from tests.live.installation import COLLECTION, VERSION, Installation, own_database, running
+
+# tests that a shell runs in its background ignore Ctrl-C, and so would all that they start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

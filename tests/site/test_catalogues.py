@@ -97,6 +97,7 @@ def test_a_singular_with_two_plurals_is_refused(tmp_path, monkeypatch):
         ("%(n)d jobs", "%(m)d Jobs", True),
         ("%s jobs", "%d Jobs", True),
         ("jobs", "", True),
+        ("jobs", None, True),
         (("%(n)d job", "%(n)d jobs"), ("%(n)d Job", "%(n)d Jobs"), False),
         (("%(n)d job", "%(n)d jobs"), ("%(n)d Job", ""), True),
     ],

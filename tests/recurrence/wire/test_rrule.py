@@ -356,6 +356,47 @@ def test_a_rule_that_never_fits_is_refused_before_long(frequency):
     assert process_time() - began < 3
 
 
+def test_a_rule_of_weeks_is_followed_to_the_last_year_there_is():
+    """In which dateutil fails on the week that leads into the year 10000."""
+    saturdays = read("FREQ=WEEKLY;BYMONTH=1;BYDAY=SA;COUNT=1000000", START, END, UTC)
+
+    assert saturdays.last.year > 2126
+
+
+def test_a_meter_is_told_how_many_days_are_looked_through():
+    told = []
+    thirty_firsts = read("FREQ=MONTHLY;BYMONTHDAY=31", START, END, UTC, meter=told.append)
+    told.clear()
+
+    assert first_days(2, thirty_firsts) == ["2026-01-31", "2026-03-31"]
+    assert told == [0, 26, 59]
+
+
+def test_a_meter_ends_a_walk_by_what_it_raises():
+    class Enough(Exception):
+        pass
+
+    left = 10_000
+
+    def meter(days):
+        nonlocal left
+        left -= days
+        if left < 0:
+            raise Enough
+
+    with pytest.raises(Enough):
+        read("FREQ=DAILY;BYMONTH=1;COUNT=1000000000", START, END, UTC, meter=meter)
+    assert left > -400
+
+
+@pytest.mark.parametrize(
+    "rule, last",
+    [("FREQ=MONTHLY;BYMONTHDAY=31;UNTIL=20260601", "2026-05-31"), ("FREQ=MONTHLY;BYMONTHDAY=31;COUNT=2", "2026-03-31")],
+)
+def test_a_walked_rule_knows_its_last_day(rule, last):
+    assert read(rule, START, END, UTC).last_occurrence.day == date.fromisoformat(last)
+
+
 # What is refused
 
 
