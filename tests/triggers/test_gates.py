@@ -1,0 +1,111 @@
+"""Gates: dispatch asks them who may start, and makes rows that are held of what may not."""
+
+import pytest
+from django.db import connection
+
+from jobs.models import Job, Run
+from tests.conftest import utc
+from triggers.dispatch import dispatch_due, take_ready
+from triggers.gates import Hold
+from triggers.models import Trigger
+
+pytestmark = pytest.mark.django_db
+
+START = utc("2026-01-05T08:00:00Z")
+HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
+
+
+class Closed:
+    """Holds every job whose name begins with its own."""
+
+    asked: list[tuple[list[int], int]] = []
+
+    def holds(self, job_ids, now):
+        self.asked.append((sorted(job_ids), len(connection.savepoint_ids)))  # each test is in one transaction
+        shut = Job.objects.filter(pk__in=job_ids, name__startswith="shut").values_list("pk", flat=True)
+        return {job_id: Hold("closed", f"closed at {now:%H:%M}") for job_id in shut}
+
+
+class Shut:
+    def holds(self, job_ids, now):
+        return {job_id: Hold("shut", "shut") for job_id in job_ids}
+
+
+@pytest.fixture
+def gates(settings):
+    Closed.asked.clear()
+
+    def use(*names):
+        settings.TRIGGER_GATES = [f"{__name__}.{name}" for name in names]
+
+    return use
+
+
+def reasons():
+    return dict(Run.objects.values_list("job_name", "reason"))
+
+
+def test_what_a_gate_holds_is_a_row_that_nobody_is_told_of(gates, make_job):
+    gates("Closed")
+    make_job("open", schedule=HOURLY)
+    shut = make_job("shut", schedule=HOURLY)
+
+    rung = dispatch_due(START)
+
+    held = Run.objects.get(job=shut)
+    assert (held.state, held.held_by, held.reason) == (Run.State.HELD, "closed", "closed at 08:00")
+    assert (held.fire_at, held.occurrence, held.finished_at) == (START, 1, None)
+    waiting = Run.objects.get(job__name="open")
+    assert rung == [("default", waiting.pk)]
+    assert (waiting.state, waiting.held_by, waiting.reason) == (Run.State.WAITING, None, "")
+    assert take_ready(utc("2027-01-01T00:00Z")) == [("default", waiting.pk)]
+
+
+def test_a_held_trigger_goes_on(gates, make_job):
+    gates("Shut")
+    job = make_job(schedule=HOURLY)
+
+    dispatch_due(START)
+    dispatch_due(utc("2026-01-05T09:00:00Z"))
+
+    assert Run.objects.filter(state=Run.State.HELD).count() == 2
+    trigger = Trigger.objects.get(job=job)
+    assert (trigger.fire_count, trigger.next_fire_at) == (2, utc("2026-01-05T10:00:00Z"))
+
+
+def test_of_several_gates_the_first_is_named(gates, make_job):
+    make_job("shut", schedule=HOURLY)
+    make_job("open", schedule=HOURLY)
+
+    gates("Closed", "Shut")
+    dispatch_due(START)
+    assert reasons() == {"shut": "closed at 08:00", "open": "shut"}
+
+
+def test_a_job_is_not_over_while_its_last_run_is_held(gates, make_job):
+    gates("Shut")
+    job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"})
+
+    dispatch_due(START)
+
+    job.refresh_from_db()
+    assert (job.state, Run.objects.get().is_last) == (Job.State.ENABLED, True)
+
+
+def test_gates_are_asked_in_the_transaction_and_only_for_what_fires(gates, make_job):
+    gates("Closed")
+    job = make_job("open", schedule=HOURLY)
+    make_job("late", schedule={"startTime": "2026-01-05T07:00:00Z", "recurrence": {"frequency": "Day"}}, misfire="skip")
+
+    dispatch_due(START)
+    dispatch_due(START)
+
+    assert Closed.asked == [([job.pk], 1)]
+    assert Run.objects.get(job__name="late").state == Run.State.MISSED
+
+
+def test_without_gates_everything_runs(gates, make_job):
+    gates()
+    make_job("shut", schedule=HOURLY)
+
+    assert len(dispatch_due(START)) == 1
