@@ -10,8 +10,12 @@ from accounts.models import ApiToken, Subscription
 from calendars import editing, feeds
 from calendars.models import Calendar, Event, EventException, Feed, Share
 from jobs.models import Job, JobCollection, Run
+from maintenance import heeding
+from maintenance.models import Heed, Notice, Resource
+from operations.models import Operation
 from tests.calendars.conftest import times
 from tests.conftest import NOW
+from tests.maintenance.notices import announce, resource
 from triggers.models import Trigger
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -58,6 +62,11 @@ def theirs(make_user, make_job, make_trigger):
     calendar = Calendar.objects.default_of(stranger)
     event, _ = editing.create(calendar, {"subject": "secret", **times("2026-01-05T09:00")}, NOW)
     feed, _ = feeds.make(stranger, "hers", NOW, calendar=calendar)
+    machine = resource(subscription, "hers")
+    heeding.heed(job, heeding.Wish(resource_names=["hers"], during="hold"), NOW)
+    operation = Operation.objects.create(
+        subscription=subscription, kind="collection.delete", target="default/theirs", published_at=NOW, created_at=NOW
+    )
     return {
         "calendars": (calendar.pk, uuid.uuid4()),
         "events": (event.pk.hex, uuid.uuid4().hex),
@@ -65,6 +74,9 @@ def theirs(make_user, make_job, make_trigger):
         "occurrences": (event.pk.hex, uuid.uuid4().hex),
         "collections": (collection.pk, 10**9),
         "jobs": (job.pk, 10**9),
+        "notices": (announce(machine).pk, uuid.uuid4()),
+        "operations": (operation.pk, uuid.uuid4()),
+        "resources": (machine.pk, 10**9),
         "runs": (run.pk, uuid.uuid4()),
         "subscriptions": (subscription.pk, uuid.uuid4()),
         "tokens": (token.pk, 10**9),
@@ -72,7 +84,11 @@ def theirs(make_user, make_job, make_trigger):
     }
 
 
-TENANTS = (JobCollection, Job, Trigger, Run, Subscription, ApiToken, Calendar, Share, Event, EventException, Feed)
+TENANTS = (
+    *(JobCollection, Job, Trigger, Run, Subscription, ApiToken),
+    *(Calendar, Share, Event, EventException, Feed),
+    *(Resource, Notice, Heed, Operation),
+)
 WINDOW = "from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z"
 
 
@@ -87,9 +103,10 @@ def address(route: str, pk) -> str:
 
 def test_the_walk_knows_every_route():
     own = {"collections", "jobs", "runs", "subscriptions", "tokens", "triggers"}
-    assert {route.split("/")[1] for route in DETAILS} == own | {"calendars", "events", "feeds", "occurrences"}
-    assert len(DETAILS) >= 21
-    assert len(LISTS) >= 10
+    own |= {"calendars", "events", "feeds", "occurrences"} | {"notices", "operations", "resources"}
+    assert {route.split("/")[1] for route in DETAILS} == own
+    assert len(DETAILS) >= 30
+    assert len(LISTS) >= 13
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -118,7 +135,7 @@ def test_no_list_shows_what_belongs_to_others(api, theirs, route):
     foreign_id, _ = theirs[route.split("/")[1]]
 
     query = f"?{WINDOW}" if route == "api/occurrences" else ""
-    listed = {str(row["id"]) for row in api.get(f"/{route}{query}").json()["value"]}
+    listed = {str(row.get("id", row.get("eventId"))) for row in api.get(f"/{route}{query}").json()["value"]}
 
     assert str(foreign_id) not in listed
 
@@ -142,6 +159,36 @@ def test_no_trigger_is_put_on_a_job_of_others(api, theirs):
     foreign, missing = (api.post("/api/triggers", body | {"job": job}) for job in theirs["jobs"])
 
     assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "job")
+    assert foreign.content == missing.content
+    assert state_of(theirs) == before
+
+
+@pytest.mark.parametrize("kind", ["notices", "resources", "operations"])
+def test_no_filter_finds_maintenance_or_operations_of_others(api, theirs, kind):
+    assert api.get(f"/api/{kind}?subscription={theirs['subscriptions'][0]}").json()["value"] == []
+
+
+def test_no_notice_is_announced_to_a_resource_of_others(api, theirs):
+    body = {"eventType": "Reboot"}
+    api.get("/api/jobs")  # writes when the token was last used
+    before = state_of(theirs)
+
+    foreign, missing = (api.post("/api/notices", body | {"resources": [name]}) for name in ("hers", "nobody's"))
+
+    assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "resources[0]")
+    assert foreign.text.replace("hers", "") == missing.text.replace("nobody's", "")
+    assert state_of(theirs) == before
+
+
+@pytest.mark.parametrize("path", ["resources", "notices"])
+def test_nothing_is_made_in_a_subscription_of_others(api, theirs, path):
+    body = {"name": "mine", "eventType": "Reboot", "resources": ["hers"]}
+    api.get("/api/jobs")  # writes when the token was last used
+    before = state_of(theirs)
+
+    foreign, missing = (api.post(f"/api/{path}", body | {"subscription": key}) for key in theirs["subscriptions"])
+
+    assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "subscription")
     assert foreign.content == missing.content
     assert state_of(theirs) == before
 
@@ -185,7 +232,7 @@ def test_no_feed_shows_a_calendar_of_others(api, theirs, member):
 @pytest.mark.parametrize("route", [route for route in ALL if route not in ("api/schema", "api/docs")])
 def test_no_address_answers_somebody_who_is_not_signed_in(api_of, route):
     kind = route.split("/")[1]
-    key = uuid.uuid4() if kind in ("calendars", "runs", "subscriptions") else 1
+    key = uuid.uuid4() if kind in ("calendars", "notices", "operations", "runs", "subscriptions") else 1
     where = (
         address(route, uuid.uuid4().hex if kind in ("events", "occurrences") else key) if "<" in route else f"/{route}"
     )
