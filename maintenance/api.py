@@ -1,13 +1,15 @@
 """/api/resources, /api/notices, and what a job does about maintenance."""
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, OuterRef
 from django.http import Http404
 from django.urls import include, path
 from django.utils import timezone
-from django_filters import CharFilter, ChoiceFilter, FilterSet
+from django_filters import CharFilter, ChoiceFilter, FilterSet, UUIDFilter
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -24,27 +26,16 @@ from jobs.api.fields import DurationField
 from jobs.models import Job
 from maintenance import heeding, lifecycle, registering
 from maintenance.errors import MaintenanceError
-from maintenance.models import UNKNOWN_DURATION, EventType, Heed, Notice, Resource
+from maintenance.models import UNKNOWN_DURATION, Affected, EventType, Heed, Notice, Resource
+from maintenance.wishes import LABELS_MOST, RESOURCES_MOST, TEXT_LENGTH
 
-NAME_LENGTH = 255
-LABELS, LABEL_LENGTH = 50, 255
-RESOURCES_MOST = 1_000
-FARTHEST = 366 * 86_400  # seconds
-LONGEST_DURATION = 366 * 86_400
-LEAD_MOST = timedelta(days=7)
-STEP_WORDS = list(heeding.STEPS)
+NAME_LENGTH = TEXT_LENGTH
+FARTHEST_S = int(lifecycle.FARTHEST.total_seconds())
+QUIETLY = "Machines are not told."
 
 
 class LabelsField(serializers.DictField):
-    child = TextField(max_length=LABEL_LENGTH, allow_blank=True)
-
-    def to_internal_value(self, data):
-        labels = super().to_internal_value(data)
-        if len(labels) > LABELS or not all(0 < len(name) <= LABEL_LENGTH and name.isprintable() for name in labels):
-            raise serializers.ValidationError(
-                f"must be at most {LABELS}, with printable names of 1 to {LABEL_LENGTH} characters", "out_of_range"
-            )
-        return labels
+    child = TextField(max_length=TEXT_LENGTH, allow_blank=True)
 
 
 class ResourceReplacement(serializers.Serializer):
@@ -54,7 +45,7 @@ class ResourceReplacement(serializers.Serializer):
         default="",
         help_text="Resources of one group see each other's notices; without one it is its own.",
     )
-    labels = LabelsField(default=dict)
+    labels = LabelsField(default=dict, help_text=f"At most {LABELS_MOST}.")
 
 
 class ResourceRequest(ResourceReplacement):
@@ -77,13 +68,14 @@ class NewResourceSerializer(ResourceSerializer):
     token = serializers.CharField(help_text="Shown this once.")
 
 
-class TokenSerializer(serializers.Serializer):
+class ResourceTokenSerializer(serializers.Serializer):
     token = serializers.CharField(help_text="Shown this once.")
 
 
 class ResourceFilter(FilterSet):
     name = CharFilter(max_length=NAME_LENGTH)
     scopeGroup = CharFilter(field_name="scope_group", max_length=NAME_LENGTH)
+    subscription = UUIDFilter(field_name="subscription")
 
     class Meta:
         model = Resource
@@ -150,7 +142,7 @@ class Resources(GenericViewSet):
         summary="Give a resource a new token",
         description="The one before is worth nothing from then on.",
         request=None,
-        responses={201: TokenSerializer},
+        responses={201: ResourceTokenSerializer},
     )
     @action(detail=True, methods=["post"])
     def token(self, request, pk):
@@ -173,33 +165,43 @@ def rendered_resource(resource: Resource) -> dict[str, Any]:
 # Notices
 
 
-class NoticeRequest(serializers.Serializer):
+class NoticeChange(serializers.Serializer):
+    """The members that can be changed while it is announced; of those, machines are told at once."""
+
     eventType = WordField(EventType.values)
     resources = serializers.ListField(
-        child=TextField(min_length=1, max_length=NAME_LENGTH), min_length=1, max_length=RESOURCES_MOST
+        child=TextField(min_length=1, max_length=NAME_LENGTH), min_length=1, max_length=lifecycle.RESOURCES_MOST
     )
     notBefore = InstantField(required=False, help_text="By default as far ahead as its type is usually announced.")
     notBeforeSeconds = WholeNumberField(
-        required=False, min_value=0, max_value=FARTHEST, help_text="The same, from now on."
+        required=False, min_value=0, max_value=FARTHEST_S, help_text="The same, from now on."
     )
-    description = TextField(max_length=1_000, allow_blank=True, default="")
+    description = TextField(max_length=lifecycle.DESCRIPTION_LENGTH, allow_blank=True, default="")
     durationInSeconds = WholeNumberField(
         default=UNKNOWN_DURATION,
         min_value=UNKNOWN_DURATION,
-        max_value=LONGEST_DURATION,
+        max_value=lifecycle.LONGEST_S,
         help_text="Of the interruption: 0 for none, -1 for unknown.",
     )
     eventSource = WordField(Notice.Source.values, default=Notice.Source.PLATFORM.value)
-    eventStatus = WordField(["Scheduled", "Started"], default="Scheduled", help_text="Started: it waits for nobody.")
     approveWhenIdle = FlagField(
-        default=False, help_text="It starts when the last run on its resources has ended, and none begins meanwhile."
+        default=False,
+        help_text="It starts when the last run on its resources has ended, and none begins meanwhile. " + QUIETLY,
     )
-    subscription = serializers.UUIDField(required=False, help_text="Needed by callers who may write to several.")
+    endAfterDuration = FlagField(default=False, help_text="It is completed after durationInSeconds. " + QUIETLY)
+    keepOpen = FlagField(
+        default=False, help_text="It goes on when the work has ended that hangs on its start. " + QUIETLY
+    )
 
     def validate(self, wanted):
         if "notBefore" in wanted and "notBeforeSeconds" in wanted:
             raise serializers.ValidationError({"notBeforeSeconds": "cannot stand beside notBefore"}, "not_allowed")
         return wanted
+
+
+class NoticeRequest(NoticeChange):
+    eventStatus = WordField(["Scheduled", "Started"], default="Scheduled", help_text="Started: it waits for nobody.")
+    subscription = serializers.UUIDField(required=False, help_text="Needed by callers who may write to several.")
 
 
 class TransitionSerializer(serializers.Serializer):
@@ -221,25 +223,35 @@ class NoticeSerializer(serializers.Serializer):
     durationInSeconds = serializers.IntegerField()
     eventSource = serializers.ChoiceField(Notice.Source.values)
     approveWhenIdle = serializers.BooleanField()
+    endAfterDuration = serializers.BooleanField()
+    keepOpen = serializers.BooleanField()
     runningAtStart = serializers.ListField(
         child=serializers.CharField(), help_text="Jobs whose runs were still going when it started."
     )
     announcedAt = InstantField()
     startedAt = InstantField(allow_null=True)
+    endsAt = InstantField(allow_null=True, help_text="When it ended, or is expected to; null: nobody knows.")
     endedAt = InstantField(allow_null=True)
     history = TransitionSerializer(many=True)
-    warnings = serializers.ListField(child=serializers.CharField())
+    warnings = serializers.ListField(
+        child=serializers.CharField(), help_text="Of an announcement that gives less notice than is usual."
+    )
 
 
 class NoticeFilter(FilterSet):
     eventStatus = ChoiceFilter(
         choices=[(each.value.capitalize(), each.label) for each in Notice.Status], method="filter_status"
     )
-    resource = CharFilter(field_name="affected__name", max_length=NAME_LENGTH, distinct=True)
+    eventType = ChoiceFilter(field_name="event_type", choices=EventType.choices)
+    resource = CharFilter(method="filter_resource", max_length=NAME_LENGTH)
+    subscription = UUIDFilter(field_name="subscription")
 
     class Meta:
         model = Notice
         fields: list[str] = []
+
+    def filter_resource(self, rows, name, value):
+        return rows.filter(Exists(Affected.objects.filter(notice=OuterRef("pk"), name=value)))
 
     def filter_status(self, rows, name, value):
         return rows.filter(status=value.lower())
@@ -290,21 +302,25 @@ class Notices(GenericViewSet):
     def create(self, request):
         wanted, now = read(NoticeRequest, request.data), timezone.now()
         subscription = subscription_for(request, wanted.get("subscription"))
-        if "notBeforeSeconds" in wanted:
-            wanted["notBefore"] = now + timedelta(seconds=wanted["notBeforeSeconds"])
         announcement = lifecycle.Announcement(
-            event_type=EventType(wanted["eventType"]),
-            resources=resources_named(subscription, wanted["resources"]),
-            not_before=wanted.get("notBefore"),
-            description=wanted["description"],
-            duration_s=wanted["durationInSeconds"],
-            source=Notice.Source(wanted["eventSource"]),
-            has_started=wanted["eventStatus"] == "Started",
-            approve_when_idle=wanted["approveWhenIdle"],
+            **announced(wanted, subscription, now), has_started=wanted["eventStatus"] == "Started"
         )
         notice = lifecycle.announce(subscription, announcement, str(request.user), now)
         warning = lifecycle.shorter_than_usual(announcement, now)
         return created(f"/api/notices/{notice.pk}", rendered_notice(notice, [warning] if warning else []))
+
+    @extend_schema(
+        operation_id="changeNotice",
+        summary="Change what is announced",
+        description="Members that are left out stay.  Of one that has started only endAfterDuration and keepOpen can "
+        "be changed, of one that is over nothing.",
+        request=NoticeChange,
+    )
+    def partial_update(self, request, pk):
+        notice = require(request, Notice, Role.OPERATOR, pk=pk)
+        wanted, now = read(NoticeChange, request.data, partial=True), timezone.now()
+        changes = announced(wanted, notice.subscription, now)
+        return Response(rendered_notice(lifecycle.change(notice, changes, str(request.user), now)))
 
     @extend_schema(operation_id="approveNotice", summary="Let a notice start now", request=None)
     @action(detail=True, methods=["post"])
@@ -330,11 +346,21 @@ class Notices(GenericViewSet):
         move(notice, str(request.user), now)
         return Response(rendered_notice(notice))
 
-    def _brought_up_to_date(self):
+    def _brought_up_to_date(self) -> datetime:
         """Let what is due start before anybody is told of it or moves it; return the moment at which."""
         now = timezone.now()
         lifecycle.advance(now, visible(self.request, Notice))
         return now
+
+
+def announced(wanted: Mapping[str, Any], subscription: Subscription, now: datetime) -> dict[str, Any]:
+    """The members of a request as those of an Announcement; what is left out is left out here."""
+    members = {name: wanted[member] for name, member in lifecycle.MEMBERS.items() if member in wanted}
+    if "notBeforeSeconds" in wanted:
+        members["not_before"] = now + timedelta(seconds=wanted["notBeforeSeconds"])
+    if "resources" in members:
+        members["resources"] = resources_named(subscription, members["resources"])
+    return members
 
 
 def resources_named(subscription: Subscription, names: list[str]) -> list[Resource]:
@@ -360,9 +386,12 @@ def rendered_notice(notice: Notice, warnings: list[str] | None = None) -> dict[s
         "durationInSeconds": notice.duration_s,
         "eventSource": notice.source,
         "approveWhenIdle": notice.approve_when_idle,
+        "endAfterDuration": notice.ends_after_duration,
+        "keepOpen": notice.keep_open,
         "runningAtStart": notice.running_at_start,
         "announcedAt": notice.announced_at,
         "startedAt": notice.started_at,
+        "endsAt": notice.ends_at,
         "endedAt": notice.ended_at,
         "history": [
             {
@@ -412,13 +441,11 @@ class HeedSerializer(serializers.Serializer):
     after = WordField(["runOnce", "drop"], default="runOnce", help_text="What becomes of what was held.")
     lead = DurationField(default=timedelta(0), help_text="How long before not-before holding begins, up to a week.")
     runOn = serializers.ListField(
-        child=WordField(STEP_WORDS), default=list, help_text="The steps of a notice that order a run, each once."
+        child=WordField(heeding.STEPS),
+        default=list,
+        max_length=len(heeding.STEPS),
+        help_text="The steps of a notice that order a run, each once.",
     )
-
-    def validate_lead(self, lead):
-        if not timedelta(0) <= lead <= LEAD_MOST:
-            raise serializers.ValidationError("must be PT0S to P7D", "out_of_range")
-        return lead
 
 
 AFTER = {"runOnce": Heed.After.RUN_ONCE, "drop": Heed.After.DROP}
@@ -430,7 +457,7 @@ class HeedOfJob(APIView):
 
     @extend_schema(operation_id="readJobMaintenance", summary="Read what a job does", responses=HeedSerializer)
     def get(self, request, pk):
-        heed = Heed.objects.filter(job=require(request, Job.objects.all(), pk=pk)).first()
+        heed = Heed.objects.filter(job=require(request, Job, pk=pk)).first()
         return Response(rendered_heed(heed or Heed()))
 
     @extend_schema(
@@ -440,24 +467,21 @@ class HeedOfJob(APIView):
         responses=HeedSerializer,
     )
     def put(self, request, pk):
-        job = require(request, Job.objects.all(), Role.OPERATOR, pk=pk)
+        job = require(request, Job, Role.OPERATOR, pk=pk)
         wanted = read(HeedSerializer, request.data)
-        heed, _ = Heed.objects.update_or_create(
-            job=job,
-            defaults={
-                "resource_names": list(dict.fromkeys(wanted["resources"])),
-                "labels": wanted["labels"],
-                "during": wanted["during"],
-                "after": AFTER[wanted["after"]],
-                "lead": wanted["lead"],
-                "run_on": [step for step in STEP_WORDS if step in wanted["runOn"]],
-            },
+        wish = heeding.Wish(
+            resource_names=wanted["resources"],
+            labels=wanted["labels"],
+            during=wanted["during"],
+            after=AFTER[wanted["after"]],
+            lead=wanted["lead"],
+            run_on=wanted["runOn"],
         )
-        return Response(rendered_heed(heed))
+        return Response(rendered_heed(heeding.heed(job, wish, timezone.now())))
 
     @extend_schema(operation_id="deleteJobMaintenance", summary="Let a job do nothing", responses={204: GONE})
     def delete(self, request, pk):
-        Heed.objects.filter(job=require(request, Job.objects.all(), Role.OPERATOR, pk=pk)).delete()
+        heeding.ignore(require(request, Job, Role.OPERATOR, pk=pk), timezone.now())
         return Response(status=204)
 
 

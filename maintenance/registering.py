@@ -2,7 +2,9 @@
 
 import secrets
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from django.db import IntegrityError, transaction
 
@@ -11,6 +13,7 @@ from maintenance import turns
 from maintenance.errors import MaintenanceError
 from maintenance.lifecycle import bump_views
 from maintenance.models import Notice, Resource, View
+from maintenance.wishes import LABELS_MOST, check_text
 
 
 def register(
@@ -18,8 +21,12 @@ def register(
 ) -> tuple[Resource, str]:
     """Make a resource; the second value is the text of its token, which nobody can read again.
 
-    Raises MaintenanceError when there is one of this name.
+    Raises MaintenanceError for what it cannot be called, and when there is one of this name.
     """
+    check_text(name, "name", least=1)
+    if not name.isprintable():  # clients put it into headers, and compare it with what they are told
+        raise MaintenanceError(f"must be printable, not {name!r:.80}", path="name")
+    check(scope_group=scope_group, labels=labels)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     try:
         with transaction.atomic():
@@ -32,8 +39,18 @@ def register(
                 created_at=now,
             )
     except IntegrityError:
-        raise MaintenanceError(f"there is a resource {name!r} already", path="name", code="conflict") from None
+        raise MaintenanceError(f"there is a resource {name!r:.80} already", path="name", code="conflict") from None
     return resource, token
+
+
+def check(scope_group: str = "", labels: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Raises MaintenanceError for what a resource cannot have."""
+    check_text(scope_group, "scopeGroup")
+    if len(labels) > LABELS_MOST:
+        raise MaintenanceError(f"may be {LABELS_MOST} at most", path="labels", code="out_of_range")
+    for name, text in labels.items():
+        check_text(name, "labels", least=1)
+        check_text(text, f"labels.{name}")
 
 
 def new_token(resource: Resource) -> str:
@@ -45,8 +62,9 @@ def new_token(resource: Resource) -> str:
 
 def change(resource: Resource, **changes) -> Resource:
     """Change its scope group or labels.  In another group it is shown other events, under a number that is higher."""
+    check(**changes)
     with turns.alone():
-        resource = locked(resource)
+        resource = Resource.objects.get(pk=resource.pk)
         before = resource.view
         for name, value in changes.items():
             setattr(resource, name, value)
@@ -59,15 +77,10 @@ def change(resource: Resource, **changes) -> Resource:
 def remove(resource: Resource) -> None:
     """Delete it.  Notices keep its name."""
     with turns.alone():
-        resource = locked(resource)
+        resource = Resource.objects.get(pk=resource.pk)
         if Notice.objects.shown().filter(resources=resource).exists():
             bump_views(resource.subscription_id, {resource.view})
         resource.delete()
-
-
-def locked(resource: Resource) -> Resource:
-    """Read it anew and keep it: what is announced to it meanwhile waits, and then knows its group."""
-    return Resource.objects.select_for_update().get(pk=resource.pk)
 
 
 def _carry_over(subscription_id: uuid.UUID, before: str, after: str) -> None:

@@ -58,6 +58,7 @@ class KeysetPagination(BasePagination):
             "type": "string",
             "format": "uri",
             "nullable": True,
+            "example": None,
             "description": "The address of the next page; null on the last one.",
         }
         return {
