@@ -5,7 +5,7 @@ from typing import Any
 from django.urls import include, path
 from django.utils import timezone
 from django_filters import CharFilter, ChoiceFilter, FilterSet, UUIDFilter
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema, extend_schema_serializer
+from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.exceptions import APIException
@@ -42,6 +42,10 @@ FAILURE = {
     "error": {"code": "WorkerLost", "message": "The worker that was at it has died; what it had not done is not done."},
     "finishedAt": "2026-01-05T08:02:15Z",
 }
+EXAMPLES = [
+    OpenApiExample("Going on", EXAMPLE, response_only=True),
+    OpenApiExample("Failed", {**EXAMPLE, **FAILURE}, response_only=True),
+]
 
 
 class OperationErrorSerializer(serializers.Serializer):
@@ -49,12 +53,6 @@ class OperationErrorSerializer(serializers.Serializer):
     message = serializers.CharField(help_text="What happened, for people.")
 
 
-@extend_schema_serializer(
-    examples=[
-        OpenApiExample("Going on", EXAMPLE, response_only=True),
-        OpenApiExample("Failed", {**EXAMPLE, **FAILURE}, response_only=True),
-    ]
-)
 class OperationSerializer(serializers.Serializer):
     id = serializers.UUIDField()
     subscription = serializers.UUIDField()
@@ -122,6 +120,7 @@ class Operations(GenericViewSet):
         operation_id="readOperation",
         summary="Read an operation",
         description="While it goes on, `Retry-After` says in how many seconds it is worth asking again.",
+        examples=EXAMPLES,
     )
     def retrieve(self, request, pk):
         return told(require(request, self.get_queryset(), pk=pk))
@@ -132,6 +131,7 @@ class Operations(GenericViewSet):
         description="It ends before its next step, or at once when no worker is at it; what was begun is put back as"
         " far as that is possible.",
         request=None,
+        examples=[OpenApiExample("Asked", EXAMPLE | {"cancelAskedAt": "2026-01-05T08:00:01Z"}, response_only=True)],
     )
     @action(detail=True, methods=["post"])
     def cancel(self, request, pk):
@@ -146,7 +146,9 @@ class Operations(GenericViewSet):
 
 
 ACCEPTED = OpenApiResponse(
-    OperationSerializer, description="It is accepted, and being done: follow it at the address in `Location`."
+    OperationSerializer,
+    description="It is accepted, and being done: follow it at the address in `Location`.",
+    examples=EXAMPLES[:1],
 )
 
 
