@@ -139,7 +139,8 @@ def cut_off_polls(attempt_ids: Sequence[int], message: str, now: datetime) -> No
 
 def forget(run_ids: Iterable[UUID]) -> None:
     """Their operations have ended, or are given up."""
-    Following.objects.filter(run__in=list(run_ids)).delete()
+    if run_ids := list(run_ids):
+        Following.objects.filter(run__in=run_ids).delete()
 
 
 def stop(run_ids: Iterable[UUID], now: datetime) -> None:

@@ -143,9 +143,7 @@ def _accepted(answer: Answer, by: By, address: str, state: str) -> Outcome:
     address, problem = _checked(answer, address)
     if problem:
         return _cannot_be_followed(answer, f"the address where to ask how it goes on {problem}")
-    outcome = kept(
-        answer, True, f"Host '{answer.call.host}' answered '{answer.word}': an operation, which is followed."
-    )
+    outcome = kept(answer, True, f"Host '{answer.call.host}' answered '{answer.word}' and has begun an operation.")
     return replace(
         outcome,
         operation=Operation(by, address),

@@ -98,7 +98,7 @@ def test_what_is_polled(target, method, code, headers, body, by, path):
 
     assert outcome.operation == Operation(by, target.url + path)
     assert (outcome.retry_after, outcome.status_code) == (timedelta(seconds=7), code)
-    assert outcome.message == f"Host '127.0.0.1' answered '{outcome_word(code)}': an operation, which is followed."
+    assert outcome.message == f"Host '127.0.0.1' answered '{outcome_word(code)}' and has begun an operation."
 
 
 def outcome_word(code: int) -> str:
@@ -164,6 +164,12 @@ def test_what_cannot_be_polled_is_not_taken_for_done_and_not_begun_again(target,
 
     assert (outcome.succeeded, outcome.goes_on, outcome.may_retry) == (False, False, False)
     assert why in outcome.message
+
+
+def test_an_address_may_be_long(target):
+    address = f"{target.url}/status?t={'x' * 4096}"
+
+    assert start(target, 202, {"Azure-AsyncOperation": address}).operation == Operation(By.STATUS, address)
 
 
 def test_an_operation_begun_over_https_is_not_polled_over_http(authority):

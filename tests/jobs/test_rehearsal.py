@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from jobs import rehearsal
 from jobs.errors import Conflict
-from jobs.models import Attempt, Job, Run
+from jobs.models import Attempt, Following, Job, Run
 from jobs.rehearsal import Part, rehearse
 from jobs.signing import new_secret
 from tests.conftest import NOW
@@ -39,6 +39,17 @@ def test_the_target_is_called_and_its_answer_told(make_job, target):
     assert ("X-Kind", "later") in rehearsed.outcome.headers
     assert (rehearsed.request["method"], rehearsed.request["body"]) == ("POST", "hello")
     assert timedelta(0) < rehearsed.took < timedelta(seconds=10)
+
+
+def test_what_it_begins_is_not_followed(make_job, target):
+    target.answers["/start"] = [Answer(202, {"Location": f"{target.url}/poll"}, "")]
+
+    rehearsed = rehearse(make_job(action={**http(f"{target.url}/start"), "follow": True}), Part.ACTION, NOW)
+
+    assert rehearsed.outcome.succeeded
+    assert rehearsed.outcome.message == "Host '127.0.0.1' answered 'Accepted' and has begun an operation."
+    assert target.calls_to("/poll") == []
+    assert not Following.objects.exists()
 
 
 def test_no_run_no_counter_and_no_second_try(make_job, target):
