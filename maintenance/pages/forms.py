@@ -157,6 +157,43 @@ class AnnounceForm(forms.Form):
         )
 
 
+class ChangeForm(AnnounceForm):
+    """What was announced of `notice`, which has not started; what nobody touches stays as it is, to the second."""
+
+    # the fields that say what the core keeps, as it calls them
+    AS_THEY_ARE = (
+        "event_type",
+        "source",
+        "description",
+        "resources",
+        "approve_when_idle",
+        "ends_after_duration",
+        "keep_open",
+    )
+
+    def __init__(self, data=None, *, notice, resources):
+        initial = {name: getattr(notice, name) for name in self.AS_THEY_ARE if name != "resources"}
+        initial["resources"] = [str(each.resource_id) for each in notice.affected.all() if each.resource_id]
+        initial["not_before"] = timezone.localtime(notice.not_before).replace(tzinfo=None)
+        initial["duration"] = None if notice.duration_s == UNKNOWN_DURATION else -(-notice.duration_s // 60)
+        super().__init__(data, resources=resources, initial=initial)
+        del self.fields["starts"]
+
+    def clean(self) -> None:
+        self.cleaned_data["starts"] = AT
+        super().clean()
+
+    def changes(self) -> dict[str, object]:
+        """What `lifecycle.change` takes."""
+        data = self.cleaned_data
+        changes = {name: data[name] for name in self.AS_THEY_ARE if name in self.changed_data}
+        if "not_before" in self.changed_data:
+            changes["not_before"] = data["not_before"]
+        if "duration" in self.changed_data:
+            changes["duration_s"] = UNKNOWN_DURATION if data["duration"] is None else data["duration"] * 60
+        return changes
+
+
 def type_choice(event_type: EventType) -> str:
     """Reboot, 15 min ahead."""
     return gettext("%(type)s, %(span)s ahead") % {

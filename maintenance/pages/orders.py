@@ -24,7 +24,7 @@ from maintenance import lifecycle
 from maintenance.errors import MaintenanceError
 from maintenance.models import MINIMUM_NOTICE, Notice, Resource
 from maintenance.pages.consequences import consequences_of
-from maintenance.pages.forms import PICKED_MOST, AnnounceForm, refuse, suggested_time
+from maintenance.pages.forms import PICKED_MOST, AnnounceForm, ChangeForm, refuse, suggested_time
 from maintenance.pages.rights import require, seen_by, subscriptions_of
 from maintenance.pages.rows import title_of, type_word
 
@@ -66,6 +66,42 @@ def announce(request) -> HttpResponse:
         "most": PICKED_MOST,
     }
     return render(request, "maintenance/announce.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def change(request, notice_id: UUID) -> HttpResponse:
+    """Move or mend what has not started: whoever listens is shown it anew."""
+    now = timezone.now()
+    notice = require(request.user, Notice.objects, Role.OPERATOR, pk=notice_id)
+    lifecycle.advance(now, Notice.objects.filter(pk=notice.pk))
+    notice.refresh_from_db()
+    if notice.status != Notice.Status.SCHEDULED:
+        return too_late(request, notice)
+    own = Resource.objects.filter(subscription=notice.subscription_id).select_related("subscription")
+    picked = list(own.filter(notices=notice))
+    others = own.exclude(pk__in=[each.pk for each in picked]).order_by("scope_group", "name")[:PICKED_MOST]
+    form = ChangeForm(request.POST or None, notice=notice, resources=[*picked, *others])
+    if request.method == "POST" and form.is_valid():
+        try:
+            lifecycle.change(notice, form.changes(), str(request.user), now)
+        except MaintenanceError as error:
+            refuse(form, error)
+        else:
+            messages.success(request, gettext("Saved."))
+            return redirect("maintenance:notice", notice.pk)
+    context = {
+        "title": gettext("Change %(notice)s") % {"notice": title_of(notice)},
+        "form": form,
+        "has_resources": True,
+        "notice": notice,
+    }
+    return render(request, "maintenance/announce.html", context)
+
+
+def too_late(request, notice: Notice) -> HttpResponse:
+    messages.warning(request, gettext("Somebody was quicker: this is how it is now."))
+    return redirect("maintenance:notice", notice.pk)
 
 
 def short_words(wanted: lifecycle.Announcement) -> str:
@@ -160,8 +196,7 @@ def order(request, notice_id: UUID, verb: str) -> HttpResponse:
         messages.success(request, wanted.done % named)
         return redirect("maintenance:page")
     if notice.status != wanted.of:
-        messages.warning(request, gettext("Somebody was quicker: this is how it is now."))
-        return back
+        return too_late(request, notice)
     context = {
         "title": wanted.question % named,
         "order": wanted,
@@ -198,5 +233,6 @@ def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
 
 urlpatterns = [
     path("announce", announce, name="announce"),
+    path("notices/<uuid:notice_id>/change", change, name="change"),
     path("notices/<uuid:notice_id>/<slug:verb>", order, name="order"),
 ]

@@ -173,6 +173,7 @@ def test_every_page_is_readable_to_everybody_and_fits(open_page, sign_in, faults
         "/maintenance/announce",
         f"/maintenance/notices/{waiting.pk}/",
         f"/maintenance/notices/{waiting.pk}/approve",
+        f"/maintenance/notices/{waiting.pk}/change",
         f"/maintenance/notices/{started.pk}/complete",
         "/maintenance/resources/",
         "/maintenance/resources/new",

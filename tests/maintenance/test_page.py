@@ -217,6 +217,7 @@ def test_nobody_sees_maintenance_of_others(people, make_resource, make_notice, m
         for address in (
             f"notices/{notice.pk}/approve",
             f"notices/{notice.pk}/cancel",
+            f"notices/{notice.pk}/change",
             f"resources/{theirs.pk}/edit",
             f"resources/{theirs.pk}/token",
             f"resources/{theirs.pk}/remove",
@@ -243,6 +244,7 @@ def test_a_reader_sees_and_changes_nothing(people, make_resource, make_notice, m
         "announce",
         f"notices/{notice.pk}/approve",
         f"notices/{notice.pk}/drain",
+        f"notices/{notice.pk}/change",
         f"notices/{notice.pk}/cancel",
         "resources/new",
         f"resources/{db.pk}/edit",
@@ -386,6 +388,67 @@ def test_who_comes_from_a_resource_finds_it_picked(browser, make_resource):
     form = browser.get(f"/maintenance/announce?resource={db.pk}").context["form"]
 
     assert form["resources"].value() == [str(db.pk)]
+
+
+# Changing
+
+
+def written(form, **changes) -> dict:
+    """What a browser sends of a form as it stands."""
+    shown = {name: form[name].value() for name in form.fields}
+    return {name: value for name, value in {**shown, **changes}.items() if value not in (None, False)}
+
+
+def test_a_notice_is_moved_and_mended_and_what_nobody_touches_stays(browser, owner, make_resource, make_notice):
+    owner.time_zone = "Asia/Tokyo"
+    owner.save()
+    db, web = make_resource("db-2"), make_resource("web-1")
+    start = (timezone.now() + timedelta(days=30)).replace(microsecond=0)
+    notice = make_notice(db, not_before=start, duration_s=90, description="Kernel")
+    address = f"/maintenance/notices/{notice.pk}/change"
+
+    form = browser.get(address).context["form"]
+    assert form["resources"].value() == [str(db.pk)]
+    browser.post(address, written(form, description="Kernel 6", resources=[db.pk, web.pk]))
+
+    notice.refresh_from_db()
+    assert (notice.description, notice.duration_s, notice.not_before) == ("Kernel 6", 90, start)
+    assert [each.name for each in notice.affected.all()] == ["db-2", "web-1"]
+
+    moved = datetime.fromisoformat(form["not_before"].value()) + timedelta(hours=2)
+    browser.post(address, written(browser.get(address).context["form"], not_before=f"{moved:%Y-%m-%dT%H:%M:%S}"))
+
+    notice.refresh_from_db()
+    assert notice.not_before == start + timedelta(hours=2)
+    steps = browser.get(f"/maintenance/notices/{notice.pk}/").context["steps"]
+    assert [step["word"] for step in steps] == ["Announced", "Changed", "Changed"]
+
+
+@pytest.mark.parametrize(
+    "wrong, field",
+    [
+        ({"not_before": ""}, "not_before"),
+        ({"not_before": "2020-01-01T00:00"}, "not_before"),
+        ({"resources": []}, "resources"),
+        ({"duration": "-1"}, "duration"),
+        ({"ends_after_duration": "on"}, "ends_after_duration"),
+    ],
+)
+def test_a_change_that_is_refused_stands_beside_its_field(browser, make_resource, make_notice, wrong, field):
+    notice = make_notice(make_resource())
+    address = f"/maintenance/notices/{notice.pk}/change"
+    form = browser.get(address).context["form"]
+
+    assert list(browser.post(address, written(form, **wrong)).context["form"].errors) == [field]
+    assert notice.transitions.count() == 1
+
+
+def test_what_has_started_is_changed_no_more(browser, make_resource, make_notice):
+    notice = make_notice(make_resource(), has_started=True)
+
+    answer = browser.post(f"/maintenance/notices/{notice.pk}/change", {"description": "x"}, follow=True)
+
+    assert said(answer) == ["Somebody was quicker: this is how it is now."]
 
 
 # Orders
