@@ -35,7 +35,7 @@ from tests.conftest import NOW
 from triggers.scheduling import JobDefinition
 
 SHORTEST = 8  # characters of a secret: a shorter one could be anywhere by chance
-OWN_APPS = ("accounts", "jobs", "triggers")
+OWN_APPS = ("accounts", "operations", "jobs", "triggers", "maintenance")
 SHOWN_ONCE = re.compile(r"/api/jobs/\d+/signing-secret")  # answers a new signing secret, as its member `secret`
 SHOWN_ONCE_PAGE = re.compile(r"/admin/jobs/job/\d+/signing/")  # shows it in an element of its own
 
