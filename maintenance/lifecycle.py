@@ -87,8 +87,6 @@ class Announcement:
             raise MaintenanceError(f"must be one of {', '.join(EventType.values)}", path="eventType")
         if self.source not in Notice.Source.values:
             raise MaintenanceError(f"must be one of {', '.join(Notice.Source.values)}", path="eventSource")
-        if not self.resources:
-            raise MaintenanceError("must name at least one resource", path="resources", code="required")
         if len(self.resources) > RESOURCES_MOST:
             raise MaintenanceError(f"may be {RESOURCES_MOST} at most", path="resources", code="out_of_range")
         if not UNKNOWN_DURATION <= self.duration_s <= LONGEST_S:
@@ -112,7 +110,9 @@ class Announcement:
         return floor(self.not_before)
 
     def of(self, subscription_id: uuid.UUID) -> "Announcement":
-        """With every resource once.  Raises MaintenanceError for one of another subscription."""
+        """With every resource once.  Raises MaintenanceError for none, and for one of another subscription."""
+        if not self.resources:
+            raise MaintenanceError("must name at least one resource", path="resources", code="required")
         for position, resource in enumerate(self.resources):
             if resource.subscription_id != subscription_id:
                 message = f"there is no resource {resource.name!r:.80}"
@@ -168,7 +168,9 @@ def change(notice: Notice, changes: Mapping[str, Any], actor: str, now: datetime
     with turns.alone(_collections(notice.subscription_id)):
         notice.refresh_from_db()
         old = _announcement_of(notice)
-        new = replace(old, **changes).of(notice.subscription_id)
+        new = replace(old, **changes)
+        if "resources" in changes:
+            new = new.of(notice.subscription_id)
         changed = [each.name for each in fields(Announcement) if getattr(old, each.name) != getattr(new, each.name)]
         if not changed:
             return notice
@@ -176,7 +178,7 @@ def change(notice: Notice, changes: Mapping[str, Any], actor: str, now: datetime
         before = _views_of(notice)
         heeds = {heed.job_id for heed in heeding.concerned([notice])[notice.pk]}
         at = new.start(now) if "not_before" in changed else notice.not_before
-        for name, value in {**_columns(new, now, at)}.items():
+        for name, value in _columns(new, now, at).items():
             setattr(notice, name, value)
         notice.ends_at = notice.expected_end
         notice.save()

@@ -151,12 +151,8 @@ class Notice(models.Model):
 
     class Meta:
         indexes = [
-            # serves NoticeQuerySet.shown and moving
-            models.Index(
-                fields=["subscription", "announced_at"],
-                name="notice_shown",
-                condition=Q(status__in=["scheduled", "started"]),
-            ),
+            # serves NoticeQuerySet.shown and moving; not a partial one, which SQLite would not use for them
+            models.Index(fields=["status", "subscription"], name="notice_shown"),
             # serves NoticeQuerySet.between
             models.Index(fields=["subscription", "ends_at"], name="notice_ends"),
             # serves the history, newest first

@@ -27,6 +27,14 @@ class Migration(migrations.Migration):
             model_name='notice',
             name='notice_due',
         ),
+        migrations.RemoveIndex(
+            model_name='notice',
+            name='notice_shown',
+        ),
+        migrations.AddIndex(
+            model_name='notice',
+            index=models.Index(fields=['status', 'subscription'], name='notice_shown'),
+        ),
         migrations.AddField(
             model_name='notice',
             name='ends_after_duration',

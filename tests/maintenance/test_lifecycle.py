@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 import pytest
+import time_machine
 
 from accounts.models import Subscription
-from maintenance import lifecycle, pruning, registering
+from maintenance import lifecycle, pruning, registering, tasks
 from maintenance.errors import MaintenanceError, TooLate
 from maintenance.lifecycle import CLOCK, Announcement, advance
 from maintenance.models import MINIMUM_NOTICE, Approval, EventType, Notice, Transition
@@ -290,11 +291,12 @@ def test_history_outlives_resources(db2):
     notice = announce(db2)
     registering.remove(db2)
 
+    describe(notice)
     approve(notice)
     finish(notice)
 
     assert [each.name for each in notice.affected.all()] == ["db-2"]
-    assert [step for step, _ in steps(notice)] == [SCHEDULED, STARTED, COMPLETED]
+    assert [step for step, _ in steps(notice)] == [SCHEDULED, SCHEDULED, STARTED, COMPLETED]
 
 
 def test_notices_are_forgotten_as_long_after_their_end_as_runs(db2, settings):
@@ -415,6 +417,20 @@ def test_a_not_before_can_be_moved_but_not_into_the_past(subscription, db2):
         lifecycle.change(notice, {"not_before": T0}, OPERATOR, T0 + timedelta(seconds=30))
     advance(LATER)
     assert status(notice) == STARTED
+
+
+def test_housekeeping_starts_ends_and_forgets_by_the_clock(db2, settings):
+    notice = announce(db2, duration_s=60, ends_after_duration=True)
+
+    with time_machine.travel(DUE, tick=False):
+        tasks.advance()
+    assert status(notice) == STARTED
+    with time_machine.travel(DUE + MINUTE, tick=False):
+        tasks.advance()
+    assert status(notice) == COMPLETED
+    with time_machine.travel(DUE + timedelta(days=settings.RETENTION_DAYS, minutes=2), tick=False):
+        tasks.prune()
+    assert not Notice.objects.exists()
 
 
 # Windows
