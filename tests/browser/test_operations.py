@@ -1,0 +1,64 @@
+"""The list of operations and the page of one, in a real browser."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from operations.models import Operation
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LIST = "/admin/operations/operation/"
+ERRORS = {"failed": "WorkerLost", "canceled": "OperationCanceled"}
+
+
+@pytest.fixture
+def operations(subscription, owner) -> list[Operation]:
+    """One in each state."""
+    now = timezone.now()
+    return [
+        Operation.objects.create(
+            subscription=subscription,
+            kind="collection.delete",
+            target="a-resource-group-with-a-long-name/" + "nightly-" * 8,
+            target_key=state,
+            state=state,
+            percent=30,
+            error_code=ERRORS.get(state, ""),
+            error_message="Why it came to that, in a sentence." * (state in ERRORS),
+            correlation_id="0d6a3f6e-5b0e-4c53-8d6c-1f1f6a1f9b77",
+            asked_by=owner,
+            published_at=now,
+            created_at=now,
+            finished_at=None if state in Operation.OPEN else now + timedelta(seconds=3),
+        )
+        for state in Operation.State.values
+    ]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_they_are_readable_to_everybody_and_fit(open_page, sign_in, faults_of, operations, width):
+    page = sign_in(open_page(width=width))
+    faults = []
+
+    for address in (LIST, f"{LIST}?q=nothing", *(f"{LIST}{operation.pk}/change/" for operation in operations)):
+        page.goto(address)
+        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            faults.append(f"{address} scrolls sideways")
+
+    assert not faults, "\n".join(faults)
+
+
+def test_the_page_follows_by_itself_and_loses_its_button_at_the_end(open_page, sign_in, operations):
+    operation = next(each for each in operations if each.state == "running")
+    page = sign_in(open_page())
+    page.goto(f"{LIST}{operation.pk}/change/")
+    page.get_by_role("button", name="Cancel operation").wait_for()
+
+    Operation.objects.filter(pk=operation.pk).update(state="succeeded", percent=100, finished_at=timezone.now())
+
+    page.get_by_text("100 %").wait_for()
+    page.get_by_text("Succeeded").wait_for()
+    assert page.get_by_role("button", name="Cancel operation").count() == 0
