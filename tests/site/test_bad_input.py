@@ -6,8 +6,10 @@ from accounts.models import ApiToken
 from calendars import editing
 from calendars.models import Calendar, Event, EventException, Feed
 from jobs.models import Action, Job, JobCollection, Run, SigningSecret
+from maintenance.models import Heed, Notice, Resource
 from tests.calendars.conftest import times
 from tests.conftest import NOW
+from tests.maintenance.notices import announce, resource
 from triggers.models import Trigger
 
 ROUTES = [
@@ -30,6 +32,11 @@ ROUTES = [
     ("patch", "/api/occurrences/{event}"),
     ("patch", "/api/occurrences/{event}/following"),
     ("post", "/api/feeds"),
+    ("post", "/api/resources"),
+    ("patch", "/api/resources/{resource}"),
+    ("post", "/api/notices"),
+    ("patch", "/api/notices/{notice}"),
+    ("put", "/api/jobs/{job}/maintenance"),
 ]
 BODIES = {
     "nothing but noise": b"\x00\x01\x02",
@@ -51,7 +58,11 @@ BODIES = {
     "not utf-8": '{"name": "é"}'.encode("latin-1"),
     "utf-16": '{"name": "a"}'.encode("utf-16"),
 }
-TABLES = (JobCollection, Job, Trigger, Action, Run, SigningSecret, Calendar, Event, EventException, Feed)
+TABLES = (
+    *(JobCollection, Job, Trigger, Action, Run, SigningSecret),
+    *(Calendar, Event, EventException, Feed),
+    *(Resource, Notice, Heed),
+)
 # wrong in any member that a route reads; a route that reads none of them ignores it
 MEMBERS = (
     "name",
@@ -81,6 +92,22 @@ MEMBERS = (
     "timeZone",
     "calendarId",
     "query",
+    "scopeGroup",
+    "labels",
+    "subscription",
+    "eventType",
+    "resources",
+    "notBefore",
+    "notBeforeSeconds",
+    "description",
+    "durationInSeconds",
+    "eventSource",
+    "eventStatus",
+    "approveWhenIdle",
+    "during",
+    "after",
+    "lead",
+    "runOn",
 )
 VALUES = {
     "a number": 5,
@@ -98,10 +125,18 @@ VALUES = {
 
 
 @pytest.fixture
-def place(make_job, owner):
+def place(make_job, owner, subscription):
+    machine = resource(subscription)
     job, calendar = make_job(), Calendar.objects.default_of(owner)
     event, _ = editing.create(calendar, times("2026-01-05T09:00"), NOW)
-    return {"job": job.pk, "collection": job.collection_id, "calendar": calendar.pk, "event": event.pk.hex}
+    return {
+        "job": job.pk,
+        "collection": job.collection_id,
+        "calendar": calendar.pk,
+        "event": event.pk.hex,
+        "resource": machine.pk,
+        "notice": announce(machine).pk,
+    }
 
 
 def everything() -> list:
@@ -146,7 +181,8 @@ def test_a_body_beyond_the_limit_is_refused(api, place, settings, method, route)
 
     response = api.generic(method.upper(), route.format(**place), body, content_type="application/json")
 
-    assert response.status_code == (400 if route.startswith("/api/jobs") else 413)
+    is_job = route.startswith("/api/jobs") and not route.endswith("/maintenance")
+    assert response.status_code == (400 if is_job else 413)
     assert response.json()["error"]["code"] == "too_large"
 
 

@@ -16,9 +16,11 @@ from calendars import editing, feeds, ids
 from calendars.models import Calendar
 from jobs.actions.headers import CREDENTIAL_HEADER
 from jobs.models import Run
+from operations.models import Operation
 from scheduler_site.wsgi import application
 from tests.calendars.conftest import times
 from tests.conftest import NOW
+from tests.maintenance.notices import announce, resource
 
 # a job's action has so many members that every combination of their right and wrong values would take minutes
 SETTINGS = {
@@ -63,6 +65,10 @@ def existing(one_connection, make_job, make_trigger, owner, subscription):
     series, _ = editing.create(calendar, {"recurrence": daily, **times("2026-01-05T09:00")}, NOW)
     editing.cancel_occurrence(series, date(2026, 1, 7), NOW)
     feed, _ = feeds.make(owner, "spare", NOW, calendar=calendar)
+    machine = resource(subscription)
+    operation = Operation.objects.create(
+        subscription=subscription, kind="collection.delete", target="default/n", created_at=NOW, published_at=NOW
+    )
     return {
         "calendars": str(calendar.pk),
         "events": series.pk.hex,
@@ -70,6 +76,9 @@ def existing(one_connection, make_job, make_trigger, owner, subscription):
         "occurrences": f"{series.pk.hex}_20260106",
         "collections": job.collection_id,
         "jobs": job.pk,
+        "notices": str(announce(machine).pk),
+        "operations": str(operation.pk),
+        "resources": machine.pk,
         "runs": str(run.pk),
         "subscriptions": str(subscription.pk),
         "tokens": spare.pk,
