@@ -172,10 +172,6 @@ class OperationAdmin(TenantAdmin):
     def took(self, operation) -> str:
         return took(operation, operation.now)
 
-    @admin.display(description="By")
-    def asked_by(self, operation: Operation) -> str:
-        return operation.asked_by.get_username() if operation.asked_by else ""
-
     @admin.display(description="Error")
     def error(self, operation: Operation) -> str:
         return operation.error_code
