@@ -175,11 +175,13 @@ class Notice(models.Model):
 class Affected(models.Model):
     """A resource of a notice.  Its name is kept, since history outlives resources."""
 
-    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="affected")
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, db_index=False, related_name="affected")
     resource = models.ForeignKey(Resource, null=True, on_delete=models.SET_NULL, related_name="affected")
     name = models.CharField(max_length=255)
 
     class Meta:
+        # serves Sight as well: whether a notice affects a resource, however many have
+        constraints = [models.UniqueConstraint(fields=["notice", "resource"], name="affected_once")]
         ordering = ["pk"]
 
 

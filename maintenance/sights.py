@@ -53,7 +53,8 @@ class Sight:
         """
         after = self.incarnation()
         while True:
-            before, shown = after, list(self.notices.shown().prefetch_related("affected"))
+            before, shown = after, list(self.notices.shown().order_by().prefetch_related("affected"))
             after = self.incarnation()
             if before == after:
-                return after, shown
+                # put in order here: asked for it, SQLite goes through all of the history, which has an index by time
+                return after, sorted(shown, key=lambda each: (each.announced_at, each.pk))
