@@ -13,7 +13,8 @@ from accounts.languages import ENGLISH, is_asked_of_browser, language_of
 from scheduler_site.errors import answer, is_api, is_polled
 
 UTF8 = ("utf-8", "utf8")
-TOKEN_IN_PATH = re.compile(r"/r/([^/]+)(.*)", re.IGNORECASE | re.DOTALL)
+# more slashes than one come of a base address that ends with one
+TOKEN_IN_PATH = re.compile(r"/+r/+([^/]+)/*(.*)", re.IGNORECASE | re.DOTALL)
 
 
 class RequestIdMiddleware:
@@ -42,7 +43,7 @@ class PathTokenMiddleware:
         if found := TOKEN_IN_PATH.fullmatch(request.path_info):
             request.path_token, rest = found.groups()
             mounted_at = request.path.removesuffix(request.path_info)
-            request.path_info = rest if rest.lower().startswith("/metadata/") else "/r/"
+            request.path_info = f"/{rest}" if rest.lower().startswith("metadata/") else "/r/"
             request.path = mounted_at + request.path_info
             request.META["PATH_INFO"] = request.path_info
         return self.get_response(request)

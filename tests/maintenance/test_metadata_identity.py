@@ -84,7 +84,10 @@ def test_a_group_called_as_a_machine_is_not_that_machine(api, subscription):
 # Tokens of machines
 
 
-@pytest.mark.parametrize("path", ["/r/{}/metadata/scheduledevents", "/R/{}/metadata/scheduledEvents/"])
+@pytest.mark.parametrize(
+    "path",
+    ["/r/{}/metadata/scheduledevents", "/R/{}/metadata/scheduledEvents/", "http://testserver//r/{}//metadata/scheduledevents"],
+)
 def test_a_token_in_the_path_says_who_asks(api, db2, path):
     event_id = announced(api, db2)
     path = path.format(db2.token)
@@ -322,6 +325,8 @@ def test_a_machine_is_seen_at_most_every_five_seconds(db2):
         ("/r/{}", NEWEST),
         ("/r/{}/", NEWEST),
         ("/R/{}/Metadata/ScheduledEvents/", "latest"),
+        ("http://testserver//r/{}/metadata/scheduledevents", "latest"),  # a base address that ends with a slash
+        ("http://testserver//r//{}//elsewhere", NEWEST),
     ],
 )
 @pytest.mark.parametrize("is_known", [True, False])
