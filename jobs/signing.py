@@ -15,6 +15,7 @@ from standardwebhooks import Webhook
 
 from jobs.encryption import Secrets
 from jobs.errors import Invalid
+from jobs.locking import lock_collection
 from jobs.models import SIGNING, Job, SigningSecret
 
 SECRET_BYTES = 32
@@ -26,13 +27,13 @@ def new_secret(job: Job, overlap: timedelta, now: datetime) -> str:
     """Sign the requests of `job` with a secret made here, from now on; the text is returned this once.
 
     Older ones, the last LIVE_MOST - 1 of them, sign beside it until `now` + `overlap` at the latest.  Raises Invalid
-    unless that is 0 to 30 days.
+    unless that is 0 to 30 days, and Conflict while the job's collection is being deleted.
     """
     if not timedelta(0) <= overlap <= OVERLAP_MOST:
         raise Invalid(f"must be 0 to {OVERLAP_MOST.days} days", path="overlap", code="out_of_range")
     text = "whsec_" + base64.b64encode(random.token_bytes(SECRET_BYTES)).decode()
     with transaction.atomic():
-        Job.objects.select_for_update(no_key=True).get(pk=job.pk)  # one at a time
+        lock_collection(job.collection_id)
         stored = SigningSecret.objects.filter(job=job)
         stored.filter(expires_at__lte=now).delete()
         stored.filter(Q(expires_at=None) | Q(expires_at__gt=now + overlap)).update(expires_at=now + overlap)
@@ -43,8 +44,10 @@ def new_secret(job: Job, overlap: timedelta, now: datetime) -> str:
 
 
 def remove_secrets(job: Job) -> None:
-    """Let the requests of `job` go out without a signature."""
-    SigningSecret.objects.filter(job=job).delete()
+    """Let the requests of `job` go out without a signature.  Raises Conflict as `new_secret` does."""
+    with transaction.atomic():
+        lock_collection(job.collection_id)
+        SigningSecret.objects.filter(job=job).delete()
 
 
 def signature_headers(secrets: Sequence[str], run_id: object, now: datetime, body: str) -> dict[str, str]:

@@ -25,6 +25,7 @@ from jobs.cautions import first_expiry
 from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
 from jobs.finishing import finish_jobs
+from jobs.locking import lock_collection
 from jobs.models import Action, Job, JobCollection, Run
 from jobs.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
@@ -345,17 +346,6 @@ def writing(job: Job) -> Iterator[Job]:
     with transaction.atomic():
         lock_collection(job.collection_id)
         yield Job.objects.select_related("collection").get(pk=job.pk)
-
-
-def lock_collection(collection_id: int) -> JobCollection:
-    """The collection, to which nobody else writes until the transaction ends.
-
-    Raises Conflict while it is being deleted.
-    """
-    collection = JobCollection.objects.select_for_update(no_key=True).get(pk=collection_id)
-    if collection.state == JobCollection.State.DELETED:
-        raise Conflict(f"collection {collection.name!r} is being deleted")
-    return collection
 
 
 def _as_it_is(collection: JobCollection, name: str) -> Job | None:

@@ -1,7 +1,5 @@
 """Collections in the admin."""
 
-from collections.abc import Callable
-
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
@@ -13,9 +11,9 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 
 from accounts.models import Subscription
-from accounts.staff import TenantAdmin
 from jobs import words
 from jobs.admin.lists import CappedPaginator, badge, hue_of
+from jobs.admin.refusals import RefusableAdmin
 from jobs.errors import JobError
 from jobs.models import JobCollection
 from jobs.outcomes import COLLECTION_STATES
@@ -84,7 +82,7 @@ class CollectionForm(forms.ModelForm):
 
 
 @admin.register(JobCollection)
-class JobCollectionAdmin(TenantAdmin):
+class JobCollectionAdmin(RefusableAdmin):
     form = CollectionForm
     list_display = ("title", "shown_state", "sku", "job_count", "place")
     list_display_links = None
@@ -136,22 +134,8 @@ class JobCollectionAdmin(TenantAdmin):
         order(DELETE, obj, Caller(request.user, request.id), timezone.now())
 
     def delete_queryset(self, request, queryset) -> None:
-        for collection in queryset:
+        for collection in queryset.order_by("subscription", "pk"):  # one order of locks for everybody
             self.delete_model(request, collection)
-
-    def delete_view(self, request, object_id, extra_context=None):
-        return self.or_refused(request, super().delete_view, object_id, extra_context)
-
-    def changelist_view(self, request, extra_context=None):
-        return self.or_refused(request, super().changelist_view, extra_context)
-
-    def or_refused(self, request, view: Callable[..., HttpResponse], *arguments) -> HttpResponse:
-        """What the view answers; when the cores refuse a deletion, the list with the reason."""
-        try:
-            return view(request, *arguments)
-        except JobError as error:
-            messages.error(request, capfirst(error.message))
-            return HttpResponseRedirect(reverse("admin:jobs_jobcollection_changelist"))
 
     def response_delete(self, request, obj_display, obj_id) -> HttpResponse:
         messages.success(request, f"Being deleted: {obj_display}. Operations show how far it is.")

@@ -9,10 +9,12 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
+from django.utils.text import capfirst
 
 from jobs import views
 from jobs.credentials import can_sign, signing_secrets
 from jobs.descriptions import action_in_words
+from jobs.errors import JobError
 from jobs.models import Job
 from jobs.rehearsal import LIMIT_S, REHEARSALS, Part, has, rehearse
 from jobs.signing import new_secret, remove_secrets
@@ -37,8 +39,15 @@ class JobOrders:
     """What the admin of jobs offers operators besides changing one."""
 
     def signing_view(self, request, object_id: int) -> HttpResponse:
-        """Whether requests are signed.  A new secret is shown in the answer to the order, and nowhere else."""
         job = self.changeable(request, object_id)
+        try:
+            return self._signing(request, job)
+        except JobError as error:
+            messages.error(request, capfirst(error.message))
+            return HttpResponseRedirect(reverse("admin:jobs_job_signing", args=[job.pk]))
+
+    def _signing(self, request, job: Job) -> HttpResponse:
+        """Whether requests are signed.  A new secret is shown in the answer to the order, and nowhere else."""
         now = timezone.now()
         if request.method == "POST" and request.POST.get("order") == "remove":
             return self._stop_signing(request, job)

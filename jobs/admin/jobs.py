@@ -15,12 +15,12 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 
 from accounts.models import Role
-from accounts.staff import TenantAdmin
 from jobs import words
 from jobs.admin.job_form import JobFormPages
 from jobs.admin.job_orders import JobOrders
 from jobs.admin.job_pages import ORDERED, JobPages
 from jobs.admin.lists import CappedPaginator, hue_of
+from jobs.admin.refusals import RefusableAdmin
 from jobs.credentials import expiry_state
 from jobs.descriptions import action_in_words
 from jobs.errors import JobError
@@ -75,7 +75,7 @@ class JobChangeList(ChangeList):
 
 
 @admin.register(Job)
-class JobAdmin(JobPages, JobOrders, JobFormPages, TenantAdmin):
+class JobAdmin(JobPages, JobOrders, JobFormPages, RefusableAdmin):
     list_display = ("title", "schedule", "next_run", "last_result", "last_ten", "in_collection")
     list_display_links = None
     list_filter = (CollectionFilter, "state", FailedFilter)
@@ -224,7 +224,7 @@ class JobAdmin(JobPages, JobOrders, JobFormPages, TenantAdmin):
         delete_job(obj, timezone.now())
 
     def delete_queryset(self, request, queryset) -> None:
-        for job in queryset:
+        for job in queryset.order_by("collection", "pk"):  # one order of locks for everybody
             delete_job(job, timezone.now())
 
 

@@ -18,9 +18,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from accounts.staff import TenantAdmin, may
+from accounts.staff import may
 from accounts.zones import zone_choices
 from jobs.admin.lists import CappedPaginator, badge
+from jobs.admin.refusals import RefusableAdmin
 from jobs.errors import JobError
 from jobs.models import Job, Process
 from jobs.views import next_run_in_words, trigger_row
@@ -81,7 +82,7 @@ class TriggerChangeList(ChangeList):
 
 
 @admin.register(Trigger)
-class TriggerAdmin(TenantAdmin):
+class TriggerAdmin(RefusableAdmin):
     list_display = ("title", "in_job", "next_fire", "written_as", "in_group", "goes", "state")
     list_display_links = None
     list_filter = (FormatFilter, GroupFilter, EnabledFilter)

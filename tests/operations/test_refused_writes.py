@@ -1,0 +1,117 @@
+"""A collection that is being deleted takes no writes, whatever they come by."""
+
+import json
+import re
+
+import pytest
+
+from jobs.models import Action, Job, JobCollection, Run, SigningSecret
+from maintenance.models import Heed
+from tests.conftest import ACTION
+from tests.jobs.arm_client import ArmClient
+from triggers.models import Trigger
+
+SCHEDULE = {"format": "once", "at": "2030-01-01T00:00:00Z"}
+MINT = "MINT.SUITE@@@management-server@@@DEFAULT"
+MINT_ID = f"{MINT}@@@management-server@@@DEFAULT"
+WRITTEN = (JobCollection, Job, Action, Trigger, SigningSecret, Heed, Run)
+
+
+@pytest.fixture
+def at(collection, make_job, make_trigger):
+    """What stands for names in addresses and bodies, once the collection's deletion is accepted."""
+    job = make_job()
+    make_trigger(job, MINT)
+    return {"collection": collection.pk, "job": job.pk, "trigger": make_trigger(job).pk, "mint": MINT_ID}
+
+
+@pytest.fixture
+def deleting(arm, at):
+    assert arm.delete(arm.collection()).status_code == 202
+    return stored()
+
+
+def stored() -> list:
+    return [list(model.objects.order_by("pk").values()) for model in WRITTEN]
+
+
+@pytest.mark.parametrize(
+    "method, address, body",
+    [
+        ("PUT", "/api/collections/{collection}", {}),
+        ("PATCH", "/api/collections/{collection}", {"tags": {}}),
+        ("POST", "/api/collections/{collection}/enable", None),
+        ("POST", "/api/collections/{collection}/disable", None),
+        ("POST", "/api/jobs", {"collection": "{collection}", "name": "new", "action": ACTION}),
+        ("PUT", "/api/jobs/{job}", {"action": ACTION}),
+        ("PATCH", "/api/jobs/{job}", {"state": "disabled"}),
+        ("DELETE", "/api/jobs/{job}", None),
+        ("POST", "/api/jobs/{job}/run", None),
+        ("POST", "/api/jobs/{job}/pause", None),
+        ("POST", "/api/jobs/{job}/resume", None),
+        ("POST", "/api/jobs/{job}/signing-secret", None),
+        ("DELETE", "/api/jobs/{job}/signing-secret", None),
+        ("PUT", "/api/jobs/{job}/maintenance", {"resources": ["db-1"], "during": "hold"}),
+        ("DELETE", "/api/jobs/{job}/maintenance", None),
+        ("POST", "/api/triggers", {"job": "{job}", "name": "new", "schedule": SCHEDULE}),
+        ("PUT", "/api/triggers/{trigger}", {"schedule": SCHEDULE}),
+        ("PATCH", "/api/triggers/{trigger}", {"priority": 7}),
+        ("DELETE", "/api/triggers/{trigger}", None),
+        ("POST", "/api/triggers/{trigger}/enable", None),
+        ("POST", "/api/triggers/{trigger}/disable", None),
+        ("PUT", "/v1/mint/triggers/{mint}", {"id": MINT_ID, "cronExpression": "0 0 5 * * ?"}),
+    ],
+)
+def test_by_our_own_apis(api, at, deleting, method, address, body):
+    body = {name: at.get(str(value).strip("{}"), value) for name, value in (body or {}).items()}
+
+    refused = api.generic(method, address.format(**at), json.dumps(body), content_type="application/json")
+
+    assert refused.status_code == 409, refused.content
+    assert stored() == deleting
+
+
+@pytest.mark.parametrize(
+    "method, path, body",
+    [
+        ("PUT", "", {}),
+        ("PATCH", "", {"tags": {}}),
+        ("POST", "/enable", None),
+        ("POST", "/disable", None),
+        ("PUT", "/jobs/new", {"properties": {"action": ACTION}}),
+        ("PUT", "/jobs/backup", {"properties": {"action": ACTION}}),
+        ("PATCH", "/jobs/backup", {"properties": {"state": "Disabled"}}),
+        ("DELETE", "/jobs/backup", None),
+        ("POST", "/jobs/backup/run", None),
+    ],
+)
+def test_by_the_resource_managers_form(arm: ArmClient, deleting, method, path, body):
+    refused = arm.call(method, arm.collection() + path, body)
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ConflictError")
+    assert "Retry-After" not in refused  # it would not help
+    assert stored() == deleting
+
+
+@pytest.mark.parametrize(
+    "address, form",
+    [
+        ("/admin/jobs/job/{job}/run/", {}),
+        ("/admin/jobs/job/{job}/state/", {"state": "disabled"}),
+        ("/admin/jobs/job/{job}/signing/", {"order": "new", "overlap": "0"}),
+        ("/admin/jobs/job/{job}/signing/", {"order": "remove"}),
+        ("/admin/jobs/job/{job}/delete/", {"post": "yes"}),
+        ("/admin/jobs/job/", {"action": "delete_selected", "_selected_action": "{job}", "post": "yes"}),
+        ("/admin/triggers/trigger/{trigger}/state/", {"enabled": "no"}),
+        ("/admin/triggers/trigger/{trigger}/delete/", {"post": "yes"}),
+        ("/maintenance/jobs/{job}", {"labels": "rack=r7", "during": "hold", "after": "run_once", "lead": "0"}),
+    ],
+)
+def test_by_pages(client, owner, at, deleting, address, form):
+    client.force_login(owner)
+
+    page = client.post(address.format(**at), {name: text.format(**at) for name, text in form.items()}, follow=True)
+
+    assert page.status_code == 200
+    assert re.search("is being deleted|is deleted: its jobs cannot be run", page.text)
+    assert stored() == deleting
