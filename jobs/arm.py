@@ -44,7 +44,7 @@ from jobs.models import Attempt, Frequency, Job, JobCollection, Run, Sku
 from jobs.names import NAME_LENGTH
 from jobs.run_now import run_now
 from operations.arm import accepted
-from operations.resource_manager import PROVIDER, SUBSCRIPTION, ArmView, WrongQuery, absolute, address
+from operations.resource_manager import PROVIDER, SUBSCRIPTION, ArmView, WrongQuery, absolute, address, caller_of
 from recurrence.wire import WireError, azure
 from triggers import collection_orders, scheduling
 from triggers.models import MAIN
@@ -152,8 +152,8 @@ class CollectionState(SchedulerView):
 
 
 def ordered(view: SchedulerView, kind: str) -> Response:
-    collection = view.find_collection(Role.OPERATOR)
-    return accepted(view.request, versions.ordered(view.request, kind, collection, view.caller, timezone.now()))
+    request, collection = view.request, view.find_collection(Role.OPERATOR)
+    return accepted(request, versions.ordered(request, kind, collection, caller_of(request), timezone.now()))
 
 
 def answered(document: Mapping[str, Any], status: int = 200, request: Request | None = None) -> Response:

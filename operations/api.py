@@ -18,7 +18,7 @@ from accounts.fields import InstantField
 from accounts.filters import InstantFilter
 from accounts.models import Role
 from operations.models import Operation
-from operations.tracking import Caller, cancel
+from operations.tracking import cancel
 
 RETRY_AFTER_S = 1
 EXAMPLE: dict[str, Any] = {
@@ -66,8 +66,10 @@ class OperationSerializer(serializers.Serializer):
     percent = serializers.IntegerField(min_value=0, max_value=100, help_text="How much of it is done.")
     error = OperationErrorSerializer(allow_null=True, help_text="Why it failed, or that it was canceled.")
     askedBy = serializers.CharField(allow_null=True, help_text="The user who asked for it; null when they are gone.")
-    correlationId = serializers.CharField(help_text="The caller's own id of what it belongs to, if they sent one.")
-    clientRequestId = serializers.CharField(help_text="The caller's own id of the request, if they sent one.")
+    correlationId = serializers.CharField(
+        help_text="The caller's `x-ms-correlation-request-id`, or the request's `x-ms-request-id` without one."
+    )
+    clientRequestId = serializers.CharField(help_text="The caller's `x-ms-client-request-id`, or empty.")
     cancelAskedAt = InstantField(allow_null=True, help_text="It ends before its next step.")
     createdAt = InstantField()
     startedAt = InstantField(allow_null=True, help_text="When a worker first took it up.")
@@ -150,11 +152,6 @@ ACCEPTED = OpenApiResponse(
     description="It is accepted, and being done: follow it at the address in `Location`.",
     examples=EXAMPLES[:1],
 )
-
-
-def caller_of(request) -> Caller:
-    """Who asks.  In this form callers have no ids of their own; the log has the request's."""
-    return Caller(request.user, request.id)
 
 
 def accepted(operation: Operation) -> Response:

@@ -116,16 +116,20 @@ class ArmView(APIView):
 
     @property
     def correlation_id(self) -> str:
-        """The caller's, under which the requests of one undertaking are found; without one, this request's own id."""
-        return request_id(self.request, "x-ms-correlation-request-id") or self.request.id
+        return correlation_id(self.request)
 
     @property
     def client_request_id(self) -> str:
         return request_id(self.request, "x-ms-client-request-id")
 
-    @property
-    def caller(self) -> Caller:
-        return Caller(self.request.user, self.correlation_id, self.client_request_id)
+
+def caller_of(request: Request) -> Caller:
+    return Caller(request.user, correlation_id(request), request_id(request, "x-ms-client-request-id"))
+
+
+def correlation_id(request: Request) -> str:
+    """The caller's, under which the requests of one undertaking are found; without one, this request's own id."""
+    return request_id(request, "x-ms-correlation-request-id") or request.id
 
 
 def request_id(request: Request, header: str) -> str:

@@ -6,6 +6,7 @@ collection is being deleted its state is `deleted`, and it takes no writes.
 """
 
 import logging
+import re
 from datetime import datetime
 
 from django.db import transaction
@@ -46,7 +47,7 @@ def order(kind: str, collection: JobCollection, caller: Caller, now: datetime) -
                 f"collection.{kind}",
                 target=f"{row.resource_group}/{row.name}",
                 target_key=target_key(row),
-                place=row.location.replace(" ", "").lower() or "global",
+                place=place_of(row),
                 caller=caller,
                 now=now,
                 notes={"collection": row.pk, "state": row.state, "revision": row.revision, "jobs": row.jobs.count()},
@@ -68,6 +69,11 @@ def going_on(kind: str, collection: JobCollection) -> Operation | None:
 
 def target_key(collection: JobCollection) -> str:
     return f"collection {collection.pk}"
+
+
+def place_of(collection: JobCollection) -> str:
+    """The collection's location as addresses have it: a location may hold whatever can be printed."""
+    return re.sub("[^a-z0-9-]", "", collection.location.lower()) or "global"
 
 
 def collection_of(operation: Operation) -> JobCollection:

@@ -33,7 +33,8 @@ from jobs.api.versions import (
 from jobs.errors import Conflict, Invalid, JobError
 from jobs.models import Frequency, JobCollection, Sku
 from jobs.names import NAME_LENGTH
-from operations.api import ACCEPTED, accepted, caller_of
+from operations.api import ACCEPTED, accepted
+from operations.resource_manager import caller_of
 from triggers.collection_orders import DELETE
 from triggers.scheduling import save_collection
 

@@ -44,6 +44,29 @@ def test_the_addresses_are_below_the_public_one(arm, collection, settings):
     assert response["Location"].startswith("https://quando.example.org/subscriptions/")
 
 
+@pytest.mark.parametrize(
+    "location, place",
+    [
+        ("West Europe", "westeurope"),
+        ("us-gov-1", "us-gov-1"),
+        ("", "global"),
+        ("東京", "global"),
+        ("a/b?c=d#e", "abcde"),  # would end the path
+        ("../..", "global"),  # would be resolved away by who polls
+        ("%41", "41"),
+        ("İ" * 64, "i" * 64),  # two characters each in lower case
+    ],
+)
+def test_the_addresses_can_be_called_whatever_the_location(arm, collection, location, place):
+    JobCollection.objects.update(location=location)
+
+    response = arm.delete(arm.collection())
+
+    assert f"/locations/{place}/" in response["Location"]
+    for header, status in (("Azure-AsyncOperation", 200), ("Location", 202)):
+        assert arm.get(path_in(response, header)).status_code == status
+
+
 def test_the_status_goes_from_accepted_to_succeeded(arm, many_jobs, carry_out, step_once):
     status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
     accepted = arm.get(status)
