@@ -6,6 +6,7 @@ one of that name in a subscription, whatever group and type the address names.
 
 import uuid
 from collections.abc import Iterable
+from typing import Any
 
 from django.http import Http404
 from django.utils import timezone
@@ -13,13 +14,12 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from accounts.access import require
-from accounts.fields import TextField, read
+from accounts.fields import ECHO, TextField, read
 from accounts.models import Role
 from maintenance import lifecycle
-from maintenance.errors import MaintenanceError
 from maintenance.models import Notice, Resource
 from maintenance.sights import Sight
-from operations.resource_manager import GUID, SUBSCRIPTION, ArmView, address
+from operations.resource_manager import ERROR_CODES, GUID, SUBSCRIPTION, ArmView, address
 
 APPROVED = "Successfully approved"
 EVENTS_MOST = 1_000
@@ -57,10 +57,15 @@ class Acknowledgements(AcknowledgeView):
         sight = self.find_sight()
         ids = read(EventsRequest, request.data)["value"]
         known = known_as(sight, ids)
-        for position, each in enumerate(ids):
-            if each.lower() not in known:
-                raise MaintenanceError("no event of this id", path=f"value[{position}]", code="does_not_exist")
-        return self.approve(known.values())
+        unknown = [each for each in ids if each.lower() not in known]
+        return Response(refusal_of(unknown), 400) if unknown else self.approve(known.values())
+
+
+def refusal_of(unknown: Iterable[str]) -> dict[str, Any]:
+    """In the form in which the client tells its caller what is wrong with which event."""
+    message = "no event of this id is known here"
+    details = [{"target": each[:ECHO], "code": ERROR_CODES[404], "message": message} for each in unknown]
+    return {"error": {"code": ERROR_CODES[400], "message": "unknown events: none was approved", "details": details}}
 
 
 def known_as(sight: Sight, ids: list[str]) -> dict[str, Notice]:
