@@ -8,13 +8,14 @@ from django.core.management import CommandError, call_command
 
 from jobs import rotation
 from jobs.encryption import Secrets
-from jobs.models import Action, SigningSecret
+from jobs.models import Action, Attempt, Following, Run, SigningSecret
 from scheduler_site.keys import new_encryption_key
 from tests.conftest import NOW
 
 OLD, NEW, OTHER = new_encryption_key(), new_encryption_key(), new_encryption_key()
 PASSWORD = Secrets({"request.authentication.password": "violet-harbour-31"})
 SIGNING = Secrets(signing="whsec_" + "cm90YXRlZA" * 3)
+ADDRESS = Secrets({Following.ADDRESS: "https://hooks.example/operations/7?key=violet-harbour-32"})
 
 
 @pytest.fixture
@@ -24,7 +25,10 @@ def stored(settings, make_job):
     job = make_job()
     action = Action.objects.create(document={"type": "Http"}, secrets=PASSWORD)
     signing = SigningSecret.objects.create(job=job, secrets=SIGNING, created_at=NOW)
-    return action, signing
+    run = Run.objects.create(subscription=job.collection.subscription, job=job, fire_at=NOW, publish_after=NOW)
+    attempt = Attempt.objects.create(run=run, number=1, started_at=NOW)
+    following = Following.objects.create(run=run, attempt=attempt, secrets=ADDRESS, since=NOW, until=NOW)
+    return action, signing, following
 
 
 def rotated() -> tuple[str, str]:
@@ -37,7 +41,7 @@ def rotated() -> tuple[str, str]:
 
 
 def test_the_old_key_can_go_once_everything_is_encrypted_with_the_new_one(stored, settings):
-    action, signing = stored
+    action, signing, following = stored
     settings.ENCRYPTION_KEYS = [NEW, OLD]
 
     output, errors = rotated()
@@ -45,11 +49,13 @@ def test_the_old_key_can_go_once_everything_is_encrypted_with_the_new_one(stored
     assert output == (
         "jobs.Action: 1 encrypted with the first key, 0 were already\n"
         "jobs.SigningSecret: 1 encrypted with the first key, 0 were already\n"
+        "jobs.Following: 1 encrypted with the first key, 0 were already\n"
     )
     assert errors == ""
     settings.ENCRYPTION_KEYS = [NEW]
     assert Action.objects.get(pk=action.pk).secrets == PASSWORD
     assert SigningSecret.objects.get(pk=signing.pk).secrets == SIGNING
+    assert Following.objects.get(pk=following.pk).secrets == ADDRESS
 
 
 def test_a_second_time_writes_nothing(stored, settings):
@@ -64,7 +70,7 @@ def test_a_second_time_writes_nothing(stored, settings):
 
 
 def test_what_no_key_opens_is_named_but_not_told_and_keeps_nothing_else_from_rotating(stored, settings):
-    action, signing = stored
+    _, signing, _ = stored
     settings.ENCRYPTION_KEYS = [OTHER]
     lost = Action.objects.create(document={}, secrets=PASSWORD)
     settings.ENCRYPTION_KEYS = [NEW, OLD]
@@ -90,7 +96,7 @@ def test_it_takes_as_many_batches_as_there_are(stored, settings, monkeypatch):
 
 
 def test_a_row_that_was_changed_meanwhile_keeps_the_change(stored, settings):
-    action, _ = stored
+    action, *_ = stored
     settings.ENCRYPTION_KEYS = [NEW, OLD]
     ((pk, sealed),) = rotation.stored(Action, "secrets")
     Action.objects.filter(pk=pk).update(secrets=Secrets(a="written-in-between"))
@@ -101,7 +107,7 @@ def test_a_row_that_was_changed_meanwhile_keeps_the_change(stored, settings):
 
 
 def test_a_row_that_is_changed_between_reading_and_writing_is_looked_at_again(stored, settings, monkeypatch):
-    action, _ = stored
+    action, *_ = stored
     write, changes = rotation.write, ["written-in-between"]
 
     def write_late(model, name, pk, before, after):
@@ -137,6 +143,7 @@ def test_a_row_that_is_gone_meanwhile_is_passed_over(stored, settings, monkeypat
 def test_every_model_with_secrets_is_found():
     assert (Action, "secrets") in rotation.secret_fields()
     assert (SigningSecret, "secrets") in rotation.secret_fields()
+    assert (Following, "secrets") in rotation.secret_fields()
 
 
 def test_a_key_that_was_dropped_too_early_is_noticed_and_the_command_named(stored, settings):
@@ -151,7 +158,7 @@ def test_a_key_that_was_dropped_too_early_is_noticed_and_the_command_named(store
 
 
 def test_to_notice_it_takes_one_row_of_each_model(stored, django_assert_num_queries):
-    with django_assert_num_queries(2) as queries:
+    with django_assert_num_queries(3) as queries:
         rotation.lost()
 
     assert all("LIMIT 1" in query["sql"] for query in queries.captured_queries)
