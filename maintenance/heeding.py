@@ -45,9 +45,14 @@ def told(notices: Collection[Notice]) -> list[Told]:
 
 def told_of_shown() -> list[Told]:
     """All that is announced and not over, as it was announced; in one query, also when there is none."""
+    return told_in(Affected.objects.filter(notice__status__in=Notice.SHOWN))
+
+
+def told_in(rows: QuerySet[Affected]) -> list[Told]:
+    """The notices of these rows in the order in which they were announced; in one query."""
     notices: dict[UUID, Notice] = {}
     affected = defaultdict(list)
-    rows = Affected.objects.filter(notice__status__in=Notice.SHOWN).select_related("notice", "resource")
+    rows = rows.select_related("notice", "resource")
     for row in rows.order_by("notice__announced_at", "notice_id", "pk"):
         notices.setdefault(row.notice_id, row.notice)
         affected[row.notice_id].append((row.name, row.resource.labels if row.resource else {}))
@@ -65,10 +70,18 @@ def concerned(notices: Collection[Notice]) -> dict[UUID, list[Heed]]:
 
 def going(notices: Collection[Notice]) -> dict[UUID, list[Run]]:
     """By notice, the runs of jobs that it concerns which have begun and not ended, the longest going first."""
-    jobs = {notice_id: {heed.job_id for heed in heeds} for notice_id, heeds in concerned(notices).items()}
+    jobs: dict[UUID, set[int]] = {notice.pk: set() for notice in notices}
+    for heed, concerning in _matched(told(notices), _with_runs(Run.BEGUN)):
+        for each in concerning:
+            jobs[each.notice.pk].add(heed.job_id)
     runs = Run.objects.filter(job__in=set().union(*jobs.values()), state__in=Run.BEGUN)
     begun = list(runs.order_by("started_at", "pk"))
     return {notice_id: [run for run in begun if run.job_id in ids] for notice_id, ids in jobs.items()}
+
+
+def _with_runs(states: Collection[str]) -> QuerySet[Heed]:
+    """How the jobs heed maintenance that have a run in one of the states: few, however many jobs there are."""
+    return Heed.objects.filter(job__in=Run.objects.filter(state__in=states).values("job"))
 
 
 def _matched(all_told: Iterable[Told], heeds: QuerySet[Heed]) -> Iterator[tuple[Heed, list[Told]]]:
@@ -85,27 +98,30 @@ def _matched(all_told: Iterable[Told], heeds: QuerySet[Heed]) -> Iterator[tuple[
 # What is held
 
 
-def holding(now: datetime, job_ids: Collection[int] | None = None) -> dict[int, Told]:
-    """Those of the jobs (None: of all) whose due fire times are held at `now`, each with the first that holds it.
+def holding(now: datetime, job_ids: Collection[int], all_told: Collection[Told] | None = None) -> dict[int, Told]:
+    """Those of the jobs whose due fire times are held at `now`, each with the first that holds it.
 
     A job that holds does so from its lead time before not-before until the end.  A notice that waits for its resources
     to become idle holds every job that names them, until it starts.
     """
     return {
         heed.job_id: each
-        for heed, concerning in _shown_to(job_ids)
+        for heed, concerning in _shown_to(job_ids, all_told)
         for each in reversed(concerning)
         if each.holds(heed, now)
     }
 
 
-def forecast(job_ids: Collection[int], start: datetime, end: datetime, now: datetime) -> dict[int, list[Spell]]:
+def forecast(
+    job_ids: Collection[int], start: datetime, end: datetime, now: datetime, all_told: Collection[Told] | None = None
+) -> dict[int, list[Spell]]:
     """By job, the spells within [start, end) in which its fire times are going to be held, earliest first.
 
-    Says what is known at `now`.  Two queries however many jobs, and one when there is no notice.
+    Says what is known at `now`.  Two queries however many jobs, and one when there is no notice; one less when what
+    is announced is brought.
     """
     spells: dict[int, list[Spell]] = defaultdict(list)
-    for heed, concerning in _shown_to(job_ids):
+    for heed, concerning in _shown_to(job_ids, all_told):
         for each in concerning:
             spell = each.spell(heed, now)
             if spell and spell.overlaps(start, end):
@@ -113,12 +129,11 @@ def forecast(job_ids: Collection[int], start: datetime, end: datetime, now: date
     return {job_id: sorted(found, key=lambda spell: spell.start) for job_id, found in spells.items()}
 
 
-def _shown_to(job_ids: Collection[int] | None) -> Iterable[tuple[Heed, list[Told]]]:
+def _shown_to(job_ids: Collection[int], all_told: Collection[Told] | None) -> Iterable[tuple[Heed, list[Told]]]:
     """How the jobs heed what is shown, each with what concerns it in the order in which it was announced."""
-    all_told = told_of_shown()
-    if not all_told:
-        return ()
-    return _matched(all_told, Heed.objects.all() if job_ids is None else Heed.objects.filter(job__in=job_ids))
+    if all_told is None:
+        all_told = told_of_shown()
+    return _matched(all_told, Heed.objects.filter(job__in=job_ids)) if all_told else ()
 
 
 # Holding, and letting go
@@ -154,15 +169,16 @@ def settle(job_ids: Collection[int], now: datetime) -> None:
 def settle_all(now: datetime) -> None:
     """The same for every job: what began to be held because time passed, or ceased because somebody changed something.
 
-    Takes a turn only if there is something to do.
+    Takes a turn only if there is something to do.  Looks at the runs that wait, not at all jobs.
     """
-    held = holding(now)
-    waiting = Run.objects.filter(job__in=held, state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)
-    jobs = set(waiting.values_list("job_id", flat=True).distinct())
-    for job_id, key in Run.objects.filter(_held()).exclude(job=None).values_list("job_id", "held_by").distinct():
-        if job_id not in held or held[job_id].key != key:
-            jobs.add(job_id)
-    if jobs:
+    all_told = told_of_shown()
+    rows = list(Run.objects.filter(_held()).exclude(job=None).values_list("job_id", "held_by").distinct())
+    if all_told:
+        waiting = Run.objects.filter(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE, job__heed__isnull=False)
+        rows += waiting.values_list("job_id", "held_by").distinct()
+    held = holding(now, {job_id for job_id, _ in rows}, all_told)
+    keys = {job_id: each.key for job_id, each in held.items()}
+    if jobs := {job_id for job_id, key in rows if keys.get(job_id) != key}:
         with turns.alone(collections_of(jobs)):
             settle(jobs, now)
 
@@ -231,10 +247,9 @@ def react(notice: Notice, step: Step, heeds: Iterable[Heed], now: datetime) -> s
     return "; ".join(refused)
 
 
-def is_idle(heeds: Iterable[Heed]) -> bool:
-    """Whether the jobs have no run left that is going on, or that somebody ordered.  Held ones do not count."""
-    jobs = [heed.job_id for heed in heeds]
-    return not Run.objects.filter(job__in=jobs, state__in=(Run.State.WAITING, *Run.BEGUN)).exists()
+def is_idle(notice: Notice) -> bool:
+    """Whether no run is left on its resources that is going on, or that somebody ordered.  Held ones do not count."""
+    return not any(_matched(told([notice]), _with_runs((Run.State.WAITING, *Run.BEGUN))))
 
 
 def names_of_going(heeds: Iterable[Heed]) -> list[str]:

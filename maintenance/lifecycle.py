@@ -145,7 +145,7 @@ def announce(subscription: Subscription, wanted: Announcement, actor: str, now: 
         else:
             heeding.settle([heed.job_id for heed in heeds], now)
         _tell(notice, actor, now, note)
-        if notice.approve_when_idle and heeding.is_idle(heeds):
+        if notice.approve_when_idle and heeding.is_idle(notice):
             _start(notice, IDLE, now, "nothing was running")
     return notice
 
@@ -247,24 +247,32 @@ def cancel(notice: Notice, actor: str, now: datetime) -> None:
 
 
 def _bring_on(notice: Notice, now: datetime) -> None:
-    """One step of a notice that was found moving, unless somebody else has taken it."""
+    """One step of a notice that was found moving, unless somebody has taken it, or changed the notice, meanwhile."""
+    if not _due_step(notice, now):
+        return
+    with turns.alone(_collections(notice.subscription_id)):
+        notice.refresh_from_db()
+        if step := _due_step(notice, now):
+            actor, note = step
+            if notice.status == Notice.Status.SCHEDULED:
+                _start(notice, actor, now, note)
+            else:
+                _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, Step.COMPLETE, actor, now, note)
+
+
+def _due_step(notice: Notice, now: datetime) -> tuple[str, str] | None:
+    """Who takes a notice one step on at `now`, and why, in words; None: nobody does."""
     if notice.status == Notice.Status.SCHEDULED:
         if notice.not_before <= now:
-            actor, note = CLOCK, ""
-        elif heeding.is_idle(heeding.concerned([notice])[notice.pk]):
-            actor, note = IDLE, "nothing was running any more"
-        else:
-            return
-        with turns.alone(_collections(notice.subscription_id)):
-            _start(notice, actor, now, note)
-        return
-    if notice.ends_after_duration and notice.ends_at is not None and notice.ends_at <= now:
-        actor, end = CLOCK, "its expected duration is over"
-    else:
-        actor, end = WORK, heeding.end_of_work(notice) or ""
-    if end:
-        with turns.alone(_collections(notice.subscription_id)):
-            _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, Step.COMPLETE, actor, now, end)
+            return CLOCK, ""
+        if notice.approve_when_idle and heeding.is_idle(notice):
+            return IDLE, "nothing was running any more"
+    if notice.status == Notice.Status.STARTED:
+        if notice.ends_after_duration and notice.ends_at is not None and notice.ends_at <= now:
+            return CLOCK, "its expected duration is over"
+        if not notice.keep_open and (end := heeding.end_of_work(notice)):
+            return WORK, end
+    return None
 
 
 def _start(notice: Notice, actor: str, now: datetime, note: str) -> bool:

@@ -6,7 +6,8 @@ import pytest
 import time_machine
 
 from accounts.models import Subscription
-from maintenance import lifecycle, pruning, registering, tasks
+from jobs.models import Run
+from maintenance import lifecycle, pruning, registering, tasks, turns
 from maintenance.errors import MaintenanceError, TooLate
 from maintenance.lifecycle import CLOCK, Announcement, advance
 from maintenance.models import MINIMUM_NOTICE, Approval, EventType, Notice, Transition
@@ -19,6 +20,8 @@ from tests.maintenance.notices import (
     announce,
     cancel,
     complete,
+    end,
+    heeds,
     note,
     numbers,
     resource,
@@ -417,6 +420,50 @@ def test_a_not_before_can_be_moved_but_not_into_the_past(subscription, db2):
         lifecycle.change(notice, {"not_before": T0}, OPERATOR, T0 + timedelta(seconds=30))
     advance(LATER)
     assert status(notice) == STARTED
+
+
+@pytest.fixture
+def is_quicker(monkeypatch):
+    """Let a step be taken by somebody else just before whoever comes next has their turn."""
+
+    def first(step):
+        real = turns.alone
+
+        def alone(*args):
+            monkeypatch.setattr(turns, "alone", real)
+            step()
+            return real(*args)
+
+        monkeypatch.setattr(turns, "alone", alone)
+
+    return first
+
+
+@pytest.mark.parametrize(
+    "members, changes, stays",
+    [
+        ({"not_before": DUE}, {"not_before": DUE + HOUR}, SCHEDULED),
+        ({"not_before": DUE + HOUR, "approve_when_idle": True}, {"approve_when_idle": False}, SCHEDULED),
+        (
+            {"has_started": True, "duration_s": 3600, "ends_after_duration": True},
+            {"ends_after_duration": False, "keep_open": True},
+            STARTED,
+        ),
+        ({"has_started": True}, {"keep_open": True}, STARTED),
+    ],
+    ids=["put off", "waits no longer", "has no end", "kept open"],
+)
+def test_what_was_changed_at_the_last_moment_is_not_overrun(db2, make_job, is_quicker, members, changes, stays):
+    heeds(make_job(), run_on=["announce", "start"])
+    notice = announce(db2, **members)
+    for run in Run.objects.all():
+        end(run)
+
+    is_quicker(lambda: Notice.objects.filter(pk=notice.pk).update(**changes))
+    advance(DUE)
+
+    assert status(notice) == stays
+    assert [step for step, _ in steps(notice)][-1] == stays
 
 
 def test_housekeeping_starts_ends_and_forgets_by_the_clock(db2, settings):
