@@ -1,7 +1,7 @@
 """The calendar as a list: days, each with what is on it, in the order of time."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -14,7 +14,8 @@ from calendars.expansion import Occurrence
 from calendars.pages import entries
 from calendars.pages.changes import note_of
 from calendars.pages.contents import Contents
-from calendars.pages.items import Band, RunItem
+from calendars.pages.entries import Sheet
+from calendars.pages.items import Band, NoticeItem, RunItem
 from calendars.pages.series_words import rule_words
 from calendars.pages.sight import Sight, weekday_and_day
 from calendars.pages.window import ONE_DAY, View, midnight
@@ -32,7 +33,7 @@ class Entry:
 
     kind: int
     when: datetime
-    thing: Occurrence | RunItem | Band
+    thing: Sheet | RunItem | Band
 
 
 def agenda(sight: Sight, contents: Contents, days: Iterable[date]) -> dict:
@@ -58,7 +59,8 @@ def entries_by_day(sight: Sight, contents: Contents, days: list[date]) -> dict[d
     """What is on several days stands on the first of them that is shown."""
     by_day: dict[date, list[Entry]] = defaultdict(list)
     start, end = midnight(days[0], sight.zone), midnight(days[-1] + ONE_DAY, sight.zone)
-    for each in contents.occurrences:
+    sheets: list[Sheet] = [*contents.occurrences, *contents.notices]
+    for each in sheets:
         if each.start >= end or each.end < start:
             continue
         first, last = entries.days_of(sight, each)
@@ -104,6 +106,8 @@ def now_row(sight: Sight) -> dict:
 def row_of(sight: Sight, day: date, entry: Entry, collections: dict[int, str]) -> dict:
     if isinstance(entry.thing, Occurrence):
         return event_row(sight, day, entry.thing)
+    if isinstance(entry.thing, NoticeItem):
+        return notice_row(sight, day, entry.thing)
     if isinstance(entry.thing, Band):
         return band_row(sight, entry.thing)
     return run_row(sight, entry.thing, collections.get(entry.thing.collection_id, ""))
@@ -111,12 +115,7 @@ def row_of(sight: Sight, day: date, entry: Entry, collections: dict[int, str]) -
 
 def event_row(sight: Sight, day: date, each: Occurrence) -> dict:
     row = entries.event_row(sight, each)
-    first, last = entries.days_of(sight, each)
-    how = [how_of(sight, each)]
-    if entries.is_bar(each) and last > day:
-        how.append(gettext("until %s") % weekday_and_day(last))
-    if first < day:
-        how.append(gettext("since %s") % weekday_and_day(first))
+    how = [how_of(sight, each), *reaching(sight, day, each)]
     return row | {
         "time": entries.span_of(sight, each, sight.local(each.start)),
         "is_all_day": bool(each.days),
@@ -124,6 +123,28 @@ def event_row(sight: Sight, day: date, each: Occurrence) -> dict:
         "how": " · ".join(part for part in how if part),
         "where": " · ".join(part for part in (each.details.place, each.event.calendar.name) if part),
         "attributes": mark_safe(" data-cancelled" if each.is_cancelled else ""),
+    }
+
+
+def reaching(sight: Sight, day: date, each: Sheet) -> Iterator[str]:
+    """To which day it goes on, and since which it is."""
+    first, last = entries.days_of(sight, each)
+    if entries.is_bar(each) and last > day:
+        yield gettext("until %s") % weekday_and_day(last)
+    if first < day:
+        yield gettext("since %s") % weekday_and_day(first)
+
+
+def notice_row(sight: Sight, day: date, notice: NoticeItem) -> dict:
+    how = [gettext("maintenance"), *(reaching(sight, day, notice) if not notice.is_open else ())]
+    return entries.notice_row(sight, notice) | {
+        "time": entries.span_of(sight, notice, sight.local(notice.start)),
+        "is_all_day": False,
+        "how": " · ".join(how),
+        "word": notice.word,
+        "state": notice.state,
+        "where": gettext("nobody knows how long") if notice.is_open else "",
+        "attributes": "",
     }
 
 
@@ -160,9 +181,13 @@ def band_row(sight: Sight, band: Band) -> dict:
     state, word = ("planned", gettext("Planned")) if not band.done else ("success", gettext("Succeeded"))
     if band.failed:
         state, word = "failure", gettext("%d failed") % band.failed
+    elif band.held and not band.will:
+        state, word = "held", gettext("Held")
     elif 0 < band.done < band.total and band.day == sight.today:
         state, word = "running", gettext("%(done)d of %(total)d") % {"done": band.done, "total": band.total}
-    said = gettext("so far") if state == "running" else gettext("of %d") % band.total
+    said = str(band.total)
+    if state in ("failure", "running"):
+        said = gettext("so far") if state == "running" else gettext("of %d") % band.total
     return entries.band_row(sight, band) | {
         "type": "run",
         "time": gettext("all day"),
@@ -172,6 +197,6 @@ def band_row(sight: Sight, band: Band) -> dict:
         "how": gettext("%s, condensed") % (band.every or gettext("often")),
         "word": word,
         "state": state,
-        "where": said if state in ("failure", "running") else str(band.total),
+        "where": ", ".join(part for part in (said, band.reason) if part),
         "attributes": "",
     }

@@ -57,6 +57,7 @@ class Tally:
     an_hour: int = AN_HOUR
     ran: dict[int, int] = field(default_factory=dict)  # hours with runs: the second of the day at which the first began
     will: dict[int, int] = field(default_factory=dict)
+    held: dict[int, int] = field(default_factory=dict)  # hours with held runs
     idle: set[int] = field(default_factory=set)  # hours with fire times that were not run
     fell: set[int] = field(default_factory=set)  # where failures stand, in NOTCHES of the day
 
@@ -71,10 +72,14 @@ class Tally:
     @property
     def is_frequent(self) -> bool:
         """More often than `an_hour` times in each hour in which it runs at all."""
-        return self.total > FEW and self.total > self.an_hour * len(self.ran.keys() | self.will.keys() | self.idle)
+        hours = self.ran.keys() | self.will.keys() | self.held.keys() | self.idle
+        return self.total > FEW and self.total > self.an_hour * len(hours)
 
     def add_ran(self, second: int) -> None:
         _keep_first(self.ran, second)
+
+    def add_held(self, second: int) -> None:
+        _keep_first(self.held, second)
 
     def add_planned(self, count: int, seconds: Iterable[int]) -> None:
         """`seconds` are the first of each hour, or all."""

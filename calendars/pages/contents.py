@@ -1,7 +1,7 @@
-"""What a window holds for a viewer, after the filter: events, runs, and the layers that they belong to."""
+"""What a window holds for a viewer, after the filter: events, runs, maintenance, and the layers of them."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import Generic, TypeVar
 from uuid import UUID
@@ -14,8 +14,10 @@ from calendars.expansion import Occurrence
 from calendars.models import Calendar
 from calendars.pages.bands import AN_HOUR
 from calendars.pages.filters import Filter
-from calendars.pages.items import Band, RunItem, hue_of
+from calendars.pages.held import leads_of, spells_of, with_held
+from calendars.pages.items import Band, NoticeItem, RunItem, hue_of
 from calendars.pages.kept import Shelf, merged, occurrences_in
+from calendars.pages.notices import announced, drawn
 from calendars.pages.runs import collect, seen_by
 from jobs.models import JobCollection
 
@@ -49,12 +51,14 @@ class Contents:
     calendars: list[Layer[UUID]]
     collections: list[Layer[int]]
     is_cut: bool = False
+    notices: list[NoticeItem] = field(default_factory=list)
 
 
 def contents(
     user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo, now: datetime, *, has_hours: bool
 ) -> Contents:
-    """What is in [start, end): with a query for the layers, two for events and three for runs, however many.
+    """What is in [start, end): with a query for the layers, two for events, three for runs and one for maintenance,
+    however many; while any is announced and not over, one more for the runs that it holds.
 
     Pages without a scale of hours sum up jobs that run every hour as well.
     """
@@ -64,9 +68,11 @@ def contents(
     found = merged(brought.values())
     calendars = [replace(layer, count=len(brought.get(layer.id, ()))) for layer in calendars]
 
+    told = announced(user, start, end, now)
     running: list = [layer.id for layer in collections if layer.is_shown]
     if not running:
-        return Contents(found, [], [], calendars, collections)
+        notices = [] if chosen.nomaintenance else drawn(told, start, end, zone, now)
+        return Contents(found, [], [], calendars, collections, notices=notices)
     only: Collection[int] | None = None if len(running) == len(collections) else running
     view = collect(
         *(user, start, end, zone, now, only),
@@ -75,7 +81,10 @@ def contents(
         an_hour=AN_HOUR if has_hours else 0,
     )
     collections = [replace(layer, count=view.counts[layer.id]) for layer in collections]
-    return Contents(found, view.runs, view.bands, calendars, collections, view.is_cut)
+    spells = spells_of(view, told, start, end, now)
+    view = with_held(view, spells, told, zone, end, now)
+    notices = [] if chosen.nomaintenance else drawn(told, start, end, zone, now, leads_of(spells))
+    return Contents(found, view.runs, view.bands, calendars, collections, view.is_cut, notices)
 
 
 def layers_of(user, chosen: Filter) -> tuple[list[Layer[UUID]], list[Layer[int]]]:

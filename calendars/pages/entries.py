@@ -1,4 +1,4 @@
-"""Events, runs and bands as finished rows of the calendar: what each says, and the attributes that draw it.
+"""Events, runs, bands and maintenance as finished rows of the calendar: what each says, and what draws it.
 
 A row is a dict, which templates read fastest.  `place` is the attributes of its list item, `attributes` those of the
 link in it; both are made of names and numbers only, never of what people wrote.
@@ -13,7 +13,7 @@ from django.utils.translation import gettext, ngettext
 
 from calendars.expansion import Occurrence
 from calendars.models import ShowAs
-from calendars.pages.items import Band, RunItem
+from calendars.pages.items import Band, NoticeItem, RunItem
 from calendars.pages.sight import Sight
 
 ONE_DAY = timedelta(days=1)
@@ -28,6 +28,7 @@ BAND_WIDTH = 240  # units of its picture
 
 CONTINUED, CONTINUES = "continued", "continues"  # from before the cell, behind it
 Row = dict[str, Any]
+Sheet = Occurrence | NoticeItem  # what lasts for a while
 
 
 def event_row(sight: Sight, each: Occurrence, *, part: str = "", time: str = "", where: str = "") -> Row:
@@ -78,6 +79,36 @@ def run_row(sight: Sight, run: RunItem, *, part: str = "", time: str = "") -> Ro
     }
 
 
+def notice_row(sight: Sight, notice: NoticeItem, *, part: str = "", time: str = "", where: str = "") -> Row:
+    word = notice.word.lower()
+    said = [gettext("maintenance"), word, *([gettext("nobody knows how long")] if notice.is_open else [])]
+    if part.startswith(CONTINUED):
+        said.insert(0, gettext("continued"))
+    start = sight.local(notice.start)
+    return {
+        "type": "notice",
+        "url": sight.notice_link(notice.id),
+        "attributes": mark_safe(f' data-state="{notice.state}"' + (f' data-part="{part}"' if part else "")),
+        "mark": notice.mark,
+        "at": start.isoformat(timespec="minutes"),
+        "time": time,
+        "name": notice.title,
+        "where": where,
+        "said": ", ".join(said),
+        "title": f"{span_of(sight, notice, start)} {notice.title}, {word}",
+        "place": NOWHERE,
+    }
+
+
+def sheet_row(sight: Sight, each: Sheet, *, part: str = "", time: str = "", where: str = "") -> Row:
+    draw: Any = notice_row if isinstance(each, NoticeItem) else event_row
+    return draw(sight, each, part=part, time=time, where=where)
+
+
+def rank_of_notice(notice: NoticeItem) -> int:
+    return EVENT if notice.is_over else TROUBLE
+
+
 def band_row(sight: Sight, band: Band, width: int = BAND_WIDTH) -> Row:
     """`width` is that of its picture, whose strokes and notches are always of one size."""
     failed = ngettext("%d failed", "%d failed", band.failed) % band.failed if band.failed else ""
@@ -88,11 +119,12 @@ def band_row(sight: Sight, band: Band, width: int = BAND_WIDTH) -> Row:
         "name": band.name,
         "failed": failed,
         "tally": tally_of(sight, band),
-        "title": ", ".join(part for part in (band.name, band.every, summary_of(sight, band)) if part),
-        "said": ", ".join(part for part in (band.every, summary_of(sight, band)) if part),
+        "title": ", ".join(part for part in (band.name, band.every, summary_of(sight, band), band.reason) if part),
+        "said": ", ".join(part for part in (band.every, summary_of(sight, band), band.reason) if part),
         "width": width,
         "ran": [strokes(start * width, end * width) for start, end in band.ran],
         "will": [box(start * width, end * width) for start, end in band.will],
+        "held": [box(start * width, end * width) for start, end in band.held],
         "fell": [f"{each * width:.4g}" for each in band.fell],
         "place": NOWHERE,
     }
@@ -142,10 +174,12 @@ def title_of(sight: Sight, each: Occurrence, start: datetime) -> str:
     return f"{named} · {place} · {each.event.calendar.name}" if place else f"{named} · {each.event.calendar.name}"
 
 
-def span_of(sight: Sight, each: Occurrence, start: datetime) -> str:
-    """all day; 09:00–09:15; 22:00 – Sat 24 October 01:30.  `start` is what clocks show then."""
+def span_of(sight: Sight, each: Sheet, start: datetime) -> str:
+    """all day; 09:00–09:15; 22:00 – Sat 24 October 01:30; from 22:00.  `start` is what clocks show then."""
     if each.days:
         return gettext("all day")
+    if isinstance(each, NoticeItem) and each.is_open:
+        return gettext("from %s") % sight.time(start)
     if each.start == each.end:
         return sight.time(start)
     end = sight.local(each.end)
@@ -154,7 +188,7 @@ def span_of(sight: Sight, each: Occurrence, start: datetime) -> str:
     return f"{sight.time(start)} – {sight.near(each.end, start.date())}"
 
 
-def days_of(sight: Sight, each: Occurrence) -> tuple[date, date]:
+def days_of(sight: Sight, each: Sheet) -> tuple[date, date]:
     """The first and the last day on which it is."""
     if each.days:
         return each.days[0], max(each.days[0], each.days[1] - ONE_DAY)
@@ -171,7 +205,7 @@ def last_day(sight: Sight, start: datetime, end: datetime) -> date:
     return max(first, sight.local(end - TICK).date())
 
 
-def is_bar(each: Occurrence) -> bool:
+def is_bar(each: Sheet) -> bool:
     """Whether it lies above the hours: an all-day one, or one that lasts a day and more."""
     return each.days is not None or each.end - each.start >= ONE_DAY
 

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, cast
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -26,6 +27,7 @@ from calendars.models import ONE_DAY, Calendar, CalendarQuerySet, Event
 from calendars.pages.entries import name_of
 from calendars.pages.event_form import EventForm, Scope, Written
 from calendars.pages.meaning import FAR, Meaning, meaning_of
+from calendars.pages.notice_popover import notice_popover
 from calendars.pages.popover import day_of, event_popover, is_veiled, may_change, repeats, when
 from calendars.pages.run_popover import planned_popover, run_popover
 from calendars.pages.runs import seen_by, will_fire
@@ -33,6 +35,9 @@ from calendars.pages.spoken import Manner
 from calendars.pages.whence import Whence, whence_of
 from calendars.times import YEARS, Times, count_before
 from jobs.models import Run
+from maintenance import lifecycle
+from maintenance.models import Notice
+from maintenance.pages import rights
 from triggers.models import Trigger
 
 MORNING = time(9)
@@ -77,6 +82,17 @@ def planned(request, trigger_id: int, instant: str) -> HttpResponse:
     if not will_fire(trigger, at):
         raise Http404
     return shown(request, whence, "run", planned_popover(trigger, at, request.user, manner, whence))
+
+
+@login_required
+@require_safe
+def notice(request, notice_id: UUID) -> HttpResponse:
+    """Maintenance that was announced."""
+    whence, manner = setting(request)
+    rows = rights.seen_by(request.user, Notice.objects)
+    lifecycle.advance(manner.now, rows.filter(pk=notice_id))
+    found = get_object_or_404(rows.prefetch_related("affected"), pk=notice_id)
+    return shown(request, whence, "notice", notice_popover(found, manner, whence))
 
 
 def setting(request) -> tuple[Whence, Manner]:
@@ -563,6 +579,7 @@ urlpatterns: list = [
     path("items/<str:item_id>/restore", occurrence_restore, name="occurrence-restore"),
     path("runs/<uuid:run_id>", run, name="run"),
     path("planned/<int:trigger_id>/<str:instant>", planned, name="planned"),
+    path("notices/<uuid:notice_id>", notice, name="notice"),
     path("events/new", event_new, name="event-new"),
     path("events/preview", event_preview, name="event-preview"),
     path("events/<str:item_id>/edit", event_edit, name="event-edit"),

@@ -18,6 +18,7 @@ from recurrence.wire.zone_names import zone_of
 SEARCH_LENGTH = 200
 MOST_IDS = 1000
 LARGEST_ID = 2**63 - 1
+SWITCHES = ("noskipped", "nomaintenance", "cancelled", "failures")
 Day = date  # a name that the field below does not hide
 
 
@@ -37,6 +38,7 @@ class Filter:
     off: frozenset[UUID] = frozenset()
     noruns: frozenset[int] = frozenset()
     noskipped: bool = False
+    nomaintenance: bool = False
     cancelled: bool = False
     failures: bool = False
 
@@ -46,7 +48,7 @@ class Filter:
         return cls(
             frozenset(_ids(values, "off", UUID)),
             frozenset(_ids(values, "noruns", _number)),
-            *(_is_set(values, name) for name in ("noskipped", "cancelled", "failures")),
+            *(_is_set(values, name) for name in SWITCHES),
         )
 
     @classmethod
@@ -61,6 +63,7 @@ class Filter:
             (before.off - listed.off) | (listed.off - on.off),
             (before.noruns - listed.noruns) | (listed.noruns - on.noruns),
             not form.get("skipped"),
+            not form.get("maintenance"),
             on.cancelled,
             on.failures,
         )
@@ -70,7 +73,7 @@ class Filter:
         """What of it is not as it always is, in the form in which `read` takes it."""
         ids = {"off": sorted(each.hex for each in self.off), "noruns": [str(each) for each in sorted(self.noruns)]}
         said = {name: ",".join(each) for name, each in ids.items() if each}
-        return said | {name: "1" for name in ("noskipped", "cancelled", "failures") if getattr(self, name)}
+        return said | {name: "1" for name in SWITCHES if getattr(self, name)}
 
 
 @dataclass(frozen=True, slots=True)

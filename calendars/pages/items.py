@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import ClassVar
 from uuid import UUID
 
 from calendars.models import Hue
@@ -56,3 +57,23 @@ class Band:
     will: tuple[tuple[float, float], ...]
     fell: tuple[float, ...]
     url: str
+    held: tuple[tuple[float, float], ...] = ()  # neither: it waits, or is going to, until maintenance is over
+    reason: str = ""  # why
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeItem:
+    """Maintenance that was announced, as far as it is drawn."""
+
+    days: ClassVar[None] = None  # it has hours, as an event that is not all-day
+
+    id: UUID
+    title: str
+    start: datetime
+    end: datetime
+    mark: str
+    state: str  # its colour
+    word: str
+    is_open: bool  # nobody can say when it ends
+    is_over: bool
+    lead: datetime | None  # from when it holds jobs in view, if that is before it begins

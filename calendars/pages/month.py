@@ -1,6 +1,7 @@
 """The month: weeks of days, each with what is on it as far as there is room."""
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
@@ -9,11 +10,10 @@ from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, ngettext
 
-from calendars.expansion import Occurrence
 from calendars.pages import entries
 from calendars.pages.changes import notes_of
 from calendars.pages.contents import Contents
-from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, SUMMED, TROUBLE, Row, rank_of
+from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, SUMMED, TROUBLE, Row, Sheet, rank_of, rank_of_notice
 from calendars.pages.grid import Bar, rows_of
 from calendars.pages.items import Band, RunItem
 from calendars.pages.sight import Sight
@@ -29,8 +29,8 @@ class Line(NamedTuple):
 
     rank: int
     when: datetime  # an instant
-    thing: Occurrence | RunItem | Band
-    part: str = ""  # of an event, whether it goes on over midnight
+    thing: Sheet | RunItem | Band
+    part: str = ""  # of an event or maintenance, whether it goes on over midnight
 
 
 def month(sight: Sight, contents: Contents) -> dict:
@@ -57,10 +57,28 @@ def sorted_out(sight: Sight, contents: Contents) -> tuple[list[Bar], dict[date, 
     bars: list[Bar] = []
     lines: dict[date, list[Line]] = defaultdict(list)
     midnights = [*(midnight(day, sight.zone) for day in days), sight.window.end]
+    spread(sight, contents.occurrences, EVENT, midnights, bars, lines)
+    for notice in contents.notices:
+        spread(sight, [notice], rank_of_notice(notice), midnights, bars, lines)
+    for run in contents.runs:
+        lines[sight.local(run.at).date()].append(Line(rank_of(run), run.at, run))
+    for band in contents.bands:
+        lines[band.day].append(Line(TROUBLE if band.failed else SUMMED, LATEST, band))
+    return bars, lines
+
+
+def spread(
+    sight: Sight,
+    sheets: Iterable[Sheet],
+    rank: int,
+    midnights: Sequence[datetime],
+    bars: list[Bar],
+    lines: dict[date, list[Line]],
+) -> None:
+    """Add what lasts for a while, earliest first: each is on the day of the one before it or on a later one."""
+    days = sight.window.days
     place = 0
-    for (
-        each
-    ) in contents.occurrences:  # earliest first, so that each is on the day of the one before it or on a later one
+    for each in sheets:
         if entries.is_bar(each):
             first, last = entries.days_of(sight, each)
             if last >= days[0] and first <= days[-1]:
@@ -69,18 +87,13 @@ def sorted_out(sight: Sight, contents: Contents) -> tuple[list[Bar], dict[date, 
         while place + 1 < len(days) and each.start >= midnights[place + 1]:
             place += 1
         if each.start < midnights[0]:
-            lines[days[0]].append(Line(EVENT, midnights[0], each, CONTINUED))
+            lines[days[0]].append(Line(rank, midnights[0], each, CONTINUED))
         elif each.end <= midnights[place + 1]:
-            lines[days[place]].append(Line(EVENT, each.start, each))
+            lines[days[place]].append(Line(rank, each.start, each))
         else:
-            lines[days[place]].append(Line(EVENT, each.start, each, CONTINUES))
+            lines[days[place]].append(Line(rank, each.start, each, CONTINUES))
             if place + 1 < len(days):
-                lines[days[place + 1]].append(Line(EVENT, midnights[place + 1], each, CONTINUED))
-    for run in contents.runs:
-        lines[sight.local(run.at).date()].append(Line(rank_of(run), run.at, run))
-    for band in contents.bands:
-        lines[band.day].append(Line(TROUBLE if band.failed else SUMMED, LATEST, band))
-    return bars, lines
+                lines[days[place + 1]].append(Line(rank, midnights[place + 1], each, CONTINUED))
 
 
 def row_of(sight: Sight, line: Line) -> Row:
@@ -89,7 +102,7 @@ def row_of(sight: Sight, line: Line) -> Row:
     time_of_it = "" if line.part == CONTINUED else sight.time_at(line.when)
     if isinstance(line.thing, RunItem):
         return entries.run_row(sight, line.thing, time=time_of_it)
-    return entries.event_row(sight, line.thing, part=line.part, time=time_of_it)
+    return entries.sheet_row(sight, line.thing, part=line.part, time=time_of_it)
 
 
 def heads(sight: Sight) -> list[dict]:
@@ -130,7 +143,7 @@ def week(sight: Sight, at: int, bars: list[Bar], lines: dict[date, list[Line]], 
 def bar_row(sight: Sight, bar: Bar, place: int, *, is_named: bool) -> Row:
     part = entries.listed((CONTINUED if bar.first < place else "", CONTINUES if bar.last > place else ""))
     begins = bar.thing.days is None and bar.first == place
-    row = entries.event_row(sight, bar.thing, part=part, time=sight.time_at(bar.thing.start) if begins else "")
+    row = entries.sheet_row(sight, bar.thing, part=part, time=sight.time_at(bar.thing.start) if begins else "")
     return row if is_named else row | {"is_unnamed": True, "icon": ""}
 
 

@@ -12,24 +12,29 @@ from django.utils.translation import gettext, ngettext
 
 from accounts.models import Role
 from accounts.staff import may
+from calendars.pages.held import Hold, hold_at, reasons_of
 from calendars.pages.items import hue_of
 from calendars.pages.spoken import Manner, place_of, zone_words
 from calendars.pages.whence import Whence
 from jobs import words
 from jobs.models import Attempt, Job, JobCollection, Run
-from jobs.outcomes import Outcome, newest_runs, outcome_of
+from jobs.outcomes import OUTCOMES, Outcome, newest_runs, outcome_of
 from jobs.views import headline
+from maintenance import heeding
+from recurrence.schedules import LAST_INSTANT
 from recurrence.wire import WireError
 from triggers.models import Trigger
 from triggers.outlook import in_words
 
 STRIP = 10  # outcomes
 PLANNED, DUE = Outcome("planned", "Planned"), Outcome("waiting", "Due")  # as the calendar itself says
+HELD = OUTCOMES[Run.State.HELD]
 
 
 def run_popover(run: Run, viewer, manner: Manner, whence: Whence) -> dict[str, Any]:
     trigger = run.job.triggers.filter(name=run.trigger_name).first() if run.job else None
     attempts = list(run.attempts.order_by("number"))
+    hold, _ = hold_of(run.job, manner.now, manner) if run.job and run.state == Run.State.HELD else (None, "")
     length = run.finished_at - run.started_at if run.started_at and run.finished_at else None
     return {
         **common(run.job, trigger, run.fire_at, viewer, manner, whence),
@@ -37,6 +42,7 @@ def run_popover(run: Run, viewer, manner: Manner, whence: Whence) -> dict[str, A
         "collection": run.collection_name,
         "outcome": outcome_of(run),
         "why": why(run, attempts, manner),
+        "instead": instead(hold, manner) if hold else "",
         "repeats": capfirst(in_words(trigger)) if trigger else by(run),
         "took": words.took(length) if length is not None else "",
         "late": late(run),
@@ -46,14 +52,35 @@ def run_popover(run: Run, viewer, manner: Manner, whence: Whence) -> dict[str, A
 
 def planned_popover(trigger: Trigger, at: datetime, viewer, manner: Manner, whence: Whence) -> dict[str, Any]:
     job = trigger.job
+    hold, reason = hold_of(job, at, manner)
+    planned = PLANNED if at > manner.now else DUE
     return {
         **common(job, trigger, at, viewer, manner, whence),
         "title": job.name,
         "collection": job.collection.name,
-        "outcome": PLANNED if at > manner.now else DUE,
+        "outcome": HELD if hold else planned,
+        "why": capfirst(reason),
+        "instead": instead(hold, manner) if hold else "",
         "distance": words.distance(at, manner.now),
         "repeats": capfirst(in_words(trigger)),
     }
+
+
+def hold_of(job: Job, at: datetime, manner: Manner) -> tuple[Hold | None, str]:
+    """What holds the job at that moment, as far as is known now, and why."""
+    all_told = heeding.told_of_shown()
+    spells = heeding.forecast([job.pk], at, LAST_INSTANT, manner.now, all_told)
+    hold = hold_at(spells.get(job.pk, ()), at)
+    return hold, reasons_of(all_told)[hold.notice.pk] if hold else ""
+
+
+def instead(hold: Hold, manner: Manner) -> str:
+    """When a held run will be."""
+    if hold.is_dropped:
+        return gettext("not at all")
+    if hold.until is None:
+        return gettext("once after the maintenance; nobody knows when it ends")
+    return gettext("once after the maintenance, at about %s") % manner.moment(hold.until)
 
 
 def common(

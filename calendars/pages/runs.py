@@ -291,6 +291,8 @@ def add(tally: Tally, state: str, count: int, first: int, last: int, length: flo
         tally.add_failed(count, first, last, length)
     if state in NOT_RUN or state in (Run.State.WAITING, Run.State.RETRYING):
         tally.idle.add(first // HOUR)
+    elif state == Run.State.HELD:
+        tally.add_held(first)
     else:
         tally.add_ran(first)
 
@@ -603,6 +605,7 @@ def bands_of(scope: Scope, job: JobInView) -> Iterator[Band]:
         if not tally.is_frequent:
             continue
         day = scope.days[number]
+        until = day.second(scope.now) if scope.now < day.end else None
         yield Band(
             job_id=job.id,
             name=job.name,
@@ -613,7 +616,8 @@ def bands_of(scope: Scope, job: JobInView) -> Iterator[Band]:
             total=tally.total,
             done=tally.done,
             failed=tally.failed,
-            ran=fractions(tally.ran, day.seconds, day.second(scope.now) if scope.now < day.end else None),
+            ran=fractions(tally.ran, day.seconds, until),
+            held=fractions(tally.held, day.seconds, until),
             will=fractions(tally.will, day.seconds),
             fell=notches(tally),
             url=url,

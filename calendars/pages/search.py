@@ -1,4 +1,5 @@
-"""What is called as somebody asks: events and jobs, each with its occurrences or runs that are nearest to now."""
+"""What is called as somebody asks: events and jobs, each with its occurrences or runs that are nearest to now, and
+maintenance."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,11 +10,14 @@ from typing import Any, TypeVar
 from calendars.expansion import Occurrence, details_for, occurrences
 from calendars.models import DETAILS, Details, Event, EventException
 from calendars.pages.contents import Contents, layers_of
+from calendars.pages.held import spells_of, with_held
 from calendars.pages.items import Band, RunItem
+from calendars.pages.notices import announced, drawn, names_of, title_of
 from calendars.pages.runs import collect
 from calendars.pages.sight import Sight
 from calendars.pages.window import ONE_DAY, midnight, run_of_days
 from jobs.models import Job
+from maintenance.spells import Told
 
 BEFORE, AFTER = 3, 5  # of each event or job, nearest to now
 EVENTS_BACK, EVENTS_AHEAD = 92, 366  # days
@@ -41,8 +45,11 @@ def search(user, sight: Sight) -> Found:
     )
     said = (each for each in found if says(each.details, wanted))
     found = nearest(said, sight.now, lambda each: (each.event.pk, each.start))
-    runs, bands = runs_of(user, sight, wanted, [layer.id for layer in collections if layer.is_shown])
-    contents = Contents(found, runs, bands, calendars, collections)
+    told = announced(user, start, end, sight.now)
+    runs, bands = runs_of(user, sight, wanted, [layer.id for layer in collections if layer.is_shown], told)
+    called_so = [] if sight.query.filter.nomaintenance else [each for each in told if concerns(each, wanted)]
+    notices = drawn(called_so, start, end, sight.zone, sight.now)
+    contents = Contents(found, runs, bands, calendars, collections, notices=notices)
     jobs = {run.job_id for run in runs} | {band.job_id for band in bands}
     days = run_of_days(sight.today - EVENTS_BACK * ONE_DAY, EVENTS_BACK + EVENTS_AHEAD)
     return Found(contents, len({each.event.pk for each in found}), len(jobs), days)
@@ -71,7 +78,14 @@ def says(details: Details, wanted: str) -> bool:
     return any(wanted in text.casefold() for text in (details.subject, *places, *map(str, details.categories)))
 
 
-def runs_of(user, sight: Sight, wanted: str, collections: Iterable) -> tuple[list[RunItem], list[Band]]:
+def concerns(told: Told, wanted: str) -> bool:
+    texts = (title_of(told), told.notice.description, *names_of(told))
+    return any(wanted in text.casefold() for text in texts)
+
+
+def runs_of(
+    user, sight: Sight, wanted: str, collections: Iterable, told: list[Told]
+) -> tuple[list[RunItem], list[Band]]:
     names = Job.objects.filter(collection__in=collections).values_list("pk", "name")
     jobs = [pk for pk, name in names if wanted in name.casefold()]
     if not jobs:
@@ -88,6 +102,7 @@ def runs_of(user, sight: Sight, wanted: str, collections: Iterable) -> tuple[lis
         skipped=not chosen.noskipped,
         only_failures=chosen.failures,
     )
+    view = with_held(view, spells_of(view, told, start, end, sight.now), told, sight.zone, end, sight.now)
     return (
         nearest(view.runs, sight.now, lambda each: (each.job_id, each.at)),
         nearest(view.bands, sight.now, lambda each: (each.job_id, midnight(each.day, sight.zone))),

@@ -65,18 +65,19 @@ def layers(sight: Sight, contents: Contents) -> dict:
         "zones": zones(sight),
         "calendars": [switch(layer) for layer in contents.calendars],
         "collections": [switch(layer) for layer in contents.collections],
+        "maintenance": counted(len(contents.notices)) if sight.query.text == "" else "",
         "in_view": gettext("in view"),
         "marks": list(marks.items()),
     }
 
 
 def switch(layer: Layer) -> dict:
-    count = (
-        number_format(layer.count, use_l10n=True, force_grouping=True)
-        if layer.is_shown and layer.count is not None
-        else ""
-    )
+    count = counted(layer.count) if layer.is_shown and layer.count is not None else ""
     return {"key": layer.key, "name": layer.name, "hue": layer.hue, "is_shown": layer.is_shown, "count": count}
+
+
+def counted(count: int) -> str:
+    return number_format(count, use_l10n=True, force_grouping=True)
 
 
 def zones(sight: Sight) -> dict:

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
@@ -70,6 +71,9 @@ class Sight:
     def item_link(self, item_id: str) -> str:
         before, after = self._item
         return f"{before}{item_id}{after}"
+
+    def notice_link(self, notice_id: UUID) -> str:
+        return reverse("calendar:notice", args=[notice_id]) + self.whence
 
     def run_link(self, address: str) -> str:
         return address + self.whence

@@ -115,6 +115,8 @@ def main(sight: Sight, found: Contents, title: str) -> dict[str, Any]:
 def matches(sight: Sight, found: Found) -> dict[str, Any]:
     counts = ngettext("%d event", "%d events", found.events) % found.events
     counts += ", " + ngettext("%d job", "%d jobs", found.jobs) % found.jobs
+    if notices := len(found.contents.notices):
+        counts += ", " + ngettext("%d notice", "%d notices", notices) % notices
     said = {"before": BEFORE, "after": AFTER}
     return {
         "main": "calendar/_matches.html",

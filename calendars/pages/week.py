@@ -16,9 +16,9 @@ from calendars.pages import entries
 from calendars.pages.axis import Axis, Column, axis_of
 from calendars.pages.changes import change_words
 from calendars.pages.contents import Contents
-from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, Row, on_axis, placed, rank_of
+from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, Row, Sheet, on_axis, placed, rank_of, rank_of_notice
 from calendars.pages.grid import Bar, Block, Placed, rows_of, side_by_side
-from calendars.pages.items import Band, RunItem
+from calendars.pages.items import Band, NoticeItem, RunItem
 from calendars.pages.sight import Sight, brief_offset, offset_words, whole_hours_words
 from calendars.pages.spoken import place_of
 from calendars.pages.window import ONE_DAY, WEEK, View
@@ -45,7 +45,7 @@ def week(sight: Sight, contents: Contents) -> dict:
     return {
         "attributes": table_attributes(sight, axis, contents),
         "heads": [head_of(sight, column, single) for column in axis.columns],
-        "whole_days": whole_days(sight, contents.occurrences),
+        "whole_days": whole_days(sight, [*contents.occurrences, *contents.notices]),
         "bands": [band_line(sight, lines) for lines in bands[:BANDS]],
         "more_bands": more_bands(sight, bands),
         "columns": columns,
@@ -72,7 +72,8 @@ def table_attributes(sight: Sight, axis: Axis, contents: Contents):
 def busy_hours(axis: Axis, contents: Contents) -> tuple[int, int]:
     """From which hour of the axis to which anything happens, and the working day."""
     first, last = QUIET_HOURS[0] * HOUR, QUIET_HOURS[1] * HOUR
-    spans = [(each.start, each.end) for each in contents.occurrences if not entries.is_bar(each)]
+    sheets: list[Sheet] = [*contents.occurrences, *contents.notices]
+    spans = [(each.start, each.end) for each in sheets if not entries.is_bar(each)]
     spans += [(run.at, run.end or run.at) for run in contents.runs]
     for column in axis.columns:
         for start, end in spans:
@@ -107,11 +108,11 @@ def head_of(sight: Sight, column: Column, single: bool) -> dict:
 # whole days
 
 
-def whole_days(sight: Sight, occurrences: list[Occurrence]) -> list[list[dict]]:
+def whole_days(sight: Sight, sheets: list[Sheet]) -> list[list[dict]]:
     """Rows of cells: an item that covers so many days, or an empty day; the last row may count what is left."""
     days = sight.window.days
     bars = []
-    for each in occurrences:
+    for each in sheets:
         if entries.is_bar(each):
             first, last = entries.days_of(sight, each)
             if last >= days[0] and first <= days[-1]:
@@ -139,7 +140,7 @@ def cells(sight: Sight, row: list[Bar]) -> list[dict]:
         time = "" if each.days or CONTINUED in part.split() else sight.time_at(each.start)
         span = bar.last - bar.first + 1
         attributes = f' colspan="{span}"' if span > 1 else ""
-        line.append({"item": entries.event_row(sight, each, part=part, time=time), "attributes": mark_safe(attributes)})
+        line.append({"item": entries.sheet_row(sight, each, part=part, time=time), "attributes": mark_safe(attributes)})
         place = bar.last + 1
     return line + [empty(day) for day in days[place:]]
 
@@ -194,9 +195,16 @@ def hours_of(sight: Sight, axis: Axis, column: Column, contents: Contents, bands
     for run in contents.runs:
         if touches(column, run.at, run.end or run.at):
             blocks.append(run_block(sight, column, run))
+    notices = [
+        notice
+        for notice in contents.notices
+        if not entries.is_bar(notice) and touches(column, notice.start, notice.end)
+    ]
+    blocks += [notice_block(sight, column, notice) for notice in notices]
     most = FEW_LANES if len(axis.columns) == WEEK else LANES
     items = [
         *under(sight, axis, column),
+        *(place for notice in contents.notices for place in maintenance(axis, column, notice)),
         *rails(column, bands),
         *(lane(sight, column, each) for each in side_by_side(blocks, most)),
         *now_line(sight, axis, column),
@@ -249,6 +257,31 @@ def run_block(sight: Sight, column: Column, run: RunItem) -> Block:
     time = "" if CONTINUED in part.split() else sight.time_at(run.at)
     row = entries.run_row(sight, run, part=part, time=time)
     return Block(first, max(last, first + SHOWN_MINUTES), rank_of(run), (row, first, last))
+
+
+def notice_block(sight: Sight, column: Column, notice: NoticeItem) -> Block:
+    """Its name, at the beginning of the part of the day that it takes up."""
+    first, _, part = span_on(column, notice.start, notice.end)
+    time = "" if CONTINUED in part.split() else sight.time_at(notice.start)
+    row = entries.notice_row(sight, notice, part=part, time=time)
+    return Block(first, first + SHOWN_MINUTES, rank_of_notice(notice), (row, first, first + SHOWN_MINUTES))
+
+
+def maintenance(axis: Axis, column: Column, notice: NoticeItem) -> Iterator[Row]:
+    """The part of the day that it takes up, and before that from when jobs are held; one of whole days has no hours."""
+    if notice.lead and notice.lead < column.end and notice.start > column.start:
+        first, last, _ = span_on(column, notice.lead, notice.start)
+        yield mark("at under lead", first, last)
+    if entries.is_bar(notice) or not touches(column, notice.start, notice.end):
+        return
+    first, last, part = span_on(column, notice.start, notice.end)
+    row = mark("at under maintenance", first, min(max(last, first + SHOWN_MINUTES), axis.length))
+    said = [row["place"], f' data-state="{notice.state}"']
+    if notice.is_open:
+        part = f"{part} {CONTINUES}" if CONTINUES not in part else part
+    if part:
+        said.append(f' data-part="{part.strip()}"')
+    yield row | {"place": mark_safe("".join(said))}
 
 
 def lane(sight: Sight, column: Column, each: Placed) -> Row:
@@ -309,12 +342,12 @@ def rails(column: Column, bands: list[list[Band]]) -> Iterator[Row]:
     """Beside the hours, when a frequent job runs that does not do so all day; of several, the first."""
     for lines in bands:
         for band in lines:
-            spans = (*band.ran, *band.will)
+            spans = (*band.ran, *band.will, *band.held)
             if band.day != column.day or not spans:
                 continue
             if max(end for _, end in spans) - min(start for start, _ in spans) >= FULL_SHARE:
                 continue
-            for kind, parts in (("ran", joined(band.ran)), ("will", joined(band.will))):
+            for kind, parts in (("ran", joined(band.ran)), ("will", joined(band.will)), ("held", joined(band.held))):
                 for start, end in parts:
                     first, last = column.at(share(column, start)), column.until(share(column, end))
                     row = mark(f"at rail {kind}", first, max(last, first + 1))

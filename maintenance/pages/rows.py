@@ -65,8 +65,11 @@ def and_more(names: Sequence[str], most: int = NAMES_SAID) -> str:
 
 
 def title_of(notice: Notice) -> str:
+    return titled(notice, [each.name for each in notice.affected.all()])
+
+
+def titled(notice: Notice, names: Sequence[str]) -> str:
     """Reboot of db-2 and db-3."""
-    names = [each.name for each in notice.affected.all()]
     return gettext("%(type)s of %(names)s") % {"type": type_word(notice.event_type), "names": and_more(names)}
 
 

@@ -399,7 +399,7 @@ def test_the_first_and_the_last_day_are_shown_in_every_zone(look, query, make_ev
 def test_a_switch_without_script_leads_to_an_address(client, look, viewer):
     calendar = Calendar.objects.default_of(viewer)
 
-    response = client.get(f"/calendar/?layers=1&view=week&had={calendar.pk.hex}&hadruns=&skipped=1")
+    response = client.get(f"/calendar/?layers=1&view=week&had={calendar.pk.hex}&hadruns=&skipped=1&maintenance=1")
 
     assert response.status_code == 302
     assert response["Location"] == f"/calendar/?view=week&off={calendar.pk.hex}"
@@ -492,7 +492,7 @@ def test_the_queries_of_a_month_are_as_many_whatever_is_in_it(
             editing.cancel_occurrence(series, date(2026, 1, 12), NOW)
             add_run(make_job(f"job-{number}-{count}", now=WEDNESDAY), datetime(2026, 1, 6, 8, tzinfo=UTC))
 
-    own, session_and_user = 6, 2  # layers, events, exceptions, and three for runs
+    own, session_and_user = 7, 2  # layers, events, exceptions, maintenance, and three for runs
     for count in (1, 30):
         add(count)
         with django_assert_max_num_queries(own + session_and_user):
