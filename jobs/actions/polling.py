@@ -20,6 +20,7 @@ from jobs.actions.lines import shortened
 from jobs.actions.outcome import By, Operation, Outcome, Unread
 
 SUCCEEDED, FAILED, CANCELED = ENDS = ("succeeded", "failed", "canceled")
+ADDRESSES = ("Azure-AsyncOperation", "Location")  # the first of them is polled
 WRITING = ("PUT", "PATCH")  # what they answer tells the state of a resource
 TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
 NOT_LET_IN = (401, 403, 407)
@@ -38,6 +39,8 @@ def poll_of(call: Call, address: str) -> Call:
     """
     url = URL(address, encoded=True)
     headers = {name: text for name, text in call.headers.items() if not NOT_THE_POLLS.fullmatch(name)}
+    if url != call.url:
+        call = _with_keys_hidden(call, address)
     if uris.origin(address) == uris.origin(str(call.url)):
         return replace(call, url=url, headers=headers)
     headers = {name: text for name, text in headers.items() if name.lower() in FOR_EVERYBODY}
@@ -52,6 +55,8 @@ def begun(answer: Answer, call: Call) -> Outcome:
     """
     if answer.status not in (200, 201, 202) or http.has_too_many_headers(answer):
         return judged(answer)
+    addresses = [answer.headers.get(name, "") for name in ADDRESSES]
+    answer = replace(answer, call=_with_keys_hidden(answer.call, *addresses))
     state = ""
     if call.method in WRITING and answer.status != 202:
         try:
@@ -179,6 +184,12 @@ def _checked(answer: Answer, text: str) -> tuple[str, str | None]:
     if not problem and answer.call.url.scheme == "https" and uris.origin(address)[0] != "https":
         problem = "goes from https to http"
     return address, problem
+
+
+def _with_keys_hidden(call: Call, *addresses: str) -> Call:
+    """Whoever knows an operation's address may need nothing else: what it has as its query may be a key."""
+    queries = (address.partition("?")[2] for address in addresses)
+    return replace(call, hidden=(*call.hidden, *(f"?{query}" for query in queries if query)))
 
 
 def _going_on(

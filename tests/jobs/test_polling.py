@@ -459,5 +459,30 @@ def test_what_the_answer_repeats_of_a_credential_is_masked(target):
     assert "violet" not in outcome.body
 
 
+@pytest.mark.parametrize("scheme", ["http", "ftp"])  # one that is polled, and one that is not
+def test_the_keys_in_addresses_are_masked(target, scheme):
+    """Whoever has one may ask as well, or cancel; a job's history is for all who may read."""
+    status, result = f"{scheme}://x.example/status?t=1&sig=amber-lantern-77", f"{target.url}/result?sig=copper-58"
+
+    outcome = start(target, 202, {"Azure-AsyncOperation": status, "Location": result}, f"see {status}")
+
+    assert outcome.goes_on == (scheme == "http")
+    kept = dict(outcome.headers)
+    assert kept["Azure-AsyncOperation"] == f"{scheme}://x.example/status{MASK}"
+    assert kept["Location"] == f"{target.url}/result{MASK}"
+    assert outcome.body == f"see {scheme}://x.example/status{MASK}"
+
+
+def test_the_key_in_an_address_is_masked_where_a_poll_repeats_it(target):
+    operation = Operation(By.STATUS, f"{target.url}/poll?sig=amber-lantern-77")
+    error = {"code": "E", "message": f"nothing at {operation.address}"}
+    target.answers["/poll?sig=amber-lantern-77"] = [status("Failed", error=error)]
+
+    outcome = asked(target, By.STATUS, status("Failed", error=error), operation)
+
+    assert f"nothing at {target.url}/poll{MASK}" in outcome.message
+    assert "amber" not in outcome.message + outcome.body
+
+
 def test_neither_address_nor_key_is_shown_by_repr():
     assert repr(Operation(By.STATUS, "https://x.example/?key=amber-lantern-77")) == "<Operation by status>"
