@@ -128,16 +128,17 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
         if job and job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final: delete it to use its name again")
         action = documents.parse(definition.action, job.action if job else None)
-        trigger = _trigger_for(job, definition, now)
+        main = _locked_triggers(job).get(MAIN) if job else None
+        before = _written(job, main) if job else None
+        trigger = _trigger_for(job, main, definition, now)
+        if job:
+            _locked(job)
         quotas.refuse_job(collection, action.document, (definition.schedule or {}).get("recurrence"))
         created = job is None
-        before = None
         if job is None:
             quotas.refuse_another_job(collection)
             job = Job(collection=collection, name=name)
             _clean(job, exclude=["action"])
-        else:
-            before = _written(job, job.triggers.filter(name=MAIN).first())
         job.collection = collection
         job.state = definition.state
         job.overlap = definition.overlap or job.overlap
@@ -188,16 +189,13 @@ def set_job_state(job: Job, state: str, now: datetime) -> Job:
     """Enable or disable `job`.  Raises Conflict when it has ended."""
     with transaction.atomic():
         lock_collection(job.collection_id)
-        triggers = Trigger.objects.filter(job=job)
-        list(triggers.select_for_update(no_key=True).values_list("pk"))
-        job = Job.objects.select_related("collection").get(pk=job.pk)
-        if job.is_final:
-            raise Conflict(f"job {job.name!r} is {job.state}, which is final")
+        _locked_triggers(job)
+        job = _locked(job)
         if job.state != state:
             job.state = state
             job.revision = F("revision") + 1
             job.save(update_fields=["state", "revision", "updated_at"])
-            _place_all(triggers, now)
+            _place_all(Trigger.objects.filter(job=job), now)
             job.refresh_from_db(fields=["state", "finished_at", "revision"])
             wake_beat()
     return job
@@ -266,14 +264,11 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
     """
     with transaction.atomic():
         collection = lock_collection(job.collection_id)
-        # all of them, so that a beat which dispatches one at this moment is waited for
-        triggers = {each.name: each for each in Trigger.objects.filter(job=job).select_for_update(no_key=True)}
+        triggers = _locked_triggers(job)
         trigger = triggers.get(name)
         if created := trigger is None:
             _go_on(job)
-        job = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
-        if job.is_final:
-            raise Conflict(f"job {job.name!r} is {job.state}, which is final")
+        job = _locked(job)
         if name == MAIN:
             raise Invalid(f"must not be {MAIN!r}: that is the schedule in the job itself", path="name")
         if trigger is None:
@@ -321,8 +316,7 @@ def delete_trigger(trigger: Trigger, now: datetime) -> None:
         lock_collection(trigger.job.collection_id)
         if trigger.name == MAIN:
             raise Conflict("this is the schedule in the job itself: change the job to be without it")
-        # all of them, so that a beat which dispatches one at this moment is waited for
-        list(Trigger.objects.filter(job=trigger.job_id).select_for_update(no_key=True).values_list("pk"))
+        _locked_triggers(trigger.job)
         Trigger.objects.filter(pk=trigger.pk).delete()
         for main in Trigger.objects.filter(job=trigger.job_id, name=MAIN).select_related("job__collection"):
             _end_with_last_run(main)
@@ -346,6 +340,22 @@ def writing(job: Job) -> Iterator[Job]:
     with transaction.atomic():
         lock_collection(job.collection_id)
         yield Job.objects.select_related("collection").get(pk=job.pk)
+
+
+def _locked_triggers(job: Job) -> dict[str, Trigger]:
+    """All by name, as they are once a beat that dispatches one of them at this moment has done so."""
+    return {each.name: each for each in Trigger.objects.filter(job=job).select_for_update(no_key=True)}
+
+
+def _locked(job: Job) -> Job:
+    """The job as it is by now, which stays so: not even the end of its last run ends it.  Comes after its runs.
+
+    Raises Conflict when it has ended.
+    """
+    job = Job.objects.select_related("collection").select_for_update(of=("self",), no_key=True).get(pk=job.pk)
+    if job.is_final:
+        raise Conflict(f"job {job.name!r} is {job.state}, which is final")
+    return job
 
 
 def _as_it_is(collection: JobCollection, name: str) -> Job | None:
@@ -405,14 +415,12 @@ def _fires(trigger: Trigger, now: datetime) -> Iterator[datetime]:
         fire = trigger.parsed.schedule.after(fire)
 
 
-def _trigger_for(job: Job | None, definition: JobDefinition, now: datetime) -> Trigger | None:
-    """The job's trigger MAIN with the definition's schedule, which is checked when it is new or changed."""
+def _trigger_for(job: Job | None, stored: Trigger | None, definition: JobDefinition, now: datetime) -> Trigger | None:
+    """The job's trigger MAIN, `stored` or new, with the definition's schedule, which is checked when it is changed."""
     if definition.schedule is None:
         if job:
             _go_on(job)
         return None
-    # locked, so that a beat which dispatches it at this moment is not overwritten
-    stored = job.triggers.select_for_update(no_key=True).filter(name=MAIN).first() if job else None
     if job and stored is None and not definition.schedule:
         return None  # it goes on without one, and does not run at once
     if stored and stored.format == FORMAT and _are_one(FORMAT, stored.definition, definition.schedule):

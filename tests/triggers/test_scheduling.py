@@ -5,10 +5,12 @@ from datetime import timedelta
 import pytest
 
 from jobs.errors import Conflict, Invalid, QuotaExceeded
+from jobs.finishing import finish_jobs
 from jobs.models import Action, Job, JobCollection, Run
 from jobs.run_now import run_now
 from recurrence.wire import WireError
 from tests.conftest import ACTION, NOW, utc
+from triggers import scheduling
 from triggers.models import Trigger
 from triggers.scheduling import (
     JobDefinition,
@@ -118,6 +120,23 @@ def test_a_job_that_has_ended_can_not_be_changed(make_job, state):
         make_job()
     with pytest.raises(Conflict):
         set_job_state(job, Job.State.ENABLED, NOW)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda job, make: make(schedule=DAILY), lambda job, make: set_job_state(job, Job.State.DISABLED, NOW)]
+)
+def test_a_job_that_ends_while_it_is_changed_stays_ended(make_job, monkeypatch, change):
+    job = make_job(schedule=DAILY)
+    locked_triggers = scheduling._locked_triggers
+
+    def locked_late(job):
+        finish_jobs([job.pk], Job.State.COMPLETED, NOW)  # by a worker that has recorded its last run
+        return locked_triggers(job)
+
+    monkeypatch.setattr(scheduling, "_locked_triggers", locked_late)
+
+    with pytest.raises(Conflict, match="is completed, which is final"):
+        change(job, make_job)
 
 
 def test_a_stopped_collection_stops_its_jobs_and_leaves_their_own_state(make_job, collection):
