@@ -105,7 +105,6 @@ class AnnounceForm(forms.Form):
         "notBefore": "not_before",
         "description": "description",
         "durationInSeconds": "duration",
-        "endAfterDuration": "ends_after_duration",
     }
 
     def __init__(self, data=None, *, resources, initial=None):
@@ -128,6 +127,11 @@ class AnnounceForm(forms.Form):
 
     def clean(self) -> None:
         super().clean()
+        data = self.cleaned_data
+        if data.get("ends_after_duration") and "duration" in data and not data["duration"]:
+            self.add_error("ends_after_duration", gettext("Say how many minutes, 1 or more"))
+        elif data.get("ends_after_duration") and data.get("keep_open"):
+            self.add_error("ends_after_duration", gettext("Choose this, or keep it open"))
         if self.cleaned_data.get("starts") != AT:
             self.errors.pop("not_before", None)
         elif "not_before" not in self.errors:
@@ -331,10 +335,11 @@ class HeedForm(forms.Form):
     }
 
     def __init__(self, data=None, *, heed, names):
+        self.kept_lead = heed.lead
         initial = {
             "during": heed.during,
             "after": heed.after,
-            "lead": int(heed.lead / MINUTE),
+            "lead": -(-heed.lead // MINUTE),
             "run_on": heed.run_on,
             "resources": heed.resource_names,
             "labels": heed.labels,
@@ -350,7 +355,7 @@ class HeedForm(forms.Form):
             labels=data["labels"],
             during=data["during"],
             after=data["after"],
-            lead=data["lead"] * MINUTE,
+            lead=data["lead"] * MINUTE if "lead" in self.changed_data else self.kept_lead,  # to the second
             run_on=tuple(data["run_on"]),
         )
 

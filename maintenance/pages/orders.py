@@ -13,7 +13,6 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
@@ -21,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import Role
 from jobs import words
 from maintenance import lifecycle
-from maintenance.errors import MaintenanceError
+from maintenance.errors import MaintenanceError, TooLate
 from maintenance.models import MINIMUM_NOTICE, Notice, Resource
 from maintenance.pages.consequences import consequences_of
 from maintenance.pages.forms import PICKED_MOST, AnnounceForm, ChangeForm, refuse, suggested_time
@@ -126,6 +125,8 @@ class Order(NamedTuple):
 
 def approve(notice: Notice, user, now: datetime) -> None:
     lifecycle.approve([notice], str(user), now, user=user)
+    if notice.status not in Notice.SHOWN:  # a machine that is late is not told, but a person is
+        raise TooLate(f"it is {notice.status}")
 
 
 def complete(notice: Notice, user, now: datetime) -> None:
@@ -186,13 +187,12 @@ def order(request, notice_id: UUID, verb: str) -> HttpResponse:
     notice = require(request.user, Notice.objects, Role.OPERATOR, pk=notice_id)
     lifecycle.advance(now, Notice.objects.filter(pk=notice.pk))
     notice.refresh_from_db()
-    named, back = {"notice": title_of(notice)}, redirect("maintenance:notice", notice.pk)
+    named = {"notice": title_of(notice)}
     if request.method == "POST":
         try:
             wanted.give(notice, request.user, now)
-        except MaintenanceError as error:
-            messages.error(request, capfirst(error.message) + ".")
-            return back
+        except TooLate:
+            return too_late(request, notice)
         messages.success(request, wanted.done % named)
         return redirect("maintenance:page")
     if notice.status != wanted.of:

@@ -45,6 +45,19 @@ NOTES = {
     "nothing was running": gettext_lazy("nothing was running"),
     "nothing was running any more": gettext_lazy("nothing was running any more"),
     "its expected duration is over": gettext_lazy("its expected duration is over"),
+    "its work has ended": gettext_lazy("its work has ended"),
+}
+CHANGES = "changed: "
+MEMBERS = {  # as the core calls them
+    "eventType": gettext_lazy("what is done"),
+    "resources": gettext_lazy("resources"),
+    "notBefore": gettext_lazy("not before"),
+    "description": gettext_lazy("description"),
+    "durationInSeconds": gettext_lazy("interruption"),
+    "eventSource": gettext_lazy("where it comes from"),
+    "approveWhenIdle": gettext_lazy("whether it waits for the last run"),
+    "endAfterDuration": gettext_lazy("whether it ends by itself"),
+    "keepOpen": gettext_lazy("whether it is kept open"),
 }
 ACTORS = {
     lifecycle.CLOCK: gettext_lazy("by its time"),
@@ -188,16 +201,24 @@ def held_row(each: ToBeHeld, now: datetime, hour_cycle: int) -> dict[str, Any]:
 
 def step_row(step: Transition, now: datetime, hour_cycle: int) -> dict[str, Any]:
     """A transition: what it was, who made it, and the version numbers that it gave to the lists of notices."""
-    outcome = CHANGED if step.note.startswith("changed: ") else STEPS[Notice.Status(step.status)]
+    outcome = CHANGED if step.note.startswith(CHANGES) else STEPS[Notice.Status(step.status)]
     return {
         "step": step,
         "outcome": outcome,
         "when": words.moment(step.at, now, hour_cycle),
         "word": gettext(outcome.word),
         "actor": str(ACTORS.get(step.actor, step.actor)),
-        "note": str(NOTES.get(step.note, step.note)),
+        "note": note_words(step.note),
         "incarnations": incarnation_words(step.incarnations),
     }
+
+
+def note_words(note: str) -> str:
+    """What the core wrote down, as far as it is known here in the viewer's language."""
+    if note.startswith(CHANGES):
+        members = note.removeprefix(CHANGES).split(", ")
+        return ", ".join(str(MEMBERS.get(member, member)) for member in members)
+    return "; ".join(str(NOTES.get(part, part)) for part in note.split("; "))
 
 
 def incarnation_words(incarnations: dict[str, int]) -> str:

@@ -359,7 +359,14 @@ def test_a_zero_is_no_interruption_and_nothing_is_unknown(browser, make_resource
         ({"duration": "9" * 40}, "duration"),
         ({"duration": "long"}, "duration"),
         ({"ends_after_duration": "on"}, "ends_after_duration"),
+        ({"ends_after_duration": "on", "duration": "0"}, "ends_after_duration"),
         ({"ends_after_duration": "on", "keep_open": "on", "duration": "5"}, "ends_after_duration"),
+        ({"event_type": "a\0b"}, "event_type"),
+        ({"starts": "at", "not_before": "a\0b"}, "not_before"),
+        ({"starts": "at", "not_before": "x" * 100_000}, "not_before"),
+        ({"starts": "at", "not_before": "2036-12-31T23:59"}, "not_before"),
+        ({"duration": "1e999"}, "duration"),
+        ({"duration": str(2**63)}, "duration"),
         ({"source": "Moon"}, "source"),
         ({"description": "a\0b"}, "description"),
         ({"description": "x" * 1001}, "description"),
@@ -421,7 +428,11 @@ def test_a_notice_is_moved_and_mended_and_what_nobody_touches_stays(browser, own
     notice.refresh_from_db()
     assert notice.not_before == start + timedelta(hours=2)
     steps = browser.get(f"/maintenance/notices/{notice.pk}/").context["steps"]
-    assert [step["word"] for step in steps] == ["Announced", "Changed", "Changed"]
+    assert [(step["word"], step["note"]) for step in steps] == [
+        ("Announced", ""),
+        ("Changed", "resources, description"),
+        ("Changed", "not before"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -486,18 +497,53 @@ def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resour
     assert (notice.approve_when_idle, notice.status) == (True, "started")
 
 
+QUICKER = ["Somebody was quicker: this is how it is now."]
+
+
 @pytest.mark.parametrize(
     "verb, has_started", [("approve", True), ("cancel", True), ("drain", True), ("complete", False)]
 )
-def test_who_comes_too_late_is_told_how_it_is(browser, make_resource, make_notice, verb, has_started):
+def test_who_asks_too_late_is_told_how_it_is(browser, make_resource, make_notice, verb, has_started):
     notice = make_notice(make_resource(), has_started=has_started)
 
-    question = browser.get(f"/maintenance/notices/{notice.pk}/{verb}", follow=True)
-    browser.post(f"/maintenance/notices/{notice.pk}/{verb}")
+    assert said(browser.get(f"/maintenance/notices/{notice.pk}/{verb}", follow=True)) == QUICKER
 
-    assert said(question) == ["Somebody was quicker: this is how it is now."]
+
+@pytest.mark.parametrize(
+    "verb, status",
+    [
+        ("approve", "completed"),
+        ("approve", "cancelled"),
+        ("drain", "started"),
+        ("drain", "cancelled"),
+        ("complete", "scheduled"),
+        ("complete", "cancelled"),
+        ("cancel", "started"),
+        ("cancel", "completed"),
+    ],
+)
+def test_an_order_from_an_old_page_is_not_said_to_be_done(browser, make_resource, make_notice, verb, status):
+    notice = make_notice(make_resource(), has_started=status in ("started", "completed"))
+    if status in ("completed", "cancelled"):
+        getattr(lifecycle, status.removesuffix("led").removesuffix("d"))(notice, "ada", timezone.now())
+    before = notice.transitions.count()
+
+    answer = browser.post(f"/maintenance/notices/{notice.pk}/{verb}", follow=True)
+
+    assert said(answer) == QUICKER
+    assert answer.request["PATH_INFO"] == f"/maintenance/notices/{notice.pk}/"
     notice.refresh_from_db()
-    assert notice.status == ("started" if has_started else "scheduled")
+    assert (notice.status, notice.transitions.count()) == (status, before)
+
+
+@pytest.mark.parametrize("verb, word", [("approve", "Approved"), ("complete", "Completed"), ("cancel", "Cancelled")])
+def test_an_order_that_is_sent_twice_is_given_once(browser, make_resource, make_notice, verb, word):
+    notice = make_notice(make_resource(), has_started=verb == "complete")
+
+    answers = [browser.post(f"/maintenance/notices/{notice.pk}/{verb}", follow=True) for _ in range(2)]
+
+    assert [said(answer) for answer in answers] == [[f"{word}: Reboot of db-2."]] * 2
+    assert notice.transitions.count() == 2
 
 
 def test_an_order_that_is_none_is_not_found(browser, make_resource, make_notice):

@@ -65,6 +65,16 @@ def test_the_form_begins_with_what_is_kept_also_names_that_are_no_resources(brow
     assert (form["during"].value(), form["lead"].value()) == ("hold", 60)
 
 
+def test_a_lead_time_that_nobody_touches_stays_to_the_second(browser, job):
+    heeding.heed(job, Wish(resource_names=("db-2",), during="hold", lead=timedelta(seconds=90)), timezone.now())
+
+    lead = browser.get(form_of(job)).context["form"]["lead"].value()
+    browser.post(form_of(job), {**WISH, "lead": lead, "after": "run_once"})
+    assert (lead, Heed.objects.get().lead) == (2, timedelta(seconds=90))
+    browser.post(form_of(job), {**WISH, "lead": 1})
+    assert Heed.objects.get().lead == timedelta(minutes=1)
+
+
 @pytest.mark.parametrize(
     "wrong, field",
     [
