@@ -1,7 +1,8 @@
 """How fast fire times become runs, committed and rung for, and whether that depends on the number of jobs.
 
 `python -m bench.dispatch [--rounds N]` starts a PostgreSQL and a Valkey of its own, with the durability they come with,
-and measures PostgreSQL and SQLite one after the other; each figure is the median of its rounds.
+and measures PostgreSQL and SQLite one after the other; each figure is the median of its rounds.  `--gates` measures
+instead what it costs to ask whether maintenance holds a job.
 """
 
 import argparse
@@ -11,53 +12,90 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from bench.services import broker, build, postgres
 
 SIZES = [(1_000, 1_000), (100_000, 1_000), (100_000, 10_000)]  # jobs, and how many of them are due at once
 HEADER = f"{'database':<11}{'jobs':>8}{'due':>8}{'runs/s':>9}{'first ms':>10}{'last ms':>9}{'idle ms':>9}"
+GATED_JOBS, GATED_DUE = 100_000, 1_000
+# whether dispatch asks a gate; how many notices have started; how many jobs each of them holds; how many have ended
+GATED = {
+    "asks nobody": (False, 0, 0, 0),
+    "no notice": (True, 0, 0, 0),
+    "1 notice holds 10 jobs": (True, 1, 10, 0),
+    "50 notices hold 500 jobs": (True, 50, 10, 0),
+    "the same, 10,000 have ended": (True, 50, 10, 10_000),
+}
 
 
 def main() -> None:
     arguments = parsed()
+    if arguments.measure and arguments.gates:
+        print(json.dumps(measure_gates(arguments.rounds)), flush=True)
+        return
     if arguments.measure:
         for jobs, due in SIZES:
             print(json.dumps({"jobs": jobs, "due": due, **measure(jobs, due, arguments.rounds)}), flush=True)
         return
     with broker() as environment:
-        print(HEADER)
-        report("PostgreSQL", environment | postgres(environment["DATA_DIR"]), arguments.rounds)
-        report("SQLite", environment, arguments.rounds)
+        reporting = report_gates if arguments.gates else report
+        print("" if arguments.gates else HEADER)
+        reporting("PostgreSQL", environment | postgres(environment["DATA_DIR"]), arguments.rounds)
+        reporting("SQLite", environment, arguments.rounds)
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.dispatch", description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--gates", action="store_true", help="what it costs to ask whether maintenance holds a job")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def report(database: str, environment: dict[str, str], rounds: int) -> None:
-    command = [sys.executable, "-m", "bench.dispatch", "--measure", "--rounds", str(rounds)]
+def measured(environment: dict[str, str], rounds: int, *options: str) -> Iterator[dict]:
+    """What a process of its own measures, row by row."""
+    command = [sys.executable, "-m", "bench.dispatch", "--measure", "--rounds", str(rounds), *options]
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-    rates = {}
     for line in child.stdout:
-        row = json.loads(line)
+        yield json.loads(line)
+    if child.wait():
+        sys.exit(child.returncode)
+
+
+def report_gates(database: str, environment: dict[str, str], rounds: int) -> None:
+    [rates] = measured(environment, rounds, "--gates")
+    print(f"{database}, {GATED_DUE:,} due of {GATED_JOBS:,} jobs")
+    for name, rate in rates.items():
+        print(f"{name:<30}{rate:>9,.0f} runs/s{rates['asks nobody'] / rate:>8.2f} times as long")
+    print()
+
+
+def report(database: str, environment: dict[str, str], rounds: int) -> None:
+    rates = {}
+    for row in measured(environment, rounds):
         rates[row["jobs"], row["due"]] = row["rate"]
         print(
             f"{database:<11}{row['jobs']:>8,}{row['due']:>8,}{row['rate']:>9,.0f}"
             f"{row['first']:>10.1f}{row['last']:>9.1f}{row['idle']:>9.2f}",
             flush=True,
         )
-    if child.wait():
-        sys.exit(child.returncode)
     flat = rates[1_000, 1_000] / rates[100_000, 1_000]
     print(f"{database:<11}1,000 due of 100,000 jobs take {flat:.2f} times as long as of 1,000\n")
 
 
 def measure(jobs: int, due: int, rounds: int) -> dict[str, float]:
     """Dispatch `due` of `jobs` jobs, `rounds` times."""
+    dispatcher, bell = dispatcher_of(jobs)
+    figures = [one_round(dispatcher, bell, due, number) for number in range(rounds)]
+    idle = statistics.median(timed(lambda: dispatcher.run(datetime(2000, 1, 1, tzinfo=UTC))) for _ in range(100))
+    first, last = (statistics.median(column) for column in zip(*figures, strict=True))
+    return {"rate": due / last, "first": first * 1000, "last": last * 1000, "idle": idle * 1000}
+
+
+def dispatcher_of(jobs: int):
+    """A dispatcher in a fresh database of so many jobs, and the bell that it rings."""
     import django
 
     django.setup()
@@ -70,10 +108,54 @@ def measure(jobs: int, due: int, rounds: int) -> dict[str, float]:
     dispatcher = Dispatcher(bell)
     dispatcher.run(datetime(2000, 1, 1, tzinfo=UTC))  # connects
     gc.freeze()  # as a beat does
-    figures = [one_round(dispatcher, bell, due, number) for number in range(rounds)]
-    idle = statistics.median(timed(lambda: dispatcher.run(datetime(2000, 1, 1, tzinfo=UTC))) for _ in range(100))
-    first, last = (statistics.median(column) for column in zip(*figures, strict=True))
-    return {"rate": due / last, "first": first * 1000, "last": last * 1000, "idle": idle * 1000}
+    return dispatcher, bell
+
+
+def measure_gates(rounds: int) -> dict[str, float]:
+    """Runs a second for each of GATED, which take turns, lest a noisy moment fall to one of them."""
+    dispatcher, bell = dispatcher_of(GATED_JOBS)
+    from django.conf import settings
+
+    from maintenance.models import Notice
+
+    gates = settings.TRIGGER_GATES
+    made = {name: notices_of(*amounts) for name, (_, *amounts) in GATED.items()}
+    took: dict[str, list[float]] = {name: [] for name in GATED}
+    for number in range(rounds * len(GATED)):
+        name = list(GATED)[number % len(GATED)]
+        settings.TRIGGER_GATES = gates if GATED[name][0] else []
+        Notice.objects.filter(status="started").update(status="completed")
+        Notice.objects.filter(pk__in=made[name]).update(status="started")
+        took[name].append(one_round(dispatcher, bell, GATED_DUE, number)[1])
+    return {name: GATED_DUE / statistics.median(each) for name, each in took.items()}
+
+
+def notices_of(started: int, jobs_each: int, ended: int) -> list:
+    """Make notices, and jobs that hold for them among those that come due; return those that are to be started."""
+    from accounts.models import Subscription
+    from jobs.models import Job
+    from maintenance.models import Affected, Heed, Notice
+
+    at, subscription = datetime(2025, 12, 31, tzinfo=UTC), Subscription.objects.get(name="bench")
+    notices = Notice.objects.bulk_create(
+        Notice(
+            subscription=subscription,
+            event_type="Reboot",
+            status="completed",
+            not_before=at,
+            announced_at=at,
+            started_at=at,
+            ended_at=at,
+        )
+        for _ in range(started + ended)
+    )
+    Affected.objects.bulk_create(Affected(notice=each, name=f"db-{n % 50}") for n, each in enumerate(notices))
+    jobs = Job.objects.order_by("pk").values_list("pk", flat=True)[:: GATED_JOBS // GATED_DUE][: started * jobs_each]
+    Heed.objects.bulk_create(
+        (Heed(job_id=job, resource_names=[f"db-{n // jobs_each}"], during="hold") for n, job in enumerate(jobs)),
+        ignore_conflicts=True,
+    )
+    return [notice.pk for notice in notices[:started]]
 
 
 class RecordingBell:
