@@ -3,7 +3,7 @@
 import html
 import re
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 import time_machine
@@ -513,7 +513,7 @@ def test_a_switch_that_is_not_one_is_refused(client, look, query):
     assert "nomaintenance" in response.content.decode()
 
 
-@pytest.mark.parametrize("address", [str(uuid4()), "x", "%00", "0" * 400])
+@pytest.mark.parametrize("address", [str(UUID(int=7)), "x", "%00", "0" * 400])
 def test_what_is_no_notice_is_not_found(client, look, address):
     assert client.get(f"/calendar/notices/{address}").status_code == 404
 
