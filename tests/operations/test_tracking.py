@@ -1,11 +1,12 @@
 """Carrying operations out: one worker at a time, whatever gets lost, and an end that stays."""
 
 import logging
+import re
 import threading
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from operations import tasks, tracking, work
@@ -326,3 +327,30 @@ def test_a_worker_that_is_being_stopped_takes_nothing(accept, counting, monkeypa
 
     operation.refresh_from_db()
     assert (operation.state, counting.steps) == ("accepted", 0)
+
+
+# What it costs
+
+
+def test_history_makes_nothing_slower(subscription):
+    Operation.objects.bulk_create(
+        Operation(
+            subscription=subscription,
+            kind="collection.delete",
+            target=f"default/c{number}",
+            target_key=str(number),
+            state="succeeded",
+            published_at=NOW,
+            created_at=NOW + number * SECOND,
+            finished_at=NOW + number * SECOND,
+        )
+        for number in range(2000)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE operations_operation")
+    newest = Operation.objects.order_by("-created_at", "-id")
+
+    assert "operation_finished" in Operation.objects.abandoned(NOW)[:1].explain()
+    assert "operation_finished" in Operation.objects.unheard(NOW)[:1].explain()
+    assert re.search("operation_finished|one_open_operation", Operation.objects.open().filter(target_key="7").explain())
+    assert "operation_newest" in newest[:26].explain()
