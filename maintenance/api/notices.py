@@ -63,6 +63,13 @@ class NoticeRequest(NoticeChange):
     eventStatus = WordField(["Scheduled", "Started"], default="Scheduled", help_text="Started: it waits for nobody.")
     subscription = serializers.UUIDField(required=False, help_text="Needed by callers who may write to several.")
 
+    def validate(self, wanted):
+        waits = "notBefore" in wanted or "notBeforeSeconds" in wanted or wanted["approveWhenIdle"]
+        if wanted["eventStatus"] == "Started" and waits:
+            message = "Started waits for nothing: neither notBefore, notBeforeSeconds nor approveWhenIdle goes with it"
+            raise serializers.ValidationError({"eventStatus": message}, "not_allowed")
+        return super().validate(wanted)
+
 
 class TransitionSerializer(serializers.Serializer):
     at = InstantField()

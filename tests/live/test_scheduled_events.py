@@ -106,7 +106,8 @@ def make_machine(live, api):
 @pytest.fixture
 def announce(api):
     def say(*machines: Machine, **members) -> str:
-        body = {"eventType": "Reboot", "notBeforeSeconds": 3600, "resources": [each.name for each in machines]}
+        when = {} if members.get("eventStatus") == "Started" else {"notBeforeSeconds": 3600}
+        body = {"eventType": "Reboot", "resources": [each.name for each in machines], **when}
         return api("notices", body | members)["eventId"]
 
     return say

@@ -70,7 +70,7 @@ def call(method: str, version: str | None, path: str = PATH, body: object = None
 def announced(api, *machines: Machine, **members) -> str:
     """Announce maintenance of the machines, by default a reboot in an hour; return the event's id as it is shown."""
     body = {**IN_AN_HOUR, "resources": [each.name for each in machines], **members}
-    if body.get("notBefore") or body["notBeforeSeconds"] is None:
+    if "notBefore" in members or members.get("eventStatus") == "Started":
         del body["notBeforeSeconds"]
     response = api.post("/api/notices", body)
     assert response.status_code == 201, response.content
