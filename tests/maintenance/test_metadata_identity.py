@@ -86,7 +86,11 @@ def test_a_group_called_as_a_machine_is_not_that_machine(api, subscription):
 
 @pytest.mark.parametrize(
     "path",
-    ["/r/{}/metadata/scheduledevents", "/R/{}/metadata/scheduledEvents/", "http://testserver//r/{}//metadata/scheduledevents"],
+    [
+        "/r/{}/metadata/scheduledevents",
+        "/R/{}/metadata/scheduledEvents/",
+        "http://testserver//r/{}//metadata/scheduledevents",
+    ],
 )
 def test_a_token_in_the_path_says_who_asks(api, db2, path):
     event_id = announced(api, db2)
