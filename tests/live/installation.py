@@ -99,6 +99,11 @@ class Installation:
             command, cwd=BASE_DIR, env=self.variables, capture_output=True, text=True, check=True
         ).stdout
 
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start a management command beside the installation; the caller ends it."""
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.Popen(command, cwd=BASE_DIR, env=self.variables, stdout=subprocess.PIPE)
+
     def request(self, method: str, path: str, document: object = None) -> tuple[int, dict]:
         """Call the installation with the token; return status and JSON."""
         request = urllib.request.Request(

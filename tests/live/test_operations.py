@@ -11,7 +11,7 @@ from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.mgmt.scheduler import SchedulerManagementClient, models
 
-from tests.live.installation import VERSION
+from tests.live.installation import COLLECTION, VERSION
 from tests.live.test_azure_sdk import PLAIN, Credential, in_days
 from tests.peers.server import eventually
 
@@ -60,6 +60,12 @@ def name(live, collections, request) -> str:
         location="westus", properties=models.JobCollectionProperties(sku=models.Sku(name="P20Premium"))
     )
     path = collections.create_or_update(GROUP, name, definition, **PLAIN).id
+    put_jobs(live, path)
+    yield name
+    live.request("DELETE", path + VERSION)
+
+
+def put_jobs(live, path: str) -> None:
     job = {
         "properties": {
             "action": {"type": "Http", "request": {"uri": "http://127.0.0.1:9/", "method": "GET"}},
@@ -68,8 +74,6 @@ def name(live, collections, request) -> str:
     }
     for number in range(30):
         assert live.request("PUT", f"{path}/jobs/j{number}{VERSION}", job)[0] == 201
-    yield name
-    live.request("DELETE", path + VERSION)
 
 
 @pytest.fixture
@@ -158,6 +162,47 @@ def test_deleting_again_follows_the_same_operation(collections, watching, name, 
     assert len({headers["location"] for headers in watching.headers if "location" in headers}) == 1
     with pytest.raises(ResourceNotFoundError):
         begin(collections, "delete", name)
+
+
+DYING = """
+import time
+from django.utils import timezone
+from operations import tracking
+tracking.carry_out("{}", timezone.now, lambda: print("a step is done", flush=True) or time.sleep(600))
+"""
+SOME_TIME_LATER = """
+from django.db.models import F
+from operations.models import SILENCE, Operation
+Operation.objects.filter(pk="{}").update(heartbeat_at=F("heartbeat_at") - SILENCE)
+"""
+
+
+def test_what_a_killed_worker_was_at_fails_and_can_be_asked_for_again(live, workers_away):
+    path = COLLECTION.format("dying")
+    live.request("PUT", path + VERSION, {"properties": {"sku": {"name": "P20Premium"}}})
+    put_jobs(live, path)
+    (collection,) = live.request("GET", "/api/collections?name=dying")[1]["value"]
+    with workers_away():
+        operation = live.request("DELETE", f"/api/collections/{collection['id']}")[1]["id"]
+        worker = live.start("shell", "--verbosity", "0", "-c", DYING.format(operation))
+        assert worker.stdout.readline() == b"a step is done\n"
+        worker.kill()
+        worker.communicate()
+    going = live.request("GET", f"/api/operations/{operation}")[1]
+    assert (going["state"], 0 < going["percent"] < 100) == ("running", True)
+
+    live.manage("shell", "-c", SOME_TIME_LATER.format(operation))
+
+    def ended() -> dict | None:
+        told = live.request("GET", f"/api/operations/{operation}")[1]
+        return told if told["finishedAt"] else None
+
+    told = eventually(ended, within=60)  # by the beat's next look at operations
+    assert (told["state"], told["error"]["code"]) == ("failed", "WorkerLost")
+    assert live.request("GET", path + VERSION)[1]["properties"]["provisioningState"] == "Succeeded"
+    assert len(live.request("GET", f"{path}/jobs{VERSION}")[1]["value"]) == 20
+    assert live.request("DELETE", path + VERSION)[0] == 202
+    assert eventually(lambda: live.request("GET", path + VERSION)[0] == 404, within=60)
 
 
 def test_the_logs_of_web_and_worker_have_the_callers_ids(live, collections, name):
