@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.http import Http404
 from django.urls.resolvers import RegexPattern, URLPattern
+from django.utils.encoding import escape_uri_path
 from django.utils.functional import cached_property
 from rest_framework.exceptions import APIException
 from rest_framework.negotiation import BaseContentNegotiation
@@ -103,7 +104,7 @@ class ArmView(APIView):
             response[name] = value
         logger.info(
             "%s %s: %s (request %s, correlation %s, client request %s)",
-            *(request.method, request.path, response.status_code),
+            *(request.method, escape_uri_path(request.path), response.status_code),
             *(request.id, self.correlation_id, self.client_request_id or "-"),
         )
         return response

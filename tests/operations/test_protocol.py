@@ -204,6 +204,15 @@ def test_the_log_has_the_ids_of_the_request_and_of_the_work(arm, collection, car
     assert str(Operation.objects.get().pk) in of_work
 
 
+def test_an_address_forges_no_lines_of_the_log(arm, subscription, caplog):
+    caplog.set_level(logging.INFO, "operations")
+
+    arm.get(f"{PLACE}/operations/x%0AINFO%20operations:%20succeeded%00")
+
+    (line,) = (record.getMessage() for record in caplog.records if record.name.startswith("operations"))
+    assert "/operations/x%0AINFO%20operations:%20succeeded%00: 404" in line
+
+
 # The collection meanwhile
 
 
