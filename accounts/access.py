@@ -24,12 +24,15 @@ def require(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.R
     Raises Http404 when there is none or the caller may not see it, which look the same, and PermissionDenied when
     the caller sees it with too low a role.
     """
-    found = visible(request, rows, role).filter(**lookup).first()
-    if found is not None:
-        return found
-    if role > Role.READER and visible(request, rows).filter(**lookup).exists():
-        raise PermissionDenied(f"this takes the role of {role.label}")
-    raise Http404
+    permitted = visible(request, rows, role).filter(**lookup)
+    found = permitted.first()
+    if found is None and role > Role.READER and visible(request, rows).filter(**lookup).exists():
+        found = permitted.first()  # for it may have been made between the two looks
+        if found is None:
+            raise PermissionDenied(f"this takes the role of {role.label}")
+    if found is None:
+        raise Http404
+    return found
 
 
 def highest_role(request) -> Role:

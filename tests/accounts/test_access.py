@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.core.exceptions import PermissionDenied
+from django.db import connection
 from django.http import Http404
 
 from accounts.access import require, visible
@@ -81,3 +82,19 @@ def test_it_starts_from_a_narrower_queryset_too(owner, make_job):
 
     assert not visible(caller(owner), Job.objects.filter(name="other")).exists()
     assert visible(caller(owner), JobCollection.objects.get().jobs).exists()
+
+
+def test_what_is_made_between_two_looks_is_not_forbidden(owner, subscription):
+    made = []
+
+    def meanwhile(execute, *arguments):
+        result = execute(*arguments)
+        if not made:
+            made.append("nightly")
+            JobCollection.objects.create(subscription=subscription, name="nightly")
+        return result
+
+    with connection.execute_wrapper(meanwhile):
+        found = require(caller(owner), JobCollection, Role.OPERATOR, name="nightly")
+
+    assert found.name == "nightly"
