@@ -468,6 +468,19 @@ def test_it_goes_on_when_its_job_is_disabled_meanwhile(starting, work):
     assert run.state == Run.State.SUCCEEDED
 
 
+def test_it_goes_on_as_it_began_when_its_job_is_edited_meanwhile(starting, make_job, target, work):
+    job = starting(status("Running"), status("Succeeded"))
+    run = the_run()
+    work(run)
+    queue = {"storageAccount": "acme", "queueName": "later", "sasToken": "silver-canyon-19", "message": "m"}
+    make_job(job.name, action={"type": "StorageQueue", "queueMessage": queue})
+
+    go_on(work, run)
+
+    assert run.state == Run.State.SUCCEEDED
+    assert len(target.calls_to("/status")) == 2
+
+
 def test_it_ends_when_its_job_is_deleted(starting, target, work):
     job = starting(status("Running"))
     run = the_run()

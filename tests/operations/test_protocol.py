@@ -179,6 +179,29 @@ def test_unknown_addresses_have_an_id_for_nobody_too(arm, address):
     assert UUID.fullmatch(arm.get(address)["x-ms-request-id"])
 
 
+@pytest.mark.parametrize(
+    "address, status",
+    [
+        ("/healthz", 503),  # without a beat and workers
+        ("/", 302),
+        ("/nothing", 404),
+        ("/static/nothing", 404),
+        ("/api/operations", 401),
+        ("/api/nothing", 404),
+        ("/v1/mint/triggers", 401),
+        ("/v1.0/me/calendars", 401),
+        ("/metadata/scheduledevents", 400),
+        ("/metadata/scheduledevents?api-version=2020-07-01", 401),
+        ("/subscriptions?api-version=2016-03-01", 401),
+    ],
+)
+def test_every_answer_to_anybody_has_an_id(client, db, address, status):
+    answer = client.get(address, headers={"Metadata": "true"})
+
+    assert answer.status_code == status
+    assert UUID.fullmatch(answer["x-ms-request-id"])
+
+
 @pytest.mark.parametrize("id", ["", "a b", "x" * 65, "a\x00b", "ä", "a\r\nb"])
 def test_an_id_that_is_none_is_not_taken(arm, collection, id):
     sent(arm, correlation_request_id=id, client_request_id=id, return_client_request_id="true")
