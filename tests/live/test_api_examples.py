@@ -22,9 +22,9 @@ VARIABLES = {
 }
 
 
-def examples() -> list[tuple[str, dict | None]]:
+def examples(page: str) -> list[tuple[str, dict | None]]:
     """Each shell block with the answer that the page shows right behind it."""
-    found = [match.groups() for match in EXAMPLE.finditer(PAGE)]
+    found = [match.groups() for match in EXAMPLE.finditer(page)]
     return [(command, answer and json.loads(answer)) for command, answer in found if "curl" in command]
 
 
@@ -60,7 +60,7 @@ def test_every_example_works_and_answers_what_the_page_shows(live_server, owner,
     mint_jobs.load(owner.subscription_set.get(), timezone.now())
     tried = 0
 
-    for command, expected in examples():
+    for command, expected in examples(PAGE):
         done = subprocess.run(["sh", "-ec", command], env=environment, capture_output=True, text=True, check=True)
 
         found = answers(done.stdout)
