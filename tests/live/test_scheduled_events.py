@@ -7,6 +7,7 @@ redirects, as the public ones are.
 import http.client
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -62,7 +63,9 @@ class Machine:
         assert status == 200, answer
         return answer
 
-    def ask(self, method: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> tuple[int, dict]:
+    def ask(
+        self, method: str, body: bytes | Iterable[bytes] | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, dict]:
         """One request; one that came too soon is made again when the answer says, as polite clients do."""
         sent = {"Authorization": f"Bearer {self.token}", **self.headers, **(headers or {"Metadata": "true"})}
         while True:
@@ -163,6 +166,18 @@ def test_one_outside_is_told_nothing_and_approves_nothing(make_machine, announce
     assert refused[0] == 400
     assert isinstance(refused[1]["error"], str)
     assert (web.events(), db2.statuses()) == ({}, ["Scheduled"])
+
+
+def test_an_approval_may_come_in_pieces(make_machine, announce):
+    """As a client sends it that does not know the length of its body beforehand."""
+    db2 = make_machine("db-2-in-pieces")
+    body = json.dumps({"StartRequests": [{"EventId": announce(db2)}]}).encode()
+
+    approved = db2.ask("POST", (body[:9], body[9:]))
+    too_long = db2.ask("POST", [body, b" " * 600_000, b" " * 600_000])
+
+    assert (approved[0], db2.statuses()) == (200, ["Started"])
+    assert (too_long[0], list(too_long[1])) == (413, ["error"])
 
 
 def test_a_notice_starts_by_itself_at_its_time_and_not_before(make_machine, announce):
