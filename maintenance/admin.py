@@ -15,7 +15,7 @@ from jobs import words
 from jobs.admin.lists import CappedPaginator, badge
 from jobs.outcomes import Outcome
 from maintenance import lifecycle
-from maintenance.models import LISTENING, Notice, Resource
+from maintenance.models import Notice, Resource, listening_since
 from maintenance.pages.rows import (
     and_more,
     duration_words,
@@ -113,7 +113,7 @@ class ListeningFilter(admin.SimpleListFilter):
         return [("yes", "listening"), ("no", "silent")]
 
     def queryset(self, request, queryset):
-        lately = {"last_seen_at__gte": timezone.now() - LISTENING}
+        lately = {"last_seen_at__gte": listening_since(timezone.now())}
         if self.value() == "yes":
             return queryset.filter(**lately)
         return queryset.exclude(**lately) if self.value() == "no" else queryset

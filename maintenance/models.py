@@ -17,7 +17,11 @@ from jobs.names import NAME_LENGTH
 
 FIRST_INCARNATION = 1
 UNKNOWN_DURATION = -1
-LISTENING = timedelta(hours=24)  # after a poll; the original went idle after as long
+
+
+def listening_since(now: datetime) -> datetime:
+    """The earliest poll by which a resource still counts as listening."""
+    return now - timedelta(hours=settings.LISTENING_HOURS)
 
 
 class OfSubscription(models.QuerySet):
@@ -50,7 +54,7 @@ class Resource(models.Model):
 
     def is_listening(self, now: datetime) -> bool:
         """Whether it has polled lately."""
-        return self.last_seen_at is not None and now - self.last_seen_at <= LISTENING
+        return self.last_seen_at is not None and self.last_seen_at >= listening_since(now)
 
     @property
     def view(self) -> str:

@@ -320,6 +320,7 @@ SERVICE_BUS_URL = address("SERVICE_BUS_URL", "https://{namespace}.servicebus.win
 RETENTION_DAYS = number("RETENTION_DAYS", 60)  # of history, and of completed and faulted jobs
 RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # executions kept of a job
 METADATA_REQUESTS_PER_SECOND = number("METADATA_REQUESTS_PER_SECOND", 5)  # of one machine; 0: without limit
+LISTENING_HOURS = number("LISTENING_HOURS", 24, least=1)  # after a poll; the original went idle after as long
 OPERATION_RETENTION_HOURS = number("OPERATION_RETENTION_HOURS", 24, least=24)  # after their end
 
 # Logs

@@ -42,7 +42,7 @@ class ResourceSerializer(serializers.Serializer):
     scopeGroup = serializers.CharField()
     labels = LabelsField()
     lastSeenAt = InstantField(allow_null=True, help_text="When it last polled.")
-    listening = serializers.BooleanField(help_text="Whether it has polled within the last day.")
+    listening = serializers.BooleanField(help_text="Whether it has polled within the last LISTENING_HOURS.")
     createdAt = InstantField()
 
 

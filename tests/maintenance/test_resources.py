@@ -131,12 +131,14 @@ def test_a_reader_reads_and_writes_nothing(api, api_of, make_user):
 # Reading
 
 
-def test_it_listens_for_a_day_after_its_newest_poll(api):
+@pytest.mark.parametrize("hours", [1, 24])
+def test_it_listens_for_so_many_hours_after_its_newest_poll(api, settings, hours):
+    settings.LISTENING_HOURS = hours
     polls = Machine(Resource(name="db-2"), made(api)["token"])
     path = f"/api/resources/{Resource.objects.get().pk}"
     listening = []
 
-    for later in (timedelta(0), timedelta(hours=24), timedelta(hours=24, seconds=1)):
+    for later in (timedelta(0), timedelta(hours=hours), timedelta(hours=hours, seconds=1)):
         with time_machine.travel(NOW + later, tick=False):
             if not later:
                 polls.get()
