@@ -1,6 +1,7 @@
-"""The real pollers of the published management library follow operations of a running installation to each end.
+"""The real pollers of the published libraries follow operations of a running installation to each end.
 
-By the header `Azure-AsyncOperation`, and by `Location` alone, once a policy has taken the header away.
+That of the management library, azure-mgmt-core, and the general one of azure-core; each by the header
+`Azure-AsyncOperation`, and by `Location` alone, once a policy has taken the header away.
 """
 
 import signal
@@ -9,6 +10,12 @@ from contextlib import contextmanager
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.core.pipeline.policies import SansIOHTTPPolicy
+from azure.core.polling.base_polling import (
+    LocationPolling,
+    LROBasePolling,
+    OperationResourcePolling,
+    StatusCheckPolling,
+)
 from azure.mgmt.scheduler import SchedulerManagementClient, models
 
 from tests.live.installation import COLLECTION, VERSION
@@ -19,9 +26,10 @@ GROUP = "operations"
 
 
 class Watching(SansIOHTTPPolicy):
-    """Keeps each answer, and takes away headers before the poller sees them."""
+    """Keeps each answer, and takes away headers before the poller, which it brings along, sees them."""
 
-    def __init__(self, without: tuple[str, ...]):
+    def __init__(self, poller: str, without: tuple[str, ...]):
+        self.poller = poller
         self.without = without
         self.seen: list[tuple[str, str, int]] = []
         self.headers: list[dict[str, str]] = []
@@ -33,10 +41,27 @@ class Watching(SansIOHTTPPolicy):
         for name in self.without:
             answer.headers.pop(name, None)
 
+    @property
+    def polling(self):
+        if self.poller == "mgmt":
+            return True  # the client's own
+        algorithms = [OperationResourcePolling("Azure-AsyncOperation"), LocationPolling(), StatusCheckPolling()]
+        return LROBasePolling(30, lro_algorithms=algorithms, **PLAIN)
 
-@pytest.fixture(params=[(), ("Azure-AsyncOperation",)], ids=["by-status", "by-location"])
+
+POLLERS = {
+    f"{poller}-by-{way}": (poller, without)
+    for poller in ("mgmt", "core")
+    for way, without in (("status", ()), ("location", ("Azure-AsyncOperation",)))
+}
+
+
+@pytest.fixture(params=POLLERS.values(), ids=POLLERS)
 def watching(request) -> Watching:
-    return Watching(request.param)
+    return Watching(*request.param)
+
+
+one_poller = pytest.mark.parametrize("watching", [POLLERS["mgmt-by-status"]], indirect=True)
 
 
 @pytest.fixture
@@ -95,13 +120,17 @@ def workers_away(live):
     return away
 
 
-def begin(collections, kind: str, name: str):
-    return getattr(collections, f"begin_{kind}")(GROUP, name, **PLAIN)
+@pytest.fixture
+def begin(collections, watching):
+    def begin(kind: str, name: str):
+        return getattr(collections, f"begin_{kind}")(GROUP, name, polling=watching.polling, **PLAIN)
+
+    return begin
 
 
 @pytest.mark.parametrize("kind", ["delete", "enable", "disable"])
-def test_a_poller_follows_to_success(collections, watching, name, kind):
-    poller = begin(collections, kind, name)
+def test_a_poller_follows_to_success(collections, begin, watching, name, kind):
+    poller = begin(kind, name)
 
     assert poller.result(timeout=60) is None
 
@@ -122,11 +151,11 @@ def test_a_poller_follows_to_success(collections, watching, name, kind):
         assert collections.get(GROUP, name, **PLAIN).properties.state == f"{kind.capitalize()}d"
 
 
-def test_a_poller_learns_of_a_failure_and_its_code(live, collections, name, workers_away):
+def test_a_poller_learns_of_a_failure_and_its_code(live, collections, begin, name, workers_away):
     """The collection is enabled by another request before the workers get to disabling it."""
     path = collections.get(GROUP, name, **PLAIN).id
     with workers_away():
-        poller = begin(collections, "disable", name)
+        poller = begin("disable", name)
         answer = live.request("PATCH", path + VERSION, {"properties": {"state": "Enabled"}})
         assert answer[0] == 200, answer
 
@@ -139,9 +168,9 @@ def test_a_poller_learns_of_a_failure_and_its_code(live, collections, name, work
     assert collections.get(GROUP, name, **PLAIN).properties.state == "Enabled"
 
 
-def test_a_poller_learns_of_a_cancellation(live, collections, watching, name, workers_away):
+def test_a_poller_learns_of_a_cancellation(live, collections, begin, watching, name, workers_away):
     with workers_away():
-        poller = begin(collections, "delete", name)
+        poller = begin("delete", name)
         accepted = next(headers for headers in reversed(watching.headers) if "location" in headers)
         operation = accepted["location"].removeprefix(live.url).partition("?")[0].rpartition("/")[2]
         path = f"/subscriptions/{live.subscription_id}/providers/Microsoft.Scheduler/locations/westus/operations"
@@ -154,14 +183,15 @@ def test_a_poller_learns_of_a_cancellation(live, collections, watching, name, wo
     assert collections.get(GROUP, name, **PLAIN).properties.state == "Enabled"
 
 
-def test_deleting_again_follows_the_same_operation(collections, watching, name, workers_away):
+@one_poller
+def test_deleting_again_follows_the_same_operation(begin, watching, name, workers_away):
     with workers_away():
-        pollers = [begin(collections, "delete", name) for _ in range(2)]
+        pollers = [begin("delete", name) for _ in range(2)]
 
     assert [poller.result(timeout=60) for poller in pollers] == [None, None]
     assert len({headers["location"] for headers in watching.headers if "location" in headers}) == 1
     with pytest.raises(ResourceNotFoundError):
-        begin(collections, "delete", name)
+        begin("delete", name)
 
 
 DYING = """
@@ -205,6 +235,7 @@ def test_what_a_killed_worker_was_at_fails_and_can_be_asked_for_again(live, work
     assert eventually(lambda: live.request("GET", path + VERSION)[0] == 404, within=60)
 
 
+@one_poller
 def test_the_logs_of_web_and_worker_have_the_callers_ids(live, collections, name):
     ids = {"x-ms-correlation-request-id": "c-of-the-test", "x-ms-client-request-id": "r-of-the-test"}
     collections.begin_disable(GROUP, name, headers=ids, **PLAIN).result(timeout=60)
