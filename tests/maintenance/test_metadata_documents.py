@@ -179,6 +179,16 @@ def test_what_is_over_is_absent(api, db2):
     assert db2.events() == []
 
 
+def test_events_stand_in_the_order_in_which_they_were_announced(api, db2, clock):
+    """Scripts look at the first one only."""
+    ids = []
+    for hours in (5, 3, 4, 1, 2):
+        ids.append(announced(api, db2, notBeforeSeconds=3600 * hours))
+        clock.shift(1)
+
+    assert [event["EventId"] for event in db2.events()] == ids
+
+
 def test_an_id_stays_the_same_for_life(api, db2):
     event_id = announced(api, db2)
 
