@@ -35,14 +35,16 @@ FOR_EVERYBODY = ("accept", "accept-language", "x-ms-client-request-id")
 def poll_of(call: Call, address: str) -> Call:
     """The poll of an address for somebody who would send `call`, a GET without a body, to the action's own.
 
-    Another origin gets none of its credentials, and of its headers none that could be one.
+    Another origin, also one that a redirect leads to, gets none of its credentials, and of its headers none that could
+    be one.
     """
     url = URL(address, encoded=True)
     headers = {name: text for name, text in call.headers.items() if not NOT_THE_POLLS.fullmatch(name)}
     if url != call.url:
         call = _with_keys_hidden(call, address)
     if uris.origin(address) == uris.origin(str(call.url)):
-        return replace(call, url=url, headers=headers)
+        private = {name.lower() for name in headers} - set(FOR_EVERYBODY)
+        return replace(call, url=url, headers=headers, private=call.private | private)
     headers = {name: text for name, text in headers.items() if name.lower() in FOR_EVERYBODY}
     return replace(call, url=url, headers=headers, trust=replace(call.trust, identity=None))
 

@@ -417,6 +417,19 @@ def test_another_origin_is_told_nothing_but_who_asks_for_what(target, elsewhere)
     assert target.calls == []
 
 
+def test_a_redirect_of_a_poll_takes_no_more_along(target, elsewhere):
+    headers = {"X-Vault": "copper-meadow-58", "Accept": "application/json"}
+    target.answers["/hop"] = [Answer(307, {"Location": f"{elsewhere.url}/poll"}, "")]
+    elsewhere.answers["/poll"] = [status("Running")]
+    operation = Operation(By.STATUS, f"{target.url}/hop")
+
+    outcome = asked(target, By.STATUS, Answer(), operation, headers=headers, followRedirects=True)
+
+    assert outcome.status == "Running"
+    assert target.calls[0].headers["X-Vault"] == "copper-meadow-58"
+    assert set(elsewhere.calls[0].headers) == {"Host", "Connection", "Accept", "User-Agent", "Accept-Encoding"}
+
+
 def test_a_token_goes_to_the_actions_own_origin_alone(target, elsewhere, authority, settings):
     with TokenAuthority({"quando": "crimson-valley-64"}) as tokens:
         settings.OAUTH_AUTHORITY = tokens.url
