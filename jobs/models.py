@@ -328,8 +328,8 @@ class Run(models.Model):
             ),
             # serves RunQuerySet.expired
             models.Index(fields=["leased_until"], name="run_leased", condition=Q(state="running")),
-            # serves the runs that a gate lets go
-            models.Index(fields=["held_by"], name="run_held", condition=Q(state="held")),
+            # serves the runs that a gate lets go; of this condition SQLite can tell that a query has it
+            models.Index(fields=["held_by", "job"], name="run_held", condition=Q(held_by__isnull=False)),
             # serves the history of a job, newest first
             models.Index(fields=["job", "-fire_at"], name="run_of_job"),
             # serves the lists of a subscription's runs and the failures among them, newest first

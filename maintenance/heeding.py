@@ -45,17 +45,19 @@ def told(notices: Collection[Notice]) -> list[Told]:
 
 def told_of_shown() -> list[Told]:
     """All that is announced and not over, as it was announced; in one query, also when there is none."""
-    return told_in(Affected.objects.filter(notice__status__in=Notice.SHOWN))
+    return told_in(Notice.objects.filter(status__in=Notice.SHOWN))
 
 
-def told_in(rows: QuerySet[Affected]) -> list[Told]:
-    """The notices of these rows in the order in which they were announced; in one query."""
+def told_in(rows: QuerySet[Notice]) -> list[Told]:
+    """These notices in the order in which they were announced; in one query."""
     notices: dict[UUID, Notice] = {}
     affected = defaultdict(list)
-    rows = rows.select_related("notice", "resource")
-    for row in rows.order_by("notice__announced_at", "notice_id", "pk"):
-        notices.setdefault(row.notice_id, row.notice)
-        affected[row.notice_id].append((row.name, row.resource.labels if row.resource else {}))
+    # from notices to what they affect: the other way about, SQLite would walk through all that were ever affected
+    rows = rows.annotate(named=F("affected__name"), labelled=F("affected__resource__labels"))
+    for row in rows.order_by("announced_at", "pk", "affected__pk"):
+        notices.setdefault(row.pk, row)
+        if row.named is not None:
+            affected[row.pk].append((row.named, row.labelled or {}))
     return [Told(notice, affected[notice_id]) for notice_id, notice in notices.items()]
 
 
@@ -98,18 +100,17 @@ def _matched(all_told: Iterable[Told], heeds: QuerySet[Heed]) -> Iterator[tuple[
 # What is held
 
 
-def holding(now: datetime, job_ids: Collection[int], all_told: Collection[Told] | None = None) -> dict[int, Told]:
+def holding(now: datetime, job_ids: Collection[int]) -> dict[int, Told]:
     """Those of the jobs whose due fire times are held at `now`, each with the first that holds it.
 
     A job that holds does so from its lead time before not-before until the end.  A notice that waits for its resources
     to become idle holds every job that names them, until it starts.
     """
-    return {
-        heed.job_id: each
-        for heed, concerning in _shown_to(job_ids, all_told)
-        for each in reversed(concerning)
-        if each.holds(heed, now)
-    }
+    return _holding(now, _shown_to(job_ids))
+
+
+def _holding(now: datetime, matched: Iterable[tuple[Heed, list[Told]]]) -> dict[int, Told]:
+    return {heed.job_id: each for heed, concerning in matched for each in reversed(concerning) if each.holds(heed, now)}
 
 
 def forecast(
@@ -129,7 +130,7 @@ def forecast(
     return {job_id: sorted(found, key=lambda spell: spell.start) for job_id, found in spells.items()}
 
 
-def _shown_to(job_ids: Collection[int], all_told: Collection[Told] | None) -> Iterable[tuple[Heed, list[Told]]]:
+def _shown_to(job_ids: Collection[int], all_told: Collection[Told] | None = None) -> Iterable[tuple[Heed, list[Told]]]:
     """How the jobs heed what is shown, each with what concerns it in the order in which it was announced."""
     if all_told is None:
         all_told = told_of_shown()
@@ -169,18 +170,19 @@ def settle(job_ids: Collection[int], now: datetime) -> None:
 def settle_all(now: datetime) -> None:
     """The same for every job: what began to be held because time passed, or ceased because somebody changed something.
 
-    Takes a turn only if there is something to do.  Looks at the runs that wait, not at all jobs.
+    Takes a turn only if there is something to do.
     """
-    all_told = told_of_shown()
-    rows = list(Run.objects.filter(_held()).exclude(job=None).values_list("job_id", "held_by").distinct())
-    if all_told:
-        waiting = Run.objects.filter(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE, job__heed__isnull=False)
-        rows += waiting.values_list("job_id", "held_by").distinct()
-    held = holding(now, {job_id for job_id, _ in rows}, all_told)
-    keys = {job_id: each.key for job_id, each in held.items()}
-    if jobs := {job_id for job_id, key in rows if keys.get(job_id) != key}:
+    held = _holding(now, _matched(told_of_shown(), _with_runs((Run.State.WAITING, Run.State.HELD))))
+    waiting = Run.objects.filter(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)  # not of these: their history
+    jobs = held.keys() & set(waiting.values_list("job_id", flat=True)) if held else set()
+    rows = set(Run.objects.filter(_held()).values_list("job_id", "held_by").distinct())
+    jobs |= {job_id for job_id, key in rows if job_id and (job_id not in held or held[job_id].key != key)}
+    if jobs:
         with turns.alone(collections_of(jobs)):
             settle(jobs, now)
+    if None in {job_id for job_id, _ in rows}:  # made while their job was deleted
+        ended = {"state": Run.State.CANCELLED, "held_by": None, "reason": "the job was deleted", "finished_at": now}
+        Run.objects.filter(_held(), job=None).update(**ended)
 
 
 def held_by(notice: Notice) -> set[int]:
@@ -194,7 +196,7 @@ def collections_of(job_ids: Iterable[int]) -> set[int]:
 
 
 def _held() -> Q:
-    return Q(state=Run.State.HELD, held_by__startswith=PREFIX)
+    return Q(held_by__isnull=False, held_by__startswith=PREFIX, state=Run.State.HELD)
 
 
 def _let_go(runs: Sequence[Waiting], now: datetime) -> None:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from calendars.pages.items import NoticeItem
 from calendars.pages.window import ONE_DAY, midnight
 from maintenance import heeding, lifecycle
-from maintenance.models import Affected, Notice
+from maintenance.models import Notice
 from maintenance.pages.rights import seen_by
 from maintenance.pages.rows import state_of, titled
 from maintenance.spells import Told
@@ -34,7 +34,7 @@ def announced(user, start: datetime, end: datetime, now: datetime) -> list[Told]
 def read(user, start: datetime, end: datetime) -> list[Told]:
     rows = Notice.objects.between(start, end) | Notice.objects.filter(status__in=Notice.SHOWN)
     in_order = seen_by(user, rows).order_by("-status", "-announced_at", "pk")  # started, scheduled, completed
-    return heeding.told_in(Affected.objects.filter(notice__in=in_order.values("pk")[:MOST]))
+    return heeding.told_in(Notice.objects.filter(pk__in=in_order.values("pk")[:MOST]))
 
 
 def is_due(notice: Notice, now: datetime) -> bool:

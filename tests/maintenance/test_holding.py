@@ -1,5 +1,6 @@
 """Runs that maintenance holds: which, from when, until when, and what becomes of them."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -252,6 +253,17 @@ def test_held_runs_of_what_is_deleted_are_cancelled(db2, job, delete):
     assert list(Run.objects.values_list("state", "held_by", "job")) == [("cancelled", None, None)]
 
 
+def test_a_run_that_was_held_while_its_job_went_away_ends(db2, job):
+    holds(job)
+    announce(db2, has_started=True)
+    dispatch(EIGHT)
+    Run.objects.update(job=None)  # as deleting leaves one that came after its look at what is open
+
+    lifecycle.keep_house(NINE)
+
+    assert Run.objects.values_list("state", "held_by", "finished_at").get() == ("cancelled", None, NINE)
+
+
 def test_held_runs_of_a_disabled_job_do_not_run_afterwards(db2, job):
     holds(job)
     notice = announce(db2, has_started=True)
@@ -370,6 +382,39 @@ def test_dispatch_asks_as_often_however_many_jobs_are_held(db2, make_job, settin
     notice = announce(db2, has_started=True)
     queries(40, TEN + HOUR)
     assert queries_of(complete, notice, TEN + HOUR) == few
+
+
+def test_what_is_over_is_not_walked_through(db2, job):
+    holds(job)
+    for _ in range(60):
+        cancel(announce(db2), T0)
+    announce(db2, has_started=True)
+    dispatch(EIGHT)
+
+    plans = plans_of(lifecycle.keep_house, EIGHT)
+
+    assert [plan for sql, plan in plans if "maintenance_notice" in sql and "notice_shown" not in plan] == []
+    runs = [plan for sql, plan in plans if 'FROM "jobs_run" WHERE' in sql and "maintenance_heed" not in sql]
+    assert len(runs) == 2
+    assert [plan for plan in runs if not re.search("run_by_state|run_held|run_ready", plan)] == []
+
+
+def plans_of(step, *arguments) -> list[tuple[str, str]]:
+    """What it asks, and how the database looks for it, if the table were large."""
+    with CaptureQueriesContext(connection) as context:
+        step(*arguments)
+    asked = [query["sql"] for query in context.captured_queries if query["sql"].startswith("SELECT")]
+    with connection.cursor() as cursor:
+        explain = "EXPLAIN QUERY PLAN"
+        if connection.vendor == "postgresql":
+            explain = "EXPLAIN"
+            cursor.execute("ANALYZE maintenance_notice")
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        plans = []
+        for sql in asked:
+            cursor.execute(f"{explain} {sql}")
+            plans.append((sql, "\n".join(str(row[-1]) for row in cursor.fetchall())))
+    return plans
 
 
 def test_the_entries_of_housekeeping_are_there(db):
