@@ -54,6 +54,7 @@ def test_an_unknown_broker_is_one_clear_line(launch):
     [
         ("EGRESS_ALLOW", "10.0.0.0/8,nearby", "must list networks such as 10.1.0.0/16: 'nearby' does not appear"),
         ("RETENTION_DAYS", "forever", "must be a whole number, not 'forever'"),
+        ("OPERATION_RETENTION_HOURS", "23", "must be a whole number from 24, not '23'"),
         ("ENCRYPTION_KEYS", "short", "must list keys of 32 bytes in URL-safe base64"),
     ],
 )
