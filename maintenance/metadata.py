@@ -19,8 +19,8 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.http import Http404, HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
 from django.utils import timezone
 from django.utils.http import http_date
 from rest_framework.authentication import BaseAuthentication
@@ -107,7 +107,7 @@ class ScheduledEvents(APIView):
     def post(self, request: Request) -> Response:
         now = timezone.now()
         sight = self.sight(now)
-        ids = requested(body_of(request._request))
+        ids = requested(request._request.body)
         known = sight.known(ids)
         for each in ids:
             if each not in known:
@@ -210,16 +210,6 @@ def limit(origin: str, now: datetime) -> None:
 def note_poll(resource: Resource, now: datetime) -> None:
     if resource.last_seen_at is None or (now - resource.last_seen_at).total_seconds() >= SEEN_EVERY_S:
         Resource.objects.filter(pk=resource.pk).update(last_seen_at=now)
-
-
-def body_of(request: HttpRequest) -> bytes:
-    """Also one that comes in pieces: Django takes a body without its length for an empty one."""
-    if request.META.get("CONTENT_LENGTH") or not request.META.get("wsgi.input_terminated"):
-        return request.body
-    body = request.META["wsgi.input"].read(settings.BODY_LIMIT + 1)
-    if len(body) > settings.BODY_LIMIT:
-        raise RequestDataTooBig
-    return body
 
 
 def requested(body: bytes) -> list[uuid.UUID]:

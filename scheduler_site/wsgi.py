@@ -1,6 +1,9 @@
 """The WSGI application that a web process serves."""
 
+from io import BytesIO
+
 import django
+from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.utils.http import parse_header_parameters
 
@@ -23,6 +26,20 @@ class Request(WSGIRequest):
 
 class Application(WSGIHandler):
     request_class = Request
+
+    def __call__(self, environ, start_response):
+        if not environ.get("CONTENT_LENGTH") and environ.get("wsgi.input_terminated"):
+            measure(environ)
+        return super().__call__(environ, start_response)
+
+
+def measure(environ) -> None:
+    """Give a body that comes in pieces its length, without which Django takes it for an empty one.
+
+    Of one that is longer than any may be, enough is read to have it refused as such.
+    """
+    body = environ["wsgi.input"].read(2 * settings.BODY_LIMIT)
+    environ |= {"CONTENT_LENGTH": str(len(body)), "wsgi.input": BytesIO(body)}
 
 
 end_on_wrong_settings()
