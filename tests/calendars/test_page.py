@@ -503,13 +503,12 @@ def test_a_month_of_a_thousand_series_takes_six_queries_at_most(
     client, viewer, calendar, django_assert_max_num_queries
 ):
     def add(count: int) -> None:
-        editing.create(calendar, {"subject": "One", **times("2026-01-05T10:00"), "recurrence": DAILY}, NOW)
-        row = Event.objects.first()
-        rows = [copy(row) for _ in range(count - 1)]
+        said = {"subject": "One", **times("2026-01-05T10:00"), "recurrence": DAILY}
+        series = editing.create(calendar, said, NOW)[0]
+        rows = [copy(series) for _ in range(count - 1)]
         for each in rows:
             each.pk = each.uid = uuid.uuid4()
         Event.objects.bulk_create(rows)
-        series = Event.objects.first()
         editing.cancel_occurrence(series, date(2026, 1, 12), NOW)
 
     client.force_login(viewer)
