@@ -62,6 +62,11 @@ COLLECTION_STATES = {
 }
 
 
+def within_sentence(word: str) -> str:
+    """With a small first letter, as in "2 late": the others stay, for some languages write nouns with a capital."""
+    return word[:1].replace("İ", "i").lower() + word[1:]  # of the Turkish letter, lower() would make two
+
+
 def outcome_of(run: Run) -> Outcome:
     if run.state == Run.State.SUCCEEDED and run.started_at and run.started_at - run.fire_at > LATE:
         return SUCCEEDED_LATE

@@ -15,6 +15,7 @@ from calendars.expansion import Occurrence
 from calendars.models import ShowAs
 from calendars.pages.items import Band, NoticeItem, RunItem
 from calendars.pages.sight import Sight
+from jobs.outcomes import within_sentence
 
 ONE_DAY = timedelta(days=1)
 TICK = timedelta(microseconds=1)
@@ -63,6 +64,7 @@ def event_row(sight: Sight, each: Occurrence, *, part: str = "", time: str = "",
 
 
 def run_row(sight: Sight, run: RunItem, *, part: str = "", time: str = "") -> Row:
+    word = within_sentence(run.word)
     return {
         "type": "run",
         "url": sight.run_link(run.url),
@@ -71,16 +73,14 @@ def run_row(sight: Sight, run: RunItem, *, part: str = "", time: str = "") -> Ro
         "at": sight.local(run.at).isoformat(timespec="minutes"),
         "time": time,
         "name": named(run),
-        "said": ", ".join(each for each in (run.word.lower(), run.reason, sight.which(run.at)) if each),
-        "title": ", ".join(
-            each for each in (f"{sight.time_at(run.at)} {named(run)}", run.word.lower(), run.reason) if each
-        ),
+        "said": ", ".join(each for each in (word, run.reason, sight.which(run.at)) if each),
+        "title": ", ".join(each for each in (f"{sight.time_at(run.at)} {named(run)}", word, run.reason) if each),
         "place": NOWHERE,
     }
 
 
 def notice_row(sight: Sight, notice: NoticeItem, *, part: str = "", time: str = "", where: str = "") -> Row:
-    word = notice.word.lower()
+    word = within_sentence(notice.word)
     said = [gettext("maintenance"), word, *([gettext("nobody knows how long")] if notice.is_open else [])]
     if part.startswith(CONTINUED):
         said.insert(0, gettext("continued"))

@@ -18,7 +18,7 @@ from calendars.pages.spoken import Manner, place_of, zone_words
 from calendars.pages.whence import Whence
 from jobs import words
 from jobs.models import Attempt, Job, JobCollection, Run
-from jobs.outcomes import OUTCOMES, Outcome, newest_runs, outcome_of
+from jobs.outcomes import OUTCOMES, Outcome, newest_runs, outcome_of, within_sentence
 from jobs.views import headline
 from maintenance import heeding
 from recurrence.schedules import LAST_INSTANT
@@ -108,7 +108,7 @@ def common(
 
 def counted(outcomes: Sequence[Outcome]) -> str:
     """7 succeeded, 1 late, 2 failed."""
-    counts = Counter(gettext(outcome.word).lower() for outcome in outcomes)
+    counts = Counter(within_sentence(gettext(outcome.word)) for outcome in outcomes)
     return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 

@@ -1,0 +1,19 @@
+"""What became of runs, in words."""
+
+import pytest
+
+from jobs.outcomes import within_sentence
+
+
+@pytest.mark.parametrize(
+    "word, within",
+    [
+        ("Succeeded", "succeeded"),
+        ("Wartet auf Genehmigung", "wartet auf Genehmigung"),
+        ("İptal edildi", "iptal edildi"),
+        ("Übersprungen", "übersprungen"),
+        ("", ""),
+    ],
+)
+def test_within_a_sentence_only_the_first_letter_is_small(word, within):
+    assert within_sentence(word) == within
