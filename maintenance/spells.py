@@ -60,7 +60,9 @@ class Told:
         if notice.status not in Notice.SHOWN or not (drains or heed.during == Heed.During.HOLD):
             return None
         start = notice.announced_at if drains else min(notice.begins_at, notice.not_before - heed.lead)
-        end = notice.ends_at if heed.during == Heed.During.HOLD else notice.not_before
+        end = notice.not_before
+        if heed.during == Heed.During.HOLD:  # what interrupts nothing may last all the same
+            end = notice.ends_at if notice.duration_s else None
         if end is not None and end <= now:
             end = None  # it has lasted longer than was expected
         if end is not None and end <= start:

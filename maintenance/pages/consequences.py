@@ -5,7 +5,7 @@ The number of queries is the same however many notices there are.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -35,6 +35,7 @@ class Consequences:
     live: tuple[Run, ...] = ()
     to_be_held: tuple[ToBeHeld, ...] = ()  # by time
     held: int = 0  # runs that it holds already
+    ordered: Counter[str] = field(default_factory=Counter)  # jobs that run once because of each Step
 
 
 def consequences_of(notices: Sequence[Notice], now: datetime) -> Mapping[UUID, Consequences]:
@@ -52,6 +53,7 @@ def consequences_of(notices: Sequence[Notice], now: datetime) -> Mapping[UUID, C
             live=tuple(going.get(notice.pk, ())),
             to_be_held=_to_be_held(notice, jobs, spells, now),
             held=held[notice.pk],
+            ordered=Counter(step for heed in concerned[notice.pk] for step in heed.run_on),
         )
         for notice in notices
     }

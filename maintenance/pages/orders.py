@@ -21,7 +21,7 @@ from accounts.models import Role
 from jobs import words
 from maintenance import lifecycle
 from maintenance.errors import MaintenanceError, TooLate
-from maintenance.models import MINIMUM_NOTICE, Notice, Resource
+from maintenance.models import MINIMUM_NOTICE, Notice, Resource, Step
 from maintenance.pages.consequences import consequences_of
 from maintenance.pages.forms import PICKED_MOST, AnnounceForm, ChangeForm, refuse, suggested_time
 from maintenance.pages.rights import require, seen_by, subscriptions_of
@@ -206,29 +206,35 @@ def order(request, notice_id: UUID, verb: str) -> HttpResponse:
     return render(request, "maintenance/order.html", context)
 
 
+STEPS = {"approve": Step.START, "complete": Step.COMPLETE, "cancel": Step.CANCEL}
+
+
 def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
     """What the order will do, counted."""
     means = consequences_of([notice], now)[notice.pk]
-    live, held = len(means.live), means.held
-    going = ngettext("%(count)d run is going on its resources.", "%(count)d runs are going on its resources.", live) % {
-        "count": live
-    }
-    if verb == "approve":
-        begins = gettext("It starts at once, for all of its resources, and does not go back.")
-        return [begins, going] if live else [begins]
+    live, held, to_be_held = len(means.live), means.held, len(means.to_be_held)
+    going = ngettext("%(count)d run is going on its resources.", "%(count)d runs are going on its resources.", live)
     if verb == "drain":
-        return [gettext("Until it starts, no new run begins on its resources."), going]
+        return [gettext("Until it starts, no new run begins on its resources."), going % {"count": live}]
+    says = {
+        "approve": gettext("It starts at once, for all of its resources, and does not go back."),
+        "complete": gettext("Whoever listens sees that it is over, and begins again."),
+        "cancel": gettext("It is withdrawn, and whoever listens sees it no more."),
+    }
+    holding = ngettext(
+        "Planned runs of %(count)d job are held until its end.",
+        "Planned runs of %(count)d jobs are held until its end.",
+        to_be_held,
+    )
     let_go = ngettext(
         "%(count)d held run is let go, as its job has it.",
         "%(count)d held runs are let go, as their jobs have it.",
         held,
-    ) % {"count": held}
-    gone = (
-        gettext("Whoever listens sees that it is over, and begins again.")
-        if verb == "complete"
-        else gettext("It is withdrawn, and whoever listens sees it no more.")
     )
-    return [gone, let_go] if held else [gone]
+    ordered = means.ordered[STEPS[verb]]
+    ordering = ngettext("%(count)d job runs once because of it.", "%(count)d jobs run once because of it.", ordered)
+    counted = [(live, going), (to_be_held, holding)] if verb == "approve" else [(held, let_go)]
+    return [says[verb], *(text % {"count": count} for count, text in [*counted, (ordered, ordering)] if count)]
 
 
 urlpatterns = [

@@ -57,6 +57,7 @@ def page(request) -> HttpResponse:
         "under_way": [
             {
                 **notice_row(notice, now, clock, notice.subscription_id in operated),
+                "live": len(means[notice.pk].live),
                 "held": means[notice.pk].held,
                 "to_be_held": len(means[notice.pk].to_be_held),
                 "subscription": subscriptions[notice.subscription_id] if len(subscriptions) > 1 else "",

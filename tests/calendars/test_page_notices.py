@@ -297,13 +297,13 @@ def test_what_lasts_longer_than_was_expected_goes_on(look, db2, make_planned, cl
     assert runs(day) == ["held: 16:00 invoices , held, held by maintenance: Reboot of db-2"]
 
 
-def test_an_interruption_of_no_length_is_shown_and_holds_nothing(look, db2, invoices):
+def test_what_interrupts_nothing_holds_until_somebody_ends_it(look, db2, invoices):
     reboot_of(db2, at=f"{THURSDAY}T18:00", hours=0)
 
     page = look(f"view=day&date={THURSDAY}")
 
     assert len(notices(page)) == 1
-    assert runs(page) == ["planned: 18:00 invoices , planned"]
+    assert runs(page) == ["held: 18:00 invoices , held, held by maintenance: Reboot of db-2"]
 
 
 # What it holds

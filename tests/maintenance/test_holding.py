@@ -31,7 +31,14 @@ from tests.maintenance.notices import (
     states,
 )
 from triggers.dispatch import dispatch_due
-from triggers.scheduling import delete_collection, delete_job, set_job_state
+from triggers.scheduling import (
+    JobDefinition,
+    delete_collection,
+    delete_job,
+    document_of,
+    save_job,
+    set_job_state,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -251,6 +258,58 @@ def test_held_runs_of_what_is_deleted_are_cancelled(db2, job, delete):
     lifecycle.keep_house(EIGHT)
 
     assert list(Run.objects.values_list("state", "held_by", "job")) == [("cancelled", None, None)]
+
+
+def replan(job, db2):
+    document = {"action": document_of(job)["action"], "startTime": "2026-01-05T10:30:00Z"}
+    save_job(job.collection, job.name, JobDefinition.of(document), NINE)
+
+
+def unplan(job, db2):
+    save_job(job.collection, job.name, JobDefinition.of(document_of(job), own_schedule=False), NINE)
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        lambda job, db2: None,
+        replan,
+        unplan,
+        lambda job, db2: registering.remove(db2),  # the notice keeps its name
+        lambda job, db2: registering.change(db2, labels={}, scope_group="elsewhere"),
+        lambda job, db2: [set_job_state(job, state, NINE) for state in (Job.State.DISABLED, Job.State.ENABLED)],
+        lambda job, db2: [lifecycle.keep_house(NINE) for _ in range(3)],
+    ],
+    ids=["nothing", "replanned", "unplanned", "removed", "moved", "disabled and enabled", "looked after"],
+)
+def test_what_was_held_runs_once_whatever_happens_meanwhile(db2, job, meanwhile):
+    holds(job)
+    notice = announce(db2, has_started=True)
+    dispatch(EIGHT)
+    dispatch(NINE)
+
+    meanwhile(job, db2)
+    assert claimed(NINE) == []
+    complete(notice, NINE)
+    lifecycle.keep_house(NINE)
+
+    assert [leased.run.fire_at for leased in claimed(NINE)] == [NINE]
+    assert states() == {"08:00": SKIPPED, "09:00": "running"}
+
+
+def test_what_is_let_go_is_one_run_also_when_its_worker_dies(db2, job):
+    holds(job)
+    notice = announce(db2, has_started=True)
+    dispatch(EIGHT)
+    complete(notice, NINE)
+    assert len(claimed(NINE)) == 1
+
+    reclaiming.reap(NINE + 5 * MINUTE)
+    announce(db2, now=NINE + 5 * MINUTE, has_started=True)  # it has begun, so it goes on
+    lifecycle.keep_house(NINE + 5 * MINUTE)
+
+    [again] = claimed(NINE + 30 * MINUTE)
+    assert (Run.objects.count(), again.attempt.number) == (1, 2)
 
 
 def test_a_run_that_was_held_while_its_job_went_away_ends(db2, job):

@@ -11,6 +11,7 @@ from maintenance import heeding, lifecycle, registering
 from maintenance.heeding import Wish
 from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Notice, Resource
+from triggers.dispatch import dispatch_due
 
 pytestmark = pytest.mark.django_db
 
@@ -495,6 +496,34 @@ def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resour
 
     notice.refresh_from_db()
     assert (notice.approve_when_idle, notice.status) == (True, "started")
+
+
+def test_a_question_counts_what_the_order_does(browser, make_resource, make_job):
+    now, db = timezone.now(), make_resource()
+    hourly = {"schedule": {"recurrence": {"frequency": "Hour"}}, "now": now}
+    heeding.heed(make_job("reindex", **hourly), Wish(("db-2",), during="hold", run_on=["complete"]), now)
+    heeding.heed(make_job("patch"), Wish(("db-2",), run_on=["start", "cancel"]), now)
+    wanted = Announcement(REBOOT, [db], not_before=now + timedelta(hours=5))
+    notice = lifecycle.announce(db.subscription, wanted, "ada", now)
+
+    def asked(verb):
+        return browser.get(f"/maintenance/notices/{notice.pk}/{verb}").context["consequences"][1:]
+
+    held, runs = "Planned runs of 1 job are held until its end.", "1 job runs once because of it."
+    assert [asked(verb) for verb in ("approve", "drain", "cancel")] == [
+        [held, runs],
+        ["0 runs are going on its resources."],
+        [runs],
+    ]
+    lifecycle.approve([notice], "ada", now)
+    going = Run.objects.get(job_name="patch")
+    Run.objects.filter(pk=going.pk).update(state=Run.State.RUNNING, started_at=now)
+    dispatch_due(now + timedelta(hours=2))
+
+    assert asked("complete") == ["1 held run is let go, as its job has it.", runs]
+    [row] = browser.get("/maintenance/").context["under_way"]
+    assert (row["live"], row["held"]) == (1, 1)
+    assert "1 going on, 1 held" in browser.get("/maintenance/").text
 
 
 QUICKER = ["Somebody was quicker: this is how it is now."]
