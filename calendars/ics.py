@@ -20,8 +20,8 @@ from icalendar import vDuration
 from icalendar.parser import Contentline
 
 from calendars import vtimezones
+from calendars.bodies import text_of
 from calendars.expansion import details_for, lay_out, order, walls_of
-from calendars.graph.bodies import text_of
 from calendars.models import (
     DETAILS,
     ONE_DAY,

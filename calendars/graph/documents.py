@@ -10,8 +10,8 @@ from datetime import UTC, datetime, time
 from typing import Any
 
 from accounts.models import User
+from calendars import bodies
 from calendars.expansion import Occurrence
-from calendars.graph import bodies
 from calendars.graph.filters import Field
 from calendars.graph.items import change_key, changed_at, etag, type_of
 from calendars.graph.prefer import Preferences

@@ -11,9 +11,9 @@ from dataclasses import asdict
 from datetime import datetime, time
 from typing import Any
 
+from calendars import bodies
 from calendars.editing import WallTime
 from calendars.expansion import Occurrence
-from calendars.graph import bodies
 from calendars.graph.documents import ATTENDEE, COLOURS, LOCATION
 from calendars.models import REMINDER_MOST, SUBJECT_LENGTH, BodyType, Details, Hue, Importance, Sensitivity, ShowAs
 from jobs.members import Members, shown

@@ -21,8 +21,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.readings import ReadingField
 from accounts.zones import ZoneField
+from calendars.bodies import shown_as
 from calendars.errors import CalendarError
-from calendars.graph.bodies import shown_as
 from calendars.models import (
     ONE_DAY,
     SUBJECT_LENGTH,

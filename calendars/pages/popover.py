@@ -8,8 +8,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role
+from calendars.bodies import shown_as
 from calendars.expansion import Occurrence
-from calendars.graph.bodies import shown_as
 from calendars.models import BodyType, Calendar, Details, Event, Importance, Sensitivity, ShowAs
 from calendars.pages.entries import name_of
 from calendars.pages.event_form import reminder_words, with_owner

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from calendars.graph.bodies import html_of, preview_of, shown_as, text_of
+from calendars.bodies import html_of, preview_of, shown_as, text_of
 
 
 @pytest.mark.parametrize(
