@@ -67,8 +67,8 @@ def heed(request, job_id: int) -> HttpResponse:
     job = require(request.user, Job.objects.select_related("collection"), Role.OPERATOR, pk=job_id)
     stored = Heed.objects.filter(job=job).first() or Heed(job=job, lead=timedelta(0))
     resources = Resource.objects.filter(subscription=job.collection.subscription_id).order_by("name")
-    names = resources.values_list("name", flat=True)[:PICKED_MOST]
-    form = HeedForm(request.POST or None, heed=stored, names=names)
+    names = list(resources.values_list("name", flat=True)[: PICKED_MOST + 1])
+    form = HeedForm(request.POST or None, heed=stored, names=names[:PICKED_MOST])
     back = reverse("admin:jobs_job_page", args=[job.pk]) if request.user.is_staff else reverse("maintenance:page")
     if request.method == "POST" and form.is_valid():
         try:
@@ -82,6 +82,8 @@ def heed(request, job_id: int) -> HttpResponse:
         "title": gettext("Maintenance and %(job)s") % {"job": job.name},
         "form": form,
         "choices": [form["during"], form["after"], form["run_on"]],
+        "is_cut": len(names) > PICKED_MOST,
+        "most": PICKED_MOST,
         "back": back,
     }
     return render(request, "maintenance/heed.html", context)

@@ -65,6 +65,19 @@ def test_the_form_begins_with_what_is_kept_also_names_that_are_no_resources(brow
     assert (form["during"].value(), form["lead"].value()) == ("hold", 60)
 
 
+@pytest.mark.parametrize("most, is_cut", [(2, False), (1, True)])
+def test_of_very_many_resources_the_first_are_offered_and_it_is_said(
+    browser, job, subscription, monkeypatch, most, is_cut
+):
+    resource(subscription, "web-1")
+    monkeypatch.setattr("maintenance.pages.heeds.PICKED_MOST", most)
+
+    page = browser.get(form_of(job))
+
+    assert len(page.context["form"].fields["resources"].choices) == most
+    assert ("a label names any number" in page.text) is is_cut
+
+
 def test_a_lead_time_that_nobody_touches_stays_to_the_second(browser, job):
     heeding.heed(job, Wish(resource_names=("db-2",), during="hold", lead=timedelta(seconds=90)), timezone.now())
 
