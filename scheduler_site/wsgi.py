@@ -28,7 +28,7 @@ class Application(WSGIHandler):
     request_class = Request
 
     def __call__(self, environ, start_response):
-        if not environ.get("CONTENT_LENGTH") and environ.get("wsgi.input_terminated"):
+        if "CONTENT_LENGTH" not in environ and environ.get("wsgi.input_terminated"):
             measure(environ)
         return super().__call__(environ, start_response)
 
