@@ -35,6 +35,7 @@ class Consequences:
     live: tuple[Run, ...] = ()
     to_be_held: tuple[ToBeHeld, ...] = ()  # by time
     held: int = 0  # runs that it holds already
+    holding: int = 0  # jobs that hold their planned runs while it lasts
     ordered: Counter[str] = field(default_factory=Counter)  # jobs that run once because of each Step
 
 
@@ -53,6 +54,7 @@ def consequences_of(notices: Sequence[Notice], now: datetime) -> Mapping[UUID, C
             live=tuple(going.get(notice.pk, ())),
             to_be_held=_to_be_held(notice, jobs, spells, now),
             held=held[notice.pk],
+            holding=sum(heed.during == Heed.During.HOLD for heed in concerned[notice.pk]),
             ordered=Counter(step for heed in concerned[notice.pk] for step in heed.run_on),
         )
         for notice in notices

@@ -212,7 +212,7 @@ STEPS = {"approve": Step.START, "complete": Step.COMPLETE, "cancel": Step.CANCEL
 def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
     """What the order will do, counted."""
     means = consequences_of([notice], now)[notice.pk]
-    live, held, to_be_held = len(means.live), means.held, len(means.to_be_held)
+    live, held = len(means.live), means.held
     going = ngettext("%(count)d run is going on its resources.", "%(count)d runs are going on its resources.", live)
     if verb == "drain":
         return [gettext("Until it starts, no new run begins on its resources."), going % {"count": live}]
@@ -224,7 +224,7 @@ def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
     holding = ngettext(
         "Planned runs of %(count)d job are held until its end.",
         "Planned runs of %(count)d jobs are held until its end.",
-        to_be_held,
+        means.holding,
     )
     let_go = ngettext(
         "%(count)d held run is let go, as its job has it.",
@@ -233,7 +233,7 @@ def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
     )
     ordered = means.ordered[STEPS[verb]]
     ordering = ngettext("%(count)d job runs once because of it.", "%(count)d jobs run once because of it.", ordered)
-    counted = [(live, going), (to_be_held, holding)] if verb == "approve" else [(held, let_go)]
+    counted = [(live, going), (means.holding, holding)] if verb == "approve" else [(held, let_go)]
     return [says[verb], *(text % {"count": count} for count, text in [*counted, (ordered, ordering)] if count)]
 
 

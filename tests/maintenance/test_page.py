@@ -501,6 +501,7 @@ def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resour
 def test_a_question_counts_what_the_order_does(browser, make_resource, make_job):
     now, db = timezone.now(), make_resource()
     hourly = {"schedule": {"recurrence": {"frequency": "Hour"}}, "now": now}
+    heeding.heed(make_job("by-hand"), Wish(("db-2",), during="hold"), now)  # held when it is given a schedule
     heeding.heed(make_job("reindex", **hourly), Wish(("db-2",), during="hold", run_on=["complete"]), now)
     heeding.heed(make_job("patch"), Wish(("db-2",), run_on=["start", "cancel"]), now)
     wanted = Announcement(REBOOT, [db], not_before=now + timedelta(hours=5))
@@ -509,7 +510,7 @@ def test_a_question_counts_what_the_order_does(browser, make_resource, make_job)
     def asked(verb):
         return browser.get(f"/maintenance/notices/{notice.pk}/{verb}").context["consequences"][1:]
 
-    held, runs = "Planned runs of 1 job are held until its end.", "1 job runs once because of it."
+    held, runs = "Planned runs of 2 jobs are held until its end.", "1 job runs once because of it."
     assert [asked(verb) for verb in ("approve", "drain", "cancel")] == [
         [held, runs],
         ["0 runs are going on its resources."],
