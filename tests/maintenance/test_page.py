@@ -501,7 +501,7 @@ def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resour
 def test_a_question_counts_what_the_order_does(browser, make_resource, make_job):
     now, db = timezone.now(), make_resource()
     hourly = {"schedule": {"recurrence": {"frequency": "Hour"}}, "now": now}
-    heeding.heed(make_job("by-hand"), Wish(("db-2",), during="hold"), now)  # held when it is given a schedule
+    heeding.heed(make_job("once"), Wish(("db-2",), during="hold"), now)
     heeding.heed(make_job("reindex", **hourly), Wish(("db-2",), during="hold", run_on=["complete"]), now)
     heeding.heed(make_job("patch"), Wish(("db-2",), run_on=["start", "cancel"]), now)
     wanted = Announcement(REBOOT, [db], not_before=now + timedelta(hours=5))
@@ -521,10 +521,10 @@ def test_a_question_counts_what_the_order_does(browser, make_resource, make_job)
     Run.objects.filter(pk=going.pk).update(state=Run.State.RUNNING, started_at=now)
     dispatch_due(now + timedelta(hours=2))
 
-    assert asked("complete") == ["1 held run is let go, as its job has it.", runs]
+    assert asked("complete") == ["2 held runs are let go, as their jobs have it.", runs]
     [row] = browser.get("/maintenance/").context["under_way"]
-    assert (row["live"], row["held"]) == (1, 1)
-    assert "1 going on, 1 held" in browser.get("/maintenance/").text
+    assert (row["live"], row["held"]) == (1, 2)
+    assert "1 going on, 2 held" in browser.get("/maintenance/").text
 
 
 QUICKER = ["Somebody was quicker: this is how it is now."]
