@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from calendars.pages.filters import BadAddress, Query, zone_named
+from calendars.pages.spoken import Manner
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,12 @@ class Whence:
         parameters = {**self.query.parameters, **more}
         address = reverse(f"calendar:{name}", args=args)
         return f"{address}?{urlencode(parameters, safe=',/')}" if parameters else address
+
+
+def setting(request) -> tuple[Whence, Manner]:
+    """Where the viewer comes from, and how they read times there."""
+    whence = whence_of(request)
+    return whence, Manner(whence.zone, request.user.hour_cycle, timezone.now())
 
 
 def whence_of(request) -> Whence:
