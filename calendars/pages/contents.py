@@ -18,7 +18,8 @@ from calendars.pages.held import leads_of, spells_of, with_held
 from calendars.pages.items import Band, NoticeItem, RunItem, hue_of
 from calendars.pages.kept import Shelf, merged, occurrences_in
 from calendars.pages.notices import announced, drawn
-from calendars.pages.runs import collect, seen_by
+from calendars.pages.rights import seen_by
+from calendars.pages.runs import collect
 from jobs.models import JobCollection
 
 Id = TypeVar("Id", UUID, int)

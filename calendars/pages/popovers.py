@@ -11,11 +11,12 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from calendars import ids
+from calendars.pages.coming_runs import will_fire
 from calendars.pages.lookup import event_of, next_day, occurrence_of
 from calendars.pages.notice_popover import notice_popover
 from calendars.pages.popover import event_popover
+from calendars.pages.rights import seen_by
 from calendars.pages.run_popover import planned_popover, run_popover
-from calendars.pages.runs import seen_by, will_fire
 from calendars.pages.whence import Whence, setting
 from jobs.models import Run
 from maintenance import lifecycle

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 
 from accounts.models import Role, Subscription
-from calendars.pages import runs
+from calendars.pages import drawn_runs
 from jobs.models import JobCollection
 from tests.calendars.job_runs import LATER, add_run, add_runs
 from tests.conftest import utc
@@ -221,6 +221,6 @@ def test_more_than_can_be_shown_is_said(look, make_planned, monkeypatch):
     make_planned()
     assert "more runs than this view can show" not in look()
 
-    monkeypatch.setattr(runs, "MOST_RUNS", 3)
+    monkeypatch.setattr(drawn_runs, "MOST_RUNS", 3)
 
     assert "more runs than this view can show" in look()

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Role, Subscription
-from calendars.pages import runs
+from calendars.pages import coming_runs, drawn_runs
 from calendars.pages.items import hue_of
 from jobs.models import Job, JobCollection, Run
 from tests.calendars.job_runs import LATER, add_run, add_runs, by_day, said, view
@@ -298,9 +298,9 @@ def test_only_what_is_planned_will_be_fired(owner, make_planned):
     trigger.refresh_from_db()
 
     assert len(planned) == 4
-    assert all(runs.will_fire(trigger, at) for at in planned)
-    assert not any(runs.will_fire(trigger, at + HOUR) for at in planned)
-    assert not runs.will_fire(trigger, utc("2026-10-21T06:00Z"))  # it has gone by
+    assert all(coming_runs.will_fire(trigger, at) for at in planned)
+    assert not any(coming_runs.will_fire(trigger, at + HOUR) for at in planned)
+    assert not coming_runs.will_fire(trigger, utc("2026-10-21T06:00Z"))  # it has gone by
 
 
 @pytest.mark.parametrize("stop", [disable_trigger, disable_job, disable_collection, suspend_collection, write_nonsense])
@@ -309,7 +309,7 @@ def test_what_is_stopped_will_not_be_fired(make_planned, stop):
 
     stop(trigger)
 
-    assert not runs.will_fire(Trigger.objects.get(), utc("2026-10-22T06:00Z"))
+    assert not coming_runs.will_fire(Trigger.objects.get(), utc("2026-10-22T06:00Z"))
 
 
 @pytest.mark.parametrize("day, is_left", [(22, True), (24, True), (25, False)])
@@ -317,7 +317,7 @@ def test_nothing_will_be_fired_beyond_the_run_budget(make_job, day, is_left):
     schedule = {"startTime": "2026-10-22T06:00:00Z", "recurrence": {"frequency": "Day", "count": 3}}
     make_job(schedule=schedule, now=LATER)
 
-    assert runs.will_fire(Trigger.objects.get(), utc(f"2026-10-{day}T06:00Z")) is is_left
+    assert coming_runs.will_fire(Trigger.objects.get(), utc(f"2026-10-{day}T06:00Z")) is is_left
 
 
 # Who sees what
@@ -463,7 +463,7 @@ def test_what_lies_before_the_window_is_not_walked(reader, job):
 
 def test_more_than_a_page_shows_is_cut_and_said(owner, make_planned, make_job, monkeypatch):
     """Those that failed are kept, then those that run seldom."""
-    monkeypatch.setattr(runs, "MOST_RUNS", 8)
+    monkeypatch.setattr(drawn_runs, "MOST_RUNS", 8)
     failing, rare, often = (make_job(name, schedule=None) for name in ("failing", "rare", "often"))
     add_runs(failing, "2026-10-20T06:00Z", "2026-10-20T11:00Z", HOUR, "failed")
     add_runs(rare, "2026-10-20T06:00Z", "2026-10-20T08:00Z", HOUR)
@@ -477,7 +477,7 @@ def test_more_than_a_page_shows_is_cut_and_said(owner, make_planned, make_job, m
 
 
 def test_more_triggers_than_are_looked_at_are_said(owner, make_planned, monkeypatch):
-    monkeypatch.setattr(runs, "MOST_TRIGGERS", 2)
+    monkeypatch.setattr(coming_runs, "MOST_TRIGGERS", 2)
     for number in range(3):
         make_planned(f"0 {number} 18 * * ?", f"job-{number}")
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from calendars.pages import runs
+from calendars.pages import coming_runs
 from calendars.pages.bands import Stretch, Tally, days_within, fractions
 from jobs.models import Run
 from recurrence.schedules import between
@@ -262,7 +262,7 @@ def test_only_those_who_may_open_the_job_are_led_to_it(owner, make_user, make_pl
 
 
 def test_of_too_many_bands_those_that_failed_are_kept(owner, make_planned, monkeypatch):
-    monkeypatch.setattr(runs, "MOST_BANDS", 2)
+    monkeypatch.setattr(coming_runs, "MOST_BANDS", 2)
     for name in ("a", "b", "c"):
         job = make_planned(name=name).job
         add_runs(job, "2026-10-19T22:00Z", "2026-10-20T04:00Z", FIVE_MINUTES, "failed" if name == "c" else "succeeded")
