@@ -8,7 +8,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from calendars.importing import Report, Status, import_calendar
+from calendars.import_report import Report, Status
+from calendars.importing import import_calendar
 from calendars.models import Calendar
 
 

@@ -20,7 +20,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.models import Role, User
 from calendars import editing, feeds, sharing
 from calendars.errors import CalendarError
-from calendars.importing import Report, Status, import_calendar
+from calendars.import_report import Report, Status
+from calendars.importing import import_calendar
 from calendars.models import Calendar, Feed, Hue, Share
 from calendars.pages.filters import Filter
 from calendars.pages.manage_forms import HUES, ROLES, CalendarForm, FeedForm, ImportForm, ShareForm, person_words

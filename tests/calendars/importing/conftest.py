@@ -2,7 +2,7 @@
 
 import pytest
 
-from calendars import importing
+from calendars.import_report import Line
 from calendars.importing import import_calendar
 from calendars.models import Event
 from tests.calendars.importing.files import REFUSED, TAKEN, file_of, vevent
@@ -13,7 +13,7 @@ from tests.conftest import NOW
 def take(calendar):
     """Import what consists of `parts`; returns the lines of the report."""
 
-    def run(*parts: str, head: str = "", **options) -> list[importing.Line]:
+    def run(*parts: str, head: str = "", **options) -> list[Line]:
         return list(import_calendar(calendar, file_of(*parts, head=head), NOW, **options).lines)
 
     return run

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from calendars import editing, ics
 from calendars.editing import WallTime
-from calendars.importing import Report, Status, import_calendar
+from calendars.import_report import Report, Status
+from calendars.importing import import_calendar
 from calendars.models import Calendar, Event
 from tests.calendars.conftest import day, times, wall
 from tests.calendars.importing.files import TAKEN, UNCHANGED, everything_in
