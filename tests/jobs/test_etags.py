@@ -5,7 +5,7 @@ import json
 import pytest
 
 from accounts.models import ApiToken, Subscription
-from jobs.api.versions import version_of
+from jobs.api.versions import etag, version_of
 from jobs.finishing import finish_jobs
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
@@ -174,6 +174,13 @@ def test_what_has_not_changed_is_not_sent_again(arm, addressed, kind):
         assert (response.status_code, response.content, response["ETag"]) == (304, b"", tag)
     for sent in (OTHER, f'"{version_of(current(kind))}"'):  # of the latter's answer nobody knows what it was
         assert arm.call("GET", address, headers={"If-None-Match": sent}).status_code == 200
+
+
+def test_the_order_of_members_counts_for_nothing():
+    document = {"name": "backup", "action": {"type": "Http", "retries": 4}}
+
+    assert etag("7-1", document) == etag("7-1", {"action": {"retries": 4, "type": "Http"}, "name": "backup"})
+    assert etag("7-1", document) != etag("7-1", {**document, "name": "restore"})
 
 
 def test_the_tags_of_a_list_are_those_of_its_entries(arm, addressed):
