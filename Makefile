@@ -65,6 +65,7 @@ bench: $(VENV)/.dev ## Measure the engine, the calendar page, the dispatch and t
 	$(BIN)/python -m bench.series
 	$(BIN)/python -m bench.calendar_page
 	$(BIN)/python -m bench.dispatch
+	$(BIN)/python -m bench.dispatch --gates
 	$(BIN)/python -m bench.calls
 
 lock: $(VENV)/.dev ## Pin the newest versions that requirements/*.in allow; UPGRADE= keeps the present ones
