@@ -8,6 +8,7 @@ from django.conf import settings
 
 from tests.live.installation import COLLECTION, VERSION
 
+COLLECTION_BODY = {"location": "westus", "properties": {"sku": {"name": "P20Premium"}}}
 SPACE = b" " * (settings.BODY_LIMIT // 2)
 
 
@@ -30,7 +31,7 @@ def send(live):
     "method, path, body, error",
     [
         ("POST", "/api/resources", {"name": "in-pieces"}, "too_large"),
-        ("PUT", COLLECTION.format("in-pieces") + VERSION, {"location": "westus"}, "RequestTooLarge"),
+        ("PUT", COLLECTION.format("in-pieces") + VERSION, COLLECTION_BODY, "RequestTooLarge"),
         ("POST", "/v1.0/me/calendars", {"name": "in pieces"}, None),
     ],
 )
