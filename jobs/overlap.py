@@ -68,8 +68,8 @@ def call_next(ended: Sequence[Run], now: datetime) -> None:
         waiting = Run.objects.filter(
             job_id__in={run.job_id for run in freed}, lock_key__in=keys, state=Run.State.WAITING
         )
-        # in one order, lest it and a gate that holds them wait for each other
-        ids = list(waiting.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+        # not those that a gate is about to hold, which may wait for the runs that ended; they look again by themselves
+        ids = list(waiting.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True))
         Run.objects.filter(pk__in=ids).update(publish_after=now)
 
 

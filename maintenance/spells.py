@@ -60,7 +60,7 @@ class Told:
         if notice.status not in Notice.SHOWN or not (drains or heed.during == Heed.During.HOLD):
             return None
         start = notice.announced_at if drains else min(notice.begins_at, notice.not_before - heed.lead)
-        end = notice.not_before
+        end: datetime | None = notice.not_before
         if heed.during == Heed.During.HOLD:  # what interrupts nothing may last all the same
             end = notice.ends_at if notice.duration_s else None
         if end is not None and end <= now:
