@@ -160,7 +160,7 @@ class Notice(models.Model):
             # serves NoticeQuerySet.between
             models.Index(fields=["subscription", "ends_at"], name="notice_ends"),
             # serves the history, newest first
-            models.Index(fields=["subscription", "-announced_at"], name="notice_of_subscription"),
+            models.Index(fields=["subscription", "-announced_at", "-id"], name="notice_of_subscription"),
         ]
 
     def __str__(self) -> str:

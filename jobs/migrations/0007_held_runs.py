@@ -23,6 +23,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='run',
-            index=models.Index(condition=models.Q(('state', 'held')), fields=['held_by'], name='run_held'),
+            index=models.Index(condition=models.Q(('held_by__isnull', False)), fields=['held_by', 'job'], name='run_held'),
         ),
     ]

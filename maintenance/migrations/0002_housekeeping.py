@@ -1,21 +1,25 @@
-"""The entry of the beat that looks after maintenance: once made, it is the administrators' to change."""
+"""The entries of the beat that look after maintenance: once made, they are the administrators' to change."""
 
 from django.db import migrations
 
-NAME = "look after maintenance"
+ENTRIES = {  # by name: the task, and how often
+    "look after maintenance": ("maintenance.tasks.advance", {"every": 5, "period": "seconds"}),
+    "remove old notices": ("maintenance.tasks.prune", {"every": 1, "period": "hours"}),
+}
 
 
-def make_entry(apps, schema_editor):
+def make_entries(apps, schema_editor):
     interval_schedule = apps.get_model("django_celery_beat", "IntervalSchedule")
-    interval = interval_schedule.objects.filter(every=5, period="seconds").first()
-    interval = interval or interval_schedule.objects.create(every=5, period="seconds")
-    apps.get_model("django_celery_beat", "PeriodicTask").objects.get_or_create(
-        name=NAME, defaults={"task": "maintenance.tasks.advance", "interval": interval, "queue": "housekeeping"}
-    )
+    periodic_task = apps.get_model("django_celery_beat", "PeriodicTask")
+    for name, (task, often) in ENTRIES.items():
+        interval = interval_schedule.objects.filter(**often).first() or interval_schedule.objects.create(**often)
+        periodic_task.objects.get_or_create(
+            name=name, defaults={"task": task, "interval": interval, "queue": "housekeeping"}
+        )
 
 
-def remove_entry(apps, schema_editor):
-    apps.get_model("django_celery_beat", "PeriodicTask").objects.filter(name=NAME).delete()
+def remove_entries(apps, schema_editor):
+    apps.get_model("django_celery_beat", "PeriodicTask").objects.filter(name__in=ENTRIES).delete()
 
 
 class Migration(migrations.Migration):
@@ -24,4 +28,4 @@ class Migration(migrations.Migration):
         ("django_celery_beat", "0019_alter_periodictasks_options"),
     ]
 
-    operations = [migrations.RunPython(make_entry, remove_entry)]
+    operations = [migrations.RunPython(make_entries, remove_entries)]

@@ -38,6 +38,7 @@ STEPS = {
     Notice.Status.COMPLETED: Outcome("success", _("Completed")),
     Notice.Status.CANCELLED: Outcome("cancelled", _("Cancelled")),
 }
+SOURCES = {Notice.Source.PLATFORM: gettext_lazy("Platform"), Notice.Source.USER: gettext_lazy("User")}
 CHANGED = Outcome("planned", _("Changed"))
 # what the core writes down about a step, in the viewer's language
 NOTES = {
@@ -111,6 +112,7 @@ def notice_row(notice: Notice, now: datetime, hour_cycle: int, may_operate: bool
         "type": type_word(notice.event_type),
         "names": and_more([each.name for each in notice.affected.all()]),
         "duration": duration_words(notice),
+        "source": SOURCES[Notice.Source(notice.source)],
         "when": words.moment(notice.begins_at, now, hour_cycle),
         "is_coming": notice.status == Notice.Status.SCHEDULED,
         "is_started": notice.status == Notice.Status.STARTED,

@@ -474,10 +474,3 @@ def plans_of(step, *arguments) -> list[tuple[str, str]]:
             cursor.execute(f"{explain} {sql}")
             plans.append((sql, "\n".join(str(row[-1]) for row in cursor.fetchall())))
     return plans
-
-
-def test_the_entries_of_housekeeping_are_there(db):
-    from django_celery_beat.models import PeriodicTask
-
-    entries = PeriodicTask.objects.filter(task__startswith="maintenance.").values_list("task", "interval__every")
-    assert set(entries) == {("maintenance.tasks.advance", 5), ("maintenance.tasks.prune", 1)}
