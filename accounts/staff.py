@@ -3,7 +3,8 @@
 import uuid
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import models
 from django.http import Http404
 
 from accounts.models import Membership, Role
@@ -41,9 +42,16 @@ class TenantAdmin(admin.ModelAdmin):
         rows = super().get_queryset(request)
         return rows if request.user.is_superuser else rows.visible_to(request.user)
 
-    def visible(self, request, object_id):
-        """Raises Http404 for a row that is not there, or not the viewer's."""
-        row = self.get_queryset(request).filter(pk=object_id).first()
+    def visible(self, request, object_id, rows: models.QuerySet | None = None):
+        """One of `rows`, which are all of the viewer's unless given.
+
+        Raises Http404 for a row that is not there, or not the viewer's, and for what is no key at all.
+        """
+        rows = self.get_queryset(request) if rows is None else rows
+        try:
+            row = rows.filter(pk=object_id).first()
+        except (ValidationError, ValueError):
+            row = None
         if row is None:
             raise Http404
         return row

@@ -1,18 +1,15 @@
 """Resources and notices in the admin: read only.  What is done with them is done on /maintenance/, where it leads."""
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import ValidationError
-from django.http import Http404, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
 from accounts.models import Role
-from accounts.staff import TenantAdmin, may
+from accounts.staff import may
 from jobs import words
-from jobs.admin.lists import CappedPaginator, badge
+from jobs.admin.lists import ReadOnlyAdmin, badge
 from jobs.outcomes import Outcome
 from maintenance import lifecycle
 from maintenance.models import Notice, Resource, listening_since
@@ -30,67 +27,20 @@ GROUPS_LISTED = 50  # in the filter
 NOTICES_LISTED = 10  # on the page of a resource
 
 
-class ReadOnlyAdmin(TenantAdmin):
-    list_display_links = None
-    list_per_page = 25
-    sortable_by = ()
-    actions = None
-    paginator = CappedPaginator
-    show_full_result_count = False
-
-    def subscription_of(self, obj):
-        return obj.subscription_id
-
-    def has_add_permission(self, request) -> bool:
-        return False
-
-    def has_change_permission(self, request, obj=None) -> bool:
-        return False
-
-    def has_delete_permission(self, request, obj=None) -> bool:
-        return False
-
-    def get_changelist(self, request, **kwargs):
-        return NowChangeList
-
-    def changelist_view(self, request, extra_context=None):
-        request.now = timezone.now()
-        lifecycle.advance(request.now)
+class MaintenanceAdmin(ReadOnlyAdmin):
+    def changelist_view(self, request, extra_context=None) -> HttpResponse:
+        lifecycle.advance(timezone.now())
         may_operate = may(request.user, Role.OPERATOR)
         return super().changelist_view(request, {**(extra_context or {}), "may_operate": may_operate})
 
-    def history_view(self, request, object_id, extra_context=None):
+    def history_view(self, request, object_id, extra_context=None) -> HttpResponse:
         """What happened stands on its page."""
-        row = self.row_of(request, object_id)
+        row = self.visible(request, object_id)
         return HttpResponseRedirect(reverse(f"admin:maintenance_{self.opts.model_name}_change", args=[row.pk]))
 
-    def row_of(self, request, object_id: str | None):
-        """Raises Http404 for what is not there, not the viewer's, or no key at all."""
-        try:
-            row = self.get_queryset(request).filter(pk=object_id).first() if object_id else None
-        except (ValidationError, ValueError):
-            row = None
-        if row is None:
-            raise Http404
-        return row
-
     def shown(self, request, template: str, row, context: dict) -> HttpResponse:
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "may_operate": may(request.user, Role.OPERATOR, row.subscription_id),
-            **context,
-        }
-        return TemplateResponse(request, template, context)
-
-
-class NowChangeList(ChangeList):
-    def get_results(self, request) -> None:
-        super().get_results(request)
-        rows = list(self.result_list)
-        for row in rows:
-            row.now = request.now
-        self.result_list = rows
+        may_operate = may(request.user, Role.OPERATOR, row.subscription_id)
+        return self.page(request, template, {"may_operate": may_operate, **context})
 
 
 class GroupFilter(admin.SimpleListFilter):
@@ -120,7 +70,7 @@ class ListeningFilter(admin.SimpleListFilter):
 
 
 @admin.register(Resource)
-class ResourceAdmin(ReadOnlyAdmin):
+class ResourceAdmin(MaintenanceAdmin):
     list_display = ("title", "group", "labelled", "polls", "in_subscription")
     list_filter = (ListeningFilter, GroupFilter)
     list_select_related = ("subscription",)
@@ -129,7 +79,7 @@ class ResourceAdmin(ReadOnlyAdmin):
     ordering = ("name", "pk")
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        resource, now = self.row_of(request, object_id), timezone.now()
+        resource, now = self.visible(request, object_id), timezone.now()
         lifecycle.advance(now, Notice.objects.filter(subscription=resource.subscription_id))
         notices = Notice.objects.filter(resources=resource).order_by("-announced_at", "-pk")
         context = {
@@ -169,7 +119,7 @@ class ResourceAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Notice)
-class NoticeAdmin(ReadOnlyAdmin):
+class NoticeAdmin(MaintenanceAdmin):
     list_display = ("title", "state", "from_when", "resources_named", "lasts", "announced", "in_subscription")
     list_filter = ("status", "event_type", "source")
     list_select_related = ("subscription",)
@@ -182,8 +132,8 @@ class NoticeAdmin(ReadOnlyAdmin):
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         now = timezone.now()
-        lifecycle.advance(now, Notice.objects.filter(pk=self.row_of(request, object_id).pk))
-        notice = self.row_of(request, object_id)
+        lifecycle.advance(now, Notice.objects.filter(pk=self.visible(request, object_id).pk))
+        notice = self.visible(request, object_id)
         approvals = notice.approvals.select_related("user", "resource").order_by("at", "pk")
         context = {
             "title": title_of(notice),

@@ -23,9 +23,6 @@ from maintenance.models import Affected, Heed, Notice, Step, Work
 from maintenance.spells import PREFIX, REASON_LENGTH, Spell, Told, key_of
 from maintenance.wishes import Wish
 
-__all__ = ["STEPS", "Spell", "Wish", "key_of"]
-
-STEPS = Step.values
 SUPERSEDED = ": a later fire time ran for it"
 DROPPED = ": dropped at the end of it"
 BATCH = 500  # rows of one statement

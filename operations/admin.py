@@ -6,18 +6,16 @@ Looks as the lists of jobs and runs do, whose words and marks it takes.
 from datetime import datetime, timedelta
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
 from accounts.models import Role
-from accounts.staff import TenantAdmin, may
+from accounts.staff import may
 from jobs import words
-from jobs.admin.lists import CappedPaginator, badge
+from jobs.admin.lists import ReadOnlyAdmin, badge
 from jobs.outcomes import Outcome
 from operations.models import Operation
 from operations.tracking import cancel
@@ -59,67 +57,24 @@ class SinceFilter(admin.SimpleListFilter):
         return queryset.filter(created_at__gte=timezone.now() - timedelta(hours=int(self.value())))
 
 
-class OperationChangeList(ChangeList):
-    def get_results(self, request) -> None:
-        super().get_results(request)
-        operations = list(self.result_list)
-        for operation in operations:
-            operation.now = request.now
-        self.result_list = operations
-
-
 @admin.register(Operation)
-class OperationAdmin(TenantAdmin):
+class OperationAdmin(ReadOnlyAdmin):
     """Read only: what happens to an operation is the workers' doing."""
 
     list_display = ("title", "state_shown", "progress", "asked", "took", "asked_by", "error")
-    list_display_links = None
     list_filter = ("state", SinceFilter)
-    list_per_page = 25
     list_select_related = ("asked_by", "subscription")
     search_fields = ("target", "kind")
     search_help_text = "What it is about"
     ordering = ("-created_at", "-id")
-    sortable_by = ()
-    actions = None
-    paginator = CappedPaginator
-    show_full_result_count = False
-
-    def subscription_of(self, obj: Operation):
-        return obj.subscription_id
-
-    def has_add_permission(self, request) -> bool:
-        return False
-
-    def has_change_permission(self, request, obj=None) -> bool:
-        return False
-
-    def has_delete_permission(self, request, obj=None) -> bool:
-        return False
 
     def get_urls(self):
         cancel_view = self.admin_site.admin_view(self.cancel_view)
         return [path("<uuid:object_id>/cancel/", cancel_view, name="operations_operation_cancel"), *super().get_urls()]
 
-    def get_changelist(self, request, **kwargs):
-        return OperationChangeList
-
-    def changelist_view(self, request, extra_context=None):
-        request.now = timezone.now()
-        return super().changelist_view(request, extra_context)
-
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        rows = self.get_queryset(request).select_related("asked_by", "subscription")
-        try:
-            operation = rows.filter(pk=object_id).first() if object_id else None
-        except ValidationError:
-            operation = None
-        if operation is None:
-            raise Http404
-        now = timezone.now()
+        operation, now = self.visible(request, object_id), timezone.now()
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": f"{what(operation)} {operation.target}",
             "operation": operation,
             "outcome": outcome_of(operation),
@@ -128,7 +83,7 @@ class OperationAdmin(TenantAdmin):
             "now": now,
             "may_cancel": operation.is_open and may(request.user, Role.OPERATOR, operation.subscription_id),
         }
-        return TemplateResponse(request, "admin/operations/operation/page.html", context)
+        return self.page(request, "admin/operations/operation/page.html", context)
 
     def cancel_view(self, request, object_id) -> HttpResponse:
         operation = self.visible(request, object_id)

@@ -11,9 +11,9 @@ from calendars.editing import WallTime
 from calendars.models import Hue
 from jobs.models import Job, JobCollection
 from maintenance import heeding, lifecycle, registering
-from maintenance.heeding import Wish
 from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Heed, Step
+from maintenance.wishes import Wish
 from triggers import mint_jobs
 from triggers.scheduling import JobDefinition, save_collection, save_job
 

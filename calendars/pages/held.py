@@ -16,9 +16,8 @@ from calendars.pages.notices import title_of
 from calendars.pages.runs import InView
 from calendars.pages.window import ONE_DAY, midnight
 from maintenance import heeding
-from maintenance.heeding import Spell
 from maintenance.models import Heed, Notice
-from maintenance.spells import Told
+from maintenance.spells import Spell, Told
 
 HELD = "held"  # a state of the look
 Spells = Mapping[int, Sequence[Spell]]  # by job, earliest first

@@ -1,8 +1,14 @@
-"""What the lists of collections, jobs and runs have in common."""
+"""What the lists of the admin have in common."""
 
+from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+
+from accounts.staff import TenantAdmin
 
 COUNT_LIMIT = 10_000  # rows that a list counts; beyond it the total reads "and more"
 HUES = ("sky", "clay", "moss", "plum", "sea", "straw", "iris", "brick")
@@ -22,6 +28,52 @@ class CappedPaginator(Paginator):
     @cached_property
     def _counted(self) -> int:
         return self.object_list.order_by()[: COUNT_LIMIT + 1].count()
+
+
+class NowChangeList(ChangeList):
+    """Its rows know the moment as of which they are shown, as `now`."""
+
+    def get_results(self, request) -> None:
+        super().get_results(request)
+        rows = list(self.result_list)
+        for row in rows:
+            row.now = request.now
+        self.result_list = rows
+
+
+class ReadOnlyAdmin(TenantAdmin):
+    """Rows that are made elsewhere: here they are listed, newest first or by name, and have a page each."""
+
+    list_display_links = None
+    list_per_page = 25
+    sortable_by = ()
+    actions = None
+    paginator = CappedPaginator
+    show_full_result_count = False
+
+    def subscription_of(self, obj):
+        return obj.subscription_id
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+    def has_change_permission(self, request, obj=None) -> bool:
+        return False
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return False
+
+    def get_changelist(self, request, **kwargs) -> type[ChangeList]:
+        return NowChangeList
+
+    def changelist_view(self, request, extra_context=None) -> HttpResponse:
+        request.now = timezone.now()
+        return super().changelist_view(request, extra_context)
+
+    def page(self, request, template: str, context: dict) -> HttpResponse:
+        return TemplateResponse(
+            request, template, {**self.admin_site.each_context(request), "opts": self.opts, **context}
+        )
 
 
 def hue_of(collection_id: int) -> str:

@@ -3,19 +3,17 @@
 from datetime import timedelta
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
 from accounts.models import Role, Subscription
-from accounts.staff import TenantAdmin, may
+from accounts.staff import may
 from jobs import views, words
-from jobs.admin.lists import CappedPaginator, badge
+from jobs.admin.lists import NowChangeList, ReadOnlyAdmin, badge
 from jobs.cancel import can_be_cancelled, cancel
 from jobs.descriptions import ORIGINS
 from jobs.errors import JobError
@@ -57,34 +55,22 @@ class SinceFilter(admin.SimpleListFilter):
         return queryset.filter(fire_at__gte=timezone.now() - timedelta(days=int(self.value())))
 
 
-class RunChangeList(ChangeList):
+class RunChangeList(NowChangeList):
     def get_results(self, request) -> None:
         super().get_results(request)
-        runs = list(self.result_list)
-        for run in runs:
-            run.now = request.now
+        for run in self.result_list:
             run.row = views.run_row(run)
-        self.result_list = runs
 
 
 @admin.register(Run)
-class RunAdmin(TenantAdmin):
+class RunAdmin(ReadOnlyAdmin):
     """Read only: history is made by the workers."""
 
     list_display = ("planned", "job_title", "result", "started", "took", "attempts", "by")
-    list_display_links = None
     list_filter = (ResultFilter, SinceFilter, "origin")
-    list_per_page = 25
     search_fields = ("job_name",)
     search_help_text = "Name of the job"
     ordering = ("-fire_at", "-id")
-    sortable_by = ()
-    actions = None
-    paginator = CappedPaginator
-    show_full_result_count = False
-
-    def subscription_of(self, obj: Run):
-        return obj.subscription_id
 
     def get_queryset(self, request):
         """With one subscription to look at, as most have, its index answers what is newest."""
@@ -95,23 +81,12 @@ class RunAdmin(TenantAdmin):
         rows = admin.ModelAdmin.get_queryset(self, request)
         return rows.filter(subscription=first[0]) if len(first) == 1 else rows.filter(subscription__in=subscriptions)
 
-    def has_add_permission(self, request) -> bool:
-        return False
-
-    def has_change_permission(self, request, obj=None) -> bool:
-        return False
-
-    def has_delete_permission(self, request, obj=None) -> bool:
-        return False
-
     def get_urls(self):
         cancel_view = self.admin_site.admin_view(self.cancel_view)
         return [path("<uuid:object_id>/cancel/", cancel_view, name="jobs_run_cancel"), *super().get_urls()]
 
     def cancel_view(self, request, object_id) -> HttpResponse:
-        run = self.get_queryset(request).filter(pk=object_id).first()
-        if run is None:
-            raise Http404
+        run = self.visible(request, object_id)
         if not may(request.user, Role.OPERATOR, run.subscription_id):
             raise PermissionDenied
         if request.method == "POST":
@@ -125,32 +100,17 @@ class RunAdmin(TenantAdmin):
     def get_changelist(self, request, **kwargs):
         return RunChangeList
 
-    def changelist_view(self, request, extra_context=None):
-        request.now = timezone.now()
-        return super().changelist_view(request, extra_context)
-
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        try:
-            rows = (
-                self.get_queryset(request)
-                .select_related("job__collection", "action", "parent")
-                .defer("action__secrets")
-            )
-            run = rows.filter(pk=object_id).first() if object_id else None
-        except ValidationError:
-            run = None
-        if run is None:
-            raise Http404
-        now = timezone.now()
+        rows = self.get_queryset(request).select_related("job__collection", "action", "parent")
+        run, now = self.visible(request, object_id, rows.defer("action__secrets")), timezone.now()
+        may_operate = may(request.user, Role.OPERATOR, run.subscription_id)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": f"{run.job_name}, {words.moment(run.fire_at, now)}",
-            "may_cancel": can_be_cancelled(run) and may(request.user, Role.OPERATOR, run.subscription_id),
-            "may_run": run.job is not None and may(request.user, Role.OPERATOR, run.subscription_id),
+            "may_cancel": may_operate and can_be_cancelled(run),
+            "may_run": run.job is not None and may_operate,
             **views.run_page(run, now),
         }
-        return TemplateResponse(request, "admin/jobs/run/page.html", context)
+        return self.page(request, "admin/jobs/run/page.html", context)
 
     @admin.display(description="Planned")
     def planned(self, run: Run) -> str:

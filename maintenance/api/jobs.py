@@ -17,8 +17,8 @@ from jobs.api.fields import DurationField
 from jobs.models import Job
 from maintenance import heeding
 from maintenance.api.fields import LabelsField, NameField
-from maintenance.models import Heed
-from maintenance.wishes import RESOURCES_MOST
+from maintenance.models import Heed, Step
+from maintenance.wishes import RESOURCES_MOST, Wish
 
 
 class HeedSerializer(serializers.Serializer):
@@ -35,9 +35,9 @@ class HeedSerializer(serializers.Serializer):
     after = WordField(["runOnce", "drop"], default="runOnce", help_text="What becomes of what was held.")
     lead = DurationField(default=timedelta(0), help_text="How long before not-before holding begins, up to a week.")
     runOn = serializers.ListField(
-        child=WordField(heeding.STEPS),
+        child=WordField(Step.values),
         default=list,
-        max_length=len(heeding.STEPS),
+        max_length=len(Step.values),
         help_text="The steps of a notice that order a run, each once.",
     )
 
@@ -63,7 +63,7 @@ class HeedOfJob(APIView):
     def put(self, request, pk):
         job = require(request, Job, Role.OPERATOR, pk=pk)
         wanted = read(HeedSerializer, request.data)
-        wish = heeding.Wish(
+        wish = Wish(
             resource_names=wanted["resources"],
             labels=wanted["labels"],
             during=wanted["during"],

@@ -13,8 +13,8 @@ from django.db.models import Count, prefetch_related_objects
 
 from jobs.models import Job, Run
 from maintenance import heeding
-from maintenance.heeding import Spell
 from maintenance.models import Heed, Notice
+from maintenance.spells import Spell, key_of
 from recurrence.schedules import just_before
 from recurrence.wire import WireError
 
@@ -66,7 +66,7 @@ def _horizon(notice: Notice, now: datetime) -> datetime:
 
 
 def _held(notices: Sequence[Notice]) -> Counter[UUID]:
-    keys = {heeding.key_of(notice): notice.pk for notice in notices}
+    keys = {key_of(notice): notice.pk for notice in notices}
     rows = Run.objects.filter(held_by__in=keys, state=Run.State.HELD).order_by().values_list("held_by")
     return Counter({keys[key]: count for key, count in rows.annotate(count=Count("pk"))})
 

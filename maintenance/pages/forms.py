@@ -19,10 +19,10 @@ from accounts.readings import ReadingField
 from jobs import words
 from jobs.notations import CODE, TextField
 from maintenance.errors import MaintenanceError
-from maintenance.heeding import STEPS, Wish
 from maintenance.lifecycle import Announcement
-from maintenance.models import MINIMUM_NOTICE, UNKNOWN_DURATION, EventType, Heed, Notice, Resource
+from maintenance.models import MINIMUM_NOTICE, UNKNOWN_DURATION, EventType, Heed, Notice, Resource, Step
 from maintenance.pages.rows import TYPES
+from maintenance.wishes import Wish
 from recurrence.zones import instant_of
 
 NAME_LENGTH = 255
@@ -309,7 +309,7 @@ class HeedForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         choices=list(
             zip(
-                STEPS,
+                Step.values,
                 (
                     _("when it is announced"),
                     _("when it starts"),

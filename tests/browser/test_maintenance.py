@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 
 from jobs.models import Run
 from maintenance import heeding, lifecycle, registering
-from maintenance.heeding import Wish
 from maintenance.models import Notice, Resource
+from maintenance.wishes import Wish
 from tests.maintenance.notices import announce
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,9 +7,9 @@ from django.db.models import QuerySet
 from accounts.models import Subscription
 from jobs.models import Job, Run
 from maintenance import heeding, lifecycle, registering
-from maintenance.heeding import Wish
 from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Heed, Notice, Resource, Transition, View
+from maintenance.wishes import Wish
 from tests.conftest import utc
 from triggers.dispatch import dispatch_due
 

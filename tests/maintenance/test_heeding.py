@@ -7,9 +7,9 @@ import pytest
 from jobs.models import Job, JobCollection, Run
 from maintenance import heeding, lifecycle
 from maintenance.errors import MaintenanceError
-from maintenance.heeding import Wish
 from maintenance.lifecycle import WORK, advance
 from maintenance.models import Heed, Notice, Work
+from maintenance.wishes import Wish
 from tests.conftest import utc
 from tests.maintenance.notices import (
     EIGHT,

@@ -13,7 +13,7 @@ from jobs.leasing import lease
 from jobs.models import Job, Run
 from jobs.run_now import run_now
 from maintenance import heeding, lifecycle, registering
-from maintenance.heeding import Wish
+from maintenance.wishes import Wish
 from tests.maintenance.notices import (
     EIGHT,
     HOUR,

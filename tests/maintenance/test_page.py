@@ -8,9 +8,9 @@ from django.utils import timezone
 from accounts.models import Role, Subscription
 from jobs.models import Run
 from maintenance import heeding, lifecycle, registering
-from maintenance.heeding import Wish
 from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Notice, Resource
+from maintenance.wishes import Wish
 from triggers.dispatch import dispatch_due
 
 pytestmark = pytest.mark.django_db

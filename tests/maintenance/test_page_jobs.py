@@ -8,8 +8,8 @@ from django.utils import timezone
 from accounts.models import Role, Subscription
 from jobs.models import JobCollection
 from maintenance import heeding
-from maintenance.heeding import Wish
 from maintenance.models import Heed
+from maintenance.wishes import Wish
 from tests.maintenance.notices import announce, resource
 
 pytestmark = pytest.mark.django_db

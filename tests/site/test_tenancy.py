@@ -12,6 +12,7 @@ from calendars.models import Calendar, Event, EventException, Feed, Share
 from jobs.models import Job, JobCollection, Run
 from maintenance import heeding
 from maintenance.models import Heed, Notice, Resource
+from maintenance.wishes import Wish
 from operations.models import Operation
 from tests.calendars.conftest import times
 from tests.conftest import NOW
@@ -63,7 +64,7 @@ def theirs(make_user, make_job, make_trigger):
     event, _ = editing.create(calendar, {"subject": "secret", **times("2026-01-05T09:00")}, NOW)
     feed, _ = feeds.make(stranger, "hers", NOW, calendar=calendar)
     machine = resource(subscription, "hers")
-    heeding.heed(job, heeding.Wish(resource_names=["hers"], during="hold"), NOW)
+    heeding.heed(job, Wish(resource_names=["hers"], during="hold"), NOW)
     operation = Operation.objects.create(
         subscription=subscription, kind="collection.delete", target="default/theirs", published_at=NOW, created_at=NOW
     )
