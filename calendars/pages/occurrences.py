@@ -1,5 +1,7 @@
 """One occurrence of a series, cancelled or put back by one click."""
 
+from datetime import date, tzinfo
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -12,6 +14,8 @@ from django.views.decorators.http import require_POST
 
 from calendars import editing
 from calendars.errors import CalendarError, Gone
+from calendars.expansion import Occurrence
+from calendars.models import Event
 from calendars.pages.lookup import event_of, occurrence_of
 from calendars.pages.news import tell
 from calendars.pages.popover import day_of, is_veiled
@@ -22,12 +26,7 @@ from calendars.pages.whence import setting
 @require_POST
 def occurrence_cancel(request, item_id: str) -> HttpResponse:
     whence, manner = setting(request)
-    event, day = event_of(request, item_id, to_change=True)
-    found = occurrence_of(request, event, day, whence.zone)
-    if day is None:
-        raise Http404
-    if is_veiled(event, found.details, request.user):
-        raise PermissionDenied
+    event, day, found = changeable(request, item_id, whence.zone)
     try:
         editing.cancel_occurrence(event, day, manner.now)
     except Gone:
@@ -41,12 +40,7 @@ def occurrence_cancel(request, item_id: str) -> HttpResponse:
 @require_POST
 def occurrence_restore(request, item_id: str) -> HttpResponse:
     whence, manner = setting(request)
-    event, day = event_of(request, item_id, to_change=True)
-    found = occurrence_of(request, event, day, whence.zone)
-    if day is None:
-        raise Http404
-    if is_veiled(event, found.details, request.user):
-        raise PermissionDenied
+    event, day, found = changeable(request, item_id, whence.zone)
     try:
         editing.restore_occurrence(event, day, manner.now)
     except CalendarError as error:
@@ -54,6 +48,17 @@ def occurrence_restore(request, item_id: str) -> HttpResponse:
         return redirect(whence.to("item", found.id))
     tell(request, gettext("Put back:"), occurrence_of(request, event, day, whence.zone), manner, whence)
     return redirect(whence.back(day_of(found, manner)))
+
+
+def changeable(request, item_id: str, zone: tzinfo) -> tuple[Event, date, Occurrence]:
+    """Raises Http404 for what is no occurrence of a series, PermissionDenied for one that the viewer may not see."""
+    event, day = event_of(request, item_id, to_change=True)
+    found = occurrence_of(request, event, day, zone)
+    if day is None:
+        raise Http404
+    if is_veiled(event, found.details, request.user):
+        raise PermissionDenied
+    return event, day, found
 
 
 urlpatterns: list = [

@@ -1,5 +1,6 @@
 """Calendars and events that are valid by default; a test names only what matters to it."""
 
+import html
 from datetime import date, datetime, timedelta
 
 import pytest
@@ -80,3 +81,27 @@ def make_event(calendar):
 def weekly(make_event) -> Event:
     """Ten Mondays from 5 January to 9 March 2026."""
     return make_event(recurrence=recurrence(count=10))
+
+
+@pytest.fixture
+def look_as(client):
+    """Sign somebody in, in Berlin; return what reads the text of the page under a query."""
+
+    def look_as(user):
+        user.time_zone = "Europe/Berlin"
+        user.save()
+        client.force_login(user)
+
+        def look(query: str = "") -> str:
+            response = client.get(f"/calendar/?{query}")
+            assert response.status_code == 200
+            return html.unescape(response.content.decode())
+
+        return look
+
+    return look_as
+
+
+@pytest.fixture
+def look(look_as, owner):
+    return look_as(owner)

@@ -1,6 +1,5 @@
 """Announced maintenance on the calendar page, and the runs that it is going to hold, in every view and for whom."""
 
-import html
 import re
 from datetime import timedelta
 from uuid import UUID
@@ -31,28 +30,6 @@ def clock():
     """Wednesday, 21 October 2026, 14:32 in Berlin."""
     with time_machine.travel(LATER, tick=False) as clock:
         yield clock
-
-
-@pytest.fixture
-def look_as(client):
-    def look_as(user):
-        user.time_zone = "Europe/Berlin"
-        user.save()
-        client.force_login(user)
-
-        def look(query: str = "") -> str:
-            response = client.get(f"/calendar/?{query}")
-            assert response.status_code == 200
-            return html.unescape(response.content.decode())
-
-        return look
-
-    return look_as
-
-
-@pytest.fixture
-def look(look_as, owner):
-    return look_as(owner)
 
 
 @pytest.fixture

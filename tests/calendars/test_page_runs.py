@@ -1,6 +1,5 @@
 """Runs of jobs on the calendar page: past and to come, skipped, missed and summed up, in every view."""
 
-import html
 import re
 from datetime import timedelta
 
@@ -24,28 +23,6 @@ def now():
     """Wednesday, 21 October 2026, 14:32 in Berlin."""
     with time_machine.travel(LATER, tick=False):
         yield
-
-
-@pytest.fixture
-def look_as(client):
-    def look_as(user):
-        user.time_zone = "Europe/Berlin"
-        user.save()
-        client.force_login(user)
-
-        def look(query: str = "") -> str:
-            response = client.get(f"/calendar/?{query}")
-            assert response.status_code == 200
-            return html.unescape(response.content.decode())
-
-        return look
-
-    return look_as
-
-
-@pytest.fixture
-def look(look_as, owner):
-    return look_as(owner)
 
 
 @pytest.fixture

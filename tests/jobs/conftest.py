@@ -1,9 +1,36 @@
 import pytest
 
+from jobs.calling import Calls
+from jobs.execution import Worker
+from jobs.room import Room
+from tests.conftest import utc
 from tests.jobs.arm_client import ArmClient
+
+START = utc("2026-01-05T08:00:00Z")
 
 
 @pytest.fixture
 def arm(token) -> ArmClient:
     """The owner, calling in the resource manager's form."""
     return ArmClient(token)
+
+
+@pytest.fixture
+def calls():
+    with Calls(Room(limit=100, per_host=50)) as calls:
+        yield calls
+
+
+@pytest.fixture
+def work(calls):
+    """Do the work of a message about runs, which are read again afterwards; return how many of them were begun."""
+
+    def work(*runs, at=START, **fields):
+        worker = Worker("worker", calls, lambda: at, **fields)
+        begun = worker.take([str(run.pk) for run in runs])
+        worker.settle()
+        for run in runs:
+            run.refresh_from_db()
+        return begun
+
+    return work

@@ -22,7 +22,8 @@ from jobs.recording import record
 from jobs.room import Room
 from jobs.run_now import run_now
 from jobs.signing import new_secret
-from tests.conftest import NOW, utc
+from tests.conftest import NOW
+from tests.jobs.conftest import START
 from tests.peers.server import Answer, eventually
 from tests.peers.target import Target
 from triggers.dispatch import REPUBLISH, dispatch_due, take_ready
@@ -30,7 +31,6 @@ from triggers.scheduling import delete_job, save_collection, set_job_state
 
 pytestmark = pytest.mark.django_db
 
-START = utc("2026-01-05T08:00:00Z")
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 INTERVAL = timedelta(seconds=15)
@@ -58,27 +58,6 @@ def calling(target, make_job):
         return make_job(name, action=action, **fields)
 
     return make
-
-
-@pytest.fixture
-def calls():
-    with Calls(Room(limit=100, per_host=50)) as calls:
-        yield calls
-
-
-@pytest.fixture
-def work(calls):
-    """Do the work of a message about runs, which are read again afterwards; return how many of them were begun."""
-
-    def work(*runs, at=START, **fields):
-        worker = Worker("worker", calls, lambda: at, **fields)
-        begun = worker.take([str(run.pk) for run in runs])
-        worker.settle()
-        for run in runs:
-            run.refresh_from_db()
-        return begun
-
-    return work
 
 
 def dispatched(at=START):

@@ -20,7 +20,8 @@ from jobs.reclaiming import reap
 from jobs.recording import record
 from jobs.room import Room
 from scheduler_site.keys import new_encryption_key
-from tests.jobs.test_execution import ONCE, START, TWICE_MORE, attempts_of, counters, dispatched, in_threads, the_run
+from tests.jobs.conftest import START
+from tests.jobs.test_execution import ONCE, TWICE_MORE, attempts_of, counters, dispatched, in_threads, the_run
 from tests.peers.server import Answer
 from tests.peers.target import Target
 from triggers.dispatch import take_ready
@@ -100,27 +101,6 @@ def test_at_the_limit_nobody_asks_any_more(outcome):
 def target(target, settings):
     settings.EGRESS_ALLOW = ["127.0.0.0/8"]
     return target
-
-
-@pytest.fixture
-def calls():
-    with Calls(Room(limit=100, per_host=50)) as calls:
-        yield calls
-
-
-@pytest.fixture
-def work(calls):
-    """Do the work of a message about runs, which are read again; return how many of them were begun."""
-
-    def work(*runs, at=START, **fields):
-        worker = Worker("worker", calls, lambda: at, **fields)
-        begun = worker.take([str(run.pk) for run in runs])
-        worker.settle()
-        for run in runs:
-            run.refresh_from_db()
-        return begun
-
-    return work
 
 
 def accepted(target: Target, wait: int | None = 10, **more: str) -> Answer:
