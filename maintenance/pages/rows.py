@@ -224,11 +224,13 @@ def note_words(note: str) -> str:
 
 
 def incarnation_words(incarnations: dict[str, int]) -> str:
-    """incarnation 41; with the numbers of groups where several views have changed."""
-    whole = incarnations.get(View.EVERYTHING)
-    parts = [gettext("incarnation %d") % whole] if whole is not None else []
-    others = sorted((view, number) for view, number in incarnations.items() if view != View.EVERYTHING)
-    return ", ".join([*parts, *(f"{view} {number}" for view, number in others[:LISTED])])
+    """incarnation 41 (group db: 7), of everything and of each group that was told."""
+    said = dict(incarnations)
+    whole = said.pop(View.EVERYTHING, None)
+    parts = ", ".join(f"{view}: {number}" for view, number in sorted(said.items())[:LISTED])
+    if whole is None:
+        return parts
+    return (gettext("incarnation %d") % whole) + (f" ({parts})" if parts else "")
 
 
 def resource_row(resource: Resource, now: datetime, may_operate: bool) -> dict[str, Any]:

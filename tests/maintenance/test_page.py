@@ -165,7 +165,7 @@ def test_every_step_says_who_made_it_and_the_number_it_gave(browser, make_resour
             ("Completed", "mira"),
         ]
         assert [step["incarnations"] for step in steps] == [
-            f"incarnation {number}, group db {number}" for number in (2, 3, 4)
+            f"incarnation {number} (group db: {number})" for number in (2, 3, 4)
         ]
 
 
