@@ -6,6 +6,7 @@ Looks as the lists of jobs and runs do, whose words and marks it takes.
 from datetime import datetime, timedelta
 
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
@@ -15,7 +16,7 @@ from django.utils.html import format_html
 from accounts.models import Role
 from accounts.staff import may
 from jobs import words
-from jobs.admin.lists import ReadOnlyAdmin, badge
+from jobs.admin.lists import NowChangeList, ReadOnlyAdmin, badge
 from jobs.outcomes import Outcome
 from operations.models import Operation
 from operations.tracking import cancel
@@ -57,11 +58,22 @@ class SinceFilter(admin.SimpleListFilter):
         return queryset.filter(created_at__gte=timezone.now() - timedelta(hours=int(self.value())))
 
 
+def may_cancel(user, operation: Operation) -> bool:
+    return operation.is_open and may(user, Role.OPERATOR, operation.subscription_id)
+
+
+class OperationChangeList(NowChangeList):
+    def get_results(self, request) -> None:
+        super().get_results(request)
+        for operation in self.result_list:
+            operation.may_cancel = may_cancel(request.user, operation)
+
+
 @admin.register(Operation)
 class OperationAdmin(ReadOnlyAdmin):
     """Read only: what happens to an operation is the workers' doing."""
 
-    list_display = ("title", "state_shown", "progress", "asked", "took", "asked_by", "error")
+    list_display = ("title", "state_shown", "progress", "asked", "took", "asked_by", "error", "order")
     list_filter = ("state", SinceFilter)
     list_select_related = ("asked_by", "subscription")
     search_fields = ("target", "kind")
@@ -72,6 +84,9 @@ class OperationAdmin(ReadOnlyAdmin):
         cancel_view = self.admin_site.admin_view(self.cancel_view)
         return [path("<uuid:object_id>/cancel/", cancel_view, name="operations_operation_cancel"), *super().get_urls()]
 
+    def get_changelist(self, request, **kwargs) -> type[ChangeList]:
+        return OperationChangeList
+
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         operation, now = self.visible(request, object_id), timezone.now()
         context = {
@@ -81,7 +96,7 @@ class OperationAdmin(ReadOnlyAdmin):
             "what": what(operation),
             "took": took(operation, now),
             "now": now,
-            "may_cancel": operation.is_open and may(request.user, Role.OPERATOR, operation.subscription_id),
+            "may_cancel": may_cancel(request.user, operation),
         }
         return self.page(request, "admin/operations/operation/page.html", context)
 
@@ -130,3 +145,15 @@ class OperationAdmin(ReadOnlyAdmin):
     @admin.display(description="Error")
     def error(self, operation: Operation) -> str:
         return operation.error_code
+
+    @admin.display(description="Order")
+    def order(self, operation) -> str:
+        """A button of the form that the list stands in."""
+        if not operation.may_cancel:
+            return ""
+        return format_html(
+            '<button class="button" type="submit" formaction="{}" aria-label="Cancel: {} {}">Cancel</button>',
+            reverse("admin:operations_operation_cancel", args=[operation.pk]),
+            what(operation),
+            operation.target,
+        )

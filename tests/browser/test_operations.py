@@ -1,6 +1,7 @@
 """The list of operations and the page of one, in a real browser."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -62,3 +63,16 @@ def test_the_page_follows_by_itself_and_loses_its_button_at_the_end(open_page, s
     page.get_by_text("100 %").wait_for()
     page.get_by_text("Succeeded").wait_for()
     assert page.get_by_role("button", name="Cancel operation").count() == 0
+
+
+def test_the_list_cancels_what_goes_on(open_page, sign_in, operations):
+    operation = next(each for each in operations if each.state == "running")
+    Operation.objects.filter(pk=operation.pk).update(lease_token=uuid4(), heartbeat_at=timezone.now())
+    Operation.objects.filter(state="accepted").delete()
+    page = sign_in(open_page())
+    page.goto(LIST)
+
+    page.get_by_role("button", name="Cancel: Delete collection").click()
+
+    page.get_by_text("It ends before its next step.").wait_for()
+    assert Operation.objects.get(pk=operation.pk).cancel_asked_at is not None

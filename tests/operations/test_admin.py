@@ -102,6 +102,15 @@ def test_cancelling_from_the_page(browser, make_operation, collection):
     assert "It is over already" in browser.post(f"{LIST}{operation.pk}/cancel/", follow=True).text
 
 
+def test_the_list_cancels_what_goes_on(browser, make_operation):
+    going, over = make_operation("running"), make_operation("failed", target="default/other")
+
+    page = browser.get(LIST).text
+
+    assert f'formaction="{LIST}{going.pk}/cancel/" aria-label="Cancel: Delete collection default/nightly"' in page
+    assert f"{over.pk}/cancel/" not in page
+
+
 def test_nobody_makes_changes_or_deletes_one(browser, make_operation):
     operation = make_operation()
 
@@ -118,6 +127,7 @@ def test_staff_see_what_their_subscriptions_hold_and_readers_do_not_cancel(brows
     browser = browser_of(make_user("rita", Role.READER, is_staff=True))
 
     assert "default/nightly" in browser.get(LIST).text
+    assert "formaction" not in browser.get(LIST).text
     assert "default/theirs" not in browser.get(LIST).text
     assert "Cancel operation" not in browser.get(page_of(ours)).text
     assert browser.post(f"{LIST}{ours.pk}/cancel/").status_code == 403
