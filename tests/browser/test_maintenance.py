@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from jobs.models import Run
 from maintenance import heeding, lifecycle, registering
@@ -90,6 +90,26 @@ def test_work_is_announced_approved_and_completed(open_page, sign_in, servers, j
     expect(steps).to_have_count(3)
     expect(steps.last).to_contain_text("Completed")
     assert Notice.objects.get().status == "completed"
+
+
+def test_an_impatient_second_click_announces_nothing_again(open_page, sign_in, servers):
+    page = sign_in(open_page())
+    page.goto("/maintenance/announce")
+    page.get_by_role("checkbox", name="db-2").check()
+    sent: list[Route] = []  # and not answered yet
+    page.route("**/announce", lambda route: sent.append(route))
+
+    button = page.get_by_role("button", name="Announce")
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    for _ in range(2):
+        page.mouse.click(box["x"] + 5, box["y"] + 5)
+        page.wait_for_timeout(200)
+
+    (only,) = sent
+    only.continue_()
+    expect(said(page)).to_contain_text("Announced: Freeze of db-2.")
+    assert Notice.objects.count() == 1
 
 
 def test_maintenance_is_two_keys_away(open_page, sign_in, servers):
