@@ -49,4 +49,4 @@ def put_job(live, request):
     )
     assert status == 201, answer
     yield put
-    live.request("DELETE", collection + VERSION)
+    live.delete_collection(collection + VERSION)

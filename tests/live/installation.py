@@ -119,6 +119,11 @@ class Installation:
             with error:
                 return error.code, json.loads(error.read() or "null")
 
+    def delete_collection(self, path: str) -> None:
+        """Have it deleted, and wait until it is gone: its name is free then."""
+        self.request("DELETE", path)
+        assert eventually(lambda: self.request("GET", path)[0] == 404, within=60)
+
     @property
     def token(self) -> str:
         if not hasattr(self, "_token"):

@@ -35,7 +35,7 @@ def job(live, api):
         return made
 
     yield make
-    live.request("DELETE", f"/api/collections/{collection}")
+    live.delete_collection(f"/api/collections/{collection}")
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def name(live, collections, request) -> str:
     path = collections.create_or_update(GROUP, name, definition, **PLAIN).id
     put_jobs(live, path)
     yield name
-    live.request("DELETE", path + VERSION)
+    live.delete_collection(path + VERSION)
 
 
 def put_jobs(live, path: str) -> None:
