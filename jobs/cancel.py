@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from jobs import following
+from jobs import following, overlap
 from jobs.errors import Conflict
 from jobs.finishing import finish_jobs
 from jobs.models import Following, Job, Run
@@ -39,6 +39,4 @@ def cancel(run: Run, reason: str, now: datetime) -> None:
         following.stop([run.pk], now)
         if run.is_last:
             finish_jobs([run.job_id], Job.State.COMPLETED, now)
-        if run.lock_key and run.job_id:  # whoever waits for this run's end looks again
-            waiting = Run.objects.filter(job_id=run.job_id, lock_key=run.lock_key, state=Run.State.WAITING)
-            waiting.update(publish_after=now)
+        overlap.call_next([run], now)

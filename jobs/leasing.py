@@ -255,4 +255,6 @@ def _opened(sealed: str) -> Secrets | None:
 
 
 def renew(leased: Sequence[Leased], now: datetime) -> None:
-    Run.objects.held(item.run for item in leased).update(leased_until=now + LEASE)
+    with transaction.atomic():
+        ours = list(Run.objects.held(item.run for item in leased).in_turn().values_list("pk", flat=True))
+        Run.objects.filter(pk__in=ours).update(leased_until=now + LEASE)

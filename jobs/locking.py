@@ -1,7 +1,13 @@
-"""Who writes what is in a collection holds the collection's row: one at a time, and none while it is being deleted."""
+"""Who locks what, and in which order, lest two wait for each other.
+
+First the collection: who writes what is in it is alone, and nobody does while it is being deleted.  Then runs, in the
+order of their keys (`Run.objects.in_turn`), and last jobs, in the order of theirs.
+"""
+
+from collections.abc import Iterable
 
 from jobs.errors import Conflict
-from jobs.models import JobCollection
+from jobs.models import Job, JobCollection
 
 
 def lock_collection(collection_id: int) -> JobCollection:
@@ -13,3 +19,9 @@ def lock_collection(collection_id: int) -> JobCollection:
     if collection.state == JobCollection.State.DELETED:
         raise Conflict(f"collection {collection.name!r} is being deleted")
     return collection
+
+
+def lock_jobs(job_ids: Iterable[int | None]) -> None:
+    """Lock the jobs, unless it is a single one, which is locked by its change; None stands for one that is gone."""
+    if len(ids := {job_id for job_id in job_ids if job_id is not None}) > 1:
+        list(Job.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True).values_list("pk"))

@@ -239,6 +239,10 @@ class RunQuerySet(models.QuerySet):
         tokens = {run.pk: run.lease_token for run in runs}
         return self.filter(pk__in=list(tokens), lease_token__in=set(tokens.values()))
 
+    def in_turn(self) -> Self:
+        """Locked in the order in which everybody locks them who waits for several, see jobs/locking.py."""
+        return self.order_by("pk").select_for_update(of=("self",), no_key=True)
+
     def expired(self, now: datetime) -> Self:
         """Runs whose worker has not renewed its lease in time."""
         return self.filter(state=Run.State.RUNNING, leased_until__lt=now)

@@ -33,7 +33,7 @@ def remove(model, rows) -> None:
     """Delete `rows`, a queryset, in its order."""
     for _ in range(BATCHES):
         with transaction.atomic():
-            ids = list(rows.values_list("pk", flat=True)[:BATCH])
+            ids = list(rows.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True)[:BATCH])
             model.objects.filter(pk__in=ids).delete()
         if len(ids) < BATCH:
             return

@@ -13,6 +13,7 @@ from django.db.models import F
 
 from jobs import following
 from jobs.leasing import LOCK, Leased, with_job
+from jobs.locking import lock_jobs
 from jobs.models import Attempt, Following, Job, Run
 from jobs.recording import Tallies, explain, fail, follow_up, own, release, retry, wait_for_poll
 
@@ -53,6 +54,7 @@ def reap(now: datetime) -> int:
         if not runs:
             return 0
         taken = len(runs)
+        lock_jobs(run.job_id for run in runs)
         tallies = Tallies()
         polled = _reap_polls(runs, tallies, now)
         runs = [run for run in runs if run.pk not in polled]

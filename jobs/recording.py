@@ -20,6 +20,7 @@ from jobs import columns, following, overlap
 from jobs.actions import Outcome
 from jobs.finishing import finish_jobs
 from jobs.leasing import Leased, document_of, policy_for
+from jobs.locking import lock_jobs
 from jobs.models import Attempt, Job, Run
 from jobs.retries import next_attempt
 
@@ -106,12 +107,10 @@ def wait_for_poll(due_at: Mapping[uuid.UUID, datetime]) -> None:
 
 
 def own(leased: Sequence[Leased]) -> dict[uuid.UUID, Run]:
-    """By id, those runs whose lease is still ours, locked, with what may have changed since it began."""
-    ours = Run.objects.held(item.run for item in leased)
-    fresh = {
-        run_id: (job_id, is_last)
-        for run_id, job_id, is_last in ours.select_for_update(no_key=True).values_list("pk", "job_id", "is_last")
-    }
+    """By id, those runs whose lease is still ours, locked as their jobs are, with what may have changed since then."""
+    ours = Run.objects.held(item.run for item in leased).in_turn()
+    fresh = {row[0]: row[1:] for row in ours.values_list("pk", "job_id", "is_last")}
+    lock_jobs(job_id for job_id, _ in fresh.values())
     owned = {item.run.pk: item.run for item in leased if item.run.pk in fresh}
     for run_id, run in owned.items():
         job_id, run.is_last = fresh[run_id]
@@ -221,7 +220,7 @@ def follow_up(runs: Sequence[Run], job_state: str, now: datetime) -> None:
 
 
 class Tallies:
-    """What is to be added to the counters of jobs."""
+    """What is to be added to the counters of jobs, which are locked."""
 
     def __init__(self) -> None:
         self.jobs: dict[int, Tally] = defaultdict(Tally)
@@ -247,10 +246,6 @@ class Tallies:
         for job_id, tally in self.jobs.items():
             groups[astuple(tally)].append(job_id)
         groups.pop(astuple(Tally()), None)
-        job_ids = [job_id for group in groups.values() for job_id in group]
-        if len(job_ids) > 1:
-            # in one order for everybody, lest two workers wait for each other
-            list(Job.objects.filter(pk__in=job_ids).order_by("pk").select_for_update(no_key=True).values_list("pk"))
         for (executions, failures, faulted, started_at), ids in groups.items():
             changes: dict[str, object] = {
                 "execution_count": F("execution_count") + executions,

@@ -156,7 +156,7 @@ def settle(job_ids: Collection[int], now: datetime) -> None:
     """
     held = holding(now, job_ids)
     waiting = Q(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)
-    rows = Run.objects.filter(waiting | _held(), job__in=job_ids).order_by("pk").select_for_update(no_key=True)
+    rows = Run.objects.filter(waiting | _held(), job__in=job_ids).in_turn()
     runs = [Waiting(*row) for row in rows.values_list(*Waiting._fields)]
     for each in {by.key: by for by in held.values()}.values():
         missing = [run.id for run in runs if held.get(run.job_id) is each and run.held_by != each.key]
@@ -215,10 +215,7 @@ def _let_go(runs: Sequence[Waiting], now: datetime) -> None:
             skipped[run.reason[: REASON_LENGTH - len(end)] + end].append(run.id)
     for reason, ids in skipped.items():
         _update(ids, state=Run.State.SKIPPED, held_by=None, reason=reason, finished_at=now)
-    over = last & dropping
-    if over:
-        list(Job.objects.filter(pk__in=over).order_by("pk").select_for_update(no_key=True).values("pk"))
-        finish_jobs(over, Job.State.COMPLETED, now)
+    finish_jobs(last & dropping, Job.State.COMPLETED, now)
 
 
 def _update(ids: Sequence[UUID], **changes: Any) -> None:

@@ -26,7 +26,7 @@ from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
 from jobs.finishing import finish_jobs
 from jobs.locking import lock_collection
-from jobs.models import Action, Job, JobCollection, Run
+from jobs.models import Action, Job, JobCollection, Run, RunQuerySet
 from jobs.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
 from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, Trigger
@@ -564,13 +564,14 @@ def _refuse_move(collection: JobCollection) -> None:
             quotas.refuse_fires(collection, fires, "properties.sku.name")
 
 
-def _delete(rows: QuerySet, runs: QuerySet, reason: str, now: datetime) -> None:
+def _delete(rows: QuerySet, runs: RunQuerySet, reason: str, now: datetime) -> None:
     """Delete `rows`, whose `runs` lose them.  One that is made meanwhile keeps them from going: then once more."""
     for further_tries in reversed(range(DELETE_TRIES)):
         try:
             with transaction.atomic():
+                open_runs = runs.filter(state__in=Run.OPEN).in_turn().values_list("pk", "state")
+                following.stop([pk for pk, state in open_runs if state == Run.State.FOLLOWING], now)
                 waiting = runs.filter(state__in=(*Run.PENDING, Run.State.HELD))
-                following.stop(waiting.filter(state=Run.State.FOLLOWING).values_list("pk", flat=True), now)
                 waiting.update(state=Run.State.CANCELLED, reason=reason, held_by=None, finished_at=now)
                 rows.delete()
                 if connection.vendor == "postgresql":

@@ -315,8 +315,8 @@ def test_cancelling_the_last_run_ends_the_job(api, make_run):
     assert Job.objects.get().state == "completed"
 
 
-def test_cancelling_lets_the_next_in_line_look_again(api, make_run):
-    run = make_run(state="retrying", lock_key="job:1")
+def test_cancelling_lets_the_next_in_line_look_again(api, make_job, make_run):
+    run = make_run(make_job(overlap="queue_all"), state="retrying", lock_key="job:1")
     waiting = make_run(state="waiting", lock_key="job:1", minutes=1, publish_after=NOW + timedelta(days=9999))
 
     api.post(f"/api/runs/{run.pk}/cancel")

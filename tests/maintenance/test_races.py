@@ -9,14 +9,16 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
 from threading import Barrier, Event, Lock, Thread
+from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from jobs import leasing
 from jobs.actions.outcome import Outcome
 from jobs.leasing import lease
 from jobs.models import Run
+from jobs.reclaiming import hand_back
 from jobs.recording import record
 from maintenance import heeding, registering
 from maintenance.lifecycle import CLOCK, advance, approve, keep_house
@@ -225,6 +227,49 @@ def test_no_worker_begins_what_the_start_is_about_to_hold(subscription, make_job
 
     assert together(lambda: start(notice, EIGHT), claim) == []
     assert (leased, states()) == ([], {"08:00": "held"})
+
+
+WRITES = {
+    "record": lambda leased: record([(each, Outcome(succeeded=True, message="")) for each in leased], EIGHT),
+    "renew": lambda leased: leasing.renew(leased, EIGHT),
+    "hand back": lambda leased: hand_back(leased, EIGHT),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_worker_and_a_start_that_wait_for_the_same_runs_do_so_in_one_order(
+    subscription, make_job, monkeypatch, write
+):
+    """The start has seen the runs wait which the worker then begins, so each wants what the other has."""
+    first, other, last = (UUID(int=number) for number in (1, 2, 3))
+    monkeypatch.setattr(dispatch, "uuid4", iter((last, first, other)).__next__)  # as they are stored
+    for number in range(3):
+        holds(make_job(f"job-{number}", schedule=HOURLY))
+    notice = announce(resource(subscription), not_before=DUE)
+    dispatch.dispatch_due(EIGHT)
+    begun, locked = lingering(monkeypatch, leasing, "_read_secrets"), Event()
+
+    def hold_up():
+        with transaction.atomic():
+            list(Run.objects.filter(pk=other).select_for_update())
+            locked.set()
+            if connection.vendor == "postgresql":
+                begun.wait(5)
+                time.sleep(2 * PAUSE_S)
+
+    def work():
+        locked.wait(5)
+        leased = lease([str(first), str(last)], "worker", EIGHT)
+        time.sleep(PAUSE_S / 2)
+        write(leased)
+
+    def begin():
+        begun.wait(5)
+        start(notice, EIGHT)
+
+    assert together(hold_up, work, begin) == []
+    assert Run.objects.get(pk=other).state == Run.State.HELD
+    assert Run.objects.filter(pk__in=(first, last), state__in=(Run.State.WAITING, Run.State.HELD)).count() == 0
 
 
 def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):

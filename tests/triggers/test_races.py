@@ -253,6 +253,34 @@ def test_a_trigger_that_comes_while_the_last_run_ends_waits_for_nobody_in_a_circ
     assert Trigger.objects.filter(name="hourly").exists() is False
 
 
+def test_two_workers_that_count_for_the_same_jobs_wait_for_nobody_in_a_circle(make_job, monkeypatch):
+    """The job that ends is not the first of those that are counted."""
+    jobs = [make_job(name, schedule=None, overlap="allow") for name in ("a", "b")]
+    run_ids = [[str(run_now(job, NOW).pk) for job in jobs] for _ in range(2)]
+    Run.objects.filter(pk=run_ids[0][1]).update(is_last=True)
+    by_worker = [lease(ids, "worker", NOW) for ids in run_ids]
+    finished, finish = Event(), recording.finish_jobs
+
+    def lingering(job_ids, *args):
+        job_ids = list(job_ids)
+        finish(job_ids, *args)
+        if job_ids:
+            finished.set()
+            if connection.vendor == "postgresql":
+                time.sleep(PAUSE_S)
+
+    monkeypatch.setattr(recording, "finish_jobs", lingering)
+
+    def write(leased):
+        return lambda: recording.record([(each, Outcome(True, "done")) for each in leased], NOW)
+
+    assert at_once(*map(write, by_worker), finished) == []
+    assert [(job.state, job.execution_count) for job in Job.objects.order_by("name")] == [
+        (Job.State.ENABLED, 2),
+        (Job.State.COMPLETED, 2),
+    ]
+
+
 @pytest.mark.parametrize("second", [HOURLY, DAILY], ids=["the same", "another"])
 def test_two_who_save_one_trigger_at_once_leave_one(make_job, monkeypatch, second):
     job = make_job(schedule=None)
