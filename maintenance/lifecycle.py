@@ -169,6 +169,8 @@ def change(notice: Notice, changes: Mapping[str, Any], actor: str, now: datetime
         notice.refresh_from_db()
         old = _announcement_of(notice)
         new = replace(old, **changes)
+        if new.not_before is not None:
+            new = replace(new, not_before=floor(new.not_before))  # a part of a second is nothing that is shown
         if "resources" in changes:
             new = new.of(notice.subscription_id)
         changed = [each.name for each in fields(Announcement) if getattr(old, each.name) != getattr(new, each.name)]

@@ -204,7 +204,7 @@ def refuse_forwarded(request: Request) -> None:
 def limit(origin: str, now: datetime) -> None:
     most = Limit("metadata", settings.METADATA_REQUESTS_PER_SECOND, 1)
     if most.most and most.count(origin, now) > most.most:
-        raise Throttled(1, "too many requests")
+        raise Throttled(1, "too many requests.")
 
 
 def note_poll(resource: Resource, now: datetime) -> None:

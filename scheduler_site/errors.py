@@ -133,8 +133,8 @@ def is_api(request) -> bool:
 
 
 def is_polled(request) -> bool:
-    """Whether machines ask here for announced maintenance."""
-    return f"{request.path_info.lower()}/".startswith(POLLED_PREFIXES)
+    """Whether machines ask here for announced maintenance: also after the slash that ends a client's base address."""
+    return f"/{request.path_info.lower().lstrip('/')}/".startswith(POLLED_PREFIXES)
 
 
 def answer(request, status: int, message: str) -> JsonResponse:

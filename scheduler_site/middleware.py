@@ -60,6 +60,7 @@ class PlainAddressMiddleware:
 
     def __call__(self, request):
         if is_polled(request):
+            request.path_info = "/" + request.path_info.lstrip("/")
             request.encoding = "utf-8"  # machines say what they like of a body that is looked at as it is
         elif request.content_params.get("charset", "utf-8").lower() not in UTF8:
             return answer(request, 415, "text is sent as UTF-8")

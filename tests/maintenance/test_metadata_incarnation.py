@@ -40,6 +40,7 @@ def everything(token: str) -> dict:
         ("change not-before", 1),
         ("cancel", 1),
         ("change nothing", 0),
+        ("change a part of a second", 0),
         ("change what is not shown", 0),
         ("poll", 0),
         ("approve nothing", 0),
@@ -76,6 +77,8 @@ def test_a_step_counts_up_the_view_that_it_changes(api, db2, db3, subscription, 
             moved(api, event_id, "cancel")
         case "change nothing":
             assert api.patch(notice, {"description": "Kernel"}).status_code == 200
+        case "change a part of a second":
+            assert api.patch(notice, {"notBefore": "2026-01-01T01:00:00.9Z"}).status_code == 200
         case "change what is not shown":
             assert api.patch(notice, {"approveWhenIdle": False, "endAfterDuration": False}).status_code == 200
         case "poll":
