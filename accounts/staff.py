@@ -3,7 +3,8 @@
 import uuid
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db import models
 from django.http import Http404
 
@@ -27,7 +28,19 @@ def may(user, role: Role, subscription_id: uuid.UUID | None = None) -> bool:
     return any(own >= role for own in held)
 
 
-class TenantAdmin(admin.ModelAdmin):
+class TickingAdmin(admin.ModelAdmin):
+    """Refuses ticked keys that can be none of its rows', with which the database could not be asked."""
+
+    def response_action(self, request, queryset):
+        for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
+            try:
+                self.opts.pk.clean(key, None)
+            except ValidationError:
+                raise BadRequest(f"{ACTION_CHECKBOX_NAME}: no row has the key {key!r:.80}") from None
+        return super().response_action(request, queryset)
+
+
+class TenantAdmin(TickingAdmin):
     """Rows that belong to a subscription: its members see them, and who has `write_role` there changes them.
 
     Django's own permissions of these models are not asked.

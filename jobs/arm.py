@@ -10,6 +10,7 @@ contract leaves a point open, this is how it stands here:
   it is answered.  A collection that is gone is 404 to a DELETE, since the published client takes 204 for a failure.
 * Resources have an `etag`, which is the header `ETag` as well: see `jobs.api.versions`.  A condition is judged when a
   request begins, before 202; the same order again while it is carried out is meant for the version that it began with.
+* What is read of a collection that is being deleted, and of its jobs, says by `Retry-After` when to read it again.
 * `provisioningState` may be sent back as it is, by jobs too, which count as Succeeded; `etag` in a body is not read.
 * Running a job while a run of it is going is 200: the extra run is skipped, or waits, as the job's `overlap` says.
 * What our own API adds to an action (`template`, `success` and so on) is read and answered here as well; what it adds
@@ -43,7 +44,7 @@ from jobs.members import PRINTABLE, Members, shown
 from jobs.models import Attempt, Frequency, Job, JobCollection, Run, Sku
 from jobs.names import NAME_LENGTH
 from jobs.run_now import run_now
-from operations.arm import accepted
+from operations.arm import RETRY_AFTER_S, accepted
 from operations.resource_manager import PROVIDER, SUBSCRIPTION, ArmView, WrongQuery, absolute, address, caller_of
 from recurrence.wire import WireError, azure
 from triggers import collection_orders, scheduling
@@ -111,7 +112,8 @@ class CollectionsOfGroup(ArmView):
 
 class Collection(SchedulerView):
     def get(self, request, **kwargs):
-        return answered(render_collection(self.find_collection()), request=request)
+        collection = self.find_collection()
+        return watched(answered(render_collection(collection), request=request), collection)
 
     def put(self, request, **kwargs):
         subscription = access.require(request, Subscription, Role.OPERATOR, pk=self.subscription_id)
@@ -161,6 +163,13 @@ def answered(document: Mapping[str, Any], status: int = 200, request: Request | 
     return answer(document, document["etag"], status, request)
 
 
+def watched(response: Response, collection: JobCollection) -> Response:
+    """What was read of a collection, with when to read it again while it is on its way to another state."""
+    if progress_of(collection) != DONE:
+        response["Retry-After"] = str(RETRY_AFTER_S)
+    return response
+
+
 def patched(collection: JobCollection, patch: Mapping[str, Any]) -> object:
     """The collection's document with `patch` merged into it; tags alone are replaced, as the service did."""
     document = render_collection(collection)
@@ -179,7 +188,9 @@ def fill_collection(collection: JobCollection, members: Members) -> None:
     sku = properties.members("sku") or Members({}, "properties.sku")
     quota = properties.members("quota") or Members({}, "properties.quota")
     fastest = quota.members("maxRecurrence")
-    collection.location = members.text("location", LOCATION_LIMIT, PRINTABLE, "printable") or ""
+    location = members.text("location", LOCATION_LIMIT, PRINTABLE, "printable") or ""
+    if display_name(location) != display_name(collection.location):  # the same place in another spelling is no change
+        collection.location = location
     collection.tags = members.texts("tags", TAGS_LIMIT, TAG_NAME_LIMIT, TAG_LIMIT)
     collection.sku = sku.choice("name", Sku.values) or Sku.STANDARD
     collection.state = (properties.choice("state", COLLECTION_STATES) or "Enabled").lower()
@@ -202,7 +213,7 @@ def render_collection(collection: JobCollection) -> dict[str, Any]:
         sku={"name": collection.sku},
         state=collection.state.capitalize(),
         quota=quota or None,
-        provisioningState="Deleting" if collection.state == JobCollection.State.DELETED else DONE,
+        provisioningState=progress_of(collection),
     )
     document = present(
         id=collection_id(collection),
@@ -213,6 +224,10 @@ def render_collection(collection: JobCollection) -> dict[str, Any]:
         properties=properties,
     )
     return {**document, "etag": etag(version_of(collection), document)}
+
+
+def progress_of(collection: JobCollection) -> str:
+    return "Deleting" if collection.state == JobCollection.State.DELETED else DONE
 
 
 def page_of_collections(request: Request, rows: QuerySet[JobCollection]) -> Response:
@@ -251,12 +266,13 @@ class Jobs(SchedulerView):
                 raise wrong_token(token)
             rows = rows.filter(name__lower__gt=token)
         rows = rows.select_related("collection", "action").defer("action__secrets").prefetch_related("triggers")
-        return page(request, rows, render_job, lambda job: job.name.lower())
+        return watched(page(request, rows, render_job, lambda job: job.name.lower()), collection)
 
 
 class OneJob(JobView):
     def get(self, request, **kwargs):
-        return answered(render_job(self.find_job()), request=request)
+        job = self.find_job()
+        return watched(answered(render_job(job), request=request), job.collection)
 
     def put(self, request, **kwargs):
         collection = self.find_collection(Role.OPERATOR)

@@ -6,6 +6,7 @@ Looks as the lists of jobs and runs do, whose words and marks it takes.
 from datetime import datetime, timedelta
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
@@ -21,6 +22,7 @@ from jobs.outcomes import Outcome
 from operations.models import Operation
 from operations.tracking import cancel
 
+REFUSALS = 5  # said of an order for several; more would only push the list off the screen
 OUTCOMES = {
     Operation.State.ACCEPTED: Outcome("waiting", "Accepted"),
     Operation.State.RUNNING: Outcome("running", "Running"),
@@ -38,6 +40,10 @@ def what(operation: Operation) -> str:
     """Delete collection, for `collection.delete`."""
     noun, _, verb = operation.kind.partition(".")
     return f"{verb} {noun}".strip().capitalize()
+
+
+def named(operation: Operation) -> str:
+    return f"{what(operation)} {operation.target}"
 
 
 def took(operation: Operation, now: datetime) -> str:
@@ -79,6 +85,7 @@ class OperationAdmin(ReadOnlyAdmin):
     search_fields = ("target", "kind")
     search_help_text = "What it is about"
     ordering = ("-created_at", "-id")
+    actions = ("cancel_ticked",)
 
     def get_urls(self):
         cancel_view = self.admin_site.admin_view(self.cancel_view)
@@ -90,7 +97,7 @@ class OperationAdmin(ReadOnlyAdmin):
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         operation, now = self.visible(request, object_id), timezone.now()
         context = {
-            "title": f"{what(operation)} {operation.target}",
+            "title": named(operation),
             "operation": operation,
             "outcome": outcome_of(operation),
             "what": what(operation),
@@ -110,6 +117,33 @@ class OperationAdmin(ReadOnlyAdmin):
             else:
                 messages.error(request, "It is over already.")
         return HttpResponseRedirect(reverse("admin:operations_operation_change", args=[operation.pk]))
+
+    def has_operate_permission(self, request) -> bool:
+        return may(request.user, Role.OPERATOR)
+
+    @admin.action(description="Cancel operations", permissions=["operate"])
+    def cancel_ticked(self, request, queryset) -> HttpResponse | None:
+        """First show which, then cancel them; what cannot be cancelled is named, and stops none of the others."""
+        operations, now = list(queryset), timezone.now()
+        if "confirmed" in request.POST:
+            refused = [message for operation in operations if (message := self._cancel(request, operation, now))]
+            if done := len(operations) - len(refused):
+                messages.success(request, f"Asked to end before the next step: {words.count(done, 'operation')}.")
+            for message in refused[:REFUSALS]:
+                messages.error(request, message)
+            return None
+        context = {
+            "title": f"Cancel {words.count(len(operations), 'operation')}",
+            "operations": [(operation, what(operation), outcome_of(operation)) for operation in operations],
+            "checkbox": ACTION_CHECKBOX_NAME,
+        }
+        return self.page(request, "admin/operations/operation/confirm.html", context)
+
+    def _cancel(self, request, operation: Operation, now: datetime) -> str:
+        """Why it was refused, or nothing."""
+        if not may(request.user, Role.OPERATOR, operation.subscription_id):
+            return f"You may not cancel: {named(operation)}."
+        return "" if cancel(operation, now) else f"It is over already: {named(operation)}."
 
     @admin.display(description="Operation")
     def title(self, operation: Operation) -> str:
@@ -152,8 +186,7 @@ class OperationAdmin(ReadOnlyAdmin):
         if not operation.may_cancel:
             return ""
         return format_html(
-            '<button class="button" type="submit" formaction="{}" aria-label="Cancel: {} {}">Cancel</button>',
+            '<button class="button" type="submit" formaction="{}" aria-label="Cancel: {}">Cancel</button>',
             reverse("admin:operations_operation_cancel", args=[operation.pk]),
-            what(operation),
-            operation.target,
+            named(operation),
         )

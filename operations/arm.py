@@ -94,6 +94,7 @@ class Cancellation(OperationView):
     def post(self, request, **kwargs):
         operation = self.find_operation(Role.OPERATOR)
         if not cancel(operation, timezone.now()):
+            operation.refresh_from_db()
             raise OperationEnded(f"it is {operation.state} already")
         return accepted(request, operation)
 

@@ -72,6 +72,7 @@ def media_type_of(request: Request) -> str:
 class ArmView(APIView):
     """What all resources have in common: the version in the query, the headers and the error codes of the protocol."""
 
+    http_method_names = ["get", "put", "patch", "post", "delete", "head"]
     schema = None  # the protocol is described by whoever defined it
     content_negotiation_class = AlwaysJson
     error_codes = ERROR_CODES

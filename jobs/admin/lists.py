@@ -47,7 +47,7 @@ class ReadOnlyAdmin(TenantAdmin):
     list_display_links = None
     list_per_page = 25
     sortable_by = ()
-    actions = None
+    actions: tuple[str, ...] | None = None
     paginator = CappedPaginator
     show_full_result_count = False
 

@@ -467,6 +467,16 @@ def test_what_is_being_deleted_is_not_written_whatever_state_is_sent(arm, addres
         assert response.status_code == 409
 
 
+@pytest.mark.parametrize("sent", ["westus", "West US", "WESTUS"])
+def test_a_place_in_another_spelling_is_no_change(arm, addressed, sent):
+    address = addressed("collection")
+    arm.put(address, {"location": "westus"})
+    tag = tag_of(arm, address)
+
+    for again in (arm.patch(address, {}), arm.put(address, {"location": sent})):
+        assert (again.json()["location"], again["ETag"]) == ("West US", tag)
+
+
 def test_an_answer_sent_back_whole_changes_nothing(arm, addressed):
     for address in (addressed("job"), arm.collection()):
         answer = arm.get(address)

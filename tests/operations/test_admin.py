@@ -1,6 +1,7 @@
 """The list of operations and the page of one; collections deleted from the admin."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -109,6 +110,70 @@ def test_the_list_cancels_what_goes_on(browser, make_operation):
 
     assert f'formaction="{LIST}{going.pk}/cancel/" aria-label="Cancel: Delete collection default/nightly"' in page
     assert f"{over.pk}/cancel/" not in page
+
+
+def test_ticked_ones_are_shown_before_anything_happens(browser, make_operation):
+    first, second = make_operation("accepted"), make_operation("running", target="default/other")
+
+    page = browser.post(LIST, {"action": "cancel_ticked", "_selected_action": [first.pk, second.pk]}).text
+
+    assert "Cancel 2 operations" in page
+    assert "default/nightly" in page
+    assert "default/other" in page
+    assert not Operation.objects.exclude(cancel_asked_at=None).exists()
+
+
+def test_ticked_ones_are_cancelled_and_those_that_are_over_are_named(browser, make_operation):
+    first, second = make_operation("running", lease_token=uuid4()), make_operation("accepted")
+    over = make_operation("failed", target="default/over")
+    ticked = {"_selected_action": [first.pk, over.pk, second.pk], "action": "cancel_ticked", "confirmed": "yes"}
+
+    page = browser.post(LIST, ticked, follow=True).text
+
+    assert "Asked to end before the next step: 2 operations." in page
+    assert "It is over already: Delete collection default/over." in page
+    first.refresh_from_db()
+    second.refresh_from_db()
+    over.refresh_from_db()
+    assert (first.state, first.cancel_asked_at is None) == ("running", False)
+    assert (second.state, over.state, over.cancel_asked_at) == ("canceled", "failed", None)
+
+
+def test_ticked_ones_of_others_stay_as_they_are(browser_of, make_user, make_operation):
+    """Whoever operates one subscription reads another, and sees nothing of a third."""
+    read = Subscription.objects.create(name="read")
+    ours = make_operation("accepted")
+    theirs = make_operation("accepted", subscription=read, target="default/theirs")
+    unseen = make_operation("accepted", subscription=Subscription.objects.create(name="unseen"))
+    user = make_user("opal", Role.OPERATOR, is_staff=True)
+    read.membership_set.create(user=user, role=Role.READER)
+    ticked = {"_selected_action": [ours.pk, theirs.pk, unseen.pk], "action": "cancel_ticked", "confirmed": "yes"}
+
+    page = browser_of(user).post(LIST, ticked, follow=True).text
+
+    assert "1 operation." in page
+    assert "You may not cancel: Delete collection default/theirs." in page
+    assert Operation.objects.exclude(cancel_asked_at=None).get() == ours
+
+
+def test_readers_have_nothing_to_tick(browser_of, make_user, make_operation):
+    operation = make_operation("accepted")
+    browser = browser_of(make_user("rita", Role.READER, is_staff=True))
+    ticked = {"_selected_action": [operation.pk], "action": "cancel_ticked", "confirmed": "yes"}
+
+    assert "cancel_ticked" not in browser.get(LIST).text
+    browser.post(LIST, ticked)
+    assert Operation.objects.get().cancel_asked_at is None
+
+
+@pytest.mark.parametrize("id", ["x", "%00", "\0", "9" * 400])
+def test_a_ticked_row_that_is_none_is_refused(browser, make_operation, id):
+    make_operation("accepted")
+
+    answer = browser.post(LIST, {"_selected_action": [id], "action": "cancel_ticked", "confirmed": "yes"})
+
+    assert answer.status_code < 500
+    assert Operation.objects.get().cancel_asked_at is None
 
 
 def test_nobody_makes_changes_or_deletes_one(browser, make_operation):

@@ -216,6 +216,18 @@ def test_what_has_ended_cannot_be_cancelled(arm, collection, carry_out):
     assert arm.get(status).json()["status"] == "Succeeded"
 
 
+def test_what_ends_while_it_is_being_cancelled_is_told_as_it_ended(arm, collection, carry_out, monkeypatch):
+    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+
+    def too_late(operation, now):
+        carry_out()
+        return tracking.cancel(operation, now)
+
+    monkeypatch.setattr("operations.arm.cancel", too_late)
+
+    assert "it is succeeded already" in arm.post(f"{status}/cancel").json()["error"]["message"]
+
+
 # Failure
 
 

@@ -139,6 +139,25 @@ def test_any_other_address_is_not_found_in_the_form_of_the_protocol(arm, make_op
     assert UUID.fullmatch(answer["x-ms-request-id"])
 
 
+@pytest.mark.parametrize(
+    "address, methods",
+    [
+        (f"{PLACE}/operations/{{id}}", {"GET", "HEAD"}),
+        (f"{PLACE}/operationResults/{{id}}", {"GET", "HEAD"}),
+        (f"{PLACE}/operations/{{id}}/cancel", {"POST"}),
+    ],
+)
+def test_what_is_allowed_is_not_refused(arm, make_operation, address, methods):
+    address = address.format(id=make_operation("running").pk)
+
+    for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "WHAT"):
+        answer = arm.call(method, address)
+
+        assert (answer.status_code == 405) == (method not in methods), method
+        assert set(answer["Allow"].split(", ")) == methods
+        assert UUID.fullmatch(answer["x-ms-request-id"])
+
+
 def test_a_new_collection_has_no_location(arm, subscription):
     created = arm.put(arm.collection(), {})
 
@@ -146,6 +165,21 @@ def test_a_new_collection_has_no_location(arm, subscription):
     # clients prefer it to the body, and would poll it
     assert "Location" not in created
     assert "Azure-AsyncOperation" not in created
+
+
+def test_whoever_watches_a_collection_being_deleted_is_told_when_to_ask_again(arm, make_job):
+    make_job()
+    watched = (arm.collection(), arm.job(), arm.collection() + "/jobs")
+    assert not any("Retry-After" in arm.get(address) for address in watched)
+
+    answer = arm.delete(arm.collection())
+
+    for address in watched:
+        known = arm.get(address)
+        assert (known.status_code, known["Retry-After"]) == (200, answer["Retry-After"])
+        if tag := known.get("ETag"):
+            unchanged = arm.call("GET", address, headers={"If-None-Match": tag})
+            assert (unchanged.status_code, unchanged["Retry-After"]) == (304, answer["Retry-After"])
 
 
 # Correlation

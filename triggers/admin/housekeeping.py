@@ -9,11 +9,13 @@ from django.db import models
 from django_celery_beat.admin import PeriodicTaskAdmin
 from django_celery_beat.models import PeriodicTask
 
+from accounts.staff import TickingAdmin
+
 admin.site.unregister(PeriodicTask)
 
 
 @admin.register(PeriodicTask)
-class HousekeepingTaskAdmin(PeriodicTaskAdmin):
+class HousekeepingTaskAdmin(TickingAdmin, PeriodicTaskAdmin):
     formfield_overrides = {
         models.DateTimeField: {
             "form_class": forms.DateTimeField,
