@@ -19,6 +19,7 @@ from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from maintenance import turns
 from maintenance.errors import MaintenanceError
+from maintenance.matching import may_concern
 from maintenance.models import Affected, Heed, Notice, Step, Work
 from maintenance.spells import PREFIX, REASON_LENGTH, Spell, Told, key_of
 from maintenance.wishes import Wish
@@ -83,12 +84,13 @@ def _with_runs(states: Collection[str]) -> QuerySet[Heed]:
     return Heed.objects.filter(job__in=Run.objects.filter(state__in=states).values("job"))
 
 
-def _matched(all_told: Iterable[Told], heeds: QuerySet[Heed]) -> Iterator[tuple[Heed, list[Told]]]:
+def _matched(all_told: Collection[Told], heeds: QuerySet[Heed]) -> Iterator[tuple[Heed, list[Told]]]:
     """How jobs heed maintenance, by their names, each with what concerns it."""
     by_subscription: dict[UUID, list[Told]] = defaultdict(list)
     for each in all_told:
         by_subscription[each.notice.subscription_id].append(each)
-    rows = heeds.filter(job__collection__subscription__in=by_subscription).order_by("job__name", "pk")
+    in_reach = may_concern(all_told)
+    rows = heeds.filter(in_reach, job__collection__subscription__in=by_subscription).order_by("job__name", "pk")
     for heed in rows.annotate(subscription=F("job__collection__subscription_id")):
         if concerning := [each for each in by_subscription[heed.subscription] if each.concerns(heed)]:
             yield heed, concerning

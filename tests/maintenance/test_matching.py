@@ -1,0 +1,73 @@
+"""Of all that jobs say about maintenance, only what may concern a notice is read, and none of that is missed."""
+
+import json
+
+import pytest
+
+from maintenance import heeding
+from maintenance.matching import may_concern
+from maintenance.models import Heed
+from tests.maintenance.notices import announce, heeds, resource
+
+pytestmark = pytest.mark.django_db
+
+ODD = ('a "quoted" name', "back\\slash", "Ünï ☃ 🕐", "100%", "{0}", "'; --", "line\nend", "null", "1", "$.a", "[]")
+
+
+def read_for(notice) -> list[str]:
+    """The jobs whose heeds are read for a notice; among them are all that it concerns."""
+    read = Heed.objects.filter(may_concern(heeding.told([notice]))).order_by("job__name")
+    names = list(read.values_list("job__name", flat=True))
+    assert {heed.job.name for heed in heeding.concerned([notice])[notice.pk]} <= set(names)
+    return names
+
+
+def concerned_by(notice) -> list[str]:
+    return [heed.job.name for heed in heeding.concerned([notice])[notice.pk]]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_job_is_found_by_the_name_of_a_resource_whatever_that_is(subscription, make_job, name):
+    heeds(make_job("names"), "other", name)
+    heeds(make_job("differs"), name.swapcase() + "x", json.dumps(name))
+
+    notice = announce(resource(subscription, "first"), resource(subscription, name.replace("\n", " ")))
+
+    expected = [] if "\n" in name else ["names"]  # such a name no resource can have
+    assert read_for(notice) == concerned_by(notice) == expected
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_job_is_found_by_a_label_whatever_that_is(subscription, make_job, text):
+    for job, labels in {
+        "both": {text: text, "rack": "r7"},
+        "one": {text: text},
+        "too-many": {text: text, "row": "3"},
+        "key-only": {text: "other"},
+        "value-only": {"rack": text},
+    }.items():
+        heeds(make_job(job), "elsewhere", labels=labels)
+
+    notice = announce(resource(subscription, "db-1"), resource(subscription, "db-2", labels={text: text, "rack": "r7"}))
+
+    assert concerned_by(notice) == ["both", "one"]
+    assert read_for(notice) == ["both", "one", "too-many"]
+
+
+def test_labels_of_two_resources_are_not_those_of_one(subscription, make_job):
+    heeds(make_job(), "elsewhere", labels={"rack": "r7", "row": "3"})
+
+    notice = announce(
+        resource(subscription, "db-1", labels={"rack": "r7"}), resource(subscription, "db-2", labels={"row": "3"})
+    )
+
+    assert concerned_by(notice) == []
+
+
+def test_what_others_say_is_not_read(subscription, make_job):
+    for number in range(3):
+        heeds(make_job(f"elsewhere-{number}"), f"web-{number}", labels={"rack": f"r{number}"})
+    heeds(make_job("here"), "db-2")
+
+    assert read_for(announce(resource(subscription, labels={"rack": "r7"}))) == ["here"]
+    assert read_for(announce(resource(subscription, "alone"))) == []
