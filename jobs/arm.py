@@ -47,7 +47,7 @@ from jobs.run_now import run_now
 from operations.arm import RETRY_AFTER_S, accepted
 from operations.resource_manager import PROVIDER, SUBSCRIPTION, ArmView, WrongQuery, absolute, address, caller_of
 from recurrence.wire import WireError, azure
-from triggers import collection_orders, scheduling
+from triggers import collection_orders, deleting, scheduling
 from triggers.models import MAIN
 
 PAGE_LENGTH = 1000  # the original answered 135 entries at once, so its page was longer than the longest `$top`
@@ -305,7 +305,7 @@ class OneJob(JobView):
     def delete(self, request, **kwargs):
         job = self.find_job(Role.OPERATOR)
         with meant(request, job):
-            scheduling.delete_job(job, timezone.now())
+            deleting.delete_job(job, timezone.now())
         return Response()
 
 

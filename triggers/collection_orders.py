@@ -19,7 +19,7 @@ from operations.models import Operation
 from operations.tracking import AlreadyGoing, Caller, accept
 from operations.work import OperationFailed, register
 from recurrence.wire import WireError
-from triggers import scheduling
+from triggers import deleting, scheduling
 from triggers.models import Trigger
 
 logger = logging.getLogger(__name__)
@@ -125,10 +125,9 @@ class Deletion(CollectionWork):
     def go_on(self, operation: Operation, collection: JobCollection, now: datetime) -> int:
         jobs = list(Job.objects.filter(collection=collection).order_by("pk")[:JOBS_A_STEP])
         if not jobs:
-            scheduling.delete_collection(collection, now)
+            deleting.delete_collection(collection, now)
             return 100
-        for job in jobs:
-            scheduling.remove_job(job, "the collection was deleted", now)
+        deleting.remove_jobs(jobs, "the collection was deleted", now)
         return percent_of(operation.notes["jobs"] - collection.jobs.count(), operation)
 
 

@@ -15,18 +15,18 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection, transaction
+from django.db import transaction
 from django.db.models import F, QuerySet
 
 from accounts.models import Subscription
-from jobs import following, quotas
+from jobs import quotas
 from jobs.actions import documents
 from jobs.cautions import first_expiry
 from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
 from jobs.finishing import finish_jobs
 from jobs.locking import lock_collection
-from jobs.models import Action, Job, JobCollection, Run, RunQuerySet
+from jobs.models import Action, Job, JobCollection, Run
 from jobs.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
 from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, Trigger
@@ -40,7 +40,6 @@ LOCK_KEY_LIMIT = 120  # characters
 NAMED_KEY_LIMIT = 200  # characters of what is made of it
 RESOLUTION = timedelta(microseconds=1)  # `after(now - RESOLUTION)`: a fire time exactly at `now` is due
 SCHEDULE_MEMBERS = ("startTime", "recurrence")
-DELETE_TRIES = 5
 COLLECTION_FIELDS = (  # that its writers can change
     *("location", "tags", "sku", "state", "max_job_count", "max_job_occurrence"),
     *("max_recurrence_frequency", "max_recurrence_interval"),
@@ -232,27 +231,6 @@ def place(triggers: QuerySet, now: datetime) -> None:
     with transaction.atomic():
         _place_all(triggers, now)
         wake_beat()
-
-
-def delete_job(job: Job, now: datetime) -> None:
-    """Delete `job`; its history stays for the retention time, what still waits is cancelled.
-
-    Raises Conflict when its collection is being deleted, and the job with it.
-    """
-    with transaction.atomic():
-        lock_collection(job.collection_id)
-        remove_job(job, "the job was deleted", now)
-
-
-def remove_job(job: Job, reason: str, now: datetime) -> None:
-    """Delete `job` as `delete_job` does, with the reason that its waiting runs are given."""
-    _delete(Job.objects.filter(pk=job.pk), Run.objects.filter(job=job.pk), reason, now)
-
-
-def delete_collection(collection: JobCollection, now: datetime) -> None:
-    """Delete `collection` with all of its jobs, as `delete_job` does."""
-    runs = Run.objects.filter(job__collection=collection.pk)
-    _delete(JobCollection.objects.filter(pk=collection.pk), runs, "the collection was deleted", now)
 
 
 def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: datetime) -> tuple[Trigger, bool]:
@@ -562,21 +540,3 @@ def _refuse_move(collection: JobCollection) -> None:
         if trigger.name != MAIN:
             fires = islice(_fires(trigger, trigger.anchored_at), FIRES_CHECKED)
             quotas.refuse_fires(collection, fires, "properties.sku.name")
-
-
-def _delete(rows: QuerySet, runs: RunQuerySet, reason: str, now: datetime) -> None:
-    """Delete `rows`, whose `runs` lose them.  One that is made meanwhile keeps them from going: then once more."""
-    for further_tries in reversed(range(DELETE_TRIES)):
-        try:
-            with transaction.atomic():
-                open_runs = runs.filter(state__in=Run.OPEN).in_turn().values_list("pk", "state")
-                following.stop([pk for pk, state in open_runs if state == Run.State.FOLLOWING], now)
-                waiting = runs.filter(state__in=(*Run.PENDING, Run.State.HELD))
-                waiting.update(state=Run.State.CANCELLED, reason=reason, held_by=None, finished_at=now)
-                rows.delete()
-                if connection.vendor == "postgresql":
-                    connection.check_constraints()  # here, and not at the end of a transaction around this one
-            return
-        except IntegrityError:
-            if not further_tries:
-                raise

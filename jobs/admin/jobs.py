@@ -27,9 +27,10 @@ from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
 from jobs.outcomes import COLLECTION_STATES, JOB_STATES, counted, newest_runs, outcome_of
 from jobs.run_now import run_now
+from triggers.deleting import delete_job, delete_jobs
 from triggers.models import Trigger
 from triggers.outlook import of_all_in_words
-from triggers.scheduling import delete_job, set_job_state
+from triggers.scheduling import set_job_state
 
 STRIP = 10  # outcomes shown for each job of a list
 
@@ -224,8 +225,7 @@ class JobAdmin(JobPages, JobOrders, JobFormPages, RefusableAdmin):
         delete_job(obj, timezone.now())
 
     def delete_queryset(self, request, queryset) -> None:
-        for job in queryset.order_by("collection", "pk"):  # one order of locks for everybody
-            delete_job(job, timezone.now())
+        delete_jobs(queryset, timezone.now())
 
 
 CONSEQUENCES = {

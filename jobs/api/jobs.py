@@ -41,8 +41,9 @@ from jobs.names import NAME_LENGTH
 from jobs.run_now import KEY_LENGTH, run_now
 from jobs.signing import OVERLAP_MOST
 from recurrence.wire import azure
+from triggers.deleting import delete_job
 from triggers.models import MAIN, Trigger
-from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, delete_job, patch_job, save_job, set_job_state
+from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, patch_job, save_job, set_job_state
 
 SIGNING_OVERLAP = timedelta(hours=24)
 

@@ -13,9 +13,10 @@ from calendars.pages.items import hue_of
 from jobs.models import Job, JobCollection, Run
 from tests.calendars.job_runs import LATER, add_run, add_runs, by_day, said, view
 from tests.conftest import utc
+from triggers.deleting import delete_job
 from triggers.dispatch import dispatch_due
 from triggers.models import Trigger
-from triggers.scheduling import delete_job, save_collection, set_job_state
+from triggers.scheduling import save_collection, set_job_state
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)

@@ -26,8 +26,9 @@ from tests.conftest import NOW
 from tests.jobs.conftest import START
 from tests.peers.server import Answer, eventually
 from tests.peers.target import Target
+from triggers.deleting import delete_job
 from triggers.dispatch import REPUBLISH, dispatch_due, take_ready
-from triggers.scheduling import delete_job, save_collection, set_job_state
+from triggers.scheduling import save_collection, set_job_state
 
 pytestmark = pytest.mark.django_db
 

@@ -24,8 +24,9 @@ from tests.jobs.conftest import START
 from tests.jobs.test_execution import ONCE, TWICE_MORE, attempts_of, counters, dispatched, in_threads, the_run
 from tests.peers.server import Answer
 from tests.peers.target import Target
+from triggers.deleting import delete_job
 from triggers.dispatch import take_ready
-from triggers.scheduling import delete_job, set_job_state
+from triggers.scheduling import set_job_state
 
 pytestmark = pytest.mark.django_db
 

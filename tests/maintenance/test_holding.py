@@ -30,15 +30,9 @@ from tests.maintenance.notices import (
     start,
     states,
 )
+from triggers.deleting import delete_collection, delete_job
 from triggers.dispatch import dispatch_due
-from triggers.scheduling import (
-    JobDefinition,
-    delete_collection,
-    delete_job,
-    document_of,
-    save_job,
-    set_job_state,
-)
+from triggers.scheduling import JobDefinition, document_of, save_job, set_job_state
 
 pytestmark = pytest.mark.django_db
 

@@ -43,7 +43,7 @@ from tests.maintenance.notices import (
     status,
 )
 from triggers import dispatch
-from triggers.scheduling import delete_job
+from triggers.deleting import delete_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

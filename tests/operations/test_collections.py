@@ -234,7 +234,7 @@ def test_what_ends_while_it_is_being_cancelled_is_told_as_it_ended(arm, collecti
 def test_a_failure_leaves_the_collection_and_tells_its_code(arm, make_job, carry_out, monkeypatch):
     make_job()
     answer = arm.delete(arm.collection())
-    monkeypatch.setattr("triggers.scheduling.remove_job", lambda *_: 1 / 0)
+    monkeypatch.setattr("triggers.deleting.remove_jobs", lambda *_: 1 / 0)
 
     carry_out()
 

@@ -7,12 +7,19 @@ import time
 from collections import Counter
 from datetime import timedelta
 from threading import Barrier, Event, Thread
+from uuid import UUID
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
-from jobs.models import Job, JobCollection
+from jobs import following
+from jobs.actions.outcome import Outcome
+from jobs.leasing import lease, renew
+from jobs.models import Job, JobCollection, Run
+from jobs.reclaiming import hand_back
+from jobs.recording import record
+from jobs.run_now import run_now
 from operations import tasks, tracking
 from operations.models import Operation
 from operations.tracking import AlreadyGoing, Caller
@@ -187,6 +194,41 @@ def test_a_watch_at_the_end_of_a_step_leaves_the_worker_at_work(call, collection
 
     operation.refresh_from_db()
     assert (went_on, operation.state) == (True, "running")
+
+
+WRITES = {
+    "record": lambda leased, now: record([(each, Outcome(succeeded=True, message="")) for each in leased], now),
+    "renew": renew,
+    "hand back": hand_back,
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_worker_at_runs_of_jobs_that_are_being_deleted_waits_in_no_circle(call, make_job, monkeypatch, write):
+    """The run of the job that goes first is not the first of those that the worker wants."""
+    jobs = [make_job(name, schedule=None) for name in ("first", "second")]
+    for job, number in zip(jobs, (2, 1), strict=True):
+        Run.objects.filter(pk=run_now(job, timezone.now()).pk).update(id=UUID(int=number))
+    leased = lease([str(UUID(int=number)) for number in (1, 2)], "worker", timezone.now())
+    call("DELETE")()
+    operation, midway, stop = Operation.objects.get(), Event(), following.stop
+
+    def lingering(*arguments):
+        midway.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
+        stop(*arguments)
+
+    monkeypatch.setattr(following, "stop", lingering)
+
+    def work():
+        midway.wait(5)
+        write(leased, timezone.now())
+
+    assert all_at_once(carry_out(operation), work) == [None, None]
+
+    operation.refresh_from_db()
+    assert (operation.state, Job.objects.count()) == ("succeeded", 0)
 
 
 def test_one_of_many_accepts_is_written(subscription):

@@ -14,9 +14,10 @@ from jobs.registry import TaskContext
 from scheduler_site import samples
 from tests.conftest import NOW, utc
 from triggers import mint_jobs
+from triggers.deleting import delete_job
 from triggers.mint_jobs import SHIPPED, switch_on
 from triggers.models import Trigger
-from triggers.scheduling import change_trigger, delete_job, save_trigger
+from triggers.scheduling import change_trigger, save_trigger
 
 # section 5.1 of the reference: expression, and the first fire time after 2026-01-01
 ON_A_SCHEDULE = {

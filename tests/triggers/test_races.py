@@ -22,11 +22,10 @@ from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from tests.conftest import ACTION, NOW, utc
 from triggers import dispatch, scheduling
+from triggers.deleting import delete_collection, delete_job
 from triggers.models import Trigger
 from triggers.scheduling import (
     TriggerDefinition,
-    delete_collection,
-    delete_job,
     delete_trigger,
     patch_job,
     save_collection,

@@ -1,0 +1,109 @@
+"""An operator does something to several ticked rows at the moment at which somebody else is at some of them.
+
+Each has a connection of its own.  On SQLite one waits for the other; on PostgreSQL row locks alone hold them apart.
+"""
+
+import time
+from threading import Event, Thread
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from jobs import following
+from jobs.actions.outcome import Outcome
+from jobs.admin import jobs as admin_of_jobs
+from jobs.leasing import lease
+from jobs.models import Job, Run
+from jobs.recording import record
+from jobs.run_now import run_now
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAUSE_S = 0.4  # between the locks of the one and what it writes, so that the other comes in between
+
+
+def at_once(first, second) -> list[Exception]:
+    """Do both, each in a connection of its own; return what they raised."""
+    raised = []
+
+    def run(work):
+        try:
+            work()
+        except Exception as error:
+            raised.append(error)
+        finally:
+            connection.close()
+
+    threads = [Thread(target=run, args=(work,)) for work in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    return raised
+
+
+def lingering(monkeypatch, module, name: str) -> Event:
+    """An event that is set when the function has been called; on PostgreSQL whoever called it then lingers."""
+    event, real = Event(), getattr(module, name)
+
+    def wrapped(*args, **kwargs):
+        result = real(*args, **kwargs)
+        event.set()
+        if connection.vendor == "postgresql":
+            time.sleep(PAUSE_S)
+        return result
+
+    monkeypatch.setattr(module, name, wrapped)
+    return event
+
+
+@pytest.fixture
+def tick(client, owner):
+    """Order the action on list page `of` for the rows."""
+    client.force_login(owner)
+
+    def order(of: str, action: str, rows) -> None:
+        form = {"action": action, "_selected_action": [row.pk for row in rows], "confirmed": "yes", "post": "yes"}
+        answer = client.post(f"/admin/jobs/{of}/", form, follow=True)
+        assert [str(message) for message in answer.context["messages"] if message.level_tag == "error"] == []
+
+    return order
+
+
+def begun(jobs, numbers) -> list:
+    """Runs of the jobs with keys of these numbers, in the hands of a worker."""
+    for job, number in zip(jobs, numbers, strict=True):
+        Run.objects.filter(pk=run_now(job, timezone.now()).pk).update(id=UUID(int=number))
+    return lease([str(UUID(int=number)) for number in numbers], "worker", timezone.now())
+
+
+def recorded(leased, when: Event):
+    def work():
+        when.wait(5)
+        record([(each, Outcome(succeeded=True, message="")) for each in leased], timezone.now())
+
+    return work
+
+
+def test_disabling_jobs_keeps_no_worker_from_counting_for_them(tick, make_job, monkeypatch):
+    """The list shows them in another order than that of their keys."""
+    jobs = [make_job(name, schedule={"startTime": f"2026-01-0{day}T08:00:00Z"}) for name, day in (("a", 2), ("b", 1))]
+    leased = begun(jobs, (1, 2))
+    disabled = lingering(monkeypatch, admin_of_jobs, "set_job_state")
+
+    assert at_once(lambda: tick("job", "disable_ticked", jobs), recorded(leased, disabled)) == []
+
+    assert list(Job.objects.values_list("state", "execution_count")) == [("disabled", 1)] * 2
+
+
+def test_deleting_jobs_keeps_no_worker_from_writing_their_runs_down(tick, make_job, monkeypatch):
+    jobs = [make_job(name, schedule=None) for name in ("first", "second")]
+    leased = begun(jobs, (2, 1))
+    stopped = lingering(monkeypatch, following, "stop")
+
+    assert at_once(lambda: tick("job", "delete_selected", jobs), recorded(leased, stopped)) == []
+
+    assert not Job.objects.exists()
+    assert set(Run.objects.values_list("state", flat=True)) == {Run.State.SUCCEEDED}
