@@ -1,12 +1,16 @@
 """What the caller of an API may see and do.  Every query of a surface starts here."""
 
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Manager, Model, QuerySet
 from django.http import Http404
+from rest_framework.serializers import ValidationError
 
-from accounts.models import ApiToken, Role
+from accounts.models import ApiToken, Role, Subscription
 
 
 def visible(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER) -> QuerySet:
@@ -33,6 +37,28 @@ def require(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.R
     if found is None:
         raise Http404
     return found
+
+
+@contextmanager
+def naming(member: str, message: str) -> Iterator[None]:
+    """What is not there within was named by a `member` of the caller's document, so that it is the document's fault."""
+    try:
+        yield
+    except Http404:
+        raise ValidationError({member: [message]}, "does_not_exist") from None
+
+
+def subscription_for(request, wanted: uuid.UUID | None) -> Subscription:
+    """The subscription to write to: the one that is named, or the only one that the caller may write to."""
+    if wanted is not None:
+        with naming("subscription", "no subscription that you may see"):
+            return require(request, Subscription, Role.OPERATOR, pk=wanted)
+    own = list(visible(request, Subscription, Role.OPERATOR)[:2])
+    if not own:
+        raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label} in a subscription")
+    if len(own) > 1:
+        raise ValidationError({"subscription": ["is required: you may write to more than one"]}, "required")
+    return own[0]
 
 
 def highest_role(request) -> Role:

@@ -3,16 +3,16 @@
 from django.http import Http404
 from django.urls import include, path
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import highest_role, visible
+from accounts.access import highest_role
 from accounts.fields import InstantField, TextField, WordField, read
 from accounts.models import ApiToken, Membership, Role, Subscription
+from accounts.viewsets import GONE, ApiViewSet
 
 ROLES = {role.label: role for role in Role}
 
@@ -24,20 +24,16 @@ class SubscriptionSerializer(serializers.Serializer):
     createdAt = InstantField()
 
 
-class Subscriptions(GenericViewSet):
+class Subscriptions(ApiViewSet):
     """The subscriptions that the caller is a member of.  They are made and shared in the administration."""
 
-    queryset = Subscription.objects.none()
+    queryset = Subscription.objects.order_by("id")
     serializer_class = SubscriptionSerializer
     lookup_value_converter = "uuid"
 
-    def get_queryset(self):
-        return visible(self.request, Subscription).order_by("id")
-
     @extend_schema(operation_id="listSubscriptions", summary="List your subscriptions")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response(rendered_subscriptions(request, page))
+        return self.get_paginated_response(rendered_subscriptions(request, self.page()))
 
     @extend_schema(operation_id="readSubscription", summary="Read a subscription")
     def retrieve(self, request, pk):
@@ -86,7 +82,7 @@ class TokenRequest(serializers.Serializer):
     expiresAt = InstantField(required=False, allow_null=True, help_text="By default it does not expire.")
 
 
-class Tokens(GenericViewSet):
+class Tokens(ApiViewSet):
     """The caller's API tokens."""
 
     queryset = ApiToken.objects.none()
@@ -98,8 +94,7 @@ class Tokens(GenericViewSet):
 
     @extend_schema(operation_id="listTokens", summary="List your tokens")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response([rendered_token(token) for token in page])
+        return self.get_paginated_response([rendered_token(token) for token in self.page()])
 
     @extend_schema(
         operation_id="createToken",
@@ -121,7 +116,7 @@ class Tokens(GenericViewSet):
         operation_id="revokeToken",
         summary="Revoke a token",
         description="It is refused from then on.  Another token than itself can only be revoked by an owner's.",
-        responses={204: OpenApiResponse(description="It is gone.")},
+        responses={204: GONE},
     )
     def destroy(self, request, pk):
         token = self.get_queryset().filter(pk=pk).first()

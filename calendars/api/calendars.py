@@ -10,11 +10,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import highest_role, require, visible
+from accounts.access import highest_role, require
 from accounts.fields import InstantField, TextField, WordField, read
 from accounts.models import Role
+from accounts.viewsets import GONE, ApiViewSet, created
 from calendars import editing, sharing
 from calendars.api import examples
 from calendars.api.fields import WholeSerializer
@@ -22,7 +22,6 @@ from calendars.api.importing import IMPORT, imported
 from calendars.api.parsers import CalendarParser, FileParser
 from calendars.errors import CalendarError
 from calendars.models import Calendar, Hue, Share
-from jobs.api.answers import GONE, created
 from jobs.api.versions import IF_MATCH, refuse_stale
 
 NAME_LENGTH = 255
@@ -58,21 +57,17 @@ class CalendarSerializer(serializers.Serializer):
     updatedAt = InstantField()
 
 
-class Calendars(GenericViewSet):
+class Calendars(ApiViewSet):
     """Calendars of the caller's own, and those that others share with them."""
 
-    queryset = Calendar.objects.none()
+    queryset = Calendar.objects.select_related("owner").order_by("created_at", "id")
     serializer_class = CalendarSerializer
     lookup_value_converter = "uuid"
-
-    def get_queryset(self):
-        return visible(self.request, Calendar).order_by("created_at", "id")
 
     @extend_schema(operation_id="listCalendars", summary="List calendars")
     def list(self, request):
         Calendar.objects.default_of(request.user)
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()).select_related("owner"))
-        return self.get_paginated_response(list(rendered_calendars(request, page)))
+        return self.get_paginated_response(list(rendered_calendars(request, self.page())))
 
     @extend_schema(operation_id="readCalendar", summary="Read a calendar")
     def retrieve(self, request, pk):
@@ -92,8 +87,7 @@ class Calendars(GenericViewSet):
         with transaction.atomic():
             calendar = editing.create_calendar(request.user, wanted["name"], wanted.get("hue"), timezone.now())
             share_with(request, calendar, wanted["shares"])
-        response = answered(request, calendar)
-        return created(f"/api/calendars/{calendar.pk}", response.data)
+        return created(f"/api/calendars/{calendar.pk}", answered(request, calendar))
 
     @extend_schema(
         operation_id="replaceCalendar", summary="Replace a calendar", request=CalendarReplacement, parameters=[IF_MATCH]

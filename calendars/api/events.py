@@ -9,18 +9,17 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.http import Http404
 from django.utils import timezone
 from django_filters import CharFilter, FilterSet, UUIDFilter
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import require, visible
+from accounts.access import naming, require, visible
 from accounts.fields import read, rendered
 from accounts.filters import InstantFilter
+from accounts.keys import IDEMPOTENCY_KEY, key_of
 from accounts.models import Role
+from accounts.viewsets import GONE, ApiViewSet, created
 from calendars import editing
 from calendars.api import examples
 from calendars.api.documents import (
@@ -34,24 +33,15 @@ from calendars.api.documents import (
 )
 from calendars.errors import CalendarError
 from calendars.models import Calendar, Event, EventException, Sensitivity
-from jobs.api.answers import GONE
 from jobs.api.versions import IF_MATCH, refuse_stale
 
 SEARCH_LENGTH = 200
-KEY_LENGTH = 255
 VEILED = (Sensitivity.PRIVATE.value, Sensitivity.CONFIDENTIAL.value)
-IDEMPOTENCY_KEY = OpenApiParameter(
-    "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The same as the member `key`."
-)
 
 
 class EventFilter(FilterSet):
     calendar = UUIDFilter(field_name="calendar_id", help_text="The id of a calendar.")
     search = CharFilter(method="filter_search", max_length=SEARCH_LENGTH, help_text="In subject or body, in any case.")
-
-    class Meta:
-        model = Event
-        fields: list[str] = []
 
     def filter_from(self, rows: QuerySet, name: str, value: datetime) -> QuerySet:
         return rows.filter(Q(ends_at=None) | Q(ends_at__gt=value) | Q(ends_at=value, first_at=value))
@@ -69,16 +59,13 @@ EventFilter.base_filters["to"] = InstantFilter(
 )
 
 
-class Events(GenericViewSet):
+class Events(ApiViewSet):
     """Single events, and series as a whole."""
 
-    queryset = Event.objects.none()
+    queryset = Event.objects.select_related("calendar").order_by("start_at", "id")
     serializer_class = EventSerializer
     filterset_class = EventFilter
     lookup_value_converter = "event"
-
-    def get_queryset(self):
-        return visible(self.request, Event).select_related("calendar").order_by("start_at", "id")
 
     @extend_schema(
         operation_id="listEvents",
@@ -86,8 +73,7 @@ class Events(GenericViewSet):
         description="Earliest first; a series is one of them, where it begins.  For what is when, list occurrences.",
     )
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response(list(rendered_events(request, page)))
+        return self.get_paginated_response(list(rendered_events(request, self.page())))
 
     @extend_schema(operation_id="readEvent", summary="Read an event")
     def retrieve(self, request, pk):
@@ -104,15 +90,13 @@ class Events(GenericViewSet):
     )
     def create(self, request):
         wanted = read(EventRequest, request.data)
-        calendar, key = calendar_for(request, wanted.get("calendarId")), key_of(request, wanted)
+        calendar = calendar_for(request, wanted.get("calendarId"))
+        key = key_of(request, wanted.get("key"), editing.KEY_LENGTH)
         with member_paths():
             changes = changes_of(wanted, None) | {"recurrence": wanted["recurrence"]}
             event, is_new = editing.create(calendar, changes, timezone.now(), transaction_id=key)
-        response = answered(request, event)
-        if is_new:
-            response.status_code = 201
-            response["Location"] = f"/api/events/{event.pk.hex}"
-        return response
+        told = answered(request, event)
+        return created(f"/api/events/{event.pk.hex}", told) if is_new else told
 
     @extend_schema(
         operation_id="replaceEvent",
@@ -190,27 +174,11 @@ def refuse_read_only(data: object, event: Event) -> None:
 
 
 def calendar_for(request, wanted: uuid.UUID | None) -> Calendar:
-    """Where an event is to be.  Raises CalendarError and PermissionDenied."""
+    """Where an event is to be.  Raises ValidationError and PermissionDenied."""
     if wanted is None:
         wanted = Calendar.objects.default_of(request.user).pk
-    try:
+    with naming("calendarId", "must be a calendar that you may see"):
         return require(request, Calendar, Role.OPERATOR, pk=wanted)
-    except Http404:
-        message = "must be a calendar that you may see"
-        raise CalendarError(message, path="calendarId", code="does_not_exist") from None
-
-
-def key_of(request, wanted: Mapping[str, Any]) -> str | None:
-    """The caller's key of a creation, from the header or the body."""
-    key, header = wanted.get("key"), request.headers.get("Idempotency-Key")
-    if header is None:
-        return key
-    if not 1 <= len(header) <= KEY_LENGTH or not (header.isascii() and header.isprintable()):
-        message = f"must be 1 to {KEY_LENGTH} printable ASCII characters"
-        raise CalendarError(message, path="Idempotency-Key")
-    if key not in (None, header):
-        raise CalendarError("is not the key in the header Idempotency-Key", path="key")
-    return header
 
 
 def etag(event: Event) -> str:

@@ -11,16 +11,14 @@ from django_filters import FilterSet, UUIDFilter
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import highest_role, require
+from accounts.access import highest_role, naming, require
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, read
 from accounts.models import ApiToken, Role
+from accounts.viewsets import GONE, ApiViewSet, created
 from calendars import feeds
 from calendars.api import examples
-from calendars.errors import CalendarError
 from calendars.models import Calendar, Feed
-from jobs.api.answers import GONE, created
 
 
 class QuerySerializer(serializers.Serializer):
@@ -60,12 +58,8 @@ class FeedRequest(serializers.Serializer):
 class FeedFilter(FilterSet):
     calendar = UUIDFilter(field_name="calendar_id", help_text="The id of a calendar.")
 
-    class Meta:
-        model = Feed
-        fields: list[str] = []
 
-
-class Feeds(GenericViewSet):
+class Feeds(ApiViewSet):
     """The caller's feeds.  Whoever knows the address of one reads it, without a token, until it is revoked."""
 
     queryset = Feed.objects.none()
@@ -78,8 +72,7 @@ class Feeds(GenericViewSet):
 
     @extend_schema(operation_id="listFeeds", summary="List your feeds")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response([rendered_feed(feed) for feed in page])
+        return self.get_paginated_response([rendered_feed(feed) for feed in self.page()])
 
     @extend_schema(operation_id="readFeed", summary="Read a feed's description")
     def retrieve(self, request, pk):
@@ -105,9 +98,8 @@ class Feeds(GenericViewSet):
         )
         address = reverse("calendar:feed", args=[secret])
         absolute = settings.PUBLIC_URL + address if settings.PUBLIC_URL else request.build_absolute_uri(address)
-        response = created(f"/api/feeds/{feed.pk}", {**rendered_feed(feed), "address": absolute})
-        response["Cache-Control"] = "no-store"
-        return response
+        document = {**rendered_feed(feed), "address": absolute}
+        return created(f"/api/feeds/{feed.pk}", Response(document, headers={"Cache-Control": "no-store"}))
 
     @extend_schema(
         operation_id="revokeFeed",
@@ -139,11 +131,8 @@ def refuse_escalation(request) -> None:
 def calendar_of(request, wanted) -> Calendar | None:
     if wanted is None:
         return None
-    try:
+    with naming("calendarId", "must be a calendar that you may see"):
         return require(request, Calendar, pk=wanted)
-    except Http404:
-        message = "must be a calendar that you may see"
-        raise CalendarError(message, path="calendarId", code="does_not_exist") from None
 
 
 def rendered_feed(feed: Feed) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import require, visible
+from accounts.access import require
 from accounts.fields import read
 from accounts.filters import InstantFilter
 from accounts.models import Role
+from accounts.viewsets import GONE, ApiViewSet
 from calendars import editing, ids
 from calendars.api import examples
 from calendars.api.documents import (
@@ -44,7 +44,6 @@ from calendars.expansion import Occurrence, exceptions_in, find, lay_out
 from calendars.ids import ItemId
 from calendars.models import Event, EventQuerySet
 from calendars.times import YEARS
-from jobs.api.answers import GONE
 from jobs.api.versions import IF_MATCH, refuse_stale
 from recurrence.wire.zone_names import zone_of
 
@@ -70,10 +69,6 @@ class OccurrenceFilter(FilterSet):
         help_text="`true`: cancelled occurrences come along.",
     )
 
-    class Meta:
-        model = Event
-        fields: list[str] = []
-
     def filter_event(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         item = ids.parse(value)
         return rows.none() if item is None or item.day else rows.filter(pk=item.event)
@@ -93,16 +88,13 @@ OccurrenceFilter.base_filters["to"] = InstantFilter(
 )
 
 
-class Occurrences(GenericViewSet):
+class Occurrences(ApiViewSet):
     """What is when: single events and occurrences of series."""
 
-    queryset = Event.objects.none()
+    queryset = Event.objects.select_related("calendar")
     serializer_class = OccurrenceSerializer
     filterset_class = OccurrenceFilter
     lookup_value_converter = "item"
-
-    def get_queryset(self):
-        return visible(self.request, Event).select_related("calendar")
 
     @extend_schema(
         operation_id="listOccurrences",

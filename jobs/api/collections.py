@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
 from django.db.models import QuerySet
-from django.http import Http404
 from django.utils import timezone
 from django_filters import CharFilter, ChoiceFilter, FilterSet
 from drf_spectacular.utils import extend_schema
@@ -14,11 +12,11 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import require, visible
+from accounts.access import require, subscription_for
 from accounts.fields import InstantField, TextField, WholeNumberField, WordField, read
-from accounts.models import Role, Subscription
+from accounts.models import Role
+from accounts.viewsets import ApiViewSet, created
 from jobs.api.versions import (
     ETAG,
     IF_ABSENT,
@@ -102,10 +100,6 @@ class CollectionFilter(FilterSet):
     )
     state = ChoiceFilter(choices=JobCollection.State.choices)
 
-    class Meta:
-        model = JobCollection
-        fields: list[str] = []
-
     def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(name__lower=value.lower())
 
@@ -116,21 +110,17 @@ class CollectionFilter(FilterSet):
             return rows.filter(subscription__name=value)
 
 
-class Collections(GenericViewSet):
+class Collections(ApiViewSet):
     """Groups of jobs with a common quota."""
 
-    queryset = JobCollection.objects.none()
+    queryset = JobCollection.objects.order_by("id")
     serializer_class = CollectionSerializer
     filterset_class = CollectionFilter
     lookup_value_converter = "int"
 
-    def get_queryset(self):
-        return visible(self.request, JobCollection).order_by("id")
-
     @extend_schema(operation_id="listCollections", summary="List collections")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response([rendered_collection(row) for row in page])
+        return self.get_paginated_response([rendered_collection(row) for row in self.page()])
 
     @extend_schema(operation_id="readCollection", summary="Read a collection", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
@@ -155,9 +145,7 @@ class Collections(GenericViewSet):
             save(collection)
         except IntegrityError:
             raise Conflict(f"there is a collection {collection.name!r} already", path="name") from None
-        response = answered(collection, 201)
-        response["Location"] = f"/api/collections/{collection.pk}"
-        return response
+        return created(f"/api/collections/{collection.pk}", answered(collection))
 
     @extend_schema(
         operation_id="replaceCollection",
@@ -223,20 +211,6 @@ MEMBERS = {
 }
 
 
-def subscription_for(request, wanted) -> Subscription:
-    if wanted is not None:
-        try:
-            return require(request, Subscription, Role.OPERATOR, pk=wanted)
-        except Http404:
-            raise Invalid("no subscription that you may see", path="subscription", code="does_not_exist") from None
-    own = list(visible(request, Subscription, Role.OPERATOR)[:2])
-    if len(own) == 1:
-        return own[0]
-    if not own:
-        raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label} in a subscription")
-    raise Invalid("is required: you may write to more than one", path="subscription", code="required")
-
-
 def fill(collection: JobCollection, members: Mapping[str, Any]) -> None:
     for member, field in COLLECTION_FIELDS.items():
         if member in members:
@@ -269,9 +243,9 @@ def changed(request: Request, found: JobCollection, members: Mapping[str, Any]) 
     return answered(collection)
 
 
-def answered(collection: JobCollection, status: int = 200, request: Request | None = None) -> Response:
+def answered(collection: JobCollection, request: Request | None = None) -> Response:
     document = rendered_collection(collection)
-    return answer(document, etag(version_of(collection), document), status, request)
+    return answer(document, etag(version_of(collection), document), request=request)
 
 
 def rendered_collection(collection: JobCollection) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -10,29 +9,28 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
 from django_filters import CharFilter, ChoiceFilter, FilterSet
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import require, visible
+from accounts.access import naming, require, visible
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField, read
 from accounts.filters import WholeNumberFilter
+from accounts.keys import IDEMPOTENCY_KEY, key_of
 from accounts.models import Role
+from accounts.viewsets import GONE, ApiViewSet, created
 from jobs import signing
 from jobs.api import examples
-from jobs.api.answers import GONE, created
 from jobs.api.fields import DurationField
 from jobs.api.runs import RUN_COLUMNS, RunSerializer, rendered_run
-from jobs.api.versions import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, answer, etag, meant, version
+from jobs.api.versions import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, answer, etag, locked, meant, version
 from jobs.cautions import cautions_of
 from jobs.documents import ActionField, RecurrenceField
 from jobs.errors import Conflict, Invalid
@@ -177,30 +175,22 @@ class JobFilter(FilterSet):
     name = CharFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
     state = ChoiceFilter(choices=Job.State.choices)
 
-    class Meta:
-        model = Job
-        fields: list[str] = []
-
     def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(name__lower=value.lower())
 
 
-class Jobs(GenericViewSet):
+class Jobs(ApiViewSet):
     """What is done, and when."""
 
-    queryset = Job.objects.none()
+    queryset = Job.objects.order_by("id")
     serializer_class = JobSerializer
     filterset_class = JobFilter
     lookup_value_converter = "int"
     body_limit = settings.JOB_BODY_LIMIT
 
-    def get_queryset(self):
-        return visible(self.request, Job).order_by("id")
-
     @extend_schema(operation_id="listJobs", summary="List jobs")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()).values(*JOB_COLUMNS))
-        return self.get_paginated_response(list(rendered_jobs(page)))
+        return self.get_paginated_response(list(rendered_jobs(self.page(*JOB_COLUMNS))))
 
     @extend_schema(operation_id="readJob", summary="Read a job", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
@@ -216,18 +206,14 @@ class Jobs(GenericViewSet):
     )
     def create(self, request):
         wanted = read(JobRequest, request.data)
-        try:
+        with naming("collection", "no collection that you may see"):
             collection = require(request, JobCollection, Role.OPERATOR, pk=wanted["collection"])
-        except Http404:
-            raise Invalid("no collection that you may see", path="collection", code="does_not_exist") from None
-        with locked(collection):
+        with locked(collection.pk):
             if Job.objects.named(collection, wanted["name"]).exists():
                 raise Conflict(f"there is a job {wanted['name']!r} in this collection already", path="name")
             definition = definition_of(request.data, wanted, has_own=True)
             job, _ = save_job(collection, wanted["name"], definition, timezone.now())
-        response = answered(Job.objects, job.pk, 201)
-        response["Location"] = f"/api/jobs/{job.pk}"
-        return response
+        return created(f"/api/jobs/{job.pk}", answered(Job.objects, job.pk))
 
     @extend_schema(
         operation_id="replaceJob",
@@ -238,7 +224,7 @@ class Jobs(GenericViewSet):
     def update(self, request, pk):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
         wanted = read(JobReplacement, request.data)
-        with locked(job.collection), meant(request, job):
+        with locked(job.collection_id), meant(request, job):
             definition = definition_of(request.data, wanted, has_own=has_own_schedule(job))
             save_job(job.collection, job.name, definition, timezone.now())
         return answered(Job.objects, pk)
@@ -254,7 +240,7 @@ class Jobs(GenericViewSet):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
         wanted = read(JobReplacement, request.data, partial=True)
         patch = {name: request.data[name] for name in DOCUMENT_MEMBERS if name in request.data}
-        with locked(job.collection), meant(request, job):
+        with locked(job.collection_id), meant(request, job):
             own_schedule = refuse_contradiction(patch, wanted, has_own=has_own_schedule(job))
             patch_job(job, patch, timezone.now(), own_schedule=own_schedule, **settings_in(wanted))
         return answered(Job.objects, pk)
@@ -277,25 +263,17 @@ class Jobs(GenericViewSet):
         summary="Run a job now",
         description="One run besides those of its schedule.  With a key, 200 answers the run that the key made before.",
         request=RunRequest,
-        parameters=[
-            OpenApiParameter(
-                "Idempotency-Key",
-                OpenApiTypes.STR,
-                OpenApiParameter.HEADER,
-                description="The same as the member `key`.",
-            ),
-            IF_MATCH,
-        ],
+        parameters=[IDEMPOTENCY_KEY, IF_MATCH],
         responses={200: RunSerializer, 201: RunSerializer},
     )
     @action(detail=True, methods=["post"])
     def run(self, request, pk):
         job = require(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
-        now, key = timezone.now(), key_of(request)
+        now, key = timezone.now(), key_of(request, read(RunRequest, request.data).get("key"), KEY_LENGTH)
         with meant(request, job) as job:
             run = run_now(job, now, key)
-        document = rendered_run(Run.objects.values(*RUN_COLUMNS).get(pk=run.pk))
-        return created(f"/api/runs/{run.pk}", document) if run.fire_at == now else Response(document)
+        told = Response(rendered_run(Run.objects.values(*RUN_COLUMNS).get(pk=run.pk)))
+        return created(f"/api/runs/{run.pk}", told) if run.fire_at == now else told
 
     @extend_schema(operation_id="pauseJob", summary="Pause a job", request=None, parameters=[IF_MATCH, ETAG])
     @action(detail=True, methods=["post"])
@@ -344,14 +322,6 @@ JOB_COLUMNS = (
 )
 
 
-@contextmanager
-def locked(collection: JobCollection) -> Iterator[None]:
-    """One transaction in which nobody else writes the collection's jobs."""
-    with transaction.atomic():
-        JobCollection.objects.select_for_update(no_key=True).get(pk=collection.pk)
-        yield
-
-
 def definition_of(document: Mapping[str, Any], wanted: Mapping[str, Any], has_own: bool) -> JobDefinition:
     own_schedule = refuse_contradiction(document, wanted, has_own)
     return JobDefinition.of(document, own_schedule=own_schedule, **settings_in(wanted))
@@ -388,25 +358,12 @@ def turned(request, pk: int, state: Job.State) -> Response:
     return answered(Job.objects, pk)
 
 
-def key_of(request) -> str | None:
-    """The caller's key of a run by hand, from the header or the body."""
-    key = read(RunRequest, request.data).get("key")
-    header = request.headers.get("Idempotency-Key")
-    if header is None:
-        return key
-    if not 1 <= len(header) <= KEY_LENGTH or not (header.isascii() and header.isprintable()):
-        raise Invalid(f"must be 1 to {KEY_LENGTH} printable ASCII characters", path="Idempotency-Key")
-    if key not in (None, header):
-        raise Invalid("is not the key in the header Idempotency-Key", path="key")
-    return header
-
-
-def answered(jobs, pk: int, status: int = 200, request: Request | None = None) -> Response:
+def answered(jobs, pk: int, request: Request | None = None) -> Response:
     row = jobs.filter(pk=pk).values(*JOB_COLUMNS).first()
     if row is None:
         raise Http404
     document = next(rendered_jobs([row]))
-    return answer(document, etag(version(pk, row["revision"]), document), status, request)
+    return answer(document, etag(version(pk, row["revision"]), document), request=request)
 
 
 def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

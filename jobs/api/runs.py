@@ -12,16 +12,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
 from accounts.access import require, visible
 from accounts.fields import InstantField
 from accounts.filters import InstantFilter, WholeNumberFilter
-from accounts.models import Role, Subscription
+from accounts.models import Role
+from accounts.viewsets import HistoryViewSet
 from jobs.cancel import cancel
 from jobs.models import Attempt, Poll, Run
-
-MOST_PARTS = 10  # of a list of runs
 
 
 class RunSerializer(serializers.Serializer):
@@ -92,10 +90,6 @@ class RunFilter(FilterSet):
         help_text="By `fireAt`, `newest` first by default.",
     )
 
-    class Meta:
-        model = Run
-        fields: list[str] = []
-
     def filter_order(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.order_by("fire_at", "id") if value == "oldest" else rows
 
@@ -108,26 +102,17 @@ RunFilter.base_filters["to"] = InstantFilter(
 )
 
 
-class Runs(GenericViewSet):
+class Runs(HistoryViewSet):
     """What happened, and what is about to."""
 
-    queryset = Run.objects.none()
+    queryset = Run.objects.order_by("-fire_at", "-id")
     serializer_class = RunSerializer
     filterset_class = RunFilter
     lookup_value_converter = "uuid"
 
-    def get_queryset(self):
-        return visible(self.request, Run).order_by("-fire_at", "-id")
-
-    def parts(self, runs: QuerySet) -> Sequence[QuerySet]:
-        """The runs by subscription: an index has each one's in order, while of several the database would sort all."""
-        own = visible(self.request, Subscription).values_list("pk", flat=True)[: MOST_PARTS + 1]
-        return [runs.filter(subscription=pk) for pk in own] if len(own) <= MOST_PARTS else [runs]
-
     @extend_schema(operation_id="listRuns", summary="List runs")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()).values(*RUN_COLUMNS))
-        return self.get_paginated_response([rendered_run(row) for row in page])
+        return self.get_paginated_response([rendered_run(row) for row in self.page(*RUN_COLUMNS)])
 
     @extend_schema(operation_id="readRun", summary="Read a run with its attempts", responses=RunDetailSerializer)
     def retrieve(self, request, pk):

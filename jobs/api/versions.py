@@ -24,6 +24,7 @@ from datetime import datetime
 from typing import Any, Self
 
 import orjson
+from django.db import transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import APIException
@@ -106,6 +107,14 @@ class Conditions:
             raise Stale(f'it has been changed since: its ETag is "{current}" now')
         if self.none_match is not None and names(self.none_match, current):
             raise Stale(f'If-None-Match: it is there, and its ETag is "{current}"')
+
+
+@contextmanager
+def locked(collection_id: int) -> Iterator[None]:
+    """One transaction in which nobody else writes the collection's jobs and their triggers."""
+    with transaction.atomic():
+        JobCollection.objects.select_for_update(no_key=True).get(pk=collection_id)
+        yield
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from accounts.access import require
 from accounts.fields import WordField, read
 from accounts.models import Role
-from jobs.api.answers import GONE
+from accounts.viewsets import GONE
 from jobs.api.fields import DurationField
 from jobs.models import Job
 from maintenance import heeding

@@ -11,14 +11,13 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import require, visible
+from accounts.access import require, subscription_for, visible
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField, read
 from accounts.models import Role, Subscription
-from jobs.api.answers import created
+from accounts.viewsets import ApiViewSet, created
 from maintenance import lifecycle
-from maintenance.api.fields import NameField, subscription_for
+from maintenance.api.fields import NameField
 from maintenance.errors import MaintenanceError
 from maintenance.models import UNKNOWN_DURATION, Affected, EventType, Notice, Resource
 from maintenance.wishes import TEXT_LENGTH
@@ -113,10 +112,6 @@ class NoticeFilter(FilterSet):
     resource = CharFilter(method="filter_resource", max_length=TEXT_LENGTH)
     subscription = UUIDFilter(field_name="subscription")
 
-    class Meta:
-        model = Notice
-        fields: list[str] = []
-
     def filter_resource(self, rows, name, value):
         return rows.filter(Exists(Affected.objects.filter(notice=OuterRef("pk"), name=value)))
 
@@ -124,23 +119,18 @@ class NoticeFilter(FilterSet):
         return rows.filter(status=value.lower())
 
 
-class Notices(GenericViewSet):
+class Notices(ApiViewSet):
     """Announced maintenance, and what became of it."""
 
-    queryset = Notice.objects.none()
+    queryset = Notice.objects.prefetch_related("affected", "transitions").order_by("-announced_at", "-id")
     serializer_class = NoticeSerializer
     filterset_class = NoticeFilter
     lookup_value_converter = "uuid"
 
-    def get_queryset(self):
-        rows = visible(self.request, Notice).prefetch_related("affected", "transitions")
-        return rows.order_by("-announced_at", "-id")
-
     @extend_schema(operation_id="listNotices", summary="List notices, newest first")
     def list(self, request):
         self._brought_up_to_date()
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response([rendered_notice(row) for row in page])
+        return self.get_paginated_response([rendered_notice(row) for row in self.page()])
 
     @extend_schema(operation_id="readNotice", summary="Read a notice")
     def retrieve(self, request, pk):
@@ -174,7 +164,8 @@ class Notices(GenericViewSet):
         )
         notice = lifecycle.announce(subscription, announcement, str(request.user), now)
         warning = lifecycle.shorter_than_usual(announcement, now)
-        return created(f"/api/notices/{notice.pk}", rendered_notice(notice, [warning] if warning else []))
+        document = rendered_notice(notice, [warning] if warning else [])
+        return created(f"/api/notices/{notice.pk}", Response(document))
 
     @extend_schema(
         operation_id="changeNotice",

@@ -8,14 +8,13 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import require, visible
+from accounts.access import require, subscription_for
 from accounts.fields import InstantField, TextField, read
 from accounts.models import Role
-from jobs.api.answers import GONE, created
+from accounts.viewsets import GONE, ApiViewSet, created
 from maintenance import registering
-from maintenance.api.fields import LabelsField, NameField, subscription_for
+from maintenance.api.fields import LabelsField, NameField
 from maintenance.models import Resource
 from maintenance.wishes import LABELS_MOST, TEXT_LENGTH
 
@@ -59,26 +58,18 @@ class ResourceFilter(FilterSet):
     scopeGroup = CharFilter(field_name="scope_group", max_length=TEXT_LENGTH)
     subscription = UUIDFilter(field_name="subscription")
 
-    class Meta:
-        model = Resource
-        fields: list[str] = []
 
-
-class Resources(GenericViewSet):
+class Resources(ApiViewSet):
     """Machines and services to which maintenance is announced."""
 
-    queryset = Resource.objects.none()
+    queryset = Resource.objects.order_by("id")
     serializer_class = ResourceSerializer
     filterset_class = ResourceFilter
     lookup_value_converter = "int"
 
-    def get_queryset(self):
-        return visible(self.request, Resource).order_by("id")
-
     @extend_schema(operation_id="listResources", summary="List resources")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response([rendered_resource(row) for row in page])
+        return self.get_paginated_response([rendered_resource(row) for row in self.page()])
 
     @extend_schema(operation_id="readResource", summary="Read a resource")
     def retrieve(self, request, pk):
@@ -104,7 +95,7 @@ class Resources(GenericViewSet):
         resource, token = registering.register(
             subscription, wanted["name"], wanted["scopeGroup"], wanted["labels"], timezone.now()
         )
-        return created(f"/api/resources/{resource.pk}", {**rendered_resource(resource), "token": token})
+        return created(f"/api/resources/{resource.pk}", Response({**rendered_resource(resource), "token": token}))
 
     @extend_schema(operation_id="patchResource", summary="Change a resource", request=ResourceReplacement)
     def partial_update(self, request, pk):

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-import jobs.api.runs
+import accounts.viewsets
 from accounts.models import ApiToken, Membership, Role, Subscription
 from jobs.models import Attempt, Job, JobCollection, Poll, Run
 from tests.conftest import NOW
@@ -224,7 +224,7 @@ def test_a_long_list_is_read_page_by_page(api, make_run, make_job):
 @pytest.mark.parametrize("most", [0, 10])
 @pytest.mark.parametrize("order", ["newest", "oldest"])
 def test_runs_of_several_subscriptions_are_one_list(api, owner, make_run, make_job, monkeypatch, most, order):
-    monkeypatch.setattr(jobs.api.runs, "MOST_PARTS", most)  # more subscriptions than that are asked for together
+    monkeypatch.setattr(accounts.viewsets, "MOST_PARTS", most)  # more subscriptions than that are asked for together
     second = Subscription.objects.create(name="second")
     Membership.objects.create(subscription=second, user=owner)
     theirs = make_job("sweep", in_collection=JobCollection.objects.create(subscription=second, name="weekly"))

@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
@@ -17,18 +16,17 @@ from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import require, visible
+from accounts.access import naming, require, visible
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField, read
 from accounts.filters import WholeNumberFilter
 from accounts.models import Role
+from accounts.viewsets import GONE, ApiViewSet, created
 from jobs import durations
-from jobs.api.answers import GONE
 from jobs.api.fields import DurationField
-from jobs.api.versions import IF_MATCH, refuse_stale
-from jobs.errors import Conflict, Invalid
-from jobs.models import Job, JobCollection
+from jobs.api.versions import IF_MATCH, locked, refuse_stale
+from jobs.errors import Conflict
+from jobs.models import Job
 from jobs.names import NAME_LENGTH
 from recurrence import wire
 from recurrence.wire import WireError
@@ -130,30 +128,22 @@ class TriggerFilter(FilterSet):
     enabled = ChoiceFilter(choices=[("true", "true"), ("false", "false")], method="filter_enabled")
     format = ChoiceFilter(choices=[(name, name) for name in sorted(wire.PARSERS)])
 
-    class Meta:
-        model = Trigger
-        fields: list[str] = []
-
     def filter_enabled(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(enabled=value == "true")
 
 
-class Triggers(GenericViewSet):
+class Triggers(ApiViewSet):
     """When jobs run: their own schedules, and the triggers beside them."""
 
-    queryset = Trigger.objects.none()
+    queryset = Trigger.objects.order_by("id")
     serializer_class = TriggerSerializer
     filterset_class = TriggerFilter
     lookup_value_converter = "int"
     body_limit = settings.JOB_BODY_LIMIT
 
-    def get_queryset(self):
-        return visible(self.request, Trigger).order_by("id")
-
     @extend_schema(operation_id="listTriggers", summary="List triggers across jobs")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()).values(*TRIGGER_COLUMNS))
-        return self.get_paginated_response([rendered_trigger(row) for row in page])
+        return self.get_paginated_response([rendered_trigger(row) for row in self.page(*TRIGGER_COLUMNS)])
 
     @extend_schema(operation_id="readTrigger", summary="Read a trigger")
     def retrieve(self, request, pk):
@@ -169,18 +159,13 @@ class Triggers(GenericViewSet):
     def create(self, request):
         with member_paths():
             wanted = read(TriggerRequest, request.data)
-            try:
-                job = require(request, Job.objects.all(), Role.OPERATOR, pk=wanted["job"])
-            except Http404:
-                raise Invalid("no job that you may see", path="job", code="does_not_exist") from None
+            with naming("job", "no job that you may see"):
+                job = require(request, Job, Role.OPERATOR, pk=wanted["job"])
             with locked(job.collection_id):
                 if wanted["name"] != MAIN and job.triggers.filter(name=wanted["name"]).exists():
                     raise Conflict(f"job {job.name!r} has a trigger {wanted['name']!r} already", path="name")
                 trigger, _ = save_trigger(job, wanted["name"], definition_of(wanted), timezone.now())
-        response = answered(Trigger.objects, trigger.pk)
-        response.status_code = 201
-        response["Location"] = f"/api/triggers/{trigger.pk}"
-        return response
+        return created(f"/api/triggers/{trigger.pk}", answered(Trigger.objects, trigger.pk))
 
     @extend_schema(
         operation_id="replaceTrigger",
@@ -251,14 +236,6 @@ TRIGGER_COLUMNS = (
     *("priority", "group", "data_map", "misfire", "misfire_threshold", "next_fire_at", "previous_fire_at"),
     *("created_at", "updated_at"),
 )
-
-
-@contextmanager
-def locked(collection_id: int) -> Iterator[None]:
-    """One transaction in which nobody else writes the collection's jobs and their triggers."""
-    with transaction.atomic():
-        JobCollection.objects.select_for_update(no_key=True).get(pk=collection_id)
-        yield
 
 
 def definition_of(wanted: Mapping[str, Any]) -> TriggerDefinition:
