@@ -11,13 +11,13 @@ from rest_framework.decorators import action
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
-from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import require, visible
+from accounts.access import require
 from accounts.fields import InstantField
 from accounts.filters import InstantFilter
 from accounts.models import Role
-from operations.models import Operation
+from accounts.viewsets import HistoryViewSet
+from operations.models import Operation, OperationQuerySet
 from operations.tracking import cancel
 
 RETRY_AFTER_S = 1
@@ -79,12 +79,11 @@ class OperationSerializer(serializers.Serializer):
 class OperationFilter(FilterSet):
     state = ChoiceFilter(choices=Operation.State.choices)
     kind = CharFilter(max_length=64, help_text="What is done, such as `collection.delete`.")
-    target = CharFilter(lookup_expr="iexact", max_length=500, help_text="What it is done to, in any case.")
+    target = CharFilter(method="filter_target", max_length=500, help_text="What it is done to, in any case.")
     subscription = UUIDFilter(help_text="The id of a subscription.")
 
-    class Meta:
-        model = Operation
-        fields: list[str] = []
+    def filter_target(self, rows: OperationQuerySet, name: str, value: str) -> OperationQuerySet:
+        return rows.about(value)
 
 
 OperationFilter.base_filters["from"] = InstantFilter(
@@ -102,21 +101,17 @@ class Over(APIException):
     default_code = "conflict"
 
 
-class Operations(GenericViewSet):
+class Operations(HistoryViewSet):
     """Long requests, from their acceptance until a day or longer after their end."""
 
-    queryset = Operation.objects.none()
+    queryset = Operation.objects.select_related("asked_by").order_by("-created_at", "-id")
     serializer_class = OperationSerializer
     filterset_class = OperationFilter
     lookup_value_converter = "uuid"
 
-    def get_queryset(self):
-        return visible(self.request, Operation).select_related("asked_by").order_by("-created_at", "-id")
-
     @extend_schema(operation_id="listOperations", summary="List operations")
     def list(self, request):
-        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response([rendered_operation(row) for row in page])
+        return self.get_paginated_response([rendered_operation(row) for row in self.page()])
 
     @extend_schema(
         operation_id="readOperation",

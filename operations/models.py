@@ -7,7 +7,9 @@ from typing import Self
 from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
 
 from accounts.models import Role, Subscription
 
@@ -18,6 +20,10 @@ UNHEARD = timedelta(seconds=30)  # after its acceptance: a message not acted upo
 class OperationQuerySet(models.QuerySet):
     def visible_to(self, user, role: Role = Role.READER) -> Self:
         return self.filter(subscription__in=Subscription.objects.visible_to(user, role))
+
+    def about(self, target: str) -> Self:
+        """Those of a target, in any case: it is ASCII."""
+        return self.filter(Exact(Lower("target"), target.lower()))
 
     def open(self) -> Self:
         """Those in a state of OPEN, told by what an index finds."""
@@ -88,6 +94,12 @@ class Operation(models.Model):
         indexes = [
             # serves the list of a subscription's, newest first
             models.Index(fields=["subscription", "-created_at", "-id"], name="operation_of_subscription"),
+            # serves the same list of one state
+            models.Index(fields=["subscription", "state", "-created_at", "-id"], name="operation_of_state"),
+            # serves the same list of one target
+            models.Index(
+                "subscription", Lower("target"), F("created_at").desc(), F("id").desc(), name="operation_of_target"
+            ),
             # serves the lists of everybody's
             models.Index(fields=["-created_at", "-id"], name="operation_newest"),
             # serves pruning and `open`, for which SQLite would use no partial one

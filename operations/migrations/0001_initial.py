@@ -2,6 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
+import django.db.models.functions.text
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -43,7 +44,7 @@ class Migration(migrations.Migration):
                 ('subscription', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.subscription')),
             ],
             options={
-                'indexes': [models.Index(fields=['subscription', '-created_at', '-id'], name='operation_of_subscription'), models.Index(fields=['-created_at', '-id'], name='operation_newest'), models.Index(fields=['finished_at'], name='operation_finished')],
+                'indexes': [models.Index(fields=['subscription', '-created_at', '-id'], name='operation_of_subscription'), models.Index(fields=['subscription', 'state', '-created_at', '-id'], name='operation_of_state'), models.Index(models.F('subscription'), django.db.models.functions.text.Lower('target'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='operation_of_target'), models.Index(fields=['-created_at', '-id'], name='operation_newest'), models.Index(fields=['finished_at'], name='operation_finished')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['accepted', 'running'])), fields=('target_key',), name='one_open_operation'), models.CheckConstraint(condition=models.Q(models.Q(('finished_at', None), ('state__in', ['accepted', 'running'])), models.Q(('finished_at__isnull', False), ('lease_token', None), ('state__in', ['succeeded', 'failed', 'canceled'])), _connector='OR'), name='operation_is_open_or_has_ended'), models.CheckConstraint(condition=models.Q(('state__in', ['failed', 'canceled']), ('error_code', ''), _connector='XOR'), name='operation_error_tells_its_end')],
             },
         ),

@@ -3,11 +3,15 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import ApiToken, Role, Subscription
+import accounts.viewsets
+from accounts.models import ApiToken, Membership, Role, Subscription
 from jobs.models import JobCollection
 from operations.models import Operation
+from tests.conftest import NOW
 
 LIST = "/api/operations"
 
@@ -97,12 +101,68 @@ def test_pages_join_to_the_whole_list(api, make_operation):
 def test_the_list_takes_the_same_queries_however_long(api, make_operation, owner, django_assert_num_queries):
     make_operation(asked_by=owner)
     api.get(LIST)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):  # the token, the subscriptions, and the list of the one
         api.get(LIST)
     for _ in range(9):
         make_operation(asked_by=owner)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         api.get(LIST)
+
+
+@pytest.mark.parametrize("most", [0, 10])
+def test_operations_of_several_subscriptions_are_one_list(api, owner, make_operation, monkeypatch, most):
+    monkeypatch.setattr(accounts.viewsets, "MOST_PARTS", most)  # more subscriptions than that are asked for together
+    second = Subscription.objects.create(name="second")
+    Membership.objects.create(subscription=second, user=owner)
+    for minutes in range(0, 6, 2):
+        make_operation(ago=timedelta(minutes=minutes))
+        make_operation(ago=timedelta(minutes=minutes + 1), subscription=second)
+    seen, address = [], f"{LIST}?limit=4&target=default/nightly"
+    while address:
+        page = api.get(address).json()
+        seen += [row["id"] for row in page["value"]]
+        address = page["nextLink"]
+
+    assert seen == [str(row.pk) for row in Operation.objects.order_by("-created_at", "-id")]
+
+
+@pytest.mark.parametrize(
+    "query, index",
+    [
+        ("state=failed", "operation_of_state"),
+        ("state=failed&from=2026-01-01T00:00:00Z", "operation_of_state"),
+        ("target=Default/C7", "operation_of_target"),
+        ("target=default/c7&state=failed", "operation_of_target"),
+    ],
+)
+def test_history_makes_no_filtered_list_slower(api, owner, subscription, query, index):
+    second = Subscription.objects.create(name="second")
+    Membership.objects.create(subscription=second, user=owner)
+    Operation.objects.bulk_create(
+        Operation(
+            subscription=(subscription, second)[number % 2],
+            kind="collection.delete",
+            target=f"default/c{number // 4}",
+            target_key=str(number),
+            state="succeeded" if number % 100 else "failed",
+            error_code="" if number % 100 else "WorkerLost",
+            published_at=NOW,
+            created_at=NOW + timedelta(seconds=number),
+            finished_at=NOW + timedelta(seconds=number),
+        )
+        for number in range(2000)
+    )
+    explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE operations_operation")
+        with CaptureQueriesContext(connection) as queries:
+            assert api.get(f"{LIST}?{query}").status_code == 200
+        lists = [each["sql"] for each in queries if 'FROM "operations_operation"' in each["sql"]]
+        for sql in lists:
+            cursor.execute(f"{explain} {sql}")
+            assert index in str(cursor.fetchall())
+
+    assert len(lists) == 2
 
 
 @pytest.mark.parametrize("state", ["succeeded", "failed", "canceled"])
