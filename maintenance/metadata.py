@@ -150,7 +150,7 @@ class ScheduledEvents(APIView):
         subscriptions = tuple(visible(request, Subscription).values_list("pk", flat=True))
         if not subscriptions:
             raise PermissionDenied("you are a member of no subscription")
-        return Sight(subscriptions)
+        return Sight(subscriptions, user=request.user)
 
     def resource_named(self) -> str | None:
         """The name in the query or the header; an empty one, of a variable that was not set, is not none."""

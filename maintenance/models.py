@@ -78,6 +78,17 @@ class View(models.Model):
         constraints = [models.UniqueConstraint(fields=["subscription", "key"], name="view_once")]
 
 
+class Overview(models.Model):
+    """The version number of what one person is shown of all their subscriptions.
+
+    It has to grow on, whatever they join or leave, so it is no sum of those of the views.
+    """
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    digest = models.CharField(max_length=64)  # of the subscriptions and the numbers of their views
+    incarnation = models.PositiveIntegerField(default=0)  # 0: nothing was read yet
+
+
 class EventType(models.TextChoices):
     FREEZE = "Freeze"
     REBOOT = "Reboot"

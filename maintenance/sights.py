@@ -5,17 +5,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Self
 
-from django.db.models import Exists, OuterRef, Sum
+from django.db import transaction
+from django.db.models import Exists, OuterRef
 
-from maintenance.models import FIRST_INCARNATION, Affected, Notice, NoticeQuerySet, Resource, View
+from accounts.models import User, digest_of
+from maintenance.models import FIRST_INCARNATION, Affected, Notice, NoticeQuerySet, Overview, Resource, View
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The notices of a resource's view, or without a resource those of whole subscriptions."""
+    """The notices of a resource's view, or those of all subscriptions of a person."""
 
     subscriptions: tuple[uuid.UUID, ...]
     resource: Resource | None = None
+    user: User | None = None  # without a resource
 
     @classmethod
     def of(cls, resource: Resource) -> Self:
@@ -39,22 +42,40 @@ class Sight:
     def known(self, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Notice]:
         return {notice.pk: notice for notice in self.notices.filter(pk__in=ids)}
 
-    def incarnation(self) -> int:
-        key = self.resource.view if self.resource else View.EVERYTHING
-        counted = View.objects.filter(subscription__in=self.subscriptions, key=key)
-        return counted.aggregate(sum=Sum("incarnation"))["sum"] or FIRST_INCARNATION
-
     def read(self) -> tuple[int, list[Notice]]:
         """Return the number, and the notices that are shown under it.
 
-        A change is committed together with its number, and numbers only grow.  So when the number is the same before
-        and after, no change came between the queries in the middle; else they are asked again.  This takes no lock,
-        and no snapshot, which with SQLite would be the only writer's.
+        A change is committed together with the number of its view, and numbers only grow.  So when these are the same
+        before and after, no change came between the queries in the middle; else they are asked again.  This takes no
+        lock, and no snapshot, which with SQLite would be the only writer's.
         """
-        after = self.incarnation()
+        after = self.numbers()
         while True:
             before, shown = after, list(self.notices.shown().order_by().prefetch_related("affected"))
-            after = self.incarnation()
-            if before == after:
+            after = self.numbers()
+            if before == after and (number := self._number_of(after)) is not None:
                 # put in order here: asked for it, SQLite goes through all of the history, which has an index by time
-                return after, sorted(shown, key=lambda each: (each.announced_at, each.pk))
+                return number, sorted(shown, key=lambda each: (each.announced_at, each.pk))
+
+    def numbers(self) -> list[tuple[uuid.UUID, int]]:
+        """Those of the view in each subscription; there is none of a view that never changed."""
+        key = self.resource.view if self.resource else View.EVERYTHING
+        views = View.objects.filter(subscription__in=self.subscriptions, key=key).order_by("subscription")
+        return list(views.values_list("subscription", "incarnation"))
+
+    def _number_of(self, numbers: list[tuple[uuid.UUID, int]]) -> int | None:
+        """The number of all these together; None when they have changed meanwhile."""
+        least = sum(incarnation for _, incarnation in numbers) or FIRST_INCARNATION
+        if self.user is None:
+            return least
+        digest = digest_of(str(numbers))
+        known = Overview.objects.filter(user=self.user, digest=digest).first()
+        if known is None:
+            with transaction.atomic():
+                known, _ = Overview.objects.select_for_update(no_key=True).get_or_create(user=self.user)
+                if self.numbers() != numbers:
+                    return None
+                if known.digest != digest:  # else somebody else has counted just now
+                    known.digest, known.incarnation = digest, max(known.incarnation + 1, least)
+                    known.save()
+        return known.incarnation

@@ -77,7 +77,7 @@ def page(request) -> HttpResponse:
 
 
 def incarnation_of(subscriptions: dict[UUID, str]) -> int | None:
-    """The number of the unfiltered list; None where there are several lists, or nothing was announced yet."""
+    """The number of the subscription's list; None where there are several, or nothing was announced yet."""
     if len(subscriptions) != 1:
         return None
     numbers = View.objects.filter(subscription__in=subscriptions, key=View.EVERYTHING)

@@ -12,7 +12,7 @@ from accounts.models import ApiToken, Membership, Role, Subscription
 from maintenance import registering
 from maintenance.models import Resource
 from tests.conftest import NOW, utc
-from tests.maintenance.machines import NEWEST, PATH, Machine, announced, call, machine
+from tests.maintenance.machines import NEWEST, PATH, Machine, announced, call, machine, moved
 from tests.maintenance.test_metadata_documents import error_of
 
 METADATA = {"Metadata": "true"}
@@ -254,6 +254,50 @@ def test_everything_is_that_of_all_subscriptions_of_the_caller(api, api_of, owne
     assert ids(both) == {ours, theirs}
     refused = call("POST", NEWEST, body={"StartRequests": [{"EventId": theirs}]}, headers=bearer(token))
     assert "operator" in error_of(refused, 403)
+
+
+def test_the_number_of_everything_goes_on_whatever_the_caller_joins_and_leaves(
+    api, api_of, owner, elsewhere, db2, token
+):
+    theirs = machine(elsewhere, "theirs")
+    for _ in range(3):
+        announced(api_of_eve(api_of), theirs)
+    ours = announced(api, db2, subscription=str(db2.resource.subscription_id))
+    told: list[tuple[int, set[str]]] = []
+
+    def ask() -> None:
+        response = call("GET", NEWEST, headers=bearer(token))
+        told.append((response.json()["DocumentIncarnation"], ids(response)))
+
+    ask()
+    membership = Membership.objects.create(subscription=elsewhere, user=owner, role=Role.READER)
+    ask()
+    membership.delete()
+    for _ in range(4):  # once, they came to the number of both
+        ask()
+        moved(api, ours, "approve") if len(told) == 3 else announced(api, db2)
+    Membership.objects.create(subscription=elsewhere, user=owner, role=Role.READER)
+    ask()
+    elsewhere.delete()
+    ask()
+    ask()
+
+    numbers = [number for number, _ in told]
+    assert numbers[:2] == [2, 6]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == numbers[-2], "nothing changed between the last two"
+    assert len(set(numbers)) == len(told) - 1
+
+
+def test_people_have_numbers_of_their_own(api, make_user, db2, token):
+    other = ApiToken.objects.issue(make_user("rob", Role.READER), "rob")[1]
+    announced(api, db2)
+    first = call("GET", NEWEST, headers=bearer(token)).json()
+    announced(api, db2)
+
+    assert call("GET", NEWEST, headers=bearer(other)).json()["DocumentIncarnation"] == 3
+    assert first["DocumentIncarnation"] == 2
+    assert call("GET", NEWEST, headers=bearer(token)).json()["DocumentIncarnation"] == 3
 
 
 def test_a_reader_is_shown_everything_and_approves_nothing(api, make_user, db2):
