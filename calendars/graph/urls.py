@@ -5,7 +5,7 @@ from calendars.graph.calendar_views import Calendars, OneCalendar, Person, Suppo
 from calendars.graph.delta import Delta
 from calendars.graph.event_views import Cancel, Events, OneEvent
 from calendars.graph.window_views import CalendarView, Instances
-from jobs.arm import address
+from operations.resource_manager import address
 
 PERSON = r"v1\.0/(?:me|users/(?P<user>[^/]+))"
 CALENDAR = f"{PERSON}/(?:(?P<default>calendar)|calendars/(?P<calendar>[^/]+))"

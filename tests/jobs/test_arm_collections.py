@@ -1,6 +1,6 @@
 import pytest
 
-from jobs import arm as protocol
+from jobs.arm import lists
 from jobs.models import Job, JobCollection, Run
 from tests.conftest import ACTION, NOW
 from tests.jobs.arm_client import ArmClient
@@ -336,7 +336,7 @@ def test_an_empty_group_is_an_empty_list(arm, subscription):
 
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_pages_join_to_the_whole_list(groups, monkeypatch, length):
-    monkeypatch.setattr(protocol, "PAGE_LENGTH", length)
+    monkeypatch.setattr(lists, "PAGE_LENGTH", length)
     found = []
 
     response = groups.get(f"{groups.subscription}/providers/Microsoft.Scheduler/jobCollections")

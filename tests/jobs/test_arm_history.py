@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs import arm as protocol
+from jobs.arm import lists
 from jobs.models import Attempt, Job, Run
 from tests.conftest import NOW
 
@@ -188,7 +188,7 @@ def test_a_wrong_query_is_refused(arm, history, name, text):
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 def test_pages_join_to_the_whole_history(arm, history, make_attempt, monkeypatch, length):
     make_attempt(start=2, state="failed")  # at the same time as another
-    monkeypatch.setattr(protocol, "PAGE_LENGTH", length)
+    monkeypatch.setattr(lists, "PAGE_LENGTH", length)
 
     response = arm.get(history)
     found = starts(response)

@@ -2,7 +2,7 @@ import pytest
 import time_machine
 from django.test import override_settings
 
-from jobs import arm as protocol
+from jobs.arm import lists
 from jobs.models import Job, Run
 from tests.conftest import ACTION, NOW
 
@@ -627,7 +627,7 @@ def test_a_wrong_query_is_refused(arm, jobs, query):
 
 @pytest.mark.parametrize("length", [1, 2, 4, 5])
 def test_pages_join_to_the_whole_list(arm, jobs, monkeypatch, length):
-    monkeypatch.setattr(protocol, "PAGE_LENGTH", length)
+    monkeypatch.setattr(lists, "PAGE_LENGTH", length)
 
     response = arm.get(jobs)
     found = names(response)
@@ -639,7 +639,7 @@ def test_pages_join_to_the_whole_list(arm, jobs, monkeypatch, length):
 
 
 def test_a_next_page_keeps_the_filter_and_forgets_what_was_skipped(arm, jobs, monkeypatch):
-    monkeypatch.setattr(protocol, "PAGE_LENGTH", 1)
+    monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
     arm.put(arm.job("f"), body(startTime="2026-06-01"))
 
     first = arm.get(jobs, filter="state eq Enabled", skip=1)
@@ -650,14 +650,14 @@ def test_a_next_page_keeps_the_filter_and_forgets_what_was_skipped(arm, jobs, mo
 
 
 def test_a_page_with_a_top_has_no_next(arm, jobs, monkeypatch):
-    monkeypatch.setattr(protocol, "PAGE_LENGTH", 1)
+    monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
 
     assert arm.get(jobs, top=2).json()["nextLink"] is None
 
 
 @override_settings(PUBLIC_URL="https://jobs.example")
 def test_links_name_the_public_address(arm, jobs, monkeypatch):
-    monkeypatch.setattr(protocol, "PAGE_LENGTH", 1)
+    monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
 
     assert arm.get(jobs).json()["nextLink"].startswith(f"https://jobs.example{jobs}?api-version=2016-03-01&")
 

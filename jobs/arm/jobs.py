@@ -1,0 +1,135 @@
+"""Jobs: what and when in one document, written together, and run on demand."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Lower
+from django.utils import timezone
+from rest_framework.response import Response
+
+from accounts import access
+from accounts.models import Role
+from jobs.actions import documents
+from jobs.api.versions import Conditions, etag, meant, version_of
+from jobs.arm.collections import answered, collection_id, watched
+from jobs.arm.lists import filter_of, page, wrong_token
+from jobs.arm.resources import SchedulerView, instant, present, refuse_other_id, refuse_other_progress
+from jobs.errors import JobError
+from jobs.members import Members
+from jobs.models import Job
+from jobs.run_now import run_now
+from operations.resource_manager import PROVIDER
+from recurrence.wire import WireError, azure
+from triggers import deleting, scheduling
+from triggers.models import MAIN
+
+JOB_MEMBERS = ("action", "recurrence", "startTime", "state")  # that stand below `properties` in this form
+
+
+class JobView(SchedulerView):
+    body_limit = settings.JOB_BODY_LIMIT
+
+    def handle_exception(self, exception):
+        if isinstance(exception, JobError | WireError) and (exception.path or "").split(".")[0] in JOB_MEMBERS:
+            exception.path = f"properties.{exception.path}"
+        return super().handle_exception(exception)
+
+
+class Jobs(SchedulerView):
+    def get(self, request, **kwargs):
+        collection = self.find_collection()
+        rows = access.visible(request, Job).filter(collection=collection).order_by(Lower("name"))
+        if state := filter_of(request, "state", [state.capitalize() for state in Job.State.values]):
+            rows = rows.filter(state=state.lower())
+        if token := request.query_params.get("$skiptoken"):
+            if "\0" in token:
+                raise wrong_token(token)
+            rows = rows.filter(name__lower__gt=token)
+        rows = rows.select_related("collection", "action").defer("action__secrets").prefetch_related("triggers")
+        return watched(page(request, rows, render_job, lambda job: job.name.lower()), collection)
+
+
+class OneJob(JobView):
+    def get(self, request, **kwargs):
+        job = self.find_job()
+        return watched(answered(render_job(job), request=request), job.collection)
+
+    def put(self, request, **kwargs):
+        collection = self.find_collection(Role.OPERATOR)
+        conditions = Conditions.of(request)
+        properties = Members(request.data, "").required_members("properties")
+        refuse_other_progress(properties)
+        definition = scheduling.JobDefinition.of(properties.value)
+        with transaction.atomic():
+            scheduling.lock_collection(collection.pk)
+            found = Job.objects.named(collection, kwargs["job"]).only("revision").first()
+            conditions.refuse(found and version_of(found))
+            job, created = scheduling.save_job(collection, kwargs["job"], definition, timezone.now())
+        return answered(render_job(job), 201 if created else 200)
+
+    def patch(self, request, **kwargs):
+        job = self.find_job(Role.OPERATOR)
+        patch = Members(request.data, "")
+        refuse_other_id(patch, job_id(job))
+        properties = patch.members("properties") or Members({}, "properties")
+        if "status" in properties:
+            properties.refuse("status", "is read only")
+        refuse_other_progress(properties)
+        changes = {name: properties.value[name] for name in JOB_MEMBERS if name in properties.value}
+        if changes.get("state", "") is None:
+            del changes["state"]  # a state cannot be removed
+        with meant(request, job):
+            job = scheduling.patch_job(job, changes, timezone.now())
+        return answered(render_job(job))
+
+    def delete(self, request, **kwargs):
+        job = self.find_job(Role.OPERATOR)
+        with meant(request, job):
+            deleting.delete_job(job, timezone.now())
+        return Response()
+
+
+class JobRun(SchedulerView):
+    def post(self, request, **kwargs):
+        with meant(request, self.find_job(Role.OPERATOR)) as job:
+            run_now(job, timezone.now())
+        return Response()
+
+
+def render_job(job: Job) -> dict[str, Any]:
+    triggers = list(job.triggers.all())
+    schedule = next((azure.render(each.definition) for each in triggers if each.name == MAIN), {})
+    next_fire_at = min((each.next_fire_at for each in triggers if each.next_fire_at), default=None)
+    properties = present(
+        startTime=schedule.get("startTime"),
+        action=documents.render(job.action),
+        recurrence=schedule.get("recurrence"),
+        state=job.state.capitalize(),
+        status=render_status(job, next_fire_at),
+    )
+    document = {
+        "id": job_id(job),
+        "type": f"{PROVIDER}/jobCollections/jobs",
+        "name": f"{job.collection.name}/{job.name}",
+        "properties": properties,
+    }
+    return {**document, "etag": etag(version_of(job), document)}
+
+
+def render_status(job: Job, next_fire_at: datetime | None) -> dict[str, Any] | None:
+    """None for a disabled job that has never run: the service left the whole object out."""
+    if job.state == Job.State.DISABLED and not job.execution_count:
+        return None
+    return present(
+        nextExecutionTime=next_fire_at and instant(next_fire_at),
+        lastExecutionTime=job.last_execution_at and instant(job.last_execution_at),
+        executionCount=job.execution_count,
+        failureCount=job.failure_count,
+        faultedCount=job.faulted_count,
+    )
+
+
+def job_id(job: Job) -> str:
+    return f"{collection_id(job.collection)}/jobs/{job.name}"

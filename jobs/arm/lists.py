@@ -1,0 +1,73 @@
+"""Pages of a list, and what narrows it: `$top`, `$skip`, `$skiptoken` and `$filter`."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.utils.encoding import escape_uri_path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.members import shown
+from operations.resource_manager import WrongQuery, absolute
+
+PAGE_LENGTH = 1000  # the original answered 135 entries at once, so its page was longer than the longest `$top`
+TOP_LIMIT = 100
+FILTER_LIMIT = 1024  # characters
+NUMBER_LIMIT = 2**31 - 1
+
+
+def page(
+    request: Request, rows: QuerySet, render: Callable[[Any], dict[str, Any]], token_of: Callable[[Any], str]
+) -> Response:
+    """One page of `rows`; `token_of` says after which row the next one goes on."""
+    top = number_of(request, "$top", 1, TOP_LIMIT)
+    skip = number_of(request, "$skip", 0, NUMBER_LIMIT) or 0
+    length = top or PAGE_LENGTH
+    found = list(rows[skip : skip + length + 1])
+    shown_rows = found[:length]
+    has_more = len(found) > length and top is None
+    return Response(
+        {
+            "value": [render(row) for row in shown_rows],
+            "nextLink": next_link(request, token_of(shown_rows[-1])) if has_more else None,
+        }
+    )
+
+
+def next_link(request: Request, token: str) -> str:
+    query = {name: value for name, value in request.query_params.items() if name != "$skip"}
+    address = f"{escape_uri_path(request.path)}?{urlencode({**query, '$skiptoken': token})}"
+    return absolute(request, address)
+
+
+def number_of(request: Request, name: str, low: int, high: int) -> int | None:
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= high:
+        raise WrongQuery(name, f"must be a whole number, {low} to {high}, not {shown(text)}")
+    return int(text)
+
+
+def filter_of(request: Request, member: str, values: Mapping[str, Any] | list[str]) -> str | None:
+    """The value that `$filter` asks `member` to have, in its own spelling; None without a filter.
+
+    The grammar has one sentence: the member, `eq`, and a value, in any case and with or without quotes.
+    """
+    text = request.query_params.get("$filter")
+    if text is None:
+        return None
+    if len(text) <= FILTER_LIMIT and (
+        match := re.fullmatch(rf"\s*{member}\s+eq\s+('?)([a-z]+)\1\s*", text, re.IGNORECASE)
+    ):
+        for value in values:
+            if value.lower() == match[2].lower():
+                return value
+    raise WrongQuery("$filter", f"must be `{member} eq` one of {', '.join(values)}, not {shown(text)}")
+
+
+def wrong_token(token: str) -> WrongQuery:
+    return WrongQuery("$skiptoken", f"does not come from a nextLink of this list: {shown(token)}")
