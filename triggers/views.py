@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.text import capfirst
 
 from jobs.descriptions import written
-from jobs.views import Meaning, meaning_of, refusal, wrong_of
+from jobs.pages.meaning import Meaning, meaning_of, refusal, wrong_of
 from recurrence.wire import WireError
 from triggers.groups import not_served
 from triggers.trigger_form import WHEN_FIELDS, TriggerForm

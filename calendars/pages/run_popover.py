@@ -19,7 +19,7 @@ from calendars.pages.whence import Whence
 from jobs import words
 from jobs.models import Attempt, Job, JobCollection, Run
 from jobs.outcomes import OUTCOMES, Outcome, newest_runs, outcome_of, within_sentence
-from jobs.views import headline
+from jobs.pages.runs import headline
 from maintenance import heeding
 from recurrence.schedules import LAST_INSTANT
 from recurrence.wire import WireError

@@ -12,11 +12,12 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.models import Role
-from jobs import views
 from jobs.credentials import certificate_row
 from jobs.errors import JobError
 from jobs.models import JobCollection
 from jobs.notations import FIELDS, JSON
+from jobs.pages.jobs import next_run_in_words
+from jobs.pages.meaning import meaning_of_form
 from recurrence.wire import WireError
 from triggers.forms import JobForm
 
@@ -75,7 +76,7 @@ class JobFormPages:
             return None
         change = self.construct_change_message(request, form, [], created)
         (self.log_addition if created else self.log_change)(request, job, change)
-        next_run = views.next_run_in_words(job, now)
+        next_run = next_run_in_words(job, now)
         messages.success(request, f"Saved. {next_run}")
         return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
 
@@ -93,7 +94,7 @@ class JobFormPages:
         return TemplateResponse(request, "admin/jobs/job/_beside.html", self._beside(form, timezone.now()))
 
     def _beside(self, form: JobForm, now: datetime) -> dict:
-        return {"meaning": views.meaning_of_form(form, now), "now": now}
+        return {"meaning": meaning_of_form(form, now), "now": now}
 
 
 def _asked(request) -> dict:

@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.text import capfirst
 
-from jobs import views
 from jobs.credentials import can_sign, signing_secrets
 from jobs.descriptions import action_in_words
 from jobs.errors import JobError
 from jobs.models import Job
+from jobs.pages.exchanges import rehearsal_page
 from jobs.rehearsal import LIMIT_S, REHEARSALS, Part, has, rehearse
 from jobs.signing import new_secret, remove_secrets
 
@@ -105,4 +105,4 @@ class JobOrders:
         rehearsal = rehearse(job, part, now)
         ended = "succeeded" if rehearsal.outcome.succeeded else "failed"
         self.log_change(request, job, f"Tested the {part.label}: it {ended}.")
-        return {"tested": views.rehearsal_page(rehearsal, part, now)}
+        return {"tested": rehearsal_page(rehearsal, part, now)}

@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 
-from jobs import views
 from jobs.admin.lists import hue_of
 from jobs.descriptions import written
 from jobs.errors import JobError
 from jobs.models import Job, Run
+from jobs.pages.jobs import job_page
 from jobs.run_now import run_now
 from maintenance.pages.heeds import heed_card, held_fires
 from triggers.scheduling import document_of
@@ -26,7 +26,7 @@ class JobPages:
     def page_view(self, request, object_id: int) -> HttpResponse:
         job = self.visible(request, object_id)
         before, now = request.GET.get("before", ""), timezone.now()
-        page = views.job_page(job, now, _run_of(job, before), held_fires(job, now))
+        page = job_page(job, now, _run_of(job, before), held_fires(job, now))
         context = {**self._page_context(request, job), **page}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "runs"})
 
@@ -35,7 +35,7 @@ class JobPages:
         job = self.visible(request, object_id)
         document = written({"properties": document_of(job)})
         now = timezone.now()
-        page = views.job_page(job, now, why_held=held_fires(job, now))
+        page = job_page(job, now, why_held=held_fires(job, now))
         context = {**self._page_context(request, job), **page, "document": document}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "document"})
 

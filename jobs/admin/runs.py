@@ -12,13 +12,14 @@ from django.utils.text import capfirst
 
 from accounts.models import Role, Subscription
 from accounts.staff import may
-from jobs import views, words
+from jobs import words
 from jobs.admin.lists import NowChangeList, ReadOnlyAdmin, badge
 from jobs.cancel import can_be_cancelled, cancel
 from jobs.descriptions import ORIGINS
 from jobs.errors import JobError
 from jobs.models import Run
 from jobs.outcomes import outcome_of
+from jobs.pages.runs import run_page, run_row
 
 
 class ResultFilter(admin.SimpleListFilter):
@@ -59,7 +60,7 @@ class RunChangeList(NowChangeList):
     def get_results(self, request) -> None:
         super().get_results(request)
         for run in self.result_list:
-            run.row = views.run_row(run)
+            run.row = run_row(run)
 
 
 @admin.register(Run)
@@ -108,7 +109,7 @@ class RunAdmin(ReadOnlyAdmin):
             "title": f"{run.job_name}, {words.moment(run.fire_at, now)}",
             "may_cancel": may_operate and can_be_cancelled(run),
             "may_run": run.job is not None and may_operate,
-            **views.run_page(run, now),
+            **run_page(run, now),
         }
         return self.page(request, "admin/jobs/run/page.html", context)
 

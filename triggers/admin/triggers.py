@@ -24,7 +24,7 @@ from jobs.admin.lists import CappedPaginator, badge
 from jobs.admin.refusals import RefusableAdmin
 from jobs.errors import JobError
 from jobs.models import Job, Process
-from jobs.views import next_run_in_words, trigger_row
+from jobs.pages.jobs import next_run_in_words, trigger_row
 from recurrence.wire import WireError
 from triggers import views
 from triggers.mint_jobs import switch_on

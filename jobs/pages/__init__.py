@@ -1,0 +1,1 @@
+"""What the pages of jobs and runs show: finished rows, so that templates neither ask nor reckon."""
