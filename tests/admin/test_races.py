@@ -1,14 +1,9 @@
-"""An operator does something to several ticked rows at the moment at which somebody else is at some of them.
+"""An operator does something to several ticked rows at the moment at which somebody else is at some of them."""
 
-Each has a connection of its own.  On SQLite one waits for the other; on PostgreSQL row locks alone hold them apart.
-"""
-
-import time
-from threading import Event, Thread
+from threading import Event
 from uuid import UUID
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from jobs import following
@@ -18,45 +13,9 @@ from jobs.leasing import lease
 from jobs.models import Job, Run
 from jobs.recording import record
 from jobs.run_now import run_now
+from tests.racing import at_once, lingering
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-PAUSE_S = 0.4  # between the locks of the one and what it writes, so that the other comes in between
-
-
-def at_once(first, second) -> list[Exception]:
-    """Do both, each in a connection of its own; return what they raised."""
-    raised = []
-
-    def run(work):
-        try:
-            work()
-        except Exception as error:
-            raised.append(error)
-        finally:
-            connection.close()
-
-    threads = [Thread(target=run, args=(work,)) for work in (first, second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    return raised
-
-
-def lingering(monkeypatch, module, name: str) -> Event:
-    """An event that is set when the function has been called; on PostgreSQL whoever called it then lingers."""
-    event, real = Event(), getattr(module, name)
-
-    def wrapped(*args, **kwargs):
-        result = real(*args, **kwargs)
-        event.set()
-        if connection.vendor == "postgresql":
-            time.sleep(PAUSE_S)
-        return result
-
-    monkeypatch.setattr(module, name, wrapped)
-    return event
 
 
 @pytest.fixture

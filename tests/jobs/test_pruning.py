@@ -62,6 +62,17 @@ def test_an_error_action_goes_with_its_run(make_job, make_run):
     assert not Run.objects.exists()
 
 
+def test_a_run_stays_as_long_as_its_error_action(make_job, make_run):
+    job = make_job()
+    run = make_run(job, 90 * DAY)
+    error_run = make_run(job, 89 * DAY, parent=run)
+    Run.objects.filter(pk=error_run.pk).update(state=Run.State.RETRYING, finished_at=None)
+
+    prune(LATER)
+
+    assert set(Run.objects.all()) == {run, error_run}
+
+
 def test_only_the_newest_runs_of_a_job_are_kept(make_job, make_run, settings):
     settings.RETENTION_RUNS = 3
     busy, quiet = make_job("busy"), make_job("quiet")

@@ -1,0 +1,69 @@
+"""What is old goes at the moment at which somebody is at it."""
+
+from datetime import timedelta
+from threading import Event
+
+import pytest
+from django.db.models.signals import pre_delete
+
+from jobs.errors import Conflict
+from jobs.models import Job, Run
+from jobs.pruning import prune
+from jobs.run_now import run_now
+from tests.conftest import NOW
+from tests.racing import at_once, linger, lingering
+from triggers import scheduling
+from triggers.deleting import delete_job
+from triggers.scheduling import TriggerDefinition, save_trigger, set_job_state
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LATER = NOW + timedelta(days=100)
+HOURLY = TriggerDefinition(format="quartz", definition={"expression": "0 0 * * * ?"})
+
+
+def test_a_job_that_is_deleted_while_old_runs_go_waits_in_no_circle(make_job):
+    """An error action that ended much later stands before its run."""
+    job = make_job(schedule=None)
+    run, error_run = (run_now(job, NOW) for _ in range(2))
+    Run.objects.filter(pk=error_run.pk).update(parent=run, state=Run.State.FAILED, finished_at=LATER)
+    Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, finished_at=NOW)
+    midway = Event()
+
+    def removing(**_):
+        linger(midway)
+
+    def delete():
+        midway.wait(5)
+        delete_job(job, LATER)
+
+    pre_delete.connect(removing, sender=Run)
+    try:
+        assert at_once(lambda: prune(LATER), delete) == []
+    finally:
+        pre_delete.disconnect(removing, sender=Run)
+
+    assert not Job.objects.exists()
+
+
+CHANGES = {
+    "enable": lambda job: set_job_state(job, Job.State.ENABLED, LATER),
+    "save a trigger": lambda job: save_trigger(job, "hourly", HOURLY, LATER),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_job_that_ended_long_ago_and_goes_while_somebody_changes_it_waits_in_no_circle(make_job, monkeypatch, change):
+    job = make_job()
+    Job.objects.update(state=Job.State.COMPLETED, finished_at=NOW)
+    locked = lingering(monkeypatch, scheduling, "_locked_triggers")
+
+    def go():
+        locked.wait(5)
+        prune(LATER)
+
+    raised = at_once(lambda: change(job), go)
+
+    assert [type(error) for error in raised] == [Conflict]
+    prune(LATER)
+    assert not Job.objects.exists()

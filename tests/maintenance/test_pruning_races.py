@@ -1,0 +1,68 @@
+"""Old notices go at the moment at which what they name goes as well."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Event
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from jobs import pruning as pruning_of_runs
+from jobs.models import Run
+from jobs.run_now import run_now
+from maintenance import registering
+from maintenance.models import Affected, Notice, Work
+from maintenance.pruning import prune
+from tests.maintenance.notices import T0, announce, resource
+from tests.racing import PAUSE_S, at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LATER = T0 + timedelta(days=100)
+
+OTHERS = {
+    "the runs of its work": (Work, lambda resource: pruning_of_runs.prune(LATER)),
+    "its resource": (Affected, registering.remove),
+}
+
+
+@pytest.mark.parametrize("hanging, other", OTHERS.values(), ids=OTHERS)
+def test_a_notice_goes_beside(subscription, make_job, hanging, other):
+    """Both find what hangs on three notices, in another order each, and are held up at the one in the middle."""
+    machine, job = resource(subscription), make_job(schedule=None)
+    notices = sorted((announce(machine) for _ in range(3)), key=lambda notice: notice.pk)
+    Affected.objects.all().delete()
+    for number, notice in enumerate(reversed(notices)):
+        Affected.objects.create(notice=notice, resource=machine, name=machine.name)
+        Run.objects.filter(pk=run_now(job, T0).pk).update(
+            id=UUID(int=number), state=Run.State.SUCCEEDED, finished_at=T0
+        )
+        Work.objects.create(notice=notice, step="start", run_id=UUID(int=number), job_name=job.name)
+    Notice.objects.update(status=Notice.Status.COMPLETED, ended_at=T0)
+    holding = Event()
+
+    def hold_up():
+        with transaction.atomic():
+            hanging.objects.select_for_update().get(notice=notices[1])
+            holding.set()
+            if connection.vendor == "postgresql":
+                time.sleep(PAUSE_S)
+
+    def then(work: Callable[[], object]) -> Callable[[], object]:
+        """As where there is much: rows are found by an index, in its order."""
+
+        def run():
+            holding.wait(5)
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
+            work()
+
+        return run
+
+    assert at_once(hold_up, then(lambda: prune(LATER)), then(lambda: other(machine))) == []
+
+    prune(LATER)
+    assert not Notice.objects.exists()
