@@ -4,6 +4,7 @@ Checks what could stand in the way, prepares the database, starts the processes 
 on Ctrl-C or SIGTERM, or when one of them ends.
 """
 
+import logging
 import os
 import socket
 import sys
@@ -73,6 +74,7 @@ def prepare(host: str, port: int) -> tuple[str, str | None]:
 
     from scheduler_site.bootstrap import bootstrap
 
+    logging.disable(logging.INFO)  # what making the samples brings about is no news
     demo = os.environ.get("DEMO") != "0"
     username, password = os.environ.get("ADMIN_USERNAME") or "admin", os.environ.get("ADMIN_PASSWORD")
     try:

@@ -109,6 +109,13 @@ def test_the_data_outlives_a_stop_with_a_run_in_flight(launch, target, tmp_path)
     assert second.stop(signal.SIGINT) == 0
 
 
+def test_the_welcome_is_the_first_that_it_says_of_itself(launch):
+    logs = launch(environment={"DEMO": "1"}).wait_until_ready().logs
+
+    before = logs.partition("Quando is running.")[0].splitlines()
+    assert [line for line in before if line.strip() and " | " not in line] == []
+
+
 def test_when_a_process_dies_everything_ends(launch):
     installation = launch().wait_until_ready()
     processes = installation.processes()
