@@ -7,6 +7,7 @@ collection is being deleted its state is `deleted`, and it takes no writes.
 
 import logging
 import re
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
@@ -59,6 +60,19 @@ def order(kind: str, collection: JobCollection, caller: Caller, now: datetime) -
             return going.operation
         raise Conflict(f"{going}; wait for its end, or cancel it") from None
     return operation
+
+
+def order_all(kind: str, collections: Iterable[JobCollection], caller: Caller, now: datetime) -> None:
+    """Accept it for all of them, or for none.  They are locked at once, in the order in which everybody does."""
+    collections = list(collections)
+    with transaction.atomic():
+        for model, ids in (
+            (Subscription, [each.subscription_id for each in collections]),
+            (JobCollection, [each.pk for each in collections]),
+        ):
+            list(model.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True).values("pk"))
+        for collection in collections:
+            order(kind, collection, caller, now)
 
 
 def going_on(kind: str, collection: JobCollection) -> Operation | None:

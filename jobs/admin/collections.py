@@ -18,7 +18,7 @@ from jobs.errors import JobError
 from jobs.models import JobCollection
 from jobs.outcomes import COLLECTION_STATES
 from operations.tracking import Caller
-from triggers.collection_orders import DELETE, order
+from triggers.collection_orders import DELETE, order, order_all
 from triggers.scheduling import save_collection
 
 
@@ -134,8 +134,7 @@ class JobCollectionAdmin(RefusableAdmin):
         order(DELETE, obj, Caller(request.user, request.id), timezone.now())
 
     def delete_queryset(self, request, queryset) -> None:
-        for collection in queryset.order_by("subscription", "pk"):  # one order of locks for everybody
-            self.delete_model(request, collection)
+        order_all(DELETE, queryset, Caller(request.user, request.id), timezone.now())
 
     def response_delete(self, request, obj_display, obj_id) -> HttpResponse:
         messages.success(request, f"Being deleted: {obj_display}. Operations show how far it is.")

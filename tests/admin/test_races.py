@@ -6,14 +6,18 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
+from accounts.models import Subscription
 from jobs import following
 from jobs.actions.outcome import Outcome
 from jobs.admin import jobs as admin_of_jobs
 from jobs.leasing import lease
-from jobs.models import Job, Run
+from jobs.models import Job, JobCollection, Run
 from jobs.recording import record
 from jobs.run_now import run_now
+from maintenance import turns
+from operations import tasks
 from tests.racing import at_once, lingering
+from triggers import collection_orders
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -66,3 +70,20 @@ def test_deleting_jobs_keeps_no_worker_from_writing_their_runs_down(tick, make_j
 
     assert not Job.objects.exists()
     assert set(Run.objects.values_list("state", flat=True)) == {Run.State.SUCCEEDED}
+
+
+def test_deleting_collections_keeps_nobody_waiting_who_holds_one_of_them(tick, subscription, monkeypatch):
+    """Of two subscriptions, the first has the younger collection."""
+    later = Subscription.objects.create(pk=UUID(int=subscription.pk.int + 1), name="later")
+    collections = [JobCollection.objects.create(subscription=each, name="nightly") for each in (later, subscription)]
+    monkeypatch.setattr(tasks.carry_out, "delay", lambda operation_id: None)
+    ordered = lingering(monkeypatch, collection_orders, "order")
+
+    def maintain():
+        ordered.wait(5)
+        with turns.alone(collection.pk for collection in collections):
+            pass
+
+    assert at_once(lambda: tick("jobcollection", "delete_selected", collections), maintain) == []
+
+    assert set(JobCollection.objects.values_list("state", flat=True)) == {"deleted"}
