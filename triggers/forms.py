@@ -15,7 +15,9 @@ from django.db import transaction
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
-from jobs.action_form import WHAT_FIELDS, ActionForm, action_fields, fields_do
+from jobs.action_fields import WHAT_FIELDS
+from jobs.action_form import ActionForm
+from jobs.action_values import fields_do, values_of
 from jobs.actions import documents
 from jobs.actions.headers import CREDENTIAL_HEADER
 from jobs.descriptions import written
@@ -157,7 +159,7 @@ class JobForm(ActionForm, ScheduleForm):
         elif half == "when" and fields_say(self.schedule()):
             values |= schedule_fields(self.schedule())
         elif half == "what" and fields_do(self.action()):
-            values |= action_fields(self.action())
+            values |= values_of(self.action())
         else:
             return self
         values[half] = mode
@@ -194,5 +196,5 @@ def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
     if values["when"] == FIELDS:
         values |= schedule_fields(schedule)
     if values["what"] == FIELDS:
-        values |= action_fields(action)
+        values |= values_of(action)
     return values

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from jobs.action_form import changed_action, fields_do
+from jobs.action_values import changed_action, fields_do
 from jobs.models import Action, Job
 from jobs.notations import ScalarField, without_credentials, without_secrets
 from tests.admin.forms import submitted
