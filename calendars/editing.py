@@ -31,6 +31,7 @@ __all__ = [
     "WallTime",
     "cancel_occurrence",
     "change",
+    "change_and_move",
     "change_calendar",
     "change_following",
     "change_occurrence",
@@ -175,6 +176,15 @@ def move(event: Event, calendar: Calendar, now: datetime) -> Event:
         save(event, now)
         count(here, now)
     return event
+
+
+def change_and_move(
+    event: Event, changes: Mapping[str, Any], calendar: Calendar, now: datetime, *, revision: Revision | None = None
+) -> Event:
+    """Do both as `change` and `move` do, or neither; an event that is in the calendar stays there."""
+    with transaction.atomic():
+        hold(event.calendar_id, calendar.pk)
+        return move(change(event, changes, now, revision=revision), calendar, now)
 
 
 def delete(event: Event, now: datetime, *, revision: Revision | None = None) -> None:

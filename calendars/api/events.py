@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django_filters import CharFilter, FilterSet, UUIDFilter
@@ -138,10 +137,13 @@ class Events(ApiViewSet):
 
     def _changed(self, request, event: Event, wanted: Mapping[str, Any]) -> Response:
         now, changes = timezone.now(), changes_of_event(wanted, event)
-        with member_paths(), transaction.atomic():
-            event = editing.change(event, changes, now, revision=read_version(request, event))
-            if wanted.get("calendarId") not in (None, event.calendar_id):
-                event = editing.move(event, calendar_for(request, wanted["calendarId"]), now)
+        revision = read_version(request, event)
+        with member_paths():
+            if wanted.get("calendarId") in (None, event.calendar_id):
+                event = editing.change(event, changes, now, revision=revision)
+            else:
+                calendar = calendar_for(request, wanted["calendarId"])
+                event = editing.change_and_move(event, changes, calendar, now, revision=revision)
         return answered(request, event)
 
 

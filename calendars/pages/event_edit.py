@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -211,7 +210,7 @@ def save(form: EventForm, request, manner: Manner, whence: Whence) -> date:
         case Scope.NEW:
             event, _ = editing.create(form.cleaned_data["calendar"], changes, now)
         case Scope.SINGLE | Scope.SERIES:
-            event = change_and_move(event, changes, form.cleaned_data["calendar"], now, revision)
+            event = editing.change_and_move(event, changes, form.cleaned_data["calendar"], now, revision=revision)
         case Scope.FOLLOWING:
             event = editing.change_following(event, day, changes, now, revision=revision)
         case Scope.OCCURRENCE:
@@ -222,16 +221,6 @@ def save(form: EventForm, request, manner: Manner, whence: Whence) -> date:
     what = gettext("Created:") if written.scope == Scope.NEW else gettext("Saved:")
     tell(request, what, found, manner, whence, gettext("Show it"))
     return day_of(found, manner)
-
-
-def change_and_move(event: Event, changes: dict, calendar: Calendar, now: datetime, revision) -> Event:
-    """In one transaction; the move comes first, since it holds both calendars in the order in which everybody does."""
-    if calendar.pk == event.calendar_id:
-        return editing.change(event, changes, now, revision=revision)
-    with transaction.atomic():
-        moved = editing.move(event, calendar, now)
-        read, rest = revision
-        return editing.change(moved, changes, now, revision=(read + 1, rest))  # the move counts as a change
 
 
 # Around the form

@@ -166,6 +166,22 @@ def test_events_that_change_places_wait_for_nobody_in_a_circle(owner, calendar, 
     assert dict(Event.objects.values_list("pk", "calendar_id")) == {here.pk: other.pk, there.pk: calendar.pk}
 
 
+def test_events_that_are_changed_and_change_places_wait_for_nobody_in_a_circle(
+    owner, calendar, make_event, api_of, token, midway
+):
+    other = editing.create_calendar(owner, "Other", None, NOW)
+    here, there = make_event(calendar), make_event(other)
+
+    def change(event, to):
+        body = {"subject": "Moved", "calendarId": str(to.pk)}
+        answer = api_of(token).patch(f"/api/events/{event.pk.hex}", body, format="json")
+        assert answer.status_code == 200, answer.content
+
+    assert at_once(lambda: change(here, other), lambda: change(there, calendar), midway) == []
+    assert dict(Event.objects.values_list("pk", "calendar_id")) == {here.pk: other.pk, there.pk: calendar.pk}
+    assert set(Event.objects.values_list("subject", flat=True)) == {"Moved"}
+
+
 def test_what_is_made_in_a_calendar_that_goes_goes_with_it(owner, midway):
     home = editing.create_calendar(owner, "Home", None, NOW)
 
