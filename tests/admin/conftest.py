@@ -7,6 +7,8 @@ from django.utils import timezone
 
 from accounts.models import Role, Subscription
 from jobs.models import Attempt, JobCollection, Process, Run
+from tests.admin.actions import ADD, FORM
+from tests.admin.forms import submitted
 
 
 @pytest.fixture
@@ -85,3 +87,37 @@ def alive(db):
     now = timezone.now()
     for kind in Process.Kind:
         Process.objects.create(kind=kind, name=f"{kind}-1", queues=["default"], started_at=now, seen_at=now)
+
+
+@pytest.fixture
+def post(browser, collection):
+    """Send the form of a new job, or of the one at `address`."""
+
+    def send(address=ADD, **fields):
+        return browser.post(address, {**FORM, "collection": collection.pk, **fields})
+
+    return send
+
+
+@pytest.fixture
+def job(make_job):
+    """A job without a schedule of its own."""
+    return make_job(schedule=None)
+
+
+@pytest.fixture
+def trigger(job, make_trigger):
+    return make_trigger(job, now=timezone.now())
+
+
+@pytest.fixture
+def write(browser):
+    """Open a page with the form of a trigger, change fields in it, and send it to the page or to `to`."""
+
+    def write(address, to=None, **fields):
+        form = submitted(browser.get(address).text, "trigger_form")
+        return browser.post(
+            to or address, {name: value for name, value in (form | fields).items() if value is not None}
+        )
+
+    return write

@@ -1,153 +1,17 @@
-"""The action as fields: each type to its document and back, nothing lost, refusals at their fields, secrets unseen."""
+"""The action as fields: each type to its document and back, nothing lost, refusals at their fields."""
 
 import base64
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from jobs.action_values import changed_action, fields_do
-from jobs.models import Action, Job
-from jobs.notations import ScalarField, without_credentials, without_secrets
+from jobs.models import Job
+from jobs.notations import ScalarField
+from tests.admin.actions import BEYOND, BUS, EVERY_KIND, HTTP, REQUEST, STORAGE, edit_of, stored
 from tests.admin.forms import submitted
-
-ADD = "/admin/jobs/job/add/"
-FORM = {
-    "name": "backup",
-    "state": "enabled",
-    "when": "fields",
-    "what": "fields",
-    "frequency": "Day",
-    "start": "2027-01-05T08:00",
-    "misfire": "fire_once",
-    "overlap": "skip",
-    "delivery": "at_least_once",
-}
-HTTP = {"type": "Http", "method": "POST", "uri": "https://example.com/x"}
-STORAGE = {
-    "type": "StorageQueue",
-    "storage_account": "account1",
-    "storage_queue": "mail",
-    "sas_token": "?sv=1&sig=topsecret",
-    "queue_message": "hello",
-}
-BUS = {
-    "type": "ServiceBusQueue",
-    "namespace": "orders",
-    "bus_queue": "incoming",
-    "bus_authentication": "SharedAccessKey",
-    "sas_key_name": "sender",
-    "sas_key": "c2VjcmV0a2V5",
-    "bus_message": "hello",
-}
-
-REQUEST = {"uri": "https://example.com/x", "method": "POST"}
-BASIC = {"type": "Basic", "username": "ada", "password": "opensesame"}
-OAUTH = {
-    "type": "ActiveDirectoryOAuth",
-    "tenant": "contoso.example",
-    "clientId": "client-1",
-    "secret": "clientsecret",
-    "audience": "https://api.example/",
-    "authority": "https://login.example",
-}
-QUEUE = {"storageAccount": "account1", "queueName": "mail", "sasToken": "sig=topsecret", "message": " two\r\nlines "}
-MESSAGE = {
-    "namespace": "orders",
-    "message": "hello",
-    "transportType": "AMQP",
-    "authentication": {"type": "SharedAccessKey", "sasKeyName": "sender", "sasKey": "c2VjcmV0a2V5"},
-    "customMessageProperties": {"kind": "order", "token": "not a secret"},
-    "brokeredMessageProperties": {
-        "contentType": "text/plain",
-        "correlationId": "c-1",
-        "forcePersistence": False,
-        "label": "orders",
-        "messageId": "m-1",
-        "partitionKey": "s",
-        "replyTo": "answers",
-        "replyToSessionId": "r",
-        "scheduledEnqueueTimeUtc": "2030-01-01T08:00:00.25Z",
-        "sessionId": "s",
-        "timeToLive": "01:00:00",
-        "to": "x",
-        "viaPartitionKey": "v",
-    },
-}
-EVERY_KIND = {
-    "plain": {"type": "Http", "request": REQUEST},
-    "empty": {"type": "Http", "request": {**REQUEST, "headers": {}, "body": ""}},
-    "lines": {"type": "Http", "request": {**REQUEST, "body": "\n a\r\nb\n\n"}, "retryPolicy": {"retryCount": 0}},
-    "mixed": {"type": "Https", "request": {**REQUEST, "uri": "http://example.com/"}, "template": True},
-    "basic": {"type": "Http", "request": {**REQUEST, "authentication": BASIC}},
-    "oauth": {"type": "Https", "request": {**REQUEST, "authentication": OAUTH, "followRedirects": True}},
-    "follow": {"type": "Http", "request": REQUEST, "follow": True, "followLimit": "PT2H"},
-    "follows": {"type": "Https", "request": REQUEST, "follow": True},
-    "headers": {
-        "type": "Http",
-        "request": {**REQUEST, "headers": {"X-Tag": "a:b", "Authorization": "Bearer abcdefgh"}},
-    },
-    "success": {
-        "type": "Http",
-        "request": {
-            **REQUEST,
-            "success": {
-                "statusCodes": [200, "300-399"],
-                "bodyContains": " ok ",
-                "bodyPath": "$.a[0]",
-                "bodyValue": "5",
-            },
-        },
-    },
-    "exponential": {
-        "type": "Http",
-        "request": REQUEST,
-        "retryPolicy": {
-            "retryType": "Exponential",
-            "retryInterval": "00:00:30",
-            "retryCount": 3,
-            "maximumRetryInterval": "PT1H",
-        },
-    },
-    "storage": {"type": "StorageQueue", "queueMessage": QUEUE},
-    "envelope": {
-        "type": "StorageQueue",
-        "queueMessage": {**QUEUE, "messageFormat": "Xml", "messageEncoding": "Base64"},
-    },
-    "bus queue": {"type": "ServiceBusQueue", "serviceBusQueueMessage": {**MESSAGE, "queueName": "incoming"}},
-    "bus topic": {"type": "ServiceBusTopic", "serviceBusTopicMessage": {**MESSAGE, "topicPath": "news/all"}},
-    "bare bus": {"type": "ServiceBusQueue", "serviceBusQueueMessage": {"namespace": "orders", "queueName": "incoming"}},
-    "error action": {
-        "type": "Http",
-        "request": REQUEST,
-        "errorAction": {"type": "StorageQueue", "queueMessage": QUEUE, "retryPolicy": {"retryType": "None"}},
-    },
-    "alarm": {
-        "type": "Http",
-        "request": REQUEST,
-        "errorAction": {"type": "Https", "request": {"uri": "https://alerts.example/", "method": "POST"}},
-    },
-}
-# what a line of a form cannot hold
-BEYOND = {"header with spaces": {"type": "Http", "request": {**REQUEST, "headers": {"X-Tag": " a "}}}}
-
-
-@pytest.fixture
-def post(browser, collection):
-    def send(address=ADD, **fields):
-        return browser.post(address, {**FORM, "collection": collection.pk, **fields})
-
-    return send
-
-
-def edit_of(job) -> str:
-    return f"/admin/jobs/job/{job.pk}/change/"
-
-
-def stored() -> Action:
-    return Job.objects.get().action
-
 
 # Round trips
 
@@ -242,6 +106,13 @@ def test_an_unchecked_document_that_fields_would_lose_something_of_stays_json(po
 
     assert answer.context["form"].mode("what") == "json"
     assert not fields_do(document)
+
+
+@pytest.mark.parametrize("value", ["done", "", " a ", "5", "true", "null", '"', "[1]", "NaN", 5, -1.5, True, False])
+def test_a_scalar_is_read_as_it_was_written(value):
+    read = ScalarField(required=False, strip=False).clean(ScalarField.write(value))
+
+    assert (read, type(read)) == (value, type(value))
 
 
 # From fields
@@ -469,94 +340,3 @@ def test_either_a_file_or_its_text(post, authority):
     answer = post(**HTTP, authentication="ClientCertificate", pfx_file=file, pfx=certificate.pfx)
 
     assert list(answer.context["form"].errors) == ["pfx"]
-
-
-# Secrets
-
-
-@pytest.mark.parametrize(
-    "action, field",
-    [
-        (EVERY_KIND["basic"], "password"),
-        (EVERY_KIND["oauth"], "client_secret"),
-        (EVERY_KIND["storage"], "sas_token"),
-        (EVERY_KIND["bus queue"], "sas_key"),
-    ],
-)
-def test_beside_a_secret_stands_since_when_it_is_set(browser, make_job, action, field):
-    job = make_job(action=action)
-    path = next(iter(job.action.secrets))
-    Action.objects.update(secrets_set_at={path: "2025-10-03T08:00:00+00:00"})
-
-    page = browser.get(edit_of(job)).text
-
-    assert f'id="id_{field}_helptext">Set on 3 October 2025. Empty keeps it.<' in page
-
-
-def test_the_credentials_among_the_headers_say_since_when(browser, make_job):
-    job = make_job(action=EVERY_KIND["headers"])
-    Action.objects.update(secrets_set_at={"request.headers.authorization": "2025-10-03T08:00:00+00:00"})
-
-    assert "******** keeps what is stored: authorization set on 3 October 2025." in browser.get(edit_of(job)).text
-
-
-WRITTEN = [
-    HTTP | {"authentication": "Basic", "username": "ada", "password": "opensesame"},
-    HTTP | {"authentication": "ClientCertificate", "pfx": "b3BlbnNlc2FtZQ==opensesame", "pfx_password": "opensesame"},
-    HTTP | {"authentication": "ActiveDirectoryOAuth", "tenant": "a", "client_id": "b", "client_secret": "opensesame"},
-    HTTP | {"headers": "Accept: a\r\nauthorization: Bearer opensesame\r\nX-Api-Key:opensesame"},
-    HTTP | {"error_action": json.dumps({"type": "Http", "request": {**REQUEST, "authentication": BASIC}})},
-    HTTP | {"error_action": '{"request": {"authentication": {"password": "opensesame'},
-    HTTP | {"error_action": '{"a": {"password" : "open\\"opensesame", "x"}}'},
-    STORAGE | {"sas_token": "opensesame"},
-    BUS | {"sas_key": "opensesame"},
-    {"what": "json", "action_json": json.dumps({"type": "Http", "request": {**REQUEST, "authentication": BASIC}})},
-    {"what": "json", "action_json": '{"request": {"headers": {"Authorization": "opensesame"}}'},
-]
-
-
-@pytest.mark.parametrize("fields", WRITTEN)
-@pytest.mark.parametrize("how", [{"interval": "0"}, {"_preview": "1"}, {"_switch": "when:json"}])
-def test_a_written_secret_does_not_come_back_to_the_page(post, fields, how):
-    answer = post(**fields, **how)
-
-    assert not Job.objects.exists()
-    assert "opensesame" not in answer.text
-    assert "To be written again" in answer.text
-
-
-@pytest.mark.parametrize("fields", [fields for fields in WRITTEN if "what" not in fields])
-def test_switching_to_json_does_not_show_what_was_written_into_fields(post, fields):
-    assert "opensesame" not in post(**fields, _switch="what:json").text
-
-
-def test_a_refused_credential_is_not_repeated(post):
-    answer = post(**HTTP, headers="Authorization: Bearer open\u00fcsesame")
-
-    assert "headers" in answer.context["form"].errors
-    assert "sesame" not in answer.text
-
-
-def test_masks_stand_where_secrets_are_and_nowhere_else():
-    text = json.dumps({"serviceBusQueueMessage": {"customMessageProperties": {"token": "x", "password": "y"}}})
-
-    assert without_secrets(text) == text
-    assert without_credentials("Cookie: a=b\nX-Tag: token") == "Cookie: ********\nX-Tag: token"
-
-
-# Notations
-
-
-@pytest.mark.parametrize("value", ["done", "", " a ", "5", "true", "null", '"', "[1]", "NaN", 5, -1.5, True, False])
-def test_a_scalar_is_read_as_it_was_written(value):
-    read = ScalarField(required=False, strip=False).clean(ScalarField.write(value))
-
-    assert (read, type(read)) == (value, type(value))
-
-
-def test_the_certificate_shows_when_it_ends(browser, make_job, authority):
-    certificate = authority.client(expires_at=datetime.now(UTC) + timedelta(days=5))
-    proof = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": certificate.password}
-    job = make_job(action={"type": "Http", "request": {**REQUEST, "authentication": proof}})
-
-    assert "in 4 days" in browser.get(edit_of(job)).text

@@ -1,9 +1,10 @@
 import pytest
+import time_machine
 
 from jobs.calling import Calls
 from jobs.execution import Worker
 from jobs.room import Room
-from tests.conftest import utc
+from tests.conftest import NOW, utc
 from tests.jobs.arm_client import ArmClient
 
 START = utc("2026-01-05T08:00:00Z")
@@ -13,6 +14,13 @@ START = utc("2026-01-05T08:00:00Z")
 def arm(token) -> ArmClient:
     """The owner, calling in the resource manager's form."""
     return ArmClient(token)
+
+
+@pytest.fixture
+def at_now():
+    """The clock stands at NOW, which is when the fixtures' rows are made."""
+    with time_machine.travel(NOW, tick=False):
+        yield
 
 
 @pytest.fixture

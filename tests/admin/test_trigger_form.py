@@ -1,0 +1,280 @@
+"""The form of a trigger: each format to its definition, refusals at their fields, and the preview beside it."""
+
+from datetime import timedelta
+from json import dumps
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.utils import timezone
+
+from recurrence.wire import render, simple
+from tests.admin.forms import submitted
+from tests.admin.trigger_pages import PREVIEW, add_to, page_of
+from triggers.models import Trigger
+
+BERLIN_AT_TEN = {"dateTime": "2027-06-07T10:00:00", "timeZone": "Europe/Berlin"}
+MONDAYS = {
+    "start": BERLIN_AT_TEN,
+    "end": BERLIN_AT_TEN,
+    "recurrence": {
+        "pattern": {"type": "weekly", "interval": 1, "daysOfWeek": ["Monday"]},
+        "range": {"type": "noEnd", "startDate": "2027-06-07"},
+    },
+}
+RULE = {"start": BERLIN_AT_TEN, "rrule": "FREQ=MONTHLY;BYMONTHDAY=1,15"}
+DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}}
+
+
+# Writing one
+
+
+@pytest.mark.parametrize(
+    "fields, format, definition",
+    [
+        (
+            {
+                "expression": "0 15 10 ? * 6L",
+                "time_zone": "W. Europe Standard Time",  # as Windows says
+                "clock_change": "quartz",
+                "start": "2027-01-01T00:00",
+                "end": "2029-01-01T00:00",
+            },
+            "quartz",
+            {
+                "expression": "0 15 10 ? * 6L",
+                "timeZone": "Europe/Berlin",
+                "clockChange": "quartz",
+                "startTime": "2027-01-01T00:00:00Z",
+                "endTime": "2029-01-01T00:00:00Z",
+            },
+        ),
+        ({"expression": "0 0 0 * * ?"}, "quartz", {"expression": "0 0 0 * * ?"}),
+        (
+            {"start": "2027-01-01T00:00", "interval": "PT15M", "repeat_count": "3"},
+            "simple",
+            {"startTime": "2027-01-01T00:00:00Z", "interval": 900_000, "repeatCount": 3},
+        ),
+        ({"interval": "PT1.5S", "at": "2030-01-01T00:00"}, "simple", {"interval": 1_500}),
+        ({"at": "2030-01-01T08:00:05", "expression": "?"}, "once", {"at": "2030-01-01T08:00:05Z"}),
+        (
+            {"schedule_json": '{"recurrence": {"frequency": "Week", "interval": 2}}'},
+            "azure",
+            {"recurrence": {"frequency": "Week", "interval": 2}},
+        ),
+        ({"schedule_json": dumps(MONDAYS)}, "outlook", render("outlook", MONDAYS)),
+        ({"schedule_json": dumps(RULE)}, "rrule", RULE),
+    ],
+)
+def test_the_fields_of_a_format_become_its_definition(write, job, fields, format, definition):
+    saved = write(add_to(job), name="extra", format=format, **fields)
+
+    assert saved.url == f"/admin/jobs/job/{job.pk}/"
+    assert (Trigger.objects.get().format, Trigger.objects.get().definition) == (format, definition)
+
+
+def test_the_settings_are_kept(write, job):
+    write(
+        add_to(job),
+        name="extra",
+        expression="0 0 * * * ?",
+        enabled=None,
+        priority="1",
+        group="message-processor",
+        lock_key="mint.__ORG_ID__.x",
+        misfire="skip",
+        threshold="PT5M",
+    )
+
+    trigger = Trigger.objects.get()
+    assert (trigger.enabled, trigger.priority, trigger.group, trigger.misfire) == (
+        False,
+        1,
+        "message-processor",
+        "skip",
+    )
+    assert trigger.misfire_threshold == timedelta(minutes=5)
+    assert trigger.data_map == {"custom_lock_key": "mint.__ORG_ID__.x"}
+
+
+@pytest.mark.parametrize(
+    "format, definition",
+    [
+        ("quartz", {"expression": "0 0  0 ? * mon", "timeZone": "UTC", "clockChange": "cron"}),
+        ("quartz", {"expression": "0 0 0 * * ?", "startTime": "2027-01-01T00:00:00.25Z"}),
+        ("simple", {"startTime": "1372916749001", "interval": "86400000", "repeatCount": -1}),
+        ("simple", {"interval": 1_234}),
+        ("once", {"at": 4_102_444_800_123}),
+        ("azure", {**DAILY, "unknown": 1}),
+        ("outlook", MONDAYS),
+        ("rrule", RULE | {"unknown": 1}),
+    ],
+)
+def test_saving_something_else_leaves_the_definition_as_it_is_stored(write, job, make_trigger, format, definition):
+    trigger = make_trigger(job, format=format, definition=definition)
+
+    write(page_of(trigger, "change"), priority="3")
+
+    changed = Trigger.objects.get()
+    assert (changed.priority, changed.definition, changed.anchored_at) == (3, definition, trigger.anchored_at)
+
+
+def test_a_member_that_is_not_touched_stays_letter_by_letter(write, job, make_trigger):
+    stored = {"startTime": "1372916749001", "interval": 1_234}
+    trigger = make_trigger(job, format="simple", definition=stored, data_map={"other": 1, "custom_lock_key": "a"})
+
+    write(page_of(trigger, "change"), repeat_count="5", lock_key="")
+
+    changed = Trigger.objects.get()
+    assert simple.render(changed.definition) == simple.render(stored | {"repeatCount": 5})
+    assert changed.data_map == {"other": 1}
+
+
+@pytest.mark.parametrize(
+    "fields, place, says",
+    [
+        ({"expression": ""}, "expression", "Must be a cron expression"),
+        ({"expression": "0 15 10 ? * MONDAY"}, "expression", "day of week"),
+        ({"expression": "0 * * * * ?", "time_zone": "Mars/Olympus"}, "time_zone", "Mars/Olympus"),
+        ({"expression": "0 0 0 * * ?", "start": "2030-01-01T00:00", "end": "2029-01-01T00:00"}, "end", "startTime"),
+        ({"expression": "0 0 0 * * ?", "start": "soon"}, "start", "Write a moment"),
+        ({"format": "simple", "interval": "soon"}, "interval", "Write a duration"),
+        ({"format": "simple", "interval": "PT0S"}, "interval", "Must be 1 to"),
+        ({"format": "simple", "repeat_count": "3"}, "interval", "required"),
+        ({"format": "simple", "repeat_count": "-2", "interval": "PT1M"}, "repeat_count", "Must be -1 to"),
+        ({"format": "once"}, "at", "required"),
+        ({"format": "azure", "schedule_json": "["}, "schedule_json", "line 1"),
+        ({"format": "azure", "schedule_json": '{"recurence": {}}'}, "schedule_json", "'recurence' is not known"),
+        (
+            {"format": "azure", "schedule_json": '{"recurrence": {"frequency": "x"}}'},
+            "schedule_json",
+            "recurrence.freq",
+        ),
+        ({"format": "outlook", "schedule_json": dumps(BERLIN_AT_TEN)}, "schedule_json", "'dateTime' is not known"),
+        ({"format": "outlook", "schedule_json": dumps({"start": BERLIN_AT_TEN})}, "schedule_json", "end: is required"),
+        ({"format": "rrule", "schedule_json": dumps(RULE | {"rrule": "FREQ=X"})}, "schedule_json", "FREQ must not be"),
+        ({"expression": "0 0 0 * * ?", "name": "default"}, "name", "the schedule in the job itself"),
+        ({"expression": "0 0 0 * * ?", "name": "a b"}, "name", "take letters"),
+        ({"expression": "0 0 0 * * ?", "group": "a b"}, "group", "take letters"),
+        ({"expression": "0 0 0 * * ?", "priority": "40000"}, "priority", "32767"),
+        ({"expression": "0 0 0 * * ?", "threshold": "PT0S"}, "threshold", "PT1S"),
+        ({"expression": "0 0 0 * * ?", "lock_key": "x" * 200}, "lock_key", "120"),
+    ],
+)
+def test_what_is_refused_is_told_at_its_field_and_nothing_is_saved(write, job, fields, place, says):
+    answer = write(add_to(job), **{"name": "extra", **fields})
+
+    assert answer.status_code == 200
+    assert says in answer.context["form"].errors[place][0]
+    assert not Trigger.objects.exists()
+
+
+def test_a_plans_quota_is_told_at_the_expression(write, job):
+    type(job.collection).objects.update(sku="Free")
+
+    answer = write(add_to(job), name="extra", expression="0 * * * * ?")
+
+    assert answer.context["form"].errors["expression"]
+
+
+def test_a_name_is_there_once_in_a_job(write, trigger):
+    answer = write(add_to(trigger.job), name=trigger.name, expression="0 0 0 * * ?")
+
+    assert "of this name already" in answer.context["form"].errors["name"][0]
+    assert Trigger.objects.get().definition == trigger.definition
+
+
+def test_what_somebody_else_saved_meanwhile_is_not_overwritten(browser, write, trigger):
+    form = submitted(browser.get(page_of(trigger, "change")).text, "trigger_form")
+    write(page_of(trigger, "change"), priority="1")
+
+    answer = browser.post(page_of(trigger, "change"), form | {"priority": "2"})
+
+    assert "while you were writing" in answer.text
+    assert Trigger.objects.get().priority == 1
+
+
+def test_a_run_between_does_not_count_as_a_change(browser, trigger):
+    form = submitted(browser.get(page_of(trigger, "change")).text, "trigger_form")
+    Trigger.objects.update(fire_count=7, previous_fire_at=timezone.now())
+
+    assert browser.post(page_of(trigger, "change"), form | {"priority": "2"}).status_code == 302
+
+
+def test_a_trigger_changes_its_format(write, trigger):
+    write(page_of(trigger, "change"), format="once", at="2030-01-01T00:00")
+
+    assert (Trigger.objects.get().format, Trigger.objects.get().definition) == ("once", {"at": "2030-01-01T00:00:00Z"})
+
+
+def test_changes_are_recorded_with_the_job(browser, write, job):
+    write(add_to(job), name="extra", expression="0 0 0 * * ?")
+    trigger = Trigger.objects.get()
+    write(page_of(trigger, "change"), priority="1", group="mail")
+    browser.post(page_of(trigger, "state"), {"enabled": "no"})
+    browser.post(page_of(trigger, "delete"), {"post": "yes"})
+
+    said = [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
+    assert said == [
+        "Added trigger “extra”.",
+        "Changed Priority and Group for trigger “extra”.",
+        "Disabled trigger “extra”.",
+        "Deleted trigger “extra”.",
+    ]
+    assert set(LogEntry.objects.values_list("object_id", flat=True)) == {str(job.pk)}
+    assert "Disabled trigger" in browser.get(f"/admin/jobs/job/{job.pk}/history/").text
+
+
+# The preview
+
+
+def test_the_preview_says_the_schedule_in_words_and_its_next_ten_times(write, job):
+    page = write(add_to(job), to=f"{PREVIEW}?job={job.pk}", expression="0 15 10 ? * 6L", time_zone="Asia/Kolkata")
+
+    assert "the last Friday of each month" in page.text
+    assert len(page.context["meaning"].rows) == 10
+    assert page.context["meaning"].rows[0]["beside"] == "10:15 Kolkata"
+    assert "<html" not in page.text
+
+
+@pytest.mark.parametrize(
+    "fields, says",
+    [
+        ({"expression": "0 30 2 28 3 ?", "clock_change": "cron"}, "moved from 02:30, which clocks skip"),
+        ({"expression": "0 30 2 31 10 ? 2027", "clock_change": "cron"}, "02:30 happens twice; this is the first"),
+        ({"expression": "0 30 2 31 10 ? 2027", "clock_change": "quartz"}, "02:30 happens twice; this is the second"),
+        ({"expression": "0 30 2 ? 2,3 1#5", "clock_change": "quartz"}, "left out: clocks skip it"),
+    ],
+)
+def test_the_preview_marks_what_a_clock_change_touches(write, job, fields, says):
+    page = write(add_to(job), to=f"{PREVIEW}?job={job.pk}", time_zone="Europe/Berlin", **fields)
+
+    assert says in " ".join(aside for row in page.context["meaning"].rows for aside in row["asides"])
+    assert says in page.text
+
+
+@pytest.mark.parametrize(
+    "fields, says",
+    [
+        ({"expression": "0 15 10 ? * MONDAY"}, "Cron expression: The day of week must be"),
+        ({"expression": "0 15 10 ? * 6L 2013-2015"}, "will not fire again"),
+        ({"expression": "0 0 * * * ?", "group": "mail"}, "Nobody serves mail: its runs wait."),
+        ({"format": "once", "at": "2020-01-01T00:00"}, "its moment has passed"),
+    ],
+)
+def test_the_preview_says_what_is_refused_and_what_looks_odd(write, alive, job, fields, says):
+    assert says in write(add_to(job), to=f"{PREVIEW}?job={job.pk}", **fields).text
+
+
+def test_what_is_written_already_goes_on_from_where_it_stands(write, job, make_trigger):
+    trigger = make_trigger(job, now=timezone.now(), format="simple", definition={"interval": 60_000})
+
+    page = write(page_of(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}")
+
+    assert page.context["meaning"].rows[0]["at"] == trigger.next_fire_at
+
+
+def test_without_script_a_button_previews_and_saves_nothing(write, job):
+    page = write(add_to(job), expression="0 0 * * * ?", _preview="1", name="extra")
+
+    assert "Every hour at :00 UTC" in page.text
+    assert not Trigger.objects.exists()
