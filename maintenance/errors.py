@@ -14,5 +14,5 @@ class MaintenanceError(Exception):
 class TooLate(MaintenanceError):
     """The notice has come too far for it."""
 
-    def __init__(self, message: str):
-        super().__init__(message, code="conflict")
+    def __init__(self, message: str, *, path: str | None = None):
+        super().__init__(message, path=path, code="conflict")

@@ -46,6 +46,7 @@ IDLE = "the end of the last run"
 WORK = "the end of its work"
 RESOURCES_MOST = 1_000
 DESCRIPTION_LENGTH = 1_000
+KEY_LENGTH = 100
 FARTHEST = timedelta(days=3_660)  # ahead
 LONGEST_S = 366 * 86_400
 SECOND = timedelta(seconds=1)
@@ -124,18 +125,26 @@ def floor(instant: datetime) -> datetime:
     return instant.replace(microsecond=0)
 
 
-def announce(subscription: Subscription, wanted: Announcement, actor: str, now: datetime) -> Notice:
-    """Announce maintenance.  Raises MaintenanceError for a time that has passed."""
+def announce(
+    subscription: Subscription, wanted: Announcement, actor: str, now: datetime, key: str | None = None
+) -> Notice:
+    """Announce maintenance.  With a `key` that is repeatable: the same key answers what it announced the first time.
+
+    Raises MaintenanceError for a time that has passed.
+    """
     wanted = wanted.of(subscription.pk)
-    notice = Notice(
-        subscription=subscription,
-        status=Notice.Status.STARTED if wanted.has_started else Notice.Status.SCHEDULED,
-        announced_at=now,
-        started_at=now if wanted.has_started else None,
-        **_columns(wanted, now),
-    )
-    notice.ends_at = notice.expected_end
     with turns.alone(_collections(subscription.pk)):
+        if key and (announced := subscription.notices.filter(key=key).first()):
+            return announced
+        notice = Notice(
+            subscription=subscription,
+            status=Notice.Status.STARTED if wanted.has_started else Notice.Status.SCHEDULED,
+            key=key,
+            announced_at=now,
+            started_at=now if wanted.has_started else None,
+            **_columns(wanted, now),
+        )
+        notice.ends_at = notice.expected_end
         notice.save(force_insert=True)
         _affect(notice, wanted.resources)
         heeds = heeding.concerned([notice])[notice.pk]
@@ -363,7 +372,8 @@ def _refuse_change(notice: Notice, changed: Sequence[str]) -> None:
         raise TooLate(f"it is {notice.status}")
     late = [name for name in changed if name not in ("ends_after_duration", "keep_open")]
     if notice.status == Notice.Status.STARTED and late:
-        raise TooLate(f"it has started: {', '.join(MEMBERS[name] for name in late)} cannot be changed any more")
+        members = [MEMBERS[name] for name in late]
+        raise TooLate(f"it has started: {', '.join(members)} cannot be changed any more", path=members[0])
 
 
 # Views and their numbers

@@ -157,6 +157,7 @@ class Notice(models.Model):
     ends_after_duration = models.BooleanField(default=False)  # else that is only what is expected
     keep_open = models.BooleanField(default=False)  # when its work has ended, until somebody ends it
     running_at_start = models.JSONField(default=list, editable=False)  # names of jobs whose runs were still going
+    key = models.CharField(max_length=100, null=True, editable=False)  # the caller's own, of its announcement
     announced_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
@@ -165,6 +166,7 @@ class Notice(models.Model):
     objects = NoticeQuerySet.as_manager()
 
     class Meta:
+        constraints = [models.UniqueConstraint(fields=["subscription", "key"], name="one_notice_of_a_key")]
         indexes = [
             # serves NoticeQuerySet.shown and moving; not a partial one, which SQLite would not use for them
             models.Index(fields=["status", "subscription"], name="notice_shown"),

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from accounts.access import require, subscription_for, visible
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField, read
+from accounts.keys import IDEMPOTENCY_KEY, key_of
 from accounts.models import Role, Subscription
 from accounts.viewsets import ApiViewSet, created
 from maintenance import lifecycle
@@ -61,6 +62,12 @@ class NoticeChange(serializers.Serializer):
 class NoticeRequest(NoticeChange):
     eventStatus = WordField(["Scheduled", "Started"], default="Scheduled", help_text="Started: it waits for nobody.")
     subscription = serializers.UUIDField(required=False, help_text="Needed by callers who may write to several.")
+    key = TextField(
+        required=False,
+        min_length=1,
+        max_length=lifecycle.KEY_LENGTH,
+        help_text="Makes the announcement repeatable: the same key answers the notice that it made the first time.",
+    )
 
     def validate(self, wanted):
         waits = "notBefore" in wanted or "notBeforeSeconds" in wanted or wanted["approveWhenIdle"]
@@ -140,8 +147,10 @@ class Notices(ApiViewSet):
     @extend_schema(
         operation_id="announceNotice",
         summary="Announce maintenance",
+        description="With a key, 200 answers the notice that the key made before.",
         request=NoticeRequest,
-        responses={201: NoticeSerializer},
+        parameters=[IDEMPOTENCY_KEY],
+        responses={200: NoticeSerializer, 201: NoticeSerializer},
         examples=[
             OpenApiExample(
                 "A reboot in an hour",
@@ -157,15 +166,16 @@ class Notices(ApiViewSet):
         ],
     )
     def create(self, request):
-        wanted, now = read(NoticeRequest, request.data), timezone.now()
+        wanted, now = read(NoticeRequest, request.data), self._brought_up_to_date()
         subscription = subscription_for(request, wanted.get("subscription"))
+        key = key_of(request, wanted.get("key"), lifecycle.KEY_LENGTH)
         announcement = lifecycle.Announcement(
             **announced(wanted, subscription, now), has_started=wanted["eventStatus"] == "Started"
         )
-        notice = lifecycle.announce(subscription, announcement, str(request.user), now)
+        notice = lifecycle.announce(subscription, announcement, str(request.user), now, key)
         warning = lifecycle.shorter_than_usual(announcement, now)
-        document = rendered_notice(notice, [warning] if warning else [])
-        return created(f"/api/notices/{notice.pk}", Response(document))
+        told = Response(rendered_notice(notice, [warning] if warning else []))
+        return created(f"/api/notices/{notice.pk}", told) if notice.announced_at == now else told
 
     @extend_schema(
         operation_id="changeNotice",

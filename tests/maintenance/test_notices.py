@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 import time_machine
 
-from accounts.models import ApiToken, Role
+from accounts.models import ApiToken, Role, Subscription
 from maintenance.models import MINIMUM_NOTICE, EventType, Notice
 from tests.conftest import NOW
 from tests.maintenance.machines import IN_AN_HOUR, machine
@@ -140,6 +140,64 @@ def test_not_before_is_so_many_seconds_from_now(api, db2, seconds):
     assert api.get(path_of(answer)).json()["eventStatus"] == ("Scheduled" if seconds else "Started")
 
 
+@pytest.mark.parametrize("in_header", [False, True])
+def test_the_same_key_announces_once(api, db2, stopped, in_header):
+    def ask(key: str):
+        if in_header:
+            return api.post("/api/notices", BODY, headers={"Idempotency-Key": key})
+        return api.post("/api/notices", BODY | {"key": key})
+
+    first = ask("kernel-6.12")
+    stopped.shift(2 * 3600)  # by then it has started
+    again, other = ask("kernel-6.12"), ask("kernel-6.13")
+
+    assert [each.status_code for each in (first, again, other)] == [201, 200, 201]
+    assert again.json()["eventId"] == first.json()["eventId"] != other.json()["eventId"]
+    assert "Location" not in again
+    assert Notice.objects.count() == 2
+    assert [each.json()["eventStatus"] for each in (first, again)] == ["Scheduled", "Started"]
+
+
+def test_a_notice_announced_again_by_its_key_may_be_late(api, db2, stopped):
+    body = without("notBeforeSeconds", notBefore="2026-01-01T01:00:00Z", key="kernel")
+    first = api.post("/api/notices", body)
+    stopped.shift(2 * 3600)
+
+    assert api.post("/api/notices", body).json()["eventId"] == first.json()["eventId"]
+
+
+def test_a_key_counts_in_its_own_subscription(api, api_of, make_user, db2):
+    elsewhere = Subscription.objects.create(name="elsewhere")
+    machine(elsewhere, "db-2")
+    _, token = ApiToken.objects.issue(make_user("eve", in_subscription=elsewhere), "t")
+
+    theirs, ours = (each.post("/api/notices", BODY | {"key": "kernel"}) for each in (api_of(token), api))
+
+    assert (ours.status_code, theirs.status_code) == (201, 201)
+    assert ours.json()["eventId"] != theirs.json()["eventId"]
+
+
+@pytest.mark.parametrize(
+    "key, header, target",
+    [
+        ("", None, "key"),
+        ("x" * 101, None, "key"),
+        (7, None, "key"),
+        (None, "", "Idempotency-Key"),
+        (None, "x" * 101, "Idempotency-Key"),
+        (None, "sch\xf6n", "Idempotency-Key"),
+        ("one", "another", "key"),
+    ],
+)
+def test_a_wrong_key_announces_nothing(api, db2, key, header, target):
+    body = BODY if key is None else BODY | {"key": key}
+
+    response = api.post("/api/notices", body, headers={} if header is None else {"Idempotency-Key": header})
+
+    refused(response, 400, target)
+    assert not Notice.objects.exists()
+
+
 WRONG = {
     "no type": (without("eventType"), "eventType"),
     "another type": (BODY | {"eventType": "Meteor"}, "eventType"),
@@ -256,8 +314,8 @@ def test_what_has_started_or_is_over_is_changed_no_more(api, db2):
     api.post(f"{path_of(started)}/approve")
     api.post(f"{path_of(over)}/cancel")
 
-    for notice in (started, over):
-        assert refused(api.patch(path_of(notice), {"description": "x"}), 409)
+    for notice, target in ((started, "description"), (over, None)):
+        assert refused(api.patch(path_of(notice), {"description": "x"}), 409, target)
 
 
 # Moving

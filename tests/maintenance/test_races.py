@@ -20,9 +20,9 @@ from jobs.leasing import lease
 from jobs.models import Run
 from jobs.reclaiming import hand_back
 from jobs.recording import record
-from maintenance import heeding, registering
-from maintenance.lifecycle import CLOCK, advance, approve, keep_house
-from maintenance.models import Approval, Notice, Transition
+from maintenance import heeding, lifecycle, registering
+from maintenance.lifecycle import CLOCK, Announcement, advance, approve, keep_house
+from maintenance.models import Approval, EventType, Notice, Transition
 from maintenance.sights import Sight
 from tests.maintenance.notices import (
     EIGHT,
@@ -133,6 +133,15 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     assert ordered(job) == ["start"]
     assert Approval.objects.values("resource").distinct().count() == Approval.objects.count()
     assert documents and all(len(shown) == 1 for shown in documents.values())
+
+
+def test_one_key_announces_one_notice(subscription):
+    wanted = Announcement(EventType.REBOOT, [resource(subscription)], DUE)
+
+    raised = together(*[lambda: lifecycle.announce(subscription, wanted, OPERATOR, T0, "kernel")] * 8)
+
+    assert raised == []
+    assert Notice.objects.count() == Transition.objects.count() == 1
 
 
 def test_one_of_many_who_complete_it_does(subscription, make_job):
