@@ -20,7 +20,7 @@ from operations.models import Operation
 from operations.tracking import AlreadyGoing, Caller, accept
 from operations.work import OperationFailed, register
 from recurrence.wire import WireError
-from triggers import deleting, scheduling
+from triggers import deleting, placing
 from triggers.models import Trigger
 
 logger = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ class CollectionWork:
         if collection.state == self.state and collection.state != operation.notes["state"]:
             collection.turn(operation.notes["state"])
         try:
-            scheduling.place_collection(collection, now)
+            placing.place_collection(collection, now)
         except WireError:
             logger.exception("a trigger of collection %s cannot be placed", collection.pk)
 
@@ -155,7 +155,7 @@ class Switch(CollectionWork):
         if not jobs:
             return 100
         try:
-            scheduling.place(Trigger.objects.filter(job__in=jobs, job__state=Job.State.ENABLED), now)
+            placing.place(Trigger.objects.filter(job__in=jobs, job__state=Job.State.ENABLED), now)
         except WireError as error:
             raise OperationFailed("InvalidTrigger", f"a trigger cannot be followed: {error}") from error
         notes["after"], notes["done"] = jobs[-1], notes.get("done", 0) + len(jobs)

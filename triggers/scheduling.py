@@ -1,10 +1,11 @@
-"""Create, change, stop and delete jobs together with their triggers: the one place where what meets when.
+"""Create, change and stop jobs together with their triggers: the one place where what meets when.
 
 Every surface comes here, so that REST, the resource manager's form and the admin obey the same rules.  Each function
 is one transaction: it is done whole, or it raises and nothing was changed.
 
 Rows are locked in one order, lest two of us wait for each other: subscription, collection, triggers, job.  A beat that
-dispatches keeps to it too, and the locks leave the rows' keys free (`no_key`), which its new runs refer to.
+dispatches keeps to it too, and the locks leave the rows' keys free (`no_key`), which its new runs refer to.  Several
+triggers are locked in no order: who waits for them has their collection, and a beat takes only those that are free.
 """
 
 import uuid
@@ -16,7 +17,7 @@ from itertools import islice
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from accounts.models import Subscription
 from jobs import quotas
@@ -24,11 +25,11 @@ from jobs.actions import documents
 from jobs.cautions import first_expiry
 from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
-from jobs.finishing import finish_jobs
 from jobs.locking import lock_collection
-from jobs.models import Action, Job, JobCollection, Run
+from jobs.models import Action, Job, JobCollection
 from jobs.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
+from triggers import placing
 from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, Trigger
 from triggers.wake import wake_beat
 
@@ -38,7 +39,6 @@ FIRES_CHECKED = 100  # fire times of a new schedule that are held against the co
 LOCK_KEY = "custom_lock_key"  # the member of a trigger's data map that names a lock
 LOCK_KEY_LIMIT = 120  # characters
 NAMED_KEY_LIMIT = 200  # characters of what is made of it
-RESOLUTION = timedelta(microseconds=1)  # `after(now - RESOLUTION)`: a fire time exactly at `now` is due
 SCHEDULE_MEMBERS = ("startTime", "recurrence")
 COLLECTION_FIELDS = (  # that its writers can change
     *("location", "tags", "sku", "state", "max_job_count", "max_job_occurrence"),
@@ -155,7 +155,7 @@ def save_job(collection: JobCollection, name: str, definition: JobDefinition, no
             trigger.save()
         elif not created:
             job.triggers.filter(name=MAIN).delete()
-        _place_all(Trigger.objects.filter(job=job), now)
+        placing.place_all(Trigger.objects.filter(job=job), now)
         job.refresh_from_db(fields=["state", "finished_at", "revision"])
         wake_beat()
     return job, created
@@ -194,7 +194,7 @@ def set_job_state(job: Job, state: str, now: datetime) -> Job:
             job.state = state
             job.revision = F("revision") + 1
             job.save(update_fields=["state", "revision", "updated_at"])
-            _place_all(Trigger.objects.filter(job=job), now)
+            placing.place_all(Trigger.objects.filter(job=job), now)
             job.refresh_from_db(fields=["state", "finished_at", "revision"])
             wake_beat()
     return job
@@ -217,20 +217,8 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
         if stored is None or any(getattr(stored, name) != getattr(collection, name) for name in COLLECTION_FIELDS):
             collection.revision = stored.revision + 1 if stored else 1
             collection.save()
-        place_collection(collection, now)
+        placing.place_collection(collection, now)
     return created
-
-
-def place_collection(collection: JobCollection, now: datetime) -> None:
-    """Start or stop the jobs of a collection whose state has changed."""
-    place(Trigger.objects.filter(job__collection=collection, job__state=Job.State.ENABLED), now)
-
-
-def place(triggers: QuerySet, now: datetime) -> None:
-    """Give triggers of enabled jobs their next fire times, or none, as the state of their collection has it."""
-    with transaction.atomic():
-        _place_all(triggers, now)
-        wake_beat()
 
 
 def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: datetime) -> tuple[Trigger, bool]:
@@ -245,7 +233,7 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
         triggers = _locked_triggers(job)
         trigger = triggers.get(name)
         if created := trigger is None:
-            _go_on(job)
+            placing.go_on(job)
         job = _locked(job)
         if name == MAIN:
             raise Invalid(f"must not be {MAIN!r}: that is the schedule in the job itself", path="name")
@@ -266,7 +254,7 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
         trigger.data_map = dict(definition.data_map)
         trigger.lock_key = _lock_key(trigger, collection)
         _clean(trigger, exclude=["job"])
-        _place(trigger, now)
+        placing.place_one(trigger, now)
         trigger.save()
         wake_beat()
     return trigger, created
@@ -297,8 +285,8 @@ def delete_trigger(trigger: Trigger, now: datetime) -> None:
         _locked_triggers(trigger.job)
         Trigger.objects.filter(pk=trigger.pk).delete()
         for main in Trigger.objects.filter(job=trigger.job_id, name=MAIN).select_related("job__collection"):
-            _end_with_last_run(main)
-            _complete_if_spent(main, now)
+            placing.end_with_last_run(main)
+            placing.complete_if_spent(main, now)
 
 
 @contextmanager
@@ -387,7 +375,7 @@ def _set_schedule(trigger: Trigger, format: str, definition: Mapping, now: datet
 
 
 def _fires(trigger: Trigger, now: datetime) -> Iterator[datetime]:
-    fire = trigger.parsed.schedule.after(now - RESOLUTION)
+    fire = trigger.parsed.schedule.after(now - placing.RESOLUTION)
     while fire is not None:
         yield fire
         fire = trigger.parsed.schedule.after(fire)
@@ -397,7 +385,7 @@ def _trigger_for(job: Job | None, stored: Trigger | None, definition: JobDefinit
     """The job's trigger MAIN, `stored` or new, with the definition's schedule, which is checked when it is changed."""
     if definition.schedule is None:
         if job:
-            _go_on(job)
+            placing.go_on(job)
         return None
     if job and stored is None and not definition.schedule:
         return None  # it goes on without one, and does not run at once
@@ -406,24 +394,8 @@ def _trigger_for(job: Job | None, stored: Trigger | None, definition: JobDefinit
     trigger = stored or Trigger(name=MAIN)
     _set_schedule(trigger, FORMAT, definition.schedule, now)
     if job:
-        _go_on(job)
+        placing.go_on(job)
     return trigger
-
-
-def _go_on(job: Job) -> None:
-    """Let the job not end with the run that was to be its last.  Comes before the job is locked, as in recording."""
-    job.runs.filter(is_last=True, state__in=Run.OPEN).update(is_last=False)
-
-
-def _end_with_last_run(main: Trigger) -> None:
-    """Let the job end with the latest of its open runs, if its own schedule is over and no other trigger is left."""
-    if main.previous_fire_at is None or main.next_fire_at is not None or main.job.state != Job.State.ENABLED:
-        return
-    if main.job.triggers.exclude(name=MAIN).exists():
-        return
-    last = main.job.runs.filter(state__in=Run.OPEN).order_by("-fire_at", "-priority", "-id").first()
-    if last:
-        Run.objects.filter(pk=last.pk).update(is_last=True)
 
 
 def _written(job: Job, main: Trigger | None) -> tuple:
@@ -446,79 +418,6 @@ def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
         secrets_set_at=set_at,
         certificate_expires_at=first_expiry(parsed.document),
     )
-
-
-def _place(trigger: Trigger, now: datetime) -> None:
-    """Set the next fire time as of `now`: none while the trigger, its job or the collection is stopped.
-
-    A trigger beside the job's own schedule goes on with its next time.  The job's own is more lenient, as the original:
-    a schedule that has not fired yet counts as created at the moment it is allowed to, so that one without a start time
-    runs at once, and a one-time start that came while the job was stopped is not lost.
-    """
-    job = trigger.job
-    is_stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
-    if is_stopped or not trigger.enabled:
-        trigger.next_fire_at = None
-        return
-    if trigger.next_fire_at is not None:
-        return
-    if trigger.name != MAIN:
-        earliest = max(now - RESOLUTION, trigger.previous_fire_at or trigger.anchored_at - RESOLUTION)
-        trigger.next_fire_at = None if trigger.fires_left == 0 else trigger.parsed.schedule.after(earliest)
-        return
-    if _lost_its_last_run(trigger):
-        trigger.next_fire_at = now
-        if trigger.fires_left is not None:
-            trigger.fires_left += 1
-        return
-    if trigger.fires_left == 0:
-        return
-    since = now - RESOLUTION
-    if trigger.previous_fire_at is None or trigger.previous_fire_at < trigger.anchored_at:
-        trigger.anchored_at = now
-    else:
-        since = max(since, trigger.previous_fire_at)
-    try:
-        trigger.next_fire_at = trigger.parsed.schedule.after(since)
-    except wire.WireError:  # created now, it would be refused: its end has passed
-        trigger.next_fire_at = None
-
-
-def _place_all(triggers, now: datetime) -> None:
-    placed = list(triggers.select_related("job__collection").select_for_update(of=("self",), no_key=True))
-    for trigger in placed:
-        _place(trigger, now)
-        trigger.save(update_fields=["next_fire_at", "anchored_at", "fires_left"])
-    for trigger in placed:
-        if trigger.name == MAIN:
-            _complete_if_spent(trigger, now)
-
-
-def _complete_if_spent(trigger: Trigger, now: datetime) -> None:
-    """End the job whose own schedule this is, if it was allowed to run and has nothing left to do."""
-    job = trigger.job
-    stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
-    if stopped or trigger.next_fire_at is not None or job.triggers.exclude(name=MAIN).exists():
-        return
-    if job.runs.filter(state__in=Run.OPEN).exists():
-        return
-    last = _last_run(trigger)
-    has_failed = last is not None and last.state in (Run.State.FAILED, Run.State.LOST)
-    finish_jobs([job.pk], Job.State.FAULTED if has_failed else Job.State.COMPLETED, now)
-
-
-def _last_run(trigger: Trigger) -> Run | None:
-    """The run after which the trigger has nothing further, if it has come to that."""
-    ending = trigger.job.runs.filter(trigger_name=trigger.name, is_last=True, fire_at__gte=trigger.anchored_at)
-    return ending.order_by("-fire_at").first()
-
-
-def _lost_its_last_run(trigger: Trigger) -> bool:
-    """Was the last run skipped because the job was stopped?  A schedule with an end time does without it."""
-    if (trigger.definition.get("recurrence") or {}).get("endTime") is not None:
-        return False
-    last = _last_run(trigger)
-    return last is not None and last.state == Run.State.SKIPPED
 
 
 def _clean(row, exclude: Sequence[str] = ()) -> None:

@@ -21,7 +21,7 @@ from jobs.leasing import lease
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from tests.conftest import ACTION, NOW, utc
-from triggers import dispatch, scheduling
+from triggers import dispatch, placing
 from triggers.deleting import delete_collection, delete_job
 from triggers.models import Trigger
 from triggers.scheduling import (
@@ -283,7 +283,7 @@ def test_two_workers_that_count_for_the_same_jobs_wait_for_nobody_in_a_circle(ma
 @pytest.mark.parametrize("second", [HOURLY, DAILY], ids=["the same", "another"])
 def test_two_who_save_one_trigger_at_once_leave_one(make_job, monkeypatch, second):
     job = make_job(schedule=None)
-    saves, place = Event(), scheduling._place
+    saves, place = Event(), placing.place_one
 
     def lingering(trigger, now):
         saves.set()
@@ -291,7 +291,7 @@ def test_two_who_save_one_trigger_at_once_leave_one(make_job, monkeypatch, secon
             time.sleep(PAUSE_S)
         place(trigger, now)
 
-    monkeypatch.setattr(scheduling, "_place", lingering)
+    monkeypatch.setattr(placing, "place_one", lingering)
 
     raised = at_once(
         lambda: save_trigger(job, "hourly", HOURLY, NOW), lambda: save_trigger(job, "hourly", second, NOW), saves
