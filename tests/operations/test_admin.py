@@ -8,6 +8,7 @@ import pytest
 from accounts.models import Role, Subscription
 from jobs.models import Job, JobCollection
 from operations.models import Operation
+from tests.conftest import utc
 from triggers.collection_orders import JOBS_A_STEP
 
 LIST = "/admin/operations/operation/"
@@ -86,6 +87,12 @@ def test_the_page_of_each_state(browser, make_operation, state):
     assert "c-1" in page
     assert ("Cancel operation" in page) == operation.is_open
     assert ("&lt;b&gt;why" in page) == bool(operation.error_code)
+
+
+def test_the_page_says_on_which_day_it_was_asked_for(browser, make_operation):
+    operation = make_operation(created_at=utc("2026-03-07T08:15:00Z"))
+
+    assert "Sat 7 March" in browser.get(page_of(operation)).text
 
 
 @pytest.mark.parametrize("id", ["x", "00000000-0000-0000-0000-000000000009", "%00"])
