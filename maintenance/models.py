@@ -111,6 +111,10 @@ class NoticeQuerySet(OfSubscription):
         """Those that are told to who polls, oldest first."""
         return self.filter(status__in=Notice.SHOWN).order_by("announced_at", "pk")
 
+    def waiting(self, now: datetime) -> Self:
+        """Those that somebody's approval would start, and nothing else until their time."""
+        return self.filter(status=Notice.Status.SCHEDULED, approve_when_idle=False, not_before__gt=now)
+
     def moving(self, now: datetime) -> Self:
         """Those that time, or the end of runs, may take a step on, in the order of their times."""
         has_work = Exists(Work.objects.filter(notice=OuterRef("pk"), step=Step.START))
@@ -168,7 +172,7 @@ class Notice(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["subscription", "key"], name="one_notice_of_a_key")]
         indexes = [
-            # serves NoticeQuerySet.shown and moving; not a partial one, which SQLite would not use for them
+            # serves NoticeQuerySet.shown, waiting and moving; not a partial one, which SQLite would not use for them
             models.Index(fields=["status", "subscription"], name="notice_shown"),
             # serves NoticeQuerySet.between
             models.Index(fields=["subscription", "ends_at"], name="notice_ends"),

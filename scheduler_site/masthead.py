@@ -8,7 +8,8 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import HourCycle
+from accounts.models import HourCycle, Role
+from maintenance.models import Notice
 
 CALENDAR = "calendar:page"
 QUERY = "q"
@@ -24,6 +25,7 @@ class Section:
     key: str
     is_of_staff: bool = True
     is_exact: bool = False  # whether one is there at its own address only, and not below it
+    is_maintenance: bool = False
 
     @property
     def url(self) -> str:
@@ -40,7 +42,7 @@ SECTIONS = (
     Section(_("Triggers"), "admin:triggers_trigger_changelist", "repeat", "t"),
     Section(_("Runs"), "admin:jobs_run_changelist", "run", "r"),
     Section(_("Collections"), "admin:jobs_jobcollection_changelist", "copy", "o"),
-    Section(_("Maintenance"), "maintenance:page", "wrench", "m", is_of_staff=False),
+    Section(_("Maintenance"), "maintenance:page", "wrench", "m", is_of_staff=False, is_maintenance=True),
 )
 HOUSEKEEPING = "django_celery_beat"
 
@@ -64,6 +66,7 @@ def masthead(request) -> dict:
         **context,
         "sections": sections,
         "here": current,
+        "waiting_notices": Notice.objects.visible_to(user, Role.OPERATOR).waiting(now).count,  # where it is shown
         "masthead_search": search(request, current),
         "settings_places": settings_places(user) if user.is_staff else [],
     }

@@ -18,6 +18,7 @@ from maintenance.pages.rows import (
     state_of,
     title_of,
     type_word,
+    word_of,
 )
 
 
@@ -27,11 +28,12 @@ def notice_popover(notice: Notice, manner: Manner, whence: Whence) -> dict[str, 
     means = consequences_of([notice], manner.now)[notice.pk] if is_shown else Consequences()
     approvals = notice.approvals.select_related("user", "resource").order_by("at", "pk")
     names = [each.name for each in notice.affected.all()]
-    start = notice.begins_at
+    start, outcome = notice.begins_at, state_of(notice)
     return {
         "title": title_of(notice),
         "close": whence.back(start.astimezone(manner.zone).date()),
-        "outcome": state_of(notice),
+        "outcome": outcome,
+        "word": word_of(outcome),
         "type": type_word(notice.event_type),
         "resources": names[:LISTED],
         "more_resources": max(0, len(names) - LISTED),

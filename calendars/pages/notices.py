@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, tzinfo
 from uuid import UUID
 
-from django.utils.translation import gettext
 
 from calendars.pages.items import NoticeItem
 from calendars.pages.window import ONE_DAY, midnight
 from maintenance import heeding, lifecycle
 from maintenance.models import Notice
 from maintenance.pages.rights import seen_by
-from maintenance.pages.rows import state_of, titled
+from maintenance.pages.rows import state_of, titled, word_of
 from maintenance.spells import Told
 
 MOST = 500  # notices that are looked at; those that are not over come first
@@ -83,7 +82,7 @@ def notice_item(told: Told, zone: tzinfo, now: datetime, lead: datetime | None) 
         end=max(start, end),
         mark=outcome.mark,
         state=outcome.state,
-        word=gettext(outcome.word),
+        word=word_of(outcome),
         is_open=is_open,
         is_over=is_over,
         lead=lead if lead is not None and lead < start else None,

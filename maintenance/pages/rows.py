@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext_noop as _
 
 from jobs import words
@@ -25,18 +26,19 @@ TYPES = {
     EventType.PREEMPT: gettext_lazy("Preempt"),
     EventType.TERMINATE: gettext_lazy("Terminate"),
 }
+CANCELLED = Outcome("cancelled", "Cancelled")
 STATES = {
     Notice.Status.SCHEDULED: Outcome("waiting", _("Waiting for approval"), "warning"),
     Notice.Status.STARTED: Outcome("running", _("Started")),
     Notice.Status.COMPLETED: Outcome("success", _("Completed")),
-    Notice.Status.CANCELLED: Outcome("cancelled", _("Cancelled")),
+    Notice.Status.CANCELLED: CANCELLED,
 }
 DRAINING = Outcome("waiting", _("Waiting for the last run"), "warning")
 STEPS = {
     Notice.Status.SCHEDULED: Outcome("planned", _("Announced")),
     Notice.Status.STARTED: Outcome("running", _("Started")),
     Notice.Status.COMPLETED: Outcome("success", _("Completed")),
-    Notice.Status.CANCELLED: Outcome("cancelled", _("Cancelled")),
+    Notice.Status.CANCELLED: CANCELLED,
 }
 SOURCES = {Notice.Source.PLATFORM: gettext_lazy("Platform"), Notice.Source.USER: gettext_lazy("User")}
 CHANGED = Outcome("planned", _("Changed"))
@@ -97,6 +99,11 @@ def state_of(notice: Notice) -> Outcome:
     return STATES[Notice.Status(notice.status)]
 
 
+def word_of(outcome: Outcome) -> str:
+    """What a state or a step is called; languages have other words for cancelling a run."""
+    return pgettext("a notice", "Cancelled") if outcome == CANCELLED else gettext(outcome.word)
+
+
 def duration_words(notice: Notice) -> str:
     if notice.duration_s == UNKNOWN_DURATION:
         return gettext("nobody knows how long")
@@ -105,10 +112,12 @@ def duration_words(notice: Notice) -> str:
 
 def notice_row(notice: Notice, now: datetime, hour_cycle: int, may_operate: bool) -> dict[str, Any]:
     """A notice as a line of a table."""
+    state = state_of(notice)
     return {
         "notice": notice,
         "title": title_of(notice),
-        "state": state_of(notice),
+        "state": state,
+        "word": word_of(state),
         "type": type_word(notice.event_type),
         "names": and_more([each.name for each in notice.affected.all()]),
         "duration": duration_words(notice),
@@ -131,7 +140,7 @@ def notice_card(
         "groups": groups,
         "of": share_gone(notice, now),
         "local": words.moment(notice.not_before, now, hour_cycle),
-        "utc": f"{notice.not_before.astimezone(UTC):%H:%M}",
+        "utc": utc_beside(notice.not_before),
         "resources": [affected_row(each, now) for each in affected[:LISTED]],
         "more_resources": max(0, len(affected) - LISTED),
         "live": [live_row(run, now) for run in means.live[:LISTED]],
@@ -140,6 +149,11 @@ def notice_card(
         "more_held": max(0, len(means.to_be_held) - LISTED),
         "held_words": held_words(means.held),
     }
+
+
+def utc_beside(instant: datetime) -> str:
+    """What clocks show in UTC; nothing where the viewer's show the same."""
+    return f"{instant.astimezone(UTC):%H:%M}" if timezone.localtime(instant).utcoffset() else ""
 
 
 def share_gone(notice: Notice, now: datetime) -> int:
@@ -208,7 +222,7 @@ def step_row(step: Transition, now: datetime, hour_cycle: int) -> dict[str, Any]
         "step": step,
         "outcome": outcome,
         "when": words.moment(step.at, now, hour_cycle),
-        "word": gettext(outcome.word),
+        "word": word_of(outcome),
         "actor": str(ACTORS.get(step.actor, step.actor)),
         "note": note_words(step.note),
         "incarnations": incarnation_words(step.incarnations),

@@ -71,7 +71,8 @@ def test_the_list_costs_the_same_however_long_it_is(browser, owner, make_user, d
         Share.objects.create(calendar=theirs, user=owner)
         feeds.make(owner, f"Feed {number}", timezone.now(), calendar=own)
 
-    with django_assert_num_queries(6):  # session, user, own calendars, their shares, those of others, feeds
+    # session, user, own calendars, their shares, those of others, feeds; how many notices wait
+    with django_assert_num_queries(7):
         browser.get("/calendar/calendars/")
 
 

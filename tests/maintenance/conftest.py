@@ -1,6 +1,11 @@
 import pytest
 import time_machine
+from django.utils import timezone
 
+from accounts.models import Role
+from maintenance import lifecycle, registering
+from maintenance.lifecycle import Announcement
+from maintenance.models import EventType, Notice, Resource
 from tests.conftest import NOW
 from tests.maintenance.machines import Machine, machine
 
@@ -28,3 +33,37 @@ def db2(clock, unlimited, subscription) -> Machine:
 def db3(clock, unlimited, subscription) -> Machine:
     """The other one."""
     return machine(subscription, "db-3", "databases")
+
+
+@pytest.fixture
+def browser(client, owner):
+    client.force_login(owner)
+    return client
+
+
+@pytest.fixture
+def make_resource(subscription):
+    def make(name: str = "db-2", scope_group: str = "db", in_subscription=subscription, **labels: str) -> Resource:
+        return registering.register(in_subscription, name, scope_group, labels, timezone.now())[0]
+
+    return make
+
+
+@pytest.fixture
+def make_notice(subscription):
+    def make(*resources: Resource, **fields) -> Notice:
+        wanted = Announcement(fields.pop("event_type", EventType.REBOOT), resources, **fields)
+        return lifecycle.announce(resources[0].subscription, wanted, "ada", timezone.now())
+
+    return make
+
+
+@pytest.fixture
+def people(client, make_user):
+    """Sign somebody in who has the role in the default subscription; None: who is a member of none."""
+
+    def sign_in(role: Role | None):
+        client.force_login(make_user("mira", role))
+        return client
+
+    return sign_in

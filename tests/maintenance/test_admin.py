@@ -16,12 +16,6 @@ ADDRESSES = ("/admin/maintenance/resource/", "/admin/maintenance/notice/")
 
 
 @pytest.fixture
-def browser(client, owner):
-    client.force_login(owner)
-    return client
-
-
-@pytest.fixture
 def db_2(subscription) -> Resource:
     return resource(subscription, "db-2", "db", {"rack": "r7"})
 

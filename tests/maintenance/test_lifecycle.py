@@ -7,7 +7,7 @@ import time_machine
 
 from accounts.models import Subscription
 from jobs.models import Run
-from maintenance import lifecycle, pruning, registering, tasks, turns
+from maintenance import lifecycle, tasks, turns
 from maintenance.errors import MaintenanceError, TooLate
 from maintenance.lifecycle import CLOCK, Announcement, advance
 from maintenance.models import MINIMUM_NOTICE, Approval, EventType, Notice, Transition
@@ -211,106 +211,6 @@ def test_resources_of_another_subscription_are_not_there(subscription, db2):
 
 def test_a_resource_that_is_named_twice_is_affected_once(db2):
     assert [each.name for each in announce(db2, db2).affected.all()] == ["db-2"]
-
-
-# Who is told
-
-
-def test_only_views_that_show_a_notice_get_another_number(subscription):
-    db1, db2 = (resource(subscription, name, "databases") for name in ("db-1", "db-2"))
-    web, mail = resource(subscription, "web"), resource(subscription, "mail")
-    for each in (db1, web, mail):
-        announce(each)
-    before = numbers(subscription)
-
-    notice = announce(db1, db2, web)
-
-    assert numbers(subscription) == {
-        **before,
-        "": before[""] + 1,
-        "group databases": before["group databases"] + 1,
-        "resource web": before["resource web"] + 1,
-    }
-    approve(notice)
-    assert numbers(subscription)["resource mail"] == before["resource mail"]
-
-
-def test_another_subscription_is_told_nothing(subscription, db2):
-    other = Subscription.objects.create(name="other")
-    theirs = resource(other, "db-2")
-    announce(theirs)
-    before = numbers(other)
-
-    complete_life = announce(db2, has_started=True)
-    complete(complete_life, LATER)
-
-    assert numbers(other) == before
-
-
-def test_a_change_of_its_resources_is_told_to_both(subscription, db2):
-    web = resource(subscription, "web")
-    notice = announce(db2)
-
-    lifecycle.change(notice, {"resources": [web], "duration_s": 60}, OPERATOR, LATER)
-
-    assert numbers(subscription) == {"": 3, "resource db-2": 3, "resource web": 2}
-    assert [each.name for each in notice.affected.all()] == ["web"]
-    assert note(notice) == "changed: resources, durationInSeconds"
-
-
-def test_a_number_never_goes_back_when_a_resource_goes_elsewhere(subscription, db2):
-    for _ in range(5):
-        cancel(announce(db2), LATER)
-    notice = announce(resource(subscription, "web", "front"))
-    before = numbers(subscription)
-
-    registering.change(db2, scope_group="front")
-
-    after = numbers(subscription)
-    assert after["group front"] > max(before["group front"], before["resource db-2"])
-    assert all(after[view] >= before[view] for view in before)
-    approve(notice)
-    assert numbers(subscription)["group front"] == after["group front"] + 1
-
-
-def test_a_number_never_goes_back_when_a_resource_or_an_old_notice_is_deleted(subscription, db2, settings):
-    settings.RETENTION_DAYS = 1
-    notice = announce(db2)
-    told = numbers(subscription)
-
-    registering.remove(db2)
-    after_removal = numbers(subscription)
-    cancel(notice, LATER)
-    pruning.prune(LATER + timedelta(days=2))
-
-    assert after_removal == {**told, "resource db-2": told["resource db-2"] + 1}
-    assert not Notice.objects.exists()
-    assert numbers(subscription) == {**after_removal, "": after_removal[""] + 1}
-    announce(resource(subscription))
-    assert numbers(subscription)["resource db-2"] == after_removal["resource db-2"] + 1
-
-
-def test_history_outlives_resources(db2):
-    notice = announce(db2)
-    registering.remove(db2)
-
-    describe(notice)
-    approve(notice)
-    finish(notice)
-
-    assert [each.name for each in notice.affected.all()] == ["db-2"]
-    assert [step for step, _ in steps(notice)] == [SCHEDULED, SCHEDULED, STARTED, COMPLETED]
-
-
-def test_notices_are_forgotten_as_long_after_their_end_as_runs(db2, settings):
-    settings.RETENTION_DAYS = 10
-    open_notice, ended = announce(db2), announce(db2, has_started=True)
-    complete(ended, LATER)
-
-    pruning.prune(LATER + timedelta(days=10))
-    assert Notice.objects.count() == 2
-    pruning.prune(LATER + timedelta(days=10, seconds=1))
-    assert list(Notice.objects.all()) == [open_notice]
 
 
 # Approval

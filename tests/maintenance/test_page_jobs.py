@@ -18,12 +18,6 @@ WISH = {"resources": ["db-2"], "during": "hold", "after": "drop", "lead": "15", 
 
 
 @pytest.fixture
-def browser(client, owner):
-    client.force_login(owner)
-    return client
-
-
-@pytest.fixture
 def job(make_job, subscription):
     resource(subscription, "db-2", labels={"rack": "r7"})
     return make_job("reindex", schedule={"recurrence": {"frequency": "Hour"}}, now=timezone.now())

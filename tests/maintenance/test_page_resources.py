@@ -15,12 +15,6 @@ NEW = "/maintenance/resources/new"
 
 
 @pytest.fixture
-def browser(client, owner):
-    client.force_login(owner)
-    return client
-
-
-@pytest.fixture
 def db_2(subscription) -> Resource:
     return resource(subscription, "db-2", "databases", {"rack": "r7"})
 
@@ -112,7 +106,7 @@ def test_the_list_goes_on_page_by_page_and_costs_the_same(browser, subscription,
     for number in range(60):
         resource(subscription, f"db-{number:02}")
 
-    with django_assert_num_queries(5):  # session, user, subscriptions of each role, resources
+    with django_assert_num_queries(6):  # session, user, subscriptions of each role, resources; how many notices wait
         first = browser.get("/maintenance/resources/").context
     second = browser.get("/maintenance/resources/", {"after": first["after"]}).context
 

@@ -1,110 +1,32 @@
-"""Announced maintenance on the calendar page, and the runs that it is going to hold, in every view and for whom."""
+"""Announced maintenance on the calendar page, in every view and for whom."""
 
 import re
-from datetime import timedelta
 from uuid import UUID
 
 import pytest
-import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Role, Subscription
-from calendars.pages.held import hold_at
-from maintenance.models import Heed, Notice
-from maintenance.spells import Spell
-from tests.calendars.job_runs import LATER, add_run, instant
-from tests.conftest import utc
+from maintenance.models import Notice
+from tests.calendars.job_runs import LATER
+from tests.calendars.notices.reading import (
+    FRIDAY,
+    HOUR,
+    REBOOT,
+    SUNDAY,
+    THURSDAY,
+    VIEWS,
+    cell,
+    notices,
+    reboot_of,
+    rows,
+    runs,
+    words,
+)
 from tests.maintenance.notices import announce, cancel, complete, holds, resource, start
-from triggers.models import Trigger
 
 pytestmark = pytest.mark.django_db
-VIEWS = ("month", "week", "workweek", "day", "agenda")
-HOUR = timedelta(hours=1)
-THURSDAY, FRIDAY, SUNDAY = "2026-10-29", "2026-10-30", "2026-11-01"  # clocks change on the Sunday before
-REBOOT = "Reboot of db-2"
-
-
-@pytest.fixture(autouse=True)
-def clock():
-    """Wednesday, 21 October 2026, 14:32 in Berlin."""
-    with time_machine.travel(LATER, tick=False) as clock:
-        yield clock
-
-
-@pytest.fixture
-def popover(look, client):
-    """What the first item of that kind opens, by the name under which the template knows it."""
-
-    def popover(kind: str, query: str = f"view=day&date={THURSDAY}") -> dict:
-        address = re.search(rf'<a class="item {kind}" href="([^"]*)"', look(query))[1]
-        return client.get(address).context["item"]
-
-    return popover
-
-
-@pytest.fixture
-def db2(subscription):
-    return resource(subscription)
-
-
-@pytest.fixture
-def reboot(db2) -> Notice:
-    """Thursday from 17:30 to 18:30 in Berlin."""
-    return reboot_of(db2)
-
-
-@pytest.fixture
-def make_planned(make_job, make_trigger):
-    def make(expression: str = "0 0 18 * * ?", name: str = "invoices", **fields) -> Trigger:
-        job = make_job(name, schedule=None, now=LATER, **fields)
-        definition = {"expression": expression, "timeZone": "Europe/Berlin"}
-        return make_trigger(job, "regular", definition=definition, now=LATER)
-
-    return make
-
-
-@pytest.fixture
-def invoices(make_planned):
-    """Every day at 18:00 in Berlin; it holds while db-2 is worked on."""
-    trigger = make_planned()
-    holds(trigger.job, now=LATER)
-    return trigger
-
-
-def reboot_of(*resources, at: str = f"{THURSDAY}T17:30", hours: float | None = 1, **members) -> Notice:
-    if hours is not None:
-        members["duration_s"] = int(hours * 3600)
-    return announce(*resources, now=LATER, not_before=instant(at), **members)
-
-
-def cell(page: str, day: str) -> str:
-    """A day of the month, or of the hours of a week."""
-    return re.findall(rf'<td[^>]*data-date="{day}".*?</td>', page, re.DOTALL)[-1]
-
-
-def words(text: str) -> str:
-    return " ".join(re.sub(r"<[^>]*>", " ", text).split())
-
-
-def items(part: str, kind: str) -> list[str]:
-    """What a reader hears of each, with the state that gives its colour."""
-    found = re.findall(rf'<a class="item {kind}" [^>]*data-state="(\w+)"[^>]*>(.*?)</a>', part, re.DOTALL)
-    return [f"{state}: {words(text)}" for state, text in found]
-
-
-def notices(part: str) -> list[str]:
-    return items(part, "notice")
-
-
-def runs(part: str) -> list[str]:
-    return items(part, "run")
-
-
-def rows(agenda: str) -> list[str]:
-    """Of the agenda, what has to do with maintenance."""
-    found = [words(row) for row in re.findall(r"<tr>.*?</tr>", agenda, re.DOTALL)]
-    return [row for row in found if "maintenance" in row]
 
 
 # The layer
@@ -283,169 +205,6 @@ def test_what_interrupts_nothing_holds_until_somebody_ends_it(look, db2, invoice
     assert runs(page) == ["held: 18:00 invoices , held, held by maintenance: Reboot of db-2"]
 
 
-# What it holds
-
-
-@pytest.mark.parametrize("view", ["month", "week", "workweek", "day"])
-def test_a_run_that_will_be_held_is_seen_before_and_again_where_it_is_moved_to(look, reboot, invoices, view):
-    assert runs(cell(look(f"view={view}&date={THURSDAY}"), THURSDAY)) == [
-        "held: 18:00 invoices , held, held by maintenance: Reboot of db-2",
-        "planned: 18:30 invoices , planned, once, after maintenance",
-    ]
-
-
-def test_other_days_are_as_planned(look, reboot, invoices):
-    assert runs(cell(look(), FRIDAY)) == ["planned: 18:00 invoices , planned"]
-
-
-def test_held_runs_are_lines_of_the_agenda(look, reboot, invoices):
-    assert rows(look(f"view=agenda&date={THURSDAY}"))[1:] == [
-        "18:00 invoices nightly · regular Held held by maintenance: Reboot of db-2",
-        "18:30 invoices nightly · regular Planned once, after maintenance",
-    ]
-
-
-def test_they_are_seen_without_the_layer_as_well(look, reboot, invoices):
-    assert runs(look(f"view=day&date={THURSDAY}&nomaintenance=1"))[0].startswith("held: 18:00")
-
-
-def test_the_run_after_is_told_apart(popover, reboot, invoices):
-    item = popover("run")
-
-    assert item["outcome"].mark == "held"
-    assert item["why"] == "Held by maintenance: Reboot of db-2"
-    assert item["instead"] == "once after the maintenance, at about Thu 29 October, 18:30"
-
-
-def test_what_is_dropped_is_not_seen_again(look, reboot, make_planned, popover):
-    holds(make_planned().job, after="drop", now=LATER)
-
-    assert runs(look(f"view=day&date={THURSDAY}")) == [
-        "held: 18:00 invoices , held, held by maintenance: Reboot of db-2"
-    ]
-    assert popover("run")["instead"] == "not at all"
-
-
-def test_of_several_the_newest_runs(look, db2, make_planned):
-    holds(make_planned("0 0/30 17-18 * * ?").job, now=LATER)
-    reboot_of(db2)
-
-    times = [said.split(" ")[:2] for said in runs(look(f"view=day&date={THURSDAY}"))]
-
-    assert times == [["planned:", "17:00"], ["held:", "17:30"], ["held:", "18:00"], *[["planned:", "18:30"]] * 2]
-
-
-def test_jobs_that_do_not_hold_and_jobs_of_other_resources_run_as_planned(look, reboot, make_planned):
-    make_planned(name="careless")
-    holds(make_planned(name="elsewhere").job, "web-1", now=LATER)
-
-    assert runs(cell(look(), THURSDAY)) == ["planned: 18:00 careless , planned", "planned: 18:00 elsewhere , planned"]
-
-
-def test_the_time_ahead_in_which_jobs_are_held_is_drawn(look, db2, make_planned):
-    holds(make_planned().job, lead=HOUR, now=LATER)
-    reboot_of(db2, at=f"{THURSDAY}T18:15")
-
-    day = look(f"view=day&date={THURSDAY}")
-
-    assert 'class="at under lead" data-h="17" data-m="15" data-dh="1"' in day
-    assert [said.split(" ")[:2] for said in runs(day)] == [["held:", "18:00"], ["planned:", "19:15"]]
-
-
-def test_a_lead_begins_on_the_day_before(look, db2, make_planned):
-    holds(make_planned().job, lead=12 * HOUR, now=LATER)
-    reboot_of(db2, at=f"{FRIDAY}T03:00")
-
-    week = look(f"view=week&date={THURSDAY}")
-
-    assert 'under lead" data-h="15" data-dh="9"' in cell(week, THURSDAY)
-    assert 'under lead" data-dh="3"' in cell(week, FRIDAY)
-    assert runs(cell(week, THURSDAY))[0].startswith("held: 18:00")
-    assert runs(cell(week, FRIDAY))[0].startswith("planned: 04:00")
-    assert runs(look(f"view=day&date={THURSDAY}")) == runs(cell(week, THURSDAY))  # though it begins after that
-
-
-def test_one_that_waits_for_the_last_run_holds_until_it_starts(look, db2, make_planned):
-    job = make_planned().job
-    holds(job, now=LATER)
-    add_run(job, LATER - HOUR, "running")
-    reboot_of(db2, at=f"{FRIDAY}T12:00", approve_when_idle=True)
-
-    page = look(f"view=day&date={THURSDAY}")
-
-    assert runs(page)[0].startswith("held: 18:00")
-    assert notices(look(f"view=day&date={FRIDAY}")) == [
-        "warning: 12:00 Reboot of db-2 , maintenance, waiting for the last run"
-    ]
-
-
-def test_a_row_that_is_held_says_when_it_will_run(look, db2, make_planned, popover):
-    job = make_planned().job
-    holds(job, now=LATER)
-    announce(db2, now=LATER - HOUR, has_started=True, duration_s=7200)
-    add_run(job, LATER - 2 * HOUR, "held", held_by=f"notice {Notice.objects.get().pk}", reason="held by maintenance")
-
-    held, moved, *_ = runs(look("view=day"))
-
-    assert held == "held: 12:32 invoices , held, held by maintenance"
-    assert moved == "planned: 15:32 invoices , planned, once, after maintenance"
-    assert popover("run", "view=day")["instead"] == "once after the maintenance, at about Wed 21 October, 15:32"
-
-
-def test_a_frequent_job_is_held_for_a_part_of_its_line(look, reboot, make_planned):
-    holds(make_planned("0 0/5 * * * ?", "poll").job, now=LATER)
-
-    for view in ("month", "week", "day"):
-        page = look(f"view={view}&date={THURSDAY}")
-        line = re.search(r'<a class="band"[^>]*title="poll[^>]*Reboot.*?</a>', page, re.DOTALL)[0]
-        assert (line.count('class="will"'), line.count('class="held"')) == (2, 1), view
-        assert words(line) == "poll 288 , every 5 min, 288 runs, held by maintenance: Reboot of db-2"
-
-
-def test_what_is_held_of_a_frequent_job_has_not_run(look, db2, make_planned):
-    job = make_planned("0 0/5 * * * ?", "poll").job
-    holds(job, now=LATER)
-    announce(db2, now=LATER - 2 * HOUR, has_started=True, duration_s=3 * 3600)
-    key = f"notice {Notice.objects.get().pk}"
-    for minute in range(0, 120, 5):
-        add_run(job, LATER.replace(minute=30) - timedelta(minutes=minute), "held", held_by=key)
-
-    line = re.search(r'<a class="band".*?</a>', cell(look(), "2026-10-21"), re.DOTALL)[0]
-
-    assert 'class="ran"' not in line
-    assert line.count('class="held"') >= 1
-    assert "held by maintenance: Reboot of db-2" in line
-
-
-def at(text: str):
-    return utc(f"2026-10-29T{text}Z")
-
-
-def spell(start: str, end: str | None) -> Spell:
-    return Spell(Notice(), at(start), at(end) if end else None, Heed.After.RUN_ONCE, "")
-
-
-@pytest.mark.parametrize(
-    ("spells", "until"),
-    [
-        ([("10:00", "11:00")], "11:00"),
-        ([("10:00", "11:00"), ("11:00", "12:00")], "12:00"),  # it would not run in between
-        ([("10:00", "11:00"), ("10:20", "12:00"), ("11:30", "11:40")], "12:00"),
-        ([("10:00", "11:00"), ("11:01", "12:00")], "11:00"),
-        ([("10:00", "11:00"), ("10:45", None)], None),
-    ],
-)
-def test_a_run_waits_until_nothing_holds_it_any_more(spells, until):
-    hold = hold_at([spell(*each) for each in spells], at("10:30"))
-
-    assert hold.until == (at(until) if until else None)
-
-
-@pytest.mark.parametrize("moment", ["09:59", "11:00"])
-def test_a_spell_is_half_open(moment):
-    assert hold_at([spell("10:00", "11:00")], at(moment)) is None
-
-
 # What a click opens
 
 
@@ -568,9 +327,9 @@ def test_runs_that_are_found_are_held_as_well(look, db2, invoices):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_without_maintenance_it_is_one_query_and_with_it_two(look, subscription, make_planned, view):
+def test_the_layer_is_one_query_without_maintenance_and_two_with_it(look, subscription, make_planned, view):
     def queries() -> tuple[int, int]:
-        """All, and those about maintenance."""
+        """All, and those about maintenance; one of these is of the masthead, which says how many wait."""
         with CaptureQueriesContext(connection) as asked:
             look(f"view={view}&date={THURSDAY}")
         return len(asked), sum("maintenance_" in query["sql"] for query in asked)
@@ -584,11 +343,11 @@ def test_without_maintenance_it_is_one_query_and_with_it_two(look, subscription,
     make_planned()
     look(f"view={view}&date={THURSDAY}")
     without, about = queries()
-    assert about == 1
+    assert about == 1 + 1
 
     for count in (1, 20):
         add(count)
-        assert queries() == (without + 1, 2)
+        assert queries() == (without + 1, 1 + 2)
 
 
 def test_search_asks_as_often_whatever_is_announced(look, subscription, make_planned):

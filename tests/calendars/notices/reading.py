@@ -1,0 +1,48 @@
+"""Announced maintenance as the pages of a calendar show it."""
+
+import re
+from datetime import timedelta
+
+from maintenance.models import Notice
+from tests.calendars.job_runs import LATER, instant
+from tests.maintenance.notices import announce
+
+VIEWS = ("month", "week", "workweek", "day", "agenda")
+HOUR = timedelta(hours=1)
+THURSDAY, FRIDAY, SUNDAY = "2026-10-29", "2026-10-30", "2026-11-01"  # clocks change on the Sunday before
+REBOOT = "Reboot of db-2"
+
+
+def reboot_of(*resources, at: str = f"{THURSDAY}T17:30", hours: float | None = 1, **members) -> Notice:
+    if hours is not None:
+        members["duration_s"] = int(hours * 3600)
+    return announce(*resources, now=LATER, not_before=instant(at), **members)
+
+
+def cell(page: str, day: str) -> str:
+    """A day of the month, or of the hours of a week."""
+    return re.findall(rf'<td[^>]*data-date="{day}".*?</td>', page, re.DOTALL)[-1]
+
+
+def words(text: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", text).split())
+
+
+def items(part: str, kind: str) -> list[str]:
+    """What a reader hears of each, with the state that gives its colour."""
+    found = re.findall(rf'<a class="item {kind}" [^>]*data-state="(\w+)"[^>]*>(.*?)</a>', part, re.DOTALL)
+    return [f"{state}: {words(text)}" for state, text in found]
+
+
+def notices(part: str) -> list[str]:
+    return items(part, "notice")
+
+
+def runs(part: str) -> list[str]:
+    return items(part, "run")
+
+
+def rows(agenda: str) -> list[str]:
+    """Of the agenda, what has to do with maintenance."""
+    found = [words(row) for row in re.findall(r"<tr>.*?</tr>", agenda, re.DOTALL)]
+    return [row for row in found if "maintenance" in row]

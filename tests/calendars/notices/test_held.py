@@ -1,0 +1,176 @@
+"""The runs that announced maintenance is going to hold, on the calendar page, in every view."""
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from calendars.pages.held import hold_at
+from maintenance.models import Heed, Notice
+from maintenance.spells import Spell
+from tests.calendars.job_runs import LATER, add_run
+from tests.calendars.notices.reading import FRIDAY, HOUR, THURSDAY, cell, notices, reboot_of, rows, runs, words
+from tests.conftest import utc
+from tests.maintenance.notices import announce, holds
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("view", ["month", "week", "workweek", "day"])
+def test_a_run_that_will_be_held_is_seen_before_and_again_where_it_is_moved_to(look, reboot, invoices, view):
+    assert runs(cell(look(f"view={view}&date={THURSDAY}"), THURSDAY)) == [
+        "held: 18:00 invoices , held, held by maintenance: Reboot of db-2",
+        "planned: 18:30 invoices , planned, once, after maintenance",
+    ]
+
+
+def test_other_days_are_as_planned(look, reboot, invoices):
+    assert runs(cell(look(), FRIDAY)) == ["planned: 18:00 invoices , planned"]
+
+
+def test_held_runs_are_lines_of_the_agenda(look, reboot, invoices):
+    assert rows(look(f"view=agenda&date={THURSDAY}"))[1:] == [
+        "18:00 invoices nightly · regular Held held by maintenance: Reboot of db-2",
+        "18:30 invoices nightly · regular Planned once, after maintenance",
+    ]
+
+
+def test_they_are_seen_without_the_layer_as_well(look, reboot, invoices):
+    assert runs(look(f"view=day&date={THURSDAY}&nomaintenance=1"))[0].startswith("held: 18:00")
+
+
+def test_the_run_after_is_told_apart(popover, reboot, invoices):
+    item = popover("run")
+
+    assert item["outcome"].mark == "held"
+    assert item["why"] == "Held by maintenance: Reboot of db-2"
+    assert item["instead"] == "once after the maintenance, at about Thu 29 October, 18:30"
+
+
+def test_what_is_dropped_is_not_seen_again(look, reboot, make_planned, popover):
+    holds(make_planned().job, after="drop", now=LATER)
+
+    assert runs(look(f"view=day&date={THURSDAY}")) == [
+        "held: 18:00 invoices , held, held by maintenance: Reboot of db-2"
+    ]
+    assert popover("run")["instead"] == "not at all"
+
+
+def test_of_several_the_newest_runs(look, db2, make_planned):
+    holds(make_planned("0 0/30 17-18 * * ?").job, now=LATER)
+    reboot_of(db2)
+
+    times = [said.split(" ")[:2] for said in runs(look(f"view=day&date={THURSDAY}"))]
+
+    assert times == [["planned:", "17:00"], ["held:", "17:30"], ["held:", "18:00"], *[["planned:", "18:30"]] * 2]
+
+
+def test_jobs_that_do_not_hold_and_jobs_of_other_resources_run_as_planned(look, reboot, make_planned):
+    make_planned(name="careless")
+    holds(make_planned(name="elsewhere").job, "web-1", now=LATER)
+
+    assert runs(cell(look(), THURSDAY)) == ["planned: 18:00 careless , planned", "planned: 18:00 elsewhere , planned"]
+
+
+def test_the_time_ahead_in_which_jobs_are_held_is_drawn(look, db2, make_planned):
+    holds(make_planned().job, lead=HOUR, now=LATER)
+    reboot_of(db2, at=f"{THURSDAY}T18:15")
+
+    day = look(f"view=day&date={THURSDAY}")
+
+    assert 'class="at under lead" data-h="17" data-m="15" data-dh="1"' in day
+    assert [said.split(" ")[:2] for said in runs(day)] == [["held:", "18:00"], ["planned:", "19:15"]]
+
+
+def test_a_lead_begins_on_the_day_before(look, db2, make_planned):
+    holds(make_planned().job, lead=12 * HOUR, now=LATER)
+    reboot_of(db2, at=f"{FRIDAY}T03:00")
+
+    week = look(f"view=week&date={THURSDAY}")
+
+    assert 'under lead" data-h="15" data-dh="9"' in cell(week, THURSDAY)
+    assert 'under lead" data-dh="3"' in cell(week, FRIDAY)
+    assert runs(cell(week, THURSDAY))[0].startswith("held: 18:00")
+    assert runs(cell(week, FRIDAY))[0].startswith("planned: 04:00")
+    assert runs(look(f"view=day&date={THURSDAY}")) == runs(cell(week, THURSDAY))  # though it begins after that
+
+
+def test_one_that_waits_for_the_last_run_holds_until_it_starts(look, db2, make_planned):
+    job = make_planned().job
+    holds(job, now=LATER)
+    add_run(job, LATER - HOUR, "running")
+    reboot_of(db2, at=f"{FRIDAY}T12:00", approve_when_idle=True)
+
+    page = look(f"view=day&date={THURSDAY}")
+
+    assert runs(page)[0].startswith("held: 18:00")
+    assert notices(look(f"view=day&date={FRIDAY}")) == [
+        "warning: 12:00 Reboot of db-2 , maintenance, waiting for the last run"
+    ]
+
+
+def test_a_row_that_is_held_says_when_it_will_run(look, db2, make_planned, popover):
+    job = make_planned().job
+    holds(job, now=LATER)
+    announce(db2, now=LATER - HOUR, has_started=True, duration_s=7200)
+    add_run(job, LATER - 2 * HOUR, "held", held_by=f"notice {Notice.objects.get().pk}", reason="held by maintenance")
+
+    held, moved, *_ = runs(look("view=day"))
+
+    assert held == "held: 12:32 invoices , held, held by maintenance"
+    assert moved == "planned: 15:32 invoices , planned, once, after maintenance"
+    assert popover("run", "view=day")["instead"] == "once after the maintenance, at about Wed 21 October, 15:32"
+
+
+def test_a_frequent_job_is_held_for_a_part_of_its_line(look, reboot, make_planned):
+    holds(make_planned("0 0/5 * * * ?", "poll").job, now=LATER)
+
+    for view in ("month", "week", "day"):
+        page = look(f"view={view}&date={THURSDAY}")
+        line = re.search(r'<a class="band"[^>]*title="poll[^>]*Reboot.*?</a>', page, re.DOTALL)[0]
+        assert (line.count('class="will"'), line.count('class="held"')) == (2, 1), view
+        assert words(line) == "poll 288 , every 5 min, 288 runs, held by maintenance: Reboot of db-2"
+
+
+def test_what_is_held_of_a_frequent_job_has_not_run(look, db2, make_planned):
+    job = make_planned("0 0/5 * * * ?", "poll").job
+    holds(job, now=LATER)
+    announce(db2, now=LATER - 2 * HOUR, has_started=True, duration_s=3 * 3600)
+    key = f"notice {Notice.objects.get().pk}"
+    for minute in range(0, 120, 5):
+        add_run(job, LATER.replace(minute=30) - timedelta(minutes=minute), "held", held_by=key)
+
+    line = re.search(r'<a class="band".*?</a>', cell(look(), "2026-10-21"), re.DOTALL)[0]
+
+    assert 'class="ran"' not in line
+    assert line.count('class="held"') >= 1
+    assert "held by maintenance: Reboot of db-2" in line
+
+
+def at(text: str):
+    return utc(f"2026-10-29T{text}Z")
+
+
+def spell(start: str, end: str | None) -> Spell:
+    return Spell(Notice(), at(start), at(end) if end else None, Heed.After.RUN_ONCE, "")
+
+
+@pytest.mark.parametrize(
+    ("spells", "until"),
+    [
+        ([("10:00", "11:00")], "11:00"),
+        ([("10:00", "11:00"), ("11:00", "12:00")], "12:00"),  # it would not run in between
+        ([("10:00", "11:00"), ("10:20", "12:00"), ("11:30", "11:40")], "12:00"),
+        ([("10:00", "11:00"), ("11:01", "12:00")], "11:00"),
+        ([("10:00", "11:00"), ("10:45", None)], None),
+    ],
+)
+def test_a_run_waits_until_nothing_holds_it_any_more(spells, until):
+    hold = hold_at([spell(*each) for each in spells], at("10:30"))
+
+    assert hold.until == (at(until) if until else None)
+
+
+@pytest.mark.parametrize("moment", ["09:59", "11:00"])
+def test_a_spell_is_half_open(moment):
+    assert hold_at([spell("10:00", "11:00")], at(moment)) is None

@@ -1,0 +1,129 @@
+"""Which views get a new number when something happens, and how long anybody can be told of it."""
+
+from datetime import timedelta
+
+import pytest
+
+from accounts.models import Subscription
+from maintenance import lifecycle, pruning, registering
+from maintenance.models import Notice
+from tests.maintenance.notices import (
+    MINUTE,
+    OPERATOR,
+    T0,
+    announce,
+    cancel,
+    complete,
+    note,
+    numbers,
+    resource,
+    start,
+    steps,
+)
+
+pytestmark = pytest.mark.django_db
+
+SCHEDULED, STARTED, COMPLETED, _ = Notice.Status
+LATER = T0 + MINUTE
+
+
+@pytest.fixture
+def db2(subscription):
+    return resource(subscription)
+
+
+def test_only_views_that_show_a_notice_get_another_number(subscription):
+    db1, db2 = (resource(subscription, name, "databases") for name in ("db-1", "db-2"))
+    web, mail = resource(subscription, "web"), resource(subscription, "mail")
+    for each in (db1, web, mail):
+        announce(each)
+    before = numbers(subscription)
+
+    notice = announce(db1, db2, web)
+
+    assert numbers(subscription) == {
+        **before,
+        "": before[""] + 1,
+        "group databases": before["group databases"] + 1,
+        "resource web": before["resource web"] + 1,
+    }
+    start(notice, LATER)
+    assert numbers(subscription)["resource mail"] == before["resource mail"]
+
+
+def test_another_subscription_is_told_nothing(subscription, db2):
+    other = Subscription.objects.create(name="other")
+    theirs = resource(other, "db-2")
+    announce(theirs)
+    before = numbers(other)
+
+    complete_life = announce(db2, has_started=True)
+    complete(complete_life, LATER)
+
+    assert numbers(other) == before
+
+
+def test_a_change_of_its_resources_is_told_to_both(subscription, db2):
+    web = resource(subscription, "web")
+    notice = announce(db2)
+
+    lifecycle.change(notice, {"resources": [web], "duration_s": 60}, OPERATOR, LATER)
+
+    assert numbers(subscription) == {"": 3, "resource db-2": 3, "resource web": 2}
+    assert [each.name for each in notice.affected.all()] == ["web"]
+    assert note(notice) == "changed: resources, durationInSeconds"
+
+
+def test_a_number_never_goes_back_when_a_resource_goes_elsewhere(subscription, db2):
+    for _ in range(5):
+        cancel(announce(db2), LATER)
+    notice = announce(resource(subscription, "web", "front"))
+    before = numbers(subscription)
+
+    registering.change(db2, scope_group="front")
+
+    after = numbers(subscription)
+    assert after["group front"] > max(before["group front"], before["resource db-2"])
+    assert all(after[view] >= before[view] for view in before)
+    start(notice, LATER)
+    assert numbers(subscription)["group front"] == after["group front"] + 1
+
+
+def test_a_number_never_goes_back_when_a_resource_or_an_old_notice_is_deleted(subscription, db2, settings):
+    settings.RETENTION_DAYS = 1
+    notice = announce(db2)
+    told = numbers(subscription)
+
+    registering.remove(db2)
+    after_removal = numbers(subscription)
+    cancel(notice, LATER)
+    pruning.prune(LATER + timedelta(days=2))
+
+    assert after_removal == {**told, "resource db-2": told["resource db-2"] + 1}
+    assert not Notice.objects.exists()
+    assert numbers(subscription) == {**after_removal, "": after_removal[""] + 1}
+    announce(resource(subscription))
+    assert numbers(subscription)["resource db-2"] == after_removal["resource db-2"] + 1
+
+
+def test_history_outlives_resources(db2):
+    notice = announce(db2)
+    registering.remove(db2)
+
+    lifecycle.change(notice, {"description": "a new kernel"}, OPERATOR, LATER)
+    start(notice, LATER)
+    complete(notice, LATER)
+
+    assert [each.name for each in notice.affected.all()] == ["db-2"]
+    assert [step for step, _ in steps(notice)] == [SCHEDULED, SCHEDULED, STARTED, COMPLETED]
+
+
+def test_notices_are_forgotten_as_long_after_their_end_as_runs(db2, settings):
+    settings.RETENTION_DAYS = 10
+    open_notice, ended = announce(db2), announce(db2, has_started=True)
+    complete(ended, LATER)
+
+    pruning.prune(LATER + timedelta(days=10))
+    assert Notice.objects.count() == 2
+    pruning.prune(LATER + timedelta(days=10, seconds=1))
+    assert list(Notice.objects.all()) == [open_notice]
