@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, tzinfo
 from uuid import UUID
 
-
 from calendars.pages.items import NoticeItem
 from calendars.pages.window import ONE_DAY, midnight
 from maintenance import heeding, lifecycle
