@@ -51,3 +51,29 @@ def lingering(monkeypatch, module, name: str) -> Event:
 
     monkeypatch.setattr(module, name, wrapped)
     return event
+
+
+def in_own_connection(function, *arguments):
+    try:
+        return function(*arguments)
+    finally:
+        connection.close()
+
+
+def in_threads(function, *arguments):
+    """Call the function once for each argument, at the same time, and return the answers."""
+    together, answers = Barrier(len(arguments)), []
+
+    def go(argument):
+        together.wait()
+        try:
+            answers.append(function(argument))
+        finally:
+            connection.close()
+
+    threads = [Thread(target=go, args=(argument,)) for argument in arguments]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers

@@ -21,9 +21,10 @@ from jobs.recording import record
 from jobs.room import Room
 from scheduler_site.keys import new_encryption_key
 from tests.jobs.conftest import START
-from tests.jobs.test_execution import ONCE, TWICE_MORE, attempts_of, counters, dispatched, in_threads, the_run
+from tests.jobs.runs import ONCE, TWICE_MORE, attempts_of, counters, dispatched, the_run
 from tests.peers.server import Answer
 from tests.peers.target import Target
+from tests.racing import in_threads
 from triggers.deleting import delete_job
 from triggers.dispatch import take_ready
 from triggers.scheduling import set_job_state

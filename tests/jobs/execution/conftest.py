@@ -1,0 +1,57 @@
+"""Jobs that call a real target, and workers that do it."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from jobs.calling import Calls
+from jobs.execution import Worker
+from jobs.room import Room
+from tests.jobs.conftest import START
+from tests.jobs.runs import NO_RETRY
+
+
+@pytest.fixture
+def target(target, settings):
+    settings.EGRESS_ALLOW = ["127.0.0.0/8"]
+    return target
+
+
+@pytest.fixture
+def calling(target, make_job):
+    """Make a job that calls a path of the target."""
+
+    def make(path="/ok", name="backup", policy=NO_RETRY, error_path=None, error_policy=None, at=target, **fields):
+        action = {"type": "Http", "request": {"uri": at.url + path, "method": "GET"}, "retryPolicy": policy}
+        if error_path:
+            action["errorAction"] = {"type": "Http", "request": {"uri": target.url + error_path, "method": "POST"}}
+        if error_policy:
+            action["errorAction"]["retryPolicy"] = error_policy
+        return make_job(name, action=action, **fields)
+
+    return make
+
+
+class Clock:
+    def __init__(self):
+        self.now = START
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def make_worker(clock):
+    """Make a worker with room for so many calls; its calls end with the test."""
+    with ExitStack() as stack:
+
+        def make(limit=100, per_host=50, **fields):
+            calls = stack.enter_context(Calls(Room(limit, per_host)))
+            return Worker("worker", calls, clock, **fields)
+
+        yield make

@@ -1,0 +1,118 @@
+"""Runs that come while another of their job goes on."""
+
+import pytest
+
+from jobs import overlap
+from jobs.actions import Outcome
+from jobs.leasing import Leased, lease
+from jobs.models import Attempt, Job, Run
+from jobs.overlap import BUSY
+from jobs.recording import record
+from jobs.run_now import run_now
+from tests.jobs.conftest import START
+from tests.jobs.runs import DAY, ONCE, TWICE_MORE, attempts_of, states, the_run
+
+pytestmark = pytest.mark.django_db
+
+
+def overlapping(calling, overlap):
+    """A run that has begun, and one of each of the next three days."""
+    calling(overlap=overlap)
+    first = the_run()
+    lease([str(first.pk)], "worker", START)
+    return first, *(the_run(START + number * DAY) for number in (1, 2, 3))
+
+
+def test_overlapping_runs_are_skipped_by_default(calling, work):
+    first, *others = overlapping(calling, "skip")
+
+    assert work(*others) == 0
+
+    assert states(*others) == [Run.State.SKIPPED] * 3
+    assert {run.reason for run in others} == {BUSY}
+    assert not Attempt.objects.exclude(run=first).exists()
+
+
+def test_overlapping_runs_go_side_by_side_when_allowed(calling, work):
+    _, *others = overlapping(calling, "allow")
+
+    assert work(*others, at=START + 3 * DAY) == 3
+
+
+def test_one_run_may_wait_for_its_turn(calling, work):
+    _, *others = overlapping(calling, "queue_one")
+
+    assert work(*others, at=START + 3 * DAY) == 0
+
+    assert states(*others) == [Run.State.WAITING, Run.State.SKIPPED, Run.State.SKIPPED]
+    assert others[0].publish_after > START + 3 * DAY
+
+
+def test_queued_runs_start_one_after_the_other(calling, work):
+    first, *others = overlapping(calling, "queue_all")
+    now = START + 3 * DAY
+    assert work(*others, at=now) == 0
+    assert states(*others) == [Run.State.WAITING] * 3
+
+    record([(Leased(first, attempts_of(first)[0]), Outcome(True, "done"))], now)
+    assert states(first) == [Run.State.RUNNING]  # without the token it is not ours to end
+    first.refresh_from_db()
+    record([(Leased(first, attempts_of(first)[0]), Outcome(True, "done"))], now)
+
+    assert states(first) == [Run.State.SUCCEEDED]
+    others[0].refresh_from_db()
+    assert others[0].publish_after == now  # told at once that its turn has come
+    assert work(others[2], others[1], at=now) == 0  # whatever the order of messages
+    for run in others:
+        assert work(*others, at=now) == 1
+        assert states(run) == [Run.State.SUCCEEDED]
+
+
+def test_the_queue_has_an_end(calling, monkeypatch, work):
+    monkeypatch.setitem(overlap.PLACES, Job.Overlap.QUEUE_ALL, 2)
+    _, *others = overlapping(calling, "queue_all")
+
+    work(*others, at=START + 3 * DAY)
+
+    assert states(*others) == [Run.State.WAITING, Run.State.WAITING, Run.State.SKIPPED]
+
+
+def test_a_run_between_two_attempts_still_holds_its_place(calling, work):
+    calling("/status/500", policy=TWICE_MORE)
+    first = the_run()
+    work(first)
+    second = the_run(START + DAY)
+
+    work(second, at=START + DAY)
+
+    assert states(first, second) == [Run.State.RETRYING, Run.State.SKIPPED]
+
+
+def test_of_two_runs_in_a_message_the_earlier_starts(calling, work):
+    calling()
+    first, second = the_run(), the_run(START + DAY)
+
+    assert work(second, first, at=START + DAY) == 1
+
+    assert states(first, second) == [Run.State.SUCCEEDED, Run.State.SKIPPED]
+
+
+def test_a_run_by_hand_obeys_the_policy_too(calling, work):
+    job = calling()
+    lease([str(the_run().pk)], "worker", START)
+    by_hand = run_now(job, START)
+
+    work(by_hand)
+
+    assert by_hand.state == Run.State.SKIPPED
+
+
+def test_a_skipped_last_run_ends_its_job(calling, work):
+    job = calling(schedule=ONCE)
+    by_hand = run_now(job, START)
+    lease([str(by_hand.pk)], "worker", START)
+
+    work(the_run())
+
+    job.refresh_from_db()
+    assert job.state == Job.State.COMPLETED

@@ -1,0 +1,119 @@
+"""What has come of runs is written down, whatever goes wrong with others or the database."""
+
+import pytest
+from django.db import DataError, OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+
+from jobs import actions, execution, recording
+from jobs.actions import Outcome
+from jobs.calling import Calls
+from jobs.execution import Worker, insist
+from jobs.leasing import lease
+from jobs.models import Run
+from jobs.recording import record
+from jobs.room import Room
+from tests.conftest import NOW
+from tests.jobs.conftest import START
+from tests.jobs.runs import dispatched, states, take
+from tests.peers.server import eventually
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_result_that_cannot_be_written_does_not_keep_others_from_it(calling, make_worker, monkeypatch, caplog):
+    for name in ("a", "b", "c"):
+        calling(name=name)
+    runs = dispatched()
+
+    async def perform(action, secrets, context, session):
+        return Outcome(True, "done", 10**6 if context.job_name == "b" else 200)  # too large for its column
+
+    monkeypatch.setattr(actions, "perform", perform)
+    monkeypatch.setattr("jobs.recording._save", refusing(lambda attempt: attempt.status_code > 999))
+    worker = make_worker()
+
+    take(worker, *runs)
+    worker.settle()
+
+    assert states(*runs) == [Run.State.SUCCEEDED, Run.State.RUNNING, Run.State.SUCCEEDED]
+    assert "record of a run has failed" in caplog.text
+
+
+def refusing(is_wrong):
+    """What a database does that is stricter than SQLite."""
+    save = recording._save
+
+    def strict(attempts):
+        if any(is_wrong(attempt) for attempt in attempts):
+            raise DataError("out of range")
+        save(attempts)
+
+    return strict
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_records_from_a_thread_of_its_own(calling):
+    for number in range(5):
+        calling(name=f"job-{number}")
+    runs = dispatched()
+    worker = Worker("worker", Calls(Room(100, 50)), lambda: START)
+    worker.start()
+
+    take(worker, *runs)
+    worker.close(within_s=10)
+
+    assert set(states(*runs)) == {Run.State.SUCCEEDED}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_thread_that_records_outlives_what_goes_wrong(calling, monkeypatch, caplog):
+    calling(name="a"), calling(name="b")
+    first, second = dispatched()
+    failures = [ZeroDivisionError("broken")]
+
+    def once_broken(*arguments):
+        if failures:
+            raise failures.pop()
+        record(*arguments)
+
+    monkeypatch.setattr(execution, "record", once_broken)
+    worker = Worker("worker", Calls(Room(100, 50)), lambda: START)
+    worker.start()
+
+    take(worker, first)
+    assert eventually(lambda: not failures)
+    take(worker, second)
+    worker.close(within_s=10)
+
+    assert states(first, second) == [Run.State.RUNNING, Run.State.SUCCEEDED]
+
+
+def test_a_result_is_written_when_the_database_is_back(monkeypatch):
+    monkeypatch.setattr(execution.time, "sleep", lambda seconds: None)
+    written, failures = [], [OperationalError("gone"), OperationalError("still gone")]
+
+    def write(items, now):
+        if failures:
+            raise failures.pop()
+        written.append(items)
+
+    insist(write, ["result"], NOW)
+
+    assert written == [["result"]]
+
+
+def test_a_batch_costs_the_same_queries_whatever_its_size(calling):
+    def cost():
+        ids = [str(run.pk) for run in dispatched()]
+        with CaptureQueriesContext(connection) as queries:
+            leased = lease(ids, "worker", START)
+            record([(item, Outcome(True, "done")) for item in leased], START)
+        return len(queries)
+
+    calling(name="single")
+    for_one = cost()
+    for number in range(20):
+        calling(name=f"job-{number}")
+
+    assert cost() == for_one + 1  # several jobs are locked in order before they are counted for
+    assert Run.objects.filter(state=Run.State.SUCCEEDED).count() == 21

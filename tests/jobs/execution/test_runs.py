@@ -1,0 +1,242 @@
+"""What a run does, when its job ends with it, and what becomes of it when that is stopped."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+
+from jobs.actions import Outcome
+from jobs.execution import Worker
+from jobs.leasing import LEASE, lease
+from jobs.models import Attempt, Job, Run
+from jobs.recording import record
+from tests.conftest import NOW
+from tests.jobs.conftest import START
+from tests.jobs.runs import (
+    HOUR,
+    ONCE,
+    TWICE_MORE,
+    attempts_of,
+    counters,
+    dispatched,
+    states,
+    the_run,
+)
+from triggers.deleting import delete_job
+from triggers.scheduling import save_collection, set_job_state
+
+pytestmark = pytest.mark.django_db
+
+
+# One run
+
+
+def test_a_run_calls_its_target_and_keeps_the_answer(calling, target, work):
+    job = calling()
+    run = the_run()
+
+    assert work(run) == 1
+
+    (call,) = target.calls
+    (attempt,) = attempts_of(run)
+    assert (call.method, call.path, call.headers["Idempotency-Key"]) == ("GET", "/ok", str(run.pk))
+    assert (run.state, run.started_at, run.finished_at) == (Run.State.SUCCEEDED, START, START)
+    assert (run.lease_token, run.leased_until) == (None, None)
+    assert (attempt.number, attempt.state, attempt.status_code) == (1, Attempt.State.SUCCEEDED, 200)
+    assert (attempt.response_body, attempt.worker, attempt.job) == ("ok", "worker", job)
+    assert ["Content-Length", "2"] in attempt.response_headers
+    assert counters(job) == (1, 0, 0)
+    assert job.last_execution_at == START
+
+
+def test_the_attempt_is_written_down_before_its_call_goes_out(calling, target):
+    calling()
+    run = the_run()
+
+    (leased,) = lease([str(run.pk)], "worker", START)
+
+    run.refresh_from_db()
+    (attempt,) = attempts_of(run)
+    assert target.calls == []
+    assert (run.state, run.attempt_count, run.leased_until) == (Run.State.RUNNING, 1, START + LEASE)
+    assert (attempt.state, attempt.started_at, leased.attempt) == (Attempt.State.RUNNING, START, attempt)
+
+
+def test_a_second_message_starts_nothing(calling, target, work):
+    calling()
+    run = the_run()
+    lease([str(run.pk)], "worker", START)
+
+    assert work(run) == 0
+    assert target.calls == []
+
+
+def test_a_message_about_an_ended_run_starts_nothing(calling, target, work):
+    calling()
+    run = the_run()
+    work(run)
+
+    assert work(run) == 0
+    assert len(target.calls) == 1
+
+
+def test_a_message_about_a_run_that_is_gone_starts_nothing(calls):
+    assert Worker("worker", calls, lambda: NOW).take([str(uuid.uuid4())]) == 0
+
+
+def test_runs_of_a_message_are_carried_out_together(calling, target, work):
+    for number in range(5):
+        calling(path="/slow/0.3", name=f"job-{number}")
+    runs = dispatched()
+
+    work(*runs)
+
+    arrivals = [call.arrived_at for call in target.calls]
+    assert {run.state for run in runs} == {Run.State.SUCCEEDED}
+    assert max(arrivals) - min(arrivals) < timedelta(seconds=0.3)
+
+
+def test_each_result_is_recorded_when_it_comes(calling, work):
+    calling(name="a-fast"), calling(name="b-slow", path="/slow/20")
+    fast, slow = dispatched()
+    seen = []
+
+    def look():
+        seen.append(tuple(Run.objects.order_by("job_name").values_list("state", flat=True)))
+        return seen[-1] == (Run.State.SUCCEEDED, Run.State.RUNNING)  # then stop: the slow one is not waited for
+
+    work(fast, slow, stopping=look)
+
+    assert fast.state == Run.State.SUCCEEDED
+    assert seen[-1] == (Run.State.SUCCEEDED, Run.State.RUNNING)
+
+
+# The end of a job
+
+
+def test_a_job_is_completed_by_its_last_run(calling, work):
+    job = calling(schedule=ONCE)
+
+    work(the_run())
+
+    job.refresh_from_db()
+    assert (job.state, job.finished_at) == (Job.State.COMPLETED, START)
+
+
+def test_a_job_is_faulted_when_its_last_run_fails(calling, work):
+    job = calling("/status/500", schedule=ONCE)
+
+    work(the_run())
+
+    assert counters(job) == (1, 1, 1)
+    assert (job.state, job.finished_at) == (Job.State.FAULTED, START)
+
+
+def test_a_recurring_job_goes_on_after_a_failure(calling, work):
+    job = calling("/status/500")
+
+    work(the_run())
+
+    assert counters(job) == (1, 1, 1)
+    assert job.state == Job.State.ENABLED
+
+
+def test_a_job_that_was_given_a_new_schedule_meanwhile_does_not_end(calling):
+    job = calling(schedule=ONCE)
+    run = the_run()
+    (leased,) = lease([str(run.pk)], "worker", START)
+    calling(schedule={"startTime": "2026-02-01T00:00:00Z"})
+
+    record([(leased, Outcome(True, "done"))], START)
+
+    job.refresh_from_db()
+    assert job.state == Job.State.ENABLED
+
+
+# Stopped jobs
+
+
+def test_a_run_that_waits_while_its_job_is_disabled_is_skipped(calling, target, work):
+    job = calling(schedule=ONCE)
+    run = the_run()
+    set_job_state(job, Job.State.DISABLED, START)
+
+    assert work(run) == 0
+
+    job.refresh_from_db()
+    assert (run.state, run.reason, run.finished_at) == (Run.State.SKIPPED, "the job was disabled", START)
+    assert job.state == Job.State.DISABLED  # it may be started again
+    assert target.calls == []
+
+
+def test_a_run_between_attempts_of_a_disabled_job_fails(calling, work):
+    job = calling("/status/500", policy=TWICE_MORE, error_path="/error")
+    run = the_run()
+    work(run)
+    set_job_state(job, Job.State.DISABLED, START)
+
+    work(run, at=START + HOUR)
+
+    assert (run.state, run.reason) == (Run.State.FAILED, "the job was disabled")
+    assert counters(job) == (1, 1, 0)  # its attempts were not used up
+    assert Run.objects.count() == 1  # a disabled job runs nothing, not even its error action
+
+
+def test_a_one_time_run_that_a_stop_skipped_is_made_up_for(calling, target, work):
+    job = calling(schedule=ONCE)
+    run = the_run()
+    set_job_state(job, Job.State.DISABLED, START)
+    work(run)
+
+    set_job_state(job, Job.State.ENABLED, START + HOUR)
+    work(the_run(START + HOUR), at=START + HOUR)
+
+    job.refresh_from_db()
+    assert job.state == Job.State.COMPLETED
+    assert len(target.calls) == 1
+
+
+def test_a_one_time_job_that_failed_when_it_was_stopped_is_faulted_once_enabled(calling, work):
+    job = calling("/status/500", policy=TWICE_MORE, schedule=ONCE)
+    run = the_run()
+    work(run)
+    set_job_state(job, Job.State.DISABLED, START)
+    work(run, at=START + HOUR)
+
+    job = set_job_state(job, Job.State.ENABLED, START + HOUR)
+
+    assert job.state == Job.State.FAULTED
+
+
+def test_an_attempt_that_runs_while_its_job_is_disabled_ends_normally(calling):
+    job = calling()
+    run = the_run()
+    (leased,) = lease([str(run.pk)], "worker", START)
+    set_job_state(job, Job.State.DISABLED, START)
+
+    record([(leased, Outcome(True, "done"))], START)
+
+    assert states(run) == [Run.State.SUCCEEDED]
+
+
+def test_runs_of_a_disabled_collection_are_skipped(calling, collection, work):
+    calling()
+    run = the_run()
+    collection.state = "disabled"
+    save_collection(collection, START)
+
+    work(run)
+
+    assert (run.state, run.reason) == (Run.State.SKIPPED, "the collection was disabled")
+
+
+def test_the_history_of_a_deleted_job_is_completed(calling):
+    job = calling("/status/500", error_path="/error", schedule=ONCE)
+    run = the_run()
+    (leased,) = lease([str(run.pk)], "worker", START)
+    delete_job(job, START)
+
+    record([(leased, Outcome(False, "no"))], START)
+
+    assert states(run) == [Run.State.FAILED]
+    assert Run.objects.count() == 1

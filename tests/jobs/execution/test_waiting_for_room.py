@@ -1,0 +1,243 @@
+"""Runs wait in a worker, or elsewhere, until there is room for their calls."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import DatabaseError
+
+from jobs import overlap
+from jobs.execution import ABSENCE, ABSENCES, PATIENCE
+from jobs.leasing import lease
+from jobs.models import Job, Run
+from tests.jobs.conftest import START
+from tests.jobs.runs import DAY, INTERVAL, TWICE_MORE, counters, dispatched, states, take, the_run
+from tests.peers.server import eventually
+from tests.peers.target import Target
+from triggers.dispatch import REPUBLISH, dispatch_due, take_ready
+from triggers.scheduling import set_job_state
+
+pytestmark = pytest.mark.django_db
+
+
+def test_runs_wait_here_for_room_and_then_begin(calling, target, make_worker):
+    for number in range(5):
+        calling(path="/slow/0.1", name=f"job-{number}")
+    runs = dispatched()
+    worker = make_worker(per_host=2)
+
+    assert take(worker, *runs) == 2
+    assert sorted(states(*runs)) == [Run.State.RUNNING] * 2 + [Run.State.WAITING] * 3
+    worker.settle()
+
+    assert states(*runs) == [Run.State.SUCCEEDED] * 5
+    assert most_at_once(target.calls, timedelta(seconds=0.1)) == 2
+    assert {run.publish_after for run in runs} == {START + REPUBLISH}  # nobody else was told
+
+
+def most_at_once(calls, took):
+    """How many calls were out at the same time, each of which took so long at least."""
+    arrivals = [call.arrived_at for call in calls]
+    return max(sum(arrival <= other < arrival + took * 0.9 for other in arrivals) for arrival in arrivals)
+
+
+def test_a_run_that_has_waited_long_enough_is_put_off(calling, target, make_worker, clock):
+    calling("/slow/20", name="a"), calling(name="b")
+    first, second = dispatched()
+    worker = make_worker(per_host=1)
+    take(worker, first)
+    take(worker, second)
+
+    clock.now += PATIENCE
+    worker.step(wait_s=0)
+
+    second.refresh_from_db()
+    assert (second.state, second.attempt_count, second.started_at) == (Run.State.WAITING, 0, None)
+    assert second.publish_after == clock.now + ABSENCE
+    assert not second.attempts.exists()
+    assert ready_at(second.publish_after) == [second.pk]
+
+
+def ready_at(now):
+    return [run_id for _, run_id in take_ready(now)]
+
+
+@pytest.mark.parametrize(
+    "wait_s, absence",
+    [
+        (2.01, 3 * ABSENCE),  # in steps, so that many come back together
+        (4, 4 * ABSENCE),
+        (3600, ABSENCES * ABSENCE),
+    ],
+)
+def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_worker, monkeypatch, wait_s, absence):
+    calling("/slow/20", name="a"), calling(name="b")
+    first, second = dispatched()
+    worker = make_worker(per_host=1)
+    monkeypatch.setattr(worker.calls.room, "pace_s", lambda host: wait_s)
+    monkeypatch.setattr(worker.calls.room, "promise", lambda host: wait_s)
+
+    take(worker, first)
+    take(worker, second)
+
+    assert states(first, second) == [Run.State.RUNNING, Run.State.WAITING]
+    assert second.publish_after == START + absence
+
+
+def test_a_run_that_was_put_off_is_done_when_it_comes_again(calling, make_worker, clock):
+    calling("/slow/0.2", name="a"), calling(name="b")
+    first, second = dispatched()
+    worker = make_worker(per_host=1)
+    take(worker, first)
+    take(worker, second)
+    clock.now += PATIENCE
+    worker.step(wait_s=0)
+    worker.settle()
+
+    assert take(worker, second) == 1
+    worker.settle()
+
+    assert states(first, second) == [Run.State.SUCCEEDED] * 2
+
+
+def test_a_retry_without_room_stays_a_retry(calling, make_worker, clock, work):
+    job = calling("/status/500", policy=TWICE_MORE)
+    run = the_run()
+    work(run)
+    calling("/slow/20", name="other")
+    (other,) = Run.objects.filter(pk__in=[run_id for _, run_id in dispatch_due(START)])
+    clock.now += INTERVAL
+    worker = make_worker(per_host=1)
+    take(worker, other)
+    take(worker, run)
+
+    clock.now += PATIENCE
+    worker.step(wait_s=0)
+
+    run.refresh_from_db()
+    assert (run.state, run.attempt_count, run.not_before) == (Run.State.RETRYING, 1, START + INTERVAL)
+    assert run.publish_after >= clock.now + ABSENCE
+    assert counters(job) == (1, 1, 0)
+
+
+def test_runs_of_other_hosts_do_not_wait_for_a_slow_one(calling, peer, make_worker):
+    quick = peer(Target)
+    for number in range(4):
+        calling("/slow/20", name=f"slow-{number}"), calling(name=f"quick-{number}", at=quick)
+    runs = dispatched()
+    worker = make_worker(per_host=2)
+
+    take(worker, *runs)
+    assert eventually(lambda: worker.step(0.05) or len(quick.calls) == 4)
+    worker.step(0.2)
+
+    assert Run.objects.filter(job_name__startswith="quick", state=Run.State.SUCCEEDED).count() == 4
+    assert Run.objects.filter(job_name__startswith="slow", state=Run.State.RUNNING).count() == 2
+
+
+def test_hosts_get_places_in_turn(calling, peer, make_worker, monkeypatch):
+    other = peer(Target)
+    for number in range(4):
+        calling("/slow/20", name=f"a-{number}")
+    for number in range(2):
+        calling("/slow/20", name=f"b-{number}", at=other)
+    runs = dispatched()
+    worker = make_worker(per_host=1)
+    take(worker, *runs[:4])
+    take(worker, *runs[4:])
+    grants = [True, True]
+
+    worker.calls.room.per_host = 10
+    take_place = worker.calls.room.take
+    monkeypatch.setattr(worker.calls.room, "take", lambda *target: grants and grants.pop() and take_place(*target))
+    worker.step(wait_s=0)
+
+    begun = Run.objects.filter(state=Run.State.RUNNING).values_list("job_name", flat=True)
+    assert sorted(name[0] for name in begun) == ["a", "a", "b", "b"]
+
+
+def test_there_is_a_limit_for_all_hosts(calling, peer, make_worker):
+    targets = [peer(Target) for _ in range(4)]
+    for number in range(12):
+        calling("/slow/0.1", name=f"job-{number}", at=targets[number % 4])
+    runs = dispatched()
+    worker = make_worker(limit=4)
+
+    take(worker, *runs)
+    worker.settle()
+
+    calls = [call for target in targets for call in target.calls]
+    assert set(states(*runs)) == {Run.State.SUCCEEDED}
+    assert 2 <= most_at_once(calls, timedelta(seconds=0.1)) <= 4
+
+
+def test_a_run_without_room_does_not_make_another_of_its_job_wait(calling, make_worker, peer):
+    """It has not begun, so neither is the other one skipped as overlapping."""
+    calling("/slow/20", name="a-slow")
+    job = calling(name="b-job")
+    (slow, first), (_, second) = dispatched(), dispatched(START + DAY)
+    worker = make_worker(per_host=1)
+
+    take(worker, slow)
+    take(worker, first, second)
+
+    assert states(first, second) == [Run.State.WAITING] * 2
+    job.refresh_from_db()
+    assert job.state == Job.State.ENABLED
+
+
+def test_a_queued_run_does_not_overtake_one_without_room(calling, make_worker, clock, peer):
+    calling("/slow/20", name="a-slow")
+    calling(name="b-job", overlap="queue_all")
+    (slow, first), (_, second) = dispatched(), dispatched(START + DAY)
+    clock.now = START + DAY
+    worker = make_worker(per_host=1)
+    take(worker, slow)
+    take(worker, first)
+    elsewhere = make_worker()
+
+    assert take(elsewhere, second) == 0
+
+    assert states(first, second) == [Run.State.WAITING] * 2
+
+
+def test_room_is_kept_for_no_run_that_does_not_begin(calling, make_worker):
+    stopped, job = calling(name="a-stopped"), calling(name="b-busy")
+    runs = dispatched()
+    (again,) = dispatched(START + DAY)[1:]
+    lease([str(runs[1].pk)], "other", START)
+    set_job_state(stopped, Job.State.DISABLED, START)
+    worker = make_worker(per_host=1)
+
+    assert take(worker, *runs, again) == 0
+
+    assert states(*runs, again) == [Run.State.SKIPPED, Run.State.RUNNING, Run.State.SKIPPED]
+    assert worker.calls.room.is_empty
+    assert job.state == Job.State.ENABLED
+
+
+def test_room_is_given_back_when_the_database_fails(calling, make_worker, monkeypatch):
+    calling()
+    run = the_run()
+    worker = make_worker()
+
+    def fail(*arguments):
+        raise DatabaseError("gone")
+
+    monkeypatch.setattr(overlap, "admit", fail)
+    with pytest.raises(DatabaseError):
+        take(worker, run)
+
+    assert worker.calls.room.is_empty
+
+
+def test_a_shutdown_leaves_runs_that_wait_for_room_to_others(calling, make_worker, target):
+    calling("/slow/20", name="a"), calling(name="b")
+    first, second = dispatched()
+    worker = make_worker(per_host=1, stopping=lambda: bool(target.calls))
+
+    take(worker, first)
+    take(worker, second)
+    worker.settle()
+
+    assert states(first, second) == [Run.State.RETRYING, Run.State.WAITING]
+    assert second.publish_after == START + REPUBLISH
