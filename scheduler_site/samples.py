@@ -15,7 +15,8 @@ from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Heed, Step
 from maintenance.wishes import Wish
 from triggers import mint_jobs
-from triggers.scheduling import JobDefinition, save_collection, save_job
+from triggers.definitions import JobDefinition
+from triggers.scheduling import save_collection, save_job
 
 CALENDAR = "Team"
 RESOURCES = {

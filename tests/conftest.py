@@ -12,8 +12,9 @@ from accounts.models import DEFAULT_SUBSCRIPTION_ID, ApiToken, Membership, Role,
 from jobs.models import Job, JobCollection
 from operations import tracking
 from operations.models import Operation
+from triggers.definitions import JobDefinition, TriggerDefinition
 from triggers.models import Trigger
-from triggers.scheduling import JobDefinition, TriggerDefinition, save_job, save_trigger
+from triggers.scheduling import save_job, save_trigger
 
 # no test fails on how busy the machine is
 hypothesis_settings.register_profile("quando", deadline=None)

@@ -32,7 +32,7 @@ from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
 from jobs.leasing import Leased
 from jobs.models import SIGNING, Action, Attempt, Following, Run, SigningSecret
 from tests.conftest import NOW
-from triggers.scheduling import JobDefinition
+from triggers.definitions import JobDefinition
 
 SHORTEST = 8  # characters of a secret: a shorter one could be anywhere by chance
 OWN_APPS = ("accounts", "operations", "jobs", "triggers", "maintenance")

@@ -34,8 +34,9 @@ from tests.maintenance.machines import NEWEST, Machine, announced, call, machine
 from tests.peers.oauth import TokenAuthority
 from tests.peers.server import Answer, Call, Server
 from tests.site.test_tenancy import routes
+from triggers.definitions import TriggerDefinition
 from triggers.models import Trigger
-from triggers.scheduling import TriggerDefinition, save_trigger
+from triggers.scheduling import save_trigger
 
 BASIC, HEADER, OAUTH = "violet-harbour-31", "Bearer amber&lantern<77>", "copper+meadow/58=="
 SAS = "?sv=2023-11-03&sp=a&sig=crimson%2Bvalley%2F64%3D"

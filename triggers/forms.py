@@ -26,9 +26,10 @@ from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH, validate_name
 from jobs.notations import FIELDS, JSON
 from recurrence.wire import WireError
+from triggers.definitions import SCHEDULE_MEMBERS, JobDefinition, main_trigger
 from triggers.models import Trigger
 from triggers.schedule_form import WHEN_FIELDS, ScheduleForm, fields_say, schedule_fields
-from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, main_trigger, save_job
+from triggers.scheduling import save_job
 
 MISFIRE_CHOICES = [
     (Trigger.Misfire.FIRE_ONCE, "run once, as soon as possible"),

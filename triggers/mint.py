@@ -34,9 +34,10 @@ from accounts.models import Role, Subscription
 from jobs.errors import Conflict, JobError
 from jobs.members import Members, shown
 from recurrence.wire import WireError, quartz, simple
+from triggers.definitions import TriggerDefinition
 from triggers.mint_jobs import milliseconds, start_of, switched_on
 from triggers.models import PRIORITY_MOST, Trigger
-from triggers.scheduling import TriggerDefinition, change_trigger
+from triggers.scheduling import change_trigger
 
 FORMATS = ("quartz", "simple")
 NAME = r"(?P<job>[A-Za-z0-9_.-]+)@@@(?P<group>[A-Za-z0-9_.-]+)@@@(?P<suite>[A-Za-z0-9_.-]+)"

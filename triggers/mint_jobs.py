@@ -14,16 +14,9 @@ from django.db import transaction
 from accounts.models import Subscription
 from jobs.models import Job, JobCollection
 from recurrence.wire import simple
+from triggers.definitions import JobDefinition, TriggerDefinition
 from triggers.models import Trigger
-from triggers.scheduling import (
-    LOCK_KEY,
-    JobDefinition,
-    TriggerDefinition,
-    change_trigger,
-    save_collection,
-    save_job,
-    save_trigger,
-)
+from triggers.scheduling import LOCK_KEY, change_trigger, save_collection, save_job, save_trigger
 
 COLLECTION = "monetization"
 GROUP = "management-server"

@@ -17,8 +17,8 @@ from jobs.notations import (
     nearest,
     survives,
 )
+from triggers.definitions import SCHEDULE_MEMBERS
 from triggers.models import Trigger
-from triggers.scheduling import SCHEDULE_MEMBERS
 
 NO_SCHEDULE = "None"  # instead of a frequency
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -11,8 +11,7 @@ triggers are locked in no order: who waits for them has their collection, and a 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 
 from django.core.exceptions import ValidationError
@@ -30,7 +29,8 @@ from jobs.models import Action, Job, JobCollection
 from jobs.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
 from triggers import placing
-from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, Trigger
+from triggers.definitions import JobDefinition, TriggerDefinition, document_of, merged
+from triggers.models import MAIN, Trigger
 from triggers.wake import wake_beat
 
 FORMAT = "azure"
@@ -39,79 +39,10 @@ FIRES_CHECKED = 100  # fire times of a new schedule that are held against the co
 LOCK_KEY = "custom_lock_key"  # the member of a trigger's data map that names a lock
 LOCK_KEY_LIMIT = 120  # characters
 NAMED_KEY_LIMIT = 200  # characters of what is made of it
-SCHEDULE_MEMBERS = ("startTime", "recurrence")
 COLLECTION_FIELDS = (  # that its writers can change
     *("location", "tags", "sku", "state", "max_job_count", "max_job_occurrence"),
     *("max_recurrence_frequency", "max_recurrence_interval"),
 )
-SETTABLE_STATES = (Job.State.ENABLED, Job.State.DISABLED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriggerDefinition:
-    """A trigger beside a job's own schedule, as its caller describes it."""
-
-    format: str
-    definition: Mapping
-    enabled: bool = True
-    priority: int = PRIORITY
-    group: str = "default"
-    data_map: Mapping = field(default_factory=dict)
-    misfire: str = Trigger.Misfire.FIRE_ONCE
-    misfire_threshold: timedelta = MISFIRE_THRESHOLD
-
-    @classmethod
-    def stored(cls, trigger: Trigger) -> "TriggerDefinition":
-        return cls(**{member.name: getattr(trigger, member.name) for member in fields(cls)})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobDefinition:
-    """A job as its caller describes it, both what and when.  None leaves a setting as it is, or at its default.
-
-    `schedule` is its own, kept as the trigger MAIN; empty, it runs at once and once.  With `schedule` None it has no
-    schedule of its own: it runs by hand and by the triggers beside it.
-    """
-
-    action: object = field(repr=False)  # its secrets are in it
-    schedule: Mapping | None
-    state: str = Job.State.ENABLED
-    overlap: str | None = None
-    delivery: str | None = None
-    misfire: str | None = None
-
-    @classmethod
-    def of(cls, document: Mapping, own_schedule: bool = True, **settings) -> "JobDefinition":
-        """Take a wire document with the members `action`, `startTime`, `recurrence` and `state`.
-
-        Raises Invalid for a state that a caller cannot set.
-        """
-        schedule = {name: document[name] for name in SCHEDULE_MEMBERS if document.get(name) is not None}
-        return cls(
-            action=document.get("action"),
-            schedule=schedule if own_schedule else None,
-            state=settable_state(document.get("state")),
-            **settings,
-        )
-
-
-def settable_state(value: object) -> str:
-    if value is None:
-        return Job.State.ENABLED
-    if not isinstance(value, str) or value.lower() not in SETTABLE_STATES:
-        raise Invalid(f"must be Enabled or Disabled, not {str(value)[:200]!r}", path="state", code="unknown_value")
-    return Job.State(value.lower())
-
-
-def document_of(job: Job) -> dict:
-    """The job's document as `JobDefinition.of` takes it.  Secrets are absent, which keeps them when it is saved."""
-    main = main_trigger(job)
-    return {**(main.definition if main else {}), "action": documents.render(job.action), "state": job.state}
-
-
-def main_trigger(job: Job) -> Trigger | None:
-    """The trigger that keeps the job's own schedule; None when it has none."""
-    return next((trigger for trigger in job.triggers.all() if trigger.name == MAIN), None)
 
 
 def save_job(collection: JobCollection, name: str, definition: JobDefinition, now: datetime) -> tuple[Job, bool]:
@@ -171,17 +102,6 @@ def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final")
         definition = JobDefinition.of(merged(document_of(job), patch), **settings)
         return save_job(job.collection, job.name, definition, now)[0]
-
-
-def merged(document: object, patch: Mapping) -> dict:
-    """The document with `patch` merged into it, as RFC 7396 has it; the values given are left as they are."""
-    result = dict(document) if isinstance(document, Mapping) else {}
-    for name, value in patch.items():
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = merged(result.get(name), value) if isinstance(value, Mapping) else value
-    return result
 
 
 def set_job_state(job: Job, state: str, now: datetime) -> Job:

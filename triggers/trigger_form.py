@@ -20,7 +20,7 @@ from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
 from jobs.notations import CODE, JSONDocumentField, MomentField, NotationField
 from recurrence.english import listed
 from recurrence.wire import WireError, graph, rrule, simple
-from triggers.definitions import kept
+from triggers.definitions import SCHEDULE_MEMBERS, TriggerDefinition, kept
 from triggers.forms import MISFIRE_CHOICES
 from triggers.mint_jobs import switched_on
 from triggers.models import (
@@ -32,7 +32,7 @@ from triggers.models import (
     THRESHOLD_MOST,
     Trigger,
 )
-from triggers.scheduling import LOCK_KEY, SCHEDULE_MEMBERS, TriggerDefinition, save_trigger
+from triggers.scheduling import LOCK_KEY, save_trigger
 
 SECOND, MILLISECOND = timedelta(seconds=1), timedelta(milliseconds=1)
 FORMATS = {

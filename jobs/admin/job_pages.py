@@ -15,7 +15,7 @@ from jobs.models import Job, Run
 from jobs.pages.jobs import job_page
 from jobs.run_now import run_now
 from maintenance.pages.heeds import heed_card, held_fires
-from triggers.scheduling import document_of
+from triggers.definitions import document_of
 
 ORDERED = {"run": "Ordered to run", Job.State.DISABLED: "Disabled", Job.State.ENABLED: "Enabled"}
 

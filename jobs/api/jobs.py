@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django_filters import CharFilter, ChoiceFilter, FilterSet
 from drf_spectacular.types import OpenApiTypes
@@ -39,9 +39,10 @@ from jobs.names import NAME_LENGTH
 from jobs.run_now import KEY_LENGTH, run_now
 from jobs.signing import OVERLAP_MOST
 from recurrence.wire import azure
+from triggers.definitions import SCHEDULE_MEMBERS, JobDefinition
 from triggers.deleting import delete_job
 from triggers.models import MAIN, Trigger
-from triggers.scheduling import SCHEDULE_MEMBERS, JobDefinition, patch_job, save_job, set_job_state
+from triggers.scheduling import patch_job, save_job, set_job_state
 
 SIGNING_OVERLAP = timedelta(hours=24)
 
@@ -359,9 +360,7 @@ def turned(request, pk: int, state: Job.State) -> Response:
 
 
 def answered(jobs, pk: int, request: Request | None = None) -> Response:
-    row = jobs.filter(pk=pk).values(*JOB_COLUMNS).first()
-    if row is None:
-        raise Http404
+    row = get_object_or_404(jobs.values(*JOB_COLUMNS), pk=pk)
     document = next(rendered_jobs([row]))
     return answer(document, etag(version(pk, row["revision"]), document), request=request)
 

@@ -20,7 +20,7 @@ from jobs.members import PRINTABLE, Members, shown
 from jobs.models import Frequency, JobCollection, Sku
 from operations.arm import RETRY_AFTER_S, accepted
 from operations.resource_manager import PROVIDER, ArmView, caller_of
-from triggers import collection_orders, scheduling
+from triggers import collection_orders, definitions, scheduling
 
 INTERVAL_LIMIT = 1000
 LOCATION_LIMIT = 64
@@ -117,7 +117,7 @@ def patched(collection: JobCollection, patch: Mapping[str, Any]) -> object:
     document = render_collection(collection)
     if "tags" in patch:
         document.pop("tags", None)
-    return scheduling.merged(document, patch)
+    return definitions.merged(document, patch)
 
 
 def fill_collection(collection: JobCollection, members: Members) -> None:

@@ -22,7 +22,7 @@ from jobs.models import Job
 from jobs.run_now import run_now
 from operations.resource_manager import PROVIDER
 from recurrence.wire import WireError, azure
-from triggers import deleting, scheduling
+from triggers import definitions, deleting, scheduling
 from triggers.models import MAIN
 
 JOB_MEMBERS = ("action", "recurrence", "startTime", "state")  # that stand below `properties` in this form
@@ -61,7 +61,7 @@ class OneJob(JobView):
         conditions = Conditions.of(request)
         properties = Members(request.data, "").required_members("properties")
         refuse_other_progress(properties)
-        definition = scheduling.JobDefinition.of(properties.value)
+        definition = definitions.JobDefinition.of(properties.value)
         with transaction.atomic():
             scheduling.lock_collection(collection.pk)
             found = Job.objects.named(collection, kwargs["job"]).only("revision").first()

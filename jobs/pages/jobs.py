@@ -24,11 +24,12 @@ from jobs.models import Job, JobCollection, Process, Run
 from jobs.outcomes import JOB_STATES, outcome_of
 from jobs.pages.fires import UPCOMING, fire_rows, place_name, runs
 from jobs.pages.runs import run_row
+from triggers.definitions import main_trigger
 from triggers.groups import not_served
 from triggers.mint_jobs import EVENTS
 from triggers.models import MAIN, Trigger
 from triggers.outlook import in_order, in_words, upcoming
-from triggers.scheduling import LOCK_KEY, main_trigger
+from triggers.scheduling import LOCK_KEY
 from triggers.trigger_form import format_in_words
 
 OUTCOMES = 50

@@ -8,9 +8,9 @@ from django.utils import timezone
 from jobs.models import Job
 from tests.admin.forms import submitted
 from tests.admin.trigger_pages import LIST, PREVIEW, add_to, page_of
+from triggers.definitions import main_trigger
 from triggers.mint_jobs import load
 from triggers.models import Trigger
-from triggers.scheduling import main_trigger
 
 DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}}
 

@@ -10,7 +10,8 @@ from playwright.sync_api import sync_playwright
 
 from jobs.models import Attempt, Job, Process, Run
 from jobs.signing import new_secret
-from triggers.scheduling import JobDefinition, save_job
+from triggers.definitions import JobDefinition
+from triggers.scheduling import save_job
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 ARGUMENTS = [

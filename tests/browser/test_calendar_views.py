@@ -12,7 +12,8 @@ from calendars import editing
 from calendars.editing import WallTime
 from calendars.models import Calendar
 from jobs.models import Run
-from triggers.scheduling import JobDefinition, save_job
+from triggers.definitions import JobDefinition
+from triggers.scheduling import save_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from accounts.models import Role
 from jobs.models import Job, Run
-from triggers.scheduling import JobDefinition, save_job
+from triggers.definitions import JobDefinition
+from triggers.scheduling import save_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

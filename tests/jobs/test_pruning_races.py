@@ -13,8 +13,9 @@ from jobs.run_now import run_now
 from tests.conftest import NOW
 from tests.racing import at_once, linger, lingering
 from triggers import scheduling
+from triggers.definitions import TriggerDefinition
 from triggers.deleting import delete_job
-from triggers.scheduling import TriggerDefinition, save_trigger, set_job_state
+from triggers.scheduling import save_trigger, set_job_state
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

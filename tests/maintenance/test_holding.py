@@ -30,9 +30,10 @@ from tests.maintenance.notices import (
     start,
     states,
 )
+from triggers.definitions import JobDefinition, document_of
 from triggers.deleting import delete_collection, delete_job
 from triggers.dispatch import dispatch_due
-from triggers.scheduling import JobDefinition, document_of, save_job, set_job_state
+from triggers.scheduling import save_job, set_job_state
 
 pytestmark = pytest.mark.django_db
 

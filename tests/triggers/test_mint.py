@@ -13,8 +13,9 @@ from jobs.models import Job, JobCollection
 from tests.conftest import NOW, utc
 from tests.site.test_bad_input import BODIES
 from triggers import mint_jobs
+from triggers.definitions import JobDefinition, TriggerDefinition
 from triggers.models import Trigger
-from triggers.scheduling import JobDefinition, TriggerDefinition, save_collection, save_job, save_trigger
+from triggers.scheduling import save_collection, save_job, save_trigger
 
 LIST = "/v1/mint/triggers"
 CHARGE = "MINT.CHARGE_DAILY@@@management-server@@@DEFAULT"

@@ -22,16 +22,10 @@ from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from tests.conftest import ACTION, NOW, utc
 from triggers import dispatch, placing
+from triggers.definitions import TriggerDefinition
 from triggers.deleting import delete_collection, delete_job
 from triggers.models import Trigger
-from triggers.scheduling import (
-    TriggerDefinition,
-    delete_trigger,
-    patch_job,
-    save_collection,
-    save_trigger,
-    set_job_state,
-)
+from triggers.scheduling import delete_trigger, patch_job, save_collection, save_trigger, set_job_state
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,9 +11,10 @@ from jobs.run_now import run_now
 from recurrence.wire import WireError
 from tests.conftest import ACTION, NOW, utc
 from triggers import scheduling
+from triggers.definitions import JobDefinition, merged
 from triggers.deleting import delete_collection, delete_job
 from triggers.models import Trigger
-from triggers.scheduling import JobDefinition, merged, patch_job, save_collection, save_job, set_job_state
+from triggers.scheduling import patch_job, save_collection, save_job, set_job_state
 
 DAILY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "day"}}
 HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "hour"}}

@@ -15,12 +15,11 @@ from jobs.recording import record
 from recurrence.wire import WireError
 from tests.conftest import ACTION, NOW, utc
 from triggers import scheduling
+from triggers.definitions import JobDefinition, TriggerDefinition
 from triggers.dispatch import dispatch_due
 from triggers.misfire import FIRE_ALL_LIMIT
 from triggers.models import Trigger
 from triggers.scheduling import (
-    JobDefinition,
-    TriggerDefinition,
     change_trigger,
     delete_trigger,
     patch_job,

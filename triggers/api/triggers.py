@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django_filters import CharFilter, ChoiceFilter, FilterSet
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -32,7 +32,7 @@ from recurrence import wire
 from recurrence.wire import WireError
 from triggers.api import examples
 from triggers.api.fields import ScheduleField, member_paths
-from triggers.definitions import kept
+from triggers.definitions import TriggerDefinition, kept, merged
 from triggers.models import (
     MAIN,
     MISFIRE_THRESHOLD,
@@ -43,7 +43,7 @@ from triggers.models import (
     Trigger,
 )
 from triggers.outlook import words_and_warnings
-from triggers.scheduling import TriggerDefinition, delete_trigger, merged, save_trigger
+from triggers.scheduling import delete_trigger, save_trigger
 
 GROUP_LENGTH = 100
 MISFIRES = {
@@ -276,9 +276,7 @@ def etag(trigger_id: int, updated_at: datetime) -> str:
 
 
 def answered(triggers, pk: int) -> Response:
-    row = triggers.filter(pk=pk).values(*TRIGGER_COLUMNS).first()
-    if row is None:
-        raise Http404
+    row = get_object_or_404(triggers.values(*TRIGGER_COLUMNS), pk=pk)
     return Response(rendered_trigger(row), headers={"ETag": etag(pk, row["updated_at"])})
 
 
