@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from accounts.forms import ReadingForm, TokenForm
 from accounts.models import ApiToken, Membership, Role, Subscription, User
-from accounts.staff import TenantAdmin, TickingAdmin, may
+from accounts.staff import ListingAdmin, TenantAdmin, may
 
 admin.site.unregister(Group)  # roles in subscriptions decide, see accounts.staff
 
@@ -36,7 +36,7 @@ class UserForm(ReadingForm, UserChangeForm):
 
 
 @admin.register(User)
-class UserAdmin(TickingAdmin, DjangoUserAdmin):
+class UserAdmin(ListingAdmin, DjangoUserAdmin):
     list_display = ("name", "email", "may_do", "zone", "last_login")
     empty_value_display = "never"
     list_filter = ("is_active", "is_staff", "is_superuser")
@@ -156,7 +156,7 @@ class SubscriptionAdmin(TenantAdmin):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(TickingAdmin):
+class ApiTokenAdmin(ListingAdmin):
     """Everybody's own tokens; superusers see all.  A token is made and revoked, never changed."""
 
     form = TokenForm

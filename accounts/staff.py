@@ -28,8 +28,14 @@ def may(user, role: Role, subscription_id: uuid.UUID | None = None) -> bool:
     return any(own >= role for own in held)
 
 
-class TickingAdmin(admin.ModelAdmin):
-    """Refuses ticked keys that can be none of its rows', with which the database could not be asked."""
+class ListingAdmin(admin.ModelAdmin):
+    """Refuses what a list cannot ask the database: filters with NUL, and ticked keys that can be none of its rows'."""
+
+    def changelist_view(self, request, extra_context=None):
+        for name, values in request.GET.lists():
+            if any("\0" in value for value in values):
+                raise BadRequest(f"{name!r:.80}: no row has a NUL there")
+        return super().changelist_view(request, extra_context)
 
     def response_action(self, request, queryset):
         for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
@@ -40,7 +46,7 @@ class TickingAdmin(admin.ModelAdmin):
         return super().response_action(request, queryset)
 
 
-class TenantAdmin(TickingAdmin):
+class TenantAdmin(ListingAdmin):
     """Rows that belong to a subscription: its members see them, and who has `write_role` there changes them.
 
     Django's own permissions of these models are not asked.

@@ -1,5 +1,6 @@
 """The list of jobs, and what is done with the ticked ones."""
 
+import re
 from datetime import timedelta
 
 from django.contrib import admin, messages
@@ -33,6 +34,7 @@ from triggers.outlook import of_all_in_words
 from triggers.scheduling import set_job_state
 
 STRIP = 10  # outcomes shown for each job of a list
+KEY = re.compile(r"[0-9]{1,18}")  # what fits into a database's integer
 
 
 class CollectionFilter(admin.SimpleListFilter):
@@ -43,10 +45,10 @@ class CollectionFilter(admin.SimpleListFilter):
         collections = JobCollection.objects.order_by("name")
         if not request.user.is_superuser:
             collections = collections.visible_to(request.user)
-        return list(collections.values_list("pk", "name")[:50])
+        return [(str(key), name) for key, name in collections.values_list("pk", "name")[:50]]
 
     def queryset(self, request, queryset):
-        return queryset.filter(collection=int(self.value())) if (self.value() or "").isdecimal() else queryset
+        return queryset.filter(collection=self.value()) if KEY.fullmatch(self.value() or "") else queryset
 
 
 class FailedFilter(admin.SimpleListFilter):

@@ -53,7 +53,7 @@ def whereabouts(page) -> str:
 @register.simple_tag
 def shown_page(cl):
     """The page of a change list, as whereabouts takes it."""
-    return cl.paginator.page(min(cl.page_num, cl.paginator.num_pages))
+    return cl.paginator.get_page(cl.page_num)
 
 
 @register.simple_tag

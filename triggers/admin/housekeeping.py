@@ -9,13 +9,13 @@ from django.db import models
 from django_celery_beat.admin import PeriodicTaskAdmin
 from django_celery_beat.models import PeriodicTask
 
-from accounts.staff import TickingAdmin
+from accounts.staff import ListingAdmin
 
 admin.site.unregister(PeriodicTask)
 
 
 @admin.register(PeriodicTask)
-class HousekeepingTaskAdmin(TickingAdmin, PeriodicTaskAdmin):
+class HousekeepingTaskAdmin(ListingAdmin, PeriodicTaskAdmin):
     formfield_overrides = {
         models.DateTimeField: {
             "form_class": forms.DateTimeField,
