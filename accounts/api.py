@@ -1,6 +1,7 @@
 """Our own REST resources about who may do what: the caller's subscriptions and tokens."""
 
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import include, path
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -119,9 +120,7 @@ class Tokens(ApiViewSet):
         responses={204: GONE},
     )
     def destroy(self, request, pk):
-        token = self.get_queryset().filter(pk=pk).first()
-        if token is None:
-            raise Http404
+        token = get_object_or_404(self.get_queryset(), pk=pk)
         if isinstance(request.auth, ApiToken) and request.auth.role < Role.OWNER and request.auth != token:
             raise PermissionDenied("a token takes the role of owner to revoke another")
         token.delete()

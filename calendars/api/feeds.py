@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django_filters import FilterSet, UUIDFilter
@@ -76,7 +76,7 @@ class Feeds(ApiViewSet):
 
     @extend_schema(operation_id="readFeed", summary="Read a feed's description")
     def retrieve(self, request, pk):
-        return Response(rendered_feed(self._own(pk)))
+        return Response(rendered_feed(get_object_or_404(self.get_queryset(), pk=pk)))
 
     @extend_schema(
         operation_id="createFeed",
@@ -108,17 +108,11 @@ class Feeds(ApiViewSet):
         responses={204: GONE},
     )
     def destroy(self, request, pk):
-        feed = self._own(pk)
+        feed = get_object_or_404(self.get_queryset(), pk=pk)
         if highest_role(request) < Role.OPERATOR:
             raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label}")
         feed.delete()
         return Response(status=204)
-
-    def _own(self, pk: int) -> Feed:
-        feed = self.get_queryset().filter(pk=pk).first()
-        if feed is None:
-            raise Http404
-        return feed
 
 
 def refuse_escalation(request) -> None:

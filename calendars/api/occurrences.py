@@ -152,13 +152,7 @@ class Occurrences(ApiViewSet):
         responses={204: GONE},
     )
     def destroy(self, request, pk):
-        found = found_by(request, pk, Role.OPERATOR)
-        revision, now = read_revision(request, found), timezone.now()
-        if found.day is None:
-            editing.delete(found.event, now, revision=revision)
-        else:
-            editing.cancel_occurrence(found.event, found.day, now, revision=revision)
-        return Response(status=204)
+        return self._without(request, pk, editing.cancel_occurrence)
 
     @extend_schema(
         operation_id="restoreOccurrence",
@@ -215,12 +209,16 @@ class Occurrences(ApiViewSet):
     )
     @following.mapping.delete
     def cancel_following(self, request, pk):
+        return self._without(request, pk, editing.end_before)
+
+    def _without(self, request, pk, leave_out) -> Response:
+        """Have `leave_out` take the occurrence out of its series; a single event is deleted."""
         found = found_by(request, pk, Role.OPERATOR)
         revision, now = read_revision(request, found), timezone.now()
         if found.day is None:
             editing.delete(found.event, now, revision=revision)
         else:
-            editing.end_before(found.event, found.day, now, revision=revision)
+            leave_out(found.event, found.day, now, revision=revision)
         return Response(status=204)
 
 

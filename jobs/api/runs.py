@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django_filters import ChoiceFilter, FilterSet
 from drf_spectacular.utils import extend_schema
@@ -116,9 +116,7 @@ class Runs(HistoryViewSet):
 
     @extend_schema(operation_id="readRun", summary="Read a run with its attempts", responses=RunDetailSerializer)
     def retrieve(self, request, pk):
-        row = visible(request, Run).filter(pk=pk).values(*RUN_COLUMNS, "error_run__id").first()
-        if row is None:
-            raise Http404
+        row = get_object_or_404(visible(request, Run).values(*RUN_COLUMNS, "error_run__id"), pk=pk)
         attempts = Attempt.objects.filter(run=pk).order_by("number").values(*ATTEMPT_COLUMNS)
         polls: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for poll in Poll.objects.filter(attempt__run=pk).order_by("number").values(*POLL_COLUMNS):

@@ -26,7 +26,8 @@ def test_a_calendar_is_created_and_answered_whole(api, bob):
     calendar = response.json()
     assert {name: calendar[name] for name in body} == body
     assert (calendar["owner"], calendar["role"], calendar["isDefault"]) == ("ada", "owner", False)
-    assert api.get(response["Location"]).json() == calendar
+    again = api.get(response["Location"])
+    assert (again.json(), again["ETag"]) == (calendar, response["ETag"])
 
 
 def test_a_name_is_enough(api):
