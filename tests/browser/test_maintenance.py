@@ -212,3 +212,38 @@ def test_every_page_is_readable_to_everybody_and_fits(open_page, sign_in, faults
             faults.append(f"{address} scrolls sideways")
 
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_names_that_are_as_long_as_may_be_widen_no_page(open_page, sign_in, owner, subscription, make_job, width):
+    now, name = timezone.now(), "x" * 255
+    resource = registering.register(subscription, name, "g" * 255, {"l" * 255: "r" * 255}, now)[0]
+    job = make_job("reindex", schedule={"recurrence": {"frequency": "Hour"}}, now=now)
+    heeding.heed(job, Wish(resource_names=(name,), during="hold"), now)
+    notice = announce(resource, now=now, description="d" * 1000)
+    announce(resource, now=now, has_started=True, description="d" * 1000)
+    lifecycle.cancel(announce(resource, now=now), "ada", now)
+    page = sign_in(open_page(width=width))
+
+    wide = []
+    for address in (
+        "/maintenance/",
+        "/maintenance/history/",
+        "/maintenance/announce",
+        f"/maintenance/notices/{notice.pk}/",
+        f"/maintenance/notices/{notice.pk}/approve",
+        "/maintenance/resources/",
+        f"/maintenance/resources/{resource.pk}/remove",
+        f"/maintenance/jobs/{job.pk}",
+        "/admin/maintenance/notice/",
+        f"/admin/maintenance/notice/{notice.pk}/change/",
+        "/admin/maintenance/resource/",
+        f"/admin/maintenance/resource/{resource.pk}/change/",
+        *(f"/calendar/?view={view}" for view in ("month", "week", "day", "agenda")),
+        f"/calendar/notices/{notice.pk}",
+    ):
+        page.goto(address)
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            wide.append(address)
+
+    assert wide == []
