@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.models import Role
 from operations.models import Operation
-from operations.resource_manager import GUID, PROVIDER, SUBSCRIPTION, ArmView, absolute, address
+from operations.resource_manager import GUID, PROVIDER, SUBSCRIPTION, ArmView, absolute, address, parameter
 from operations.tracking import cancel
 
 RETRY_AFTER_S = 1  # the public cloud asks for 10 or more; the work here takes seconds
@@ -42,7 +42,7 @@ def accepted(request: Request, operation: Operation) -> Response:
 
 def going_on(request: Request, operation: Operation, **kinds: str) -> Response:
     """202 with headers that hold addresses of the operation, each of the kind given."""
-    version = request.query_params["api-version"]
+    version = parameter(request, "api-version")
     addresses = {
         header: absolute(request, f"{path_of(operation, kind)}?api-version={version}") for header, kind in kinds.items()
     }

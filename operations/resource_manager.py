@@ -80,7 +80,7 @@ class ArmView(APIView):
 
     def initial(self, request, *args, **kwargs):
         super().initial(request, *args, **kwargs)
-        version = request.query_params.get("api-version", "")
+        version = parameter(request, "api-version") or ""
         if version.lower() not in self.versions:
             raise WrongVersion("api-version", f"must be one of {', '.join(self.versions)}, not {version!r:.80}")
         if any("\0" in part for part in kwargs.values()):
@@ -137,6 +137,12 @@ def correlation_id(request: Request) -> str:
 def request_id(request: Request, header: str) -> str:
     sent = request.headers.get(header, "")
     return sent if REQUEST_ID.fullmatch(sent) else ""
+
+
+def parameter(request: Request, name: str) -> str | None:
+    """The last value that the query gives `name`, which is here in lower case and there in any."""
+    values = [value for sent, value in request.query_params.items() if sent.lower() == name]
+    return values[-1] if values else None
 
 
 def absolute(request: Request, address: str) -> str:

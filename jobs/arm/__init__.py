@@ -4,6 +4,7 @@ An envelope around `triggers.scheduling`: it finds, parses, calls and renders, a
 contract leaves a point open, this is how it stands here:
 
 * A page holds PAGE_LENGTH entries and `nextLink` goes on after the last of them; with `$top` there is none.
+* Names are read in any case, in addresses and in queries.
 * Collections and jobs are listed by name, history newest first.  History has an entry for each attempt that ended.
 * Enums are answered in the published spelling, a successful attempt as `Completed`; none is ever `Postponed`.
 * Deleting, enabling and disabling a collection is an operation that a worker carries out: 202.  All else is done when

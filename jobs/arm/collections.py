@@ -19,7 +19,7 @@ from jobs.locations import display_name
 from jobs.members import PRINTABLE, Members, shown
 from jobs.models import Frequency, JobCollection, Sku
 from operations.arm import RETRY_AFTER_S, accepted
-from operations.resource_manager import PROVIDER, ArmView, caller_of
+from operations.resource_manager import PROVIDER, ArmView, caller_of, parameter
 from triggers import collection_orders, definitions, scheduling
 
 INTERVAL_LIMIT = 1000
@@ -174,7 +174,7 @@ def progress_of(collection: JobCollection) -> str:
 
 def page_of_collections(request: Request, rows: QuerySet[JobCollection]) -> Response:
     rows = rows.order_by(Lower("resource_group"), Lower("name"))
-    if token := request.query_params.get("$skiptoken"):
+    if token := parameter(request, "$skiptoken"):
         group, slash, name = token.partition("/")
         if not slash or "\0" in token:
             raise wrong_token(token)

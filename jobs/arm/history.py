@@ -10,7 +10,7 @@ from jobs.arm.jobs import job_id
 from jobs.arm.lists import filter_of, page, wrong_token
 from jobs.arm.resources import SchedulerView, instant, present
 from jobs.models import Attempt, Job, Run
-from operations.resource_manager import PROVIDER
+from operations.resource_manager import PROVIDER, parameter
 
 ATTEMPT_STATES = {
     "Completed": (Attempt.State.SUCCEEDED,),
@@ -26,7 +26,7 @@ class History(SchedulerView):
         status = filter_of(request, "status", ATTEMPT_STATES)
         states = ATTEMPT_STATES[status] if status else tuple(STATUSES)
         rows = Attempt.objects.filter(job=job, state__in=states).select_related("run__parent")
-        if token := request.query_params.get("$skiptoken"):
+        if token := parameter(request, "$skiptoken"):
             started_at, number = place_of(token)
             rows = rows.filter(
                 Q(started_at__lt=started_at) | Q(started_at=started_at, pk__lt=number), started_at__lte=started_at

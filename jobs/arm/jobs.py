@@ -20,7 +20,7 @@ from jobs.errors import JobError
 from jobs.members import Members
 from jobs.models import Job
 from jobs.run_now import run_now
-from operations.resource_manager import PROVIDER
+from operations.resource_manager import PROVIDER, parameter
 from recurrence.wire import WireError, azure
 from triggers import definitions, deleting, scheduling
 from triggers.models import MAIN
@@ -43,7 +43,7 @@ class Jobs(SchedulerView):
         rows = access.visible(request, Job).filter(collection=collection).order_by(Lower("name"))
         if state := filter_of(request, "state", [state.capitalize() for state in Job.State.values]):
             rows = rows.filter(state=state.lower())
-        if token := request.query_params.get("$skiptoken"):
+        if token := parameter(request, "$skiptoken"):
             if "\0" in token:
                 raise wrong_token(token)
             rows = rows.filter(name__lower__gt=token)

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.members import shown
-from operations.resource_manager import WrongQuery, absolute
+from operations.resource_manager import WrongQuery, absolute, parameter
 
 PAGE_LENGTH = 1000  # the original answered 135 entries at once, so its page was longer than the longest `$top`
 TOP_LIMIT = 100
@@ -38,13 +38,13 @@ def page(
 
 
 def next_link(request: Request, token: str) -> str:
-    query = {name: value for name, value in request.query_params.items() if name != "$skip"}
+    query = {name: value for name, value in request.query_params.items() if name.lower() not in ("$skip", "$skiptoken")}
     address = f"{escape_uri_path(request.path)}?{urlencode({**query, '$skiptoken': token})}"
     return absolute(request, address)
 
 
 def number_of(request: Request, name: str, low: int, high: int) -> int | None:
-    text = request.query_params.get(name)
+    text = parameter(request, name)
     if text is None:
         return None
     if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= high:
@@ -57,7 +57,7 @@ def filter_of(request: Request, member: str, values: Mapping[str, Any] | list[st
 
     The grammar has one sentence: the member, `eq`, and a value, in any case and with or without quotes.
     """
-    text = request.query_params.get("$filter")
+    text = parameter(request, "$filter")
     if text is None:
         return None
     if len(text) <= FILTER_LIMIT and (

@@ -106,6 +106,20 @@ def test_a_next_page_keeps_the_filter_and_forgets_what_was_skipped(arm, jobs, mo
     assert second.json()["nextLink"] is None
 
 
+def test_names_in_the_query_are_read_in_any_case(arm, jobs, monkeypatch):
+    monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
+    query = {"API-Version": "2016-03-01", "$Filter": "state eq Enabled"}
+
+    first = arm.client.get(jobs, query)
+    link = first.json()["nextLink"]
+
+    assert names(first) == ["b"]
+    assert names(arm.client.get(link)) == ["e"]
+    assert names(arm.client.get(link.replace("%24skiptoken", "$SKIPTOKEN"))) == ["e"]
+    assert names(arm.client.get(jobs, query | {"$Skip": 1})) == ["e"]
+    assert names(arm.client.get(jobs, query | {"$TOP": 2})) == ["b", "e"]
+
+
 def test_a_page_with_a_top_has_no_next(arm, jobs, monkeypatch):
     monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
 

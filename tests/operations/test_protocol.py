@@ -110,6 +110,13 @@ def test_the_addresses_carry_the_version_that_was_asked_for(arm, collection, ver
         assert arm.client.get(answer[header]).status_code in (200, 202)
 
 
+def test_the_version_is_named_in_any_case(arm, collection):
+    answer = arm.client.delete(f"{arm.collection()}?API-Version=2016-03-01")
+
+    assert answer["Location"].endswith("?api-version=2016-03-01")
+    assert arm.client.get(answer["Location"].replace("api-version", "Api-Version")).status_code == 202
+
+
 @pytest.mark.parametrize("change", [str.upper, str.lower, lambda path: path + "/"])
 @pytest.mark.parametrize("kind", ["operations", "operationResults"])
 def test_addresses_are_read_in_any_case_and_with_a_slash(arm, make_operation, kind, change):
