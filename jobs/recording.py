@@ -32,7 +32,7 @@ def record(results: Sequence[Result], now: datetime) -> None:
     """Write down the outcomes of attempts and polls.
 
     A run that was given to somebody else meanwhile stays as it is; its late result is noted on the attempt, or the
-    poll, alone.
+    poll, alone, unless somebody is about to remove that.
     """
     with transaction.atomic():
         owned = own([item for item, _ in results])
@@ -53,7 +53,8 @@ def record(results: Sequence[Result], now: datetime) -> None:
                 asked[run.pk] = outcome.retry_after
                 if item.poll and not outcome.succeeded:
                     reasons[run.pk] = outcome.message[: following.REASON_LIMIT]
-        _save([item.attempt for item, _ in results])
+        _save([item.attempt for item, _ in results if item.run.pk in owned])
+        _save(_free([item.attempt for item, _ in results if item.run.pk not in owned]))
         release(succeeded, state=Run.State.SUCCEEDED, finished_at=now)
         spent = hopeless + retry(failed, now, asked)
         fail(spent, tallies, now)
@@ -144,6 +145,15 @@ def _save(attempts: Sequence[Attempt]) -> None:
         names = ("state", "finished_at", "status_code", "message", "response_headers", "response_body")
         results = {name: [getattr(attempt, name) for attempt in attempts] for name in names}
         columns.update(Attempt, [attempt.pk for attempt in attempts], results)
+
+
+def _free(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Those of runs that are not ours which nobody has locked: who deletes a job wants them in an order of its own."""
+    if not attempts:
+        return []
+    rows = Attempt.objects.filter(pk__in=[attempt.pk for attempt in attempts])
+    free = set(rows.select_for_update(skip_locked=True, no_key=True).values_list("pk", flat=True))
+    return [attempt for attempt in attempts if attempt.pk in free]
 
 
 def release(runs: Sequence[Run], **changes: object) -> None:

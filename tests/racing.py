@@ -53,6 +53,18 @@ def lingering(monkeypatch, module, name: str) -> Event:
     return event
 
 
+def by_index(work: Callable[[], object]) -> Callable[[], object]:
+    """The work as it is done where there are many rows: they are found by an index, in its order."""
+
+    def run():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
+        return work()
+
+    return run
+
+
 def in_own_connection(function, *arguments):
     try:
         return function(*arguments)

@@ -1,13 +1,11 @@
 """Old notices go at the moment at which what they name goes as well."""
 
-import time
-from collections.abc import Callable
 from datetime import timedelta
 from threading import Event
 from uuid import UUID
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from jobs import pruning as pruning_of_runs
 from jobs.models import Run
@@ -16,7 +14,7 @@ from maintenance import registering
 from maintenance.models import Affected, Notice, Work
 from maintenance.pruning import prune
 from tests.maintenance.notices import T0, announce, resource
-from tests.racing import PAUSE_S, at_once
+from tests.racing import at_once, by_index, linger
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,21 +44,14 @@ def test_a_notice_goes_beside(subscription, make_job, hanging, other):
     def hold_up():
         with transaction.atomic():
             hanging.objects.select_for_update().get(notice=notices[1])
-            holding.set()
-            if connection.vendor == "postgresql":
-                time.sleep(PAUSE_S)
+            linger(holding)
 
-    def then(work: Callable[[], object]) -> Callable[[], object]:
-        """As where there is much: rows are found by an index, in its order."""
-
+    def then(work):
         def run():
             holding.wait(5)
-            if connection.vendor == "postgresql":
-                with connection.cursor() as cursor:
-                    cursor.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
             work()
 
-        return run
+        return by_index(run)
 
     assert at_once(hold_up, then(lambda: prune(LATER)), then(lambda: other(machine))) == []
 

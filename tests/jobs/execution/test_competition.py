@@ -3,16 +3,20 @@
 from threading import Event, Thread
 
 import pytest
+from django.db import transaction
 
 from jobs import execution
 from jobs.actions import Outcome
-from jobs.leasing import lease
-from jobs.models import Attempt, Run
+from jobs.leasing import LEASE, lease
+from jobs.models import Attempt, Job, Run
+from jobs.reclaiming import reap
 from jobs.recording import record
+from jobs.run_now import run_now
 from tests.jobs.conftest import START
 from tests.jobs.runs import DAY, counters, dispatched, states, take
 from tests.peers.server import eventually
-from tests.racing import in_own_connection, in_threads
+from tests.racing import at_once, by_index, in_own_connection, in_threads, linger
+from triggers.deleting import delete_job
 
 pytestmark = pytest.mark.django_db
 
@@ -95,3 +99,29 @@ def test_workers_that_count_for_the_same_jobs_do_not_block_each_other(calling):
     )
 
     assert {counters(job) for job in jobs} == {(4, 0, 0)}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_late_results_and_the_deletion_of_their_job_wait_in_no_circle(make_job):
+    """Both want the attempts, each in another order, and are held up at the one in the middle."""
+    job = make_job(schedule=None, overlap="allow")
+    leased = lease([str(run_now(job, START).pk) for _ in range(3)], "worker", START)
+    leased.sort(key=lambda each: each.attempt.pk)
+    given_up_at, holding = START + 2 * LEASE, Event()
+    reap(given_up_at)
+
+    def hold_up():
+        with transaction.atomic():
+            Attempt.objects.select_for_update().get(pk=leased[1].attempt.pk)
+            linger(holding)
+
+    def report():
+        holding.wait(5)
+        record([(each, Outcome(True, "done")) for each in leased], given_up_at)
+
+    def delete():
+        holding.wait(5)
+        delete_job(job, given_up_at)
+
+    assert at_once(hold_up, by_index(report), by_index(delete)) == []
+    assert not Job.objects.exists()
