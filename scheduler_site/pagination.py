@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -115,7 +115,15 @@ def values_of(cursor: str, model, order: tuple[str, ...]) -> list:
         if tuple(of_order) != tuple(order):
             raise ValueError("a cursor of another order")
         fields = [model._meta.get_field(name.lstrip("-") if name.lstrip("-") != "pk" else "id") for name in order]
-        return [field.to_python(text) for field, text in zip(fields, texts, strict=True)]
+        return [value_of(field, text) for field, text in zip(fields, texts, strict=True)]
     except (ValueError, TypeError, RecursionError, OverflowError, binascii.Error, ValidationError):
         message = "this cursor does not come from a nextLink of this list"
         raise serializers.ValidationError({"cursor": [message]}, "invalid_cursor") from None
+
+
+def value_of(field, text: object):
+    """Raises TypeError, ValidationError, and OverflowError for an instant that UTC does not have."""
+    if not isinstance(text, str):
+        raise TypeError("a cursor holds texts")
+    value = field.to_python(text)
+    return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -1,5 +1,7 @@
 """/api/runs."""
 
+import base64
+import json
 import uuid
 from datetime import timedelta
 
@@ -191,6 +193,16 @@ def test_a_wrong_parameter_is_refused_by_name(api, query, target):
 
     assert response.status_code == 400, response.content
     assert response.json()["error"]["target"] == target
+
+
+@pytest.mark.parametrize("fire_at", [None, 7, "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_cursor_of_somebodys_own_making_is_refused(api, fire_at):
+    made = json.dumps([["-fire_at", "-id"], [fire_at, str(uuid.uuid4())]])
+    cursor = base64.urlsafe_b64encode(made.encode()).decode().rstrip("=")
+
+    response = api.get(f"/api/runs?cursor={cursor}")
+
+    assert (response.status_code, response.json()["error"]["target"]) == (400, "cursor")
 
 
 def test_a_long_list_is_read_page_by_page(api, make_run, make_job):
