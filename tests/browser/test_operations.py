@@ -76,3 +76,24 @@ def test_the_list_cancels_what_goes_on(open_page, sign_in, operations):
 
     page.get_by_text("It ends before its next step.").wait_for()
     assert Operation.objects.get(pk=operation.pk).cancel_asked_at is not None
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_ticked_ones_are_cancelled_once_that_is_confirmed(open_page, sign_in, faults_of, operations, width):
+    page = sign_in(open_page(width=width))
+    page.goto(LIST)
+    order = page.get_by_role("button", name="Cancel operations…")
+    assert not order.is_visible()
+
+    for box in page.locator("tbody").get_by_role("checkbox").all():
+        box.check()
+    faults = faults_of(page)
+    order.click()
+    page.get_by_role("heading", name="Cancel 5 operations").wait_for()
+    faults += faults_of(page)
+    page.get_by_role("button", name="Cancel 5 operations").click()
+
+    page.get_by_text("Asked to end before the next step: 2 operations.").wait_for()
+    assert page.get_by_text("It is over already").count() == 3
+    assert Operation.objects.filter(cancel_asked_at=None).count() == 3
+    assert not faults, "\n".join(faults)
