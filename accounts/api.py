@@ -13,7 +13,7 @@ from rest_framework.routers import SimpleRouter
 from accounts.access import highest_role
 from accounts.fields import InstantField, TextField, WordField, read
 from accounts.models import ApiToken, Membership, Role, Subscription
-from accounts.viewsets import GONE, ApiViewSet
+from accounts.viewsets import GONE, NO_STORE, ApiViewSet
 
 ROLES = {role.label: role for role in Role}
 
@@ -111,7 +111,7 @@ class Tokens(ApiViewSet):
         if expires_at is not None and expires_at <= timezone.now():
             raise serializers.ValidationError({"expiresAt": ["must be in the future"]}, "out_of_range")
         token, text = ApiToken.objects.issue(request.user, wanted["name"], expires_at, role)
-        return Response({**rendered_token(token), "token": text}, 201)
+        return Response({**rendered_token(token), "token": text}, 201, headers=NO_STORE)
 
     @extend_schema(
         operation_id="revokeToken",

@@ -11,6 +11,7 @@ from accounts.access import visible
 from accounts.models import Subscription
 
 GONE = OpenApiResponse(description="It is gone.")
+NO_STORE = {"Cache-Control": "no-store"}  # of an answer that shows a secret, this once
 MOST_PARTS = 10  # of a list of history
 
 

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from accounts.access import highest_role, naming, require
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, read
 from accounts.models import ApiToken, Role
-from accounts.viewsets import GONE, ApiViewSet, created
+from accounts.viewsets import GONE, NO_STORE, ApiViewSet, created
 from calendars import feeds
 from calendars.api import examples
 from calendars.models import Calendar, Feed
@@ -99,7 +99,7 @@ class Feeds(ApiViewSet):
         address = reverse("calendar:feed", args=[secret])
         absolute = settings.PUBLIC_URL + address if settings.PUBLIC_URL else request.build_absolute_uri(address)
         document = {**rendered_feed(feed), "address": absolute}
-        return created(f"/api/feeds/{feed.pk}", Response(document, headers={"Cache-Control": "no-store"}))
+        return created(f"/api/feeds/{feed.pk}", Response(document, headers=NO_STORE))
 
     @extend_schema(
         operation_id="revokeFeed",

@@ -25,7 +25,7 @@ from accounts.fields import FlagField, InstantField, TextField, WholeNumberField
 from accounts.filters import WholeNumberFilter
 from accounts.keys import IDEMPOTENCY_KEY, key_of
 from accounts.models import Role
-from accounts.viewsets import GONE, ApiViewSet, created
+from accounts.viewsets import GONE, NO_STORE, ApiViewSet, created
 from jobs import signing
 from jobs.api import examples
 from jobs.api.fields import DurationField
@@ -302,7 +302,7 @@ class Jobs(ApiViewSet):
         secret = signing.new_secret(job, overlap, now)
         replaced = job.signing_secrets.exclude(expires_at=None).order_by("-created_at", "-pk").first()
         document = {"secret": secret, "createdAt": now, "overlapEndsAt": replaced and replaced.expires_at}
-        return Response(document, 201, headers={"Cache-Control": "no-store"})
+        return Response(document, 201, headers=NO_STORE)
 
     @extend_schema(
         operation_id="deleteSigningSecret", summary="Stop signing a job's requests", request=None, responses={204: GONE}

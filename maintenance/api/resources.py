@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from accounts.access import require, subscription_for
 from accounts.fields import InstantField, TextField, read
 from accounts.models import Role
-from accounts.viewsets import GONE, ApiViewSet, created
+from accounts.viewsets import GONE, NO_STORE, ApiViewSet, created
 from maintenance import registering
 from maintenance.api.fields import LabelsField, NameField
 from maintenance.models import Resource
@@ -95,7 +95,8 @@ class Resources(ApiViewSet):
         resource, token = registering.register(
             subscription, wanted["name"], wanted["scopeGroup"], wanted["labels"], timezone.now()
         )
-        return created(f"/api/resources/{resource.pk}", Response({**rendered_resource(resource), "token": token}))
+        document = {**rendered_resource(resource), "token": token}
+        return created(f"/api/resources/{resource.pk}", Response(document, headers=NO_STORE))
 
     @extend_schema(operation_id="patchResource", summary="Change a resource", request=ResourceReplacement)
     def partial_update(self, request, pk):
@@ -119,7 +120,8 @@ class Resources(ApiViewSet):
     )
     @action(detail=True, methods=["post"])
     def token(self, request, pk):
-        return Response({"token": registering.new_token(require(request, Resource, Role.OPERATOR, pk=pk))}, 201)
+        token = registering.new_token(require(request, Resource, Role.OPERATOR, pk=pk))
+        return Response({"token": token}, 201, headers=NO_STORE)
 
 
 def rendered_resource(resource: Resource) -> dict[str, Any]:

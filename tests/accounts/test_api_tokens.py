@@ -10,7 +10,7 @@ from accounts.models import ApiToken, Role
 def test_the_text_of_a_token_is_shown_once_and_signs_in(api, api_of):
     issued = api.post("/api/tokens", {"name": "ci"})
 
-    assert issued.status_code == 201
+    assert (issued.status_code, issued["Cache-Control"]) == (201, "no-store")
     text = issued.json()["token"]
     assert api_of(text).get("/api/jobs").status_code == 200
     listed = api.get("/api/tokens")

@@ -36,6 +36,7 @@ def test_it_is_answered_with_its_token_this_once(api, subscription):
     answer = response.json()
     token = answer.pop("token")
     assert (response.status_code, response["Location"]) == (201, f"/api/resources/{answer['id']}")
+    assert response["Cache-Control"] == "no-store"
     assert answer == {
         "id": Resource.objects.get().pk,
         "subscription": str(subscription.pk),
@@ -215,6 +216,7 @@ def test_another_token_is_shown_once_and_the_one_before_is_worth_nothing(api):
 
     token = response.json()["token"]
     assert (response.status_code, set(response.json())) == (201, {"token"})
+    assert response["Cache-Control"] == "no-store"
     before, after = (Machine(Resource.objects.get(), text) for text in (answer["token"], token))
     assert (before.get().status_code, after.get().status_code) == (401, 200)
     assert token not in api.get(path).text
