@@ -1,0 +1,52 @@
+"""Triggers named as Apigee does, and who changes them."""
+
+import pytest
+
+from accounts.models import Subscription
+from jobs.models import Job, JobCollection
+from tests.conftest import NOW
+from tests.triggers.mint.triggers import CHARGE, CRON, LIST
+from triggers.definitions import TriggerDefinition
+from triggers.scheduling import save_collection, save_trigger
+
+
+@pytest.fixture
+def make_trigger(make_job):
+    """A trigger on a job without a schedule of its own."""
+
+    def make(name=CHARGE, job="charge-daily", in_collection=None, **fields):
+        fields = {
+            **CRON,
+            "priority": 1,
+            "group": "management-server",
+            "data_map": {"custom_lock_key": "mint.scheduler.__ORG_ID__.chargedaily@@@management"},
+            **fields,
+        }
+        where = {"in_collection": in_collection} if in_collection else {}
+        row = Job.objects.filter(name=job, **({"collection": in_collection} if in_collection else {})).first()
+        row = row or make_job(
+            job, action={"type": "Task", "task": {"name": "MINT.CHARGE_DAILY"}}, schedule=None, **where
+        )
+        return save_trigger(row, name, TriggerDefinition(**fields), NOW)[0]
+
+    return make
+
+
+@pytest.fixture
+def elsewhere(make_user):
+    """A collection of a subscription that the caller is no member of."""
+    subscription = Subscription.objects.create(name="elsewhere")
+    make_user("eve", in_subscription=subscription)
+    collection = JobCollection(subscription=subscription, name="theirs")
+    save_collection(collection, NOW)
+    return collection
+
+
+@pytest.fixture
+def put(api):
+    """Change the trigger with this id; what is left out stays out of the body, but for the id."""
+
+    def put(trig_id: str, **members):
+        return api.put(f"{LIST}/{trig_id}", {"id": trig_id} | members)
+
+    return put
