@@ -1,7 +1,9 @@
 """Who locks what, and in which order, lest two wait for each other.
 
-First the collection: who writes what is in it is alone, and nobody does while it is being deleted.  Then runs, in the
-order of their keys (`Run.objects.in_turn`), and last jobs, in the order of theirs.
+First the collection, several in the order of their keys: who writes what is in it is alone, and nobody does while it is
+being deleted.  Then runs, in the order of their keys (`Run.objects.in_turn`), those of all jobs in question at once.
+Last jobs, in the order of theirs.  Who takes only what is free waits for nobody and needs no order: a lease, a beat,
+pruning.
 """
 
 from collections.abc import Iterable

@@ -5,10 +5,9 @@ On SQLite one waits for the other; on PostgreSQL they run together.
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
-from threading import Barrier, Event, Lock, Thread
+from threading import Event, Lock
 from uuid import UUID
 
 import pytest
@@ -42,50 +41,14 @@ from tests.maintenance.notices import (
     states,
     status,
 )
+from tests.racing import PAUSE_S, at_once, lingering
 from triggers import dispatch
 from triggers.deleting import delete_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DUE = T0 + HOUR
-PAUSE_S = 0.4
 CROWD = 50
-
-
-def together(*works: Callable[[], object]) -> list[Exception]:
-    """Do all at once, each in a connection of its own; return what they raised."""
-    barrier, raised = Barrier(len(works)), []
-
-    def run(work):
-        try:
-            barrier.wait(30)
-            work()
-        except Exception as error:
-            raised.append(error)
-        finally:
-            connection.close()
-
-    threads = [Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return raised
-
-
-def lingering(monkeypatch, module, name: str) -> Event:
-    """An event that is set when the function has done its work; on PostgreSQL it then lingers in its transaction."""
-    event, real = Event(), getattr(module, name)
-
-    def wrapped(*args, **kwargs):
-        result = real(*args, **kwargs)
-        event.set()
-        if connection.vendor == "postgresql":
-            time.sleep(PAUSE_S)
-        return result
-
-    monkeypatch.setattr(module, name, wrapped)
-    return event
 
 
 def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription, make_job):
@@ -114,7 +77,7 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
 
         return read
 
-    raised = together(
+    raised = at_once(
         *(approver(member) for member in members),
         *(reader(member, DUE - timedelta(seconds=1) * (number % 2)) for number, member in enumerate(members)),
         lambda: keep_house(DUE),
@@ -138,7 +101,7 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
 def test_one_key_announces_one_notice(subscription):
     wanted = Announcement(EventType.REBOOT, [resource(subscription)], DUE)
 
-    raised = together(*[lambda: lifecycle.announce(subscription, wanted, OPERATOR, T0, "kernel")] * 8)
+    raised = at_once(*[lambda: lifecycle.announce(subscription, wanted, OPERATOR, T0, "kernel")] * 8)
 
     assert raised == []
     assert Notice.objects.count() == Transition.objects.count() == 1
@@ -149,7 +112,7 @@ def test_one_of_many_who_complete_it_does(subscription, make_job):
     notice = announce(resource(subscription), has_started=True)
     before = numbers(subscription)
 
-    raised = together(*(lambda: complete(Notice.objects.get(pk=notice.pk), T0) for _ in range(20)))
+    raised = at_once(*(lambda: complete(Notice.objects.get(pk=notice.pk), T0) for _ in range(20)))
 
     assert raised == []
     assert Counter(Transition.objects.values_list("status", flat=True)) == {"started": 1, "completed": 1}
@@ -162,7 +125,7 @@ def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a
     notices = [announce(each) for each in resources]
     before = numbers(subscription)
 
-    raised = together(
+    raised = at_once(
         lambda: approve(Notice.objects.all(), "one", DUE),
         lambda: approve(list(Notice.objects.order_by("-pk")), "other", DUE),
         lambda: advance(DUE),
@@ -189,7 +152,7 @@ def test_a_run_that_is_made_while_it_starts_is_held(subscription, make_job, monk
         answered.wait(5)
         start(notice, EIGHT)
 
-    assert together(lambda: dispatch.dispatch_due(EIGHT), begin) == []
+    assert at_once(lambda: dispatch.dispatch_due(EIGHT), begin) == []
     assert states() == {"08:00": "held"}
 
 
@@ -202,7 +165,7 @@ def test_a_start_that_is_not_yet_committed_holds_what_is_made(subscription, make
         settled.wait(5)
         dispatch.dispatch_due(EIGHT)
 
-    assert together(lambda: start(notice, EIGHT), fire) == []
+    assert at_once(lambda: start(notice, EIGHT), fire) == []
     assert states() == {"08:00": "held"}
 
 
@@ -217,7 +180,7 @@ def test_what_a_worker_was_about_to_begin_is_running_when_it_starts(subscription
         start(notice, EIGHT)
 
     run_ids = [str(Run.objects.get().pk)]
-    assert together(lambda: lease(run_ids, "worker", EIGHT), begin) == []
+    assert at_once(lambda: lease(run_ids, "worker", EIGHT), begin) == []
     assert states() == {"08:00": "running"}
     notice.refresh_from_db()
     assert notice.running_at_start == ["backup"]
@@ -234,7 +197,7 @@ def test_no_worker_begins_what_the_start_is_about_to_hold(subscription, make_job
         settled.wait(5)
         leased.extend(lease(run_ids, "worker", EIGHT))
 
-    assert together(lambda: start(notice, EIGHT), claim) == []
+    assert at_once(lambda: start(notice, EIGHT), claim) == []
     assert (leased, states()) == ([], {"08:00": "held"})
 
 
@@ -276,7 +239,7 @@ def test_a_worker_and_a_start_that_wait_for_the_same_runs_do_so_in_one_order(
         begun.wait(5)
         start(notice, EIGHT)
 
-    assert together(hold_up, work, begin) == []
+    assert at_once(hold_up, work, begin) == []
     assert Run.objects.get(pk=other).state == Run.State.HELD
     assert Run.objects.filter(pk__in=(first, last), state__in=(Run.State.WAITING, Run.State.HELD)).count() == 0
 
@@ -320,7 +283,7 @@ def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
 
         return run
 
-    raised = together(
+    raised = at_once(
         *(repeatedly(step) for step in (maintain, maintain, work, work, edit)),
         repeatedly(lambda: dispatch.dispatch_due(later())),
         repeatedly(lambda: keep_house(later())),
