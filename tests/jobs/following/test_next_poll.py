@@ -1,0 +1,66 @@
+"""When an operation is asked about next, and when it is given up: decided without a database."""
+
+from datetime import timedelta
+
+import pytest
+
+from jobs.actions.outcome import Outcome, Unread
+from jobs.following import SHARE, TROUBLES, WAIT, WAIT_LEAST, WAIT_MOST, Watch, given_up, next_poll
+from tests.jobs.conftest import START
+from tests.jobs.following.operations import DAY, GOES_ON, HOUR, SECOND
+
+
+@pytest.mark.parametrize(
+    "asked, after, wait",
+    [
+        (None, 0 * SECOND, WAIT),
+        (5 * SECOND, 0 * SECOND, 5 * SECOND),
+        (0 * SECOND, 0 * SECOND, WAIT_LEAST),
+        (1 * SECOND, 30 * SECOND, 1 * SECOND),
+        # what has lasted for long is polled less often, whatever the target asks for
+        (1 * SECOND, 10 * HOUR, 10 * HOUR / SHARE),
+        (999_999_999 * SECOND, 0 * SECOND, WAIT_MOST),
+        (30 * DAY, 23.5 * HOUR, 0.5 * HOUR),  # the last poll is at the limit
+    ],
+)
+def test_how_long_it_waits_for_the_next_poll(asked, after, wait):
+    outcome = Outcome(True, "", 200, operation=GOES_ON.operation, retry_after=asked)
+    now = START + after
+
+    assert next_poll(Watch(START, START + DAY), outcome, now) == now + wait
+
+
+@pytest.mark.parametrize("limit, most", [(HOUR, 320), (DAY, 520)])
+def test_its_polls_are_few_however_often_it_asks_for_them(limit, most):
+    watch, polls, now = Watch(START, START + limit), 0, START
+    while due_at := next_poll(watch, Outcome(True, "", 200, retry_after=SECOND, operation=GOES_ON.operation), now):
+        assert due_at > now
+        now, polls = due_at, polls + 1
+
+    assert now == START + limit
+    assert polls <= most
+
+
+@pytest.mark.parametrize("unread", list(Unread))
+def test_polls_that_tell_nothing_are_further_and_further_apart_and_come_to_an_end(unread):
+    waits, now = [], START
+    for troubles in range(1, 100):
+        due_at = next_poll(Watch(START, START + DAY, troubles), Outcome(False, "", 503, unread=unread), now)
+        if due_at is None:
+            break
+        waits.append(due_at - now)
+
+    assert len(waits) == TROUBLES[unread] - 1
+    assert waits[:2] == [30 * SECOND, 60 * SECOND]
+    assert max(waits) <= timedelta(minutes=10)
+
+
+@pytest.mark.parametrize("outcome", [GOES_ON, Outcome(False, "", 503, unread=Unread.PASSING)])
+def test_at_the_limit_nobody_asks_any_more(outcome):
+    watch = Watch(START, START + HOUR)
+
+    assert next_poll(watch, outcome, START + HOUR) is None
+
+    end = given_up(watch, outcome, START + HOUR)
+    assert (end.succeeded, end.may_retry, end.goes_on) == (False, False, False)
+    assert "has not ended within 1 h" in end.message

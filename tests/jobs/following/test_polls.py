@@ -1,0 +1,121 @@
+"""When, by whom and at which address a run's operation is polled."""
+
+import json
+
+import pytest
+
+from jobs.calling import Calls
+from jobs.execution import Worker
+from jobs.leasing import host_of, lease
+from jobs.models import Following, Poll, Run
+from jobs.room import Room
+from tests.jobs.conftest import START
+from tests.jobs.following.operations import SECOND, accepted, go_on, polls_of, status, words_of
+from tests.jobs.runs import dispatched, the_run
+from tests.peers.server import Answer
+from tests.peers.target import Target
+from tests.racing import in_threads
+from triggers.dispatch import take_ready
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_poll_is_not_made_before_it_is_due(starting, target, work):
+    starting(status("Succeeded"))
+    run = the_run()
+    work(run)
+
+    assert work(run, at=START + 9 * SECOND) == 0
+    assert target.calls_to("/status") == []
+
+
+def test_a_poll_is_rung_for_when_it_is_due(starting, work):
+    starting(status("Succeeded"))
+    run = the_run()
+    work(run)
+
+    early, due = take_ready(START + 9 * SECOND), take_ready(START + 10 * SECOND)
+
+    assert [run_id for _, run_id in early] == []
+    assert [str(run_id) for _, run_id in due] == [str(run.pk)]
+
+
+def test_nothing_is_lost_between_two_workers(starting, work):
+    starting(status("Running"), status("Succeeded"))
+    run = the_run()
+    work(run)
+
+    with Calls(Room(limit=10, per_host=10)) as others:
+        other = Worker("other", others, lambda: START + 10 * SECOND)
+        other.take([str(run.pk)])
+        other.settle()
+    run.refresh_from_db()
+    go_on(work, run)
+
+    assert run.state == Run.State.SUCCEEDED
+    assert [poll.worker for poll in polls_of(run)] == ["other", "worker"]
+
+
+def test_by_location_and_by_resource(starting, target, work):
+    """Each is gone to as it was told; a location moves."""
+    starting(name="a-location", method="DELETE")
+    starting(name="b-resource", method="PUT")
+    target.answers["/start"] = [
+        Answer(202, {"Location": f"{target.url}/one", "Retry-After": "1"}, ""),
+        Answer(201, {"Retry-After": "1"}, json.dumps({"properties": {"provisioningState": "Creating"}})),
+        Answer(200, {"Retry-After": "1"}, json.dumps({"properties": {"provisioningState": "Creating"}})),
+        Answer(200, {"Retry-After": "1"}, json.dumps({"properties": {"provisioningState": "Succeeded"}})),
+    ]
+    target.answers["/one"] = [Answer(202, {"Location": f"{target.url}/two", "Retry-After": "1"}, "")]
+    target.answers["/two"] = [Answer(202, {"Retry-After": "1"}, ""), Answer(204)]
+    by_location, by_resource = dispatched()
+
+    for run in (by_location, by_resource):
+        work(run)
+    for run in (by_location, by_resource):
+        go_on(work, run)
+
+    assert (by_location.state, by_resource.state) == (Run.State.SUCCEEDED, Run.State.SUCCEEDED)
+    assert [len(target.calls_to(path)) for path in ("/one", "/two")] == [1, 2]
+    assert words_of(by_resource) == ["Creating", "Succeeded"]
+
+
+def test_a_poll_has_its_room_at_the_host_that_it_asks(starting, target, work, peer):
+    other = peer(Target)
+    starting()
+    target.answers["/start"] = [accepted(target, **{"Azure-AsyncOperation": f"{other.url}/status"})]
+    run = the_run()
+    work(run)
+    (leased,) = lease([str(run.pk)], "worker", run.publish_after)
+
+    assert host_of(leased.run) == f"127.0.0.1:{other.port}"
+
+
+def test_polls_of_many_runs_are_a_number_of_queries_that_does_not_grow(starting, work, django_assert_max_num_queries):
+    for number in range(20):
+        starting(status("Running"), name=f"job-{number}")
+    runs = dispatched()
+    work(*runs)
+    ids = [str(run.pk) for run in runs]
+
+    with django_assert_max_num_queries(14):
+        assert len(lease(ids, "worker", START + 10 * SECOND)) == 20
+
+
+# Races
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_worker_makes_a_poll(starting, work):
+    for number in range(10):
+        starting(status("Running"), name=f"job-{number}")
+    runs = dispatched()
+    work(*runs)
+    ids = [str(run.pk) for run in runs]
+
+    answers = in_threads(lambda worker: lease(ids, worker, START + 10 * SECOND), "one", "two", "three")
+
+    taken = [item.run.pk for leased in answers for item in leased]
+    assert sorted(taken) == sorted(run.pk for run in runs)
+    assert Poll.objects.count() == 10
+    assert set(Following.objects.values_list("poll_count", flat=True)) == {1}
