@@ -1,0 +1,168 @@
+"""Runs that need the same token at the same moment ask for it once, whoever of them stops."""
+
+import asyncio
+import time
+from threading import Barrier, Thread
+
+import pytest
+from aiohttp import ClientSession
+
+from jobs.actions import documents, http, oauth, perform
+from jobs.actions.outcome import Outcome
+from tests.jobs.attempts import CONTEXT, attempt, attempts
+from tests.jobs.oauth.tokens import Saying, document, token_of
+from tests.peers.server import eventually
+
+
+def test_runs_that_need_the_same_token_ask_once(issuer, protected):
+    outcomes = attempts(document(protected.url), 50)
+
+    assert all(outcome.succeeded for outcome in outcomes)
+    assert len(issuer.calls) == 1
+
+
+def test_runs_of_two_event_loops_ask_once(peer, settings, target):
+    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
+    settings.OAUTH_AUTHORITY = issuer.url
+    together = Barrier(2)
+    outcomes = []
+
+    def work():
+        together.wait()
+        outcomes.extend(attempts(document(target.url), 20))
+
+    _in_threads(work, work)
+
+    assert [outcome.succeeded for outcome in outcomes] == [True] * 40
+    assert len(issuer.calls) == 1
+
+
+def test_runs_that_wait_share_a_refusal(issuer, protected):
+    outcomes = attempts(document(protected.url, secret="wrong"), 50)
+
+    assert {outcome.message for outcome in outcomes} == {outcomes[0].message}
+    assert len(issuer.calls) == 1
+    assert protected.calls == []
+
+
+def test_a_refusal_is_not_remembered(issuer, protected):
+    assert not attempt(document(protected.url, secret="set later")).succeeded
+
+    issuer.clients["app"] = "set later"
+
+    assert attempt(document(protected.url, secret="set later")).succeeded
+
+
+def test_when_the_run_that_asks_is_cancelled_another_one_asks(peer, settings, target):
+    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
+    settings.OAUTH_AUTHORITY = issuer.url
+
+    async def go():
+        async with http.open_session() as session:
+            first, *others = [asyncio.create_task(_send(target.url, session)) for _ in range(5)]
+            await asyncio.to_thread(eventually, lambda: issuer.calls)
+            first.cancel()
+            await asyncio.wait([first])
+            return first.cancelled(), await asyncio.wait_for(asyncio.gather(*others), 5)
+
+    cancelled, outcomes = asyncio.run(go())
+
+    assert cancelled
+    assert [outcome.succeeded for outcome in outcomes] == [True] * 4
+    assert len(issuer.calls) == 2
+
+
+def test_when_a_run_that_waits_is_cancelled_the_others_still_get_the_token(peer, settings, target):
+    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
+    settings.OAUTH_AUTHORITY = issuer.url
+
+    async def go():
+        async with http.open_session() as session:
+            first, second, third = [asyncio.create_task(_send(target.url, session)) for _ in range(3)]
+            await asyncio.to_thread(eventually, lambda: issuer.calls)
+            second.cancel()
+            return await asyncio.wait_for(asyncio.gather(first, third), 5)
+
+    assert [outcome.succeeded for outcome in asyncio.run(go())] == [True, True]
+    assert len(issuer.calls) == 1
+
+
+def test_when_the_loop_that_asks_stops_a_run_of_another_loop_asks(peer, settings, target):
+    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
+    settings.OAUTH_AUTHORITY = issuer.url
+    outcomes = []
+
+    def stops():
+        with asyncio.Runner() as runner:
+            session = runner.run(_opened())
+            asks = runner.get_loop().create_task(_send(target.url, session))
+            runner.run(asyncio.to_thread(eventually, lambda: issuer.calls))
+            time.sleep(0.2)  # nothing turns the loop meanwhile
+            asks.cancel()
+            runner.run(asyncio.wait([asks]))
+            runner.run(session.close())
+
+    def goes_on():
+        eventually(lambda: issuer.calls)
+        outcomes.extend(attempts(document(target.url), 3))
+
+    _in_threads(stops, goes_on)
+
+    assert [outcome.succeeded for outcome in outcomes] == [True] * 3
+    assert len(issuer.calls) == 2
+
+
+def test_a_loop_that_is_closed_while_it_waits_disturbs_nobody(peer, settings, target):
+    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
+    settings.OAUTH_AUTHORITY = issuer.url
+    outcomes = []
+
+    def asks():
+        outcomes.extend(attempts(document(target.url), 1))
+
+    def leaves():
+        eventually(lambda: issuer.calls)
+
+        async def go():
+            async with http.open_session() as session:
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(_send(target.url, session), 0.05)
+
+        asyncio.run(go())
+
+    _in_threads(asks, leaves)
+
+    assert [outcome.succeeded for outcome in outcomes] == [True]
+    assert len(issuer.calls) == 1
+
+
+def test_a_failure_that_nobody_foresaw_leaves_nobody_waiting(monkeypatch, issuer, target):
+    async def broken(*arguments):
+        await asyncio.sleep(0.05)
+        raise RuntimeError("unforeseen")
+
+    monkeypatch.setattr(oauth, "_ask", broken)
+
+    async def go():
+        async with http.open_session() as session:
+            tasks = (_send(target.url, session) for _ in range(3))
+            return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+
+    assert [str(error) for error in asyncio.run(go())] == ["unforeseen"] * 3
+
+
+async def _opened() -> ClientSession:
+    return http.open_session()
+
+
+async def _send(uri: str, session: ClientSession) -> Outcome:
+    parsed = documents.parse(document(uri))
+    return await perform(parsed.document, parsed.secrets, CONTEXT, session)
+
+
+def _in_threads(*work) -> None:
+    threads = [Thread(target=one) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=20)

@@ -1,0 +1,37 @@
+"""Actions that need a token, and an authority that says whatever a test wants."""
+
+import json
+
+from tests.peers.server import Answer, Server
+
+SECRET = "the client's secret & more"
+
+
+def document(uri: str, method="GET", template=False, request=None, **grant) -> dict:
+    authentication = {
+        "type": "ActiveDirectoryOAuth",
+        "tenant": "contoso.example",
+        "audience": "https://api.example",
+        "clientId": "app",
+        "secret": SECRET,
+        **grant,
+    }
+    request = {"uri": uri, "method": method, "authentication": authentication, **(request or {})}
+    return {"type": "Http", "template": template, "request": request}
+
+
+class Saying(Server):
+    """An authority that always answers the same."""
+
+    def __init__(self, answer: Answer, pause: float = 0):
+        self.said = answer
+        self.pause = pause
+        super().__init__()
+
+    def answer(self, call):
+        self.closing.wait(self.pause)
+        return self.said
+
+
+def token_of(text="a-token", **members) -> Answer:
+    return Answer(body=json.dumps({"access_token": text, **members}))
