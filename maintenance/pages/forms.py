@@ -21,7 +21,7 @@ from jobs.notations import CODE, TextField
 from maintenance.errors import MaintenanceError
 from maintenance.lifecycle import Announcement
 from maintenance.models import MINIMUM_NOTICE, UNKNOWN_DURATION, EventType, Heed, Notice, Resource, Step
-from maintenance.pages.rows import TYPES
+from maintenance.pages.rows import TYPES, listening_row
 from maintenance.wishes import Wish
 from recurrence.zones import instant_of
 
@@ -107,18 +107,20 @@ class AnnounceForm(forms.Form):
         "durationInSeconds": "duration",
     }
 
-    def __init__(self, data=None, *, resources, initial=None):
+    def __init__(self, data=None, *, resources, now, initial=None):
         super().__init__(data, initial=initial)
+        self.now = now
         self.fields["resources"].pick_from(resources)
         self.fields["event_type"].choices = [(each.value, type_choice(each)) for each in EventType]
 
     @property
     def groups(self) -> list[dict]:
-        """The boxes of the resources by subscription and scope group."""
+        """The boxes of the resources by subscription and scope group, each with what to know of one that is silent."""
         boxes, field = defaultdict(list), cast(PicksField, self.fields["resources"])
         for box in self["resources"]:
             resource = field.known[str(box.data["value"])]
-            boxes[resource.subscription.name, resource.scope_group].append((box, resource))
+            silent = "" if resource.is_listening(self.now) else listening_row(resource, self.now)["seen"]
+            boxes[resource.subscription.name, resource.scope_group].append((box, resource, silent))
         has_several = len({subscription for subscription, _ in boxes}) > 1
         return [
             {"subscription": subscription if has_several else "", "name": group, "boxes": boxes[subscription, group]}
@@ -175,12 +177,12 @@ class ChangeForm(AnnounceForm):
         "keep_open",
     )
 
-    def __init__(self, data=None, *, notice, resources):
+    def __init__(self, data=None, *, notice, resources, now):
         initial = {name: getattr(notice, name) for name in self.AS_THEY_ARE if name != "resources"}
         initial["resources"] = [str(each.resource_id) for each in notice.affected.all() if each.resource_id]
         initial["not_before"] = timezone.localtime(notice.not_before).replace(tzinfo=None)
         initial["duration"] = None if notice.duration_s == UNKNOWN_DURATION else -(-notice.duration_s // 60)
-        super().__init__(data, resources=resources, initial=initial)
+        super().__init__(data, resources=resources, now=now, initial=initial)
         del self.fields["starts"]
 
     def clean(self) -> None:

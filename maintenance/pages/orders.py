@@ -40,6 +40,7 @@ def announce(request) -> HttpResponse:
     form = AnnounceForm(
         request.POST or None,
         resources=resources[:PICKED_MOST],
+        now=now,
         initial={"not_before": suggested_time(now), "resources": request.GET.getlist("resource")},
     )
     warning = ""
@@ -80,7 +81,7 @@ def change(request, notice_id: UUID) -> HttpResponse:
     own = Resource.objects.filter(subscription=notice.subscription_id).select_related("subscription")
     picked = list(own.filter(notices=notice))
     others = own.exclude(pk__in=[each.pk for each in picked]).order_by("scope_group", "name")[:PICKED_MOST]
-    form = ChangeForm(request.POST or None, notice=notice, resources=[*picked, *others])
+    form = ChangeForm(request.POST or None, notice=notice, resources=[*picked, *others], now=now)
     if request.method == "POST" and form.is_valid():
         try:
             lifecycle.change(notice, form.changes(), str(request.user), now)
@@ -215,7 +216,8 @@ def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
     live, held = len(means.live), means.held
     going = ngettext("%(count)d run is going on its resources.", "%(count)d runs are going on its resources.", live)
     if verb == "drain":
-        return [gettext("Until it starts, no new run begins on its resources."), going % {"count": live}]
+        now_going = going % {"count": live} if live else gettext("Nothing runs on its resources now.")
+        return [gettext("Until it starts, no new run begins on its resources."), now_going]
     says = {
         "approve": gettext("It starts at once, for all of its resources, and does not go back."),
         "complete": gettext("Whoever listens sees that it is over, and begins again."),

@@ -327,7 +327,7 @@ def test_a_question_counts_what_the_order_does(browser, make_resource, make_job)
     held, runs = "Planned runs of 2 jobs are held until its end.", "1 job runs once because of it."
     assert [asked(verb) for verb in ("approve", "drain", "cancel")] == [
         [held, runs],
-        ["0 runs are going on its resources."],
+        ["Nothing runs on its resources now."],
         [runs],
     ]
     lifecycle.approve([notice], "ada", now)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from maintenance.models import EventType, Notice
+from maintenance.models import EventType, Notice, Resource
 from tests.maintenance.pages import announced, said
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +109,21 @@ def test_what_is_refused_stands_beside_its_field(browser, owner, make_resource, 
     assert "Nothing was saved." in answer.text
     assert f'href="#id_{field}' in answer.text
     assert not Notice.objects.exists()
+
+
+def test_the_forms_say_who_of_the_resources_does_not_listen(browser, make_resource, make_notice):
+    now = timezone.now()
+    for name, last_seen in (("db-1", now), ("db-2", now - timedelta(days=2)), ("db-3", None)):
+        Resource.objects.filter(pk=make_resource(name).pk).update(last_seen_at=last_seen)
+    notice = make_notice(Resource.objects.get(name="db-2"))
+
+    for address in ("/maintenance/announce", f"/maintenance/notices/{notice.pk}/change"):
+        (group,) = browser.get(address).context["form"].groups
+        assert {resource.name: silent for _, resource, silent in group["boxes"]} == {
+            "db-1": "",
+            "db-2": "silent, last seen 2 days ago",
+            "db-3": "has never asked",
+        }
 
 
 def test_without_resources_there_is_nothing_to_announce_to(browser):
