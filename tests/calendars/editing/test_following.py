@@ -1,0 +1,231 @@
+"""A series that ends or goes on otherwise from an occurrence on."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from calendars import editing
+from calendars.errors import CalendarError
+from calendars.models import Event
+from tests.calendars.conftest import day, days, laid_out, reading, recurrence, starts, times, wall
+from tests.calendars.editing.stored import LATER, SECOND, everything, subjects
+from tests.conftest import NOW, utc
+
+
+@pytest.fixture
+def with_exceptions(weekly):
+    """Exceptions on both sides of 2 February: a subject, a move to Tuesday, a cancellation each."""
+    for n, text in enumerate(["2026-01-12", "2026-02-02"]):
+        first = day(text)
+        editing.change_occurrence(weekly, first, {"subject": f"Other {n}"}, NOW)
+        tuesday = f"{first + timedelta(days=8)}T15:00"
+        editing.change_occurrence(weekly, first + timedelta(days=7), times(tuesday), NOW)
+        editing.cancel_occurrence(weekly, first + timedelta(days=14), NOW)
+    return weekly
+
+
+MIDDLE = day("2026-02-02")
+BEFORE = ["2026-01-05", "2026-01-12", "2026-01-20"]
+AFTER = ["2026-02-02", "2026-02-10", "2026-02-23", "2026-03-02", "2026-03-09"]
+
+
+def test_a_count_is_split(weekly):
+    rest = editing.change_following(weekly, MIDDLE, {"subject": "Planning"}, LATER)
+
+    weekly.refresh_from_db()
+    assert weekly.recurrence["range"]["numberOfOccurrences"] == 4
+    assert rest.recurrence["range"]["numberOfOccurrences"] == 6
+    assert rest.recurrence["range"]["startDate"] == "2026-02-02"
+    assert (len(days(weekly)), len(days(rest))) == (4, 6)
+
+
+@pytest.mark.parametrize("range", [{"type": "noEnd"}, {"type": "endDate", "endDate": "2026-03-10"}])
+def test_a_series_without_a_count_ends_the_day_before(make_event, range):
+    series = make_event(recurrence=recurrence(**range))
+
+    rest = editing.change_following(series, MIDDLE, {"subject": "Planning"}, LATER)
+
+    series.refresh_from_db()
+    assert series.recurrence["range"]["endDate"] == "2026-02-01"
+    assert series.ends_at == utc("2026-01-26T10:00Z")
+    assert rest.recurrence["range"]["type"] == range["type"]
+    assert days(rest)[:2] == ["2026-02-02", "2026-02-09"]
+
+
+@pytest.mark.parametrize(
+    "pattern, start, third, rest_of_it",
+    [
+        # an interval goes on counting from the period of the day at which the series is cut
+        ({"type": "daily", "interval": 3}, "2026-01-05", "2026-01-11", ["2026-01-11", "2026-01-14"]),
+        (
+            {"type": "weekly", "interval": 2, "daysOfWeek": ["monday", "saturday"], "firstDayOfWeek": "monday"},
+            "2026-01-05",
+            "2026-01-19",
+            ["2026-01-19", "2026-01-24"],
+        ),
+        # February has no 31st: the day on which it is cut is no longer that of the pattern
+        (
+            {"type": "absoluteMonthly", "interval": 1, "dayOfMonth": 31},
+            "2025-12-31",
+            "2026-02-28",
+            ["2026-02-28", "2026-03-31"],
+        ),
+        (
+            {"type": "relativeMonthly", "interval": 2, "daysOfWeek": ["friday"], "index": "last"},
+            "2026-01-30",
+            "2026-05-29",
+            ["2026-05-29", "2026-07-31"],
+        ),
+    ],
+)
+def test_the_rest_is_what_the_series_would_have_been(make_event, pattern, start, third, rest_of_it):
+    series = make_event(**times(f"{start}T10:00"), recurrence=recurrence(pattern, start, count=4))
+    whole = days(series, "2025-01-01")
+
+    rest = editing.change_following(series, day(third), {"subject": "Planning"}, LATER)
+
+    series.refresh_from_db()
+    assert days(rest, "2025-01-01") == rest_of_it
+    assert days(series, "2025-01-01") + days(rest, "2025-01-01") == whole
+
+
+def test_exceptions_go_along_when_the_occurrences_stay_where_they_are(with_exceptions):
+    rest = editing.change_following(with_exceptions, MIDDLE, {"show_as": "free"}, LATER)
+
+    with_exceptions.refresh_from_db()
+    assert (days(with_exceptions), days(rest)) == (BEFORE, AFTER)
+    assert subjects(rest)[:2] == ["Other 1", "Stand-up"]
+    assert {each.details.show_as for each in laid_out(with_exceptions)} == {"busy"}
+    assert {each.details.show_as for each in laid_out(rest)} == {"free"}
+
+
+def test_exceptions_of_the_rest_are_dropped_when_its_times_change(with_exceptions):
+    rest = editing.change_following(with_exceptions, MIDDLE, times("2026-02-03T08:00"), LATER)
+
+    with_exceptions.refresh_from_db()
+    assert days(with_exceptions) == BEFORE
+    # Mondays that begin on or after the Tuesday
+    assert starts(rest)[:2] == ["2026-02-09T08:00", "2026-02-16T08:00"]
+    assert not rest.exceptions.exists()
+
+
+def test_the_rest_may_have_another_pattern(with_exceptions):
+    rest = editing.change_following(
+        with_exceptions, MIDDLE, {"recurrence": recurrence("daily", "2026-02-02", count=3)}, LATER
+    )
+
+    assert days(rest) == ["2026-02-02", "2026-02-03", "2026-02-04"]
+    assert not rest.exceptions.exists()
+
+
+def test_the_rest_may_be_a_single_event(weekly):
+    rest = editing.change_following(weekly, MIDDLE, {"recurrence": None}, LATER)
+
+    assert days(rest) == ["2026-02-02"]
+    assert not rest.is_series
+
+
+def test_a_recurrence_that_is_the_stored_one_changes_nothing_of_the_rest(with_exceptions):
+    changes = {"recurrence": with_exceptions.recurrence, "show_as": "free"}
+
+    assert days(editing.change_following(with_exceptions, MIDDLE, changes, LATER)) == AFTER
+
+
+# the series is on ten Mondays from 5 January; six are left from 2 February
+REPEATED = {
+    "another pattern": ({"pattern": recurrence("daily")["pattern"]}, {}, "2026-02-02", 6),
+    "another count": ({"range": {"numberOfOccurrences": 3}}, {}, "2026-02-02", 3),
+    "another time": ({}, times("2026-02-02T12:00"), "2026-02-02", 6),
+    "another day": ({"pattern": recurrence("daily")["pattern"]}, times("2026-02-04T10:00"), "2026-02-04", 6),
+    "its own start": ({"range": {"startDate": "2026-02-09"}}, {}, "2026-02-09", 10),
+}
+
+
+@pytest.mark.parametrize("document, changes, first, count", REPEATED.values(), ids=REPEATED)
+def test_what_a_recurrence_repeats_of_the_whole_is_meant_for_the_rest(weekly, document, changes, first, count):
+    pattern = {**weekly.recurrence["pattern"], **document.get("pattern", {})}
+    whole = {"pattern": pattern, "range": {**weekly.recurrence["range"], **document.get("range", {})}}
+
+    rest = editing.change_following(weekly, MIDDLE, {"recurrence": whole, **changes}, LATER)
+
+    weekly.refresh_from_db()
+    assert days(weekly)[-1] == "2026-01-26"
+    assert (days(rest)[0], len(days(rest))) == (first, count)
+
+
+@pytest.mark.parametrize("document", ["weekly", [], {"range": 5}, {"range": {}}, {"pattern": {}}])
+def test_a_recurrence_of_the_rest_that_is_none_is_refused(weekly, document):
+    before = everything()
+
+    with pytest.raises(CalendarError):
+        editing.change_following(weekly, MIDDLE, {"recurrence": document}, LATER)
+
+    assert everything() == before
+
+
+def test_the_rest_is_an_event_of_its_own(calendar, make_event):
+    series, _ = editing.create(
+        calendar, {**times("2026-01-05T10:00"), "recurrence": recurrence()}, NOW, transaction_id="a"
+    )
+
+    rest = editing.change_following(series, MIDDLE, {"subject": "Planning"}, LATER)
+
+    assert rest.pk != series.pk
+    assert rest.uid != series.uid
+    assert (rest.transaction_id, rest.created_at) == (None, LATER)
+    assert Event.objects.get(pk=series.pk).transaction_id == "a"
+
+
+def test_from_the_first_day_on_it_is_the_series_that_changes(with_exceptions):
+    rest = editing.change_following(with_exceptions, day("2026-01-05"), {"subject": "Planning"}, LATER)
+
+    assert rest == with_exceptions
+    assert Event.objects.count() == 1
+    assert days(rest) == BEFORE + AFTER
+
+
+def test_a_refused_change_of_the_rest_leaves_the_series_whole(with_exceptions):
+    before = everything()
+
+    with pytest.raises(CalendarError):
+        editing.change_following(with_exceptions, MIDDLE, {"end": wall("2026-02-02T09:00")}, LATER)
+
+    assert everything() == before
+
+
+def test_an_all_day_series_is_split(make_event):
+    changes = {"is_all_day": True, **times("2026-01-05T00:00", "2026-01-07T00:00"), "recurrence": recurrence(count=3)}
+    series = make_event(**changes)
+
+    rest = editing.change_following(series, SECOND, {"subject": "Planning"}, LATER)
+
+    assert (rest.start, rest.end) == (reading("2026-01-12"), reading("2026-01-14"))
+    assert (rest.first_at, rest.ends_at) == (utc("2026-01-12T00:00Z"), utc("2026-01-21T00:00Z"))
+
+
+def test_days_that_a_zone_never_had_are_not_counted(make_event):
+    # Samoa crossed the date line at the end of 29 December 2011
+    series = make_event(
+        **times("2011-12-28T10:00", zone="Pacific/Apia"), recurrence=recurrence("daily", "2011-12-28", count=5)
+    )
+
+    rest = editing.change_following(series, date(2011, 12, 31), {"subject": "Planning"}, LATER)
+
+    series.refresh_from_db()
+    assert days(series, "2011-01-01") == ["2011-12-28", "2011-12-29"]
+    assert days(rest, "2011-01-01") == ["2011-12-31", "2012-01-01", "2012-01-02"]
+
+
+def test_a_series_ends_before_an_occurrence(with_exceptions):
+    editing.end_before(with_exceptions, MIDDLE, LATER)
+
+    event = Event.objects.get()
+    assert days(event) == BEFORE
+    assert event.exceptions.count() == 3
+    assert event.ends_at == utc("2026-01-26T10:00Z")
+
+
+def test_a_series_that_ends_before_its_first_occurrence_is_deleted(weekly):
+    editing.end_before(weekly, day("2026-01-05"), LATER)
+
+    assert not Event.objects.exists()
