@@ -32,7 +32,8 @@ class InstantFormField(forms.CharField):
         try:
             return InstantField().to_internal_value(text)
         except ValidationError as error:
-            raise forms.ValidationError(error.detail[0], error.detail[0].code) from None
+            refusal = error.detail[0]  # it shows what was sent, which may have a % in it
+            raise forms.ValidationError("%(refusal)s", refusal.code, {"refusal": refusal}) from None
 
 
 @extend_schema_field({"type": "integer", "minimum": 0, "maximum": 10**18 - 1})

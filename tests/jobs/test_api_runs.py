@@ -175,6 +175,10 @@ def test_the_window_includes_from_and_excludes_to(make_run, fires):
         ("from=2026-01-01T00:00:00", "from"),
         ("from=2026-01-01T00:00:00+01:00", "from"),  # a plus sign that is not written %2B is a space
         ("to=0001-01-01T00:00:00%2B10:00", "to"),
+        ("to=%25d", "to"),
+        ("state=%25d", "state"),
+        ("job=%25d", "job"),
+        ("%25d=1", "%d"),
         ("limit=0", "limit"),
         ("limit=1001", "limit"),
         ("limit=-1", "limit"),
