@@ -1,0 +1,88 @@
+"""The question before something is deleted."""
+
+import pytest
+from django.utils import timezone
+
+from calendars import editing
+from calendars.models import Event
+from tests.calendars.conftest import recurrence, starts
+from tests.calendars.popover.items import address
+
+pytestmark = pytest.mark.django_db
+
+
+def deletion(event, on: str = "") -> str:
+    return address(event, on).replace("items", "events") + "/delete"
+
+
+@pytest.fixture
+def delete(browser):
+    def delete_(event, on="", **answer):
+        question = browser.get(deletion(event, on))
+        return browser.post(deletion(event, on), {"revision": question.context["revision"], **answer})
+
+    return delete_
+
+
+def test_the_question_counts_what_would_go(browser, weekly):
+    question = browser.get(deletion(weekly, "2026-01-26"))
+
+    said = [(each["name"], each["consequence"], each["answer"]) for each in question.context["choices"]]
+    assert said == [
+        ("This occurrence", "Mon 26 January, 10:00–11:00", "Delete this occurrence"),
+        ("This and following", "From Mon 26 January on", "Delete 7 occurrences"),
+        ("The series", "10 occurrences, past ones too", "Delete 10 occurrences"),
+    ]
+
+
+def test_an_endless_series_is_not_counted(browser, make_event):
+    question = browser.get(deletion(make_event(recurrence=recurrence()), "2026-01-12"))
+
+    assert [each["answer"] for each in question.context["choices"]] == [
+        "Delete this occurrence",
+        "Delete this and following",
+        "Delete the series",
+    ]
+
+
+def test_one_occurrence_is_deleted(delete, weekly):
+    delete(weekly, "2026-01-12", scope="occurrence")
+
+    assert starts(weekly)[:2] == ["2026-01-05T10:00", "2026-01-19T10:00"]
+
+
+def test_this_and_following_are_deleted(delete, weekly):
+    delete(weekly, "2026-01-26", scope="following")
+
+    assert len(starts(Event.objects.get())) == 3
+
+
+@pytest.mark.parametrize("on", ["", "2026-01-26"])
+def test_the_series_is_deleted(delete, weekly, on):
+    delete(weekly, on, scope="series")
+
+    assert not Event.objects.exists()
+
+
+def test_a_single_event_is_deleted(delete, make_event):
+    answer = delete(make_event())
+
+    assert answer.url == "/calendar/?date=2026-01-05"
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize("scope", ["", "everything"])
+def test_without_an_answer_the_question_stands(delete, weekly, scope):
+    assert delete(weekly, "2026-01-12", scope=scope).status_code == 200
+    assert len(starts(weekly)) == 10
+
+
+@pytest.mark.parametrize("scope", ["occurrence", "following", "series"])
+def test_what_was_changed_meanwhile_is_asked_again(browser, weekly, scope):
+    revision = browser.get(deletion(weekly, "2026-01-12")).context["revision"]
+    editing.change(weekly, {"subject": "Theirs"}, timezone.now())
+
+    answer = browser.post(deletion(weekly, "2026-01-12"), {"revision": revision, "scope": scope})
+
+    assert answer.context["conflict"]
+    assert len(starts(weekly)) == 10

@@ -1,0 +1,154 @@
+"""What a click on an event opens."""
+
+import pytest
+from django.utils import timezone
+
+from calendars import editing
+from calendars.models import Event
+from tests.calendars.conftest import day, recurrence, times
+from tests.calendars.popover.items import address, shown
+
+pytestmark = pytest.mark.django_db
+
+
+WORKDAYS = {"type": "weekly", "interval": 1, "daysOfWeek": ["monday", "tuesday", "wednesday", "thursday", "friday"]}
+
+
+def test_an_event_is_told_whole(browser, make_event):
+    event = make_event(
+        subject="Ledger review",
+        locations=[{"displayName": "Room Spree"}],
+        body="Bring the books",
+        categories=["Finance"],
+        show_as="tentative",
+        importance="high",
+        is_reminder_on=True,
+        reminder_minutes=60,
+    )
+
+    item = shown(browser.get(address(event)))
+
+    assert item["title"] == "Ledger review"
+    assert (item["when"], item["place_of_zone"], item["elsewhere"]) == (
+        "Mon 5 January, 10:00–11:00",
+        "Berlin",
+        "09:00 UTC",
+    )
+    assert (item["where"], item["notes"], item["categories"]) == ("Room Spree", "Bring the books", ["Finance"])
+    assert (item["shows_as"], item["importance"], item["reminder"]) == ("tentative", "high", "1 h before")
+    assert (item["calendar"], item["repeats"], item["was"]) == ("Calendar", "", "")
+
+
+def test_both_zones_are_told_and_utc(browser, make_event):
+    event = make_event(**times("2026-01-05T22:00", zone="America/Sao_Paulo"))
+
+    item = shown(browser.get(address(event) + "?zone=Asia/Tokyo"))
+
+    assert (item["when"], item["place_of_zone"]) == ("Tue 6 January, 10:00–11:00", "Tokyo")
+    assert item["elsewhere"] == "Mon 5 January, 22:00 Sao Paulo · 01:00 UTC"
+
+
+def test_times_are_in_the_viewers_hour_cycle(browser, owner, make_event):
+    owner.hour_cycle = 12
+    owner.save()
+
+    assert shown(browser.get(address(make_event())))["when"] == "Mon 5 January, 10:00 am–11:00 am"
+
+
+def test_an_all_day_event_has_days_and_no_zone(browser, make_event):
+    event = make_event(is_all_day=True, **times("2026-01-05T00:00", "2026-01-08T00:00"))
+
+    item = shown(browser.get(address(event) + "?zone=Pacific/Apia"))
+
+    assert item["when"] == "Mon 5 January – Wed 7 January, all day"
+    assert (item["at"], item["elsewhere"], item["place_of_zone"]) == ("", "", "")
+
+
+def test_a_series_is_told_in_words(browser, make_event):
+    event = make_event(recurrence=recurrence(WORKDAYS))
+
+    item = shown(browser.get(address(event, "2026-01-06")))
+
+    assert item["repeats"] == "Every week from Monday to Friday from 10:00 to 11:00 Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    "start, end, was",
+    [
+        ("2026-01-12T12:00", "2026-01-12T13:00", "10:00"),
+        ("2026-01-13T10:00", "2026-01-13T11:00", "Mon 12 January, 10:00"),
+    ],
+)
+def test_a_moved_occurrence_tells_from_where(browser, weekly, start, end, was):
+    editing.change_occurrence(weekly, day("2026-01-12"), times(start, end), timezone.now())
+
+    answer = browser.get(address(weekly, "2026-01-12"))
+
+    assert shown(answer)["was"] == was
+    assert f"moved from {was}" in answer.content.decode()
+
+
+def test_a_changed_occurrence_that_stays_was_not_moved(browser, weekly):
+    editing.change_occurrence(weekly, day("2026-01-12"), {"subject": "Long"}, timezone.now())
+
+    answer = browser.get(address(weekly, "2026-01-12"))
+
+    assert (shown(answer)["was"], shown(answer)["title"]) == ("", "Long")
+    assert "differs from its series" in answer.content.decode()
+
+
+def test_a_series_leads_to_its_next_occurrence(browser, make_event):
+    event = make_event(**times("2025-12-01T10:00"), recurrence=recurrence(start="2025-12-01"))
+
+    assert browser.get(address(event)).url == address(event, "2026-01-05")
+
+
+def test_a_series_that_has_ended_leads_to_its_last_occurrence(browser, make_event):
+    event = make_event(**times("2025-01-06T10:00"), recurrence=recurrence(start="2025-01-06", count=10))
+
+    assert browser.get(address(event)).url == address(event, "2025-03-10")
+
+
+@pytest.mark.parametrize("then", ["_20260113", "_20990101", "_20260230", "x", "_"])
+def test_what_is_not_there_is_not_found(browser, weekly, then):
+    assert browser.get(address(weekly) + then).status_code == 404
+
+
+@pytest.mark.parametrize("item_id", ["x", "0" * 32, "%00", "OID.x", "é", "0" * 500])
+def test_an_id_that_names_nothing_is_not_found(browser, item_id):
+    for path in ("", "/cancel", "/restore"):
+        method = browser.post if path else browser.get
+        assert method(f"/calendar/items/{item_id}{path}").status_code == 404
+    assert browser.get(f"/calendar/events/{item_id}/edit").status_code == 404
+    assert browser.get(f"/calendar/events/{item_id}/delete").status_code == 404
+
+
+def test_notes_are_text_and_never_markup(browser, make_event):
+    event = make_event(body='<p>Hello</p><script>alert(1)</script><img src="x">', body_type="html")
+    plain = make_event(body="<b>as it is</b>")
+
+    html = browser.get(address(event)).content.decode()
+    assert "Hello" in html
+    assert "alert(1)" not in html and "<img" not in html
+    assert "&lt;b&gt;as it is&lt;/b&gt;" in browser.get(address(plain)).content.decode()
+
+
+def test_beside_its_item_it_is_a_part_of_the_page(browser, make_event):
+    whole = browser.get(address(make_event()))
+    part = browser.get(address(Event.objects.get()), headers={"HX-Request": "true"})
+
+    assert b"<html" in whole.content and b'role="dialog"' not in whole.content
+    assert b"<html" not in part.content and b'role="dialog"' in part.content
+
+
+def test_it_leads_back_to_the_view(browser, make_event):
+    event = make_event()
+
+    assert shown(browser.get(address(event) + "?view=week&date=2026-01-07"))["close"] == (
+        "/calendar/?view=week&date=2026-01-07"
+    )
+    assert shown(browser.get(address(event)))["close"] == "/calendar/?date=2026-01-05"
+    there = {"HX-Request": "true", "HX-Current-URL": "http://testserver/calendar/?view=day&date=2026-01-05"}
+    assert shown(browser.get(address(event), headers=there))["close"] == "/calendar/?view=day&date=2026-01-05"
+    elsewhere = {"Referer": "https://evil.example/calendar/?view=evil"}
+    assert shown(browser.get(address(event), headers=elsewhere))["close"] == "/calendar/?date=2026-01-05"

@@ -1,0 +1,145 @@
+"""What a click on a run of a job opens."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Role
+from jobs.models import Run
+from tests.calendars.popover.items import shown
+from triggers.models import Trigger
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ran(make_job, owner):
+    """A job with runs of every kind, the newest last; and its trigger."""
+    job = make_job()
+    now = timezone.now().replace(microsecond=0)
+    reasons = {"succeeded": "", "failed": "", "missed": "the scheduler was down", "skipped": "one still ran"}
+    for number, (state, reason) in enumerate(reasons.items()):
+        at = now - timedelta(hours=10 - number)
+        began = state in ("succeeded", "failed")
+        Run.objects.create(
+            subscription_id=job.collection.subscription_id,
+            job=job,
+            action=job.action,
+            collection_name="nightly",
+            job_name="backup",
+            trigger_name="default",
+            fire_at=at,
+            publish_after=at,
+            state=state,
+            reason=reason,
+            started_at=at + timedelta(minutes=9) if began else None,
+            finished_at=at + timedelta(minutes=13) if began else at,
+        )
+    return job
+
+
+def run_page(client, state):
+    return client.get(f"/calendar/runs/{Run.objects.get(state=state).pk}")
+
+
+def test_a_run_tells_how_it_went(browser, ran):
+    item = shown(run_page(browser, "succeeded"))
+
+    assert (item["title"], item["collection"], item["outcome"].word) == ("backup", "nightly", "Late")
+    assert (item["took"], item["late"], item["usually"], item["why"]) == ("4 min", "9 min", "4 min", "")
+    assert item["repeats"] == "Every day at 08:00 UTC"
+    assert item["counted"] == "1 late, 1 failed, 1 missed, 1 skipped"
+
+
+@pytest.mark.parametrize(
+    "state, word, why",
+    [("missed", "Missed", "The scheduler was down"), ("skipped", "Skipped", "One still ran")],
+)
+def test_a_run_that_was_not_tells_why(browser, ran, state, word, why):
+    item = shown(run_page(browser, state))
+
+    assert (item["outcome"].word, item["why"]) == (word, why)
+    assert item["last"]["outcome"].word in ("Failed", "Missed")
+
+
+def test_missed_times_are_told_together(browser, ran):
+    run = Run.objects.get(state="missed")
+    Run.objects.filter(pk=run.pk).update(missed_count=13, missed_until=run.fire_at + timedelta(hours=1))
+
+    assert shown(run_page(browser, "missed"))["why"].startswith("13 times until ")
+
+
+def test_a_run_outlives_its_job(browser, ran):
+    ran.delete()
+
+    item = shown(run_page(browser, "failed"))
+
+    assert (item["title"], item["job_url"], item["order_url"], item["outcomes"]) == ("backup", "", "", [])
+
+
+@pytest.mark.parametrize(
+    "role, is_staff, links, order", [(Role.READER, False, 0, 0), (Role.READER, True, 1, 0), (Role.OPERATOR, True, 1, 1)]
+)
+def test_links_lead_only_where_the_viewer_may_go(client, make_user, ran, role, is_staff, links, order):
+    client.force_login(make_user("olga", role, is_staff=is_staff))
+
+    item = shown(run_page(client, "failed"))
+
+    assert [bool(item[name]) for name in ("run_url", "job_url", "order_url")] == [links, links, order]
+    for name in ("run_url", "job_url"):
+        assert not links or client.get(item[name]).status_code == 200
+
+
+def test_a_superuser_of_no_subscription_runs_any_job(client, make_user, ran):
+    client.force_login(make_user("root", None, is_staff=True, is_superuser=True))
+
+    order = shown(run_page(client, "failed"))["order_url"]
+
+    assert client.post(order).url.startswith("/admin/jobs/run/")
+
+
+def test_runs_of_others_are_not_found(client, make_user, ran):
+    client.force_login(make_user("stranger", None, is_staff=True))
+
+    assert run_page(client, "failed").status_code == 404
+    assert client.get(planned(ran.triggers.get())).status_code == 404
+
+
+def planned(trigger: Trigger, at=None) -> str:
+    return f"/calendar/planned/{trigger.pk}/{(at or trigger.next_fire_at):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_a_run_to_come_tells_when_and_how_the_last_one_went(browser, ran):
+    trigger = ran.triggers.get()
+
+    item = shown(browser.get(planned(trigger, trigger.next_fire_at + timedelta(days=3))))
+
+    assert (item["title"], item["outcome"].word) == ("backup", "Planned")
+    assert item["last"]["outcome"].word == "Skipped"
+
+
+def test_a_run_that_has_come_is_that(browser, ran):
+    run = Run.objects.get(state="failed")
+
+    assert browser.get(planned(ran.triggers.get(), run.fire_at)).url == f"/calendar/runs/{run.pk}"
+
+
+@pytest.mark.parametrize(
+    "instant",
+    [
+        "soon",
+        "2026-10-22",
+        "2026-10-22T08:00:00",
+        "2026-10-22T08:00:01Z",
+        "0001-01-01T00:00+14:00",
+        "9999-12-31T23:59:59-12:00",
+    ],
+)
+def test_an_instant_at_which_nothing_runs_is_not_found(browser, ran, instant):
+    assert browser.get(f"/calendar/planned/{ran.triggers.get().pk}/{instant}").status_code == 404
+
+
+@pytest.mark.parametrize("trigger", ["0", str(2**63), "9" * 400])
+def test_a_trigger_that_is_none_is_not_found(browser, trigger):
+    assert browser.get(f"/calendar/planned/{trigger}/2026-10-22T16:00:00Z").status_code == 404
