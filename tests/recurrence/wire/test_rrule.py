@@ -1,26 +1,19 @@
-"""Recurrence rules of iCalendar against python-dateutil's own expansion of them."""
+"""Recurrence rules of iCalendar: how they are read and written, where they end, and what is refused."""
 
 from datetime import UTC, date, datetime, timedelta
-from itertools import islice, takewhile
+from itertools import islice
 from time import process_time
 from zoneinfo import ZoneInfo
 
 import pytest
 from dateutil.rrule import rrulestr
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from recurrence.describe import describe, describe_days
 from recurrence.wire import WireError, parse, render
-from recurrence.wire.graph import read as read_graph
-from recurrence.wire.rrule import WEEKDAYS, WalkedDays, graph_of, read, rrule_of
+from recurrence.wire.rrule import WalkedDays, graph_of, read, rrule_of
 from tests.recurrence.samples import utc
-from tests.recurrence.wire.graph_events import LONG_AGO, NEW_YEAR, event, events, first_days
-
-BERLIN = ZoneInfo("Europe/Berlin")
-START = datetime(2026, 1, 5, 10)  # noqa: DTZ001  # a Monday
-END = START + timedelta(hours=1)
-YEARS = timedelta(days=5 * 366)
+from tests.recurrence.wire.graph_events import NEW_YEAR, event, first_days
+from tests.recurrence.wire.rrule_times import BERLIN, END, START
 
 
 def pattern_of(rule, start=START):
@@ -142,99 +135,6 @@ def test_a_rule_that_graph_cannot_say_is_walked(rule):
     assert list(first_days(20, found)) == [day.date().isoformat() for day in islice(rrulestr(rule, dtstart=START), 20)]
 
 
-# The same days as dateutil's
-
-
-@st.composite
-def rules(draw):
-    numbers = st.one_of(st.none(), st.sampled_from([1, 2, 3, 4, 5, -1, -2, -5]))
-    frequency = draw(st.sampled_from(["DAILY", "WEEKLY", "MONTHLY", "MONTHLY", "YEARLY", "YEARLY"]))
-    days = st.tuples(numbers if frequency in ("MONTHLY", "YEARLY") else st.none(), st.sampled_from(WEEKDAYS))
-    month_days = st.one_of(st.integers(1, 31), st.integers(-3, -1))
-    clamped = st.integers(28, 31).map(lambda day: [*range(28, day + 1)])
-    parts = {
-        "INTERVAL": one_of(draw, st.integers(1, 4)),
-        "WKST": one_of(draw, st.sampled_from(WEEKDAYS)),
-        "BYDAY": one_of(draw, st.lists(days, min_size=1, max_size=3, unique=True)),
-        "BYMONTH": one_of(draw, st.one_of(st.lists(st.integers(1, 12), min_size=1, max_size=3), even_months)),
-        "BYMONTHDAY": one_of(draw, st.one_of(st.lists(month_days, min_size=1, max_size=2), clamped)),
-        "BYSETPOS": one_of(draw, st.lists(st.sampled_from([1, 2, -1]), min_size=1, max_size=1)),
-    }
-    if parts["BYDAY"] is None and parts["BYMONTHDAY"] is None:
-        parts["BYSETPOS"] = None
-    if parts["BYDAY"]:
-        parts["BYDAY"] = [f"{number or ''}{day}" for number, day in parts["BYDAY"]]
-    end = draw(st.sampled_from(["", "", ";COUNT=1", ";COUNT=7", ";UNTIL=20270105T095959", ";UNTIL=20270105T100000Z"]))
-    return f"FREQ={frequency}" + "".join(f";{name}={text(each)}" for name, each in parts.items() if each) + end
-
-
-even_months = st.sampled_from([(1, 12), (1, 6), (3, 6), (2, 3), (4, 4), (1, 3), (1, 1)]).map(
-    lambda first_and_step: [*range(first_and_step[0], 13, first_and_step[1])]
-)
-
-
-def one_of(draw, values):
-    return draw(values) if draw(st.integers(0, 2)) == 0 else None
-
-
-def text(value):
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def by_dateutil(rule, start):
-    """The days in five years, from a rule whose times are read as those of UTC."""
-    every = rrulestr(rule, dtstart=start.replace(tzinfo=UTC) if "Z" in rule else start)
-    found = takewhile(lambda day: day < start + YEARS, (each.replace(tzinfo=None) for each in every))
-    return [day.date() for day in found]
-
-
-@given(rules(), st.dates(date(2024, 1, 1), date(2026, 12, 31)))
-@settings(max_examples=150, deadline=None)
-def test_a_rule_has_the_days_that_dateutil_finds(rule, day):
-    start = START.replace(year=day.year, month=day.month, day=day.day)
-    try:
-        found = read(rule, start, start, UTC)
-    except WireError as error:
-        assert error.code == "never_fires"
-        assert by_dateutil(rule, start) == []
-        return
-
-    end = (start + YEARS).replace(tzinfo=UTC)
-    assert [each.day for each in found.occurrences(LONG_AGO, end)] == by_dateutil(rule, start)
-
-
-@given(rules(), st.dates(date(2024, 1, 1), date(2026, 12, 31)))
-@settings(max_examples=300, deadline=None)
-def test_what_graph_says_of_a_rule_has_the_days_that_dateutil_finds(rule, day):
-    start = START.replace(year=day.year, month=day.month, day=day.day)
-    document = graph_of(rule, start, start, UTC)
-    assume(document is not None)
-
-    first = datetime.combine(date.fromisoformat(document["range"]["startDate"]), start.time())
-    found = read_graph(document, first, first, UTC).series
-    end = (start + YEARS).replace(tzinfo=UTC)
-
-    assert [each.day for each in found.occurrences(LONG_AGO, end)] == by_dateutil(rule, start)
-
-
-@given(events())
-@settings(max_examples=200, deadline=None)
-def test_a_series_is_written_as_a_rule_in_which_dateutil_finds_its_days(event):
-    try:
-        series = parse("outlook", event, NEW_YEAR).schedule
-    except WireError:
-        return
-    seconds = timedelta(seconds=series.start)
-    first = (datetime.combine(series.days.start, datetime.min.time()) + seconds).replace(tzinfo=series.zone)
-
-    found = [each.date() for each in islice(rrulestr(rrule_of(series), dtstart=first), 30)]
-    if series.zone == ZoneInfo("Pacific/Apia"):
-        found = [day for day in found if day != date(2011, 12, 30)]  # it never had this day; a rule knows no zones
-
-    assert first_days(len(found), series) == [day.isoformat() for day in found]
-    assert len(found) >= 29 or series.last_occurrence.day == found[-1]
-
-
 @pytest.mark.parametrize(
     "pattern, limits, rule",
     [
@@ -300,9 +200,6 @@ def test_a_walked_rule_is_written_as_it_was_unless_it_has_exceptions():
     assert rrule_of(read("FREQ=DAILY", START, END, BERLIN, without=[date(2026, 1, 6)])) is None
     # the interval is counted from the start, which is not of the series
     assert rrule_of(read("FREQ=YEARLY;INTERVAL=2;BYMONTH=1,2;BYMONTHDAY=1", START, END, BERLIN)) is None
-
-
-# Its ends
 
 
 @pytest.mark.parametrize(
@@ -397,9 +294,6 @@ def test_a_walked_rule_knows_its_last_day(rule, last):
     assert read(rule, START, END, UTC).last_occurrence.day == date.fromisoformat(last)
 
 
-# What is refused
-
-
 @pytest.mark.parametrize(
     "rule, code",
     [
@@ -444,9 +338,6 @@ def test_what_is_no_rule_is_refused(rule, code):
 
     assert (caught.value.path, caught.value.code) == ("rrule", code)
     assert len(caught.value.message) < 300
-
-
-# The format
 
 
 DEFINITION = {"start": {"dateTime": "2026-01-05T10:00:00.0000000", "timeZone": "Europe/Berlin"}, "rrule": "freq=daily"}
