@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from tests.live.actions.jobs import IN_A_YEAR, answered, over
 from tests.live.installation import COLLECTION, VERSION, running
-from tests.live.test_actions import IN_A_YEAR, answered, over
 from tests.peers.server import Answer
 
 OTHERS = COLLECTION.format("to-be-deleted") + VERSION
