@@ -4,6 +4,7 @@ import html
 from datetime import date, datetime, timedelta
 
 import pytest
+import time_machine
 
 from calendars import editing, expansion
 from calendars.editing import WallTime
@@ -81,6 +82,21 @@ def make_event(calendar):
 def weekly(make_event) -> Event:
     """Ten Mondays from 5 January to 9 March 2026."""
     return make_event(recurrence=recurrence(count=10))
+
+
+@pytest.fixture
+def today():
+    """A page leaves out the year while it is this one."""
+    with time_machine.travel("2026-01-01T12:00Z"):
+        yield
+
+
+@pytest.fixture
+def browser(client, owner):
+    owner.time_zone = "Europe/Berlin"
+    owner.save()
+    client.force_login(owner)
+    return client
 
 
 @pytest.fixture

@@ -1,26 +1,10 @@
-"""Somebody who opens the form of an event, writes into it and sends it."""
+"""The form of an event, opened, written into and sent."""
 
 import re
 
 import pytest
-import time_machine
 
 from tests.admin.forms import submitted
-
-
-@pytest.fixture(autouse=True)
-def today():
-    """A page leaves out the year while it is this one."""
-    with time_machine.travel("2026-01-01T12:00Z"):
-        yield
-
-
-@pytest.fixture
-def browser(client, owner):
-    owner.time_zone = "Europe/Berlin"
-    owner.save()
-    client.force_login(owner)
-    return client
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from accounts.models import Role
 from calendars.models import Share
 from tests.calendars.event_form.filling import NEVER, START, edit
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 def test_saving_leads_back_to_the_view(fill):

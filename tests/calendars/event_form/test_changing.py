@@ -11,7 +11,7 @@ from tests.admin.forms import submitted
 from tests.calendars.conftest import day, recurrence, starts
 from tests.calendars.event_form.filling import edit, errors
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from calendars.models import Calendar, Event, Share
 from tests.calendars.conftest import starts
 from tests.calendars.event_form.filling import NEVER, START, errors
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.admin.forms import submitted
 from tests.calendars.conftest import day
 from tests.calendars.event_form.filling import START
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from calendars.models import Share
 from tests.calendars.conftest import day, starts, times
 from tests.calendars.popover.items import address, shown
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 def test_one_occurrence_is_cancelled_and_put_back(browser, weekly):

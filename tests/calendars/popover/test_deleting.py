@@ -8,7 +8,7 @@ from calendars.models import Event
 from tests.calendars.conftest import recurrence, starts
 from tests.calendars.popover.items import address
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 def deletion(event, on: str = "") -> str:

@@ -8,7 +8,7 @@ from calendars.models import Event
 from tests.calendars.conftest import day, recurrence, times
 from tests.calendars.popover.items import address, shown
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 WORKDAYS = {"type": "weekly", "interval": 1, "daysOfWeek": ["monday", "tuesday", "wednesday", "thursday", "friday"]}

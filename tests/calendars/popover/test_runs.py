@@ -10,7 +10,7 @@ from jobs.models import Run
 from tests.calendars.popover.items import shown
 from triggers.models import Trigger
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 @pytest.fixture
