@@ -13,7 +13,7 @@ from tests.conftest import NOW, utc
 
 
 @pytest.fixture
-def with_exceptions(weekly):
+def with_exceptions_around(weekly):
     """Exceptions on both sides of 2 February: a subject, a move to Tuesday, a cancellation each."""
     for n, text in enumerate(["2026-01-12", "2026-02-02"]):
         first = day(text)
@@ -89,29 +89,29 @@ def test_the_rest_is_what_the_series_would_have_been(make_event, pattern, start,
     assert days(series, "2025-01-01") + days(rest, "2025-01-01") == whole
 
 
-def test_exceptions_go_along_when_the_occurrences_stay_where_they_are(with_exceptions):
-    rest = editing.change_following(with_exceptions, MIDDLE, {"show_as": "free"}, LATER)
+def test_exceptions_go_along_when_the_occurrences_stay_where_they_are(with_exceptions_around):
+    rest = editing.change_following(with_exceptions_around, MIDDLE, {"show_as": "free"}, LATER)
 
-    with_exceptions.refresh_from_db()
-    assert (days(with_exceptions), days(rest)) == (BEFORE, AFTER)
+    with_exceptions_around.refresh_from_db()
+    assert (days(with_exceptions_around), days(rest)) == (BEFORE, AFTER)
     assert subjects(rest)[:2] == ["Other 1", "Stand-up"]
-    assert {each.details.show_as for each in laid_out(with_exceptions)} == {"busy"}
+    assert {each.details.show_as for each in laid_out(with_exceptions_around)} == {"busy"}
     assert {each.details.show_as for each in laid_out(rest)} == {"free"}
 
 
-def test_exceptions_of_the_rest_are_dropped_when_its_times_change(with_exceptions):
-    rest = editing.change_following(with_exceptions, MIDDLE, times("2026-02-03T08:00"), LATER)
+def test_exceptions_of_the_rest_are_dropped_when_its_times_change(with_exceptions_around):
+    rest = editing.change_following(with_exceptions_around, MIDDLE, times("2026-02-03T08:00"), LATER)
 
-    with_exceptions.refresh_from_db()
-    assert days(with_exceptions) == BEFORE
+    with_exceptions_around.refresh_from_db()
+    assert days(with_exceptions_around) == BEFORE
     # Mondays that begin on or after the Tuesday
     assert starts(rest)[:2] == ["2026-02-09T08:00", "2026-02-16T08:00"]
     assert not rest.exceptions.exists()
 
 
-def test_the_rest_may_have_another_pattern(with_exceptions):
+def test_the_rest_may_have_another_pattern(with_exceptions_around):
     rest = editing.change_following(
-        with_exceptions, MIDDLE, {"recurrence": recurrence("daily", "2026-02-02", count=3)}, LATER
+        with_exceptions_around, MIDDLE, {"recurrence": recurrence("daily", "2026-02-02", count=3)}, LATER
     )
 
     assert days(rest) == ["2026-02-02", "2026-02-03", "2026-02-04"]
@@ -125,10 +125,10 @@ def test_the_rest_may_be_a_single_event(weekly):
     assert not rest.is_series
 
 
-def test_a_recurrence_that_is_the_stored_one_changes_nothing_of_the_rest(with_exceptions):
-    changes = {"recurrence": with_exceptions.recurrence, "show_as": "free"}
+def test_a_recurrence_that_is_the_stored_one_changes_nothing_of_the_rest(with_exceptions_around):
+    changes = {"recurrence": with_exceptions_around.recurrence, "show_as": "free"}
 
-    assert days(editing.change_following(with_exceptions, MIDDLE, changes, LATER)) == AFTER
+    assert days(editing.change_following(with_exceptions_around, MIDDLE, changes, LATER)) == AFTER
 
 
 # the series is on ten Mondays from 5 January; six are left from 2 February
@@ -176,19 +176,19 @@ def test_the_rest_is_an_event_of_its_own(calendar, make_event):
     assert Event.objects.get(pk=series.pk).transaction_id == "a"
 
 
-def test_from_the_first_day_on_it_is_the_series_that_changes(with_exceptions):
-    rest = editing.change_following(with_exceptions, day("2026-01-05"), {"subject": "Planning"}, LATER)
+def test_from_the_first_day_on_it_is_the_series_that_changes(with_exceptions_around):
+    rest = editing.change_following(with_exceptions_around, day("2026-01-05"), {"subject": "Planning"}, LATER)
 
-    assert rest == with_exceptions
+    assert rest == with_exceptions_around
     assert Event.objects.count() == 1
     assert days(rest) == BEFORE + AFTER
 
 
-def test_a_refused_change_of_the_rest_leaves_the_series_whole(with_exceptions):
+def test_a_refused_change_of_the_rest_leaves_the_series_whole(with_exceptions_around):
     before = everything()
 
     with pytest.raises(CalendarError):
-        editing.change_following(with_exceptions, MIDDLE, {"end": wall("2026-02-02T09:00")}, LATER)
+        editing.change_following(with_exceptions_around, MIDDLE, {"end": wall("2026-02-02T09:00")}, LATER)
 
     assert everything() == before
 
@@ -216,8 +216,8 @@ def test_days_that_a_zone_never_had_are_not_counted(make_event):
     assert days(rest, "2011-01-01") == ["2011-12-31", "2012-01-01", "2012-01-02"]
 
 
-def test_a_series_ends_before_an_occurrence(with_exceptions):
-    editing.end_before(with_exceptions, MIDDLE, LATER)
+def test_a_series_ends_before_an_occurrence(with_exceptions_around):
+    editing.end_before(with_exceptions_around, MIDDLE, LATER)
 
     event = Event.objects.get()
     assert days(event) == BEFORE
