@@ -178,6 +178,8 @@ class Notice(models.Model):
             models.Index(fields=["subscription", "ends_at"], name="notice_ends"),
             # serves the history, newest first
             models.Index(fields=["subscription", "-announced_at", "-id"], name="notice_of_subscription"),
+            # serves the same of one status
+            models.Index(fields=["subscription", "status", "-announced_at", "-id"], name="notice_of_status"),
         ]
 
     def __str__(self) -> str:
@@ -203,6 +205,8 @@ class Affected(models.Model):
     class Meta:
         # serves Sight as well: whether a notice affects a resource, however many have
         constraints = [models.UniqueConstraint(fields=["notice", "resource"], name="affected_once")]
+        # serves the history of a resource
+        indexes = [models.Index(fields=["name", "notice"], name="affected_by_name")]
         ordering = ["pk"]
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django_filters import CharFilter, ChoiceFilter, FilterSet, UUIDFilter
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -16,7 +15,7 @@ from accounts.access import require, subscription_for, visible
 from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField, read
 from accounts.keys import IDEMPOTENCY_KEY, key_of
 from accounts.models import Role, Subscription
-from accounts.viewsets import ApiViewSet, created
+from accounts.viewsets import HistoryViewSet, created
 from maintenance import lifecycle
 from maintenance.api.fields import NameField
 from maintenance.errors import MaintenanceError
@@ -120,13 +119,13 @@ class NoticeFilter(FilterSet):
     subscription = UUIDFilter(field_name="subscription")
 
     def filter_resource(self, rows, name, value):
-        return rows.filter(Exists(Affected.objects.filter(notice=OuterRef("pk"), name=value)))
+        return rows.filter(pk__in=Affected.objects.filter(name=value).values("notice"))
 
     def filter_status(self, rows, name, value):
         return rows.filter(status=value.lower())
 
 
-class Notices(ApiViewSet):
+class Notices(HistoryViewSet):
     """Announced maintenance, and what became of it."""
 
     queryset = Notice.objects.prefetch_related("affected", "transitions").order_by("-announced_at", "-id")

@@ -5,9 +5,11 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import ApiToken, Role, Subscription
-from maintenance.models import MINIMUM_NOTICE, EventType, Notice
+from maintenance.models import MINIMUM_NOTICE, Affected, EventType, Notice
 from tests.conftest import NOW
 from tests.maintenance.machines import IN_AN_HOUR, machine
 
@@ -394,9 +396,45 @@ def test_a_list_is_a_fixed_number_of_queries(api, db2, django_assert_num_queries
     for _ in range(count):
         announced(api)
 
-    # who asks, what is due, the notices, their resources, their steps
-    with django_assert_num_queries(5):
+    # who asks, their subscriptions, what is due, the notices, their resources, their steps
+    with django_assert_num_queries(6):
         api.get("/api/notices")
+
+
+@pytest.mark.parametrize(
+    "query, index",
+    [
+        ("", "notice_of_subscription"),
+        ("eventStatus=Cancelled", "notice_of_status"),
+        ("resource=db-7", "affected_by_name"),
+    ],
+)
+def test_history_makes_no_list_slower(api, subscription, query, index):
+    notices = Notice.objects.bulk_create(
+        Notice(
+            subscription=subscription,
+            event_type="Reboot",
+            status="completed" if number % 500 else "cancelled",
+            **dict.fromkeys(("not_before", "ended_at", "ends_at"), NOW),
+            announced_at=NOW + timedelta(seconds=number),
+        )
+        for number in range(2000)
+    )
+    Affected.objects.bulk_create(Affected(notice=each, name=f"db-{place // 4}") for place, each in enumerate(notices))
+    explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
+    with connection.cursor() as cursor:
+        for table in ("maintenance_notice", "maintenance_affected"):
+            cursor.execute(f"ANALYZE {table}")
+        with CaptureQueriesContext(connection) as queries:
+            assert api.get(f"/api/notices?limit=20&{query}").status_code == 200
+        listing = next(
+            each["sql"] for each in queries if 'ORDER BY "maintenance_notice"."announced_at" DESC' in each["sql"]
+        )
+        cursor.execute(f"{explain} {listing}")
+        plan = str(cursor.fetchall())
+
+    assert index in plan
+    assert "Seq Scan on maintenance_notice" not in plan
 
 
 @pytest.mark.parametrize("key", ["x", "0", "%00", str(uuid.UUID(int=7)), str(uuid.UUID(int=7)).upper()])
