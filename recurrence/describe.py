@@ -14,9 +14,9 @@ from recurrence.rules import CalendarRule, Zoned
 from recurrence.schedules import TICK, Every, Once, Schedule
 from recurrence.series import Series
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
+from recurrence.walked import WalkedDays
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.quartz import AsQuartz
-from recurrence.wire.rrule import WalkedDays
 from recurrence.zones import DAY
 
 UNITS = (  # longest first

@@ -15,7 +15,7 @@ from accounts.clock import time_words
 from calendars.models import ONE_DAY
 from recurrence.days import DateRule, EveryNDays, MonthDay, NthOfWeekdays, Weekly
 from recurrence.series import Series
-from recurrence.wire.rrule import WalkedDays
+from recurrence.walked import WalkedDays
 
 MIDNIGHT = datetime(1, 1, 1)  # noqa: DTZ001  # a reading
 MONTHS_A_YEAR = 12

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from calendars.pages.series_words import rule_words, series_words
 from recurrence.describe import describe, describe_days
 from recurrence.series import Series
+from recurrence.walked import WalkedDays
 from recurrence.wire import Parsed, WireError, parse
-from recurrence.wire.rrule import WalkedDays
 from tests.recurrence.samples import numbered_rules
 from tests.recurrence.wire.graph_events import NEW_YEAR, events, series
 

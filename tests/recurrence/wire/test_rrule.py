@@ -9,8 +9,9 @@ import pytest
 from dateutil.rrule import rrulestr
 
 from recurrence.describe import describe, describe_days
+from recurrence.walked import WalkedDays
 from recurrence.wire import WireError, parse, render
-from recurrence.wire.rrule import WalkedDays, graph_of, read, rrule_of
+from recurrence.wire.rrule import graph_of, read, rrule_of
 from tests.recurrence.samples import utc
 from tests.recurrence.wire.graph_events import NEW_YEAR, event, first_days
 from tests.recurrence.wire.rrule_times import BERLIN, END, START
