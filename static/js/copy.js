@@ -1,14 +1,14 @@
-// A button that copies a text of the page, where the browser lets it.
+// A button that copies a text of the page.  The text stays selected, for whose browser does not let a page copy.
+// Not navigator.clipboard, which is not there over plain HTTP, as inside many a network.
 "use strict";
 (() => {
-  if (!navigator.clipboard) return;
   for (const button of document.querySelectorAll("[data-copy]")) {
-    const text = document.getElementById(button.dataset.copy).textContent;
+    const source = document.getElementById(button.dataset.copy);
     const word = button.querySelector("span");
     button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(text);
-      word.textContent = button.dataset.copied || "Copied";
+    button.addEventListener("click", () => {
+      getSelection().selectAllChildren(source);
+      if (document.execCommand("copy")) word.textContent = button.dataset.copied || "Copied";
     });
   }
 })();
