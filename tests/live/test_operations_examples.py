@@ -15,6 +15,7 @@ from tests.peers.server import eventually
 
 PAGE = Path(settings.BASE_DIR, "docs", "operations.md").read_text()
 NIGHTLY = COLLECTION.format("nightly") + VERSION
+PLACE = {"location": "westeurope", "properties": {"sku": {"name": "P20Premium"}}}
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def run(live):
 
 def test_every_example_works_and_answers_what_the_page_shows(live, run):
     (deleting, _), (reading, shown), (listing, _), (disabling, _) = examples(PAGE)
-    live.request("PUT", NIGHTLY, {"location": "westeurope", "properties": {}})
+    assert live.request("PUT", NIGHTLY, PLACE)[0] == 201
     (nightly,) = live.request("GET", "/api/collections?name=nightly")[1]["value"]
 
     accepted = run(deleting, COLLECTION=str(nightly["id"]))
@@ -44,7 +45,7 @@ def test_every_example_works_and_answers_what_the_page_shows(live, run):
     assert operation in [row["id"] for row in listed["value"]]
     assert cancelled["error"]["code"] == "conflict"  # by then it is over
 
-    live.request("PUT", NIGHTLY, {"location": "westeurope", "properties": {}})
+    assert live.request("PUT", NIGHTLY, PLACE)[0] == 201
     accepted = run(disabling)
     assert accepted.startswith("HTTP/1.1 202")
     assert "x-ms-correlation-request-id: release-42" in accepted
