@@ -1,4 +1,4 @@
-# Every target makes its own set-up; `make` alone lists them.
+# Every target installs what it needs; `make` without a target lists them.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -15,32 +15,57 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --re
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
 
-# storage queues are tested with a program for node; where node is missing those tests are skipped, and say so
+# storage queues are tested with a program for node; without node these tests are skipped with a message
 PEERS := tests/peers
 AZURITE := $(if $(and $(shell command -v node 2>/dev/null),$(shell command -v npm 2>/dev/null)),$(PEERS)/node_modules/.installed)
 WITHOUT_ADDRESSES := const fs = require("fs"), lock = JSON.parse(fs.readFileSync("package-lock.json")); \
 	Object.values(lock.packages).forEach(entry => { delete entry.funding; delete entry.license }); \
 	fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")
 
-.PHONY: help run test lint format texts bench lock browser
+.PHONY: help run test test-all clocks lint format texts bench lock browser
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: $(VENV)/.run ## Install what is missing and start Quando here; Ctrl-C stops it
 	@exec $(BIN)/python -m scheduler_site.launcher
 
-# live installations have clocks to keep, so nothing else runs beside them
-ALONE := $(BIN)/pytest -q tests/live
-# in the order in which they are collected: browser tests last, see tests/conftest.py
-TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/live
+# compiled modules are stored between runs, outside of the source tree, whatever the environment says: otherwise each of
+# the many processes that the tests start would compile all modules again
+test test-all clocks: export PYTHONDONTWRITEBYTECODE =
+test test-all clocks: export PYTHONPYCACHEPREFIX = $(CURDIR)/$(VENV)/pycache
 
-# --reuse-db: nobody drops a database at the end, for the whole server is thrown away
-test: $(VENV)/.dev $(AZURITE) browser ## Run every test, on SQLite and on PostgreSQL
+# the tests of live installations depend on the time, so no other tests run at the same time
+ALONE := $(BIN)/pytest -q tests/live
+# the order is that of the collection: browser tests last, see tests/conftest.py
+TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/live
+# --reuse-db: no database is dropped at the end, because the whole server is deleted
+ON_POSTGRESQL := $(BIN)/python -m tests.postgres sh -c
+
+test: $(VENV)/.dev $(AZURITE) browser ## Run every test on SQLite, and those that touch the database on PostgreSQL
+	@echo "On SQLite:"
+	@$(TOGETHER) && $(ALONE)
+	@echo "On PostgreSQL (what touches the behaviour of the database, see tests/database.py):"
+	@$(ON_POSTGRESQL) '$(TOGETHER) --reuse-db --ignore tests/recurrence --ignore tests/browser -m database'
+
+test-all: $(VENV)/.dev $(AZURITE) browser ## Run every test, on SQLite and on PostgreSQL
 	@echo "On SQLite:"
 	@$(TOGETHER) && $(ALONE)
 	@echo "On PostgreSQL (but for the engine, which knows no database):"
-	@$(BIN)/python -m tests.postgres sh -c '$(TOGETHER) --reuse-db --ignore tests/recurrence && $(ALONE)'
+	@$(ON_POSTGRESQL) '$(TOGETHER) --reuse-db --ignore tests/recurrence && $(ALONE)'
+
+CLOCKS ?= \
+	2026-11-22T09:19Z 2026-11-22T23:58Z 2026-11-23T00:01Z \
+	2026-12-31T22:57Z 2026-12-31T23:57Z 2027-01-01T04:57Z \
+	2027-01-31T12:00Z 2027-02-01T00:30Z \
+	2027-03-14T06:57Z 2027-03-28T00:57Z \
+	2027-10-31T00:30Z 2027-10-31T01:15Z 2027-11-07T05:45Z \
+	2028-02-28T23:58Z 2028-02-29T18:25Z 2028-02-29T23:58Z
+
+# a Sunday and its midnight; New Year in Berlin, UTC and New York; the last and the first day of a month; the clock
+# changes in New York and Berlin, in spring and in autumn; the leap day
+clocks: $(VENV)/.dev $(AZURITE) browser ## Run the tests (but the live ones) once at each of CLOCKS, on SQLite
+	@for clock in $(CLOCKS); do echo "At $$clock:"; $(BIN)/python -m tests.clock $$clock $(TOGETHER) || exit 1; done
 
 AS_DEPLOYED := DATA_DIR=$(VENV)/data PUBLIC_URL=https://quando.example.org
 
@@ -100,7 +125,7 @@ $(VENV)/.run: requirements/base.lock | $(VENV)/bin/python
 $(VENV)/.dev: requirements/dev.lock requirements/base.lock | $(VENV)/bin/python
 	@echo "Installing the pinned requirements of tests and checks"
 	@$(PIP_INSTALL) -r $<
-	@touch $@ $(VENV)/.run  # they hold those of `make run`
+	@touch $@ $(VENV)/.run  # the requirements of `make run` are among them
 
 $(PEERS)/node_modules/.installed: $(PEERS)/package-lock.json
 	@echo "Installing the pinned peers of the tests"

@@ -7,10 +7,10 @@ import sys
 def main() -> None:
     from django.core.management import execute_from_command_line
 
-    from scheduler_site.entry import end_on_wrong_settings
+    from scheduler_site.entry import exit_on_bad_settings
 
     if not any(argument.startswith("--settings") for argument in sys.argv):  # which are read only after that
-        end_on_wrong_settings()
+        exit_on_bad_settings()
     execute_from_command_line(sys.argv)
 
 

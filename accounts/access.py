@@ -1,4 +1,4 @@
-"""What the caller of an API may see and do.  Every query of a surface starts here."""
+"""Which rows the caller of an API may see and change.  Every query of an API starts here."""
 
 import uuid
 from collections.abc import Iterator
@@ -13,25 +13,28 @@ from rest_framework.serializers import ValidationError
 from accounts.models import ApiToken, Role, Subscription
 
 
-def visible(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER) -> QuerySet:
-    """The rows of subscriptions in which the caller has at least `role`; a token's own role caps its user's."""
-    # Any: `visible_to` belongs to the models' own querysets, of which the types of Django know nothing
+def visible_or_404(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER) -> QuerySet:
+    """Return the rows of subscriptions in which the caller has at least `role`.
+
+    There are none when the caller signs in with a token whose own role is lower than `role`.
+    """
+    # Any: `visible_to` is a method of the models' own querysets, which the types of Django do not know
     queryset: Any = rows._default_manager.all() if isinstance(rows, type) else rows.all()
     if role > highest_role(request):
         return queryset.none()
     return queryset.visible_to(request.user, role)
 
 
-def require(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER, **lookup):
-    """Return the one row that `lookup` names.
+def require_role(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER, **lookup):
+    """Return the one row that matches `lookup`.
 
-    Raises Http404 when there is none or the caller may not see it, which look the same, and PermissionDenied when
-    the caller sees it with too low a role.
+    Raises Http404 when no row matches or the caller may not see it: both look the same to the caller.  Raises
+    PermissionDenied when the caller may see the row, but has a lower role than `role`.
     """
-    permitted = visible(request, rows, role).filter(**lookup)
+    permitted = visible_or_404(request, rows, role).filter(**lookup)
     found = permitted.first()
-    if found is None and role > Role.READER and visible(request, rows).filter(**lookup).exists():
-        found = permitted.first()  # for it may have been made between the two looks
+    if found is None and role > Role.READER and visible_or_404(request, rows).filter(**lookup).exists():
+        found = permitted.first()  # the row may have been created between the two queries
         if found is None:
             raise PermissionDenied(f"this takes the role of {role.label}")
     if found is None:
@@ -40,27 +43,44 @@ def require(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.R
 
 
 @contextmanager
-def naming(member: str, message: str) -> Iterator[None]:
-    """What is not there within was named by a `member` of the caller's document, so that it is the document's fault."""
+def as_field_error(member: str, message: str) -> Iterator[None]:
+    """Turn an Http404 raised inside into a 400 at `member`: the document, not the URL, named the missing row."""
     try:
         yield
     except Http404:
         raise ValidationError({member: [message]}, "does_not_exist") from None
 
 
-def subscription_for(request, wanted: uuid.UUID | None) -> Subscription:
-    """The subscription to write to: the one that is named, or the only one that the caller may write to."""
-    if wanted is not None:
-        with naming("subscription", "no subscription that you may see"):
-            return require(request, Subscription, Role.OPERATOR, pk=wanted)
-    own = list(visible(request, Subscription, Role.OPERATOR)[:2])
-    if not own:
+def subscription_for(request, subscription_id: uuid.UUID | None) -> Subscription:
+    """Return the subscription to write to: the named one, else the caller's default, else the only writable one.
+
+    A caller with a default subscription never writes to another one without naming it.  Raises PermissionDenied if the
+    caller may write to none, and ValidationError if the subscription must be named.
+    """
+    if subscription_id is not None:
+        with as_field_error("subscription", "no subscription that you may see"):
+            return require_role(request, Subscription, Role.OPERATOR, pk=subscription_id)
+    writable: Any = visible_or_404(request, Subscription, Role.OPERATOR)
+    found = writable.default_of(request.user)
+    if found is not None:
+        return found
+    if not writable.exists():
         raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label} in a subscription")
-    if len(own) > 1:
-        raise ValidationError({"subscription": ["is required: you may write to more than one"]}, "required")
-    return own[0]
+    has_default = request.user.default_subscription_id is not None
+    reason = "you may no longer write to your default one" if has_default else "you may write to more than one"
+    raise ValidationError({"subscription": [f"is required: {reason}"]}, "required")
+
+
+def only_default(request, rows: QuerySet, subscription: str = "subscription") -> QuerySet:
+    """Return the rows of the caller's default subscription, or all rows when the caller has no default.
+
+    Use it for a name that exists in several subscriptions.  `subscription` is the field look-up from a row to its
+    subscription.
+    """
+    default = request.user.default_subscription_id
+    return rows.filter(**{subscription: default}) if default else rows
 
 
 def highest_role(request) -> Role:
-    """The most that the caller's way of signing in allows."""
+    """Return the highest role that the sign-in allows: the role of the API token; owner without a token."""
     return Role(request.auth.role) if isinstance(request.auth, ApiToken) else Role.OWNER

@@ -1,44 +1,83 @@
-"""Who may see and do what, in the admin: users, subscriptions with their members, API tokens."""
+"""Admin pages of users, of subscriptions with their members, and of API tokens."""
 
-from django.contrib import admin
+import re
+from datetime import datetime
+
+from django import forms
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.contrib.auth.forms import UserChangeForm
+from django.contrib.auth.forms import UserChangeForm, UserCreationForm
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
 from django.db.models import Count
-from django.http import HttpResponse
+from django.forms import BaseInlineFormSet
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import path
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
+from django.utils.text import capfirst
 
-from accounts.forms import ReadingForm, TokenForm
-from accounts.models import ApiToken, Membership, Role, Subscription, User
-from accounts.staff import ListingAdmin, TenantAdmin, may
+from accounts.admin_permissions import ListingAdmin, TenantAdmin, has_role
+from accounts.errors import TooManyTokens
+from accounts.forms import EmailForm, PreferencesForm, SetPasswordForm, TokenForm
+from accounts.invitations import LIFETIME, invite, keep_default_subscription
+from accounts.models import ApiToken, Invitation, Membership, Role, Subscription, User
 
-admin.site.unregister(Group)  # roles in subscriptions decide, see accounts.staff
+KEY = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+admin.site.unregister(Group)  # roles in subscriptions decide, see accounts.admin_permissions
+
+
+class MembershipFormSet(BaseInlineFormSet):
+    """Memberships that somebody else than the user edits.
+
+    Before each change the user's default subscription is stored, so that requests that name no subscription continue
+    to write to the same one.
+    """
+
+    def save_new(self, form, commit=True):
+        keep_default_subscription(form.instance.user)
+        return super().save_new(form, commit)
+
+    def save_existing(self, form, obj, commit=True):
+        keep_default_subscription(obj.user)
+        return super().save_existing(form, obj, commit)
 
 
 class MembershipsOfUser(admin.TabularInline):
     model = Membership
+    formset = MembershipFormSet
     extra = 2
     fields = ("subscription", "role")
     verbose_name_plural = "memberships"
 
 
-class UserForm(ReadingForm, UserChangeForm):
+USERNAME_HELP = "Letters, digits and @ . + - _."
+
+
+class NewUserForm(UserCreationForm):
+    class Meta(UserCreationForm.Meta):
+        model = User
+        help_texts = {"username": USERNAME_HELP}
+
+
+class UserForm(EmailForm, PreferencesForm, UserChangeForm):
     class Meta(UserChangeForm.Meta):
         model = User
         help_texts = {
-            "username": "Letters, digits and @ . + - _.",
+            "username": USERNAME_HELP,
             "is_active": "Switch an account off rather than delete it.",
-            "is_staff": "May use the administration.",
+            "is_staff": "Sees the queues of the whole installation on the home page.",
             "is_superuser": "Sees and may do everything.",
         }
 
 
 @admin.register(User)
 class UserAdmin(ListingAdmin, DjangoUserAdmin):
-    list_display = ("name", "email", "may_do", "zone", "last_login")
-    empty_value_display = "never"
+    list_display = ("name", "email", "may_do", "zone", "signed_in_at")
     list_filter = ("is_active", "is_staff", "is_superuser")
     search_fields = ("username", "first_name", "last_name", "email")
     search_help_text = "Name or address"
@@ -46,6 +85,9 @@ class UserAdmin(ListingAdmin, DjangoUserAdmin):
     list_display_links = None
     filter_horizontal = ()
     form = UserForm
+    add_form = NewUserForm
+    add_fieldsets = ((None, {"fields": ("username", "password1", "password2")}),)
+    change_password_form = SetPasswordForm
     inlines = (MembershipsOfUser,)
     fieldsets = (
         (None, {"fields": ("username", "first_name", "last_name", "email")}),
@@ -54,7 +96,7 @@ class UserAdmin(ListingAdmin, DjangoUserAdmin):
             "What the account may do",
             {
                 "fields": ("is_active", "is_staff", "is_superuser"),
-                "description": "What staff see is decided by their memberships.",
+                "description": "Which jobs, runs and collections an account sees is decided by its memberships.",
             },
         ),
     )
@@ -75,26 +117,50 @@ class UserAdmin(ListingAdmin, DjangoUserAdmin):
     def may_do(self, user: User) -> str:
         if not user.is_active:
             return "nothing: switched off"
-        return "everything" if user.is_superuser else "use the administration" if user.is_staff else "use the calendar"
+        return (
+            "everything"
+            if user.is_superuser
+            else "what its memberships allow, and see all queues"
+            if user.is_staff
+            else "what its memberships allow"
+        )
 
     @admin.display(description="Zone", ordering="time_zone")
     def zone(self, user: User) -> str:
         return user.time_zone
 
+    @admin.display(description="Last login", ordering="last_login", empty_value="never")
+    def signed_in_at(self, user: User) -> datetime | None:
+        return user.last_login
+
 
 class Members(admin.TabularInline):
+    """Owners change roles and remove members; only superusers, who see every user, add somebody directly."""
+
     model = Membership
+    formset = MembershipFormSet
     extra = 2
     verbose_name_plural = "members"
 
     def has_view_permission(self, request, obj=None) -> bool:
-        return may(request.user, Role.READER, obj and obj.pk)
+        return has_role(request.user, Role.READER, obj and obj.pk)
 
     def _manage(self, request, obj) -> bool:
-        return obj is not None and may(request.user, Role.OWNER, obj.pk)
+        return obj is not None and has_role(request.user, Role.OWNER, obj.pk)
+
+    def get_readonly_fields(self, request, obj=None):
+        return () if request.user.is_superuser else ("member",)
+
+    def get_fields(self, request, obj=None):
+        return ("user" if request.user.is_superuser else "member", "role")
+
+    @admin.display(description="User")
+    def member(self, membership: Membership) -> str:
+        """Return the name without a link, because only superusers may open the pages of users."""
+        return str(membership.user)
 
     def has_add_permission(self, request, obj=None) -> bool:
-        return self._manage(request, obj)
+        return request.user.is_superuser
 
     def has_change_permission(self, request, obj=None) -> bool:
         return self._manage(request, obj)
@@ -103,9 +169,20 @@ class Members(admin.TabularInline):
         return self._manage(request, obj)
 
 
+class InvitationForm(forms.Form):
+    addressee = forms.CharField(
+        label="User name or e-mail address",
+        max_length=Invitation._meta.get_field("addressee").max_length,
+        help_text="Exactly as the person signs in, or as it stands in their account.",
+    )
+    role = forms.TypedChoiceField(label="Role", coerce=int, choices=Role.choices, initial=Role.READER)
+
+
 @admin.register(Subscription)
 class SubscriptionAdmin(TenantAdmin):
-    """Members see their own; owners manage members; only superusers make and delete subscriptions."""
+    """Members see their own; owners invite and manage members; only superusers make and delete subscriptions."""
+
+    change_form_template = "admin/accounts/subscription/change_form.html"
 
     write_role = Role.OWNER
     list_display = ("title", "guid", "member_count", "collection_count")
@@ -130,6 +207,56 @@ class SubscriptionAdmin(TenantAdmin):
 
     def has_delete_permission(self, request, obj=None) -> bool:
         return request.user.is_superuser
+
+    def get_urls(self):
+        view = self.admin_site.admin_view(self.invitations_view)
+        return [
+            path("<uuid:object_id>/invitations/", view, name="accounts_subscription_invitations"),
+            *super().get_urls(),
+        ]
+
+    def invitations_view(self, request, object_id) -> HttpResponse:
+        """List the open invitations; invite somebody, or withdraw an invitation."""
+        subscription, now = self.changeable(request, object_id), timezone.now()
+        if "withdraw" in request.POST:
+            return self._withdraw(request, subscription, request.POST["withdraw"])
+        form = InvitationForm(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._invite(request, subscription, form, now):
+            return HttpResponseRedirect(request.path)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": f"Invitations to {subscription}",
+            "subscription": subscription,
+            "form": form,
+            "invitations": subscription.invitation_set.open(now).order_by("-created_at", "-pk"),
+            "days": LIFETIME.days,
+            "now": now,
+        }
+        return TemplateResponse(request, "admin/accounts/subscription/invitations.html", context)
+
+    def _invite(self, request, subscription: Subscription, form: InvitationForm, now: datetime) -> bool:
+        addressee, role = form.cleaned_data["addressee"], Role(form.cleaned_data["role"])
+        try:
+            invite(subscription, addressee, role, request.user, now)
+        except ValidationError as error:
+            form.add_error("addressee", error)
+            return False
+        self.log_change(request, subscription, f"Invited {addressee} as {role.label}.")
+        messages.success(request, f"Invited: {addressee}. Who has this name or address finds it on their account page.")
+        return True
+
+    def _withdraw(self, request, subscription: Subscription, key: str) -> HttpResponse:
+        invitation = subscription.invitation_set.filter(pk=int(key) if KEY.fullmatch(key) else 0).first()
+        if invitation is not None:
+            invitation.delete()
+            self.log_change(request, subscription, f"Withdrew the invitation of {invitation.addressee}.")
+            messages.success(request, f"Withdrawn: {invitation.addressee}.")
+        return HttpResponseRedirect(request.path)
+
+    def render_change_form(self, request, context, add=False, change=False, form_url="", obj=None):
+        context["can_invite"] = change and self.has_change_permission(request, obj)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def get_queryset(self, request):
         return (
@@ -157,7 +284,10 @@ class SubscriptionAdmin(TenantAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ListingAdmin):
-    """Everybody's own tokens; superusers see all.  A token is made and revoked, never changed."""
+    """Tokens of staff; superusers see the tokens of all users.  A token is created and revoked, never changed.
+
+    In addition, every account has a page for its own tokens, see `accounts.pages.tokens`.
+    """
 
     form = TokenForm
     list_display = ("title", "prefix_shown", "owner", "most", "last_used_at", "expires_at")
@@ -173,13 +303,14 @@ class ApiTokenAdmin(ListingAdmin):
         return rows if request.user.is_superuser else rows.filter(user=request.user)
 
     def has_module_permission(self, request) -> bool:
-        return True
+        return request.user.sees_installation
 
     def has_view_permission(self, request, obj=None) -> bool:
-        return obj is None or request.user.is_superuser or obj.user_id == request.user.pk
+        is_own = obj is None or request.user.is_superuser or obj.user_id == request.user.pk
+        return request.user.sees_installation and is_own
 
     def has_add_permission(self, request) -> bool:
-        return True
+        return request.user.sees_installation
 
     def has_change_permission(self, request, obj=None) -> bool:
         return False
@@ -187,14 +318,20 @@ class ApiTokenAdmin(ListingAdmin):
     def has_delete_permission(self, request, obj=None) -> bool:
         return self.has_view_permission(request, obj)
 
+    def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except TooManyTokens as error:
+            messages.error(request, f"{capfirst(str(error))}.")
+            return redirect("admin:accounts_apitoken_changelist")
+
     def save_model(self, request, obj, form, change) -> None:
-        data = form.cleaned_data
-        token, obj.text = ApiToken.objects.issue(request.user, data["name"], data["expires_at"], Role(data["role"]))
+        token, obj.text = form.issue(request.user)
         obj.pk = token.pk
         obj.prefix = token.prefix
 
     def response_add(self, request, obj, post_url_continue=None) -> HttpResponse:
-        """Show the text of the token, this once; it is in no message, session or cookie."""
+        """Show the text of the new token.  Only this page shows it: it is in no message, session or cookie."""
         context = {**self.admin_site.each_context(request), "opts": self.opts, "token": obj, "title": "New token"}
         response = TemplateResponse(request, "admin/accounts/apitoken/issued.html", context)
         add_never_cache_headers(response)

@@ -1,4 +1,4 @@
-"""Our own REST resources about who may do what: the caller's subscriptions and tokens."""
+"""The REST API for accounts: the caller's subscriptions and tokens."""
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -11,18 +11,28 @@ from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
 
 from accounts.access import highest_role
-from accounts.fields import InstantField, TextField, WordField, read
+from accounts.examples import with_example
 from accounts.models import ApiToken, Membership, Role, Subscription
-from accounts.viewsets import GONE, NO_STORE, ApiViewSet
+from api.fields import Document, InstantField, TextField, WordField
+from api.idempotency import IDEMPOTENCY_KEY, repeatable
+from api.viewsets import HTTP_410, NO_STORE, ApiViewSet
 
 ROLES = {role.label: role for role in Role}
 
 
+@with_example(
+    {
+        "id": "00000000-0000-0000-0000-000000000001",
+        "name": "default",
+        "role": "owner",
+        "createdAt": "2026-01-01T09:30:00Z",
+    }
+)
 class SubscriptionSerializer(serializers.Serializer):
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(help_text="The id by which other resources name it.")
     name = serializers.CharField(help_text="The short name.")
     role = serializers.ChoiceField(list(ROLES), help_text="What the caller may do in it.")
-    createdAt = InstantField()
+    createdAt = InstantField(help_text="When it was made.")
 
 
 class Subscriptions(ApiViewSet):
@@ -48,12 +58,12 @@ def rendered_subscriptions(request, subscriptions) -> list[dict]:
     rows = list(subscriptions)
     memberships = Membership.objects.filter(user=request.user, subscription__in=rows)
     roles = dict(memberships.values_list("subscription_id", "role"))
-    most = highest_role(request)
+    highest = highest_role(request)
     return [
         {
             "id": row.id,
             "name": row.name,
-            "role": min(Role(roles[row.id]), most).label,
+            "role": min(Role(roles[row.id]), highest).label,
             "createdAt": row.created_at,
         }
         for row in rows
@@ -61,21 +71,34 @@ def rendered_subscriptions(request, subscriptions) -> list[dict]:
     ]
 
 
+@with_example(
+    {
+        "id": 7,
+        "name": "deploy",
+        "prefix": "q7Rw2x",
+        "role": "operator",
+        "createdAt": "2026-01-01T09:30:00Z",
+        "expiresAt": "2027-01-01T00:00:00Z",
+        "lastUsedAt": "2026-01-05T08:00:00Z",
+    }
+)
 class TokenSerializer(serializers.Serializer):
-    id = serializers.IntegerField()
-    name = serializers.CharField()
+    id = serializers.IntegerField(help_text="The id in its address.")
+    name = serializers.CharField(help_text="What uses it.")
     prefix = serializers.CharField(help_text="The first characters of its text, to tell tokens apart.")
-    role = serializers.ChoiceField(list(ROLES))
-    createdAt = InstantField()
-    expiresAt = InstantField(allow_null=True)
+    role = serializers.ChoiceField(list(ROLES), help_text="The most it may do; its user's own role limits it further.")
+    createdAt = InstantField(help_text="When it was made.")
+    expiresAt = InstantField(allow_null=True, help_text="When it stops working; null: never.")
     lastUsedAt = InstantField(allow_null=True, help_text="To the minute.")
 
 
+@with_example({"token": "..."})
 class IssuedTokenSerializer(TokenSerializer):
     token = serializers.CharField(help_text="The text of the token.  It is shown this once.")
 
 
-class TokenRequest(serializers.Serializer):
+@with_example({"name": "deploy", "role": "operator", "expiresAt": "2030-01-01T00:00:00Z"})
+class TokenRequest(Document):
     name = TextField(min_length=1, max_length=100, help_text="What will use it.")
     role = WordField(
         list(ROLES), default=Role.OWNER.label, help_text="The most it may do; its user's own role limits it further."
@@ -100,24 +123,27 @@ class Tokens(ApiViewSet):
     @extend_schema(
         operation_id="createToken",
         summary="Make a token",
-        description="A token can make further ones only with the role of owner, and none that expires later.",
+        description="A token can make further ones only with the role of owner, and none that expires later.  Repeated"
+        " with its key, 200 answers the token without its text.",
         request=TokenRequest,
-        responses={201: IssuedTokenSerializer},
+        parameters=[IDEMPOTENCY_KEY],
+        responses={200: TokenSerializer, 201: IssuedTokenSerializer},
     )
+    @repeatable(lambda view, request, pk: Response(rendered_token(get_object_or_404(view.get_queryset(), pk=pk))))
     def create(self, request):
-        wanted = read(TokenRequest, request.data)
-        role, expires_at = ROLES[wanted["role"]], wanted.get("expiresAt")
+        data = self.read(TokenRequest)
+        role, expires_at = ROLES[data["role"]], data.get("expiresAt")
         refuse_escalation(request, expires_at)
         if expires_at is not None and expires_at <= timezone.now():
             raise serializers.ValidationError({"expiresAt": ["must be in the future"]}, "out_of_range")
-        token, text = ApiToken.objects.issue(request.user, wanted["name"], expires_at, role)
+        token, text = ApiToken.objects.issue(request.user, data["name"], expires_at, role)
         return Response({**rendered_token(token), "token": text}, 201, headers=NO_STORE)
 
     @extend_schema(
         operation_id="revokeToken",
         summary="Revoke a token",
         description="It is refused from then on.  Another token than itself can only be revoked by an owner's.",
-        responses={204: GONE},
+        responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
         token = get_object_or_404(self.get_queryset(), pk=pk)
@@ -128,7 +154,7 @@ class Tokens(ApiViewSet):
 
 
 def refuse_escalation(request, expires_at) -> None:
-    """Raise PermissionDenied where a token would make one that may do more, or for longer, than itself."""
+    """Raise PermissionDenied if a token would create a token that may do more, or expires later, than itself."""
     own = request.auth
     if not isinstance(own, ApiToken):
         return

@@ -1,4 +1,7 @@
-"""Who calls an API: a token, a user name with its password, or (Django REST framework's own) a signed-in browser."""
+"""Authentication for the APIs: with a token, or with a user name and its password.
+
+Signed-in browsers use SessionAuthentication of Django REST framework.
+"""
 
 import base64
 import binascii
@@ -12,15 +15,15 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 
-from accounts.limits import Limit, address_of
-from accounts.models import ApiToken, User
+from accounts.models import ApiToken, User, users_with_email
+from accounts.rate_limits import RateLimit, address_of
+from accounts.sign_in_limits import SignInAttempt
 
 REALM = "quando"
 TOKEN_TEXT = re.compile(r"[A-Za-z0-9_-]{1,200}")
-USE_PRECISION = timedelta(minutes=1)  # of ApiToken.last_used_at: a busy token is not a write with every request
+USE_PRECISION = timedelta(minutes=1)  # of ApiToken.last_used_at, so that not every request writes to the database
 
-FAILURES_OF_ADDRESS = Limit("failures-of-address", 100, window_s=300)
-FAILURES_OF_NAME = Limit("failures-of-name", 10, window_s=300)  # of one user name from one address
+WRONG_TOKENS = RateLimit("wrong-tokens-of-address", 100, window_s=300)  # saves work only: nobody guesses 256 bits
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -31,12 +34,13 @@ class BearerAuthentication(BaseAuthentication):
         if text is None:
             return None
         now = timezone.now()
-        refuse_exhausted(request, None, now)
+        if WRONG_TOKENS.is_exhausted(address_of(request), now):
+            raise Throttled(WRONG_TOKENS.wait_s(now), "too many failed log-ins from this address")
         token = ApiToken.objects.matching(text, now) if TOKEN_TEXT.fullmatch(text) else None
         if token is None:
-            count_failure(request, None, now)
+            WRONG_TOKENS.count(address_of(request), now)
             raise AuthenticationFailed("this token is unknown, expired or revoked")
-        note_use(token, now)
+        record_use(token, now)
         return token.user, token
 
     def authenticate_header(self, request) -> str:
@@ -52,13 +56,13 @@ class BasicAuthentication(BaseAuthentication):
             return None
         name, password = decoded(encoded)
         username = self.username_of(name)
-        now = timezone.now()
-        refuse_exhausted(request, username, now)
+        attempt = SignInAttempt(request, username, timezone.now())
+        attempt.refuse_exhausted()
         user = authenticate(request=request._request, username=username, password=password)
         if user is None:
-            count_failure(request, username, now)
+            attempt.count_failure()
             raise AuthenticationFailed("the user name or the password is wrong")
-        FAILURES_OF_NAME.forget(named_origin(request, username), now)
+        attempt.note_success()
         return user, None
 
     def authenticate_header(self, request) -> str:
@@ -69,18 +73,16 @@ class BasicAuthentication(BaseAuthentication):
 
 
 class MailOrNameAuthentication(BasicAuthentication):
-    """The same, with an e-mail address in the place of the user name: that of one active user, and nobody's name."""
+    """Basic authentication that also takes an e-mail address as the user name, unless a user has it as user name."""
 
     def username_of(self, name: str) -> str:
-        if "@" not in name:
+        if "@" not in name or User.objects.filter(username=name).exists():
             return name
-        meant = User.objects.filter(Q(username=name) | Q(email__iexact=name), is_active=True)
-        usernames = list(meant.values_list("username", flat=True)[:2])
-        return usernames[0] if len(usernames) == 1 else name
+        return users_with_email(name).values_list("username", flat=True).first() or name
 
 
 def credentials_of(request, scheme: bytes) -> str | None:
-    """What follows the scheme's name in the header; None when the header names another scheme or is absent."""
+    """Return the text after the scheme in the header Authorization; None for another scheme or without the header."""
     name, _, rest = get_authorization_header(request).strip().partition(b" ")
     return rest.strip().decode("latin-1") if name.lower() == scheme else None
 
@@ -96,32 +98,11 @@ def decoded(encoded: str) -> tuple[str, str]:
     return username, password
 
 
-def note_use(token: ApiToken, now: datetime) -> None:
-    """Write when the token was last used, at most once in USE_PRECISION."""
+def record_use(token: ApiToken, now: datetime) -> None:
+    """Store when the token was last used, at most once in USE_PRECISION."""
     if token.last_used_at is None or token.last_used_at < now - USE_PRECISION:
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_PRECISION)
         ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
-
-
-# Failed log-ins.  The check comes before the password is digested: guessing is not to cost us anything.
-
-
-def refuse_exhausted(request, username: str | None, now: datetime) -> None:
-    """Raise Throttled (429) when this address, or this address with this user name, has failed too often."""
-    if FAILURES_OF_ADDRESS.is_exhausted(address_of(request), now):
-        raise Throttled(FAILURES_OF_ADDRESS.wait_s(now), "too many failed log-ins from this address")
-    if username is not None and FAILURES_OF_NAME.is_exhausted(named_origin(request, username), now):
-        raise Throttled(FAILURES_OF_NAME.wait_s(now), "too many failed log-ins as this user")
-
-
-def count_failure(request, username: str | None, now: datetime) -> None:
-    FAILURES_OF_ADDRESS.count(address_of(request), now)
-    if username is not None:
-        FAILURES_OF_NAME.count(named_origin(request, username), now)
-
-
-def named_origin(request, username: str) -> str:
-    return f"{address_of(request)} {username.casefold()}"
 
 
 class BearerScheme(OpenApiAuthenticationExtension):

@@ -1,28 +1,39 @@
-"""What people fill in about themselves: who they are at sign-in, how they read, which programs act for them."""
+"""The forms with which people sign in, change their account and password, and create API tokens."""
 
 from datetime import UTC, time
 from math import ceil
+from typing import cast
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AdminPasswordChangeForm, AuthenticationForm, PasswordChangeForm
+from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import Throttled
 
-from accounts.authentication import count_failure, refuse_exhausted
-from accounts.clock import time_words
-from accounts.models import ApiToken, HourCycle, Role, User, WeekStart
+from accounts.models import ApiToken, HourCycle, Role, Subscription, User, WeekStart, users_with_email
+from accounts.sign_in_limits import SignInAttempt
+from accounts.time_format import time_words
 from accounts.zones import ZoneField
 
 A_MINUTE = 60  # seconds
 SIX_IN_THE_EVENING = time(18)
+EMAIL_TAKEN = _("This address cannot be used. Enter another one.")
 TOKEN_ROLES = {
     Role.READER.value: _("read, but no secrets"),
     Role.OPERATOR.value: _("also create, change, run and delete"),
     Role.OWNER.value: _("do all that you may"),
+}
+
+
+MEMBER_ROLES = {
+    Role.READER: _("Reader: sees everything but secrets, changes nothing"),
+    Role.OPERATOR: _("Operator: also creates, changes, runs and deletes jobs and collections"),
+    Role.OWNER: _("Owner: also manages the members"),
 }
 
 
@@ -39,17 +50,20 @@ class SignInForm(AuthenticationForm):
         self.fields["password"].label = _("Password")
 
     def clean(self):
-        """Failed tries count together with those at the APIs, and are refused before the password is looked at."""
-        username, now = self.cleaned_data.get("username"), timezone.now()
+        """Refuse too many failed tries before the password is checked.  Failed tries at the APIs count as well."""
+        attempt = SignInAttempt(self.request, self.cleaned_data.get("username", ""), timezone.now())
         try:
-            refuse_exhausted(self.request, username, now)
-        except Throttled as refusal:
-            raise forms.ValidationError(too_many_tries(refusal.wait or 0)) from None
+            attempt.refuse_exhausted()
+        except Throttled as error:
+            raise forms.ValidationError(too_many_tries(error.wait or 0)) from None
         try:
-            return super().clean()
+            cleaned = super().clean()
         except forms.ValidationError:
-            count_failure(self.request, username, now)
+            attempt.count_failure()
             raise
+        if self.get_user():
+            attempt.note_success()
+        return cleaned
 
 
 def too_many_tries(wait_s: float) -> str:
@@ -61,8 +75,41 @@ def too_many_tries(wait_s: float) -> str:
     ) % {"minutes": minutes}
 
 
-class ReadingForm(forms.ModelForm):
-    """How somebody reads: when it is, in which language."""
+class RevokeTokensForm(forms.Form):
+    """A mixin for password forms that can also revoke all API tokens of the user."""
+
+    revoked = 0  # how many tokens `save` has revoked
+    revoke_tokens = forms.BooleanField(
+        label=_("Also revoke all API tokens"),
+        required=False,
+        initial=True,
+        help_text=_("Programs that use them stop working until they get new ones."),
+    )
+
+    def save(self, commit=True):
+        with transaction.atomic():
+            user = super().save(commit)  # type: ignore[misc]  # from the password form that uses this mixin
+            if self.cleaned_data["revoke_tokens"]:
+                self.revoked = user.apitoken_set.all().delete()[0]
+        return user
+
+
+class ChangePasswordForm(RevokeTokensForm, PasswordChangeForm):
+    """Change one's own password."""
+
+
+class SetPasswordForm(RevokeTokensForm, AdminPasswordChangeForm):
+    """Set or remove the password of another account, as a superuser."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if choice := self.fields.get("usable_password"):  # absent for an account without a password
+            choice.label = "Sign-in with a password"
+            choice.help_text = "Without a password nobody can sign in as this user."
+
+
+class PreferencesForm(forms.ModelForm):
+    """A user's preferences: time zone, language, first day of weeks and hour cycle."""
 
     time_zone = ZoneField(
         label=_("Time zone"), help_text=_("Pages show times in this zone. Schedules stay as they are.")
@@ -85,8 +132,21 @@ class ReadingForm(forms.ModelForm):
     )
 
 
-class AccountForm(ReadingForm):
-    """What everybody may change about themselves."""
+class EmailForm(forms.ModelForm):
+    """Keep an e-mail address to one account, because `/v1/mint` accepts it in place of the user name."""
+
+    def clean_email(self):
+        """Refuse the e-mail address or user name of another account; the message does not name the account."""
+        address = self.cleaned_data["email"]
+        others = User.objects.exclude(pk=self.instance.pk)
+        same_address = users_with_email(address).values("pk")
+        if address and others.filter(Q(pk__in=same_address) | Q(username__iexact=address)).exists():
+            raise forms.ValidationError(EMAIL_TAKEN)
+        return address
+
+
+class AccountForm(EmailForm, PreferencesForm):
+    """The data that users may change in their own accounts."""
 
     class Meta:
         model = User
@@ -97,6 +157,16 @@ class AccountForm(ReadingForm):
             "last_name": forms.TextInput(attrs={"autocomplete": "family-name"}),
             "email": forms.EmailInput(attrs={"autocomplete": "email"}),
         }
+
+    def save_unless_taken(self) -> bool:
+        """Save and return True; return False with an error in the form if another account got the address meanwhile."""
+        try:
+            with transaction.atomic():
+                self.save()
+        except IntegrityError:
+            self.add_error("email", EMAIL_TAKEN)
+            return False
+        return True
 
     @property
     def you(self) -> list:
@@ -109,6 +179,24 @@ class AccountForm(ReadingForm):
     @property
     def habits(self) -> list:
         return [self[name] for name in ("week_start", "hour_cycle")]
+
+
+class DefaultSubscriptionForm(forms.ModelForm):
+    """Choose the subscription to which requests write that name none."""
+
+    class Meta:
+        model = User
+        fields = ("default_subscription",)
+        labels = {"default_subscription": _("Default subscription")}
+        help_texts = {
+            "default_subscription": _("Requests to the APIs that name no subscription write here."),
+        }
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        field = cast(forms.ModelChoiceField, self.fields["default_subscription"])
+        field.queryset = Subscription.objects.visible_to(self.instance, Role.OPERATOR).order_by("name")
+        field.empty_label = gettext("None: with several, requests must name one")
 
 
 class TokenForm(forms.ModelForm):
@@ -142,3 +230,8 @@ class TokenForm(forms.ModelForm):
         if expires_at <= timezone.now():
             raise forms.ValidationError(_("This moment has passed; take a later one"))
         return expires_at
+
+    def issue(self, user) -> tuple[ApiToken, str]:
+        """Create the token, see ApiTokenManager.issue; the second value is its text.  Raises TooManyTokens."""
+        data = self.cleaned_data
+        return ApiToken.objects.issue(user, data["name"], data["expires_at"], Role(data["role"]))

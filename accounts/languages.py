@@ -1,4 +1,4 @@
-"""Which language a viewer reads: their own, that of this browser's last choice, or what the browser asks for."""
+"""The language of a viewer: from the account, the last choice in the browser, or what the browser asks for."""
 
 from django.conf import settings
 from django.utils.translation import get_language_from_request
@@ -8,18 +8,18 @@ CHOICES = dict(settings.LANGUAGES)
 
 
 def language_of(request) -> str:
-    """The code of one of the settings' LANGUAGES."""
+    """Return the code of one of the languages in the setting LANGUAGES."""
     own = getattr(request.user, "language", "")
     return own if own in CHOICES else get_language_from_request(request)
 
 
 def is_asked_of_browser(request) -> bool:
-    """Whether another browser may get the same address in another language."""
+    """Return True if the browser decides the language: another browser may get the same address in another one."""
     return getattr(request.user, "language", "") not in CHOICES
 
 
 def remember(response, code: str) -> None:
-    """Keep the choice of somebody who is not signed in, in their browser."""
+    """Store the language choice of somebody who is not signed in, in a cookie."""
     response.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         code,

@@ -1,4 +1,4 @@
-"""Choosing a time zone: by name, from the list that the system knows."""
+"""A form field for time zones: names from the list that the system knows."""
 
 from functools import cache
 from zoneinfo import available_timezones
@@ -7,7 +7,7 @@ from django import forms
 
 
 class ZoneField(forms.ChoiceField):
-    """The IANA zones that name a place, and UTC."""
+    """Offers UTC and the IANA zones that name a place; accepts every zone that the system knows."""
 
     def __init__(self, **kwargs):
         kwargs.setdefault("help_text", "Pages show times in this zone. Schedules stay as they are.")

@@ -1,11 +1,11 @@
-"""How long the month of the calendar takes, beside rendering the same template from rows that are ready.
+"""The time of the calendar's month page, compared with rendering the same template from rows that are ready.
 
-`python -m bench.calendar_page [--rounds N]` makes 1,000 series without end in a SQLite of its own, of which the month
-shows 500 occurrences.  Each figure is the least of its rounds, which alternate, in milliseconds of the processor: the
-database is within the process, and what else the machine does shall not matter.
+`python -m bench.calendar_page [--rounds N]` creates 1,000 series without end in its own SQLite database; the month
+shows 500 occurrences.  Each figure is the lowest of its rounds, in milliseconds of CPU time.  What is measured takes
+turns in every round, and the database is in the process, so that other work of the machine does not matter.
 
-Of the first answers after a change, those are told apart where one series has changed, where all have but in what they
-say, and where the process keeps nothing of the window yet: by then it may have read the rules of the series, or not.
+The first answer after a change is measured in four cases: one series has changed; all series have changed, but only in
+their subjects; the cache has nothing of the window, with the rules of the series parsed already, and without.
 """
 
 import argparse
@@ -18,9 +18,9 @@ from datetime import UTC, date, datetime, timedelta
 
 MONTH = date(2026, 10, 1)
 NOW = datetime(2026, 10, 21, 12, 32, tzinfo=UTC)
-SINCE = datetime(2019, 1, 7, 9)  # noqa: DTZ001  # a reading: the series are years old
-MONTHLY, WEEKLY, SERIES = 360, 22, 1_000  # of these many the rest is yearly, in other months
-MOST = 2.0  # times
+SINCE = datetime(2019, 1, 7, 9)  # noqa: DTZ001  # a wall time: the series are years old
+MONTHLY, WEEKLY, SERIES = 360, 22, 1_000  # of SERIES; all others are yearly, in other months
+MOST = 2.0  # times the rendering
 ANSWERS = (
     "whole answer, with the session",
     "when one series has changed",
@@ -52,7 +52,7 @@ def measure(rounds: int) -> None:
     from django.urls import reverse
 
     from calendars import models
-    from calendars.pages import kept, views
+    from calendars.pages import occurrence_cache, views
     from calendars.pages.filters import Query
     from calendars.pages.stack import with_room
 
@@ -69,11 +69,13 @@ def measure(rounds: int) -> None:
     client.force_login(user)
     application = get_wsgi_application()
     cookies = {"HTTP_HOST": "localhost", "HTTP_COOKIE": client.cookies.output(header="", sep=";").strip()}
-    said: list[str] = []
+    statuses: list[str] = []
 
     def answer() -> None:
-        response = application(RequestFactory().get(address, **cookies).environ, lambda status, _: said.append(status))
-        assert said.pop() == "200 OK" and b"".join(response)
+        response = application(
+            RequestFactory().get(address, **cookies).environ, lambda status, _: statuses.append(status)
+        )
+        assert statuses.pop() == "200 OK" and b"".join(response)
         response.close()
 
     def prepare() -> None:
@@ -86,11 +88,11 @@ def measure(rounds: int) -> None:
         events.update(subject=f"Series {time.monotonic()}")
         models.Calendar.objects.update(revision=F("revision") + 1)
 
-    def keep_nothing() -> None:
-        kept.KEPT = kept.Kept(kept.MOST)
+    def clear_windows() -> None:
+        occurrence_cache.KEPT = occurrence_cache.OccurrenceCache(occurrence_cache.MOST)
 
-    def compile_nothing() -> None:
-        keep_nothing()
+    def clear_rules() -> None:
+        clear_windows()
         models.compiled.cache_clear()
 
     one = models.Event.objects.filter(pk=models.Event.objects.values("pk")[:1])
@@ -101,8 +103,8 @@ def measure(rounds: int) -> None:
         (nothing, answer),
         (lambda: change(one), answer),
         (lambda: change(models.Event.objects.all()), answer),
-        (keep_nothing, answer),
-        (compile_nothing, answer),
+        (clear_windows, answer),
+        (clear_rules, answer),
     )
     occurrences = sum(each["count"] for each in map(counted, context["layers"]["calendars"]))
     print(
@@ -124,7 +126,7 @@ def counted(layer: dict) -> dict[str, int]:
 
 
 def build():
-    """A person with a calendar of `SERIES` series."""
+    """Create a user with a calendar of `SERIES` series."""
     from accounts.models import User
     from calendars import editing
     from calendars.editing import WallTime
@@ -157,7 +159,10 @@ def pattern(number: int, start: datetime) -> dict:
 
 
 def least(rounds: int, *measured: tuple[Callable[[], object], Callable[[], object]]) -> list[float]:
-    """Milliseconds of each second one, one after the other in every round; the first of a pair goes before it."""
+    """Return the lowest CPU time of the second function of each pair, in milliseconds.
+
+    The pairs take turns in every round.  The first function of a pair is called before the second, and is not measured.
+    """
     best = [float("inf")] * len(measured)
     for _ in range(rounds):
         for number, (before, function) in enumerate(measured):

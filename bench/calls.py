@@ -1,9 +1,11 @@
-"""How many due HTTP calls a second one worker process carries out, beside one message and one request a run.
+"""Due HTTP calls per second of one worker process, compared with one message and one request for each run.
 
-`python -m bench.calls [--rounds N]` starts a PostgreSQL, a Valkey, a target and two workers of its own: Quando's, as
-the Procfile has it, and one that goes by the textbook (`bench.one_by_one`).  They take turns: 1,000 jobs come due, and
-time counts from then until the last result is seen in the database.  Then, with Quando's alone: how late results of
-calls to a fast target are, by themselves and while 1,000 calls to one that takes two seconds are due beside them.
+`python -m bench.calls [--rounds N]` starts its own PostgreSQL, Valkey and target, and two workers: Quando's, as in the
+Procfile, and a textbook worker (`bench.one_by_one`).  The workers take turns: 1,000 jobs become due, and the time is
+measured from then until the last result is in the database.
+
+Then, with Quando's worker only, it measures the delay of the results of calls to a fast target: first of these calls
+alone, then while 1,000 calls to a target that takes two seconds are due at the same time.
 """
 
 import argparse
@@ -24,9 +26,9 @@ import psutil
 from bench.services import broker, build, postgres
 
 DUE = 1_000
-THREADS = 16  # of the worker by the textbook: 8 and 32 make no difference
+THREADS = 16  # of the textbook worker: 8 and 32 make no difference
 POLL_S = 0.05
-WITHIN_S = 120  # that a round may take
+WITHIN_S = 120  # the longest time of a round
 ONE_BY_ONE = (
     f"{sys.executable} -m celery --quiet --app scheduler_site worker --pool threads --concurrency {THREADS}"
     " --queues one-by-one --include bench.one_by_one --hostname one-by-one@%h"
@@ -71,20 +73,20 @@ def measure(rounds: int, uris: Sequence[str]) -> None:
     from bench import one_by_one
     from scheduler_site.celery import app
     from scheduler_site.supervisor import parse_procfile
-    from triggers.bell import Bell
     from triggers.dispatch import Dispatcher
+    from triggers.publisher import RunPublisher
 
     build(DUE, tuple(uris))
-    ours, textbook = Dispatcher(Bell(app)), Dispatcher(one_by_one.Bell(app))
+    ours, textbook = Dispatcher(RunPublisher(app)), Dispatcher(one_by_one.SingleRunPublisher(app))
     worker = f"exec {parse_procfile(Path('Procfile').read_text())['worker']}"
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     with (
         process(["sh", "-c", worker], environment) as our_worker,
-        process(shlex.split(ONE_BY_ONE), environment) as its_worker,
+        process(shlex.split(ONE_BY_ONE), environment) as textbook_worker,
     ):
-        ways = {"Quando": (ours, our_worker), "one by one": (textbook, its_worker)}
+        ways = {"Quando": (ours, our_worker), "one by one": (textbook, textbook_worker)}
         for dispatcher, _ in ways.values():
-            one_round(dispatcher, ["bench-0"])  # everything is loaded and connected
+            one_round(dispatcher, ["bench-0"])  # loads all modules and connects
         figures: dict[str, list[Figures]] = {way: [] for way in ways}
         for _ in range(rounds):
             for way, (dispatcher, child) in ways.items():
@@ -93,18 +95,18 @@ def measure(rounds: int, uris: Sequence[str]) -> None:
                 figures[way].append(Figures(DUE / took_s, (cpu_s(child) - before) / DUE * 1000))
         report_rates(figures)
         alone = [one_round(ours, ["bench-0"]) for _ in range(rounds)]
-        beside = [one_round(ours, ["bench-0", "bench-1"]) for _ in range(max(rounds // 2, 1))]
-        report_lateness(alone, beside)
+        with_slow = [one_round(ours, ["bench-0", "bench-1"]) for _ in range(max(rounds // 2, 1))]
+        report_lateness(alone, with_slow)
 
 
 @dataclass(frozen=True)
 class Round:
-    took_s: float  # until the last result was seen
-    late_s: list[float]  # how long after it was due each result was recorded, of the first collection's jobs
+    took_s: float  # until the last result was in the database
+    late_s: list[float]  # delay of each result after its fire time, for jobs of the first collection
 
 
 def one_round(dispatcher, collections: Sequence[str]) -> Round:
-    """Let the jobs of the collections come due, dispatch them, and wait until all have run."""
+    """Make the jobs of the collections due, dispatch them, and wait until all runs have succeeded."""
     from django.utils import timezone
 
     from jobs.models import Run
@@ -126,8 +128,8 @@ def one_round(dispatcher, collections: Sequence[str]) -> Round:
 
 
 class Figures(NamedTuple):
-    rate: float  # runs a second
-    cpu_ms: float  # of the worker, a run
+    rate: float  # runs per second
+    cpu_ms: float  # CPU time of the worker per run
 
 
 def cpu_s(child: subprocess.Popen) -> float:
@@ -144,10 +146,10 @@ def report_rates(figures: Mapping[str, Sequence[Figures]]) -> None:
     print(f"ratio       {statistics.median(ratios):>8.1f} (goal: 4; {min(ratios):.1f} to {max(ratios):.1f})\n")
 
 
-def report_lateness(alone: Sequence[Round], beside: Sequence[Round]) -> None:
-    """By the medians of the rounds."""
+def report_lateness(alone: Sequence[Round], with_slow: Sequence[Round]) -> None:
+    """Print the delays and times, as medians of the rounds."""
     last = []
-    for title, rounds in (("by themselves", alone), ("beside slow ones", beside)):
+    for title, rounds in (("by themselves", alone), ("beside slow ones", with_slow)):
         p50, p99 = (
             statistics.median(statistics.quantiles(each.late_s, n=100)[percent - 1] for each in rounds)
             for percent in (50, 99)

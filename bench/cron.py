@@ -1,12 +1,14 @@
-"""How many fire times a second cron expressions answer, beside four other libraries of Python in the same run.
+"""Fire times per second of cron expressions, compared with four other Python libraries in the same run.
 
     python -m bench.cron [rounds]
 
-Forty expressions are asked "when next?" at fifty times each, on the clocks of UTC and of New York, each library on the
-expressions that it can say.  The libraries take turns in every round; a rate is the median of the rounds.  Warm: the
-expression is kept, if the library can keep one.  Cold: it is read anew for every answer; we forget all texts before.
-Seconds are those that the thread had a core, so that what runs beside it counts less.  In UTC every answer is compared;
-in New York libraries differ where clocks change, and the differing ones are counted.
+For each of forty expressions the next fire time after fifty instants is computed, in UTC and in New York.  Each library
+gets the expressions that it supports.  The libraries take turns in every round; a rate is the median of the rounds.
+Warm: the expression is parsed once, if the library can store it.  Cold: it is parsed for every answer, and our own
+caches are cleared before.  Seconds are CPU time of the thread, so that other work of the machine counts less.
+
+In UTC all answers are compared, and must be equal.  In New York the libraries differ at clock changes; the different
+answers are counted.
 """
 
 import gc
@@ -29,9 +31,9 @@ from cronsim import CronSim
 from recurrence.wire import quartz
 
 ROUNDS = 5
-TURN = 0.004  # seconds that a library keeps its turn with one expression, unless its fifty answers take longer
+TURN = 0.004  # seconds that a library gets for one expression at a time; at least for its fifty answers
 NEW_YORK = ZoneInfo("America/New_York")
-GOALS = {"UTC": 15, "America/New_York": 5}  # times the fastest of the others, warm
+GOALS = {"UTC": 15, "America/New_York": 5}  # times the rate of the fastest other library, warm
 SLOWEST, RAREST = 2, 20  # times our median
 TEXTS, CALLS, MOST_GROWTH = 100_000, 1_000_000, 100  # MiB
 
@@ -50,12 +52,12 @@ EXPRESSIONS = """
 RARE = {"never": "0 0 0 30 2 ?", "29 February": "0 0 0 29 2 ?"}
 
 After = Callable[[datetime], datetime | None]
-Turns = dict[str, dict[str, list[float]]]  # what was measured in each round, by library and expression
+Turns = dict[str, dict[str, list[float]]]  # the figure of each round, by library and expression
 
 
 def starts() -> list[datetime]:
-    dice = random.Random(4)
-    return [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=dice.randrange(6 * 365 * 86_400)) for _ in range(50)]
+    rng = random.Random(4)
+    return [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=rng.randrange(6 * 365 * 86_400)) for _ in range(50)]
 
 
 STARTS = starts()
@@ -64,10 +66,10 @@ STARTS = starts()
 @dataclass(frozen=True)
 class Library:
     name: str
-    schedule: Callable[[list[str], tzinfo], After | None]  # of the fields, None: it cannot say them
+    schedule: Callable[[list[str], tzinfo], After | None]  # takes the fields; None: not supported by the library
 
 
-# Ours
+# Quando
 
 
 def ours(fields: list[str], zone: tzinfo) -> After:
@@ -79,19 +81,19 @@ def forget() -> None:
         cached.cache_clear()
 
 
-# Theirs.  Days of the week are 0 to 6 from Sunday, in APScheduler names; `n/s` is written as a range.
+# The other libraries.  Days of the week are 0 to 6 from Sunday, in APScheduler names; `n/s` becomes a range.
 
 HIGHEST = (59, 59, 23, 31, 12, 6, 2099)
 
 
 def crontab_fields(fields: list[str]) -> list[str]:
-    spelled = ["*" if text == "?" else ranged(text, high) for text, high in zip(fields, HIGHEST, strict=False)]
+    converted = ["*" if text == "?" else ranged(text, high) for text, high in zip(fields, HIGHEST, strict=False)]
     weekday = fields[5]
     if weekday[0].isdigit():
-        spelled[5] = f"{int(weekday[0]) - 1}{weekday[1:]}"
+        converted[5] = f"{int(weekday[0]) - 1}{weekday[1:]}"
     elif weekday[:3] in quartz.WEEKDAY_NAMES and weekday[3:4] in ("#", "L"):
-        spelled[5] = f"{quartz.WEEKDAY_NAMES.index(weekday[:3])}{weekday[3:]}"
-    return spelled
+        converted[5] = f"{quartz.WEEKDAY_NAMES.index(weekday[:3])}{weekday[3:]}"
+    return converted
 
 
 def ranged(text: str, high: int) -> str:
@@ -114,14 +116,14 @@ def any_wraps(fields: list[str]) -> bool:
 def by_croniter(fields: list[str], zone: tzinfo) -> After | None:
     if "W" in fields[3] or "L-" in fields[3]:
         return None
-    spelled = crontab_fields(fields)
-    if spelled[5].endswith("L"):
-        spelled[5] = f"L{spelled[5][:-1]}"
-    kept = croniter(" ".join(spelled), STARTS[0].astimezone(zone), second_at_beginning=True)
+    converted = crontab_fields(fields)
+    if converted[5].endswith("L"):
+        converted[5] = f"L{converted[5][:-1]}"
+    iterator = croniter(" ".join(converted), STARTS[0].astimezone(zone), second_at_beginning=True)
 
     def after(instant: datetime) -> datetime:
-        kept.set_current(instant.astimezone(zone), force=True)
-        return kept.get_next(datetime)
+        iterator.set_current(instant.astimezone(zone), force=True)
+        return iterator.get_next(datetime)
 
     return after
 
@@ -130,8 +132,8 @@ def by_cronsim(fields: list[str], zone: tzinfo) -> After | None:
     text = fields[3]
     if len(fields) > 6 or "L-" in text or text.endswith("W") and text != "LW" or any_wraps(fields):
         return None
-    spelled = " ".join(crontab_fields(fields))
-    return lambda instant: next(CronSim(spelled, instant.astimezone(zone)))
+    converted = " ".join(crontab_fields(fields))
+    return lambda instant: next(CronSim(converted, instant.astimezone(zone)))
 
 
 def by_apscheduler(fields: list[str], zone: tzinfo) -> After | None:
@@ -161,11 +163,11 @@ def by_celery(fields: list[str], zone: tzinfo) -> After | None:
     _, minute, hour, day, month, weekday = crontab_fields(fields)
     app = Celery(set_as_current=False)
     app.conf.timezone = str(zone)
-    asked = [STARTS[0]]
-    schedule = crontab(minute, hour, weekday.lower(), day, month_numbers(month), nowfun=lambda: asked[0], app=app)
+    now = [STARTS[0]]
+    schedule = crontab(minute, hour, weekday.lower(), day, month_numbers(month), nowfun=lambda: now[0], app=app)
 
     def after(instant: datetime) -> datetime:
-        asked[0] = instant
+        now[0] = instant
         last, delta, _ = schedule.remaining_delta(instant)
         return last + delta
 
@@ -192,7 +194,7 @@ PEERS = [
 
 @dataclass(frozen=True)
 class Result:
-    """Seconds an answer takes, by library and expression."""
+    """Seconds per answer, by library and expression."""
 
     warm: dict[str, dict[str, float]]
     cold: dict[str, dict[str, float]]
@@ -210,20 +212,22 @@ def main(rounds: int = ROUNDS) -> None:
 
 def compare(expressions: Iterable[str], zone: tzinfo) -> None:
     for library in PEERS:
-        said, differing, asked = 0, 0, 0
+        supported, differing, compared = 0, 0, 0
         for text in expressions:
             theirs = library.schedule(text.split(), zone)
             if theirs is None:
                 continue
-            said += 1
+            supported += 1
             mine = ours(text.split(), zone)
             for start in STARTS:
-                asked += 1
+                compared += 1
                 if (theirs(start), mine(start)) != (mine(start), mine(start)):
                     differing += 1
                     if zone is UTC:
                         raise SystemExit(f"{library.name} on {text} after {start}: {theirs(start)}, not {mine(start)}")
-        print(f"{library.name} says {said} of the 40 in {zone}; {differing} of {asked} answers differ from ours")
+        print(
+            f"{library.name} says {supported} of the 40 in {zone}; {differing} of {compared} answers differ from ours"
+        )
 
 
 def measure(expressions: list[str], zone: tzinfo, rounds: int) -> Result:
@@ -241,7 +245,7 @@ def measure(expressions: list[str], zone: tzinfo, rounds: int) -> Result:
 
 
 def warm_seconds(after: After) -> float:
-    """How long an answer takes, the mean of as many rounds through the fifty times as fit a turn."""
+    """Return the mean seconds per answer.  The fifty instants are repeated as often as TURN seconds allow."""
     began = thread_time()
     answer_all(after)
     repetitions = max(1, int(TURN / (thread_time() - began)))
@@ -257,7 +261,7 @@ def answer_all(after: After) -> None:
 
 
 def cold_seconds(library: Library, fields: list[str], zone: tzinfo) -> float:
-    """One expression read and asked once, the mean of ten."""
+    """Return the mean seconds to parse an expression and compute one answer, of ten tries."""
     passed = 0.0
     for start in STARTS[:10]:
         if library is OURS:
@@ -282,14 +286,14 @@ def report(expressions: list[str], zone: str, result: Result) -> None:
     print(f"{'':14}{'expressions':>12}{'warm/s':>12}{'ours':>8}{'cold/s':>12}{'ours':>8}")
     ratios = []
     for library in PEERS:
-        said = [text for text in expressions if text in result.warm[library.name]]
+        supported = [text for text in expressions if text in result.warm[library.name]]
         warm, cold = (
-            (mean(measured[library.name], said), mean(measured[OURS.name], said))
+            (mean(measured[library.name], supported), mean(measured[OURS.name], supported))
             for measured in (result.warm, result.cold)
         )
         ratios.append(warm[0] / warm[1])
         print(
-            f"{library.name:14}{len(said):12}{1 / warm[0]:12,.0f}{warm[0] / warm[1]:7.1f}x"
+            f"{library.name:14}{len(supported):12}{1 / warm[0]:12,.0f}{warm[0] / warm[1]:7.1f}x"
             f"{1 / cold[0]:12,.0f}{cold[0] / cold[1]:7.1f}x"
         )
     mine = result.warm[OURS.name]
@@ -314,7 +318,10 @@ def verdict(what: str, value: float, goal: float, *, at_least: bool = False) -> 
 
 
 def report_memory() -> None:
-    """A million answers over a hundred thousand texts, read anew each time as they are asked in turn."""
+    """Measure how a million answers from a hundred thousand texts let the process grow.
+
+    Each text is parsed again for each of its answers, because the texts take turns.
+    """
     texts = [
         f"{n % 60} {n // 60 % 60} {n // 3600 % 24} {n % 28 + 1}-{n % 3 + 29} {n % 12 + 1} ? {1990 + n % 100}"
         for n in range(TEXTS)

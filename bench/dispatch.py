@@ -1,8 +1,8 @@
-"""How fast fire times become runs, committed and rung for, and whether that depends on the number of jobs.
+"""The speed at which fire times become committed and published runs, for different numbers of jobs.
 
-`python -m bench.dispatch [--rounds N]` starts a PostgreSQL and a Valkey of its own, with the durability they come with,
-and measures PostgreSQL and SQLite one after the other; each figure is the median of its rounds.  `--gates` measures
-instead what it costs to ask whether maintenance holds a job.
+`python -m bench.dispatch [--rounds N]` starts its own PostgreSQL and Valkey, with default durability.  It measures
+PostgreSQL and then SQLite; each figure is the median of its rounds.  With `--gates` it measures the cost of asking
+whether maintenance holds a job.
 """
 
 import argparse
@@ -17,10 +17,10 @@ from datetime import UTC, datetime, timedelta
 
 from bench.services import broker, build, postgres
 
-SIZES = [(1_000, 1_000), (100_000, 1_000), (100_000, 10_000)]  # jobs, and how many of them are due at once
+SIZES = [(1_000, 1_000), (100_000, 1_000), (100_000, 10_000)]  # number of jobs, and of jobs that are due at once
 HEADER = f"{'database':<11}{'jobs':>8}{'due':>8}{'runs/s':>9}{'first ms':>10}{'last ms':>9}{'idle ms':>9}"
 GATED_JOBS, GATED_DUE = 100_000, 1_000
-# whether dispatch asks a gate; how many notices have started; how many jobs each of them holds; how many have ended
+# True if dispatch asks a gate; the number of notices that have started, of jobs that each holds, of ended notices
 GATED = {
     "asks nobody": (False, 0, 0, 0),
     "no notice": (True, 0, 0, 0),
@@ -55,7 +55,7 @@ def parsed() -> argparse.Namespace:
 
 
 def measured(environment: dict[str, str], rounds: int, *options: str) -> Iterator[dict]:
-    """What a process of its own measures, row by row."""
+    """Measure in another process; yield each row of its output."""
     command = [sys.executable, "-m", "bench.dispatch", "--measure", "--rounds", str(rounds), *options]
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     for line in child.stdout:
@@ -87,51 +87,51 @@ def report(database: str, environment: dict[str, str], rounds: int) -> None:
 
 def measure(jobs: int, due: int, rounds: int) -> dict[str, float]:
     """Dispatch `due` of `jobs` jobs, `rounds` times."""
-    dispatcher, bell = dispatcher_of(jobs)
-    figures = [one_round(dispatcher, bell, due, number) for number in range(rounds)]
+    dispatcher, publisher = dispatcher_of(jobs)
+    figures = [one_round(dispatcher, publisher, due, number) for number in range(rounds)]
     idle = statistics.median(timed(lambda: dispatcher.run(datetime(2000, 1, 1, tzinfo=UTC))) for _ in range(100))
     first, last = (statistics.median(column) for column in zip(*figures, strict=True))
     return {"rate": due / last, "first": first * 1000, "last": last * 1000, "idle": idle * 1000}
 
 
 def dispatcher_of(jobs: int):
-    """A dispatcher in a fresh database of so many jobs, and the bell that it rings."""
+    """Return a dispatcher in a new database with this number of jobs, and the publisher that it uses."""
     import django
 
     django.setup()
     from scheduler_site.celery import app
-    from triggers.bell import Bell
     from triggers.dispatch import Dispatcher
+    from triggers.publisher import RunPublisher
 
     build(jobs)
-    bell = RecordingBell(Bell(app))
-    dispatcher = Dispatcher(bell)
+    publisher = RecordingPublisher(RunPublisher(app))
+    dispatcher = Dispatcher(publisher)
     dispatcher.run(datetime(2000, 1, 1, tzinfo=UTC))  # connects
     gc.freeze()  # as a beat does
-    return dispatcher, bell
+    return dispatcher, publisher
 
 
 def measure_gates(rounds: int) -> dict[str, float]:
-    """Runs a second for each of GATED, which take turns, lest a noisy moment fall to one of them."""
-    dispatcher, bell = dispatcher_of(GATED_JOBS)
+    """Return the runs per second of each case in GATED.  The cases take turns, so that noise affects all of them."""
+    dispatcher, publisher = dispatcher_of(GATED_JOBS)
     from django.conf import settings
 
     from maintenance.models import Notice
 
     gates = settings.TRIGGER_GATES
-    made = {name: notices_of(*amounts) for name, (_, *amounts) in GATED.items()}
+    notices = {name: notices_of(*amounts) for name, (_, *amounts) in GATED.items()}
     took: dict[str, list[float]] = {name: [] for name in GATED}
     for number in range(rounds * len(GATED)):
         name = list(GATED)[number % len(GATED)]
         settings.TRIGGER_GATES = gates if GATED[name][0] else []
         Notice.objects.filter(status="started").update(status="completed")
-        Notice.objects.filter(pk__in=made[name]).update(status="started")
-        took[name].append(one_round(dispatcher, bell, GATED_DUE, number)[1])
+        Notice.objects.filter(pk__in=notices[name]).update(status="started")
+        took[name].append(one_round(dispatcher, publisher, GATED_DUE, number)[1])
     return {name: GATED_DUE / statistics.median(each) for name, each in took.items()}
 
 
 def notices_of(started: int, jobs_each: int, ended: int) -> list:
-    """Make notices, and jobs that hold for them among those that come due; return those that are to be started."""
+    """Create notices, and policies of due jobs that hold for them; return the keys of the notices to be started."""
     from accounts.models import Subscription
     from jobs.models import Job
     from maintenance.models import Affected, Heed, Notice
@@ -158,37 +158,37 @@ def notices_of(started: int, jobs_each: int, ended: int) -> list:
     return [notice.pk for notice in notices[:started]]
 
 
-class RecordingBell:
-    """A bell that remembers when it rang."""
+class RecordingPublisher:
+    """A publisher that records when it published runs."""
 
-    def __init__(self, bell):
-        self.bell = bell
-        self.rang_at: list[float] = []
+    def __init__(self, publisher):
+        self.publisher = publisher
+        self.published_at: list[float] = []
 
     def is_reachable(self) -> bool:
-        return self.bell.is_reachable()
+        return self.publisher.is_reachable()
 
     def ring(self, runs) -> bool:
-        assert self.bell.ring(runs)
-        self.rang_at.append(time.perf_counter())
+        assert self.publisher.ring(runs)
+        self.published_at.append(time.perf_counter())
         return True
 
 
-def one_round(dispatcher, bell: RecordingBell, due: int, number: int) -> tuple[float, float]:
-    """Seconds until the first and until the last run was committed and rung for."""
+def one_round(dispatcher, publisher: RecordingPublisher, due: int, number: int) -> tuple[float, float]:
+    """Return the seconds until the first and the last run was committed and published."""
     from jobs.models import Run
     from triggers.models import Trigger
 
     now = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number)
-    Run.objects.update(state=Run.State.SUCCEEDED)  # those of the round before are done
+    Run.objects.update(state=Run.State.SUCCEEDED)  # the runs of the previous round
     ids = list(Trigger.objects.order_by("pk").values_list("pk", flat=True))
     Trigger.objects.filter(pk__in=ids[:: len(ids) // due][:due]).update(next_fire_at=now)
-    bell.rang_at.clear()
+    publisher.published_at.clear()
     started = time.perf_counter()
     while dispatcher.run(now) <= now:
         pass
     assert Run.objects.filter(fire_at=now).count() == due
-    return bell.rang_at[0] - started, bell.rang_at[-1] - started
+    return publisher.published_at[0] - started, publisher.published_at[-1] - started
 
 
 def timed(function) -> float:

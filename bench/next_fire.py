@@ -1,10 +1,11 @@
-"""How many fire times a second the engine answers, beside python-dateutil's rrule on the same rules in the same run.
+"""Fire times per second of the engine, compared with python-dateutil's rrule on the same rules in the same run.
 
     python -m bench.next_fire [rounds]
 
-Each rule is asked "when next?" over and over, each time from the fire time before, once as a series that began a few
-days ago and once as one that began eleven years ago.  The two libraries take turns in every round; a rate is the
-median of the rounds.  dateutil walks a series from its first day, so its rate falls with the age; ours must not.
+For each rule the next fire time is computed many times, each time after the previous one: for a series that began a few
+days ago, and for a series that began eleven years ago.  The two libraries take turns in every round; a rate is the
+median of the rounds.  dateutil goes through a series from its first day, so its rate falls with the age of the series;
+the rate of the engine must not fall.
 """
 
 import sys
@@ -21,7 +22,7 @@ from recurrence.wire import parse
 ROUNDS = 5
 ASKED_AT = datetime(2026, 1, 7, 12, tzinfo=UTC)
 STARTS = {"new": datetime(2026, 1, 5, 8, tzinfo=UTC), "11 years": datetime(2015, 1, 5, 8, tzinfo=UTC)}
-TURN = 0.05  # seconds that one library keeps its turn, unless a single answer takes longer
+TURN = 0.05  # seconds that a library gets at a time; at least one answer
 
 FIRST_FRIDAY = [{"day": "Friday", "occurrence": 1}]
 FIFTH_FRIDAY = [{"day": "Friday", "occurrence": 5}]
@@ -105,8 +106,8 @@ def measure(name: str, recurrence: dict[str, object], rrule: str, age: str, roun
     ours = parse("azure", document, start).schedule.after
     theirs = rrulestr(rrule, dtstart=start).after
     agree(ours, theirs)
-    turns = [(rate(ours), rate(theirs)) for _ in range(rounds)]
-    return Result(name, age, median(mine for mine, _ in turns), median(peer for _, peer in turns))
+    rates = [(rate(ours), rate(theirs)) for _ in range(rounds)]
+    return Result(name, age, median(mine for mine, _ in rates), median(peer for _, peer in rates))
 
 
 def agree(ours: Callable[[datetime], datetime | None], theirs: Callable[[datetime], datetime | None]) -> None:
@@ -119,7 +120,7 @@ def agree(ours: Callable[[datetime], datetime | None], theirs: Callable[[datetim
 
 
 def rate(after: Callable[[datetime], datetime | None]) -> float:
-    """Answers a second, asked one behind the other through a year from `ASKED_AT` on, and then again."""
+    """Return the answers per second, for the fire times of one year after `ASKED_AT`, repeated."""
     answers, passed, chunk, at = 0, 0.0, 1, ASKED_AT
     horizon = ASKED_AT + timedelta(days=366)
     began = perf_counter()

@@ -1,4 +1,4 @@
-"""The way of the textbook, to compare with: one message for each run, one thread, one request, one row at a time."""
+"""A textbook worker for comparison: each run has one message, one thread, one request, and its own row updates."""
 
 import uuid
 from datetime import timedelta
@@ -15,8 +15,8 @@ NAME = "bench.one_by_one.carry_out"
 QUEUE = "one-by-one"
 
 
-class Bell:
-    """Rings once for each run.  It keeps its producer, which is quicker than `delay`."""
+class SingleRunPublisher:
+    """Sends one message for each run.  It reuses one producer, which is faster than `delay`."""
 
     def __init__(self, app):
         self.app = app

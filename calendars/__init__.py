@@ -1,1 +1,1 @@
-"""What is when, for people: calendars, their events and series, and what became of single occurrences."""
+"""Calendars of people: events, series, and exceptions of single occurrences."""

@@ -8,12 +8,15 @@ class CalendarsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # a signal, because accounts stands below and may not know that there are calendars
+        # a signal, because `accounts` is a lower layer and must not import `calendars`
         post_save.connect(make_default_calendar, sender=settings.AUTH_USER_MODEL)
 
 
 def make_default_calendar(instance, created: bool, raw: bool, **_) -> None:
-    """A user who is loaded from a fixture brings the calendar along, or gets one once it is asked for."""
+    """Create the default calendar of a new user.
+
+    Do nothing for a user from a fixture (`raw`): the fixture contains the calendar, or `default_of` creates it later.
+    """
     from calendars.models import Calendar
 
     if created and not raw:

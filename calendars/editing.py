@@ -1,12 +1,12 @@
-"""Create, change, move and delete events, series and single occurrences: the rules of Graph's event, once for all.
+"""Create, change, move and delete events, series and single occurrences, by the rules of Graph's event.
 
-Every surface comes here.  Each function is one transaction: it is done whole, or it raises CalendarError and nothing
-was changed.  Whoever writes holds the calendar's row first (several in the order of their keys), so that two changes
-of one calendar follow each other; its events are only touched below that.
+All surfaces change events with these functions.  Each function is one transaction: it succeeds completely, or it raises
+CalendarError and changes nothing.  Each function locks the row of the calendar first (several rows in the order of
+their keys), so that changes of one calendar run one after the other.  Events are written only under this lock.
 
-`changes` names what is to be different: any of the names of Details, `is_all_day`, `start` and `end` as WallTime, and
-`recurrence`, Graph's document or None.  All else stays as it is.  A `revision` is what the caller has read,
-`Event.version` or `Occurrence.revision`; ChangedSince is raised when it is so no more.
+`changes` contains the values to change: any of the names of Details, `is_all_day`, `start` and `end` as WallTime, and
+`recurrence`, Graph's document or None.  All other values stay.  A `revision` is the one that the caller has read,
+`Event.version` or `Occurrence.revision`; ChangedSince is raised if it is no longer the present one.
 """
 
 import uuid
@@ -19,13 +19,23 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count
 
-from calendars.details import checked, refuse, text
+from calendars.body_text import BODY, complete_body
 from calendars.errors import CalendarError, ChangedSince
-from calendars.models import PRIVATE, Calendar, Event, EventException, Hue
-from calendars.occurrences import Occurrences, place_all
-from calendars.times import Times, WallTime, merged, resumed
-from calendars.writing import Revision, count, event_in, held, hold, require, save, surround
-from recurrence.wire.reading import shown
+from calendars.event_times import Times, WallTime, apply_changes, rebase_recurrence
+from calendars.locking import (
+    Revision,
+    bump_revision,
+    check_version,
+    get_event,
+    lock_calendars,
+    locked_event,
+    save,
+    update_bounds,
+)
+from calendars.models import PRIVATE, Calendar, Color, Event, EventException
+from calendars.occurrences import Occurrences, localize_all
+from calendars.validation import check_changes, refuse, text
+from recurrence.wire.json_values import shown
 
 __all__ = [
     "WallTime",
@@ -39,13 +49,13 @@ __all__ = [
     "create_calendar",
     "delete",
     "delete_calendar",
-    "end_before",
+    "truncate_series",
     "move",
     "occurrences_of",
     "restore_occurrence",
 ]
 
-KEY_LENGTH = 255  # characters of an iCalendar uid, and of a caller's own key of a creation
+KEY_LENGTH = 255  # characters of an iCalendar uid, and of an idempotency key (`transaction_id`)
 NAME_LENGTH = 255
 CALENDARS = 250  # of one person
 WHEN = ("start", "end", "is_all_day", "recurrence")
@@ -59,35 +69,36 @@ def create(
     transaction_id: str | None = None,
     uid: str | None = None,
 ) -> tuple[Event, bool]:
-    """Make an event; `start` and `end` are required.  The second value tells whether it is new.
+    """Create an event; `start` and `end` are required.  The second value is True if the event is new.
 
-    A second call with the same `transaction_id` finds the event of the first.
+    A second call with the same `transaction_id` returns the event of the first call, and False.
     """
     event = Event(created_at=now, updated_at=now)
     event.uid = text(uid, "uid", KEY_LENGTH) if uid else str(event.pk)
     event.transaction_id = text(transaction_id, "transactionId", KEY_LENGTH) if transaction_id else None
-    _say(event, checked(changes))
-    merged(None, changes).give(event)
+    _describe_changes(event, check_changes(changes))
+    apply_changes(None, changes).apply_to(event)
     with transaction.atomic():
-        (calendar,) = hold(calendar.pk)
-        made = event.transaction_id and calendar.events.filter(transaction_id=event.transaction_id).first()
-        if made:
-            return made, False
+        (calendar,) = lock_calendars(calendar.pk)
+        existing = event.transaction_id and calendar.events.filter(transaction_id=event.transaction_id).first()
+        if existing:
+            return existing, False
         event.calendar = calendar
-        surround(event)
+        update_bounds(event)
         event.save(force_insert=True)
-        count(calendar, now)
+        bump_revision(calendar, now)
     return event, True
 
 
 def change(event: Event, changes: Mapping[str, Any], now: datetime, *, revision: Revision | None = None) -> Event:
     """Change a single event or a whole series, and return it.
 
-    Exceptions keep what they say otherwise and take over the rest.  They are dropped, cancellations too, when the
-    series gives other occurrences: by another pattern or range, start, end or zone, or because it is none any more.
+    Exceptions keep their own values and take the other values from the changed series.  All exceptions, cancellations
+    too, are deleted if the series has other occurrences now: another pattern or range, start, end or zone, or no
+    recurrence any more.
     """
-    with held(event) as event:
-        require(event.version, revision)
+    with locked_event(event) as event:
+        check_version(event.version, revision)
         _change(event, changes, now)
     return event
 
@@ -95,10 +106,10 @@ def change(event: Event, changes: Mapping[str, Any], now: datetime, *, revision:
 def change_occurrence(
     event: Event, day: date, changes: Mapping[str, Any], now: datetime, *, revision: Revision | None = None
 ) -> EventException | None:
-    """Let the occurrence that the series gives `day` differ from it; None when it does not, or no more.
+    """Change the occurrence with the original day `day`.  Return its exception, or None if it equals its series.
 
-    It stays strictly between the days on which its neighbours are now; one that is cancelled is no neighbour.
-    Raises Gone when there is no such occurrence, or it is cancelled.
+    The occurrence must stay strictly between the present days of its neighbours; cancelled occurrences do not count
+    as neighbours.  Raises Gone if there is no such occurrence, or it is cancelled.
     """
     with occurrences_of(event, now) as occurrences:
         occurrences.change(day, changes, revision)
@@ -106,21 +117,24 @@ def change_occurrence(
 
 
 def cancel_occurrence(event: Event, day: date, now: datetime, *, revision: Revision | None = None) -> None:
-    """Leave the occurrence out; a count is not refilled.  Raises Gone when there is none, or it is cancelled."""
+    """Cancel the occurrence.  The series gets no further occurrence in its place, even with a count.
+
+    Raises Gone if there is no such occurrence, or it is already cancelled.
+    """
     with occurrences_of(event, now) as occurrences:
         occurrences.cancel(day, revision)
 
 
 def restore_occurrence(event: Event, day: date, now: datetime) -> None:
-    """Let the occurrence be again as its series has it.  Raises Gone when it is."""
+    """Remove the exception of the occurrence, changed or cancelled.  Raises Gone if there is none."""
     with occurrences_of(event, now) as occurrences:
         occurrences.restore(day)
 
 
 @contextmanager
 def occurrences_of(event: Event, now: datetime) -> Iterator[Occurrences]:
-    """Change as many occurrences of a series as wanted; what was done is written together when the block ends."""
-    with held(event) as event:
+    """Lock the event and yield its Occurrences; all changes are written together when the block ends."""
+    with locked_event(event) as event:
         occurrences = Occurrences(event)
         yield occurrences
         occurrences.write(now)
@@ -129,75 +143,79 @@ def occurrences_of(event: Event, now: datetime) -> Iterator[Occurrences]:
 def change_following(
     event: Event, day: date, changes: Mapping[str, Any], now: datetime, *, revision: Revision | None = None
 ) -> Event:
-    """Let the series end before `day`, and another one with `changes` begin there; return that one.
+    """End the series before `day`, start a new series with `changes` there, and return the new one.
 
-    A count is split between the two.  Exceptions from `day` on go along if `changes` leave the occurrences where they
-    are.  From the first day on, it is the series itself that is changed.  A recurrence may repeat the stored range,
-    or its `startDate`: those of the rest are meant.
-    Raises Gone when there is no such occurrence, or it is cancelled.
+    A count is split between the two series.  The new series takes the exceptions from `day` on, if `changes` keep its
+    occurrences.  If `day` is the first day, no new series is made: the series itself changes.  A recurrence in
+    `changes` may repeat the stored range, or its `startDate`; then the range, or the start, of the rest is meant.
+    Raises Gone if there is no such occurrence, or it is cancelled.
     """
-    with held(event) as event:
+    with locked_event(event) as event:
         Occurrences(event).of(day, revision)
         stored = event.recurrence
-        rest = event if day == event.series.days.start else _split(event, day, now)
+        rest = event if day == event.series.days.start else _split_series(event, day, now)
         if changes.get("recurrence") is not None:
             first = changes["start"].wall.date() if changes.get("start") else day
-            changes = {**changes, "recurrence": resumed(changes["recurrence"], stored, rest.recurrence, first)}
+            changes = {
+                **changes,
+                "recurrence": rebase_recurrence(changes["recurrence"], stored, rest.recurrence, first),
+            }
         _change(rest, changes, now)
     return rest
 
 
-def end_before(event: Event, day: date, now: datetime, *, revision: Revision | None = None) -> None:
-    """Remove the occurrence of `day` and all that follow; from the first day on, the whole series."""
-    with held(event) as event:
+def truncate_series(event: Event, day: date, now: datetime, *, revision: Revision | None = None) -> None:
+    """Delete the occurrence of `day` and all later ones; for the first day, delete the whole series."""
+    with locked_event(event) as event:
         Occurrences(event).of(day, revision)
         if day == event.series.days.start:
             event.delete()
-            count(event.calendar, now)
+            bump_revision(event.calendar, now)
         else:
-            _split(event, day, now).delete()
+            _split_series(event, day, now).delete()
 
 
 def move(event: Event, calendar: Calendar, now: datetime) -> Event:
-    """Put an event into another calendar, and return it.  A `transaction_id` that is taken there is dropped.
+    """Move an event to another calendar, and return it.  A `transaction_id` that exists there is removed.
 
-    With an occurrence that is private alone, a series stays with its owner, or another owner would see that.
+    A series with an exception that is private cannot move to a calendar of another owner, who would see the private
+    occurrence.
     """
     with transaction.atomic():
-        here, there = hold(event.calendar_id, calendar.pk)
-        event = event_in(here, event)
-        if there == here:
+        source, target = lock_calendars(event.calendar_id, calendar.pk)
+        event = get_event(source, event)
+        if target == source:
             return event
-        if there.owner_id != here.owner_id and event.exceptions.filter(changes__sensitivity__in=PRIVATE).exists():
+        if target.owner_id != source.owner_id and event.exceptions.filter(changes__sensitivity__in=PRIVATE).exists():
             raise CalendarError("must be one of the same owner: an occurrence is private", path="calendarId")
-        if there.events.filter(transaction_id=event.transaction_id, transaction_id__isnull=False).exists():
+        if target.events.filter(transaction_id=event.transaction_id, transaction_id__isnull=False).exists():
             event.transaction_id = None
-        event.calendar = there
+        event.calendar = target
         save(event, now)
-        count(here, now)
+        bump_revision(source, now)
     return event
 
 
 def change_and_move(
     event: Event, changes: Mapping[str, Any], calendar: Calendar, now: datetime, *, revision: Revision | None = None
 ) -> Event:
-    """Do both as `change` and `move` do, or neither; an event that is in the calendar stays there."""
+    """Change and move an event in one transaction, as `change` and `move` do.  An event of `calendar` stays there."""
     with transaction.atomic():
-        hold(event.calendar_id, calendar.pk)
+        lock_calendars(event.calendar_id, calendar.pk)
         return move(change(event, changes, now, revision=revision), calendar, now)
 
 
 def delete(event: Event, now: datetime, *, revision: Revision | None = None) -> None:
-    """Delete a single event, or a series with all that became of its occurrences."""
-    with held(event) as event:
-        require(event.version, revision)
+    """Delete a single event, or a series with its exceptions."""
+    with locked_event(event) as event:
+        check_version(event.version, revision)
         event.delete()
-        count(event.calendar, now)
+        bump_revision(event.calendar, now)
 
 
 def create_calendar(owner, name: str, hue: str | None, now: datetime) -> Calendar:
-    """Make a calendar; without a hue it gets the one that its owner uses least."""
-    name, hue = _checked_name(name), _checked_hue(hue) if hue else _rarest_hue(owner)
+    """Create a calendar.  Without a hue, it gets the hue that its owner uses least."""
+    name, hue = _checked_name(name), _checked_hue(hue) if hue else _least_used_color(owner)
     if owner.calendars.count() >= CALENDARS:
         raise CalendarError(f"nobody has more than {CALENDARS} calendars", code="too_many")
     return Calendar.objects.create(owner=owner, name=name, hue=hue, created_at=now, updated_at=now)
@@ -206,61 +224,61 @@ def create_calendar(owner, name: str, hue: str | None, now: datetime) -> Calenda
 def change_calendar(
     calendar: Calendar, changes: Mapping[str, Any], now: datetime, *, revision: int | None = None
 ) -> Calendar:
-    """Change its `name` or `hue`, and return it."""
+    """Change the `name` or the `hue` of a calendar, and return the calendar."""
     checks = {"name": _checked_name, "hue": _checked_hue}
-    wanted = {name: checks[name](value) for name, value in changes.items()}
+    checked = {name: checks[name](value) for name, value in changes.items()}
     with transaction.atomic():
-        (calendar,) = hold(calendar.pk)
+        (calendar,) = lock_calendars(calendar.pk)
         if revision not in (None, calendar.revision):
             raise ChangedSince
-        if any(getattr(calendar, name) != value for name, value in wanted.items()):
-            Calendar.objects.filter(pk=calendar.pk).update(**wanted)
-            count(calendar, now)
+        if any(getattr(calendar, name) != value for name, value in checked.items()):
+            Calendar.objects.filter(pk=calendar.pk).update(**checked)
+            bump_revision(calendar, now)
             calendar.refresh_from_db()
     return calendar
 
 
 def delete_calendar(calendar: Calendar, now: datetime) -> None:
-    """Delete a calendar with all its events.  The default one stays."""
+    """Delete a calendar with all its events.  Raises CalendarError for the default calendar."""
     with transaction.atomic():
-        (calendar,) = hold(calendar.pk)
+        (calendar,) = lock_calendars(calendar.pk)
         if calendar.is_default:
             raise CalendarError("the default calendar cannot be deleted", code="is_default")
         calendar.delete()
 
 
 def _change(event: Event, changes: Mapping[str, Any], now: datetime) -> None:
-    details = checked(changes)
+    details = check_changes(changes)
     old = Times.of(event)
-    new = merged(old, changes) if any(name in changes for name in WHEN) else old
+    new = apply_changes(old, changes) if any(name in changes for name in WHEN) else old
     if new == old and all(getattr(event, name) == value for name, value in details.items()):
         return
-    _say(event, details)
-    new.give(event)
-    if not new.gives_the_same(old):
+    _describe_changes(event, details)
+    new.apply_to(event)
+    if not new.has_same_occurrences(old):
         event.exceptions.all().delete()
     elif new.zone != old.zone:
-        place_all(event)
+        localize_all(event)
     save(event, now)
 
 
-def _say(event: Event, details: Mapping[str, Any]) -> None:
-    for name, value in details.items():
+def _describe_changes(event: Event, details: Mapping[str, Any]) -> None:
+    for name, value in complete_body(details, {name: getattr(event, name) for name in BODY}).items():
         setattr(event, name, value)
 
 
-def _split(event: Event, day: date, now: datetime) -> Event:
-    """End the series before `day`, which is not its first.  Return the rest, a series of its own."""
+def _split_series(event: Event, day: date, now: datetime) -> Event:
+    """End the series before `day`, which is not its first day.  Return the rest as a new, saved series."""
     rest = copy(event)
     rest.pk, rest._state.adding = uuid.uuid4(), True
     rest.uid, rest.transaction_id, rest.created_at = str(rest.pk), None, now
-    until, since = Times.of(event).split(day)
-    since.give(rest)
-    surround(rest)
+    head, tail = Times.of(event).split(day)
+    tail.apply_to(rest)
+    update_bounds(rest)
     rest.save(force_insert=True)
     event.exceptions.filter(original_day__gte=day).update(event=rest)
     save(rest, now)
-    until.give(event)
+    head.apply_to(event)
     save(event, now)
     return rest
 
@@ -273,11 +291,11 @@ def _checked_name(value: object) -> str:
 
 
 def _checked_hue(value: object) -> str:
-    if value not in Hue.values:
-        refuse("hue", f"must be one of {', '.join(Hue.values)}, not {shown(value)}", "unknown_value")
+    if value not in Color.values:
+        refuse("hue", f"must be one of {', '.join(Color.values)}, not {shown(value)}", "unknown_value")
     return str(value)
 
 
-def _rarest_hue(owner) -> str:
+def _least_used_color(owner) -> str:
     used = dict(owner.calendars.values_list("hue").annotate(Count("pk")))
-    return min(Hue.values, key=lambda hue: used.get(hue, 0))
+    return min(Color.values, key=lambda hue: used.get(hue, 0))

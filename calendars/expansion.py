@@ -1,6 +1,6 @@
-"""What events bring in a window: series laid out, and what became of single occurrences.
+"""Expand events to their occurrences in a window, with exceptions applied.
 
-Two queries, however many events and exceptions there are, and nothing is laid out beyond the window.
+This takes two queries, however many events and exceptions there are.  No series is expanded beyond the window.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from calendars.briefs import Brief
+from calendars.event_rows import EventSummary
 from calendars.ids import ItemId
 from calendars.models import DETAILS, EARLIEST, LATEST, ONE_DAY, YEARS, Details, Event, EventException, EventQuerySet
 from recurrence.wire.graph import LONGEST
@@ -21,20 +21,20 @@ from recurrence.zones import instant_of
 NOTHING = timedelta(0)
 NO_DAY = date.min
 MIDNIGHT = time()
-Master = Event | Brief
-KEYS = 30_000  # in one query: SQLite takes 32,766 values
+EventLike = Event | EventSummary
+KEYS = 30_000  # in one query: the limit of SQLite is 32,766 values
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """A single event, or one occurrence of a series.
 
-    `day` is the one that the series gave it (None: a single event); `start` and `end` are in UTC.  An all-day one has
-    `days`, the first and the one behind the last; its `start` and `end` are their midnights in the zone that was
-    asked for.  `exception` says that it differs from its series.
+    `day` is its original day in the series, or None for a single event.  `start` and `end` are in UTC.  An all-day
+    occurrence has `days`: the first day, and the day after the last.  Its `start` and `end` are the midnights of
+    these days in the requested zone.  `exception` is None unless the occurrence differs from its series.
     """
 
-    event: Event | Any  # or a Brief, for pages that read no more of it
+    event: Event | Any  # or an EventSummary, for pages that need no more
     day: date | None
     start: datetime
     end: datetime
@@ -56,15 +56,15 @@ class Occurrence:
 
     @property
     def original_start(self) -> datetime | None:
-        """Where its series has it; None for a single event."""
+        """Return the start in UTC that the series gives the occurrence; None for a single event."""
         if self.day is None or self.exception is None:
             return None if self.day is None else self.start
-        given = self.event.series.on(self.day)
-        return None if given is None else given.start
+        regular = self.event.series.on(self.day)
+        return None if regular is None else regular.start
 
     @property
     def revision(self) -> tuple[int, int]:
-        """Changes when it does, and not when another occurrence of its series does."""
+        """Return a value that changes with this occurrence, but not with another occurrence of its series."""
         if self.day is None:
             return self.event.version
         return self.event.series_revision, self.exception.revision if self.exception else 0
@@ -73,29 +73,34 @@ class Occurrence:
 def occurrences(
     events: EventQuerySet, start: datetime, end: datetime, zone: tzinfo, *, viewer, cancelled: bool = False
 ) -> list[Occurrence]:
-    """What `events` bring in [start, end), earliest first; all-day ones where `zone` has their midnights.
+    """Return the occurrences of `events` that overlap [start, end), earliest first.
 
-    One of no length belongs to the window that holds its start.  `viewer` sees only the times of what others keep
-    private.  Cancelled occurrences come along if asked for.  Nothing is brought by years that no event can begin in.
+    All-day occurrences lie between midnights in `zone`.  An occurrence without length belongs to the window that
+    contains its start.  Of private events of other people, `viewer` sees only the times.  Cancelled occurrences are
+    included only with `cancelled`.  The window is cut to the years in which events can begin.
     """
     start, end = max(start, EARLIEST), min(end, LATEST)
-    found = list(events.overlapping(start, end).select_related("calendar"))
-    exceptions = exceptions_in([event for event in found if event.is_series], start, end)
-    laid_out = (each for event in found for each in lay_out(event, exceptions[event.pk], start, end, zone, viewer))
-    return sorted((each for each in laid_out if cancelled or not each.is_cancelled), key=order)
+    rows = list(events.overlapping(start, end).select_related("calendar"))
+    exceptions = exceptions_in([event for event in rows if event.is_series], start, end)
+    expanded = (each for event in rows for each in expand(event, exceptions[event.pk], start, end, zone, viewer))
+    return sorted((each for each in expanded if cancelled or not each.is_cancelled), key=order)
 
 
 def order(each: Occurrence) -> tuple:
+    """Return the sort key: the start, all-day first, the longest first, the subject."""
     length = each.end - each.start
     return each.start, each.days is None, -length, each.details.subject, each.event.pk, each.day or NO_DAY
 
 
-def exceptions_in(series: Sequence[Master], start: datetime, end: datetime) -> defaultdict:
-    """By event and original day, the exceptions whose original or present place may touch [start, end)."""
+def exceptions_in(series: Sequence[EventLike], start: datetime, end: datetime) -> defaultdict:
+    """Return exceptions by event and original day, if their original or present time may overlap [start, end).
+
+    The result is a superset: the margins allow for zones and long occurrences.
+    """
     by_event: defaultdict = defaultdict(dict)
     longest = max((event.end - event.start for event in series), default=NOTHING)
     original = Q(original_day__gte=(start - longest - 2 * ONE_DAY).date(), original_day__lte=(end + 2 * ONE_DAY).date())
-    # the second condition follows from the others, and keeps what is long past from being read
+    # the second condition follows from the others; with it, the database does not read rows of the distant past
     present = Q(start_at__lt=end + ONE_DAY, start_at__gte=start - LONGEST - ONE_DAY, end_at__gte=start - ONE_DAY)
     keys = [event.pk for event in series]
     for n in range(0, len(keys), KEYS):
@@ -104,86 +109,102 @@ def exceptions_in(series: Sequence[Master], start: datetime, end: datetime) -> d
     return by_event
 
 
-def lay_out(
-    event: Master, exceptions: dict[date, EventException], start: datetime, end: datetime, zone: tzinfo, viewer
+def expand(
+    event: EventLike, exceptions: dict[date, EventException], start: datetime, end: datetime, zone: tzinfo, viewer
 ) -> Iterator[Occurrence]:
-    """What one event brings in the window; `exceptions` are those of its days in and near it."""
+    """Yield the occurrences of one event in [start, end), cancelled ones included.
+
+    `exceptions` are the exceptions of the event in and near the window, by original day.  Their occurrences come last,
+    in no order.
+    """
     details = details_for(viewer, event, event.details)
     if event.is_series and not event.is_all_day:
-        for given in event.series.occurrences(start, end):
-            if given.day not in exceptions:
-                yield Occurrence(event, given.day, given.start, given.end, details)
-        near: Iterable[Occurrence] = ()
+        for regular in event.series.occurrences(start, end):
+            if regular.day not in exceptions:
+                yield Occurrence(event, regular.day, regular.start, regular.end, details)
+        others: Iterable[Occurrence] = ()
     elif event.is_series:
-        near = all_day(event, exceptions, start, end, zone, details)
+        others = all_day(event, exceptions, start, end, zone, details)
     else:
-        near = [place(event, None, event.start, event.end, event.is_all_day, zone, details)]
-    for each in chain(near, differing(event, exceptions, zone, viewer)):
+        others = [localize(event, None, event.start, event.end, event.is_all_day, zone, details)]
+    for each in chain(others, with_exceptions(event, exceptions, zone, viewer)):
         if each.start < end and (each.end > start or each.start == each.end >= start):
             yield each
 
 
-def all_day(event: Master, exceptions, start: datetime, end: datetime, zone: tzinfo, details) -> Iterator[Occurrence]:
-    """Occurrences in and near the window: who reads them may have midnight up to 26 hours from where the series has."""
+def all_day(
+    event: EventLike, exceptions, start: datetime, end: datetime, zone: tzinfo, details
+) -> Iterator[Occurrence]:
+    """Yield the all-day occurrences in and near the window, without exceptions.
+
+    Midnight in `zone` can be up to 26 hours away from midnight in the zone of the series.
+    """
     length = event.end - event.start
-    for given in event.series.occurrences(start - 2 * ONE_DAY, end + 2 * ONE_DAY):
-        if given.day not in exceptions:
-            first = datetime.combine(given.day, MIDNIGHT)
-            yield place(event, given.day, first, first + length, True, zone, details)
+    for regular in event.series.occurrences(start - 2 * ONE_DAY, end + 2 * ONE_DAY):
+        if regular.day not in exceptions:
+            first = datetime.combine(regular.day, MIDNIGHT)
+            yield localize(event, regular.day, first, first + length, True, zone, details)
 
 
-def differing(event: Master, exceptions: dict[date, EventException], zone: tzinfo, viewer) -> Iterator[Occurrence]:
+def with_exceptions(
+    event: EventLike, exceptions: dict[date, EventException], zone: tzinfo, viewer
+) -> Iterator[Occurrence]:
     for exception in exceptions.values():
-        for each in changed(event, exception, zone):
+        for each in apply_exception(event, exception, zone):
             yield replace(each, details=details_for(viewer, event, each.details))
 
 
-def changed(event: Master, exception: EventException, zone: tzinfo) -> Iterator[Occurrence]:
-    """The occurrence that an exception is about, where it is now; none where its series has it no more."""
+def apply_exception(event: EventLike, exception: EventException, zone: tzinfo) -> Iterator[Occurrence]:
+    """Yield the occurrence with the changes of its exception.  Yield nothing if the series no longer has that day."""
     day = exception.original_day
     if event.series.on(day) is None:
         return
     details = replace(event.details, **{name: value for name, value in exception.changes.items() if name in DETAILS})
-    yield place(event, day, *walls_of(event, day, exception.changes), zone, details, exception)
+    yield localize(event, day, *wall_times(event, day, exception.changes), zone, details, exception)
 
 
-def walls_of(event: Master, day: date, changes: Mapping[str, Any]) -> tuple[datetime, datetime, bool]:
-    """What clocks in the event's zone show at the start and the end of an occurrence, and whether it is all-day."""
+def wall_times(event: EventLike, day: date, changes: Mapping[str, Any]) -> tuple[datetime, datetime, bool]:
+    """Return the wall times of start and end in the event's zone, and whether the occurrence is all-day."""
     first = datetime.combine(day, event.start.time())
     start = datetime.fromisoformat(changes["start"]) if "start" in changes else first
     end = datetime.fromisoformat(changes["end"]) if "end" in changes else first + (event.end - event.start)
     return start, end, changes.get("is_all_day", event.is_all_day)
 
 
-def place(event, day, start, end, is_all_day, zone, details, exception=None) -> Occurrence:
-    """An occurrence from what clocks in the event's zone show at its start and end."""
+def localize(event, day, start, end, is_all_day, zone, details, exception=None) -> Occurrence:
+    """Return an occurrence from its wall times in the event's zone.
+
+    An all-day occurrence lies between midnights in `zone`.  The end is never before the start in UTC.
+    """
     if is_all_day:
         days = (start.date(), end.date())
-        begins, ends = (instant_of(datetime.combine(each, MIDNIGHT), zone) for each in days)
-        return Occurrence(event, day, begins, ends, details, days, exception)
-    begins, ends = (instant_of(each, event.tzinfo) for each in (start, end))
-    return Occurrence(event, day, begins, max(begins, ends), details, None, exception)
+        start_at, end_at = (instant_of(datetime.combine(each, MIDNIGHT), zone) for each in days)
+        return Occurrence(event, day, start_at, end_at, details, days, exception)
+    start_at, end_at = (instant_of(each, event.tzinfo) for each in (start, end))
+    return Occurrence(event, day, start_at, max(start_at, end_at), details, None, exception)
 
 
-def details_for(viewer, event: Master, details: Details) -> Details:
-    return details.veiled() if details.is_private and event.calendar.owner_id != viewer.pk else details
+def details_for(viewer, event: EventLike, details: Details) -> Details:
+    """Return `details`, redacted if they are private and `viewer` does not own the calendar."""
+    return details.redacted() if details.is_private and event.calendar.owner_id != viewer.pk else details
 
 
-def find(event: Event, day: date | None, zone: tzinfo, *, viewer) -> Occurrence | None:
-    """The single event, or the occurrence of a series that was given `day`; None when there is none, or no more.
+def find_occurrence(event: Event, day: date | None, zone: tzinfo, *, viewer) -> Occurrence | None:
+    """Return the single event, or the occurrence of a series with the original day `day`.
 
-    A master is none: without a day, a series answers None.
+    Return None if it does not exist or was cancelled.  A series without a day gives None, because a series as a whole
+    is no occurrence.
     """
     if (day is None) is event.is_series:
         return None
     if day is None:
-        return place(
+        return localize(
             event, None, event.start, event.end, event.is_all_day, zone, details_for(viewer, event, event.details)
         )
     exception = event.exceptions.filter(original_day=day).first()
     if exception is not None:
-        found = {} if exception.is_cancelled else {day: exception}
-        return next(differing(event, found, zone, viewer), None)
+        by_day = {} if exception.is_cancelled else {day: exception}
+        return next(with_exceptions(event, by_day, zone, viewer), None)
     if day.year not in YEARS or event.series.on(day) is None:
         return None
-    return place(event, day, *walls_of(event, day, {}), zone, details_for(viewer, event, event.details))
+    return localize(event, day, *wall_times(event, day, {}), zone, details_for(viewer, event, event.details))

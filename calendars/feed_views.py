@@ -1,4 +1,4 @@
-"""/calendar/feeds/<secret>.ics: what calendar programs read.  Who knows the address needs no log-in."""
+"""/calendar/feeds/<secret>.ics: feeds for calendar programs.  The secret address replaces a log-in."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -7,38 +7,43 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.http import HttpResponse
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone, translation
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from django.views.decorators.http import require_safe
 
-from accounts.limits import Limit, address_of
-from calendars import feeds, ics
+from accounts.rate_limits import RateLimit, address_of
+from calendars import feeds
+from calendars.ics import exporting
 from calendars.models import Calendar, Feed
-from calendars.pages.runs import collect
+from calendars.pages.folded_days import folded_words
+from calendars.pages.maintenance_holds import apply_holds
+from calendars.pages.notices import load_announced
+from calendars.pages.runs import load_runs
 
-FORM = 1  # of what is told: a change of it makes every copy out of date
+FORM = 1  # the version of the format; a new value invalidates all cached copies
 RUNS_BACK, RUNS_AHEAD = timedelta(days=31), timedelta(days=92)
-RUNS_STEADY = timedelta(minutes=5)  # a copy with runs is good for so long
-WRONG_ADDRESSES = Limit("wrong-feeds-of-address", 100, window_s=300)
+RUNS_STEADY = timedelta(minutes=5)  # a cached copy with runs stays valid for so long
+WRONG_ADDRESSES = RateLimit("wrong-feeds-of-address", 100, window_s=300)
 
 
 @require_safe
 def feed(request, secret: str) -> HttpResponse:
+    """Answer with the feed of `request.path_secret`; the argument `secret` is only its mask."""
     now = timezone.now()
     if WRONG_ADDRESSES.is_exhausted(address_of(request), now):
         return refusal(429, "too many wrong addresses", **{"Retry-After": str(round(WRONG_ADDRESSES.wait_s(now)) + 1)})
-    found = feeds.find(secret)
-    calendars = feeds.calendars_of(found) if found else []
-    if found is None or (found.calendar_id and not calendars):
+    row = feeds.find(request.path_secret)
+    calendars = feeds.calendars_of(row) if row else []
+    if row is None or (row.calendar_id and not calendars):
         WRONG_ADDRESSES.count(address_of(request), now)
         return refusal(404, "there is no such feed, or no more")
-    feeds.note_use(found, now)
-    etag, last_modified = etag_of(found, calendars, now), changed_at_of(found, calendars, now)
+    feeds.note_use(row, now)
+    etag, last_modified = etag_of(row, calendars, now), changed_at_of(row, calendars, now)
     response = get_conditional_response(request, etag=etag, last_modified=last_modified)
     if response is None:
-        response = HttpResponse(content_of(request, found, calendars, now), content_type="text/calendar; charset=utf-8")
+        response = HttpResponse(content_of(request, row, calendars, now), content_type="text/calendar; charset=utf-8")
         response["Content-Disposition"] = 'inline; filename="calendar.ics"'
     response["ETag"] = etag
     if last_modified is not None:
@@ -48,47 +53,51 @@ def feed(request, secret: str) -> HttpResponse:
 
 
 def refusal(status: int, message: str, **headers: str) -> HttpResponse:
-    response = HttpResponse(f"{message}\n", "text/plain; charset=utf-8", status, headers=headers)
-    response._has_been_logged = True  # type: ignore[attr-defined]  # or Django would write the address, which may be right tomorrow, into the log
-    return response
+    return HttpResponse(f"{message}\n", "text/plain; charset=utf-8", status, headers=headers)
 
 
-def etag_of(found: Feed, calendars: Sequence[Calendar], now: datetime) -> str:
-    """What makes the file as it is, without making it: weak where it shows runs, which go on all the time."""
-    owner, month = found.owner, ics.window_around(now)[0]
-    parts = [FORM, found.pk, found.name, owner.time_zone, owner.language, month.isoformat()]
+def etag_of(row: Feed, calendars: Sequence[Calendar], now: datetime) -> str:
+    """Return the ETag without rendering the file.  It is weak for a feed with runs, which change all the time."""
+    owner, month = row.owner, exporting.window_around(now)[0]
+    parts = [FORM, row.pk, row.name, owner.time_zone, owner.language, month.isoformat()]
     parts += [(str(calendar.pk), calendar.revision) for calendar in calendars]
-    has_runs = feeds.filter_of(found).runs
+    has_runs = feeds.filter_of(row).runs
     if has_runs:
         parts.append(int(now.timestamp() // RUNS_STEADY.total_seconds()))
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
     return f'W/"{digest}"' if has_runs else f'"{digest}"'
 
 
-def changed_at_of(found: Feed, calendars: Sequence[Calendar], now: datetime) -> int | None:
-    """The second in which the file became as it is; None of a filter, which may lose a calendar and be as before."""
-    if found.calendar_id is None:
+def changed_at_of(row: Feed, calendars: Sequence[Calendar], now: datetime) -> int | None:
+    """Return the time of the last change, in seconds since the epoch; None for a feed of a filter.
+
+    A filter can lose a calendar, and the latest change of the others would then be an older one.
+    """
+    if row.calendar_id is None:
         return None
-    return int(max(calendars[0].updated_at, found.created_at, month_of(now)).timestamp())
+    return int(max(calendars[0].updated_at, row.created_at, month_of(now)).timestamp())
 
 
 def month_of(now: datetime) -> datetime:
     return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
-def content_of(request, found: Feed, calendars: Sequence[Calendar], now: datetime) -> bytes:
-    owner = found.owner
+def content_of(request, row: Feed, calendars: Sequence[Calendar], now: datetime) -> bytes:
+    owner = row.owner
     with translation.override(owner.language or settings.LANGUAGE_CODE):
-        return ics.calendar(found.name, owner.time_zone, parts_of(request, found, calendars, now))
+        return exporting.calendar(row.name, owner.time_zone, parts_of(request, row, calendars, now))
 
 
-def parts_of(request, found: Feed, calendars: Sequence[Calendar], now: datetime) -> Iterator[bytes]:
-    yield from ics.events(calendars, found.owner, now)
-    wanted = feeds.filter_of(found)
-    if wanted.runs:
-        window, zone = (now - RUNS_BACK, now + RUNS_AHEAD), ZoneInfo(found.owner.time_zone)
-        view = collect(found.owner, *window, zone, now, wanted.collections)
-        yield from ics.runs(view.runs, view.bands, site_of(request), now)
+def parts_of(request, row: Feed, calendars: Sequence[Calendar], now: datetime) -> Iterator[bytes]:
+    yield from exporting.events(calendars, row.owner, now)
+    feed_filter = feeds.filter_of(row)
+    if feed_filter.runs:
+        window, zone = (now - RUNS_BACK, now + RUNS_AHEAD), ZoneInfo(row.owner.time_zone)
+        view = load_runs(row.owner, *window, zone, now, feed_filter.collections)
+        view, _ = apply_holds(view, load_announced(row.owner, *window, now), *window, zone, now)
+        yield from exporting.runs(view.runs, view.bands, site_of(request), now)
+        if view.is_cut:
+            yield exporting.folded_runs(folded_words(view.folded), site_of(request) + reverse("calendar:page"), now)
 
 
 def site_of(request) -> str:

@@ -1,7 +1,7 @@
-"""Secret addresses at which calendar programs read what somebody sees: made, found and revoked.
+"""Feeds: secret addresses at which calendar programs read what a person sees.
 
-A feed tells what its owner sees when it is read.  What was shared with them is gone from it as soon as it is
-withdrawn, and all of it while they are not active.
+A feed shows what its owner sees at the time of the request.  A calendar whose share was withdrawn disappears from the
+feed at once.  The feed of an owner who is not active is not found.
 """
 
 import hashlib
@@ -14,21 +14,21 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from calendars.details import text
 from calendars.errors import CalendarError
 from calendars.models import Calendar, Feed
+from calendars.validation import text
 from jobs.models import JobCollection
 
 SECRET_BYTES = 32  # 256 random bits
 NAME_LENGTH = 255
-FEEDS = 100  # that one person may have
-LISTED = 1_000  # calendars and collections that a filter may name
-USE_PRECISION = timedelta(minutes=1)  # of Feed.last_read_at: a busy reader is not a write with every request
+FEEDS = 100  # of one person
+LISTED = 1_000  # calendars, or collections, in one filter
+USE_PRECISION = timedelta(minutes=1)  # of Feed.last_read_at, so that not every request writes
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a feed of the page shows.  None: all that its owner sees."""
+    """The filter of a feed.  None in `calendars` or `collections` means all that the owner sees."""
 
     calendars: tuple[UUID, ...] | None = None
     collections: tuple[int, ...] | None = None  # of jobs, whose runs are shown
@@ -36,7 +36,7 @@ class Filter:
 
     @classmethod
     def read(cls, query: Mapping[str, Any]) -> "Filter":
-        """Raises CalendarError.  Of what else there is nothing is taken."""
+        """Return the filter in a document.  Other members are ignored.  Raises CalendarError."""
         runs = query.get("runs", False)
         if not isinstance(runs, bool):
             raise CalendarError("must be true or false", path="query.runs")
@@ -51,12 +51,13 @@ class Filter:
 
 
 def keys(query: Mapping[str, Any], member: str, kind: type) -> tuple | None:
+    """Return the ids in `member`, or None if it is absent or null.  Raises CalendarError."""
     listed, path = query.get(member), f"query.{member}"
     if listed is None:
         return None
     if not isinstance(listed, list) or len(listed) > LISTED:
         raise CalendarError(f"must be a list of at most {LISTED} ids, or null", path=path)
-    return tuple(key(each, kind, f"{path}[{position}]") for position, each in enumerate(listed))
+    return tuple(key(value, kind, f"{path}[{position}]") for position, value in enumerate(listed))
 
 
 def key(value: object, kind: type, path: str) -> UUID | int:
@@ -75,8 +76,11 @@ def key(value: object, kind: type, path: str) -> UUID | int:
 def make(
     owner, name: str, now: datetime, *, calendar: Calendar | None = None, query: Mapping[str, Any] | None = None
 ) -> tuple[Feed, str]:
-    """Make a feed of one calendar, or of a filter of the page.  The second value is the secret in its address, which
-    nobody can read again.  Raises CalendarError."""
+    """Create a feed of one calendar, or of a filter of the page (`query`); exactly one of them is required.
+
+    The second value is the secret in the address.  Only its digest is stored, so it cannot be read again.  Raises
+    CalendarError.
+    """
     if (calendar is None) is (query is None):
         raise CalendarError("must be of a calendar, or of a query", path="calendarId", code="required")
     name = text(name.strip(), "name", NAME_LENGTH)
@@ -99,20 +103,23 @@ def make(
 
 
 def require_visible(chosen: Filter, owner) -> None:
-    """Raise CalendarError for what `owner` does not see.  What they do not see later, the feed will leave out."""
-    for member, named, rows in (
+    """Raise CalendarError if the filter names something that `owner` does not see.
+
+    The feed leaves out what the owner no longer sees later.
+    """
+    for member, chosen_keys, rows in (
         ("calendars", chosen.calendars or (), Calendar.objects.visible_to(owner)),
         ("collections", chosen.collections or (), JobCollection.objects.visible_to(owner)),
     ):
-        seen: set[Any] = set(rows.filter(pk__in=list(named)).values_list("pk", flat=True))
-        for position, each in enumerate(named):
-            if each not in seen:
+        visible: set[Any] = set(rows.filter(pk__in=list(chosen_keys)).values_list("pk", flat=True))
+        for position, chosen_key in enumerate(chosen_keys):
+            if chosen_key not in visible:
                 message = "must be one that you see"
                 raise CalendarError(message, path=f"query.{member}[{position}]", code="does_not_exist")
 
 
 def find(secret: str) -> Feed | None:
-    """The feed at an address, with its active owner; None when there is none, or it is one's no more."""
+    """Return the feed with this secret, or None.  The feed of an owner who is not active is not found."""
     return Feed.objects.select_related("owner").filter(digest=digest_of(secret), owner__is_active=True).first()
 
 
@@ -121,7 +128,7 @@ def digest_of(secret: str) -> str:
 
 
 def note_use(feed: Feed, now: datetime) -> None:
-    """Write when the feed was last read, at most once in USE_PRECISION."""
+    """Set `last_read_at`, at most once per USE_PRECISION."""
     stale = Q(last_read_at=None) | Q(last_read_at__lt=now - USE_PRECISION)
     if feed.last_read_at is None or feed.last_read_at < now - USE_PRECISION:
         Feed.objects.filter(stale, pk=feed.pk).update(last_read_at=now)
@@ -132,7 +139,7 @@ def filter_of(feed: Feed) -> Filter:
 
 
 def calendars_of(feed: Feed) -> Sequence[Calendar]:
-    """Those that the feed shows, and its owner still sees."""
+    """Return the calendars of the feed that its owner still sees, oldest first."""
     visible = Calendar.objects.visible_to(feed.owner).order_by("created_at", "pk")
-    wanted = filter_of(feed).calendars
-    return list(visible if wanted is None else visible.filter(pk__in=wanted))
+    chosen = filter_of(feed).calendars
+    return list(visible if chosen is None else visible.filter(pk__in=chosen))

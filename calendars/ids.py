@@ -1,7 +1,7 @@
-"""How events and occurrences are named in addresses: opaque to clients, safe in a URL.
+"""Ids of events and occurrences in addresses: opaque to clients, safe in a URL.
 
-An event is 32 hexadecimal digits; an occurrence has the day that its series gave it behind them, so its name outlives
-a move.  Graph's own `OID.{event}.{day}` names the same occurrence.
+The id of an event is 32 hexadecimal digits.  The id of an occurrence appends its original day in the series, so it
+stays the same after a move.  Graph's form `OID.{event}.{day}` names the same occurrence.
 """
 
 import re
@@ -14,7 +14,7 @@ FORM = re.compile(r"(?:OID\.)?([0-9a-f]{32})(?:[_.](\d{4}-?\d\d-?\d\d))?", re.AS
 
 @dataclass(frozen=True, slots=True)
 class ItemId:
-    """An event, or with a day that occurrence of a series."""
+    """The id of an event; with a `day`, of the occurrence that the series gives this day."""
 
     event: uuid.UUID
     day: date | None = None
@@ -24,12 +24,12 @@ class ItemId:
 
     @property
     def occurrence_id(self) -> str:
-        """Graph's `occurrenceId`."""
+        """Return Graph's `occurrenceId`.  Only for an id with a day."""
         return f"OID.{self.event.hex}.{self.day}"
 
 
 def parse(text: str) -> ItemId | None:
-    """Read either form; None when it names nothing."""
+    """Parse an id in either form.  Return None if `text` is not an id."""
     match = FORM.fullmatch(text)
     if match is None:
         return None

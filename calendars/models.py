@@ -1,4 +1,4 @@
-"""What is when: calendars, who shares them, events and series, and occurrences that differ from their series."""
+"""Calendars, their shares and feeds, events and series, and exceptions of series."""
 
 import secrets
 import uuid
@@ -15,18 +15,18 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Membership, Role, Subscription
-from calendars.columns import InstantField, ShelfField, WallField, shelves
+from calendars.model_fields import InstantField, TimeBucketField, WallField, buckets
 from recurrence.series import Series
 from recurrence.wire import graph
 from recurrence.wire.zone_names import zone_of
 
 ONE_DAY = timedelta(days=1)
-YEARS = range(1900, 4501)  # before them zones kept the sun's time, to the second; Exchange's calendars end with them
+YEARS = range(1900, 4501)  # before 1900, zones had local mean time, with seconds; 4500 is the last year of Exchange
 EARLIEST, LATEST = datetime(YEARS[0] - 1, 1, 1, tzinfo=UTC), datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC)
 
 
-class Hue(models.TextChoices):
-    """The look's eight hues."""
+class Color(models.TextChoices):
+    """The eight colours in which pages show calendars."""
 
     SKY = "sky"
     MOSS = "moss"
@@ -40,22 +40,26 @@ class Hue(models.TextChoices):
 
 class CalendarQuerySet(models.QuerySet["Calendar"]):
     def visible_to(self, user, role: Role = Role.READER) -> Self:
-        """The user's own calendars, and those that somebody of a common subscription shares in at least this role."""
+        """Filter for the user's own calendars, and those shared with the user in at least this role.
+
+        A share counts only while the owner is in a common subscription.
+        """
         return self.filter(pk__in=_visible_to(user, role))
 
     def default_of(self, user) -> "Calendar":
+        """Return the default calendar of the user; create it if it does not exist."""
         return self.get_or_create(owner=user, is_default=True, defaults={"name": "Calendar"})[0]
 
 
 class Calendar(models.Model):
-    """A person's calendar.  The default one is made with the user and takes what names no other."""
+    """A person's calendar.  The default calendar is created with the user, and gets events that name no calendar."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="calendars")
     name = models.CharField(max_length=255)
-    hue = models.CharField(max_length=8, choices=Hue, default=Hue.SKY)
+    hue = models.CharField(max_length=8, choices=Color, default=Color.SKY)
     is_default = models.BooleanField(default=False, editable=False)
-    revision = models.PositiveBigIntegerField(default=1, editable=False)  # grows with every change of it and in it
+    revision = models.PositiveBigIntegerField(default=1, editable=False)  # grows with every change, also of events
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -71,7 +75,7 @@ class Calendar(models.Model):
 
 
 class Share(models.Model):
-    """Somebody else who sees a calendar: as a reader, or as an operator who also changes its events."""
+    """The right of another person to see a calendar (reader), or also to change its events (operator)."""
 
     calendar = models.ForeignKey(Calendar, on_delete=models.CASCADE, related_name="shares")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="shared_calendars")
@@ -87,7 +91,10 @@ class Share(models.Model):
 
 
 def _visible_to(user, role: Role) -> models.QuerySet:
-    """Keys of calendars: a union, as PostgreSQL takes an OR for half of them and reads everybody's events."""
+    """Return the keys of visible calendars.
+
+    This is a union: for an OR, PostgreSQL estimates half of all calendars, and reads the events of everybody.
+    """
     people = Membership.objects.filter(subscription__in=Subscription.objects.visible_to(user)).values("user")
     shared = Share.objects.filter(user=user, role__gte=role, calendar__owner__in=people)
     return Calendar.objects.filter(owner=user).values("pk").union(shared.values("calendar"))
@@ -109,7 +116,7 @@ class Sensitivity(models.TextChoices):
     CONFIDENTIAL = "confidential"
 
 
-PRIVATE = (Sensitivity.PRIVATE.value, Sensitivity.CONFIDENTIAL.value)  # others than the owner see the times only
+PRIVATE = (Sensitivity.PRIVATE.value, Sensitivity.CONFIDENTIAL.value)  # people other than the owner see only the times
 
 
 class Importance(models.TextChoices):
@@ -130,14 +137,15 @@ REMINDER_MOST = 525_600  # minutes: a year
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What an event says, apart from when it is: all that an occurrence may say otherwise than its series."""
+    """The values of an event other than its times.  An exception may change each of them."""
 
     subject: str = ""
     body: str = ""
     body_type: str = BodyType.TEXT.value
-    locations: list[dict[str, Any]] = field(default_factory=list)  # Graph's location objects, the first in front
+    body_text: str = ""  # the plain text of an HTML body, see calendars.body_text; empty for a plain text body
+    locations: list[dict[str, Any]] = field(default_factory=list)  # Graph's location objects, the main one first
     categories: list[str] = field(default_factory=list)
-    attendees: list[dict[str, Any]] = field(default_factory=list)  # kept as they were sent; nobody is invited
+    attendees: list[dict[str, Any]] = field(default_factory=list)  # stored as they were sent; nobody is invited
     show_as: str = ShowAs.BUSY.value
     sensitivity: str = Sensitivity.NORMAL.value
     importance: str = Importance.NORMAL.value
@@ -152,12 +160,13 @@ class Details:
     def is_private(self) -> bool:
         return self.sensitivity in PRIVATE
 
-    def veiled(self) -> "Details":
-        """What others than the owner see of something private: that there is something."""
+    def redacted(self) -> "Details":
+        """Return what people other than the owner see of a private event: only `show_as` and `sensitivity`."""
         return Details(show_as=self.show_as, sensitivity=self.sensitivity)
 
 
 DETAILS = tuple(each.name for each in fields(Details))
+EDITABLE = tuple(name for name in DETAILS if name != "body_text")  # what a caller may set
 
 
 class EventQuerySet(models.QuerySet):
@@ -165,32 +174,35 @@ class EventQuerySet(models.QuerySet):
         return self.filter(calendar__in=_visible_to(user, role))
 
     def overlapping(self, start: datetime, end: datetime) -> Self:
-        """Events that may have something in [start, end): a day more on either side, since all-day ones lie where
-        their reader's midnights are."""
+        """Filter for events that may have an occurrence in [start, end).
+
+        The window is extended by a day on each side, because the midnights of all-day events depend on the reader.
+        """
         start, end = max(start, EARLIEST) - ONE_DAY, min(end, LATEST) + ONE_DAY
         near = self.filter(Q(ends_at=None) | Q(ends_at__gte=start), first_at__lt=end)
-        among = shelves(start, end)
+        among = buckets(start, end)
         return near if among is None else near.filter(shelf__in=among)
 
 
 class Event(models.Model):
-    """A single event, or the master of a series: `recurrence` is None, or the Graph document with pattern and range.
+    """A single event, or a series.  `recurrence` is None, or the Graph document with pattern and range.
 
-    `start` and `end` are what clocks in `zone` show; of a series, those of its first occurrence.  An all-day event is
-    from midnight to a midnight, the last day not included, whatever the zone of who reads it.
-    `first_at` and `ends_at` surround everything that it brings, moved occurrences included (None: without end); of an
-    all-day event they are midnights in UTC.
+    `start` and `end` are wall times in `zone`; for a series, those of its first occurrence.  An all-day event lasts
+    from midnight to a midnight, the last day not included, in the zone of each reader.
+    `first_at` and `ends_at` are bounds around all occurrences, moved ones included.  `ends_at` is None without an end.
+    For an all-day event, the bounds are midnights in UTC.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # the foreign key is the first column of an index below
     calendar = models.ForeignKey(Calendar, on_delete=models.CASCADE, db_index=False, related_name="events")
     uid = models.CharField(max_length=255, editable=False)  # iCalendar's
-    transaction_id = models.CharField(max_length=255, null=True, editable=False)  # the caller's own key of a creation
+    transaction_id = models.CharField(max_length=255, null=True, editable=False)  # the idempotency key of the creation
 
     subject = models.CharField(max_length=SUBJECT_LENGTH, blank=True)
     body = models.TextField(blank=True)
     body_type = models.CharField(max_length=8, choices=BodyType, default=BodyType.TEXT)
+    body_text = models.TextField(blank=True, default="", editable=False)
     locations = models.JSONField(default=list, blank=True)
     categories = models.JSONField(default=list, blank=True)
     attendees = models.JSONField(default=list, blank=True)
@@ -205,18 +217,18 @@ class Event(models.Model):
     is_all_day = models.BooleanField(default=False)
     start = WallField()
     end = WallField()
-    zone = models.CharField(max_length=64)  # IANA
-    start_zone_name = models.CharField(max_length=100)  # as they were written
+    zone = models.CharField(max_length=64)  # IANA name
+    start_zone_name = models.CharField(max_length=100)  # both names as they were written
     end_zone_name = models.CharField(max_length=100)
     recurrence = models.JSONField(null=True)
 
-    start_at = InstantField(of="start")  # what lists are ordered and filtered by
+    start_at = InstantField(of="start")  # for the order and the filters of lists
     end_at = InstantField(of="end")
     first_at = models.DateTimeField(editable=False)
     ends_at = models.DateTimeField(null=True, editable=False)
-    shelf = ShelfField()
-    revision = models.PositiveIntegerField(default=1, editable=False)  # grows with every change, of occurrences too
-    series_revision = models.PositiveIntegerField(default=1, editable=False)  # grows with changes of the whole
+    shelf = TimeBucketField()
+    revision = models.PositiveIntegerField(default=1, editable=False)  # grows with every change, also of occurrences
+    series_revision = models.PositiveIntegerField(default=1, editable=False)  # does not grow with exceptions
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
@@ -226,7 +238,7 @@ class Event(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["calendar", "transaction_id"],
-                # without it, PostgreSQL reads all of a calendar by this index
+                # without this condition, PostgreSQL uses the index to read a whole calendar
                 condition=Q(transaction_id__isnull=False),
                 name="event_once_per_transaction",
             ),
@@ -239,7 +251,10 @@ class Event(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Not the subject: the admin lists what goes with a user, and that is nobody's business there."""
+        """Return the id, not the subject.
+
+        The admin lists the objects that are deleted with a user, and staff must not see the subjects there.
+        """
         return self.pk.hex
 
     @property
@@ -248,7 +263,7 @@ class Event(models.Model):
 
     @property
     def version(self) -> tuple[int, int]:
-        """What the revision of an occurrence is for the event as a whole."""
+        """Return the revision of the event as a whole, in the form of `Occurrence.revision`."""
         return self.revision, 0
 
     @property
@@ -257,7 +272,7 @@ class Event(models.Model):
 
     @property
     def series(self) -> Series:
-        """What its recurrence gives.  Only a series has one."""
+        """Return the compiled recurrence.  Only for an event that is a series."""
         return compiled(dumps(self.recurrence, sort_keys=True), self.start, self.end, self.zone)
 
     @property
@@ -271,11 +286,12 @@ def compiled(recurrence: str, start: datetime, end: datetime, zone: str) -> Seri
 
 
 class EventException(models.Model):
-    """An occurrence that was moved, changed or cancelled, keyed by the day that the series gives it.
+    """An occurrence that was moved, changed or cancelled, keyed by its original day in the series.
 
-    `changes` holds what it says otherwise than its series (names of `Details`, `is_all_day`, and `start` and `end` as
-    clocks in the series' zone show them); all else it takes from the series.  `start_at` and `end_at` are where it is
-    now, or of a cancelled one where it was; midnights in UTC when it is all-day.
+    `changes` contains the values that differ from the series: names of `Details`, `is_all_day`, and `start` and `end`
+    as wall times in the zone of the series.  All other values come from the series.  The names in `body_text.BODY` are
+    all present or all absent.  `start_at` and `end_at` are the present times; for a cancelled occurrence, the times
+    before the cancellation; for an all-day occurrence, midnights in UTC.
     """
 
     event = models.ForeignKey(Event, on_delete=models.CASCADE, db_index=False, related_name="exceptions")
@@ -289,7 +305,7 @@ class EventException(models.Model):
 
     class Meta:
         constraints = [
-            # serves the exceptions of occurrences that a window holds
+            # serves the exceptions of occurrences in a window
             models.UniqueConstraint(fields=["event", "original_day"], name="one_exception_per_occurrence"),
         ]
         indexes = [
@@ -302,16 +318,16 @@ class EventException(models.Model):
 
 
 class Feed(models.Model):
-    """A secret address at which calendar programs read a calendar, or what a filter of the page shows.
+    """A secret address at which calendar programs read one calendar, or the result of a filter of the page.
 
-    Only a digest of the address is kept; deleting the row revokes it at once.
+    Only a digest of the secret is stored.  Deleting the row revokes the address at once.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="feeds")
     name = models.CharField(max_length=255)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     calendar = models.ForeignKey(Calendar, null=True, on_delete=models.CASCADE, related_name="feeds")
-    query = models.JSONField(default=dict)  # the filter of the page; without one the calendar alone
+    query = models.JSONField(default=dict)  # the filter of the page; {} for a feed of one calendar
     created_at = models.DateTimeField()
     last_read_at = models.DateTimeField(null=True, editable=False)
 
@@ -320,9 +336,9 @@ class Feed(models.Model):
 
 
 class SyncState(models.Model):
-    """What a reader of changes has seen of a window, so that the next answer tells the difference.
+    """The state of a delta query: the items of a window that a client has seen, to compute the next difference.
 
-    `seen` holds the change key of each item by id; `pending` the ids that pages of the present round have yet to tell.
+    `seen` contains the change key of each item by id.  `pending` lists the ids that the pages of this round return.
     """
 
     id = models.CharField(primary_key=True, max_length=43, default=secrets.token_urlsafe, editable=False)

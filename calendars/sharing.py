@@ -1,4 +1,4 @@
-"""Who else sees a calendar: people with whom its owner shares a subscription, as readers or as operators."""
+"""Share a calendar with people of a common subscription, as readers or as operators."""
 
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
@@ -11,13 +11,16 @@ ROLES = (Role.READER, Role.OPERATOR)
 
 
 def people_to_share_with(user) -> QuerySet:
-    """Those who are in a subscription with `user`, by name."""
+    """Return the active people in a subscription of `user`, without `user`, ordered by user name."""
     people = get_user_model().objects.filter(is_active=True, membership__subscription__membership__user=user)
     return people.exclude(pk=user.pk).order_by("username").distinct()
 
 
 def share(calendar: Calendar, user, role: int) -> Share:
-    """Let `user` see the calendar, as an operator also change its events; a second call changes the role."""
+    """Share the calendar with `user`.  A reader sees it; an operator also changes its events.
+
+    A second call changes the role.  Raises CalendarError.
+    """
     if role not in ROLES:
         raise CalendarError("must be reader or operator", path="role", code="unknown_value")
     if not people_to_share_with(calendar.owner).filter(pk=user.pk).exists():

@@ -1,12 +1,12 @@
-"""What workers do for calendars, as Celery tasks: read the clock, call one function of the core."""
+"""Celery tasks of calendars.  Each task reads the clock and calls one function of the core."""
 
 from celery import shared_task
-from django.utils import timezone
 
 from calendars import pruning
+from jobs.housekeeping import work_in_pieces
 
 
 @shared_task
-def prune() -> None:
-    """Forget what readers of changes have seen long ago."""
-    pruning.prune(timezone.now())
+def prune(token: str | None = None) -> None:
+    """Delete old states of delta queries, as `calendars.pruning.prune` does."""
+    work_in_pieces(prune, token, pruning.prune)

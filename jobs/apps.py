@@ -9,6 +9,6 @@ class JobsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from jobs import checks  # noqa: F401  # registers them
+        from jobs import checks  # noqa: F401  # registers the checks
 
         autodiscover_modules(registry.MODULE)

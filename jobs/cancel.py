@@ -1,6 +1,6 @@
-"""Call off a run that has not begun, that waits for its next attempt, or that follows what an attempt has begun.
+"""Cancel a run that has not begun, that waits for its next attempt, or that follows an operation.
 
-Following just ends: the operation itself is its target's, and may go on.
+The operation itself is not cancelled: it belongs to the target and may go on.
 """
 
 from datetime import datetime
@@ -8,10 +8,11 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from jobs import following, overlap
 from jobs.errors import Conflict
 from jobs.finishing import finish_jobs
+from jobs.holds import end_holds
 from jobs.models import Following, Job, Run
+from jobs.worker import overlap, polling
 
 POLLED = Q(Exists(Following.objects.filter(run=OuterRef("pk"))), state=Run.State.RUNNING)
 CANCELLABLE = Q(state__in=(*Run.PENDING, Run.State.HELD)) | POLLED
@@ -22,7 +23,7 @@ def can_be_cancelled(run: Run) -> bool:
 
 
 def cancel(run: Run, reason: str, now: datetime) -> None:
-    """Raises Conflict when a worker has the run, other than for a poll, or it has ended."""
+    """Cancel the run.  Raises Conflict if the run has ended, or if a worker has it for anything other than a poll."""
     with transaction.atomic():
         cancelled = Run.objects.filter(CANCELLABLE, pk=run.pk).update(
             state=Run.State.CANCELLED,
@@ -36,7 +37,8 @@ def cancel(run: Run, reason: str, now: datetime) -> None:
         run.refresh_from_db()
         if not cancelled:
             raise Conflict(f"the run is {run.state}: only one that waits can be cancelled")
-        following.stop([run.pk], now)
+        polling.stop([run.pk], now)
+        end_holds([run.pk], now)
         if run.is_last:
             finish_jobs([run.job_id], Job.State.COMPLETED, now)
-        overlap.call_next([run], now)
+        overlap.release_next([run], now)

@@ -1,4 +1,4 @@
-"""The geometry of charts: numbers in, shapes for a server-made SVG out.  Knows neither rows nor templates."""
+"""The geometry of charts: turn numbers into shapes for an SVG.  Knows no rows and no templates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,25 +6,46 @@ from math import ceil, log10
 
 WIDTH = 840.0
 
-# outcomes by the hour: what ran stands on the line, what failed hangs from it
-LEFT, BASE, HEIGHT, FALL = 34.0, 130.0, 108.0, 27.0
+# Results by hour, in one scale: successful and due runs are drawn above the base line, failed, missed and skipped runs
+# below it
+LEFT, TOP, BOTTOM = 34.0, 22.0, 158.0
+BELOW = 3.0  # between the base line and the parts below it
 GAP = 6.0  # between two bars
-SLIVER = 2.0  # the least height of a part that is there at all
+SEAM = 1.5  # between two parts of a bar
+MIN_BAR_PX = 2.0  # least height of a part with a count above 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hour:
-    """What became of the runs planned for one hour; `due` are those still to come."""
+    """The results of the runs planned for one hour; `due` counts the runs still to come.
+
+    `words` says the same in text.  `url` is the address of the runs; if it is empty, the bar is not a link.
+    """
 
     label: str = ""
+    words: str = ""
+    url: str = ""
     ran: int = 0
     late: int = 0
     failed: int = 0
+    missed: int = 0
+    skipped: int = 0
     due: int = 0
+
+    @property
+    def standing(self) -> int:
+        return max(self.ran + self.late, self.due)
+
+    @property
+    def hanging(self) -> int:
+        return self.failed + self.missed + self.skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
+    """A part of a bar; `kind` is the name of the part in Hour."""
+
+    kind: str
     x: float
     y: float
     width: float
@@ -33,86 +54,87 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
+    hour: Hour
     middle: float
-    label: str
-    failed: int
-    ran: Box | None
-    late: Box | None
-    fell: Box | None
-    due: Box | None
+    slot: Box  # the whole column, which reacts to a click
+    parts: Sequence[Box]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     bars: Sequence[Bar]
-    grid: Sequence[tuple[float, str]]  # height of a line, what it stands for
-    here: float  # where now is
+    grid: Sequence[tuple[float, str]]  # height of a line, and its label
+    base: float  # height of the base line
+    here: float  # position of now
 
 
 def hours_chart(hours: Sequence[Hour]) -> Chart:
-    """A bar for each hour; now stands before the first hour that has only runs to come."""
-    step = _round_step(max((max(hour.ran + hour.late, hour.due) for hour in hours), default=0))
-    scale = HEIGHT / (3 * step)
-    worst = max((hour.failed for hour in hours), default=0)
-    slot = (WIDTH - LEFT) / max(len(hours), 1)
-    bars = []
-    for place, hour in enumerate(hours):
-        x, width = LEFT + GAP / 2 + place * slot, slot - GAP
-        late = max(hour.late * scale, SLIVER) if hour.late else 0.0
-        ran = max(hour.ran * scale, SLIVER) if hour.ran else 0.0
-        gap = 1.5 if late and ran else 0.0
-        fell = max(hour.failed / worst * FALL, 4.0) if hour.failed else 0.0
-        due = max(hour.due * scale, SLIVER)
-        bars.append(
-            Bar(
-                middle=_px(x + width / 2),
-                label=hour.label,
-                failed=hour.failed,
-                ran=_box(x, BASE - late - gap - ran, width, ran) if ran else None,
-                late=_box(x, BASE - late, width, late) if late else None,
-                fell=_box(x, BASE + 3, width, fell) if fell else None,
-                due=_box(x, BASE - due, width, due) if hour.due else None,
-            )
-        )
+    """Return a chart with a bar for each hour.  Now is before the first hour with runs to come."""
+    standing = max((hour.standing for hour in hours), default=0)
+    hanging = max((hour.hanging for hour in hours), default=0)
+    step = _round_step(standing + hanging)
+    above, under = max(1, ceil(standing / step)), ceil(hanging / step)  # lines of the grid
+    scale = (BOTTOM - TOP - (BELOW if under else 0)) / ((above + under) * step)
+    base = TOP + above * step * scale
+    width = (WIDTH - LEFT) / max(len(hours), 1)
+    bars = [_bar(hour, LEFT + index * width, width, base, scale) for index, hour in enumerate(hours)]
     past = sum(1 for hour in hours if not hour.due)
-    grid = [(_px(BASE - number * step * scale), f"{number * step:,}") for number in (1, 2, 3)]
-    return Chart(bars, grid, _px(LEFT + past * slot))
+    grid = [(_px(base - number * step * scale), f"{number * step:,}") for number in range(1, above + 1)]
+    grid += [(_px(base + BELOW + number * step * scale), f"{number * step:,}") for number in range(1, under + 1)]
+    return Chart(bars, grid, _px(base), _px(LEFT + past * width))
+
+
+def _bar(hour: Hour, x: float, width: float, base: float, scale: float) -> Bar:
+    parts = []
+    foot = base
+    for kind, count in (("late", hour.late), ("ran", hour.ran), ("due", hour.due)):
+        if count:
+            height = max(count * scale, MIN_BAR_PX)
+            parts.append(_box(kind, x + GAP / 2, foot - height, width - GAP, height))
+            foot -= height + SEAM
+    head = base + BELOW
+    for kind, count in (("failed", hour.failed), ("missed", hour.missed), ("skipped", hour.skipped)):
+        if count:
+            height = max(count * scale, MIN_BAR_PX)
+            parts.append(_box(kind, x + GAP / 2, head, width - GAP, height))
+            head += height + SEAM
+    return Bar(hour, _px(x + width / 2), _box("slot", x, TOP, width, BOTTOM - TOP), parts)
 
 
 def _round_step(top: int) -> int:
-    """A third of the scale: 1, 2 or 5 times a power of ten, so that three of them hold `top`."""
+    """Return a third of the scale: 1, 2 or 5 times a power of ten, so that three steps reach `top`."""
     third = max(1, ceil(top / 3))
     unit = 10 ** int(log10(third))
     return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= third)
 
 
-# the next two hours: a mark for each start, stacked where more start in the same minute
+# The next two hours: a mark for each start; several starts in one minute are stacked
 
 NOW_X, END_X, AXIS = 8.0, 832.0, 54.0
-STACK = 9  # marks on top of each other; more are a bar with their number
+STACK = 9  # highest number of stacked marks; more are drawn as a bar with their number
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
     x: float
     dots: Sequence[float]  # heights of the marks
-    count: int = 0  # said instead of drawn
+    count: int = 0  # written as a number instead of marks
 
 
-def stack(minute: float, span: float, count: int) -> Stack:
-    """The marks of `count` starts, `minute` minutes from now on a ruler of `span` minutes."""
-    x = place(minute, span)
+def stack_dots(minute: float, span: float, count: int) -> Stack:
+    """Return the marks of `count` starts, `minute` minutes from now on an axis of `span` minutes."""
+    x = x_position(minute, span)
     if count > STACK:
         return Stack(x, (), count)
     return Stack(x, tuple(_px(AXIS - 7 - number * 5.2) for number in range(count)))
 
 
-def place(minute: float, span: float) -> float:
+def x_position(minute: float, span: float) -> float:
     return _px(NOW_X + minute / span * (END_X - NOW_X))
 
 
-def _box(x: float, y: float, width: float, height: float) -> Box:
-    return Box(_px(x), _px(y), _px(width), _px(height))
+def _box(kind: str, x: float, y: float, width: float, height: float) -> Box:
+    return Box(kind, _px(x), _px(y), _px(width), _px(height))
 
 
 def _px(number: float) -> float:

@@ -1,4 +1,4 @@
-"""What Django's system checks say about this installation."""
+"""Django system checks of this installation."""
 
 from django.core.checks import CheckMessage, Warning, register
 from django.db import Error
@@ -8,14 +8,14 @@ from jobs import rotation
 
 @register()
 def encryption_keys_open_what_is_stored(app_configs, **kwargs) -> list[CheckMessage]:
-    """Looks at one row of each model, and at nothing while there is no database to ask."""
+    """Check one row of each model; check nothing if the database is unavailable."""
     try:
-        lost = rotation.lost()
+        unreadable = rotation.unreadable_rows()
     except Error:
         return []
-    if lost is None:
+    if unreadable is None:
         return []
-    model, pk = lost
+    model, pk = unreadable
     return [
         Warning(
             f"No key in ENCRYPTION_KEYS opens the secrets of {model._meta.label} {pk}.",

@@ -1,16 +1,15 @@
-"""What a page says of an action's credentials: whose they are, since when, until when; never what they are."""
+"""Describe an action's credentials for a page: their owner, since when and until when; never their values."""
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from jobs import words
-from jobs.cautions import CERTIFICATE_CODES, cautions_of, expiry_of
+from jobs import humanize
+from jobs.badges import Badge
 from jobs.models import Job, SigningSecret
-from jobs.outcomes import Outcome
+from jobs.warnings import CERTIFICATE_CODES, expiry_of, warnings_of
 
-EXPIRED = Outcome("failure", "Expired")
-EXPIRES_SOON = Outcome("waiting", "Expires soon", "warning")
+EXPIRED = Badge("failure", "Expired")
+EXPIRES_SOON = Badge("waiting", "Expires soon", "warning")
 EXPIRIES = dict(zip(CERTIFICATE_CODES, (EXPIRED, EXPIRES_SOON), strict=True))
 SECRETS = {
     "password": "Password",
@@ -19,6 +18,7 @@ SECRETS = {
     "sasToken": "SAS token",
     "sasKey": "Key",
 }
+PLACES = {"headers": "Header", "query": "Parameter"}
 
 
 def credentials(job: Job, now: datetime) -> dict:
@@ -32,23 +32,23 @@ def credentials(job: Job, now: datetime) -> dict:
 
 
 def can_sign(document: Mapping) -> bool:
-    """Only requests are signed, not messages for queues."""
+    """Return True if the action has a request: only requests are signed, not messages for queues."""
     return "request" in document or "request" in document.get("errorAction", {})
 
 
 def signing_secrets(job: Job, now: datetime) -> list[SigningSecret]:
-    """Those that sign at `now`, newest first, without what they are."""
+    """Return the signing secrets that are valid at `now`, newest first, without their values."""
     return list(job.signing_secrets.live(now).defer("secrets"))
 
 
-def expiry_state(document: Mapping, now: datetime) -> Outcome | None:
-    """The worse state of an action's certificates; None where none expires within the next weeks."""
-    codes = {caution.code for caution in cautions_of(document, now)}
-    return next((outcome for code, outcome in EXPIRIES.items() if code in codes), None)
+def expiry_state(document: Mapping, now: datetime) -> Badge | None:
+    """Return the worst state of an action's certificates; None if none expires soon."""
+    codes = {warning.code for warning in warnings_of(document, now)}
+    return next((badge for code, badge in EXPIRIES.items() if code in codes), None)
 
 
 def certificates_of(document: Mapping, now: datetime) -> Iterator[dict]:
-    """What a page says of an action's client certificates, and of its error action's."""
+    """Yield the rows of a page for the client certificates of an action and of its error action."""
     parts = {"Certificate": document, "Error action's": document.get("errorAction") or {}}
     for name, action in parts.items():
         if row := certificate_row((action.get("request") or {}).get("authentication") or {}, now):
@@ -56,7 +56,7 @@ def certificates_of(document: Mapping, now: datetime) -> Iterator[dict]:
 
 
 def certificate_row(authentication: Mapping, now: datetime) -> dict | None:
-    """What a page says of a client certificate; None where there is none."""
+    """Return the row of a page for a client certificate; None without one."""
     expires_at = expiry_of(authentication)
     if expires_at is None:
         return None
@@ -72,15 +72,15 @@ def certificate_row(authentication: Mapping, now: datetime) -> dict | None:
 
 
 def secret_in_words(path: str) -> str:
-    """Password; Header x-api-key; Error action: key."""
-    header = re.search(r"\.headers\.(.+)$", path)
-    name = f"Header {header[1]}" if header else SECRETS.get(path.rpartition(".")[2], path)
+    """Return a name such as "Password", "Header x-api-key", "Parameter code" or "Error action: key"."""
+    member, _, entry = path.removeprefix("errorAction.").removeprefix("request.").partition(".")
+    name = f"{PLACES[member]} {entry}" if member in PLACES else SECRETS.get(path.rpartition(".")[2], path)
     return f"Error action: {name.lower()}" if path.startswith("errorAction.") else name
 
 
 def date_in_words(instant: datetime, now: datetime) -> str:
-    """3 October, with its year when that is not this one."""
-    return words.day(instant, now).partition(" ")[2]
+    """Return a text such as "3 October", with the year if it is not the current year."""
+    return humanize.format_date(instant, now).partition(" ")[2]
 
 
 def _set_at(job: Job) -> Iterator[tuple[str, datetime]]:

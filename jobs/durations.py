@@ -15,7 +15,7 @@ _MISPLACED_DAYS = re.compile(r"PT([0-9]{1,6}D)")
 
 
 def parse(text: str) -> timedelta:
-    """Raise ValueError when `text` is a duration in neither form; digits below the microsecond are cut off."""
+    """Return the duration; digits below the microsecond are cut off.  Raises ValueError if `text` has neither form."""
     if match := _CLOCK.fullmatch(text):
         days, hours, minutes, seconds, fraction = match.groups()
         return timedelta(int(days or 0), int(seconds), _microseconds(fraction), 0, int(minutes), int(hours))
@@ -28,7 +28,7 @@ def parse(text: str) -> timedelta:
 
 
 def render(span: timedelta) -> str:
-    """The duration in ISO 8601, in hours and less; below the second nothing is shown."""
+    """Return the duration in ISO 8601, in hours, minutes and seconds; fractions of a second are left out."""
     minutes, seconds = divmod(span // timedelta(seconds=1), 60)
     hours, minutes = divmod(minutes, 60)
     parts = ((hours, "H"), (minutes, "M"), (seconds, "S"))
@@ -36,7 +36,7 @@ def render(span: timedelta) -> str:
 
 
 def canonical(text: str) -> str:
-    """Put the days of `PT1D`, which the original's documentation prints, where ISO 8601 has them."""
+    """Correct durations such as `PT1D`, which the original's documentation uses, to the ISO 8601 form `P1D`."""
     return _MISPLACED_DAYS.sub(r"P\1", text) if _MISPLACED_DAYS.fullmatch(text) else text
 
 

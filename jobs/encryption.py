@@ -4,13 +4,15 @@ The first key of ENCRYPTION_KEYS writes, all of them read (MultiFernet).  Values
 """
 
 import json
+import re
 from functools import lru_cache
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import models
 
-MASK = "********"  # stands for a stored secret wherever one is shown; sent back, it keeps it
+CIPHERTEXT = re.compile(r"gAAAA[A-Za-z0-9_-]+={0,2}", re.ASCII)  # a token of Fernet; the prefix is its version
+MASK = "********"  # shown instead of a stored secret; a client that sends it back keeps the secret
 
 
 @lru_cache(maxsize=8)
@@ -19,11 +21,11 @@ def _fernet(keys: tuple[str, ...]) -> MultiFernet:
 
 
 class UnreadableSecret(Exception):
-    """None of the configured keys opens a stored secret: a key was taken from ENCRYPTION_KEYS too early."""
+    """No configured key decrypts a stored secret: a key was removed from ENCRYPTION_KEYS too early."""
 
 
 class Secrets(dict):
-    """Secret texts by the path of the member they belong to; never printed."""
+    """Secret texts by the path of their member; never printed."""
 
     def __repr__(self) -> str:
         return f"<Secrets {sorted(self)}>"
@@ -31,8 +33,19 @@ class Secrets(dict):
     __str__ = __repr__
 
 
+class SealedSecrets(Secrets):
+    """Secrets of a fixture: only the ciphertext, which is stored unchanged.  Perhaps no key here decrypts it."""
+
+    def __init__(self, ciphertext: str):
+        super().__init__()
+        self.ciphertext = ciphertext
+
+
 class EncryptedSecretsField(models.TextField):
-    """Holds `Secrets`; empty is stored as empty text, so that a row without secrets costs nothing to read."""
+    """A field for `Secrets`.  No secrets are stored as an empty text, so such a row needs no decryption.
+
+    A fixture (`dumpdata`, `loaddata`) holds the ciphertext.
+    """
 
     def from_db_value(self, value, expression, connection):
         if not value:
@@ -43,13 +56,22 @@ class EncryptedSecretsField(models.TextField):
             raise UnreadableSecret("no key in ENCRYPTION_KEYS opens this secret") from None
 
     def get_prep_value(self, value):
+        """Return the ciphertext.
+
+        Raises ValueError for a fixture's text that is not encrypted; neither this message nor Django repeats the text.
+        """
+        if isinstance(value, SealedSecrets):
+            if not CIPHERTEXT.fullmatch(value.ciphertext):
+                raise ValueError("secrets in a fixture must be encrypted, as dumpdata writes them")
+            return value.ciphertext
         if not value:
             return ""
         return _fernet(tuple(settings.ENCRYPTION_KEYS)).encrypt(json.dumps(value).encode()).decode()
 
     def value_to_string(self, obj):
-        """What an export or a fixture says: nothing."""
-        return ""
+        return self.get_prep_value(self.value_from_object(obj))
 
     def to_python(self, value):
+        if isinstance(value, str) and value:
+            return SealedSecrets(value)
         return value if isinstance(value, Secrets) else Secrets(value or {})

@@ -1,4 +1,4 @@
-"""End jobs that have nothing left to run."""
+"""End jobs that will not run any more."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +10,7 @@ from jobs.models import Job
 
 
 def finish_jobs(job_ids: Iterable[int | None], state: str, now: datetime) -> None:
-    """Give the jobs their final `state`, except those that have one; None stands for a job that is gone."""
+    """Give the jobs their final `state`, except jobs that already have one.  None stands for a deleted job."""
     if ids := {job_id for job_id in job_ids if job_id is not None}:
         lock_jobs(ids)
         unfinished = Job.objects.filter(pk__in=ids).exclude(state__in=Job.FINAL)

@@ -1,7 +1,7 @@
-"""What a collection, a job or a resource group may be called.
+"""Validators for the names of collections, jobs, triggers and resource groups.
 
 Source: the Terraform resource for the original service (start with a letter, then letters, digits, `-`, `_`); the
-length of 100 is ours.  Names are ASCII, so comparing them without regard to case is one `Lower` in the database.
+length of 100 is our own limit.  Names are ASCII, so `Lower` in the database is enough to compare them in any case.
 """
 
 from django.core.validators import RegexValidator

@@ -1,20 +1,23 @@
-"""How much a collection may hold and how often its jobs may recur.
+"""Limits of a collection: how many jobs it may have, and how often they may run.
 
 Source: the original service's plans (jobs and collections per plan, fastest recurrence, no outbound authentication in
-Free) and its limits page (at most 200,000 collections in a subscription; beyond a quota the answer is a conflict).
+Free) and its limits page (at most 200,000 collections in a subscription; beyond a quota the response is a conflict).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
 
 from jobs.errors import QuotaExceeded
-from jobs.models import JobCollection, Sku
+from jobs.models import Frequency, JobCollection, Sku
+from recurrence.schedules import just_after
+from recurrence.spacing import shortest_gap_below
+from recurrence.wire import Parsed
 
 COLLECTIONS_PER_SUBSCRIPTION = 200_000
+RECURRENCE_INTERVAL_LIMIT = 1000  # highest interval of a collection's own limit, in the unit of its frequency
 
-# a month counts as 30 days where it is compared with other units
+# a month counts as 30 days when it is compared with other units
 UNITS = {
     "minute": timedelta(minutes=1),
     "hour": timedelta(hours=1),
@@ -22,26 +25,39 @@ UNITS = {
     "week": timedelta(weeks=1),
     "month": timedelta(days=30),
 }
+SHORTEST_MONTH = timedelta(days=28)  # length of a month when it is compared with the time between two fire times
+SPANS = {"millisecond": timedelta(milliseconds=1), "second": timedelta(seconds=1), **UNITS}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     jobs: int  # in a collection
     collections: int  # of this plan in a subscription
-    fastest: timedelta  # shortest time between two occurrences
+    fastest: timedelta  # shortest time between two occurrences of an Azure recurrence
+    fastest_fires: timedelta  # shortest time between two fire times of a trigger in another format
     outbound_authentication: bool = True
 
 
 PLANS = {
-    Sku.FREE: Plan(jobs=5, collections=1, fastest=timedelta(hours=1), outbound_authentication=False),
-    Sku.STANDARD: Plan(jobs=50, collections=100, fastest=timedelta(minutes=1)),
-    Sku.P10_PREMIUM: Plan(jobs=50, collections=10_000, fastest=timedelta(minutes=1)),
-    Sku.P20_PREMIUM: Plan(jobs=1000, collections=10_000, fastest=timedelta(minutes=1)),
+    Sku.FREE: Plan(
+        jobs=5,
+        collections=1,
+        fastest=timedelta(hours=1),
+        fastest_fires=timedelta(minutes=1),
+        outbound_authentication=False,
+    ),
+    Sku.STANDARD: Plan(jobs=50, collections=100, fastest=timedelta(minutes=1), fastest_fires=timedelta(seconds=1)),
+    Sku.P10_PREMIUM: Plan(
+        jobs=50, collections=10_000, fastest=timedelta(minutes=1), fastest_fires=timedelta(milliseconds=100)
+    ),
+    Sku.P20_PREMIUM: Plan(
+        jobs=1000, collections=10_000, fastest=timedelta(minutes=1), fastest_fires=timedelta(milliseconds=100)
+    ),
 }
 
 
 def period(frequency: str, interval: int) -> timedelta:
-    """How far apart two occurrences are, by frequency and interval alone: a schedule's own times are not weighed."""
+    """Return the time between two occurrences by frequency and interval only, without the times of the schedule."""
     return UNITS[frequency.lower()] * interval
 
 
@@ -50,8 +66,8 @@ def job_limit(collection: JobCollection) -> int:
     return plan if collection.max_job_count is None else min(plan, collection.max_job_count)
 
 
-def fastest(collection: JobCollection) -> timedelta:
-    """The shortest period that the plan and the collection's own quota both allow."""
+def min_interval(collection: JobCollection) -> timedelta:
+    """Return the shortest period that the plan and the collection's own quota both allow."""
     plan = PLANS[Sku(collection.sku)].fastest
     if not collection.max_recurrence_frequency:
         return plan
@@ -66,9 +82,9 @@ def refuse_another_job(collection: JobCollection) -> None:
 
 
 def refuse_job(collection: JobCollection, action: Mapping, recurrence: Mapping | None) -> None:
-    """Raise QuotaExceeded when the plan or the quota does not allow such a job.  Both documents have been checked."""
+    """Raise QuotaExceeded when the plan or the quota does not allow the job.  Both documents must be valid."""
     if recurrence:
-        shortest = fastest(collection)
+        shortest = min_interval(collection)
         if period(recurrence["frequency"], recurrence.get("interval") or 1) < shortest:
             raise QuotaExceeded(
                 f"collection {collection.name!r} allows a recurrence of {_words(shortest)} or slower", path="recurrence"
@@ -81,20 +97,34 @@ def refuse_job(collection: JobCollection, action: Mapping, recurrence: Mapping |
                 )
 
 
-def refuse_fires(collection: JobCollection, fires: Iterable[datetime], path: str) -> None:
-    """Raise QuotaExceeded when two of the fire times are closer than the quota allows.
+def refuse_fires(collection: JobCollection, parsed: Parsed, anchored_at: datetime, is_azure: bool, path: str) -> None:
+    """Raise QuotaExceeded when an additional trigger of a job fires more often than the collection allows.
 
-    For schedules that are not written as a recurrence.  A plan that allows every minute allows them every second.
+    Its real fire times are compared, from its creation `anchored_at` on.  A recurrence without a start time also runs
+    at its creation; this run does not count.
     """
-    shortest = fastest(collection)
-    if shortest > UNITS["minute"] and any(later - earlier < shortest for earlier, later in pairwise(fires)):
-        raise QuotaExceeded(
-            f"collection {collection.name!r} allows fire times that are {_words(shortest)} or more apart", path=path
-        )
+    plan = PLANS[Sku(collection.sku)]
+    limit = plan.fastest if is_azure else plan.fastest_fires
+    rate, source = _rate(limit), f"the {collection.sku} plan"
+    unit, number = collection.max_recurrence_frequency, collection.max_recurrence_interval or 1
+    if unit:
+        own = (SHORTEST_MONTH if unit == Frequency.MONTH else UNITS[unit]) * number
+        if own > limit:
+            limit, rate, source = own, _rate_of(number, unit), f"collection {collection.name!r}"
+    gap = shortest_gap_below(parsed, just_after(anchored_at) if is_azure else anchored_at, limit)
+    if gap is not None:
+        message = f"must fire at most {rate}, the limit of {source}; two fire times are {_words(gap)} apart"
+        raise QuotaExceeded(message, path=path)
+
+
+def allows_less(collection: JobCollection, sku: str) -> bool:
+    """Return True if the plan of `collection` allows triggers to fire less often than the plan `sku`."""
+    new, old = PLANS[Sku(collection.sku)], PLANS[Sku(sku)]
+    return new.fastest > old.fastest or new.fastest_fires > old.fastest_fires
 
 
 def refuse_collection(collection: JobCollection) -> None:
-    """Raise QuotaExceeded when the subscription has no room for `collection` in its plan, new or changed."""
+    """Raise QuotaExceeded when the subscription may not have `collection`, new or changed, with its plan."""
     others = JobCollection.objects.filter(subscription_id=collection.subscription_id).exclude(pk=collection.pk)
     limit = PLANS[Sku(collection.sku)].collections
     if others.filter(sku=collection.sku).count() >= limit:
@@ -104,7 +134,7 @@ def refuse_collection(collection: JobCollection) -> None:
 
 
 def refuse_move(collection: JobCollection) -> None:
-    """Raise QuotaExceeded when the jobs already in `collection` do not fit its plan any more."""
+    """Raise QuotaExceeded when `collection` has more jobs than its plan allows."""
     limit = PLANS[Sku(collection.sku)].jobs
     if collection.jobs.count() > limit:
         raise QuotaExceeded(
@@ -113,7 +143,19 @@ def refuse_move(collection: JobCollection) -> None:
 
 
 def _words(span: timedelta) -> str:
-    for unit in reversed(UNITS):
-        if span % UNITS[unit] == timedelta(0):
-            return f"{span // UNITS[unit]} {unit}s" if span > UNITS[unit] else f"one {unit}"
-    return str(span)
+    unit = next((unit for unit in reversed(SPANS) if not span % SPANS[unit]), "millisecond")
+    number = span // SPANS[unit]
+    return f"one {unit}" if number == 1 else f"{number} {unit}s"
+
+
+def _rate(span: timedelta) -> str:
+    if span < SPANS["second"]:
+        return f"{SPANS['second'] // span} times a second"
+    unit = next(unit for unit in reversed(SPANS) if not span % SPANS[unit])
+    return _rate_of(span // SPANS[unit], unit)
+
+
+def _rate_of(number: int, unit: str) -> str:
+    if number == 1:
+        return f"once an {unit}" if unit == "hour" else f"once a {unit}"
+    return f"once every {number} {unit}s"

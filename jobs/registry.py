@@ -1,6 +1,6 @@
-"""The callables of this installation that jobs may run, by name.
+"""Registry of the callables of this installation that jobs may run, by name.
 
-An installation adds its own in the module `job_tasks` of any of its apps (EXTRA_APPS), which is imported at the start:
+An installation registers its own in the module `job_tasks` of any of its apps (EXTRA_APPS).  It is imported at startup:
 
     from jobs.registry import task
 
@@ -8,7 +8,7 @@ An installation adds its own in the module `job_tasks` of any of its apps (EXTRA
     def refresh(arguments, context):
         return f"{len(arguments['reports'])} reports refreshed"
 
-A job names one of them; no caller ever names a path that would be imported.
+A job contains the name of a registered callable.  Callers can never name a path to import.
 """
 
 import inspect
@@ -26,9 +26,9 @@ NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{NAME_LIMIT - 1}}}")
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """Which attempt at which run a task is called for."""
+    """The attempt and the run that a task is called for."""
 
-    run_id: UUID  # the same for all attempts at a run
+    run_id: UUID  # the same for all attempts of a run
     attempt: int  # from 1
     fire_at: datetime  # when it was meant to run
     job: str
@@ -41,7 +41,10 @@ _tasks: dict[str, Task] = {}
 
 
 def task(name: str) -> Callable[[Task], Task]:
-    """Register the decorated function: called with a job's arguments, it returns a line for the history, or None."""
+    """Register the decorated function.
+
+    It is called with a job's arguments and a `TaskContext`, and returns a line for the history, or None.
+    """
     if not NAME.fullmatch(name):
         raise ValueError(f"a task's name has letters, digits, underscores, dots and hyphens, unlike {name!r}")
 

@@ -1,6 +1,6 @@
-"""Encrypt what is stored with another key, while everything runs; and notice a key that was dropped too early.
+"""Encrypt stored secrets with a new key while the installation runs, and detect a key that was removed too early.
 
-Every model that has an EncryptedSecretsField is found by itself.  Nothing here tells what a secret says.
+All models with an EncryptedSecretsField are found automatically.  Nothing here shows the text of a secret.
 """
 
 from collections.abc import Iterator
@@ -20,51 +20,51 @@ COMMAND = "rotate_encryption_keys"
 
 @dataclass(slots=True)
 class Rotation:
-    """What became of the secrets of one field: how many rows of each kind, and the ids of those that no key opens."""
+    """The result for one field: the numbers of rows, and the ids of rows that no key decrypts."""
 
     model: type[models.Model]
     rotated: int = 0
-    current: int = 0  # that the first key had written already
+    current: int = 0  # rows that the first key had encrypted already
     unreadable: list[object] = field(default_factory=list)
 
 
 def rotate() -> Iterator[Rotation]:
     """Encrypt all secrets with the first key of ENCRYPTION_KEYS, one field after the other.
 
-    Each row is a statement of its own, which leaves a row alone that has been changed since it was read.
+    Each row has its own statement, which does not change a row that was modified after it was read.
     """
-    newest, any_of_them = keys()
+    first_key, all_keys = keys()
     for model, name in secret_fields():
-        done = Rotation(model)
-        for pk, sealed in rows(model, name):
+        rotation = Rotation(model)
+        for pk, ciphertext in rows(model, name):
             while True:
-                if opens(newest, sealed):
-                    done.current += 1
-                elif not opens(any_of_them, sealed):
-                    done.unreadable.append(pk)
-                elif write(model, name, pk, sealed, any_of_them.rotate(sealed).decode()):
-                    done.rotated += 1
+                if can_decrypt(first_key, ciphertext):
+                    rotation.current += 1
+                elif not can_decrypt(all_keys, ciphertext):
+                    rotation.unreadable.append(pk)
+                elif write(model, name, pk, ciphertext, all_keys.rotate(ciphertext).decode()):
+                    rotation.rotated += 1
                 elif changed := stored(model, name).filter(pk=pk).first():
-                    _, sealed = changed
+                    _, ciphertext = changed
                     continue
                 break
-        yield done
+        yield rotation
 
 
-def lost() -> tuple[type[models.Model], object] | None:
-    """The model and id of a row that no key opens, if the oldest of its model is one."""
-    _, any_of_them = keys()
+def unreadable_rows() -> tuple[type[models.Model], object] | None:
+    """Return model and id of a row that no key decrypts; None without one.  Only each model's oldest row is checked."""
+    _, all_keys = keys()
     for model, name in secret_fields():
         oldest = stored(model, name).order_by("pk").first()
-        if oldest and not opens(any_of_them, oldest[1]):
+        if oldest and not can_decrypt(all_keys, oldest[1]):
             return model, oldest[0]
     return None
 
 
 def keys() -> tuple[Fernet, MultiFernet]:
-    """The first key, which writes, and all of them, which read."""
-    own = [Fernet(key) for key in settings.ENCRYPTION_KEYS]
-    return own[0], MultiFernet(own)
+    """Return the first key, which encrypts, and all keys, which decrypt."""
+    fernets = [Fernet(key) for key in settings.ENCRYPTION_KEYS]
+    return fernets[0], MultiFernet(fernets)
 
 
 def secret_fields() -> list[tuple[type[models.Model], str]]:
@@ -77,7 +77,7 @@ def secret_fields() -> list[tuple[type[models.Model], str]]:
 
 
 def rows(model: type[models.Model], name: str) -> Iterator[tuple[object, str]]:
-    """The id and the ciphertext of every row that has secrets, by id; rows made meanwhile come last."""
+    """Yield id and ciphertext of every row with secrets, in the order of ids; rows created meanwhile come last."""
     found = list(stored(model, name).order_by("pk")[:BATCH])
     while found:
         yield from found
@@ -85,24 +85,24 @@ def rows(model: type[models.Model], name: str) -> Iterator[tuple[object, str]]:
 
 
 def stored(model: type[models.Model], name: str) -> QuerySet:
-    """Pairs of id and ciphertext."""
+    """Return pairs of id and ciphertext."""
     return as_text(model, name).exclude(ciphertext="").values_list("pk", "ciphertext")
 
 
 def as_text(model: type[models.Model], name: str) -> QuerySet:
-    """The rows with their column as it is in the database: the field itself would decrypt it."""
+    """Return the rows with the stored text of the column; the field itself would decrypt it."""
     return model._base_manager.annotate(ciphertext=ExpressionWrapper(F(name), output_field=TextField()))
 
 
 def write(model: type[models.Model], name: str, pk: object, before: str, after: str) -> bool:
-    """False when the row is not as it was before."""
+    """Write `after` if the row still has `before`; return False if it does not."""
     unchanged = as_text(model, name).filter(pk=pk, ciphertext=before)
     return unchanged.update(**{name: Value(after, output_field=TextField())}) == 1
 
 
-def opens(key: Fernet | MultiFernet, sealed: str) -> bool:
+def can_decrypt(key: Fernet | MultiFernet, ciphertext: str) -> bool:
     try:
-        key.decrypt(sealed)
+        key.decrypt(ciphertext)
     except InvalidToken:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Run a job by hand: one extra occurrence, recorded and counted, that leaves the schedule where it is."""
+"""Run a job by hand: one extra occurrence, recorded and counted, that does not change the schedule."""
 
 from datetime import datetime
 
@@ -6,23 +6,21 @@ from django.db import IntegrityError, transaction
 
 from jobs.errors import Conflict, Invalid
 from jobs.models import Job, JobCollection, Run
-from jobs.overlap import job_lock_key
+from jobs.worker.overlap import job_lock_key
 
 KEY_LENGTH = 100
 
 
 def run_now(job: Job, now: datetime, key: str | None = None) -> Run:
-    """Order a run of `job` at once and return its row; the next pass of a beat hands it to a worker.
+    """Create a run of `job` that is due now, and return it; the next pass of a beat publishes it to a worker.
 
-    With a `key` the order is repeatable: the same key answers the run that it made the first time.
+    With a `key` the call is idempotent: the same key returns the run of the first call.
     Raises Conflict unless the job and its collection are enabled.
     """
     if key is not None and not 1 <= len(key) <= KEY_LENGTH:
         raise Invalid(f"a key has 1 to {KEY_LENGTH} characters, not {len(key)}", path="key", code="out_of_range")
-    if job.state != Job.State.ENABLED:
-        raise Conflict(f"job {job.name!r} is {job.state}: only an enabled job can be run")
-    if job.collection.state != JobCollection.State.ENABLED:
-        raise Conflict(f"collection {job.collection.name!r} is {job.collection.state}: its jobs cannot be run")
+    if reason := why_not_runnable(job):
+        raise Conflict(reason)
     try:
         with transaction.atomic():
             return Run.objects.create(
@@ -39,3 +37,12 @@ def run_now(job: Job, now: datetime, key: str | None = None) -> Run:
             )
     except IntegrityError:
         return Run.objects.get(job=job, manual_key=key)
+
+
+def why_not_runnable(job: Job) -> str:
+    """Return why a run of the job cannot be created now; empty if it can."""
+    if job.state != Job.State.ENABLED:
+        return f"job {job.name!r} is {job.state}: only an enabled job can be run"
+    if job.collection.state != JobCollection.State.ENABLED:
+        return f"collection {job.collection.name!r} is {job.collection.state}: its jobs cannot be run"
+    return ""

@@ -1,12 +1,12 @@
-"""What workers do, as Celery tasks: read the clock, call one function of the core.
+"""Celery tasks of the workers: read the clock and call one function of the core.
 
-Messages carry ids of runs and nothing else; losing one loses nothing, and a second one for the same run starts nothing.
+Messages carry ids of runs or the token of a lease.  A lost message loses no work, and a second message for the same run
+starts nothing.
 """
 
 import gc
 import resource
 import sys
-import threading
 from datetime import timedelta
 
 from celery import shared_task, signals
@@ -14,18 +14,19 @@ from django.conf import settings
 from django.db import close_old_connections
 from django.utils import timezone
 
-from jobs import heartbeat, pruning, reclaiming
 from jobs.actions import task
-from jobs.calling import Calls
-from jobs.execution import Worker
-from jobs.room import Room
+from jobs.housekeeping import work_in_pieces
+from jobs.worker import heartbeat, pruning, rescue
+from jobs.worker.calls import HttpPool
+from jobs.worker.concurrency import CallLimiter
+from jobs.worker.execution import Worker
+from operations import stopping
 
-OWN_FILES = 200  # open files that a worker has besides those of calls
-SWITCH_S = 0.001  # the thread that makes calls is busy: those that wait for the database get their turn sooner
-CLOSE_WITHIN_S = 10.0  # after the drain time: what is not recorded by then is left to be reaped
+OWN_FILES = 200  # open files that a worker needs in addition to those of calls
+SWITCH_S = 0.001  # the thread for calls is busy: with a short interval, threads that use the database wait less
+CLOSE_WITHIN_S = 10.0  # after the drain time; runs that are not recorded by then are rescued later
 
-draining = threading.Event()  # set once this worker has been told to stop
-workers: list[Worker] = []  # the one of this process, once it is ready
+workers: list[Worker] = []  # the worker of this process, once it is ready
 
 signals.worker_ready.connect(heartbeat.begin)
 signals.worker_shutdown.connect(heartbeat.end)
@@ -38,30 +39,27 @@ def drop_stale_connection(**_) -> None:
 
 @signals.worker_ready.connect
 def begin(sender, **_) -> None:
-    gc.freeze()  # the code stays loaded, so nobody looks through it for garbage
+    gc.freeze()  # loaded code stays, so the garbage collector need not scan it
     sys.setswitchinterval(SWITCH_S)
     allow_files(settings.CALLS + OWN_FILES)
-    calls = Calls(Room(settings.CALLS, settings.CALLS_PER_HOST, narrow={task.HOST: settings.TASK_THREADS}))
-    worker = Worker(sender.hostname, calls, timezone.now, draining.is_set, timedelta(seconds=settings.DRAIN_SECONDS))
+    calls = HttpPool(CallLimiter(settings.CALLS, settings.CALLS_PER_HOST, narrow={task.HOST: settings.TASK_THREADS}))
+    worker = Worker(
+        sender.hostname, calls, timezone.now, stopping.is_requested, timedelta(seconds=settings.DRAIN_SECONDS)
+    )
     worker.start()
     workers.append(worker)
 
 
-@signals.worker_shutting_down.connect
-def drain(**_) -> None:
-    draining.set()
-
-
 @signals.worker_shutdown.connect
 def end(**_) -> None:
-    """No task runs any more."""
-    draining.set()
+    """Stop the worker of this process; no task runs at this point."""
+    stopping.request()
     while workers:
         workers.pop().close(settings.DRAIN_SECONDS + CLOSE_WITHIN_S)
 
 
 def allow_files(needed: int) -> None:
-    """Raise the number of files that this process may have open, as far as it is allowed to."""
+    """Raise the limit of open files to `needed`, or to the hard limit if that is lower."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(needed, hard), hard))
@@ -69,19 +67,19 @@ def allow_files(needed: int) -> None:
 
 @shared_task
 def execute(run_ids: list[str]) -> None:
-    """Carry out runs.  A worker that is being stopped takes none: they are sent again."""
-    if not draining.is_set():
+    """Carry out runs.  A worker that is being stopped takes no runs: they are published again."""
+    if not stopping.is_requested():
         workers[0].take(run_ids)
 
 
 @shared_task
 def reap() -> None:
     """Take runs back from workers that vanished."""
-    while reclaiming.reap(timezone.now()) == reclaiming.REAP_BATCH:
+    while rescue.rescue_expired(timezone.now()) == rescue.REAP_BATCH:
         pass
 
 
 @shared_task
-def prune() -> None:
-    """Remove history that is older than it is kept, and jobs that ended long ago."""
-    pruning.prune(timezone.now())
+def prune(token: str | None = None) -> None:
+    """Remove history after its retention time, and jobs that ended long ago."""
+    work_in_pieces(prune, token, pruning.prune)

@@ -1,1 +1,1 @@
-"""Announced maintenance, which machines poll and approve, and which jobs heed."""
+"""Announced maintenance: machines poll and approve it, and it can hold or start the runs of jobs."""

@@ -1,4 +1,4 @@
-"""Resources and notices in the admin: read only.  What is done with them is done on /maintenance/, where it leads."""
+"""Resources and notices in the admin, read only.  They are changed on /maintenance/, to which these pages link."""
 
 from django.contrib import admin
 from django.http import HttpResponse, HttpResponseRedirect
@@ -6,40 +6,38 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from accounts.admin_permissions import has_role
 from accounts.models import Role
-from accounts.staff import may
-from jobs import words
-from jobs.admin.lists import ReadOnlyAdmin, badge
-from jobs.outcomes import Outcome
-from maintenance import lifecycle
-from maintenance.models import Notice, Resource, listening_since
-from maintenance.pages.rows import (
-    and_more,
-    duration_words,
+from jobs import humanize
+from jobs.admin.lists import ReadOnlyAdmin, TimestampedChangeList, badge
+from jobs.badges import Badge
+from maintenance.models import Notice, Resource, polled_since
+from maintenance.pages.presenters import (
     labels_words,
+    length_words,
     listening_row,
     state_of,
     step_row,
     title_of,
+    truncate_names,
 )
 
-GROUPS_LISTED = 50  # in the filter
-NOTICES_LISTED = 10  # on the page of a resource
+GROUPS_LISTED = 50  # scope groups in the filter
+NOTICES_LISTED = 10  # notices on the page of a resource
 
 
 class MaintenanceAdmin(ReadOnlyAdmin):
     def changelist_view(self, request, extra_context=None) -> HttpResponse:
-        lifecycle.advance(timezone.now())
-        may_operate = may(request.user, Role.OPERATOR)
+        may_operate = has_role(request.user, Role.OPERATOR)
         return super().changelist_view(request, {**(extra_context or {}), "may_operate": may_operate})
 
     def history_view(self, request, object_id, extra_context=None) -> HttpResponse:
-        """What happened stands on its page."""
+        """Redirect to the page of the row, which shows its history."""
         row = self.visible(request, object_id)
         return HttpResponseRedirect(reverse(f"admin:maintenance_{self.opts.model_name}_change", args=[row.pk]))
 
     def shown(self, request, template: str, row, context: dict) -> HttpResponse:
-        may_operate = may(request.user, Role.OPERATOR, row.subscription_id)
+        may_operate = has_role(request.user, Role.OPERATOR, row.subscription_id)
         return self.page(request, template, {"may_operate": may_operate, **context})
 
 
@@ -49,10 +47,14 @@ class GroupFilter(admin.SimpleListFilter):
 
     def lookups(self, request, model_admin):
         rows = model_admin.get_queryset(request).exclude(scope_group="").order_by("scope_group")
-        return [(group, group) for group in rows.values_list("scope_group", flat=True).distinct()[:GROUPS_LISTED]]
+        groups = rows.values_list("scope_group", flat=True).distinct()
+        listed, chosen = list(groups[:GROUPS_LISTED]), self.value()
+        if chosen is not None and chosen not in listed:
+            listed += groups.filter(scope_group=chosen)
+        return [(group, group) for group in listed]
 
     def queryset(self, request, queryset):
-        return queryset.filter(scope_group=self.value()) if self.value() else queryset
+        return queryset.filter(scope_group=self.value()) if self.value() is not None else queryset
 
 
 class ListeningFilter(admin.SimpleListFilter):
@@ -63,10 +65,10 @@ class ListeningFilter(admin.SimpleListFilter):
         return [("yes", "listening"), ("no", "silent")]
 
     def queryset(self, request, queryset):
-        lately = {"last_seen_at__gte": listening_since(timezone.now())}
+        is_listening = {"last_seen_at__gte": polled_since(timezone.now())}
         if self.value() == "yes":
-            return queryset.filter(**lately)
-        return queryset.exclude(**lately) if self.value() == "no" else queryset
+            return queryset.filter(**is_listening)
+        return queryset.exclude(**is_listening) if self.value() == "no" else queryset
 
 
 @admin.register(Resource)
@@ -80,7 +82,6 @@ class ResourceAdmin(MaintenanceAdmin):
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         resource, now = self.visible(request, object_id), timezone.now()
-        lifecycle.advance(now, Notice.objects.filter(subscription=resource.subscription_id))
         notices = Notice.objects.filter(resources=resource).order_by("-announced_at", "-pk")
         context = {
             "title": resource.name,
@@ -88,7 +89,7 @@ class ResourceAdmin(MaintenanceAdmin):
             "polls": listening_row(resource, now),
             "labels": labels_words(resource.labels),
             "notices": [
-                {"notice": each, "title": title_of(each), "outcome": state_of(each)}
+                {"notice": each, "title": title_of(each), "outcome": state_of(each.as_of(now))}
                 for each in notices.prefetch_related("affected")[:NOTICES_LISTED]
             ],
             "now": now,
@@ -111,11 +112,17 @@ class ResourceAdmin(MaintenanceAdmin):
     @admin.display(description="Polls")
     def polls(self, resource: Resource) -> str:
         row = listening_row(resource, resource.now)
-        return badge(Outcome(row["mark"], row["seen"], row["state"]))
+        return badge(Badge(row["mark"], row["seen"], row["state"]))
 
     @admin.display(description="Subscription")
     def in_subscription(self, resource: Resource) -> str:
         return resource.subscription.name
+
+
+class NoticeChangeList(TimestampedChangeList):
+    def get_results(self, request) -> None:
+        super().get_results(request)
+        self.result_list = [notice.as_of(request.now) for notice in self.result_list]
 
 
 @admin.register(Notice)
@@ -130,17 +137,19 @@ class NoticeAdmin(MaintenanceAdmin):
     def get_queryset(self, request):
         return super().get_queryset(request).prefetch_related("affected")
 
+    def get_changelist(self, request, **kwargs) -> type[NoticeChangeList]:
+        return NoticeChangeList
+
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         now = timezone.now()
-        lifecycle.advance(now, Notice.objects.filter(pk=self.visible(request, object_id).pk))
-        notice = self.visible(request, object_id)
+        notice = self.visible(request, object_id).as_of(now)
         approvals = notice.approvals.select_related("user", "resource").order_by("at", "pk")
         context = {
             "title": title_of(notice),
             "notice": notice,
             "outcome": state_of(notice),
             "names": [each.name for each in notice.affected.all()],
-            "lasts": duration_words(notice),
+            "lasts": length_words(notice, now),
             "steps": [step_row(step, now, request.user.hour_cycle) for step in notice.transitions.all()],
             "approvals": [(each.resource or each.user or "somebody who is gone", each.at) for each in approvals],
             "now": now,
@@ -150,9 +159,9 @@ class NoticeAdmin(MaintenanceAdmin):
     @admin.display(description="Notice")
     def title(self, notice: Notice) -> str:
         address = reverse("admin:maintenance_notice_change", args=[notice.pk])
-        said = notice.description[:100]
+        description = notice.description[:100]
         return format_html(
-            '<a class="title" href="{}">{}</a><span class="sub">{}</span>', address, title_of(notice), said
+            '<a class="title" href="{}">{}</a><span class="sub">{}</span>', address, title_of(notice), description
         )
 
     @admin.display(description="State")
@@ -161,19 +170,19 @@ class NoticeAdmin(MaintenanceAdmin):
 
     @admin.display(description="From")
     def from_when(self, notice: Notice) -> str:
-        return words.moment(notice.begins_at, notice.now)
+        return humanize.format_datetime(notice.begins_at, notice.now)
 
     @admin.display(description="Resources")
     def resources_named(self, notice: Notice) -> str:
-        return and_more([each.name for each in notice.affected.all()])
+        return truncate_names([each.name for each in notice.affected.all()])
 
-    @admin.display(description="Interruption")
+    @admin.display(description="Lasts")
     def lasts(self, notice: Notice) -> str:
-        return duration_words(notice)
+        return length_words(notice, notice.now)
 
     @admin.display(description="Announced")
     def announced(self, notice: Notice) -> str:
-        return words.moment(notice.announced_at, notice.now)
+        return humanize.format_datetime(notice.announced_at, notice.now)
 
     @admin.display(description="Subscription")
     def in_subscription(self, notice: Notice) -> str:

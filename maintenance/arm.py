@@ -1,7 +1,7 @@
 """Approval for control planes: the resource manager's acknowledge paths, api-version 2025-10-01-preview.
 
-Source: the published management client, which takes nothing but 200.  A resource is found by its name alone: there is
-one of that name in a subscription, whatever group and type the address names.
+Source: the published management client, which accepts only status 200.  The view finds a resource by its name alone:
+a name is unique in a subscription.  The group and the type in the address are ignored.
 """
 
 import uuid
@@ -13,28 +13,28 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from accounts.access import require
-from accounts.fields import ECHO, TextField, read
+from accounts.access import require_role
 from accounts.models import Role
+from api.fields import ECHO, TextField, read
 from maintenance import lifecycle
 from maintenance.models import Notice, Resource
-from maintenance.sights import Sight
-from operations.resource_manager import ERROR_CODES, GUID, SUBSCRIPTION, ArmView, address
+from maintenance.visibility import EventFeed
+from operations.arm_base import ERROR_CODES, GUID, SUBSCRIPTION, ArmView, address
 
 APPROVED = "Successfully approved"
-EVENTS_MOST = 1_000
+MAX_EVENTS = 1_000
 
 
 class EventsRequest(serializers.Serializer):
-    value = serializers.ListField(child=TextField(), max_length=EVENTS_MOST)
+    value = serializers.ListField(child=TextField(), max_length=MAX_EVENTS)
 
 
 class AcknowledgeView(ArmView):
     versions = ("2025-10-01-preview",)
 
-    def find_sight(self) -> Sight:
-        found = {"subscription": self.subscription_id, "name": self.kwargs["resource"]}
-        return Sight.of(require(self.request, Resource, Role.OPERATOR, **found))
+    def find_feed(self) -> EventFeed:
+        lookup = {"subscription": self.subscription_id, "name": self.kwargs["resource"]}
+        return EventFeed.of(require_role(self.request, Resource, Role.OPERATOR, **lookup))
 
     def approve(self, notices: Iterable[Notice]) -> Response:
         user = self.request.user
@@ -44,34 +44,34 @@ class AcknowledgeView(ArmView):
 
 class Acknowledgement(AcknowledgeView):
     def post(self, request, **kwargs):
-        known = known_as(self.find_sight(), [kwargs["event"]])
-        if not known:
+        notices = notices_by_id(self.find_feed(), [kwargs["event"]])
+        if not notices:
             raise Http404
-        return self.approve(known.values())
+        return self.approve(notices.values())
 
 
 class Acknowledgements(AcknowledgeView):
-    """Several at once: all of them, or when one is unknown none."""
+    """Approve several events at once: all of them, or none if one is unknown."""
 
     def post(self, request, **kwargs):
-        sight = self.find_sight()
+        feed = self.find_feed()
         ids = read(EventsRequest, request.data)["value"]
-        known = known_as(sight, ids)
-        unknown = [each for each in ids if each.lower() not in known]
-        return Response(refusal_of(unknown), 400) if unknown else self.approve(known.values())
+        notices = notices_by_id(feed, ids)
+        unknown = [each for each in ids if each.lower() not in notices]
+        return Response(render_unknown(unknown), 400) if unknown else self.approve(notices.values())
 
 
-def refusal_of(unknown: Iterable[str]) -> dict[str, Any]:
-    """In the form in which the client tells its caller what is wrong with which event."""
+def render_unknown(unknown: Iterable[str]) -> dict[str, Any]:
+    """Return the error body from which the client tells its caller which event is wrong, and why."""
     message = "no event of this id is known here"
     details = [{"target": each[:ECHO], "code": ERROR_CODES[404], "message": message} for each in unknown]
     return {"error": {"code": ERROR_CODES[400], "message": "unknown events: none was approved", "details": details}}
 
 
-def known_as(sight: Sight, ids: list[str]) -> dict[str, Notice]:
-    """Those of the ids, in lower case, that name a notice which the resource is shown."""
-    known = sight.known([uuid.UUID(each) for each in ids if GUID.fullmatch(each)])
-    return {str(pk): notice for pk, notice in known.items()}
+def notices_by_id(feed: EventFeed, ids: list[str]) -> dict[str, Notice]:
+    """Return the notices that the feed shows, by id in lower case.  Ids that name none of them are left out."""
+    notices = feed.known([uuid.UUID(each) for each in ids if GUID.fullmatch(each)])
+    return {str(pk): notice for pk, notice in notices.items()}
 
 
 RESOURCE = f"{SUBSCRIPTION}/resourcegroups/[^/]+/providers/Microsoft.Compute/[^/]+/(?P<resource>[^/]+)"

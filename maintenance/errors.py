@@ -1,8 +1,8 @@
-"""What the core of maintenance refuses.  Surfaces turn these into their protocol's error bodies."""
+"""The errors of the maintenance core.  Surfaces turn them into the error bodies of their protocols."""
 
 
 class MaintenanceError(Exception):
-    """Something a caller asked for is refused; nothing was changed.  `path` names the member at fault, if one is."""
+    """A request is refused, and nothing was changed.  `path` names the member at fault; None: no single member."""
 
     def __init__(self, message: str, *, path: str | None = None, code: str = "invalid"):
         super().__init__(message)
@@ -12,7 +12,7 @@ class MaintenanceError(Exception):
 
 
 class TooLate(MaintenanceError):
-    """The notice has come too far for it."""
+    """The state of the notice no longer allows the change."""
 
     def __init__(self, message: str, *, path: str | None = None):
         super().__init__(message, path=path, code="conflict")

@@ -1,13 +1,19 @@
 """Announce, change, approve, start, complete and cancel notices.
 
-Every step is one conditional UPDATE, and in the same transaction the views that show the notice get a new incarnation,
-runs are held or let go, and attached work is ordered.  Whoever comes second changes nothing, so an approval may race
-with the clock.
+Every step is one conditional UPDATE.  In the same transaction the views that show the notice get a new incarnation,
+runs are held or released, and the jobs that run at this step are started.  If two processes take the same step, the
+second one changes nothing.  So an approval may race with the clock.
 
-What time or the end of runs brings about happens in `advance`, before anybody is told anything and in housekeeping:
-a start at not-before; the start of a notice that waits for its resources to become idle; the end of one whose work has
-ended, unless it is kept open; and the end after the expected duration, where that was asked for.  Otherwise the
-duration is what clients are told of the interruption, and a notice usually lasts longer than that.
+`advance` takes the steps that time or the end of runs brings about.  It is called in housekeeping and before a notice
+is changed, but never when a notice is read.  These steps are:
+
+* the start at not-before;
+* the start of a notice that waits for its resources to become idle;
+* the end of a notice when the runs that its start has started have ended, unless `keep_open` is set;
+* the end after the expected duration, if `ends_after_duration` is set.
+
+Without `ends_after_duration`, the duration only says how long the interruption is expected to be, and a notice usually
+lasts longer than that.
 Source: the published contract of Scheduled Events.
 """
 
@@ -21,7 +27,7 @@ from typing import Any, cast
 from django.db.models import F, QuerySet
 
 from accounts.models import Subscription
-from maintenance import heeding, turns
+from maintenance import holds, locking
 from maintenance.errors import MaintenanceError, TooLate
 from maintenance.models import (
     MINIMUM_NOTICE,
@@ -37,7 +43,7 @@ from maintenance.models import (
     Transition,
     View,
 )
-from maintenance.wishes import check_text
+from maintenance.policies import check_text
 
 logger = logging.getLogger(__name__)
 
@@ -47,12 +53,17 @@ WORK = "the end of its work"
 RESOURCES_MOST = 1_000
 DESCRIPTION_LENGTH = 1_000
 KEY_LENGTH = 100
-FARTHEST = timedelta(days=3_660)  # ahead
-LONGEST_S = 366 * 86_400
+FARTHEST = timedelta(days=3_660)  # the greatest distance of not-before from now
+LONGEST_S = 366 * 86_400  # the greatest duration
 SECOND = timedelta(seconds=1)
 ACTOR_LENGTH = NOTE_LENGTH = 300
-QUIET = ("approve_when_idle", "ends_after_duration", "keep_open")  # members of an announcement that nobody is shown
-MEMBERS = {  # as the API calls them
+# fields of an announcement that machines are not shown
+UNANNOUNCED_FIELDS = (
+    "approve_when_idle",
+    "ends_after_duration",
+    "keep_open",
+)
+MEMBERS = {  # field -> member of the API
     "event_type": "eventType",
     "resources": "resources",
     "not_before": "notBefore",
@@ -67,21 +78,21 @@ MEMBERS = {  # as the API calls them
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """What is to be announced.  Without `not_before` it is the minimum notice of its type from now.
+    """The values of a notice to announce.  `not_before` None: now plus the minimum notice of the event type.
 
-    Raises MaintenanceError for what cannot be; its paths are the members of the API.
+    Raises MaintenanceError if a value is not allowed.  The paths of the error are the members of the API.
     """
 
     event_type: EventType
     resources: Sequence[Resource]
-    not_before: datetime | None = None  # whole seconds count: it starts no earlier than is shown
+    not_before: datetime | None = None  # cut to whole seconds, because clients are shown whole seconds
     description: str = ""
     duration_s: int = UNKNOWN_DURATION
     source: Notice.Source = Notice.Source.PLATFORM
-    has_started: bool = False  # a failure, or work that waits for nobody
+    has_started: bool = False  # for a failure, or for maintenance that needs no approval
     approve_when_idle: bool = False
     ends_after_duration: bool = False
-    keep_open: bool = False  # also when its work has ended
+    keep_open: bool = False  # do not end the notice when the runs that its start has started have ended
 
     def __post_init__(self) -> None:
         if self.event_type not in EventType.values:
@@ -99,19 +110,25 @@ class Announcement:
             raise MaintenanceError(message, path="endAfterDuration")
 
     def start(self, now: datetime) -> datetime:
-        """When it starts unless it is approved.  Raises MaintenanceError for a time that has passed, or is too far."""
+        """Return the time at which the notice starts if nobody approves it before.
+
+        Raises MaintenanceError if the time has passed, or is more than FARTHEST ahead.
+        """
         if self.has_started:
-            return floor(now)
+            return earliest_start(now)
         if self.not_before is None:
-            return floor(now + MINIMUM_NOTICE[EventType(self.event_type)] + SECOND - timedelta.resolution)
-        if floor(self.not_before) < floor(now):
+            return earliest_start(now + MINIMUM_NOTICE[EventType(self.event_type)] + SECOND - timedelta.resolution)
+        if earliest_start(self.not_before) < earliest_start(now):
             raise MaintenanceError("must not lie in the past", path="notBefore", code="out_of_range")
         if self.not_before - now > FARTHEST:
             raise MaintenanceError("must lie within ten years", path="notBefore", code="out_of_range")
-        return floor(self.not_before)
+        return earliest_start(self.not_before)
 
     def of(self, subscription_id: uuid.UUID) -> "Announcement":
-        """With every resource once.  Raises MaintenanceError for none, and for one of another subscription."""
+        """Return the announcement with every resource once.
+
+        Raises MaintenanceError if there is no resource, or one of another subscription.
+        """
         if not self.resources:
             raise MaintenanceError("must name at least one resource", path="resources", code="required")
         for position, resource in enumerate(self.resources):
@@ -121,19 +138,19 @@ class Announcement:
         return replace(self, resources=tuple(dict.fromkeys(self.resources)))
 
 
-def floor(instant: datetime) -> datetime:
+def earliest_start(instant: datetime) -> datetime:
     return instant.replace(microsecond=0)
 
 
 def announce(
     subscription: Subscription, wanted: Announcement, actor: str, now: datetime, key: str | None = None
 ) -> Notice:
-    """Announce maintenance.  With a `key` that is repeatable: the same key answers what it announced the first time.
+    """Announce maintenance.  A repeated `key` returns the notice that was announced with this key the first time.
 
-    Raises MaintenanceError for a time that has passed.
+    Raises MaintenanceError if the time has passed.
     """
     wanted = wanted.of(subscription.pk)
-    with turns.alone(_collections(subscription.pk)):
+    with locking.exclusive_lock(_collections(subscription.pk)):
         if key and (announced := subscription.notices.filter(key=key).first()):
             return announced
         notice = Notice(
@@ -146,77 +163,77 @@ def announce(
         )
         notice.ends_at = notice.expected_end
         notice.save(force_insert=True)
-        _affect(notice, wanted.resources)
-        heeds = heeding.concerned([notice])[notice.pk]
-        note = heeding.react(notice, Step.ANNOUNCE, heeds, now)
+        _set_resources(notice, wanted.resources)
+        policies = holds.matching_policies([notice])[notice.pk]
+        note = holds.start_jobs_for(notice, Step.ANNOUNCE, policies, now)
         if wanted.has_started:
-            note = _joined(note, _begin(notice, heeds, now))
+            note = _format_names(note, _begin(notice, policies, now))
         else:
-            heeding.settle([heed.job_id for heed in heeds], now)
-        _tell(notice, actor, now, note)
-        if notice.approve_when_idle and heeding.is_idle(notice):
-            _start(notice, IDLE, now, "nothing was running")
+            holds.sync_holds([policy.job_id for policy in policies], now)
+        _record_transition(notice, actor, now, note)
+        _start_if_idle(notice, now)
     return notice
 
 
-def shorter_than_usual(wanted: Announcement, now: datetime) -> str | None:
-    """A warning when it gives less notice than is promised for its type."""
-    least = MINIMUM_NOTICE[wanted.event_type]
-    if wanted.has_started or wanted.not_before is None or wanted.not_before - now >= least - SECOND:
+def notice_warning(wanted: Announcement, now: datetime) -> str | None:
+    """Return a warning if the announcement gives less notice than the minimum of its type, otherwise None."""
+    minimum = MINIMUM_NOTICE[wanted.event_type]
+    if wanted.has_started or wanted.not_before is None or wanted.not_before - now >= minimum - SECOND:
         return None
-    return f"{wanted.event_type} is usually announced at least {int(least.total_seconds())} s ahead"
+    return f"{wanted.event_type} is usually announced at least {int(minimum.total_seconds())} s ahead"
 
 
 def change(notice: Notice, changes: Mapping[str, Any], actor: str, now: datetime) -> Notice:
-    """Change members of the announcement, called as there; what changes nothing leaves everything as it is.
+    """Change a notice.  The keys of `changes` are fields of Announcement; values that are equal change nothing.
 
-    Raises TooLate for what is shown of a notice that has started, and for any change of one that is over;
-    MaintenanceError for a not-before in the past.
+    Of a notice that has started only `ends_after_duration` and `keep_open` can change, of one that is over nothing:
+    other changes raise TooLate.  Raises MaintenanceError if not-before is in the past.
     """
     advance(now, Notice.objects.filter(pk=notice.pk))
-    with turns.alone(_collections(notice.subscription_id)):
+    with locking.exclusive_lock(_collections(notice.subscription_id)):
         notice.refresh_from_db()
         old = _announcement_of(notice)
         new = replace(old, **changes)
         if new.not_before is not None:
-            new = replace(new, not_before=floor(new.not_before))  # a part of a second is nothing that is shown
+            new = replace(new, not_before=earliest_start(new.not_before))  # clients are shown whole seconds
         if "resources" in changes:
             new = new.of(notice.subscription_id)
         changed = [each.name for each in fields(Announcement) if getattr(old, each.name) != getattr(new, each.name)]
         if not changed:
             return notice
         _refuse_change(notice, changed)
-        before = _views_of(notice)
-        heeds = {heed.job_id for heed in heeding.concerned([notice])[notice.pk]}
-        at = new.start(now) if "not_before" in changed else notice.not_before
-        for name, value in _columns(new, now, at).items():
+        views_before = _views_of(notice)
+        job_ids = {policy.job_id for policy in holds.matching_policies([notice])[notice.pk]}
+        not_before = new.start(now) if "not_before" in changed else notice.not_before
+        for name, value in _columns(new, now, not_before).items():
             setattr(notice, name, value)
         notice.ends_at = notice.expected_end
         notice.save()
         if "resources" in changed:
-            _affect(notice, new.resources)
-        heeds |= {heed.job_id for heed in heeding.concerned([notice])[notice.pk]}
-        heeding.settle(heeds, now)
+            _set_resources(notice, new.resources)
+        job_ids |= {policy.job_id for policy in holds.matching_policies([notice])[notice.pk]}
+        holds.sync_holds(job_ids, now)
         note = f"changed: {', '.join(MEMBERS[name] for name in changed)}"
-        shown_to = set() if set(changed) <= set(QUIET) else before | _views_of(notice)
-        _tell(notice, actor, now, note, shown_to)
+        shown_to = set() if set(changed) <= set(UNANNOUNCED_FIELDS) else views_before | _views_of(notice)
+        _record_transition(notice, actor, now, note, shown_to)
+        _start_if_idle(notice, now)
     return notice
 
 
 def approve(
     notices: Iterable[Notice], actor: str, now: datetime, *, resource: Resource | None = None, user=None
 ) -> None:
-    """Give leave to start, for all resources of each notice; one that has started or ended stays as it is."""
+    """Approve notices, each for all its resources.  Notices that have started or ended stay as they are."""
     notices = sorted(notices, key=lambda each: each.pk)
     shown = dict(Notice.objects.shown().filter(pk__in=[each.pk for each in notices]).values_list("pk", "status"))
-    given = Approval.objects.filter(resource=resource, user=user)
-    known = set(given.filter(notice__in=shown).values_list("notice_id", flat=True))
-    new = [each for each in notices if each.pk in shown and each.pk not in known]
-    new += [each for each in notices if each.pk in known and shown[each.pk] == Notice.Status.SCHEDULED]
-    if new:
-        with turns.alone(_collections(*{each.subscription_id for each in new})):
-            for notice in new:
-                if not given.filter(notice=notice).exists():
+    approvals = Approval.objects.filter(resource=resource, user=user)
+    approved = set(approvals.filter(notice__in=shown).values_list("notice_id", flat=True))
+    pending = [each for each in notices if each.pk in shown and each.pk not in approved]
+    pending += [each for each in notices if each.pk in approved and shown[each.pk] == Notice.Status.SCHEDULED]
+    if pending:
+        with locking.exclusive_lock(_collections(*{each.subscription_id for each in pending})):
+            for notice in pending:
+                if not approvals.filter(notice=notice).exists():
                     Approval.objects.create(notice=notice, resource=resource, user=user, at=now)
                 _start(notice, actor, now, "approved")
     for notice in notices:
@@ -224,44 +241,50 @@ def approve(
 
 
 def advance(now: datetime, notices: QuerySet[Notice] | None = None) -> None:
-    """Take the steps that time and the end of runs bring about, each once: one query when there is none.
+    """Take the steps that time and the end of runs bring about, each once.  One query if there are none.
 
-    `notices` (None: all) are those that are going to be shown or changed.
+    `notices` None: all notices.
     """
-    asked_for = Notice.objects.all() if notices is None else cast(NoticeQuerySet, notices)
-    for notice in list(asked_for.moving(now)):
-        _bring_on(notice, now)
+    rows = Notice.objects.all() if notices is None else cast(NoticeQuerySet, notices)
+    for notice in list(rows.moving(now)):
+        _advance_one(notice, now)
 
 
-def keep_house(now: datetime) -> None:
-    """Advance all, and let what is held be what is to be held by now."""
+def run_housekeeping(now: datetime) -> None:
+    """Advance all notices, then hold and release runs as of `now`."""
     advance(now)
-    heeding.settle_all(now)
+    holds.sync_all_holds(now)
 
 
 def complete(notice: Notice, actor: str, now: datetime) -> None:
-    """End a notice that has started; again, nothing happens.  Raises TooLate for one that has not, or was withdrawn."""
+    """End a notice that has started.  Repeating the call changes nothing.
+
+    Raises TooLate if the notice has not started, or was cancelled.
+    """
     advance(now, Notice.objects.filter(pk=notice.pk))
-    with turns.alone(_collections(notice.subscription_id)):
+    with locking.exclusive_lock(_collections(notice.subscription_id)):
         ended = _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, Step.COMPLETE, actor, now)
         if not ended and notice.status != Notice.Status.COMPLETED:
             raise TooLate(f"it is {notice.status}: only one that has started can be completed")
 
 
 def cancel(notice: Notice, actor: str, now: datetime) -> None:
-    """Withdraw a notice that has not started; again, nothing happens.  Raises TooLate for one that has."""
+    """Withdraw a notice that has not started.  Repeating the call changes nothing.
+
+    Raises TooLate if the notice has started.
+    """
     advance(now, Notice.objects.filter(pk=notice.pk))
-    with turns.alone(_collections(notice.subscription_id)):
+    with locking.exclusive_lock(_collections(notice.subscription_id)):
         ended = _end(notice, Notice.Status.SCHEDULED, Notice.Status.CANCELLED, Step.CANCEL, actor, now)
         if not ended and notice.status != Notice.Status.CANCELLED:
             raise TooLate(f"it is {notice.status}: it has begun, so it is completed and not cancelled")
 
 
-def _bring_on(notice: Notice, now: datetime) -> None:
-    """One step of a notice that was found moving, unless somebody has taken it, or changed the notice, meanwhile."""
+def _advance_one(notice: Notice, now: datetime) -> None:
+    """Take the step that is due, unless another process has meanwhile taken the step or changed the notice."""
     if not _due_step(notice, now):
         return
-    with turns.alone(_collections(notice.subscription_id)):
+    with locking.exclusive_lock(_collections(notice.subscription_id)):
         notice.refresh_from_db()
         if step := _due_step(notice, now):
             actor, note = step
@@ -272,55 +295,63 @@ def _bring_on(notice: Notice, now: datetime) -> None:
 
 
 def _due_step(notice: Notice, now: datetime) -> tuple[str, str] | None:
-    """Who takes a notice one step on at `now`, and why, in words; None: nobody does."""
+    """Return the actor that takes the notice one step on at `now`, and the note of the step; None: no step is due."""
     if notice.status == Notice.Status.SCHEDULED:
-        if notice.not_before <= now:
+        if notice.has_come(now):
             return CLOCK, ""
-        if notice.approve_when_idle and heeding.is_idle(notice):
+        if notice.approve_when_idle and holds.is_idle(notice):
             return IDLE, "nothing was running any more"
     if notice.status == Notice.Status.STARTED:
-        if notice.ends_after_duration and notice.ends_at is not None and notice.ends_at <= now:
+        if notice.has_run_out(now):
             return CLOCK, "its expected duration is over"
-        if not notice.keep_open and (end := heeding.end_of_work(notice)):
+        if not notice.keep_open and (end := holds.expected_end(notice)):
             return WORK, end
     return None
+
+
+def _start_if_idle(notice: Notice, now: datetime) -> None:
+    """Start a notice that waits for the last run, if nothing runs."""
+    if notice.status == Notice.Status.SCHEDULED and notice.approve_when_idle and holds.is_idle(notice):
+        _start(notice, IDLE, now, "nothing was running")
 
 
 def _start(notice: Notice, actor: str, now: datetime, note: str) -> bool:
     if not _move(notice, Notice.Status.SCHEDULED, Notice.Status.STARTED, started_at=now):
         return False
-    note = _joined(note, _begin(notice, heeding.concerned([notice])[notice.pk], now))
-    _tell(notice, actor, now, note)
+    note = _format_names(note, _begin(notice, holds.matching_policies([notice])[notice.pk], now))
+    _record_transition(notice, actor, now, note)
     return True
 
 
-def _begin(notice: Notice, heeds: Sequence[Heed], now: datetime) -> str:
-    """What its start brings about; returns what is to be said of it."""
-    heeding.settle({heed.job_id for heed in heeds} | heeding.held_by(notice), now)
-    notice.running_at_start = heeding.names_of_going(heeds)  # with what a worker was about to begin
+def _begin(notice: Notice, policies: Sequence[Heed], now: datetime) -> str:
+    """Hold the runs and start the jobs of a notice that has started.  Return the note of the step."""
+    holds.sync_holds({policy.job_id for policy in policies} | holds.held_job_ids(notice), now)
+    notice.running_at_start = holds.running_job_names(policies)  # includes runs that a worker was about to begin
     notice.ends_at = notice.expected_end
     notice.save(update_fields=["running_at_start", "ends_at"])
-    return heeding.react(notice, Step.START, heeds, now)
+    return holds.start_jobs_for(notice, Step.START, policies, now)
 
 
 def _end(notice: Notice, old: str, new: str, step: Step, actor: str, now: datetime, note: str = "") -> bool:
     if not _move(notice, old, new, ended_at=now, ends_at=now):
         return False
-    heeds = heeding.concerned([notice])[notice.pk]
-    heeding.settle({heed.job_id for heed in heeds} | heeding.held_by(notice), now)
-    _tell(notice, actor, now, _joined(note, heeding.react(notice, step, heeds, now)))
+    policies = holds.matching_policies([notice])[notice.pk]
+    holds.sync_holds({policy.job_id for policy in policies} | holds.held_job_ids(notice), now)
+    _record_transition(notice, actor, now, _format_names(note, holds.start_jobs_for(notice, step, policies, now)))
     return True
 
 
 def _move(notice: Notice, old: str, new: str, **changes: datetime) -> bool:
-    """Take a notice one step on, unless somebody else has; either way it is then read anew."""
+    """Change the status from `old` to `new`, and read the notice again.  Return False if it was not `old`."""
     moved = Notice.objects.filter(pk=notice.pk, status=old).update(status=new, **changes)
     notice.refresh_from_db()
     return bool(moved)
 
 
-def _tell(notice: Notice, actor: str, now: datetime, note: str = "", shown_to: set[str] | None = None) -> None:
-    """Write a step down, and give the views that show the notice (None: all that do) a new incarnation."""
+def _record_transition(
+    notice: Notice, actor: str, now: datetime, note: str = "", shown_to: set[str] | None = None
+) -> None:
+    """Store a step, and raise the incarnations of the views in `shown_to`; None: all views that show the notice."""
     incarnations = bump_views(notice.subscription_id, _views_of(notice) if shown_to is None else shown_to)
     Transition.objects.create(
         notice=notice,
@@ -333,14 +364,14 @@ def _tell(notice: Notice, actor: str, now: datetime, note: str = "", shown_to: s
     logger.info("notice %s (%s) is %s by %s", notice.pk, notice.event_type, notice.status, actor)
 
 
-def _joined(*notes: str) -> str:
+def _format_names(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 
 def _collections(*subscription_ids: uuid.UUID) -> set[int]:
-    """Those of the jobs that may be concerned by notices of the subscriptions."""
-    heeds = Heed.objects.filter(job__collection__subscription__in=subscription_ids)
-    return set(heeds.values_list("job__collection_id", flat=True).distinct())
+    """Return the ids of the collections whose jobs notices of the subscriptions may concern."""
+    policies = Heed.objects.filter(job__collection__subscription__in=subscription_ids)
+    return set(policies.values_list("job__collection_id", flat=True).distinct())
 
 
 # Announcements and their rows
@@ -355,15 +386,17 @@ def _columns(wanted: Announcement, now: datetime, not_before: datetime | None = 
 
 
 def _announcement_of(notice: Notice) -> Announcement:
-    """What is announced now.  A resource that was deleted meanwhile is not in it."""
+    """Return the announcement that the notice stands for now.  Deleted resources are left out."""
     columns = {each.name: getattr(notice, each.name) for each in fields(Announcement) if hasattr(notice, each.name)}
     resources = [each.resource for each in notice.affected.select_related("resource") if each.resource]
     return Announcement(**{**columns, "resources": tuple(resources), "has_started": False})
 
 
-def _affect(notice: Notice, resources: Sequence[Resource]) -> None:
+def _set_resources(notice: Notice, resources: Sequence[Resource]) -> None:
     notice.affected.all().delete()
-    rows = [Affected(notice=notice, resource=resource, name=resource.name) for resource in resources]
+    ids = [resource.pk for resource in resources]
+    names = dict(Resource.objects.filter(pk__in=ids).values_list("pk", "name"))  # a resource may have been renamed
+    rows = [Affected(notice=notice, resource=each, name=names.get(each.pk, each.name)) for each in resources]
     Affected.objects.bulk_create(rows)
 
 
@@ -376,22 +409,22 @@ def _refuse_change(notice: Notice, changed: Sequence[str]) -> None:
         raise TooLate(f"it has started: {', '.join(members)} cannot be changed any more", path=members[0])
 
 
-# Views and their numbers
+# Views and their incarnations
 
 
 def _views_of(notice: Notice) -> set[str]:
-    """The keys of the views that show it: those of its resources as they are grouped now, and the one of everything."""
+    """Return the keys of the views that show the notice: those of its resources as grouped now, and EVERYTHING."""
     return {resource.view for resource in notice.resources.all()} | {View.EVERYTHING}
 
 
 def bump_views(subscription_id: uuid.UUID, keys: Collection[str]) -> dict[str, int]:
-    """Count the views up; return their new numbers."""
+    """Raise the incarnations of the views by one.  Return the new incarnations by key."""
     views = View.objects.filter(subscription=subscription_id, key__in=keys)
     missing = set(keys) - set(views.values_list("key", flat=True))
     View.objects.bulk_create(
         [View(subscription_id=subscription_id, key=key) for key in sorted(missing)], ignore_conflicts=True
     )
-    # in one order, lest two wait for each other
+    # lock in the order of the keys, to prevent deadlocks
     list(views.order_by("key").select_for_update(no_key=True).values_list("pk"))
     views.update(incarnation=F("incarnation") + 1)
     return dict(views.values_list("key", "incarnation"))

@@ -1,9 +1,10 @@
-"""Who is told of maintenance, what was announced, and how far it is.
+"""The models of maintenance: resources, notices and their steps, and what jobs do about notices.
 
 Source of the rules: the published contract of Scheduled Events.
 """
 
 import uuid
+from copy import copy
 from datetime import datetime, timedelta
 from typing import Self
 
@@ -19,32 +20,32 @@ FIRST_INCARNATION = 1
 UNKNOWN_DURATION = -1
 
 
-def listening_since(now: datetime) -> datetime:
-    """The earliest poll by which a resource still counts as listening."""
+def polled_since(now: datetime) -> datetime:
+    """Return the earliest time of the newest poll at which a resource still counts as listening."""
     return now - timedelta(hours=settings.LISTENING_HOURS)
 
 
-class OfSubscription(models.QuerySet):
+class SubscriptionScopedQuerySet(models.QuerySet):
     def visible_to(self, user, role: Role = Role.READER) -> Self:
         return self.filter(subscription__in=Subscription.objects.visible_to(user, role))
 
 
 class Resource(models.Model):
-    """Something that maintenance is announced to: a machine, a service.
+    """A machine or service to which maintenance is announced.
 
-    Resources of one scope group see each other's notices, and any of them may approve; without a group it is its own.
-    Only a digest of its token is kept.
+    Resources of one scope group see each other's notices, and any of them may approve.  A resource without a group
+    sees only its own notices.  Only a digest of its token is stored.
     """
 
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="resources")
-    name = models.CharField(max_length=255)  # compared with case, as clients do
+    name = models.CharField(max_length=255)  # compared case-sensitively, as clients do
     scope_group = models.CharField(max_length=255, blank=True)
     labels = models.JSONField(default=dict, blank=True)  # {name: text}
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    last_seen_at = models.DateTimeField(null=True, editable=False)  # its newest poll
+    last_seen_at = models.DateTimeField(null=True, editable=False)  # newest poll; null: never
     created_at = models.DateTimeField()
 
-    objects = OfSubscription.as_manager()
+    objects = SubscriptionScopedQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["subscription", "name"], name="resource_name")]
@@ -53,19 +54,20 @@ class Resource(models.Model):
         return self.name
 
     def is_listening(self, now: datetime) -> bool:
-        """Whether it has polled lately."""
-        return self.last_seen_at is not None and self.last_seen_at >= listening_since(now)
+        """Return True if the resource has polled within the last LISTENING_HOURS."""
+        return self.last_seen_at is not None and self.last_seen_at >= polled_since(now)
 
     @property
     def view(self) -> str:
-        """The key of the view that it sees."""
+        """Return the key of the view that the resource sees."""
         return f"group {self.scope_group}" if self.scope_group else f"resource {self.name}"
 
 
 class View(models.Model):
-    """The version number of what one scope group, or with the key EVERYTHING the whole subscription, is shown.
+    """The incarnation of the list of notices that one scope group or single resource is shown.
 
-    It grows with every change of what is shown there and never goes back.
+    The key EVERYTHING stands for the list of the whole subscription.  The incarnation grows with every change of the
+    list and never goes back.
     """
 
     EVERYTHING = ""
@@ -79,14 +81,15 @@ class View(models.Model):
 
 
 class Overview(models.Model):
-    """The version number of what one person is shown of all their subscriptions.
+    """The incarnation of the list of notices that one person is shown of all their subscriptions.
 
-    It has to grow on, whatever they join or leave, so it is no sum of those of the views.
+    The incarnation must also grow when the person joins or leaves a subscription.  So it is not just the sum of the
+    incarnations of the views.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64)  # of the subscriptions and the numbers of their views
-    incarnation = models.PositiveIntegerField(default=0)  # 0: nothing was read yet
+    incarnation = models.PositiveIntegerField(default=0)  # 0: the person has not read the list yet
 
 
 class EventType(models.TextChoices):
@@ -106,17 +109,17 @@ MINIMUM_NOTICE = {
 }
 
 
-class NoticeQuerySet(OfSubscription):
+class NoticeQuerySet(SubscriptionScopedQuerySet):
     def shown(self) -> Self:
-        """Those that are told to who polls, oldest first."""
+        """Filter for notices that machines are shown, oldest announcement first."""
         return self.filter(status__in=Notice.SHOWN).order_by("announced_at", "pk")
 
     def waiting(self, now: datetime) -> Self:
-        """Those that somebody's approval would start, and nothing else until their time."""
+        """Filter for notices that wait for approval: until not-before, only an approval starts them."""
         return self.filter(status=Notice.Status.SCHEDULED, approve_when_idle=False, not_before__gt=now)
 
     def moving(self, now: datetime) -> Self:
-        """Those that time, or the end of runs, may take a step on, in the order of their times."""
+        """Filter for notices that time or the end of runs may take one step on, ordered by not-before."""
         has_work = Exists(Work.objects.filter(notice=OuterRef("pk"), step=Step.START))
         over = Q(ends_after_duration=True, ends_at__lte=now) | Q(has_work)
         starting = Q(status=Notice.Status.SCHEDULED) & (Q(not_before__lte=now) | Q(approve_when_idle=True))
@@ -124,20 +127,24 @@ class NoticeQuerySet(OfSubscription):
         return self.filter(status__in=Notice.SHOWN).filter(starting | ending).order_by("not_before", "pk")
 
     def between(self, start: datetime, end: datetime) -> Self:
-        """Those that took, take, or are expected to take place within [start, end); cancelled ones never do."""
-        begun = Q(started_at__lt=end) | Q(started_at=None, not_before__lt=end)
-        lasting = Q(status=Notice.Status.STARTED) | Q(status=Notice.Status.SCHEDULED, ends_at=None)
-        begins_in_time = Q(started_at__gte=start) | Q(started_at=None, not_before__gte=start)  # it may be but a moment
-        places = self.exclude(status=Notice.Status.CANCELLED).filter(begun)
-        return places.filter(lasting | Q(ends_at__gt=start) | Q(ends_at=start) & begins_in_time)
+        """Filter for notices that took, take, or are expected to take place within [start, end).
+
+        Cancelled notices are left out.
+        """
+        begins_before_end = Q(started_at__lt=end) | Q(started_at=None, not_before__lt=end)
+        is_lasting = Q(status=Notice.Status.STARTED) | Q(status=Notice.Status.SCHEDULED, ends_at=None)
+        # for notices of no length that lie exactly at `start`
+        begins_in_range = Q(started_at__gte=start) | Q(started_at=None, not_before__gte=start)
+        rows = self.exclude(status=Notice.Status.CANCELLED).filter(begins_before_end)
+        return rows.filter(is_lasting | Q(ends_at__gt=start) | Q(ends_at=start) & begins_in_range)
 
 
 class Notice(models.Model):
-    """Maintenance of some resources: announced, started, over.  It never goes back."""
+    """Announced maintenance of some resources.  Its status only goes forward."""
 
     class Status(models.TextChoices):
         SCHEDULED = "scheduled"
-        STARTED = "started"  # approved, or its time has come, or it was announced so
+        STARTED = "started"  # approved, or not-before has come, or announced as started
         COMPLETED = "completed"
         CANCELLED = "cancelled"  # withdrawn before it started
 
@@ -152,42 +159,71 @@ class Notice(models.Model):
     event_type = models.CharField(max_length=16, choices=EventType)
     status = models.CharField(max_length=16, choices=Status, default=Status.SCHEDULED)
     resources = models.ManyToManyField(Resource, through="Affected", related_name="notices")
-    # whole seconds, so that it starts no earlier than it is shown to
+    # in whole seconds, so that the notice starts no earlier than clients are shown
     not_before = models.DateTimeField()
     description = models.CharField(max_length=1000, blank=True)
-    duration_s = models.IntegerField(default=UNKNOWN_DURATION)  # 0: no interruption
+    duration_s = models.IntegerField(default=UNKNOWN_DURATION)  # of the interruption; 0: none
     source = models.CharField(max_length=16, choices=Source, default=Source.PLATFORM)
-    approve_when_idle = models.BooleanField(default=False)  # and no run on its resources begins meanwhile
-    ends_after_duration = models.BooleanField(default=False)  # else that is only what is expected
-    keep_open = models.BooleanField(default=False)  # when its work has ended, until somebody ends it
-    running_at_start = models.JSONField(default=list, editable=False)  # names of jobs whose runs were still going
-    key = models.CharField(max_length=100, null=True, editable=False)  # the caller's own, of its announcement
+    approve_when_idle = models.BooleanField(default=False)  # and hold all runs on the resources until the start
+    ends_after_duration = models.BooleanField(default=False)  # if False, the duration is only an expectation
+    keep_open = models.BooleanField(default=False)  # stay open after the runs of its start until a person ends it
+    running_at_start = models.JSONField(default=list, editable=False)  # names of jobs with runs that were still going
+    key = models.CharField(max_length=100, null=True, editable=False)  # idempotency key of the announcement
     announced_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
-    ends_at = models.DateTimeField(null=True)  # when it ended, else when it is expected to; null: nobody knows
+    ends_at = models.DateTimeField(null=True)  # the end, or before it the expected end; null: unknown
 
     objects = NoticeQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["subscription", "key"], name="one_notice_of_a_key")]
         indexes = [
-            # serves NoticeQuerySet.shown, waiting and moving; not a partial one, which SQLite would not use for them
+            # serves NoticeQuerySet.shown, waiting and moving; not partial, because SQLite would not use a partial index
             models.Index(fields=["status", "subscription"], name="notice_shown"),
             # serves NoticeQuerySet.between
             models.Index(fields=["subscription", "ends_at"], name="notice_ends"),
             # serves the history, newest first
             models.Index(fields=["subscription", "-announced_at", "-id"], name="notice_of_subscription"),
-            # serves the same of one status
+            # serves the history of one status
             models.Index(fields=["subscription", "status", "-announced_at", "-id"], name="notice_of_status"),
         ]
 
     def __str__(self) -> str:
         return f"{self.event_type} of {self.announced_at:%Y-%m-%d %H:%M:%SZ}"
 
+    def has_come(self, now: datetime) -> bool:
+        """Return True if the notice is due to start because not-before has come."""
+        return self.status == self.Status.SCHEDULED and self.not_before <= now
+
+    def has_run_out(self, now: datetime) -> bool:
+        """Return True if the notice is due to end because its expected duration is over."""
+        ends_by_time = self.status == self.Status.STARTED and self.ends_after_duration and not self.keep_open
+        return ends_by_time and self.ends_at is not None and self.ends_at <= now
+
+    def as_of(self, now: datetime) -> Self:
+        """Return a copy of the notice with the steps that time has brought about until `now`, to show it.
+
+        Nothing is written: housekeeping takes these steps.
+        """
+        shown = copy(self)
+        if shown.has_come(now):
+            shown.status, shown.started_at = self.Status.STARTED, shown.not_before
+        if shown.has_run_out(now):
+            shown.status, shown.ended_at = self.Status.COMPLETED, shown.ends_at
+        return shown
+
+    def is_open_ended(self, now: datetime) -> bool:
+        """Return True if the notice is not over and its end is unknown.
+
+        The end is unknown if the duration is unknown, if the notice has lasted longer than expected, or if it
+        interrupts nothing.  Then it goes on until somebody ends it.
+        """
+        return self.status in self.SHOWN and (self.duration_s <= 0 or self.ends_at is None or self.ends_at <= now)
+
     @property
     def begins_at(self) -> datetime:
-        """When it started, else the earliest moment at which it does unless it is approved."""
+        """Return the start; before the start, the earliest time of it without an approval."""
         return self.started_at or self.not_before
 
     @property
@@ -196,14 +232,14 @@ class Notice(models.Model):
 
 
 class Affected(models.Model):
-    """A resource of a notice.  Its name is kept, since history outlives resources."""
+    """A resource of a notice.  The name is stored too, because the history stays when the resource is deleted."""
 
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, db_index=False, related_name="affected")
     resource = models.ForeignKey(Resource, null=True, on_delete=models.SET_NULL, related_name="affected")
     name = models.CharField(max_length=255)
 
     class Meta:
-        # serves Sight as well: whether a notice affects a resource, however many have
+        # also serves EventFeed: whether a notice affects a resource, however many notices there are
         constraints = [models.UniqueConstraint(fields=["notice", "resource"], name="affected_once")]
         # serves the history of a resource
         indexes = [models.Index(fields=["name", "notice"], name="affected_by_name")]
@@ -211,21 +247,21 @@ class Affected(models.Model):
 
 
 class Transition(models.Model):
-    """One step of a notice, who made it, and the version numbers of the views that it changed."""
+    """One step of a notice: who took it, and the new incarnations of the views that it changed."""
 
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="transitions")
     at = models.DateTimeField()
     status = models.CharField(max_length=16, choices=Notice.Status)
     actor = models.CharField(max_length=300)  # a person, a resource, or the clock
     note = models.CharField(max_length=300, blank=True)
-    incarnations = models.JSONField(default=dict)  # {key of a view: number}
+    incarnations = models.JSONField(default=dict)  # {key of a view: incarnation}
 
     class Meta:
         ordering = ["at", "pk"]
 
 
 class Approval(models.Model):
-    """Somebody's leave for a notice to start.  The first starts it; the first of everybody else is kept as well."""
+    """An approval by a resource or a user.  The first one starts the notice; later ones are stored, one for each."""
 
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="approvals")
     resource = models.ForeignKey(Resource, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -243,7 +279,10 @@ class Step(models.TextChoices):
 
 
 class Work(models.Model):
-    """A run that a step of a notice ordered.  When all that its start ordered have ended, the notice ends."""
+    """A run that a step of a notice has started.  When all runs that its start has started are over, the notice ends.
+
+    `run` is None when the run has been deleted.
+    """
 
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="work")
     step = models.CharField(max_length=16, choices=Step)
@@ -256,20 +295,20 @@ class Work(models.Model):
 
 
 class Heed(models.Model):
-    """What a job does about maintenance of the resources that it names, or whose labels it names."""
+    """The policy of a job for maintenance of the resources that it names, or whose labels it names."""
 
     class During(models.TextChoices):
         NOTHING = "nothing"
-        HOLD = "hold"  # what is due from the lead time before not-before until the end is held
+        HOLD = "hold"  # hold runs that are due from the lead time before not-before until the end
 
     class After(models.TextChoices):
-        RUN_ONCE = "run_once"  # the newest of what was held
-        DROP = "drop"
+        RUN_ONCE = "run_once"  # run the newest of the held runs
+        DROP = "drop"  # skip all held runs
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="heed")
     resource_names = models.JSONField(default=list, blank=True)
-    labels = models.JSONField(default=dict, blank=True)  # a resource with all of these
+    labels = models.JSONField(default=dict, blank=True)  # matches a resource that has all of these
     during = models.CharField(max_length=8, choices=During, default=During.NOTHING)
     after = models.CharField(max_length=8, choices=After, default=After.RUN_ONCE)
     lead = models.DurationField(default=timedelta(0))
-    run_on = models.JSONField(default=list, blank=True)  # Steps
+    run_on = models.JSONField(default=list, blank=True)  # values of Step

@@ -1,18 +1,19 @@
-"""What workers do for maintenance, as Celery tasks: read the clock, call one function of the core."""
+"""The Celery tasks of maintenance.  Each reads the clock and calls one function of the core."""
 
 from celery import shared_task
 from django.utils import timezone
 
+from jobs.housekeeping import work_in_pieces
 from maintenance import lifecycle, pruning
 
 
 @shared_task
 def advance() -> None:
-    """Start and end notices whose time has come or whose runs have ended; hold what is to be held, and let go."""
-    lifecycle.keep_house(timezone.now())
+    """Start and end notices whose time has come or whose runs have ended; then hold and release runs."""
+    lifecycle.run_housekeeping(timezone.now())
 
 
 @shared_task
-def prune() -> None:
-    """Forget notices that ended longer ago than history is kept."""
-    pruning.prune(timezone.now())
+def prune(token: str | None = None) -> None:
+    """Delete notices that ended longer ago than RETENTION_DAYS."""
+    work_in_pieces(prune, token, pruning.prune)

@@ -1,4 +1,5 @@
-"""Long requests that can be followed: accepted at once, done by a worker, told until long after their end.
+"""Operations: long requests that are accepted at once, carried out by a worker, and can be followed.
 
-Knows nothing of what they are about.
+An operation can be read until a day or longer after its end.  This package does not know what the operations do: other
+apps register handlers for them.
 """

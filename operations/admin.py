@@ -1,54 +1,53 @@
-"""Operations in the admin: read, and cancelled while they go on.
+"""Operations in the admin: they can be read, and cancelled while they are open.
 
-Looks as the lists of jobs and runs do, whose words and marks it takes.
+The pages use the words and marks of the lists of jobs and runs.
 """
 
 from datetime import datetime, timedelta
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from accounts.admin_permissions import has_role
 from accounts.models import Role
-from accounts.staff import may
-from jobs import words
-from jobs.admin.lists import NowChangeList, ReadOnlyAdmin, badge
-from jobs.outcomes import Outcome
+from jobs import humanize
+from jobs.admin.lists import ReadOnlyAdmin, TimestampedChangeList, badge
+from jobs.badges import Badge
 from operations.models import Operation
-from operations.tracking import cancel
+from operations.service import cancel
 
-REFUSALS = 5  # said of an order for several; more would only push the list off the screen
+MAX_REFUSALS_SHOWN = 5  # after a bulk action; more messages would push the list off the screen
 OUTCOMES = {
-    Operation.State.ACCEPTED: Outcome("waiting", "Accepted"),
-    Operation.State.RUNNING: Outcome("running", "Running"),
-    Operation.State.SUCCEEDED: Outcome("success", "Succeeded"),
-    Operation.State.FAILED: Outcome("failure", "Failed"),
-    Operation.State.CANCELED: Outcome("cancelled", "Cancelled"),
+    Operation.State.ACCEPTED: Badge("waiting", "Accepted"),
+    Operation.State.RUNNING: Badge("running", "Running"),
+    Operation.State.SUCCEEDED: Badge("success", "Succeeded"),
+    Operation.State.FAILED: Badge("failure", "Failed"),
+    Operation.State.CANCELED: Badge("cancelled", "Cancelled"),
 }
 
 
-def outcome_of(operation: Operation) -> Outcome:
+def outcome_of(operation: Operation) -> Badge:
     return OUTCOMES[Operation.State(operation.state)]
 
 
-def what(operation: Operation) -> str:
-    """Delete collection, for `collection.delete`."""
+def kind_words(operation: Operation) -> str:
+    """Return the kind as text: "Delete collection" for `collection.delete`."""
     noun, _, verb = operation.kind.partition(".")
     return f"{verb} {noun}".strip().capitalize()
 
 
-def named(operation: Operation) -> str:
-    return f"{what(operation)} {operation.target}"
+def title_of(operation: Operation) -> str:
+    return f"{kind_words(operation)} {operation.target}"
 
 
-def took(operation: Operation, now: datetime) -> str:
-    """From its acceptance to its end, or until now."""
-    return words.took((operation.finished_at or now) - operation.created_at)
+def elapsed_words(operation: Operation, now: datetime) -> str:
+    """Return the time from the acceptance of the operation to its end, or to now while it is open."""
+    return humanize.format_elapsed((operation.finished_at or now) - operation.created_at)
 
 
 class SinceFilter(admin.SimpleListFilter):
@@ -65,10 +64,10 @@ class SinceFilter(admin.SimpleListFilter):
 
 
 def may_cancel(user, operation: Operation) -> bool:
-    return operation.is_open and may(user, Role.OPERATOR, operation.subscription_id)
+    return operation.is_open and has_role(user, Role.OPERATOR, operation.subscription_id)
 
 
-class OperationChangeList(NowChangeList):
+class OperationChangeList(TimestampedChangeList):
     def get_results(self, request) -> None:
         super().get_results(request)
         for operation in self.result_list:
@@ -77,9 +76,9 @@ class OperationChangeList(NowChangeList):
 
 @admin.register(Operation)
 class OperationAdmin(ReadOnlyAdmin):
-    """Read only: what happens to an operation is the workers' doing."""
+    """Read only, because only workers change operations.  A cancellation is a request to the worker."""
 
-    list_display = ("title", "state_shown", "progress", "asked", "took", "asked_by", "error", "order")
+    list_display = ("title", "state_shown", "progress", "asked", "took", "asked_by", "error", "action")
     list_filter = ("state", SinceFilter)
     list_select_related = ("asked_by", "subscription")
     search_fields = ("target", "kind")
@@ -91,17 +90,17 @@ class OperationAdmin(ReadOnlyAdmin):
         cancel_view = self.admin_site.admin_view(self.cancel_view)
         return [path("<uuid:object_id>/cancel/", cancel_view, name="operations_operation_cancel"), *super().get_urls()]
 
-    def get_changelist(self, request, **kwargs) -> type[ChangeList]:
+    def get_changelist(self, request, **kwargs) -> type[TimestampedChangeList]:
         return OperationChangeList
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         operation, now = self.visible(request, object_id), timezone.now()
         context = {
-            "title": named(operation),
+            "title": title_of(operation),
             "operation": operation,
             "outcome": outcome_of(operation),
-            "what": what(operation),
-            "took": took(operation, now),
+            "what": kind_words(operation),
+            "took": elapsed_words(operation, now),
             "now": now,
             "may_cancel": may_cancel(request.user, operation),
         }
@@ -109,7 +108,7 @@ class OperationAdmin(ReadOnlyAdmin):
 
     def cancel_view(self, request, object_id) -> HttpResponse:
         operation = self.visible(request, object_id)
-        if not may(request.user, Role.OPERATOR, operation.subscription_id):
+        if not has_role(request.user, Role.OPERATOR, operation.subscription_id):
             raise PermissionDenied
         if request.method == "POST":
             if cancel(operation, timezone.now()):
@@ -119,38 +118,43 @@ class OperationAdmin(ReadOnlyAdmin):
         return HttpResponseRedirect(reverse("admin:operations_operation_change", args=[operation.pk]))
 
     def has_operate_permission(self, request) -> bool:
-        return may(request.user, Role.OPERATOR)
+        return has_role(request.user, Role.OPERATOR)
 
     @admin.action(description="Cancel operations", permissions=["operate"])
     def cancel_ticked(self, request, queryset) -> HttpResponse | None:
-        """First show which, then cancel them; what cannot be cancelled is named, and stops none of the others."""
+        """Show the operations first, then cancel them.
+
+        An operation that cannot be cancelled is named in a message.  The others are cancelled all the same.
+        """
         operations, now = list(queryset), timezone.now()
         if "confirmed" in request.POST:
             refused = [message for operation in operations if (message := self._cancel(request, operation, now))]
             if done := len(operations) - len(refused):
-                messages.success(request, f"Asked to end before the next step: {words.count(done, 'operation')}.")
-            for message in refused[:REFUSALS]:
+                messages.success(
+                    request, f"Asked to end before the next step: {humanize.format_count(done, 'operation')}."
+                )
+            for message in refused[:MAX_REFUSALS_SHOWN]:
                 messages.error(request, message)
             return None
         context = {
-            "title": f"Cancel {words.count(len(operations), 'operation')}",
-            "operations": [(operation, what(operation), outcome_of(operation)) for operation in operations],
+            "title": f"Cancel {humanize.format_count(len(operations), 'operation')}",
+            "operations": [(operation, kind_words(operation), outcome_of(operation)) for operation in operations],
             "checkbox": ACTION_CHECKBOX_NAME,
         }
         return self.page(request, "admin/operations/operation/confirm.html", context)
 
     def _cancel(self, request, operation: Operation, now: datetime) -> str:
-        """Why it was refused, or nothing."""
-        if not may(request.user, Role.OPERATOR, operation.subscription_id):
-            return f"You may not cancel: {named(operation)}."
-        return "" if cancel(operation, now) else f"It is over already: {named(operation)}."
+        """Cancel the operation.  Return why it was refused, or an empty text."""
+        if not has_role(request.user, Role.OPERATOR, operation.subscription_id):
+            return f"You may not cancel: {title_of(operation)}."
+        return "" if cancel(operation, now) else f"It is over already: {title_of(operation)}."
 
     @admin.display(description="Operation")
     def title(self, operation: Operation) -> str:
         return format_html(
             '<a class="title" href="{}">{}</a><span class="sub">{} · {}</span>',
             reverse("admin:operations_operation_change", args=[operation.pk]),
-            what(operation),
+            kind_words(operation),
             operation.target,
             operation.subscription.name,
         )
@@ -170,23 +174,23 @@ class OperationAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Asked")
     def asked(self, operation) -> str:
-        return words.moment(operation.created_at, operation.now)
+        return humanize.format_datetime(operation.created_at, operation.now)
 
     @admin.display(description="Took")
     def took(self, operation) -> str:
-        return took(operation, operation.now)
+        return elapsed_words(operation, operation.now)
 
     @admin.display(description="Error")
     def error(self, operation: Operation) -> str:
         return operation.error_code
 
-    @admin.display(description="Order")
-    def order(self, operation) -> str:
-        """A button of the form that the list stands in."""
+    @admin.display(description="Action")
+    def action(self, operation) -> str:
+        """Return the Cancel button, which belongs to the form around the list; empty if the viewer may not cancel."""
         if not operation.may_cancel:
             return ""
         return format_html(
             '<button class="button" type="submit" formaction="{}" aria-label="Cancel: {}">Cancel</button>',
             reverse("admin:operations_operation_cancel", args=[operation.pk]),
-            named(operation),
+            title_of(operation),
         )

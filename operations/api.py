@@ -1,24 +1,27 @@
-"""/api/operations: long requests in our own plain form."""
+"""/api/operations: operations in our own REST API."""
 
 from typing import Any
 
 from django.urls import include, path
 from django.utils import timezone
-from django_filters import CharFilter, ChoiceFilter, FilterSet, UUIDFilter
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
+from django_filters import FilterSet
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.exceptions import APIException
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
 
-from accounts.access import require
-from accounts.fields import InstantField
-from accounts.filters import InstantFilter
+from accounts.access import require_role
+from accounts.examples import with_example
 from accounts.models import Role
-from accounts.viewsets import HistoryViewSet
+from api.fields import InstantField
+from api.filters import IdFilter, InstantFilter, TextFilter, WordFilter
+from api.links import absolute
+from api.viewsets import HistoryViewSet
 from operations.models import Operation, OperationQuerySet
-from operations.tracking import cancel
+from operations.service import cancel
 
 RETRY_AFTER_S = 1
 EXAMPLE: dict[str, Any] = {
@@ -46,16 +49,35 @@ EXAMPLES = [
     OpenApiExample("Going on", EXAMPLE, response_only=True),
     OpenApiExample("Failed", {**EXAMPLE, **FAILURE}, response_only=True),
 ]
+RETRY_AFTER = OpenApiParameter(
+    "Retry-After",
+    {"type": "integer", "example": RETRY_AFTER_S},
+    OpenApiParameter.HEADER,
+    description="While it goes on: in how many seconds it is worth asking again.",
+    response=[200, 202],
+)
+LOCATION_OF_OPERATION = OpenApiParameter(
+    "Location",
+    {"type": "string", "format": "uri", "example": f"https://quando.example.org/api/operations/{EXAMPLE['id']}"},
+    OpenApiParameter.HEADER,
+    description="The address of the operation.",
+    response=[202],
+)
+ACCEPTED_HEADERS = [LOCATION_OF_OPERATION, RETRY_AFTER]
 
 
+@with_example(
+    {"code": "WorkerLost", "message": "The worker that was at it has died; what it had not done is not done."}
+)
 class OperationErrorSerializer(serializers.Serializer):
     code = serializers.CharField(help_text="The kind of failure, for programs.")
     message = serializers.CharField(help_text="What happened, for people.")
 
 
+@with_example(EXAMPLE)
 class OperationSerializer(serializers.Serializer):
-    id = serializers.UUIDField()
-    subscription = serializers.UUIDField()
+    id = serializers.UUIDField(help_text="The id in its address.")
+    subscription = serializers.UUIDField(help_text="The id of the subscription that it works in.")
     kind = serializers.CharField(help_text="What is done, such as `collection.delete`.")
     target = serializers.CharField(
         help_text="What it is done to: a collection as its resource group, a slash, its name."
@@ -71,16 +93,26 @@ class OperationSerializer(serializers.Serializer):
     )
     clientRequestId = serializers.CharField(help_text="The caller's `x-ms-client-request-id`, or empty.")
     cancelAskedAt = InstantField(allow_null=True, help_text="It ends before its next step.")
-    createdAt = InstantField()
+    createdAt = InstantField(help_text="When it was accepted.")
     startedAt = InstantField(allow_null=True, help_text="When a worker first took it up.")
     finishedAt = InstantField(allow_null=True, help_text="It is kept for a day or longer after this.")
 
 
+@with_example(
+    {
+        "state": "running",
+        "kind": "collection.delete",
+        "target": "default/nightly",
+        "subscription": "00000000-0000-0000-0000-000000000001",
+        "from": "2026-01-05T08:00:00Z",
+        "to": "2026-01-06T08:00:00Z",
+    }
+)
 class OperationFilter(FilterSet):
-    state = ChoiceFilter(choices=Operation.State.choices)
-    kind = CharFilter(max_length=64, help_text="What is done, such as `collection.delete`.")
-    target = CharFilter(method="filter_target", max_length=500, help_text="What it is done to, in any case.")
-    subscription = UUIDFilter(help_text="The id of a subscription.")
+    state = WordFilter(choices=Operation.State.choices, help_text="Only those in this state.")
+    kind = TextFilter(max_length=64, help_text="What is done, such as `collection.delete`.")
+    target = TextFilter(method="filter_target", max_length=500, help_text="What it is done to, in any case.")
+    subscription = IdFilter(help_text="The id of a subscription.")
 
     def filter_target(self, rows: OperationQuerySet, name: str, value: str) -> OperationQuerySet:
         return rows.about(value)
@@ -94,15 +126,15 @@ OperationFilter.base_filters["to"] = InstantFilter(
 )
 
 
-class Over(APIException):
-    """It has ended, which nothing changes."""
+class OperationFinished(APIException):
+    """The operation is over, and its end never changes."""
 
     status_code = 409
     default_code = "conflict"
 
 
 class Operations(HistoryViewSet):
-    """Long requests, from their acceptance until a day or longer after their end."""
+    """Long requests, which can be read from their acceptance until a day or longer after their end."""
 
     queryset = Operation.objects.select_related("asked_by").order_by("-created_at", "-id")
     serializer_class = OperationSerializer
@@ -117,10 +149,11 @@ class Operations(HistoryViewSet):
         operation_id="readOperation",
         summary="Read an operation",
         description="While it goes on, `Retry-After` says in how many seconds it is worth asking again.",
+        parameters=[RETRY_AFTER],
         examples=EXAMPLES,
     )
     def retrieve(self, request, pk):
-        return told(require(request, self.get_queryset(), pk=pk))
+        return not_modified(require_role(request, self.get_queryset(), pk=pk))
 
     @extend_schema(
         operation_id="cancelOperation",
@@ -128,19 +161,19 @@ class Operations(HistoryViewSet):
         description="It ends before its next step, or at once when no worker is at it; what was begun is put back as"
         " far as that is possible.",
         request=None,
+        parameters=[RETRY_AFTER],
         examples=[OpenApiExample("Asked", EXAMPLE | {"cancelAskedAt": "2026-01-05T08:00:01Z"}, response_only=True)],
     )
     @action(detail=True, methods=["post"])
     def cancel(self, request, pk):
-        operation = require(request, self.get_queryset(), Role.OPERATOR, pk=pk)
+        operation = require_role(request, self.get_queryset(), Role.OPERATOR, pk=pk)
         if not cancel(operation, timezone.now()):
             operation.refresh_from_db()
-            raise Over(f"the operation is {operation.state} already")
-        return told(self.get_queryset().get(pk=pk))
+            raise OperationFinished(f"the operation is {operation.state} already")
+        return not_modified(self.get_queryset().get(pk=pk))
 
 
-# What others answer who accept an operation
-
+# The answer of other views that accept an operation
 
 ACCEPTED = OpenApiResponse(
     OperationSerializer,
@@ -149,11 +182,11 @@ ACCEPTED = OpenApiResponse(
 )
 
 
-def accepted(operation: Operation) -> Response:
-    return told(operation, 202, Location=f"/api/operations/{operation.pk}")
+def accepted_response(request: Request, operation: Operation) -> Response:
+    return not_modified(operation, 202, Location=absolute(request, f"/api/operations/{operation.pk}"))
 
 
-def told(operation: Operation, status: int = 200, **headers: str) -> Response:
+def not_modified(operation: Operation, status: int = 200, **headers: str) -> Response:
     if operation.is_open:
         headers["Retry-After"] = str(RETRY_AFTER_S)
     return Response(rendered_operation(operation), status, headers=headers)

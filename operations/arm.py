@@ -1,6 +1,6 @@
-"""Operations as the resource manager tells them: a status to poll, a result to poll, and a way to cancel.
+"""Operations in the protocol of the resource manager: a status to poll, a result to poll, and a cancellation.
 
-The addresses are below the subscription, so that they outlive what an operation is about.
+The addresses are below the subscription, so that they stay valid when the target of the operation is deleted.
 Source: the published contract of asynchronous operations; the published client library's poller.
 """
 
@@ -15,12 +15,13 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.models import Role
+from api.links import absolute
+from operations.arm_base import GUID, PROVIDER, SUBSCRIPTION, ArmView, address, parameter
 from operations.models import Operation
-from operations.resource_manager import GUID, PROVIDER, SUBSCRIPTION, ArmView, absolute, address, parameter
-from operations.tracking import cancel
+from operations.service import cancel
 
 RETRY_AFTER_S = 1  # the public cloud asks for 10 or more; the work here takes seconds
-STATUSES = {  # clients know an end by these very words; every other word is going on
+STATUSES = {  # clients recognise an end by exactly these words; they take every other word for an open operation
     Operation.State.ACCEPTED: "Accepted",
     Operation.State.RUNNING: "Running",
     Operation.State.SUCCEEDED: "Succeeded",
@@ -30,18 +31,20 @@ STATUSES = {  # clients know an end by these very words; every other word is goi
 
 
 class OperationEnded(APIException):
-    """The error that the operation ended with, as its synchronous form would have answered."""
+    """The error with which the operation ended, in the form of the answer to a synchronous request."""
 
     status_code = 409
 
 
 def accepted(request: Request, operation: Operation) -> Response:
-    """202 without a body, which some clients would take for the status of the operation."""
-    return going_on(request, operation, **{"Azure-AsyncOperation": "operations", "Location": "operationResults"})
+    """Return 202 without a body, because some clients would take a body for the status of the operation."""
+    return accepted_with_headers(
+        request, operation, **{"Azure-AsyncOperation": "operations", "Location": "operationResults"}
+    )
 
 
-def going_on(request: Request, operation: Operation, **kinds: str) -> Response:
-    """202 with headers that hold addresses of the operation, each of the kind given."""
+def accepted_with_headers(request: Request, operation: Operation, **kinds: str) -> Response:
+    """Return 202 with one header for each of `kinds`: its value is the address of that kind of the operation."""
     version = parameter(request, "api-version")
     addresses = {
         header: absolute(request, f"{path_of(operation, kind)}?api-version={version}") for header, kind in kinds.items()
@@ -50,16 +53,16 @@ def going_on(request: Request, operation: Operation, **kinds: str) -> Response:
 
 
 def path_of(operation: Operation, kind: str) -> str:
-    place = f"/subscriptions/{operation.subscription_id}/providers/{PROVIDER}/locations/{operation.place}"
-    return f"{place}/{kind}/{operation.pk}"
+    location = f"/subscriptions/{operation.subscription_id}/providers/{PROVIDER}/locations/{operation.place}"
+    return f"{location}/{kind}/{operation.pk}"
 
 
 class OperationView(ArmView):
     def find_operation(self, role: Role = Role.READER) -> Operation:
         if not GUID.fullmatch(self.kwargs["operation"]):
             raise Http404
-        found = {"pk": self.kwargs["operation"], "subscription": self.subscription_id}
-        operation = access.require(self.request, Operation, role, **found)
+        lookup = {"pk": self.kwargs["operation"], "subscription": self.subscription_id}
+        operation = access.require_role(self.request, Operation, role, **lookup)
         if operation.place != self.kwargs["place"].lower():
             raise Http404
         return operation
@@ -68,15 +71,15 @@ class OperationView(ArmView):
 class Status(OperationView):
     def get(self, request, **kwargs):
         operation = self.find_operation()
-        waits = {"Retry-After": str(RETRY_AFTER_S)} if operation.is_open else {}
-        return Response(render(operation), headers=waits)
+        headers = {"Retry-After": str(RETRY_AFTER_S)} if operation.is_open else {}
+        return Response(render(operation), headers=headers)
 
 
 class Result(OperationView):
     def get(self, request, **kwargs):
         operation = self.find_operation()
         if operation.is_open:
-            return going_on(request, operation, Location="operationResults")
+            return accepted_with_headers(request, operation, Location="operationResults")
         if operation.state == Operation.State.SUCCEEDED:
             return Response(status=204)
         raise OperationEnded(operation.error_message, operation.error_code)
@@ -89,7 +92,7 @@ class Result(OperationView):
 
 
 class Cancellation(OperationView):
-    """Ask for the end of an operation: 202 while it goes on, 409 once it is over."""
+    """Request the cancellation of an operation: 202 while it is open, 409 once it is over."""
 
     def post(self, request, **kwargs):
         operation = self.find_operation(Role.OPERATOR)
@@ -104,25 +107,25 @@ def render(operation: Operation) -> dict[str, Any]:
         "id": path_of(operation, "operations"),
         "name": str(operation.pk),
         "status": STATUSES[Operation.State(operation.state)],
-        "startTime": instant(operation.started_at or operation.created_at),
+        "startTime": render_instant(operation.started_at or operation.created_at),
         "percentComplete": operation.percent,
     }
     if operation.finished_at:
-        document["endTime"] = instant(operation.finished_at)
+        document["endTime"] = render_instant(operation.finished_at)
     if operation.error_code:
         document["error"] = {"code": operation.error_code, "message": operation.error_message}
     return document
 
 
-def instant(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
+def render_instant(instant: datetime) -> str:
+    return instant.isoformat().replace("+00:00", "Z")
 
 
-PLACE = f"{SUBSCRIPTION}/providers/{PROVIDER}/locations/(?P<place>[^/]+)"
+LOCATION = f"{SUBSCRIPTION}/providers/{PROVIDER}/locations/(?P<place>[^/]+)"
 OPERATION = "(?P<operation>[^/]+)"
 
 urlpatterns = [
-    address(f"{PLACE}/operations/{OPERATION}", Status.as_view()),
-    address(f"{PLACE}/operationResults/{OPERATION}", Result.as_view()),
-    address(f"{PLACE}/operations/{OPERATION}/cancel", Cancellation.as_view()),
+    address(f"{LOCATION}/operations/{OPERATION}", Status.as_view()),
+    address(f"{LOCATION}/operationResults/{OPERATION}", Result.as_view()),
+    address(f"{LOCATION}/operations/{OPERATION}/cancel", Cancellation.as_view()),
 ]

@@ -1,4 +1,4 @@
-"""What is known of a long request, from its acceptance until a day and more after its end."""
+"""The model of operations.  A row stays from the acceptance of a request until a day or longer after its end."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -13,8 +13,8 @@ from django.db.models.lookups import Exact
 
 from accounts.models import Role, Subscription
 
-SILENCE = timedelta(minutes=2)  # between two steps: a worker not heard of for longer has died
-UNHEARD = timedelta(seconds=30)  # after its acceptance: a message not acted upon for longer counts as lost
+HEARTBEAT_TIMEOUT = timedelta(minutes=2)  # without a step: after this time the worker counts as dead
+PUBLISH_TIMEOUT = timedelta(seconds=30)  # without a worker: after this time the message counts as lost
 
 
 class OperationQuerySet(models.QuerySet):
@@ -22,44 +22,44 @@ class OperationQuerySet(models.QuerySet):
         return self.filter(subscription__in=Subscription.objects.visible_to(user, role))
 
     def about(self, target: str) -> Self:
-        """Those of a target, in any case: it is ASCII."""
+        """Filter for operations of a target, which is ASCII, ignoring case."""
         return self.filter(Exact(Lower("target"), target.lower()))
 
     def open(self) -> Self:
-        """Those in a state of OPEN, told by what an index finds."""
+        """Filter for operations in a state of OPEN.  Uses `finished_at`, because it has an index."""
         return self.filter(finished_at=None)
 
     def abandoned(self, now: datetime) -> Self:
-        """Those whose worker has died."""
-        return self.open().filter(lease_token__isnull=False, heartbeat_at__lt=now - SILENCE)
+        """Filter for open operations whose worker has died."""
+        return self.open().filter(lease_token__isnull=False, heartbeat_at__lt=now - HEARTBEAT_TIMEOUT)
 
     def unheard(self, now: datetime) -> Self:
-        """Those that no worker is at, and of which the message was lost."""
-        return self.open().filter(lease_token=None, published_at__lt=now - UNHEARD)
+        """Filter for open operations that no worker has leased and whose message was lost."""
+        return self.open().filter(lease_token=None, published_at__lt=now - PUBLISH_TIMEOUT)
 
 
 class Operation(models.Model):
-    """A long request and how far it is.  Its end never changes."""
+    """A long request and its progress.  Once it has ended, its state never changes."""
 
     class State(models.TextChoices):
-        ACCEPTED = "accepted"  # no worker has taken it up yet
-        RUNNING = "running"  # a worker is at it, or another will go on with it
+        ACCEPTED = "accepted"  # no worker has leased it yet
+        RUNNING = "running"  # a worker has leased it, or another one will continue it
         SUCCEEDED = "succeeded"
-        FAILED = "failed"  # what it is about was put back as far as that is possible
-        CANCELED = "canceled"  # the same, because somebody asked for it
+        FAILED = "failed"  # its steps were undone as far as possible
+        CANCELED = "canceled"  # cancelled by a user; its steps were undone as far as possible
 
     OPEN = (State.ACCEPTED, State.RUNNING)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, db_index=False, related_name="+")
-    kind = models.CharField(max_length=64)  # names the work, see `operations.work`
-    target = models.CharField(max_length=500)  # what it is about, as people call it
-    place = models.CharField(max_length=64, default="global")  # the location in its addresses
-    # one open operation at a time for what this names
+    kind = models.CharField(max_length=64)  # names the handler, see `operations.handlers`
+    target = models.CharField(max_length=500)  # name of the target, for people
+    place = models.CharField(max_length=64, default="global")  # the location in its ARM addresses
+    # identifies the target: one open operation at a time for each key
     target_key = models.CharField(max_length=64)
     state = models.CharField(max_length=16, choices=State, default=State.ACCEPTED)
     percent = models.PositiveSmallIntegerField(default=0, validators=[MaxValueValidator(100)])
-    notes = models.JSONField(default=dict)  # the work's own, from one step to the next
+    notes = models.JSONField(default=dict)  # data of the handler, from one step to the next
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.TextField(blank=True)
     correlation_id = models.CharField(max_length=64, blank=True)
@@ -68,9 +68,9 @@ class Operation(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, db_index=False, related_name="+"
     )
     cancel_asked_at = models.DateTimeField(null=True)
-    lease_token = models.UUIDField(null=True)  # of the worker that is at it
-    published_at = models.DateTimeField()  # the newest message about it
-    heartbeat_at = models.DateTimeField(null=True)  # its newest step
+    lease_token = models.UUIDField(null=True)  # of the worker that has leased it; null: none
+    published_at = models.DateTimeField()  # when the newest message to workers was sent
+    heartbeat_at = models.DateTimeField(null=True)  # the newest step
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -92,17 +92,17 @@ class Operation(models.Model):
             ),
         ]
         indexes = [
-            # serves the list of a subscription's, newest first
+            # serves the list of one subscription, newest first
             models.Index(fields=["subscription", "-created_at", "-id"], name="operation_of_subscription"),
-            # serves the same list of one state
+            # serves the list of one subscription and state
             models.Index(fields=["subscription", "state", "-created_at", "-id"], name="operation_of_state"),
-            # serves the same list of one target
+            # serves the list of one subscription and target
             models.Index(
                 "subscription", Lower("target"), F("created_at").desc(), F("id").desc(), name="operation_of_target"
             ),
-            # serves the lists of everybody's
+            # serves the list over all subscriptions
             models.Index(fields=["-created_at", "-id"], name="operation_newest"),
-            # serves pruning and `open`, for which SQLite would use no partial one
+            # serves pruning and `open`; not partial, because SQLite would not use a partial index for `open`
             models.Index(fields=["finished_at"], name="operation_finished"),
         ]
 

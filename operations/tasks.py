@@ -1,34 +1,28 @@
-"""What workers do for operations, as Celery tasks: read the clock, call one function of the core."""
+"""The Celery tasks of operations.  Each reads the clock and calls functions of the core."""
 
-import threading
 import uuid
 from datetime import timedelta
 
-from celery import shared_task, signals
+from celery import shared_task
 from django.utils import timezone
 
-from operations import tracking
+from operations import service, stopping
 
-TURN = timedelta(seconds=20)  # after which a worker lets other work go first
-
-stopping = threading.Event()  # set once this worker has been told to stop
-
-
-@signals.worker_shutting_down.connect
-def stop(**_) -> None:
-    stopping.set()
+TIME_SLICE = timedelta(seconds=20)  # after this time a worker releases the operation, so that other tasks come first
 
 
 @shared_task
 def carry_out(operation_id: str) -> None:
-    if stopping.is_set():
-        return  # nobody has it: `watch` sends the message again
-    ends_at = timezone.now() + TURN
-    tracking.carry_out(uuid.UUID(operation_id), timezone.now, lambda: stopping.is_set() or timezone.now() >= ends_at)
+    if stopping.is_requested():
+        return  # no worker has leased the operation: `watch` sends the message again
+    ends_at = timezone.now() + TIME_SLICE
+    service.carry_out(
+        uuid.UUID(operation_id), timezone.now, lambda: stopping.is_requested() or timezone.now() >= ends_at
+    )
 
 
 @shared_task
 def watch() -> None:
     now = timezone.now()
-    tracking.watch(now)
-    tracking.prune(now)
+    service.watch(now)
+    service.prune(now)

@@ -1,1 +1,1 @@
-"""When something happens: a pure engine of recurrence that knows no database, no settings and no clock."""
+"""Schedules and series: a pure engine of recurrence that uses no database, no settings and no clock."""

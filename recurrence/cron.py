@@ -1,7 +1,8 @@
-"""Cron rules: sets of seconds, minutes, hours, days, months and years, of which a fire time is in all.
+"""Cron rules: sets of seconds, minutes, hours, days, months and years.  A fire time is in all of these sets.
 
-"The next one that is not earlier" is looked up, not searched: a set of times has a table of its next members, and so
-have the days of a month, which depend on its shape only, its first weekday and its length.  There are 28 shapes.
+The next member that is not earlier is looked up in a table, not searched.  Each set of times has such a table, and so
+have the days of a month.  These depend only on the month's shape: its first weekday and its length.  There are 28
+shapes.
 """
 
 from collections.abc import Callable
@@ -17,16 +18,16 @@ MONTHS = (LAST_YEAR - FIRST_YEAR + 1) * 12
 ORIGIN = FIRST_YEAR * 12 + 1  # month m of year y has the number 12 * y + m - ORIGIN
 ALL_MONTHS = ((1 << 13) - 1) & ~1  # bit n stands for month n
 ALL_YEARS = (1 << (LAST_YEAR - FIRST_YEAR + 1)) - 1  # bit n stands for FIRST_YEAR + n
-NEVER = 255  # in a table: there is no next one
-IDLE = 28  # the shape of a month that a rule leaves out
+NEVER = 255  # in a table: there is no next member
+IDLE = 28  # the shape of a month that is not in the rule
 NO_MONTHS = bytes(12)
 NO_DAYS = bytes([NEVER] * 34)
 
-DaysOfShape = Callable[[int, int], int]  # of the first weekday, 0 is Monday, and the length: a mask, bit n is day n
+DaysOfShape = Callable[[int, int], int]  # takes first weekday (0 is Monday) and length; returns a mask, bit n is day n
 
 
 class Days:
-    """Days of months, each found from the shape of its month by `of_shape`; equal when their `text` is."""
+    """The days of each month, computed by `of_shape` from the shape of the month.  Equal when their `text` is equal."""
 
     __slots__ = ("of_shape", "tables", "text")
 
@@ -45,11 +46,11 @@ class Days:
         return f"Days({self.text!r})"
 
     def table(self, shape: int) -> bytes:
-        """For each day, and for the one after the last: the next one that is not earlier, or NEVER."""
-        made = self.tables[shape]
-        if made is None:
-            made = self.tables[shape] = _table(self.mask(shape), 33)
-        return made
+        """Return a table from each day, and from the one after the last, to the next day not earlier, or NEVER."""
+        table = self.tables[shape]
+        if table is None:
+            table = self.tables[shape] = _table(self.mask(shape), 33)
+        return table
 
     def mask(self, shape: int) -> int:
         return self.of_shape(shape // 4, shape % 4 + 28) if shape != IDLE else 0
@@ -57,7 +58,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class CronRule:
-    """The times `times` of the days `days` of the months and years in the masks, in UTC, from 1970 to 2099."""
+    """The times `times` on the days `days` of the months and years in the masks, in UTC, from 1970 to 2099."""
 
     times: Times
     days: Days
@@ -70,23 +71,23 @@ class CronRule:
     _hours: bytes = field(init=False, repr=False, compare=False)
     _minutes: bytes = field(init=False, repr=False, compare=False)
     _seconds: bytes = field(init=False, repr=False, compare=False)
-    _hour: int = field(init=False, repr=False, compare=False)  # the first of each
+    _hour: int = field(init=False, repr=False, compare=False)  # the first hour, minute and second
     _minute: int = field(init=False, repr=False, compare=False)
     _second: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         times = self.times
-        keep = object.__setattr__
-        keep(self, "_shapes", _shapes(self.months, self.years))
-        keep(self, "_months", _table(self.months >> 1, 13))  # from here on 0 is January, and 0 is 1970
-        keep(self, "_years", _table(self.years, LAST_YEAR - FIRST_YEAR + 2))
-        keep(self, "_last", self._last_month())
-        keep(self, "_hours", _table(times.hours, 25))
-        keep(self, "_minutes", _table(times.minutes, 61))
-        keep(self, "_seconds", _table(times.seconds, 61))
-        keep(self, "_hour", self._hours[0])
-        keep(self, "_minute", self._minutes[0])
-        keep(self, "_second", self._seconds[0])
+        set_field = object.__setattr__
+        set_field(self, "_shapes", _shapes(self.months, self.years))
+        set_field(self, "_months", _table(self.months >> 1, 13))  # in these tables 0 is January, and 0 is 1970
+        set_field(self, "_years", _table(self.years, LAST_YEAR - FIRST_YEAR + 2))
+        set_field(self, "_last", self._last_month())
+        set_field(self, "_hours", _table(times.hours, 25))
+        set_field(self, "_minutes", _table(times.minutes, 61))
+        set_field(self, "_seconds", _table(times.seconds, 61))
+        set_field(self, "_hour", self._hours[0])
+        set_field(self, "_minute", self._minutes[0])
+        set_field(self, "_second", self._seconds[0])
 
     def after(self, instant: datetime) -> datetime | None:
         year = instant.year
@@ -134,7 +135,7 @@ class CronRule:
         return total
 
     def _in_month_after(self, number: int) -> datetime | None:
-        """The first fire time of the months after this one."""
+        """Return the first fire time in the months after month `number`; None: there is none."""
         months, years, days = self._months, self._years, self.days
         year, month = divmod(number + 1, 12)
         if years[year] == year:
@@ -165,7 +166,7 @@ class CronRule:
 
 @lru_cache(maxsize=4096)
 def _table(mask: int, size: int) -> bytes:
-    """For each number below `size`: the next one in `mask` that is not smaller, or NEVER."""
+    """Return a table from each number below `size` to the next number in `mask` that is not smaller, or NEVER."""
     table = bytearray([NEVER] * size)
     following = NEVER
     for number in range(size - 1, -1, -1):
@@ -177,7 +178,7 @@ def _table(mask: int, size: int) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _shapes(months: int, years: int) -> bytes:
-    """The shapes of all months; IDLE for those that are not in the masks."""
+    """Return the shapes of all months; IDLE for months that are not in the masks."""
     year = bytes(0xFF * (months >> month & 1) for month in range(1, 13))
     chosen = b"".join(year if years >> number & 1 else NO_MONTHS for number in range(MONTHS // 12))
     mask = int.from_bytes(chosen, "big")

@@ -1,7 +1,7 @@
-"""Rules on dates: which days, whatever the time of day and wherever on earth.
+"""Rules on dates: sets of days, without a time of day and without a time zone.
 
-Every rule begins with its `start` and repeats in periods of days, weeks or months, of which each `interval`-th
-counts, the first being the period that holds `start`.  The cost of an answer does not grow with the age of a rule.
+Every rule begins with its `start` and repeats in periods of days, weeks or months.  The period that holds `start` is
+the first; each `interval`-th one counts.  The cost of an answer does not grow with the age of a rule.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,23 +21,23 @@ CYCLE = 400 * 12  # months after which the Gregorian calendar repeats, weekdays 
 class DateRule(Protocol):
     @property
     def start(self) -> date:
-        """The day before which the rule has none."""
+        """The day before which the rule has no day."""
 
     def on_or_after(self, day: date) -> date | None:
-        """Return the first day of the rule that is not earlier than `day`, or None: never again."""
+        """Return the first day of the rule that is not earlier than `day`; None: there is none."""
 
     def count_before(self, day: date) -> int:
         """Return how many days of the rule lie before `day`."""
 
 
 class NumberedRule(DateRule, Protocol):
-    """A date rule that knows each of its days by number, and those of a window one by one."""
+    """A date rule that can return its n-th day, and all its days in a window."""
 
     def nth(self, number: int) -> date | None:
-        """Return the day that is `number`-th from the first, which is 1; None beyond the last year."""
+        """Return the day with this number; the first day has number 1.  None beyond the last year of the calendar."""
 
     def ordinals(self, first: int, last: int) -> Iterable[int]:
-        """The days of the rule from the ordinal `first` to `last`, both included and both at most `date.max`'s."""
+        """Return the ordinals of the days from `first` to `last`, both included and both at most that of `date.max`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class EveryNDays:
         if day <= self.start:
             return self.start
         ordinal = day.toordinal()
-        wait = (self.start.toordinal() - ordinal) % self.interval
-        if not wait:
+        days_left = (self.start.toordinal() - ordinal) % self.interval
+        if not days_left:
             return day
-        return date.fromordinal(ordinal + wait) if ordinal + wait <= LAST_DAY else None
+        return date.fromordinal(ordinal + days_left) if ordinal + days_left <= LAST_DAY else None
 
     def count_before(self, day: date) -> int:
         return max(0, -((self.start.toordinal() - day.toordinal()) // self.interval))
@@ -90,11 +90,11 @@ class Weekly:
         if day < self.start:
             day = self.start
         week, weekday = self._week_and_weekday(day)
-        wait = (self._first_week() - week) % self.interval
-        later = 0 if wait else self._mask >> weekday
+        weeks_left = (self._first_week() - week) % self.interval
+        later = 0 if weeks_left else self._mask >> weekday
         if later:
             return _day(day.toordinal() + lowest(later))
-        return _day(self._first_day(week + (wait or self.interval)) + lowest(self._mask))
+        return _day(self._first_day(week + (weeks_left or self.interval)) + lowest(self._mask))
 
     def count_before(self, day: date) -> int:
         if day <= self.start:
@@ -102,7 +102,7 @@ class Weekly:
         return self._count_in_grid(day) - self._count_in_grid(self.start)
 
     def _count_in_grid(self, day: date) -> int:
-        """How many days of the rule lie before `day`, from the beginning of the week that holds `start`."""
+        """Return how many days of the rule lie before `day`, from the beginning of the week that holds `start`."""
         week, weekday = self._week_and_weekday(day)
         weeks, rest = divmod(week - self._first_week(), self.interval)
         if rest:
@@ -125,7 +125,7 @@ class Weekly:
                     yield first_day + weekday
 
     def _week_and_weekday(self, day: date) -> tuple[int, int]:
-        """The number of the day's week, and how many days after its beginning it is."""
+        """Return the number of the day's week, and how many days after the beginning of that week the day is."""
         return divmod(day.toordinal() - 1 - self.week_start, 7)  # 1 January of year 1 was a Monday
 
     def _first_week(self) -> int:
@@ -137,7 +137,10 @@ class Weekly:
 
 @dataclass(frozen=True, slots=True)
 class MonthDays:
-    """The given days, 1 to 31 or -1 (the last) to -31, of each `interval`-th month; days a month lacks are skipped."""
+    """The given days, 1 to 31 or -1 (the last) to -31, of each `interval`-th month.
+
+    Days that a month does not have are skipped.
+    """
 
     start: date
     days: frozenset[int]
@@ -182,7 +185,7 @@ class NthWeekdays:
 
 
 class OnceAMonth:
-    """One day of each `interval`-th month; what kind of day is said by `_masks`, which has one for every month."""
+    """One day of each `interval`-th month.  Base of rules whose `_masks` have exactly one day for each shape."""
 
     __slots__ = ()
     start: date
@@ -215,7 +218,7 @@ class OnceAMonth:
             month += self.interval
 
     def _missed(self) -> int:
-        """1 when the day of the first month lies before `start`."""
+        """Return 1 if the day of the first month lies before `start`, else 0."""
         return int(self._day_in(_month_number(self.start)) < self.start.day)
 
     def _day_in(self, month: int) -> int:
@@ -224,7 +227,7 @@ class OnceAMonth:
 
 @dataclass(frozen=True, slots=True)
 class MonthDay(OnceAMonth):
-    """The given day of each `interval`-th month, which is the last one in a month that has fewer days."""
+    """The given day of each `interval`-th month; in a month with fewer days, its last day."""
 
     start: date
     day: int
@@ -253,7 +256,7 @@ class NthOfWeekdays(OnceAMonth):
     def __post_init__(self) -> None:
         _require_interval(self.interval)
         _require_some(self.weekdays, "weekdays", range(7))
-        _require_some(frozenset({self.number}), "number", [n for n in range(-4, 5) if n])  # every month has those
+        _require_some(frozenset({self.number}), "number", [n for n in range(-4, 5) if n])  # every month has these
         object.__setattr__(self, "_masks", _masks_of_nth_of(self.weekdays, self.number))
 
 
@@ -271,8 +274,8 @@ def _require_some(chosen: frozenset[object], name: str, allowed: Sequence[object
         raise ValueError(f"{name} must be some of {allowed!r}, not {chosen!r}")
 
 
-# A month is known by its number since year 0, and its days by its shape alone: the weekday of its first day and its
-# length.  There are 28 shapes, so a rule needs at most 28 day masks (bit 0 is the first day), whatever its age.
+# A month has a number: the months since the beginning of year 0.  Its days depend only on its shape: the weekday of its
+# first day and its length.  There are 28 shapes, so a rule needs at most 28 day masks (bit 0 is the first day).
 
 
 def _shape_of(month: int) -> int:
@@ -285,7 +288,7 @@ SHAPES = bytes(_shape_of(month) for month in range(CYCLE))
 
 
 def _masks(is_chosen: Callable[[int, int, int], bool]) -> tuple[int, ...]:
-    """The day mask of every shape; `is_chosen` is asked with day of the month, weekday and the month's length."""
+    """Return the day mask of every shape; `is_chosen` takes the day of the month, the weekday and the length."""
     return tuple(
         mask_of(day - 1 for day in range(1, length + 1) if is_chosen(day, (first_weekday + day - 1) % 7, length))
         for first_weekday in range(7)
@@ -328,10 +331,10 @@ def _on_or_after_by_month(day: date, start: date, interval: int, masks: tuple[in
     if day < start:
         day = start
     month = day.year * 12 + day.month - 1
-    wait = (_month_number(start) - month) % interval if interval > 1 else 0
-    mask = 0 if wait else masks[SHAPES[month % CYCLE]] >> (day.day - 1) << (day.day - 1)
+    months_left = (_month_number(start) - month) % interval if interval > 1 else 0
+    mask = 0 if months_left else masks[SHAPES[month % CYCLE]] >> (day.day - 1) << (day.day - 1)
     if not mask:
-        first = month + (wait or interval)
+        first = month + (months_left or interval)
         for month in range(first, first + _cycle(interval), interval):
             mask = masks[SHAPES[month % CYCLE]]
             if mask:
@@ -366,5 +369,5 @@ def _month_number(day: date) -> int:
 
 @lru_cache(maxsize=64)
 def _cycle(interval: int) -> int:
-    """Months after which each `interval`-th month meets the same calendar again."""
+    """Return after how many months each `interval`-th month has the same calendar again."""
     return CYCLE * interval // gcd(CYCLE, interval)

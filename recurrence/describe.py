@@ -1,23 +1,23 @@
-"""A schedule in English words."""
+"""Describe schedules in English words."""
 
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from recurrence.bits import lowest, mask_of, members
-from recurrence.combine import FirstThen, Limited
+from recurrence.composites import Bounded, FirstThen
 from recurrence.cron import CronRule
+from recurrence.dateutil_rule import DateutilDays
 from recurrence.days import DateRule, EveryNDays, MonthDay, MonthDays, NthOfWeekdays, NthWeekdays, Weekly
 from recurrence.describe_cron import describe_cron
-from recurrence.english import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
-from recurrence.grids import EveryWithin
-from recurrence.rules import CalendarRule, Zoned
+from recurrence.elapsed import EveryWithinPeriod
+from recurrence.english_words import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
+from recurrence.rules import CalendarRule, ZonedRule
 from recurrence.schedules import TICK, Every, Once, Schedule
 from recurrence.series import Series
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
-from recurrence.walked import WalkedDays
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.quartz import AsQuartz
-from recurrence.zones import DAY
+from recurrence.wire.quartz import QuartzSchedule
+from recurrence.zones import DAY, missing_days
 
 UNITS = (  # longest first
     (timedelta(weeks=1), "week"),
@@ -25,8 +25,9 @@ UNITS = (  # longest first
     (timedelta(hours=1), "hour"),
     (timedelta(minutes=1), "minute"),
     (timedelta(seconds=1), "second"),
+    (timedelta(milliseconds=1), "millisecond"),
 )
-MOST_LISTED = 6  # times of a day; more are summed up
+MOST_LISTED = 6  # times of a day; more are summarized
 ONE_DAY = timedelta(days=1)
 ONE_SECOND = timedelta(seconds=1)
 MONTHS_A_YEAR = 12
@@ -39,7 +40,7 @@ SETS_OF_WEEKDAYS = {
 
 
 def describe(parsed: Parsed) -> str:
-    """Return one phrase without capital and full stop, such as "every day at 05:00 UTC, 10 times"."""
+    """Return one phrase, without a capital letter or a full stop, such as "every day at 05:00 UTC, 10 times"."""
     words = _schedule(parsed.schedule, parsed.zone)
     if parsed.count is None:
         return words
@@ -47,8 +48,20 @@ def describe(parsed: Parsed) -> str:
 
 
 def describe_days(series: Series) -> str:
-    """The days of a series and its end, without the times: "every week on Monday, until 31 December 2026"."""
-    return _until(_days(series.days), series.last)
+    """Return the days of a series and its end, without times: "every week on Monday, until 31 December 2026"."""
+    return _until(f"{_days(series.days)}{_exceptions(series)}", series.last)
+
+
+def exceptions(series: Series) -> tuple[int, int]:
+    """Return the number of days removed from the rule of a series, and the number of days added to it.
+
+    Days that the zone skipped at the date line do not count.
+    """
+    days = series.days
+    if not isinstance(days, DateutilDays):
+        return 0, 0
+    missing = missing_days(series.zone)
+    return sum(day.toordinal() not in missing for day in days.without), len(days.besides)
 
 
 def _schedule(schedule: Schedule, zone: tzinfo) -> str:
@@ -60,20 +73,22 @@ def _schedule(schedule: Schedule, zone: tzinfo) -> str:
         case CalendarRule():
             return _calendar_rule(schedule)
         case Series():
-            return _until(f"{_days(schedule.days)}{_span(schedule)}", schedule.last)
-        case EveryWithin():
+            return _until(f"{_days(schedule.days)}{_span(schedule)}{_exceptions(schedule)}", schedule.last)
+        case EveryWithinPeriod():
             return _every_within(schedule)
         case CronRule():
             return describe_cron(schedule, zone)
-        case Zoned(rule, own_zone):
+        case ZonedRule(rule, own_zone):
             return _schedule(rule, own_zone)
-        case AsQuartz(zoned):
+        case QuartzSchedule(zoned):
             return _schedule(zoned, zone)
         case FirstThen(first, then):
             return f"on {_instant(first, zone)}, then {_schedule(then, zone)}"
-        case Limited(inner, start, until):
+        case Bounded(inner, start, until):
             words = _schedule(inner, zone)
-            if start is not None and isinstance(inner, CronRule | Zoned | AsQuartz):  # other rules begin by themselves
+            if start is not None and isinstance(
+                inner, CronRule | ZonedRule | QuartzSchedule
+            ):  # other rules have their own start
                 words += f", from {_instant(start, zone)}"
             return words if until is None else f"{words}, until {_instant(until, zone)}"
     raise TypeError(f"no words for {schedule!r}")
@@ -83,7 +98,7 @@ def _every(schedule: Every, zone: tzinfo) -> str:
     interval, start = schedule.interval, schedule.start.astimezone(zone)
     unit, name = next((each for each in UNITS if not interval % each[0]), (TICK, "microsecond"))
     words = each(interval // unit, name)
-    if zone is UTC and name == "week":  # elsewhere clocks may change, and elapsed time does not stay at one reading
+    if zone is UTC and name == "week":  # in other zones a clock change would move the wall time
         return f"{words} on {WEEKDAYS[start.weekday()]} at {clock(_second_of_day(start))} UTC"
     if zone is UTC and name == "day":
         return f"{words} at {clock(_second_of_day(start))} UTC"
@@ -101,7 +116,7 @@ def _calendar_rule(rule: CalendarRule) -> str:
     return f"{days}, {times} {rule.zone}"
 
 
-def _every_within(rule: EveryWithin) -> str:
+def _every_within(rule: EveryWithinPeriod) -> str:
     times = rule.times
     words = f"{each(rule.interval, 'minute' if rule.period == 1 else 'hour')} from {_instant(rule.start, UTC)}"
     if times.minutes not in (ALL_MINUTES, 1 << rule.start.minute):
@@ -124,8 +139,8 @@ def _days(rule: DateRule) -> str:
             return _month_day(start, day, interval)
         case NthOfWeekdays(start, weekdays, number, interval):
             return _nth_of_weekdays(start, weekdays, number, interval)
-        case WalkedDays():
-            return _walked(rule)
+        case DateutilDays():
+            return f"by the rule {rule.rule}"
         case MonthDays(_, days, interval):
             return f"{each(interval, 'month')} on {_month_days(days)}"
         case NthWeekdays(_, choices, interval):
@@ -133,15 +148,11 @@ def _days(rule: DateRule) -> str:
     raise TypeError(f"no words for {rule!r}")
 
 
-def _walked(rule: WalkedDays) -> str:
-    words = f"by the rule {rule.rule}"
-    if rule.without:
-        words += f" except {len(rule.without)} of its days"
-    return f"{words} and on {len(rule.besides)} other days" if rule.besides else words
-
-
 def _weekly(weekdays: frozenset[int], interval: int, week_start: int) -> str:
-    """With an interval, the first day named is the first of its week: which days are together depends on it."""
+    """Describe weekdays.
+
+    With `interval > 1`, list the days from the start of the week, because it decides which days share a week.
+    """
     if len(weekdays) == 7:
         return "every day" if interval == 1 else f"every day of {each(interval, 'week')}"
     if weekdays == {0, 1, 2, 3, 4}:
@@ -213,6 +224,12 @@ def _span(series: Series) -> str:
     return f"{words} {series.zone}"
 
 
+def _exceptions(series: Series) -> str:
+    left_out, added = exceptions(series)
+    words = f", except {left_out} day{'' if left_out == 1 else 's'}" if left_out else ""
+    return f"{words}, plus {added} extra day{'' if added == 1 else 's'}" if added else words
+
+
 def _until(words: str, last: date | None) -> str:
     return words if last is None else f"{words}, until {last.day} {MONTHS[last.month - 1]} {last.year}"
 
@@ -220,11 +237,11 @@ def _until(words: str, last: date | None) -> str:
 def _times(times: Times) -> str:
     if times.per_day <= MOST_LISTED:
         return f"at {listed(map(clock, times))}"
-    readings = [*times]
-    between = f"between {clock(readings[0])} and {clock(readings[-1])}"
+    seconds = [*times]
+    between = f"between {clock(seconds[0])} and {clock(seconds[-1])}"
     minutes = times.minutes.bit_count()
     step = 60 // minutes
-    if not _is_a_run(times.hours) or times.seconds.bit_count() > 1:
+    if not _is_contiguous(times.hours) or times.seconds.bit_count() > 1:
         return f"{times.per_day} times a day {between}"
     if minutes <= MOST_LISTED:
         return f"every hour at {_minutes(times)}" + ("" if times.hours == ALL_HOURS else f" {between}")
@@ -242,14 +259,14 @@ def _minutes(times: Times) -> str:
 
 def _hours(hours: int) -> str:
     numbers = [*members(hours)]
-    if len(numbers) > 2 and _is_a_run(hours):
+    if len(numbers) > 2 and _is_contiguous(hours):
         return f"the hours {numbers[0]:02} to {numbers[-1]:02}"
     return f"{'the hour' if len(numbers) == 1 else 'the hours'} {listed(f'{hour:02}' for hour in numbers)}"
 
 
-def _is_a_run(mask: int) -> bool:
-    run = mask >> lowest(mask)
-    return not run & (run + 1)
+def _is_contiguous(mask: int) -> bool:
+    shifted = mask >> lowest(mask)
+    return not shifted & (shifted + 1)
 
 
 def _second_of_day(wall: datetime) -> int:

@@ -1,4 +1,4 @@
-"""Cron rules in English words: `at 10:15 UTC on the last Friday of each month, 2013 to 2015`."""
+"""Describe cron rules in English words: `at 10:15 UTC on the last Friday of each month, 2013 to 2015`."""
 
 from collections.abc import Callable
 from datetime import tzinfo
@@ -6,26 +6,26 @@ from itertools import pairwise
 
 from recurrence.bits import lowest, mask_of, members
 from recurrence.cron import ALL_MONTHS, ALL_YEARS, FIRST_YEAR, CronRule, Days
-from recurrence.english import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
+from recurrence.english_words import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
 from recurrence.wire.quartz import DAY_OF_MONTH_WORD, DAY_OF_WEEK_WORD, WEEKDAY_NAMES
 
-MOST_CLOCKS = 6  # times of a day that are listed; more are summed up
-MOST_PARTS = 12  # of a list; longer ones are counted
-SHORTEST_STEPS = 7  # members of a sequence that is told by its step
-MONTH_FROM_MONDAY = 3  # the shape of a month of 31 days that begins with a Monday
+MOST_CLOCKS = 6  # times of a day that are listed; more are summarized
+MOST_PARTS = 12  # parts of a list; of a longer list only the number is given
+SHORTEST_STEPS = 7  # members of a sequence that is described by its step
+MONTH_FROM_MONDAY = 3  # the shape of a month of 31 days that begins on a Monday
 
-Part = tuple[int, int, int]  # from the first to the last number, and the step
+Part = tuple[int, int, int]  # the first number, the last number (included), and the step
 
 
 def describe_cron(rule: CronRule, zone: tzinfo) -> str:
     times = _times(rule.times)
     days = _days(rule.days, rule.months)
-    # a name behind a reading of the clock belongs to it, behind other words it would not
-    told = f"{times} {zone}" if times[-1].isdigit() else f"{times} ({zone})"
+    # after a time of day the zone's name stands without parentheses, after other words it needs them
+    words = f"{times} {zone}" if times[-1].isdigit() else f"{times} ({zone})"
     if not days and times[-1].isdigit() and times.startswith("at "):
-        told = f"every day {told}"
-    return told + days + _years(rule.years)
+        words = f"every day {words}"
+    return words + days + _years(rule.years)
 
 
 # Times
@@ -40,7 +40,7 @@ def _times(times: Times) -> str:
 
 
 def _clocks_of_an_hour(times: Times) -> str:
-    """More than six times of a day that are all the same time of an hour."""
+    """Describe more than six times of a day that all have the same minute and second of the hour."""
     if times.hours == ALL_HOURS:
         return f"every hour at {past_the_hour(lowest(times.minutes), lowest(times.seconds))}"
     parts = _parts(times.hours)
@@ -52,10 +52,10 @@ def _clocks_of_an_hour(times: Times) -> str:
 def _minutes_of(times: Times) -> str:
     second = lowest(times.seconds)
     parts, hours = _parts(times.minutes), _parts(times.hours)
-    step = _beat(times.minutes)
+    step = _even_step(times.minutes)
     if step:
-        beat = f"at second {second} of every {'' if step == 1 else f'{ordinal(step)} '}minute"
-        return (beat if second else each(step, "minute")) + _through(times)
+        text = f"at second {second} of every {'' if step == 1 else f'{ordinal(step)} '}minute"
+        return (text if second else each(step, "minute")) + _through(times)
     if len(parts) == 1 and times.hours.bit_count() == 1:
         return f"{each(parts[0][2], 'minute')} from {clock(times.first)} to {clock(_last(times))}"
     minutes = _minutes(parts, second)
@@ -76,17 +76,17 @@ def _minutes(parts: list[Part], second: int) -> str:
 def _seconds_of(times: Times) -> str:
     seconds = _seconds(times.seconds)
     minutes, hours = _parts(times.minutes), _parts(times.hours)
-    is_beat = bool(_beat(times.seconds))
+    has_even_step = bool(_even_step(times.seconds))
     if times.minutes == ALL_MINUTES:
-        return seconds + ("" if is_beat else " of every minute") + _through(times)
-    if is_beat and times.hours.bit_count() == 1 and _is_one_run(minutes):
+        return seconds + ("" if has_even_step else " of every minute") + _through(times)
+    if has_even_step and times.hours.bit_count() == 1 and _is_one_run(minutes):
         return seconds + _between(times)
     of_hours = "every hour" if times.hours == ALL_HOURS else _hours(hours)
-    return f"{seconds} {'in' if is_beat else 'of'} {_which_minutes(minutes)} of {of_hours}"
+    return f"{seconds} {'in' if has_even_step else 'of'} {_which_minutes(minutes)} of {of_hours}"
 
 
 def _seconds(mask: int) -> str:
-    step, parts = _beat(mask), _parts(mask)
+    step, parts = _even_step(mask), _parts(mask)
     if step:
         return each(step, "second")
     if len(parts) > MOST_PARTS:
@@ -116,7 +116,7 @@ def _hours(parts: list[Part]) -> str:
 
 
 def _through(times: Times) -> str:
-    """In which hours; nothing when it is in all of them."""
+    """Return in which hours; an empty text for all hours."""
     if times.hours == ALL_HOURS:
         return ""
     hours = _parts(times.hours)
@@ -129,8 +129,8 @@ def _between(times: Times) -> str:
     return f" between {_clock_to_the_second(times.first)} and {_clock_to_the_second(_last(times))}"
 
 
-def _beat(mask: int) -> int:
-    """The step of a set that divides a minute or an hour evenly from its beginning; else 0."""
+def _even_step(mask: int) -> int:
+    """Return the step of a set that divides a minute or an hour evenly from its beginning; else 0."""
     number = mask.bit_count()
     step = 60 // number
     return step if number > 1 and number * step == 60 and mask == mask_of(range(0, 60, step)) else 0
@@ -149,7 +149,7 @@ def _clock_to_the_second(second_of_day: int) -> str:
 
 
 def _days(days: Days, months: int) -> str:
-    """Nothing when it is every day."""
+    """Describe the days; an empty text for every day."""
     day_of_month, day_of_week = days.text.split()
     of_months = "of each month" if months == ALL_MONTHS else f"of {_months(months)}"
     if word := DAY_OF_MONTH_WORD.fullmatch(day_of_month):
@@ -172,8 +172,8 @@ def _day_word(last: str | None, before: int, near: str | None, day: str | None) 
         return f"the weekday (Monday to Friday) nearest to the {ordinal(int(day or 0))}"
     if not before:
         return "the last weekday (Monday to Friday)" if near else "the last day"
-    that_day = f"{before} day{'' if before == 1 else 's'} before the last day"
-    return f"the weekday (Monday to Friday) nearest to the day {that_day}" if near else f"the day {that_day}"
+    distance = f"{before} day{'' if before == 1 else 's'} before the last day"
+    return f"the weekday (Monday to Friday) nearest to the day {distance}" if near else f"the day {distance}"
 
 
 def _weekdays(weekdays: list[int]) -> str:
@@ -209,7 +209,7 @@ def _years(years: int) -> str:
 
 
 def _parts(mask: int) -> list[Part]:
-    """A long sequence with equal steps as one, any other set as its runs."""
+    """Return a long sequence with equal steps as one part, any other set as its runs."""
     numbers = [*members(mask)]
     steps = {later - earlier for earlier, later in pairwise(numbers)}
     if len(numbers) >= SHORTEST_STEPS and len(steps) == 1:
@@ -218,7 +218,7 @@ def _parts(mask: int) -> list[Part]:
 
 
 def _runs(mask: int) -> list[Part]:
-    """Three and more in a row as one, the others one by one."""
+    """Return three or more consecutive numbers as one part, each other number as its own part."""
     runs: list[list[int]] = []
     for number in members(mask):
         if runs and runs[-1][-1] == number - 1:

@@ -1,7 +1,7 @@
-"""When two schedules differ.  Compared by their fire times, with an end to the work however many these are.
+"""Find the instants at which two schedules differ, by comparing their fire times with a bounded amount of work.
 
-The first STEPS fire times are compared one by one.  After them, which is where they are many, the first one is compared
-that comes at or after each midnight, and after each half hour near a change of the clocks.
+The first STEPS fire times are compared one by one.  After that only samples are compared: the first fire time at or
+after each midnight, and at or after each half hour near a clock change.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from recurrence.schedules import count, just_after, just_before
 from recurrence.wire.parsed import Parsed
-from recurrence.zones import EPOCH, stretch_at
+from recurrence.zones import EPOCH, offset_period_at
 
 STEPS = 10_000
 DAY = timedelta(days=1)
@@ -20,33 +20,33 @@ NEAR_A_CHANGE = [timedelta(minutes=30 * number) for number in range(-6, 9)]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A fire time that only one of the two has."""
+    """A fire time that only one of the two schedules has."""
 
     at: datetime
-    is_ours: bool
+    only_in_first: bool
 
 
-def differences(ours: Parsed, theirs: Parsed, created_at: datetime, end: datetime, most: int) -> list[Difference]:
-    """The first differences, at most `most`, in (created_at, end): what either does at its creation does not count."""
-    if (ours.schedule, ours.count) == (theirs.schedule, theirs.count):
+def differences(first: Parsed, second: Parsed, created_at: datetime, end: datetime, limit: int) -> list[Difference]:
+    """Return the first differences in (created_at, end), at most `limit`; a run at the creation does not count."""
+    if (first.schedule, first.count) == (second.schedule, second.count):
         return []
     found: list[Difference] = []
-    our_fires, their_fires = (_fires(each, created_at, end) for each in (ours, theirs))
-    ours_next, theirs_next = next(our_fires, None), next(their_fires, None)
+    first_fires, second_fires = (_fires(each, created_at, end) for each in (first, second))
+    first_next, second_next = next(first_fires, None), next(second_fires, None)
     for _ in range(STEPS):
-        if len(found) == most or ours_next is theirs_next is None:
+        if len(found) == limit or first_next is second_next is None:
             return found
-        if ours_next == theirs_next:
-            ours_next, theirs_next = next(our_fires, None), next(their_fires, None)
-        elif theirs_next is None or (ours_next is not None and ours_next < theirs_next):
-            assert ours_next is not None
-            found.append(Difference(ours_next, True))
-            ours_next = next(our_fires, None)
+        if first_next == second_next:
+            first_next, second_next = next(first_fires, None), next(second_fires, None)
+        elif second_next is None or (first_next is not None and first_next < second_next):
+            assert first_next is not None
+            found.append(Difference(first_next, True))
+            first_next = next(first_fires, None)
         else:
-            found.append(Difference(theirs_next, False))
-            theirs_next = next(their_fires, None)
-    reached = min(fire for fire in (ours_next, theirs_next) if fire is not None) if ours_next or theirs_next else end
-    return found + _probed(ours, theirs, reached, end, most - len(found))
+            found.append(Difference(second_next, False))
+            second_next = next(second_fires, None)
+    reached = min(fire for fire in (first_next, second_next) if fire is not None) if first_next or second_next else end
+    return found + _sampled(first, second, reached, end, limit - len(found))
 
 
 def _fires(parsed: Parsed, created_at: datetime, end: datetime) -> Iterator[datetime]:
@@ -60,22 +60,22 @@ def _fires(parsed: Parsed, created_at: datetime, end: datetime) -> Iterator[date
         fire = parsed.schedule.after(fire)
 
 
-def _probed(ours: Parsed, theirs: Parsed, start: datetime, end: datetime, most: int) -> list[Difference]:
+def _sampled(first: Parsed, second: Parsed, start: datetime, end: datetime, limit: int) -> list[Difference]:
     found: list[Difference] = []
     known = start
-    for probe in _probes(start, end, {ours.zone, theirs.zone}):
-        if len(found) == most:
+    for moment in _sample_moments(start, end, {first.zone, second.zone}):
+        if len(found) == limit:
             break
-        if probe <= known:
+        if moment <= known:
             continue
-        fires = ours.schedule.after(just_before(probe)), theirs.schedule.after(just_before(probe))
+        fires = first.schedule.after(just_before(moment)), second.schedule.after(just_before(moment))
         known = min((fire for fire in fires if fire is not None), default=end)
         if fires[0] != fires[1] and known < end:
             found.append(Difference(known, fires[0] == known))
     return found
 
 
-def _probes(start: datetime, end: datetime, zones: set[tzinfo]) -> list[datetime]:
+def _sample_moments(start: datetime, end: datetime, zones: set[tzinfo]) -> list[datetime]:
     midnight = start.replace(hour=0, minute=0, second=0, microsecond=0)
     moments = {midnight + number * DAY for number in range((end - midnight) // DAY + 1)}
     for zone in zones - {UTC}:
@@ -84,7 +84,7 @@ def _probes(start: datetime, end: datetime, zones: set[tzinfo]) -> list[datetime
 
 
 def _changes(zone: tzinfo, start: datetime, end: datetime) -> Iterator[datetime]:
-    """The changes of the clocks, and some instants at which nothing changes."""
+    """Yield the clock changes of a zone, and also some instants without a change."""
     second = (start - EPOCH) // SECOND
-    while (second := stretch_at(zone, second).end) < (end - EPOCH) // SECOND:
+    while (second := offset_period_at(zone, second).end) < (end - EPOCH) // SECOND:
         yield EPOCH + second * SECOND

@@ -1,9 +1,8 @@
-"""What a schedule would do: its next fire times, for someone who is about to write it or wonders."""
+"""Preview the fire times of a schedule in a window."""
 
 from datetime import datetime
 
 from recurrence.schedules import count, just_after, just_before
-from recurrence.series import Series
 from recurrence.wire.parsed import Parsed
 
 
@@ -18,14 +17,12 @@ def preview(
 ) -> tuple[list[datetime], bool]:
     """Return the first `limit` fire times of a window, earliest first, and whether the window holds more.
 
-    The window begins at `start` (included) or behind `after` (not included), with both given at the later of the
-    two, and never before `created_at`, where it begins by default.  It ends before `end` (not included), or never.
-    Only a series, which is on a calendar whoever created it when, may be asked for what was before `created_at`.
-    `parsed.count` is counted from the first fire time at or after `created_at`, so a late window of a counted series
-    holds what is left of it.  "More" means fire times behind the last one answered that lie within both.
+    The window begins at `start` (included) or after `after` (not included).  With both it begins at the later one.  It
+    never begins before `created_at`, which is the default.  It ends before `end` (not included), or never.
+    `parsed.count` is counted from the first fire time at or after `created_at`.  So a later window of a schedule with a
+    count has only the rest of the count.  "More" means further fire times in the window and within the count.
     """
-    is_asked_for_the_past = isinstance(parsed.schedule, Series) and (after or start)
-    bounds = [] if is_asked_for_the_past else [just_before(created_at)]
+    bounds = [just_before(created_at)]
     if after is not None:
         bounds.append(after)
     if start is not None:

@@ -1,4 +1,4 @@
-"""Days x times x zone: the schedule behind every written recurrence that names days and times of day."""
+"""Rules in wall times: days x times x zone, for every recurrence that names days and times of day."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,26 +12,27 @@ from recurrence.zones import (
     DAY,
     EPOCH,
     EPOCH_DAY,
-    Calm,
     Fold,
     Gap,
-    Stretch,
-    calm,
+    OffsetPeriod,
+    StableRange,
     day_and_second,
     instant_at,
-    stretch_at,
+    offset_period_at,
+    stable_range_at,
 )
 
 ONE_SECOND = timedelta(seconds=1)
 ONE_DAY = timedelta(days=1)
-FIRST_READING = (date.min.toordinal() - EPOCH_DAY) * DAY
-BARREN_STRETCHES = 100  # a rule without a fire time through so many changes of the clocks has none but skipped ones
+FIRST_WALL_TIME = (date.min.toordinal() - EPOCH_DAY) * DAY
+MAX_EMPTY_PERIODS = 100  # a rule without a fire time in so many offset periods has only skipped wall times
 
 
 class WallClock:
-    """Fire times that are readings of the clocks in a zone.
+    """Base of schedules that name their fire times as wall times in a zone.
 
-    A reading that clocks skip follows `gap`, one that they show twice follows `fold`.
+    `gap` says what happens with a wall time that clocks skip, `fold` with one that they show twice.  Wall times are
+    whole seconds, see `recurrence.zones`.
     """
 
     __slots__ = ()
@@ -39,57 +40,55 @@ class WallClock:
     gap: Gap
     fold: Fold
 
-    def readings(self, first: int, beyond: int) -> Iterator[int]:
-        """The readings in [first, beyond), whether clocks show them or not."""
-        reading = self._reading_on_or_after(first)
-        while reading is not None and reading < beyond:
-            yield reading
-            reading = self._reading_on_or_after(reading + 1)
+    def wall_times(self, first: int, beyond: int) -> Iterator[int]:
+        """Yield the wall times in [first, beyond), whether clocks show them or not."""
+        wall_time = self._wall_time_on_or_after(first)
+        while wall_time is not None and wall_time < beyond:
+            yield wall_time
+            wall_time = self._wall_time_on_or_after(wall_time + 1)
 
-    def _reading_on_or_after(self, reading: int) -> int | None:
+    def _wall_time_on_or_after(self, wall_time: int) -> int | None:
+        """Return the first wall time of the schedule that is not earlier than `wall_time`; None: there is none."""
         raise NotImplementedError
 
     def _after_in_zone(self, instant: datetime) -> datetime | None:
         earliest = (instant - EPOCH) // ONE_SECOND + 1
-        for _ in range(BARREN_STRETCHES):
-            stretch = stretch_at(self.zone, earliest)
-            fire = self._first_in(stretch, earliest)
+        for _ in range(MAX_EMPTY_PERIODS):
+            period = offset_period_at(self.zone, earliest)
+            fire = self._first_in(period, earliest)
             if fire is not None:
                 return instant_at(fire)
-            reading = self._reading_on_or_after(stretch.end + min(stretch.offset, stretch.after))
-            if reading is None:
+            wall_time = self._wall_time_on_or_after(period.end + min(period.offset, period.after))
+            if wall_time is None:
                 return None
-            earliest = max(stretch.end, reading - DAY)  # no clock is a day away from UTC
+            earliest = max(period.end, wall_time - DAY)  # every zone is less than a day away from UTC
         return None
 
-    def _first_in(self, stretch: Stretch, earliest: int) -> int | None:
-        """The first fire time in [earliest, end of the stretch); `earliest` lies in the stretch."""
-        offset = stretch.offset
-        lowest, beyond = earliest + offset, stretch.end + offset
-        if self.fold is Fold.FIRST and stretch.before > offset:
-            lowest = max(lowest, stretch.start + stretch.before)
-        if self.fold is Fold.SECOND and stretch.after < offset:
-            beyond = stretch.end + stretch.after
-        reading = self._reading_on_or_after(lowest)
-        fire = reading - offset if reading is not None and reading < beyond else None
+    def _first_in(self, period: OffsetPeriod, earliest: int) -> int | None:
+        """Return the first fire time in [earliest, end of the period); `earliest` lies in the period."""
+        offset = period.offset
+        lowest, beyond = earliest + offset, period.end + offset
+        if self.fold is Fold.FIRST and period.before > offset:
+            lowest = max(lowest, period.start + period.before)
+        if self.fold is Fold.SECOND and period.after < offset:
+            beyond = period.end + period.after
+        wall_time = self._wall_time_on_or_after(lowest)
+        fire = wall_time - offset if wall_time is not None and wall_time < beyond else None
 
-        if stretch.before < offset and self.gap is not Gap.SKIP:
-            skipped = self._reading_on_or_after(earliest + stretch.before)
-            if skipped is not None and skipped < stretch.start + offset:
+        if period.before < offset and self.gap is not Gap.SKIP:
+            skipped = self._wall_time_on_or_after(earliest + period.before)
+            if skipped is not None and skipped < period.start + offset:
                 if self.gap is Gap.SHIFT:
-                    shifted = skipped - stretch.before
+                    shifted = skipped - period.before
                     return shifted if fire is None else min(fire, shifted)
-                if earliest == stretch.start:
-                    return stretch.start
+                if earliest == period.start:
+                    return period.start
         return fire
 
 
 @dataclass(frozen=True, slots=True)
 class CalendarRule(WallClock):
-    """The times `times` of the days `days`, as clocks in `zone` show them.
-
-    A reading that clocks skip follows `gap`, one that they show twice follows `fold`.
-    """
+    """The times `times` on the days `days`, as wall times in `zone`."""
 
     days: DateRule
     times: Times
@@ -105,7 +104,7 @@ class CalendarRule(WallClock):
         return found and EPOCH + timedelta(found[0].toordinal() - EPOCH_DAY, found[1])
 
     def count_before(self, instant: datetime) -> int:
-        """Return how many fire times lie before `instant`: by arithmetic in UTC, elsewhere by walking them."""
+        """Return how many fire times lie before `instant`: by arithmetic in UTC, one by one in other zones."""
         if self.zone is not UTC:
             return sum(1 for _ in between(self, FIRST_INSTANT, instant))
         day, second = day_and_second(instant)
@@ -115,7 +114,7 @@ class CalendarRule(WallClock):
         return total
 
     def _on_or_after(self, day: date, second: int) -> tuple[date, int] | None:
-        """The first day and time of day, as clocks show them, not earlier than this one."""
+        """Return the first day and second of the day of the rule that are not earlier than these wall times."""
         time = self.times.on_or_after(second)
         if time is None:
             if day == date.max:
@@ -126,17 +125,28 @@ class CalendarRule(WallClock):
             return None
         return found, time if found == day else self.times.first
 
-    def _reading_on_or_after(self, reading: int) -> int | None:
-        day, second = divmod(max(reading, FIRST_READING), DAY)
+    def _wall_time_on_or_after(self, wall_time: int) -> int | None:
+        day, second = divmod(max(wall_time, FIRST_WALL_TIME), DAY)
         if day + EPOCH_DAY > LAST_DAY:
             return None
         found = self._on_or_after(date.fromordinal(day + EPOCH_DAY), second)
         return found and (found[0].toordinal() - EPOCH_DAY) * DAY + found[1]
 
 
+def in_zone_by_cron(rule: Schedule, zone: tzinfo, is_interval: bool) -> Schedule:
+    """Return the schedule of a cron rule in the wall times of `zone`; clock changes follow the rule of Cronos.
+
+    Times in a gap fire once when the gap ends, fixed times and intervals alike.  A time that clocks show twice fires
+    the first time only; that of an interval fires both times.
+    """
+    if zone is UTC:
+        return rule
+    return ZonedRule(rule, zone, Gap.END, Fold.BOTH if is_interval else Fold.FIRST)
+
+
 @dataclass(frozen=True, slots=True)
-class Zoned(WallClock):
-    """The fire times of `rule`, a schedule in UTC, taken for readings of the clocks in `zone`."""
+class ZonedRule(WallClock):
+    """The fire times of `rule`, a schedule in UTC, taken as wall times in `zone`."""
 
     rule: Schedule
     zone: tzinfo
@@ -144,28 +154,31 @@ class Zoned(WallClock):
     fold: Fold = Fold.FIRST
 
     def after(self, instant: datetime) -> datetime | None:
-        parts = iter(calm(self.zone, instant.year))
+        parts = iter(stable_range_at(self.zone, instant.year))
         for low, high, offset in parts:
             if low <= instant < high:
-                reading = self.rule.after(instant + offset)
-                if reading is None:
+                wall = self.rule.after(instant + offset)
+                if wall is None:
                     return None
-                fire = reading - offset
+                fire = wall - offset
                 if fire < high:
                     return fire
-                # the parts between the two hold no reading of the rule, neither a skipped nor a repeated one
-                return self._calm_instant_of(reading, parts) or self._after_in_zone(instant)
+                # the parts in between have no wall time of the rule, neither a skipped nor a repeated one
+                return self._fast_instant(wall, parts) or self._after_in_zone(instant)
         return self._after_in_zone(instant)
 
-    def _calm_instant_of(self, reading: datetime, parts: Iterator[Calm]) -> datetime | None:
-        """The instant of a reading if it lies in one of these parts, or near its own year; None where clocks change."""
-        for low, high, offset in chain(parts, calm(self.zone, reading.year)):
-            fire = reading - offset
+    def _fast_instant(self, wall: datetime, parts: Iterator[StableRange]) -> datetime | None:
+        """Return the instant of a wall time that lies in one of these parts, or in a stable range of its own year.
+
+        None: the wall time is near a clock change.
+        """
+        for low, high, offset in chain(parts, stable_range_at(self.zone, wall.year)):
+            fire = wall - offset
             if low <= fire < high:
                 return fire
         return None
 
-    def _reading_on_or_after(self, reading: int) -> int | None:
-        at = instant_at(reading)
+    def _wall_time_on_or_after(self, wall_time: int) -> int | None:
+        at = instant_at(wall_time)
         found = None if at is None else self.rule.after(just_before(at))
         return None if found is None else (found - EPOCH) // ONE_SECOND

@@ -1,6 +1,6 @@
-"""When something happens: the one question that every schedule answers, and the two simplest schedules.
+"""Schedules: the interface of all of them, functions that work with any, and the two simplest schedules.
 
-Instants are aware datetimes whose tzinfo is `datetime.UTC`.  Nothing here knows who asks, or what the time is.
+Instants are aware datetimes whose tzinfo is `datetime.UTC`.  Nothing here reads the clock.
 """
 
 from collections.abc import Iterator
@@ -14,18 +14,18 @@ LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 
 
 class Schedule(Protocol):
-    """When something happens.  A value: equal when it means the same, with no memory of earlier questions."""
+    """A value that knows when something happens.  Equal when it means the same, and without state."""
 
     def after(self, instant: datetime) -> datetime | None:
-        """Return the first fire time strictly later than `instant` (both aware, UTC), or None: never again."""
+        """Return the first fire time strictly later than `instant` (both aware, UTC); None: never again."""
 
 
 @runtime_checkable
 class Counted(Schedule, Protocol):
-    """A schedule that knows by arithmetic how often it has fired."""
+    """A schedule that counts its fire times by arithmetic."""
 
     def count_before(self, instant: datetime) -> int:
-        """Return how many fire times lie before `instant`, from the first of all."""
+        """Return how many fire times lie before `instant`, from the very first one on."""
 
 
 def between(schedule: Schedule, start: datetime, end: datetime) -> Iterator[datetime]:
@@ -37,7 +37,7 @@ def between(schedule: Schedule, start: datetime, end: datetime) -> Iterator[date
 
 
 def count(schedule: Schedule, start: datetime, end: datetime) -> int:
-    """Return how many fire times lie in [start, end): at once for a `Counted` schedule, else by walking them."""
+    """Return how many fire times lie in [start, end): by arithmetic for a `Counted` schedule, else one by one."""
     if end <= start:
         return 0
     if isinstance(schedule, Counted):
@@ -46,12 +46,12 @@ def count(schedule: Schedule, start: datetime, end: datetime) -> int:
 
 
 def just_before(instant: datetime) -> datetime:
-    """Return the instant one tick earlier, so that `after` it includes `instant`; the first of all stays itself."""
+    """Return the instant one tick earlier, so that `after` of it includes `instant`; FIRST_INSTANT stays the same."""
     return instant if instant <= FIRST_INSTANT else instant - TICK
 
 
 def just_after(instant: datetime) -> datetime:
-    """Return the instant one tick later; the last of all stays itself."""
+    """Return the instant one tick later; LAST_INSTANT stays the same."""
     return instant if instant >= LAST_INSTANT else instant + TICK
 
 
@@ -78,9 +78,9 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """`start`, and again whenever `interval` of elapsed time has passed, for ever.
+    """`start`, and again each time that `interval` of elapsed time has passed, without end.
 
-    Elapsed time knows no calendar: every 24 hours is not every day at nine where clocks change.
+    Elapsed time ignores clocks: where clocks change, every 24 hours is not every day at nine.
     """
 
     interval: timedelta
@@ -96,7 +96,7 @@ class Every:
             return self.start
         try:
             return self.start + ((instant - self.start) // self.interval + 1) * self.interval
-        except OverflowError:  # past the last year that a datetime can name
+        except OverflowError:  # after the last year of a datetime
             return None
 
     def count_before(self, instant: datetime) -> int:

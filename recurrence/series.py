@@ -1,8 +1,8 @@
-"""A calendar series: one occurrence on each day of a date rule, from one reading of the clocks in a zone to another.
+"""Calendar series: one occurrence on each day of a date rule, from one wall time in a zone to another.
 
-Both readings stay what they are when clocks change, so an occurrence may be an hour longer or shorter than others.
-A reading that clocks skip is taken with the offset in force before the gap, of one that they show twice the first.
-A day that the zone never had, when it crossed the date line, is no occurrence and is not counted.
+Both wall times stay the same when clocks change, so an occurrence may be an hour longer or shorter than others.  A wall
+time that clocks skip is taken with the offset before the gap.  Of one that they show twice the first counts.
+A day that the zone skipped when it crossed the date line is no occurrence and does not count.
 """
 
 from collections.abc import Iterator
@@ -13,26 +13,37 @@ from typing import NamedTuple
 from recurrence.days import LAST_DAY, NumberedRule
 from recurrence.rules import ONE_DAY, WallClock
 from recurrence.schedules import LAST_INSTANT, just_after, just_before
-from recurrence.zones import DAY, EPOCH, EPOCH_DAY, NOTHING, Calm, Fold, Gap, calm, instant_of, missing_days
+from recurrence.zones import (
+    DAY,
+    EPOCH,
+    EPOCH_DAY,
+    NOTHING,
+    Fold,
+    Gap,
+    StableRange,
+    instant_of,
+    missing_days,
+    stable_range_at,
+)
 
-NO_CALM: Calm = (LAST_INSTANT, LAST_INSTANT, NOTHING)
-MARGIN = 2  # days at both ends of the calendar, lest the offset of a zone leads out of it
+NO_RANGE: StableRange = (LAST_INSTANT, LAST_INSTANT, NOTHING)
+MARGIN = 2  # days at both ends of the calendar, so that the offset of a zone never leads out of the calendar
 
 
 def last_day(days: NumberedRule, count: int, zone: tzinfo) -> date | None:
-    """The day of the occurrence that is `count`-th from the first; None when no calendar reaches so far."""
-    never = [date.fromordinal(ordinal) for ordinal in missing_days(zone)]
+    """Return the day of the `count`-th occurrence; None when it lies beyond the end of the calendar."""
+    skipped_days = [date.fromordinal(ordinal) for ordinal in missing_days(zone)]
     number = count
     while (last := days.nth(number)) is not None:
-        missing = sum(days.start <= day <= last and days.on_or_after(day) == day for day in never)
+        missing = sum(days.start <= day <= last and days.on_or_after(day) == day for day in skipped_days)
         if number == count + missing:
             return last
         number = count + missing
     return None
 
 
-class Occurrence(NamedTuple):  # which is made in half the time of a frozen dataclass: a page may take thousands
-    """One of a series: instants in UTC, and the day that the rule gave it, which names it for good."""
+class Occurrence(NamedTuple):  # created in half the time of a frozen dataclass; a page may need thousands
+    """One occurrence of a series: instants in UTC, and the day that the rule gave it, which identifies it for good."""
 
     day: date
     start: datetime
@@ -41,9 +52,9 @@ class Occurrence(NamedTuple):  # which is made in half the time of a frozen data
 
 @dataclass(frozen=True, slots=True)
 class Series(WallClock):
-    """Occurrences on `days`, which start at the second `start` of the day and end `length` later, as clocks show them.
+    """Occurrences on `days`, which start at the second `start` of the day and end `length` later, in wall time.
 
-    The first is on `days.start`, the last not after the day `last`; None is without end.
+    The first is on `days.start`, the last not after the day `last`; None: the series has no end.
     """
 
     days: NumberedRule
@@ -53,13 +64,13 @@ class Series(WallClock):
     last: date | None = None
     gap: Gap = field(default=Gap.SHIFT, init=False, repr=False, compare=False)
     fold: Fold = field(default=Fold.FIRST, init=False, repr=False, compare=False)
-    _first_reading: datetime = field(init=False, repr=False, compare=False)  # as if it were an instant
-    _last: int = field(init=False, repr=False, compare=False)  # ordinals of days
-    _missing: frozenset[int] = field(init=False, repr=False, compare=False)
+    _first_wall: datetime = field(init=False, repr=False, compare=False)  # a wall time, stored as if it were in UTC
+    _last: int = field(init=False, repr=False, compare=False)  # the ordinal of a day
+    _missing: frozenset[int] = field(init=False, repr=False, compare=False)  # ordinals of days
 
     def __post_init__(self) -> None:
         first, latest = self.days.start, LAST_DAY - MARGIN - self.length.days
-        object.__setattr__(self, "_first_reading", EPOCH + timedelta(first.toordinal() - EPOCH_DAY, self.start))
+        object.__setattr__(self, "_first_wall", EPOCH + timedelta(first.toordinal() - EPOCH_DAY, self.start))
         object.__setattr__(self, "_last", min(self.last.toordinal(), latest) if self.last else latest)
         object.__setattr__(self, "_missing", missing_days(self.zone))
         if not 0 <= self.start < DAY:
@@ -77,7 +88,7 @@ class Series(WallClock):
 
     @property
     def last_occurrence(self) -> Occurrence | None:
-        """None when the series has no end."""
+        """The last occurrence; None when the series has no end."""
         day = None if self.last is None else self.day_before(date.fromordinal(self._last + 1))
         return None if day is None else self._occurrence(day)
 
@@ -93,33 +104,33 @@ class Series(WallClock):
         return self.days.count_before(beyond) - sum(day < beyond and self._fits(day) for day in missing)
 
     def occurrences(self, start: datetime, end: datetime) -> Iterator[Occurrence]:
-        """Yield what overlaps [start, end), by day: an occurrence without length when it starts in that window."""
+        """Yield the occurrences that overlap [start, end), by day; one without length if it starts in that window."""
         first = max(start.toordinal() - self.length.days - MARGIN, 1)
         last = min(end.toordinal() + 1, self._last)
         length, missing, origin = self.length, self._missing, self.days.start
-        low, high, offset = NO_CALM
-        first_begins = self._first_reading - offset
+        low, high, offset = NO_RANGE
+        first_begins = self._first_wall - offset
         for ordinal in self.days.ordinals(first, last):
             day = date.fromordinal(ordinal)
             begins = first_begins + (day - origin)
             ends = begins + length
             if begins < low or ends >= high:
                 begins, ends, (low, high, offset) = self._span(day)
-                first_begins = self._first_reading - offset
+                first_begins = self._first_wall - offset
             if begins < end and (ends > start or ends == begins == start) and ordinal not in missing:
                 yield Occurrence(day, begins, ends)
 
     def starting_at(self, instant: datetime) -> Occurrence | None:
-        """Return the occurrence that starts at this very instant."""
+        """Return the occurrence that starts exactly at `instant`, or None."""
         found = self.occurrences(instant, just_after(instant))
         return next((occurrence for occurrence in found if occurrence.start == instant), None)
 
     def on(self, day: date) -> Occurrence | None:
-        """Return the occurrence that the rule gives on `day`."""
+        """Return the occurrence of the rule on `day`, or None."""
         return self._occurrence(day) if self._is_on(day) else None
 
     def day_before(self, day: date) -> date | None:
-        """Return the last day of the series that is earlier than `day`."""
+        """Return the last day of the series that is earlier than `day`, or None."""
         number = self.days.count_before(min(day, date.fromordinal(self._last + 1)))
         while number:
             found = self.days.nth(number)
@@ -129,7 +140,7 @@ class Series(WallClock):
         return None
 
     def day_after(self, day: date) -> date | None:
-        """Return the first day of the series that is later than `day`."""
+        """Return the first day of the series that is later than `day`, or None."""
         while day.toordinal() < self._last:
             found = self.days.on_or_after(day + ONE_DAY)
             if found is None or found.toordinal() > self._last:
@@ -150,27 +161,28 @@ class Series(WallClock):
         begins, ends, _ = self._span(day)
         return Occurrence(day, begins, ends)
 
-    def _span(self, day: date) -> tuple[datetime, datetime, Calm]:
-        """The instants at which an occurrence starts and ends, and the calm around it, which its neighbours may share.
+    def _span(self, day: date) -> tuple[datetime, datetime, StableRange]:
+        """Return the instants at which an occurrence starts and ends, and the stable range around it.
 
-        An end that clocks show before the start, which they have skipped, comes with the start.
+        The neighbours of the occurrence may lie in the same range.  If clocks skip the start, the end may lie before
+        the start; then the end is the start.
         """
-        reading = self._first_reading + (day - self.days.start)
-        for part in calm(self.zone, reading.year):
+        first_wall = self._first_wall + (day - self.days.start)
+        for part in stable_range_at(self.zone, first_wall.year):
             low, high, offset = part
-            begins = reading - offset
+            begins = first_wall - offset
             ends = begins + self.length
             if low <= begins and ends < high:
                 return begins, ends, part
-        wall = reading.replace(tzinfo=None)
+        wall = first_wall.replace(tzinfo=None)
         begins = instant_of(wall, self.zone)
-        return begins, max(begins, instant_of(wall + self.length, self.zone)), NO_CALM
+        return begins, max(begins, instant_of(wall + self.length, self.zone)), NO_RANGE
 
-    def _reading_on_or_after(self, reading: int) -> int | None:
-        day, second = divmod(reading, DAY)
+    def _wall_time_on_or_after(self, wall_time: int) -> int | None:
+        day, second = divmod(wall_time, DAY)
         ordinal = max(day + EPOCH_DAY + (second > self.start), 1)
         if ordinal > self._last:
             return None
-        day_of_it = date.fromordinal(ordinal)
-        found = day_of_it if self._is_on(day_of_it) else self.day_after(day_of_it)
+        earliest = date.fromordinal(ordinal)
+        found = earliest if self._is_on(earliest) else self.day_after(earliest)
         return None if found is None else (found.toordinal() - EPOCH_DAY) * DAY + self.start

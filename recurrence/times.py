@@ -1,4 +1,4 @@
-"""Times of a day, in whole seconds: the product of a set of hours, a set of minutes and a set of seconds."""
+"""Times of a day in whole seconds: all combinations of a set of hours, a set of minutes and a set of seconds."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ ALL_MINUTES = (1 << 60) - 1
 class Times:
     """Every hour of `hours` with every minute of `minutes` and every second of `seconds`, each a bit mask.
 
-    A time of day is given as the number of its second, 0 to 86399, as clocks show it.
+    A time of day is the number of its second, 0 to 86399, in wall time.
     """
 
     hours: int
@@ -37,7 +37,7 @@ class Times:
         return self.hours.bit_count() * self.minutes.bit_count() * self.seconds.bit_count()
 
     def on_or_after(self, second: int) -> int | None:
-        """Return the first time that is not earlier than `second` (86400: none is), or None: not on this day."""
+        """Return the first time that is not earlier than `second`, which may be 86400; None: there is none."""
         hour, within_hour = divmod(second, 3600)
         if self.hours >> hour & 1:
             minute, within_minute = divmod(within_hour, 60)
@@ -54,7 +54,7 @@ class Times:
         return None
 
     def count_before(self, second: int) -> int:
-        """Return how many times are earlier than `second`, which may be 86400: all of them."""
+        """Return how many times are earlier than `second`; 86400 counts all times."""
         hour, within_hour = divmod(second, 3600)
         minute, within_minute = divmod(within_hour, 60)
         per_minute = self.seconds.bit_count()

@@ -1,7 +1,8 @@
-"""A schedule in another format: what it says there, what it cannot say, and when the two differ.
+"""Translate a schedule into another format, and list what the other format cannot express.
 
-Read into a `Pattern`, which is what crontab lines, Quartz expressions and Azure recurrences have in common, and
-spelled from it.  What a format has no words for is left out when the rest still makes sense, and told either way.
+A schedule is read into a `Pattern`, which has what crontab lines, Quartz expressions and Azure recurrences have in
+common, and is written from the `Pattern`.  What a format cannot express is left out if the rest still makes sense, and
+is reported in days_are_alternatives case.
 """
 
 from collections.abc import Mapping
@@ -12,17 +13,18 @@ from recurrence.bits import lowest, mask_of, members
 from recurrence.cron import ALL_MONTHS, ALL_YEARS, FIRST_YEAR, LAST_YEAR
 from recurrence.schedules import just_before
 from recurrence.times import ALL_HOURS, ALL_MINUTES
-from recurrence.wire import azure, crontab, quartz, reading
+from recurrence.wire import azure, crontab, json_values, quartz
 from recurrence.wire.azure import ELAPSED, Frequency
+from recurrence.wire.cron_text import SIGNS, as_interval, format_field, format_times, listed
 from recurrence.wire.crontab import ALL_MONTH_DAYS, ALL_WEEKDAYS
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.spelling import SIGNS, as_interval, listed, spelled, spelled_times
 from recurrence.wire.zone_names import iana_name, zone_of
 
 FORMATS = ("cron", "quartz", "azure")
 RENDERERS = {"cron": crontab.render, "quartz": quartz.render, "azure": azure.render}
 READERS = {"cron": crontab.parse, "quartz": quartz.parse, "azure": azure.parse}
+MEMBERS: Mapping[str, json_values.Known] = {"cron": crontab.MEMBERS, "quartz": quartz.MEMBERS, "azure": azure.MEMBERS}
 NAMES = {"cron": "a crontab line", "quartz": "a Quartz expression", "azure": "an Azure recurrence"}
 NEXT_MINUTE = timedelta(minutes=1)
 HOURS_A_DAY, MINUTES_AN_HOUR, MONTHS_A_YEAR = 24, 60, 12
@@ -33,9 +35,10 @@ AT_CREATION = "Without a startTime it also runs once when it is created, which t
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """`definition` is None when the other format cannot say it, and `losses` are sentences that name the member.
+    """The result of a translation.  `definition` is None when the other format cannot express the schedule.
 
-    With both, the translation comes close.
+    `losses` are sentences about what cannot be expressed; each begins with the member.  With both a definition and
+    losses, the translation is close but not equal.  `notes` are further sentences for the author.
     """
 
     definition: dict[str, object] | None
@@ -45,10 +48,10 @@ class Translation:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Sets of numbers as bit masks, read on the clocks of `zone`; of `weekdays`, 0 is Sunday.
+    """Sets of numbers as bit masks, in the wall time of `zone`; in `weekdays`, 0 is Sunday.
 
-    A day must be in both sets of days, unless `either` is enough; or it is what `day_word` says, one of Quartz's forms
-    with L, W or #.  `members` tells which member of the source says what.
+    A day must be in both sets of days, or in one of them if `days_are_alternatives`.  With `day_word`, one of Quartz's
+    forms with L, W or #, that word alone decides.  `members` maps a property of the pattern to the source's member.
     """
 
     hours: int
@@ -56,7 +59,7 @@ class Pattern:
     seconds: int = 1
     month_days: int = ALL_MONTH_DAYS
     weekdays: int = ALL_WEEKDAYS
-    either: bool = False
+    days_are_alternatives: bool = False
     day_word: str = ""
     months: int = ALL_MONTHS
     years: int = ALL_YEARS
@@ -87,24 +90,24 @@ def parse(format: str, definition: Mapping[str, object], now: datetime) -> Parse
 
 
 def translate(format: str, definition: Mapping[str, object], to: str, now: datetime) -> Translation:
-    """Say in the format `to` what the definition says from `now` on.  Raises WireError when it cannot be read."""
+    """Translate a definition into the format `to`, as it fires from `now` on.  Raises WireError for a wrong one."""
     source = parse(format, definition, now)
     if format == to:
         return Translation(RENDERERS[to](definition))
     losses: list[str] = []
     notes: list[str] = []
     pattern = PATTERNS[format](definition, now, losses, notes)
-    spelling = SPELLINGS[to](pattern, source, now, losses) if pattern else None
-    if spelling is not None:
+    translated = WRITERS[to](pattern, source, now, losses) if pattern else None
+    if translated is not None:
         try:
-            parse(to, spelling, now)
+            parse(to, translated, now)
         except WireError as error:
             losses.append(f"{error.path}: {error.message} in {NAMES[to]}")
-            spelling = None
-    return Translation(spelling, tuple(losses), tuple(notes))
+            translated = None
+    return Translation(translated, tuple(losses), tuple(notes))
 
 
-# Into a pattern
+# Reading a pattern
 
 
 def _from_cron(definition: Mapping[str, object], now: datetime, losses: list[str], notes: list[str]) -> Pattern:
@@ -114,7 +117,7 @@ def _from_cron(definition: Mapping[str, object], now: datetime, losses: list[str
         line.minutes,
         month_days=line.month_days,
         weekdays=line.weekdays,
-        either=line.either,
+        days_are_alternatives=line.days_are_alternatives,
         months=line.months,
         is_stepping=line.is_stepping,
         zone=_zone_name(definition),
@@ -124,22 +127,23 @@ def _from_cron(definition: Mapping[str, object], now: datetime, losses: list[str
 
 def _from_quartz(definition: Mapping[str, object], now: datetime, losses: list[str], notes: list[str]) -> Pattern:
     rendered = quartz.render(definition)
-    said = quartz.parse_expression(str(rendered[quartz.PATH]))
-    word = next((each.text for each in (said.day_of_month, said.day_of_week) if not each.mask and each.text != "?"), "")
-    start, end = (reading.instant(rendered[name], name) if name in rendered else None for name in BOUNDS)
+    fields = quartz.parse_expression(str(rendered[quartz.PATH]))
+    days = (fields.day_of_month, fields.day_of_week)
+    word = next((each.text for each in days if not each.mask and each.text != "?"), "")
+    start, end = (json_values.instant(rendered[name], name) if name in rendered else None for name in BOUNDS)
     return Pattern(
-        said.hour.mask,
-        said.minute.mask,
-        said.second.mask,
-        month_days=said.day_of_month.mask or ALL_MONTH_DAYS,
-        weekdays=said.day_of_week.mask >> 1 or ALL_WEEKDAYS,
+        fields.hour.mask,
+        fields.minute.mask,
+        fields.second.mask,
+        month_days=fields.day_of_month.mask or ALL_MONTH_DAYS,
+        weekdays=fields.day_of_week.mask >> 1 or ALL_WEEKDAYS,
         day_word=word,
-        months=said.month.mask,
-        years=said.year.mask >> FIRST_YEAR,
-        is_stepping=said.is_stepping,
+        months=fields.month.mask,
+        years=fields.year.mask >> FIRST_YEAR,
+        is_stepping=fields.is_stepping,
         zone=_zone_name(definition),
         clock_change=str(rendered.get("clockChange", "cron")),
-        start=_ahead(start, now),
+        start=_start_if_ahead(start, now),
         end=end,
         members={"zone": "timeZone", "clock_change": "clockChange", "start": "startTime", "end": "endTime"},
     )
@@ -150,11 +154,11 @@ def _zone_name(definition: Mapping[str, object]) -> str:
     return "UTC" if zone_of(name, "timeZone") is UTC else iana_name(name, "timeZone")
 
 
-def _ahead(start: datetime | None, now: datetime) -> datetime | None:
+def _start_if_ahead(start: datetime | None, now: datetime) -> datetime | None:
     return start if start is not None and start > now else None
 
 
-# An Azure recurrence into a pattern: what repeats by elapsed time does so on the clock too, if it divides the day
+# From an Azure recurrence to a pattern: an interval of elapsed time that divides the day has fixed times of the day
 
 
 AZURE_MEMBERS = {
@@ -183,7 +187,7 @@ def _from_azure(definition: Mapping[str, object], now: datetime, losses: list[st
         return None
     return replace(
         pattern,
-        start=_ahead(document.start_time, now),
+        start=_start_if_ahead(document.start_time, now),
         end=recurrence.end_time,
         members={**AZURE_MEMBERS, **pattern.members},
     )
@@ -245,7 +249,10 @@ def _monthly(pattern: Pattern, recurrence: azure.Recurrence, first: datetime, lo
 
 
 def _with_occurrences(pattern: Pattern, occurrences: set[tuple[int, int | None]], losses: list[str]) -> Pattern | None:
-    """`occurrences`: days of which 0 is Monday, each with its number in the month or None, which is every one."""
+    """Return the pattern with weekdays of the month, or None when no other format can express them.
+
+    `occurrences` are pairs of a weekday (0 is Monday) and its number in the month; None: every one in the month.
+    """
     path = "recurrence.schedule.monthlyOccurrences"
     pattern = replace(pattern, members={"days": path})
     every = {day for day, number in occurrences if number is None}
@@ -292,15 +299,18 @@ def _daily(pattern: Pattern, days: int, first: datetime, losses: list[str]) -> P
 def _within_a_day(
     pattern: Pattern, recurrence: azure.Recurrence, every: int, first: datetime, losses: list[str]
 ) -> Pattern | None:
-    """Every so many minutes, as far as the recurrence's own lists allow them."""
-    is_narrowed = recurrence.plan is not None
-    hours, minutes = (pattern.hours, pattern.minutes) if is_narrowed else (ALL_HOURS, ALL_MINUTES)
+    """Return the pattern of an interval of `every` minutes, limited to the hours and minutes that are listed, if any.
+
+    None: the recurrence cannot be translated.
+    """
+    is_limited = recurrence.plan is not None
+    hours, minutes = (pattern.hours, pattern.minutes) if is_limited else (ALL_HOURS, ALL_MINUTES)
     unit, size, at, step = ("hours", HOURS_A_DAY, first.hour, every // MINUTES_AN_HOUR)
     if every % MINUTES_AN_HOUR:
         unit, size, at, step = ("minutes", MINUTES_AN_HOUR, first.minute, every)
     if size % step:
         message = f"recurrence.interval: every {step} {unit}, which do not divide {NATURAL[unit]}, cannot be said"
-        if is_narrowed or step > size:
+        if is_limited or step > size:
             losses.append(message)
             return None
         losses.append(f"{message}: the count begins anew in each {NATURAL[unit].split()[-1]}")
@@ -309,7 +319,7 @@ def _within_a_day(
         minutes &= grid
     else:
         hours &= grid
-        minutes = minutes if recurrence.frequency is Frequency.HOUR and is_narrowed else minutes & 1 << first.minute
+        minutes = minutes if recurrence.frequency is Frequency.HOUR and is_limited else minutes & 1 << first.minute
     if not (hours and minutes):
         losses.append("recurrence.schedule: it has no fire time")
         return None
@@ -319,18 +329,18 @@ def _within_a_day(
 NATURAL = {"minutes": "an hour", "hours": "a day"}
 
 
-# Out of a pattern
+# Writing a pattern
 
 
 def _to_cron(pattern: Pattern, source: Parsed, now: datetime, losses: list[str]) -> dict[str, object] | None:
-    said = len(losses)
+    number_of_losses = len(losses)
     if pattern.seconds != 1:
         losses.append(pattern.cannot("seconds", "other seconds than 0 cannot be said in a crontab line"))
     if pattern.day_word:
         losses.append(pattern.cannot("days", f"{pattern.day_word} cannot be said in a crontab line"))
     if pattern.years != ALL_YEARS:
         losses.append(pattern.cannot("years", "a year cannot be said in a crontab line"))
-    if len(losses) > said:
+    if len(losses) > number_of_losses:
         return None
     for name in ("start", "end"):
         if getattr(pattern, name) is not None:
@@ -338,14 +348,14 @@ def _to_cron(pattern: Pattern, source: Parsed, now: datetime, losses: list[str])
     if pattern.clock_change != "cron" and pattern.zone != "UTC":
         message = f"a crontab line follows cron where clocks change, and not {pattern.clock_change}"
         losses.append(pattern.cannot("clock_change", message))
-    times = spelled_times(pattern.minutes, 60) + spelled_times(pattern.hours, 24)
+    times = format_times(pattern.minutes, 60) + format_times(pattern.hours, 24)
     line = crontab.Line(
         pattern.minutes,
         pattern.hours,
         pattern.month_days,
         pattern.months,
         pattern.weekdays,
-        pattern.either,
+        pattern.days_are_alternatives,
         is_stepping=any(sign in times for sign in SIGNS) if pattern.zone == "UTC" else pattern.is_stepping,
     )
     return {"expression": str(line), **_zone_of(pattern)}
@@ -353,24 +363,24 @@ def _to_cron(pattern: Pattern, source: Parsed, now: datetime, losses: list[str])
 
 def _to_quartz(pattern: Pattern, source: Parsed, now: datetime, losses: list[str]) -> dict[str, object] | None:
     if pattern.has_both_days:
-        what = (
+        message = (
             "days of the month or of the week cannot be said in one Quartz expression: take one trigger for each"
-            if pattern.either
+            if pattern.days_are_alternatives
             else "days that must fit both day fields cannot be said in a Quartz expression"
         )
-        losses.append(pattern.cannot("days", what))
+        losses.append(pattern.cannot("days", message))
         return None
     fields = [(pattern.seconds, 60), (pattern.minutes, 60), (pattern.hours, 24)]
     if pattern.is_stepping or pattern.zone == "UTC":
-        times = [spelled_times(*each) for each in fields]
+        times = [format_times(*each) for each in fields]
         if pattern.zone != "UTC" and not any(sign in text for text in times for sign in SIGNS):
             times[-1] = as_interval(times[-1])
     else:
         times = [listed(mask) for mask, _ in fields]
     days, weekdays = _day_fields(pattern)
-    texts = [*times, days, spelled(pattern.months, 1, 12), weekdays]
+    texts = [*times, days, format_field(pattern.months, 1, 12), weekdays]
     if pattern.years != ALL_YEARS:
-        texts.append(spelled(pattern.years << FIRST_YEAR, FIRST_YEAR, LAST_YEAR))
+        texts.append(format_field(pattern.years << FIRST_YEAR, FIRST_YEAR, LAST_YEAR))
     answer: dict[str, object] = {"expression": " ".join(texts), **_zone_of(pattern)}
     if pattern.clock_change != "cron":
         answer["clockChange"] = pattern.clock_change
@@ -383,8 +393,8 @@ def _day_fields(pattern: Pattern) -> tuple[str, str]:
         is_of_week = any(name in pattern.day_word for name in quartz.WEEKDAY_NAMES)
         return ("?", pattern.day_word) if is_of_week else (pattern.day_word, "?")
     if pattern.weekdays != ALL_WEEKDAYS:
-        return "?", spelled(pattern.weekdays, 0, 6, quartz.WEEKDAY_NAMES)
-    return spelled(pattern.month_days, 1, 31), "?"
+        return "?", format_field(pattern.weekdays, 0, 6, quartz.WEEKDAY_NAMES)
+    return format_field(pattern.month_days, 1, 31), "?"
 
 
 def _zone_of(pattern: Pattern) -> dict[str, object]:
@@ -416,7 +426,7 @@ def _to_azure(pattern: Pattern, source: Parsed, now: datetime, losses: list[str]
 
 
 def _month_step(months: int) -> int | None:
-    """How many months they are apart, if that is always the same, also over the end of the year."""
+    """Return the number of months from each to the next, also over the end of the year; None if that varies."""
     number = months.bit_count()
     step = MONTHS_A_YEAR // number
     first = lowest(months)
@@ -444,7 +454,7 @@ def _recurrence(pattern: Pattern, step: int) -> dict[str, object]:
 
 
 def _recurrence_within_a_day(pattern: Pattern) -> dict[str, object]:
-    """The startTime is the first fire time, which says the rest."""
+    """Return the recurrence; the members that it leaves out follow from the startTime, which is the first fire time."""
     minutes = pattern.minutes.bit_count()
     if pattern.hours == ALL_HOURS:
         step = MINUTES_AN_HOUR // minutes
@@ -462,7 +472,7 @@ def _recurrence_within_a_day(pattern: Pattern) -> dict[str, object]:
 
 
 def _day_word(word: str) -> dict[str, object]:
-    """L, L-3, FRIL or MON#2."""
+    """Return the members for a day word of Quartz: L, L-3, FRIL or MON#2."""
     if word.startswith("L"):
         return {"monthDays": [-1 - int(word.partition("-")[2] or 0)]}
     name, _, number = word.removesuffix("L").partition("#")
@@ -471,4 +481,4 @@ def _day_word(word: str) -> dict[str, object]:
 
 
 PATTERNS = {"cron": _from_cron, "quartz": _from_quartz, "azure": _from_azure}
-SPELLINGS = {"cron": _to_cron, "quartz": _to_quartz, "azure": _to_azure}
+WRITERS = {"cron": _to_cron, "quartz": _to_quartz, "azure": _to_azure}

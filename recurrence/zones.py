@@ -1,8 +1,8 @@
-"""Wall clocks and instants: the only place that knows of skipped and repeated hours.
+"""Wall times and instants: the only module that handles skipped and repeated hours.
 
-Within a stretch of time in which a zone keeps one offset, clocks run evenly and everything is addition.  Between two
-stretches clocks jump forward (a gap: readings that never show) or back (a fold: readings that show twice).
-Instants and readings are whole seconds since 1970-01-01, counted in UTC and as clocks show them.
+Within a period in which a zone keeps one offset, a wall time is an instant plus the offset.  Between two periods clocks
+jump forward (a gap: wall times that never show) or back (a fold: wall times that show twice).
+Instants are whole seconds since 1970-01-01 in UTC.  Wall times are whole seconds since 1970-01-01 as clocks show them.
 """
 
 from bisect import bisect_right
@@ -16,25 +16,25 @@ from itertools import pairwise
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_DAY = date(1970, 1, 1).toordinal()
 DAY = 86_400  # seconds
-ENDLESS = 10**12  # seconds: beyond every year that a date can name
+ENDLESS = 10**12  # seconds: beyond the last year of a date
 SECOND = timedelta(seconds=1)
 NOTHING = timedelta(0)
-LINE_CROSSINGS = (1800, 2100)  # years in which places have crossed the date line, with room
+LINE_CROSSINGS = (1800, 2100)  # [start, end) of the years that are searched for crossings of the date line
 LONGEST_DST = 4 * 3600  # seconds
 
-Calm = tuple[datetime, datetime, timedelta]  # from the first instant up to the second, with one offset from UTC
+StableRange = tuple[datetime, datetime, timedelta]  # start (included), end (not included), the offset from UTC
 
 
 class Gap(Enum):
-    """What becomes of a reading that clocks skip."""
+    """What happens with a wall time that clocks skip."""
 
     SKIP = "skip"  # it does not happen
     END = "end"  # it happens when the gap ends; several happen once
-    SHIFT = "shift"  # it happens as long after the gap's beginning as it stands within the gap
+    SHIFT = "shift"  # it moves forward: as far after the gap's beginning as it lies within the gap
 
 
 class Fold(Enum):
-    """What becomes of a reading that clocks show twice."""
+    """What happens with a wall time that clocks show twice: the first, the second or both count."""
 
     FIRST = "first"
     SECOND = "second"
@@ -42,8 +42,11 @@ class Fold(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """The instants in [start, end), through which the zone keeps `offset`; `before` and `after` are its neighbours'."""
+class OffsetPeriod:
+    """The instants in [start, end), in which the zone keeps `offset`; `before` and `after` are the neighbours' offsets.
+
+    All are seconds.
+    """
 
     start: int
     end: int
@@ -59,7 +62,7 @@ def day_and_second(instant: datetime) -> tuple[date, int]:
 
 
 def instant_at(second: int) -> datetime | None:
-    """Return the instant that is `second` after 1970 began, or None outside the years that a datetime can name."""
+    """Return the instant `second` seconds after the beginning of 1970; None outside the years of a datetime."""
     try:
         return EPOCH + timedelta(seconds=second)
     except OverflowError:
@@ -67,73 +70,73 @@ def instant_at(second: int) -> datetime | None:
 
 
 def instant_of(wall: datetime, zone: tzinfo) -> datetime:
-    """Return the instant at which clocks in `zone` show `wall`, in UTC; years at the very ends raise OverflowError.
+    """Return the instant at which clocks in `zone` show `wall`, in UTC.
 
-    A reading that they skip is taken with the offset in force before the gap, of one that they show twice the first
-    (RFC 5545, 3.3.5).
+    A wall time that clocks skip is taken with the offset before the gap.  Of one that they show twice the first counts
+    (RFC 5545, 3.3.5).  Raises OverflowError at both ends of the calendar.
     """
     return wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
 
 
-def stretch_at(zone: tzinfo, instant: int) -> Stretch:
-    """Return the stretch that holds `instant`; a long one may be cut short, at least a year away from it."""
+def offset_period_at(zone: tzinfo, instant: int) -> OffsetPeriod:
+    """Return the period that holds `instant`; a long one may be cut short, at least a year away from `instant`."""
     day = date.fromordinal(min(instant // DAY + EPOCH_DAY, date.max.toordinal()))
-    starts, stretches = _stretches_around(zone, day.year)
-    return stretches[bisect_right(starts, instant) - 1]
+    starts, periods = _periods_around(zone, day.year)
+    return periods[bisect_right(starts, instant) - 1]
 
 
 @lru_cache(maxsize=4096)
-def calm(zone: tzinfo, year: int) -> tuple[Calm, ...]:
-    """The parts of `year` and of what is near in which clocks in `zone` run undisturbed, each with its offset.
+def stable_range_at(zone: tzinfo, year: int) -> tuple[StableRange, ...]:
+    """Return the stable ranges in and near `year`: times without a gap or a fold, each with its offset.
 
-    Between two instants of [first, second) every reading shows once, and no other time shows the same.
+    At each instant in a range [start, end) clocks show a wall time that they show at no other instant.
     """
-    # a day within the years that are known, lest a change on the day after them repeats what seems to be calm
+    # a day away from the ends of the examined years: a change on the next day might repeat the wall times of this day
     first, last = _first_second(max(year - 1, MINYEAR + 1)) + DAY, _first_second(min(year + 2, MAXYEAR)) - DAY
     parts = []
-    for stretch in _stretches_around(zone, year)[1]:
-        low = max(stretch.start + abs(stretch.offset - stretch.before), first)
-        high = min(stretch.end - abs(stretch.offset - stretch.after), last)
+    for period in _periods_around(zone, year)[1]:
+        low = max(period.start + abs(period.offset - period.before), first)
+        high = min(period.end - abs(period.offset - period.after), last)
         if low < high and high > _first_second(year):
-            parts.append((_instant(low), _instant(high), timedelta(seconds=stretch.offset)))
+            parts.append((_instant(low), _instant(high), timedelta(seconds=period.offset)))
     return tuple(parts)
 
 
 def repeated_by(zone: tzinfo, instant: datetime) -> timedelta:
-    """How long after `instant` clocks show its reading once more; nothing unless they do."""
-    for low, high, _ in calm(zone, instant.year):
+    """Return how long after `instant` clocks show its wall time a second time; zero if they do not."""
+    for low, high, _ in stable_range_at(zone, instant.year):
         if low <= instant < high:
             return NOTHING
     second = (instant - EPOCH) // SECOND
-    stretch = stretch_at(zone, second)
-    back = max(stretch.offset - stretch.after, 0)
-    return timedelta(seconds=back if second >= stretch.end - back else 0)
+    period = offset_period_at(zone, second)
+    back = max(period.offset - period.after, 0)
+    return timedelta(seconds=back if second >= period.end - back else 0)
 
 
-def showing(zone: tzinfo, instant: datetime) -> int:
-    """1 or 2 when clocks show the reading of `instant` twice, and this is the first or the second time; else 0."""
+def instants_at(zone: tzinfo, instant: datetime) -> int:
+    """Return 1 or 2 if clocks show the wall time of `instant` twice and this is the first or second time; else 0."""
     if repeated_by(zone, instant):
         return 1
     second = (instant - EPOCH) // SECOND
-    stretch = stretch_at(zone, second)
-    return 2 if second < stretch.start + stretch.before - stretch.offset else 0
+    period = offset_period_at(zone, second)
+    return 2 if second < period.start + period.before - period.offset else 0
 
 
 @lru_cache(maxsize=1024)
 def missing_days(zone: tzinfo) -> frozenset[int]:
-    """The ordinals of the days that never were in `zone`, because it crossed the date line: few, and mostly none.
+    """Return the ordinals of the days that `zone` skipped when it crossed the date line; most zones have none.
 
-    A year with one is known by the offsets at its ends, as no zone has crossed the line there and back within one.
+    A year with such a day has very different offsets at its ends: no zone has crossed the line twice within a year.
     """
     offsets = [_offset(zone, _first_second(year)) for year in range(*LINE_CROSSINGS)]
     jumps = [LINE_CROSSINGS[0] + n for n, (old, new) in enumerate(pairwise(offsets)) if new - old > DAY - LONGEST_DST]
-    gaps = [(each.end + each.offset, each.end + each.after) for y in jumps for each in _stretches_around(zone, y)[1]]
+    gaps = [(each.end + each.offset, each.end + each.after) for y in jumps for each in _periods_around(zone, y)[1]]
     return frozenset(day + EPOCH_DAY for first, beyond in gaps for day in range(-(-first // DAY), beyond // DAY))
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """The readings in [first, beyond), which clocks skip when they are put forward at the instant `at`."""
+    """The wall times in [first, beyond), which clocks skip when they are put forward at the instant `at`."""
 
     at: datetime
     first: int
@@ -141,12 +144,26 @@ class Skipped:
 
 
 def skipped(zone: tzinfo, since: datetime, until: datetime) -> Iterator[Skipped]:
-    """What clocks skip between `since` (not included) and `until` (included), earliest first."""
+    """Yield the gaps between `since` (not included) and `until` (included), earliest first."""
     second, last = (since - EPOCH) // SECOND, (until - EPOCH) // SECOND
-    while (stretch := stretch_at(zone, second)).end <= last:
-        if stretch.after > stretch.offset:
-            yield Skipped(_instant(stretch.end), stretch.end + stretch.offset, stretch.end + stretch.after)
-        second = stretch.end
+    while (period := offset_period_at(zone, second)).end <= last:
+        if period.after > period.offset:
+            yield Skipped(_instant(period.end), period.end + period.offset, period.end + period.after)
+        second = period.end
+
+
+def clock_shift(zone: tzinfo, start: datetime, end: datetime) -> timedelta:
+    """Return by how much clocks in `zone` are moved between two instants, both included.
+
+    Moves forward and back add up.
+    """
+    if zone is UTC:
+        return NOTHING
+    total, second, last = 0, (start - EPOCH) // SECOND - 1, (end - EPOCH) // SECOND
+    while (period := offset_period_at(zone, second)).end <= last:
+        total += abs(period.after - period.offset)
+        second = period.end
+    return timedelta(seconds=total)
 
 
 def _instant(second: int) -> datetime:
@@ -154,8 +171,8 @@ def _instant(second: int) -> datetime:
 
 
 @lru_cache(maxsize=1024)
-def _stretches_around(zone: tzinfo, year: int) -> tuple[tuple[int, ...], tuple[Stretch, ...]]:
-    """The stretches that touch `year` or one of its neighbours, and where each starts."""
+def _periods_around(zone: tzinfo, year: int) -> tuple[tuple[int, ...], tuple[OffsetPeriod, ...]]:
+    """Return the starts of the periods in `year` and the years next to it, and the periods."""
     first, last = max(year - 1, MINYEAR + 1), min(year + 1, MAXYEAR - 1)
     changes = [change for each in range(first, last + 1) for change in _changes(zone, each)]
     offsets = [_offset(zone, instant) for instant in (_first_second(first), *changes)]
@@ -164,14 +181,15 @@ def _stretches_around(zone: tzinfo, year: int) -> tuple[tuple[int, ...], tuple[S
     ends = (*changes, ENDLESS if last == MAXYEAR - 1 else _first_second(last + 1))
     befores = (offsets[0], *offsets[:-1])
     afters = (*offsets[1:], offsets[-1])
-    return starts, tuple(map(Stretch, starts, ends, offsets, befores, afters))
+    return starts, tuple(map(OffsetPeriod, starts, ends, offsets, befores, afters))
 
 
 @lru_cache(maxsize=4096)
 def _changes(zone: tzinfo, year: int) -> tuple[int, ...]:
-    """The first instants of the new offsets that `zone` takes on in `year`, a UTC year.
+    """Return the instants at which `zone` changes its offset in `year`, a UTC year.
 
-    Read off at every midnight; two changes within one day that undo each other would be missed, and no zone has any.
+    The offset is read at every midnight.  Two changes within one day that cancel each other would be missed; no zone
+    has such changes.
     """
     midnights = range(_first_second(year), _first_second(year + 1) + 1, DAY)
     offsets = [_offset(zone, midnight) for midnight in midnights]
@@ -183,7 +201,7 @@ def _changes(zone: tzinfo, year: int) -> tuple[int, ...]:
 
 
 def _first_instant_of(zone: tzinfo, offset: int, low: int, high: int) -> int:
-    """Halve (low, high] until the instant at which `offset` comes into force is left."""
+    """Return the first instant in (low, high] with `offset`, found by bisection."""
     while high - low > 1:
         middle = (low + high) // 2
         if _offset(zone, middle) == offset:

@@ -1,4 +1,4 @@
-"""The operators' site: Django's own admin in Quando's look, with the desk as its index."""
+"""The administration: Django's admin in Quando's design, with the dashboard as its index page."""
 
 from django.conf import settings
 from django.contrib import admin
@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.views.generic import RedirectView
 
 from accounts import pages
-from scheduler_site import desk
-from scheduler_site.masthead import HOUSEKEEPING
+from scheduler_site import dashboard
+from scheduler_site.navigation import HOUSEKEEPING
 
 PLACES = {
     "accounts": "Access",
@@ -41,12 +41,17 @@ class QuandoAdminSite(admin.AdminSite):
         self.disable_action("delete_selected")
         self.add_action(delete_ticked, "delete_selected")
 
+    def has_permission(self, request) -> bool:
+        """Return True for members of a subscription and staff; each page also checks its own roles or permissions."""
+        return request.user.is_authenticated and request.user.can_open_administration
+
     def get_urls(self):
+        """Add pages of ours.  Leave out `view_on_site`: no model uses it, and its two paths match in quadratic time."""
         return [
             path("pulse/", self.admin_view(self.pulse), name="pulse"),
             path("outcomes/", self.admin_view(self.outcomes), name="outcomes"),
             path("account/", RedirectView.as_view(pattern_name="account:page")),
-            *super().get_urls(),
+            *(each for each in super().get_urls() if getattr(each, "name", None) != "view_on_site"),
         ]
 
     def each_context(self, request) -> dict:
@@ -56,9 +61,9 @@ class QuandoAdminSite(admin.AdminSite):
         return {**context, "place": PLACES[HOUSEKEEPING] if is_housekeeping else ""}
 
     def login(self, request, extra_context=None):
-        """Lead to the one sign-in; tell who has signed in already, and is not staff, that this is not for them."""
+        """Redirect to the sign-in page; show users who are signed in, but may not open these pages, the reason."""
         if request.user.is_authenticated and not self.has_permission(request):
-            return TemplateResponse(request, "admin/not_staff.html", {"next": request.get_full_path()}, status=403)
+            return TemplateResponse(request, "admin/not_a_member.html", {"next": request.get_full_path()}, status=403)
         after = request.GET.get(REDIRECT_FIELD_NAME)
         return redirect_to_login(after) if after else redirect(settings.LOGIN_URL)
 
@@ -75,22 +80,22 @@ class QuandoAdminSite(admin.AdminSite):
         now = timezone.now()
         context = {
             **self.each_context(request),
-            **desk.desk(request.user, now),
+            **dashboard.dashboard(request.user, now),
             "title": self.index_title,
             **(extra_context or {}),
         }
         return TemplateResponse(request, "admin/index.html", context)
 
     def pulse(self, request):
-        """The health line and the counts alone: what the index asks for every few seconds."""
-        return TemplateResponse(request, "admin/_pulse.html", desk.pulse(request.user, timezone.now()))
+        """Render only the health line and the counts, which the index page requests every few seconds."""
+        return TemplateResponse(request, "admin/_pulse.html", dashboard.health_badge(request.user, timezone.now()))
 
     def outcomes(self, request):
-        """The numbers behind the chart of outcomes, as a table."""
+        """Render the numbers of the chart of outcomes as a table."""
         now = timezone.now()
         context = {
             **self.each_context(request),
-            "hours": desk.outcomes_by_hour(request.user, now),
+            "hours": dashboard.outcomes_by_hour(request.user, now),
             "title": "Outcomes by the hour",
         }
         return TemplateResponse(request, "admin/outcomes.html", context)

@@ -1,7 +1,7 @@
-"""The embedded broker: become a Valkey server at the address that CELERY_BROKER_URL names.
+"""The embedded broker: this process becomes a Valkey server at the address CELERY_BROKER_URL.
 
-It listens on a socket in DATA_DIR, or on a loopback port with a password; never where another machine could reach it.
-Messages are kept in an append-only file, and none is dropped for want of memory.
+It listens on a socket in DATA_DIR, or on a loopback port with a password; no other machine can reach it.  Messages are
+stored in an append-only file, and none is dropped for lack of memory.
 """
 
 import os
@@ -25,7 +25,7 @@ maxmemory-policy noeviction
 
 
 class NotEmbedded(Exception):
-    """The broker's address is not one that the embedded broker may listen at."""
+    """The embedded broker may not listen at the broker's address."""
 
 
 def socket_fits(path: Path) -> bool:
@@ -33,7 +33,7 @@ def socket_fits(path: Path) -> bool:
 
 
 def listen(url: str) -> str:
-    """The lines of the configuration that make the server listen at `url`."""
+    """Return the lines of configuration with which the server listens at `url`; raises NotEmbedded."""
     parts = urlsplit(url)
     if parts.scheme == "redis+socket":
         path = Path(unquote(parts.path))
@@ -56,7 +56,7 @@ def main() -> None:
         sys.exit(f"quando: {error}")
     configuration = folder / "valkey.conf"
     configuration.unlink(missing_ok=True)
-    configuration.touch(mode=0o600)  # it may hold a password
+    configuration.touch(mode=0o600)  # the file may contain a password
     configuration.write_text(text)
     server = get_binary_path()
     os.execv(server, [str(server), str(configuration)])

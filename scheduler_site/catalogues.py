@@ -1,6 +1,7 @@
-"""Bring the catalogues of translations up to date with the texts: `make texts`, after which one translates and repeats.
+"""Bring the catalogues of translations up to date with the texts of pages: `make texts`.
 
-Needs Babel, which an installation does not have: what runs reads the compiled catalogues beside the written ones.
+Afterwards, translate the texts that it lists, and run it again.  It needs Babel, which an installation does not have:
+an installation reads the compiled catalogues.
 """
 
 import re
@@ -25,7 +26,7 @@ KEYWORDS = {
     **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
     **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
 }
-WRITTEN_AT = datetime(2026, 1, 1, tzinfo=UTC)  # in the headers: when it was really is in the history
+WRITTEN_AT = datetime(2026, 1, 1, tzinfo=UTC)  # in headers, so that they do not change; the history has the real date
 PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[sd]|\{\w*\}")
 
 
@@ -37,14 +38,14 @@ def main() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written(catalogue))
         path.with_suffix(".mo").write_bytes(compiled(catalogue))
-        missing = [*faults(catalogue)]
+        missing = [*problems(catalogue)]
         print(f"{language}: {len(catalogue)} texts, {len(missing)} to mend")
-        for fault in missing:
-            print(f"  {fault}")
+        for problem in missing:
+            print(f"  {problem}")
 
 
 def extracted() -> Catalog:
-    """Every text of templates and of Python that goes through gettext, with the files that it is in."""
+    """Return all texts of templates and Python modules that use gettext, each with its files."""
     texts = Catalog(charset="utf-8")
     for path in sources():
         text = path.read_text()
@@ -57,7 +58,7 @@ def extracted() -> Catalog:
 
 
 def refuse_two_plurals(texts: Catalog, message: str | tuple[str, ...], context: str | None) -> None:
-    """Raise ValueError for a singular that another text has with another plural: gettext knows one of them only."""
+    """Raise ValueError if another text has the same singular with another plural: gettext stores only one of them."""
     known = texts.get(message[0], context) if isinstance(message, tuple) else None
     if known and known.pluralizable and tuple(known.id) != message:
         raise ValueError(f"{message[0]!r} has two plurals, {known.id[1]!r} and {message[1]!r}; give one a context")
@@ -79,7 +80,7 @@ def read(language: str) -> Catalog:
 
 
 def updated(language: str, texts: Catalog) -> Catalog:
-    """The language's catalogue with the texts that there are now, and none that is gone."""
+    """Return the language's catalogue with all present texts, and without texts that no longer exist."""
     catalogue = read(language)
     catalogue.update(texts, no_fuzzy_matching=True, update_header_comment=False)
     catalogue.obsolete.clear()
@@ -88,36 +89,36 @@ def updated(language: str, texts: Catalog) -> Catalog:
 
 def written(catalogue: Catalog) -> str:
     buffer = BytesIO()
-    write_po(buffer, plain(catalogue), width=0, sort_output=True, include_lineno=False)
+    write_po(buffer, normalize(catalogue), width=0, sort_output=True, include_lineno=False)
     return re.sub(r'"Generated-By: .*\n', "", buffer.getvalue().decode())
 
 
 def compiled(catalogue: Catalog) -> bytes:
     buffer = BytesIO()
-    write_mo(buffer, plain(catalogue))
+    write_mo(buffer, normalize(catalogue))
     return buffer.getvalue()
 
 
-def plain(catalogue: Catalog) -> Catalog:
-    """`catalogue` with headers that change only when its texts do."""
+def normalize(catalogue: Catalog) -> Catalog:
+    """Give `catalogue` headers that do not depend on when and where it was written, and return it."""
     catalogue.creation_date = catalogue.revision_date = WRITTEN_AT
     catalogue.project, catalogue.version, catalogue.header_comment = "Quando", "1", ""
     catalogue.last_translator = catalogue.language_team = catalogue.msgid_bugs_address = ""
     return catalogue
 
 
-def faults(catalogue: Catalog) -> Iterator[str]:
-    """What a translator still has to do: texts that are not translated, or with other placeholders."""
+def problems(catalogue: Catalog) -> Iterator[str]:
+    """Yield what a translator still has to do: texts without translation, or with other placeholders in it."""
     for message in (each for each in catalogue if each.id):
-        texts, said = forms(message.id), forms(message.string or "")  # babel has None for a new one
-        if message.fuzzy or not all(said):
+        texts, translations = forms(message.id), forms(message.string or "")  # Babel has None for a new text
+        if message.fuzzy or not all(translations):
             yield f"not translated: {shown(message)}"
-        elif [*map(placeholders, texts)] != [*map(placeholders, said)]:
+        elif [*map(placeholders, texts)] != [*map(placeholders, translations)]:
             yield f"other placeholders: {shown(message)}"
 
 
 def forms(text) -> list[str]:
-    """The singular and the plural, or the only form there is."""
+    """Return the singular and the plural, or the only form."""
     return [text] if isinstance(text, str) else [*text]
 
 

@@ -1,4 +1,4 @@
-"""What a process does first, whether it is the web, a worker, a beat or a command."""
+"""The first step of every process: web, worker, beat or command."""
 
 import os
 import sys
@@ -7,10 +7,10 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 
-def end_on_wrong_settings(**_) -> None:
-    """Read the settings; end the process with one line when they cannot be used, missing keys among them."""
+def exit_on_bad_settings(**_) -> None:
+    """Read the settings.  Exit with one line if they cannot be used, for example because keys are missing."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
     try:
-        settings.INSTALLED_APPS  # noqa: B018  # the first one that is asked for reads all
-    except (ImproperlyConfigured, ValueError) as error:  # ValueError: a DATABASE_URL that is no address
+        settings.INSTALLED_APPS  # noqa: B018  # reading any setting loads all of them
+    except (ImproperlyConfigured, ValueError) as error:  # ValueError: DATABASE_URL is not a valid address
         sys.exit(f"quando: {error}")

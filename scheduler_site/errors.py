@@ -1,8 +1,8 @@
-"""Every refusal as one body: {"error": {"code", "message", "target"}}, with `details` when several members are wrong.
+"""Errors as one body: {"error": {"code", "message", "target"}}, with `details` when several members are wrong.
 
-`handle` is the exception handler of every API view.  A view that speaks somebody else's protocol gives `error_codes`,
-a dict from status to that protocol's code.  Whatever is not named here is a bug of ours: it is logged, and answered
-without detail by `server_error`.
+`handle` is the exception handler of every API view.  A view for another product's protocol has `error_codes`, a dict
+from status to the code of that protocol.  An exception that is not listed here is a bug: it is logged, and
+`server_error` answers without details.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,23 +19,26 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.serializers import as_serializer_error
 
+from accounts.errors import TooManyTokens
 from calendars.errors import CalendarError
 from calendars.graph import errors as graph
 from jobs.errors import Conflict, JobError
 from maintenance.errors import MaintenanceError
 from recurrence.wire import WireError
 
-FLAT_PREFIX = "/v1/mint/"  # below it, a body is the code and the message alone, as `triggers.mint` answers them
-GRAPH_PREFIX = "/v1.0/"  # below it, a body is as `calendars.graph.errors` words it
-POLLED_PREFIXES = ("/metadata/", "/r/")  # below these, an error is one text, as `maintenance.metadata` answers it
-API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX, GRAPH_PREFIX, *POLLED_PREFIXES)  # here, no answer is a page
-MESSAGE_LENGTH = 200  # characters: a message may show what was sent, but not send all of it back
+FLAT_PREFIX = "/v1/mint/"  # below it, a body has only the code and the message, as in `triggers.mint.api`
+GRAPH_PREFIX = "/v1.0/"  # below it, a body has the form of `calendars.graph.errors`
+POLLED_PREFIXES = ("/metadata/", "/r/")  # below these, an error is one text, as in `maintenance.metadata`
+API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX, GRAPH_PREFIX, *POLLED_PREFIXES)  # answers are never pages
+CSRF_PREFIX = "CSRF Failed"  # start of the REST framework's message for requests by session
+MAX_DETAILS = 100  # the most errors that one answer lists
+MESSAGE_LENGTH = 200  # characters: a message may quote the request, but not all of a long value
 CALENDAR_STATUSES = {"not_found": 404, "is_default": 409, "changed_since": 412}
 CODES = {400: "bad_request", 403: "forbidden", 404: "not_found", 415: "unsupported_media_type", 500: "internal_error"}
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ErrorItem:
     code: str
     message: str
     target: str | None = None
@@ -45,43 +48,67 @@ class Fault:
 
 
 def handle(exception: Exception, context: Mapping) -> Response | None:
-    """Answer for an exception of an API view; None when it is a bug, which Django then logs and answers."""
-    status, faults, headers = understood(exception)
+    """Return the answer for an exception of an API view; None for a bug, which Django then logs and answers."""
+    status, faults, headers = classify(exception)
     if not status:
         return None
     codes = getattr(context.get("view"), "error_codes", {})
     return Response(body_of(faults, codes.get(status)), status, headers=headers)
 
 
-def understood(exception: Exception) -> tuple[int, list[Fault], dict[str, str]]:
-    """The status, what is wrong (the gravest first) and further headers; status 0 when the exception is a bug."""
+def classify(exception: Exception) -> tuple[int, list[ErrorItem], dict[str, str]]:
+    """Return the status, the errors (most serious first) and further headers; status 0 if the exception is a bug."""
     match exception:
         case WireError():
-            return 400, [Fault(exception.code, exception.message, exception.path or None)], {}
+            return 400, faults_of(exception), {}
         case JobError():
-            status = 409 if isinstance(exception, Conflict) else 400
-            return status, [Fault(exception.code, exception.message, exception.path)], {}
+            return 409 if isinstance(exception, Conflict) else 400, faults_of(exception), {}
         case CalendarError():
             status = CALENDAR_STATUSES.get(exception.code, 400)
-            return status, [Fault(exception.code, exception.message, exception.path)], {}
+            return status, [ErrorItem(exception.code, exception.message, exception.path)], {}
+        case TooManyTokens():
+            return 409, [ErrorItem("too_many", str(exception))], {}
         case MaintenanceError():
             status = 409 if exception.code == "conflict" else 400
-            return status, [Fault(exception.code, exception.message, exception.path)], {}
+            return status, [ErrorItem(exception.code, exception.message, exception.path)], {}
         case ModelValidationError():
-            return 400, list(flattened(as_serializer_error(exception))), {}
-        case Http404() | exceptions.NotFound() | ObjectDoesNotExist():  # the last: gone since we looked
-            return 404, [Fault("not_found", "there is nothing here, or nothing that you may see")], {}
+            return 400, list(flatten_errors(as_serializer_error(exception))), {}
+        case Http404() | exceptions.NotFound() | ObjectDoesNotExist():  # ObjectDoesNotExist: deleted meanwhile
+            return 404, [ErrorItem("not_found", "there is nothing here, or nothing that you may see")], {}
         case PermissionDenied():
-            return 403, [Fault("forbidden", str(exception) or "you may not do this")], {}
+            return 403, [ErrorItem("forbidden", str(exception) or "you may not do this")], {}
+        case exceptions.APIException() if message := message_of(exception):
+            code = getattr(exception.detail, "code", exception.default_code)
+            return exception.status_code, [ErrorItem(code, message)], headers_of(exception)
         case exceptions.APIException():
-            return exception.status_code, list(flattened(exception.detail)), headers_of(exception)
+            return exception.status_code, list(flatten_errors(exception.detail)), headers_of(exception)
         case RequestDataTooBig():
-            return 413, [Fault("too_large", "the request is longer than any to this server may be")], {}
+            return 413, [ErrorItem("too_large", "the request is longer than any to this server may be")], {}
         case SuspiciousOperation() | UnreadablePostError():
-            return 400, [Fault("bad_request", "the request cannot be read")], {}
+            return 400, [ErrorItem("bad_request", "the request cannot be read")], {}
         case DataError():
-            return 400, [Fault("invalid", "a value is of a size or form that cannot be stored")], {}
+            return 400, [ErrorItem("invalid", "a value is of a size or form that cannot be stored")], {}
     return 0, [], {}
+
+
+def message_of(exception: exceptions.APIException) -> str:
+    """Return our own message for an error of the REST framework; empty if the error keeps its message."""
+    match exception:
+        case exceptions.MethodNotAllowed():
+            return "this address does not take that method; the header Allow lists those that it takes"
+        case exceptions.UnsupportedMediaType():
+            return "a body of this media type is not taken here"
+        case exceptions.NotAcceptable():
+            return "the header Accept names no media type that is answered here"
+        case exceptions.NotAuthenticated():
+            return "sign in, with a token, a password or a session"
+        case exceptions.PermissionDenied() if str(exception.detail).startswith(CSRF_PREFIX):
+            return "a request by session that writes needs the header X-CSRFToken with the value of the cookie"
+    return ""
+
+
+def faults_of(error: WireError | JobError) -> list[ErrorItem]:
+    return [ErrorItem(each.code, each.message, each.path or None) for each in (error, *error.others)]
 
 
 def headers_of(exception: exceptions.APIException) -> dict[str, str]:
@@ -93,26 +120,26 @@ def headers_of(exception: exceptions.APIException) -> dict[str, str]:
     return headers
 
 
-def body_of(faults: list[Fault], code: str | None = None) -> dict:
+def body_of(faults: list[ErrorItem], code: str | None = None) -> dict:
     first = faults[0].body()
     if code:
         first["code"] = code
     if len(faults) > 1:
-        first["details"] = [fault.body() for fault in faults]
+        first["details"] = [fault.body() for fault in faults[:MAX_DETAILS]]
     return {"error": first}
 
 
-def flattened(detail, path: str = "") -> Iterator[Fault]:
-    """The leaves of a serializer's errors, each with the path of its member."""
+def flatten_errors(detail, path: str = "") -> Iterator[ErrorItem]:
+    """Yield the leaves of a serializer's errors, each with the path of its member."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
-            yield from flattened(inner, path if name == "non_field_errors" else joined(path, name))
+            yield from flatten_errors(inner, path if name == "non_field_errors" else joined(path, name))
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):
             nested = isinstance(inner, Mapping | list)
-            yield from flattened(inner, f"{path}[{index}]" if nested else path)
+            yield from flatten_errors(inner, f"{path}[{index}]" if nested else path)
     else:
-        yield Fault(getattr(detail, "code", "invalid"), str(detail), path or None)
+        yield ErrorItem(getattr(detail, "code", "invalid"), str(detail), path or None)
 
 
 def joined(path: str, name: object) -> str:
@@ -125,7 +152,7 @@ def shortened(message: str) -> str:
     return message if len(message) <= MESSAGE_LENGTH else message[: MESSAGE_LENGTH - 1] + "…"
 
 
-# Django's own handlers: for addresses that no view answers, and for bugs
+# Handlers that Django calls: for addresses without a view, and for bugs
 
 
 def is_api(request) -> bool:
@@ -133,12 +160,15 @@ def is_api(request) -> bool:
 
 
 def is_polled(request) -> bool:
-    """Whether machines ask here for announced maintenance: also after the slash that ends a client's base address."""
+    """Return True if machines poll this address for announced maintenance.
+
+    Several slashes at the start count as one: some clients append the path to a base address that ends with a slash.
+    """
     return f"/{request.path_info.lower().lstrip('/')}/".startswith(POLLED_PREFIXES)
 
 
 def answer(request, status: int, message: str) -> JsonResponse:
-    body: dict = {"error": Fault(CODES[status], message).body()}
+    body: dict = {"error": ErrorItem(CODES[status], message).body()}
     path = f"{request.path_info.lower()}/"
     if path.startswith(FLAT_PREFIX):
         body = {"code": CODES[status], "message": message}

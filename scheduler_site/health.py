@@ -1,4 +1,4 @@
-"""Whether the installation works, for load balancers and monitors."""
+"""The health check for load balancers and monitors."""
 
 from django.db import DatabaseError
 from django.http import HttpRequest, JsonResponse
@@ -10,7 +10,7 @@ from jobs.models import Process
 
 @never_cache
 def health(request: HttpRequest) -> JsonResponse:
-    """Answer 200 while the database answers and a beat and a worker have reported themselves lately, else 503."""
+    """Answer 200 if the database answers, and a beat and a worker have reported themselves recently; else 503."""
     try:
         alive = list(Process.objects.alive(timezone.now()).values_list("kind", flat=True))
     except DatabaseError:
@@ -21,5 +21,5 @@ def health(request: HttpRequest) -> JsonResponse:
         "worker": Process.Kind.WORKER in (alive or ()),
     }
     response = JsonResponse(parts, status=200 if all(parts.values()) else 503)
-    response._has_been_logged = True  # type: ignore[attr-defined]  # who asks decides whether it is news
+    response._has_been_logged = True  # type: ignore[attr-defined]  # no log line for a 503: the caller decides whether it matters
     return response

@@ -1,4 +1,4 @@
-"""Keys that the embedded default makes for itself and keeps under DATA_DIR."""
+"""The keys that the embedded default generates and stores under DATA_DIR."""
 
 import os
 import secrets
@@ -10,26 +10,25 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
 
-def kept(path: Path, make: Callable[[], str], embedded: bool) -> str:
-    """Return the key in the file, which is made, readable by its owner only, when it is missing.
+def load_or_create(path: Path, make: Callable[[], str], embedded: bool) -> str:
+    """Return the key in the file.  A missing file is created with a new key; only its owner may read it.
 
-    Raises ImproperlyConfigured outside the embedded default: there, keys come from the environment.
+    Raises ImproperlyConfigured outside the embedded default, because keys come from the environment there.
     """
     if not embedded:
         raise ImproperlyConfigured("with DATABASE_URL, set SECRET_KEY and ENCRYPTION_KEYS in the environment as well")
-    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(make())
-        with suppress(FileExistsError):  # another process was faster: its key is the one
+        with suppress(FileExistsError):  # another process was faster, and its key is used
             os.link(draft, path)
         draft.unlink()
     return path.read_text().strip()
 
 
-def usable(encryption_keys: list[str]) -> list[str]:
-    """Return the keys.  Raises ImproperlyConfigured, without showing it, when one is none."""
+def is_valid(encryption_keys: list[str]) -> list[str]:
+    """Return the keys.  Raises ImproperlyConfigured if one is not valid; the message does not show the key."""
     for key in encryption_keys:
         try:
             Fernet(key)

@@ -1,7 +1,7 @@
 """Start a whole installation in the foreground: `make run`.
 
-Checks what could stand in the way, prepares the database, starts the processes of the Procfile, and stops all of them
-on Ctrl-C or SIGTERM, or when one of them ends.
+It checks what could prevent a start, prepares the database and starts the processes of the Procfile.  It stops all of
+them on Ctrl-C or SIGTERM, or when one of them ends.
 """
 
 import logging
@@ -13,9 +13,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from scheduler_site import preflight
-from scheduler_site.addresses import EVERY_INTERFACE, base_url, echo_url
-from scheduler_site.preflight import BASE_DIR, Refused
-from scheduler_site.supervisor import BROKER, Supervisor, parse_procfile, say
+from scheduler_site.preflight import BASE_DIR, PreflightError
+from scheduler_site.supervisor import BROKER, Supervisor, log, parse_procfile
+from scheduler_site.urls_base import EVERY_INTERFACE, base_url, echo_url
 
 LOOPBACK = "127.0.0.0/8"
 
@@ -25,13 +25,13 @@ def main() -> int:
     try:
         host, port = preflight.address()
         folder = preflight.data_folder()
-        preflight.hold(folder)
+        preflight.lock_data_folder(folder)
         preflight.refuse_taken_port(host, port)
         broker_url, embedded = preflight.broker_url(folder)
         set_environment(broker_url)
         username, password = prepare(host, port)
-    except Refused as refusal:
-        print(f"quando: {refusal}", file=sys.stderr)
+    except PreflightError as error:
+        print(f"quando: {error}", file=sys.stderr)
         return 1
     commands = parse_procfile((BASE_DIR / "Procfile").read_text())
     broker = commands.pop(BROKER)
@@ -41,15 +41,15 @@ def main() -> int:
     if not supervisor.is_over:
         supervisor.start(commands)
     if supervisor.wait_for(lambda: web_answers(host, port)):
-        say(welcome(host, port, folder, username, password))
+        log(welcome(host, port, folder, username, password))
         supervisor.wait()
     elif password:
-        say(f"quando: the first user is {username!r} with the password {password}, which is not shown again")
+        log(f"quando: the first user is {username!r} with the password {password}, which is not shown again")
     return supervisor.stop()
 
 
 def set_environment(broker_url: str) -> None:
-    """Set what the processes find in their environment besides what is there."""
+    """Set BROKER_URL, extend PATH, and set defaults for other environment variables of the processes."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
     os.environ.setdefault("EGRESS_ALLOW", LOOPBACK)
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
@@ -58,7 +58,7 @@ def set_environment(broker_url: str) -> None:
 
 
 def prepare(host: str, port: int) -> tuple[str, str | None]:
-    """Bring the database up to date; return the first user's name and, when it has just been made up, the password."""
+    """Migrate the database; return the first user's name and, if it has just been generated, the password."""
     import django
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import call_command
@@ -70,18 +70,18 @@ def prepare(host: str, port: int) -> tuple[str, str | None]:
         django.setup()
         BaseCommand().check()
     except (ImproperlyConfigured, SystemCheckError, ValueError) as error:  # ValueError: a setting with a wrong value
-        raise Refused(one_line(error)) from None
+        raise PreflightError(one_line(error)) from None
 
     from scheduler_site.bootstrap import bootstrap
 
-    logging.disable(logging.INFO)  # what making the samples brings about is no news
+    logging.disable(logging.INFO)  # nobody needs log lines about the creation of samples
     demo = os.environ.get("DEMO") != "0"
     username, password = os.environ.get("ADMIN_USERNAME") or "admin", os.environ.get("ADMIN_PASSWORD")
     try:
         call_command("migrate", verbosity=0)
         first = bootstrap(username, password, echo_url(host, port) if demo else None, timezone.now())
     except DatabaseError as error:
-        raise Refused(f"the database cannot be used: {one_line(error)}") from None
+        raise PreflightError(f"the database cannot be used: {one_line(error)}") from None
     connections.close_all()
     return first
 

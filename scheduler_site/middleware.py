@@ -1,6 +1,5 @@
-"""What every request passes through."""
+"""Middleware for every request: its id, its address and encoding, the viewer's language and time zone."""
 
-import re
 import uuid
 from zoneinfo import ZoneInfo
 
@@ -13,8 +12,6 @@ from accounts.languages import ENGLISH, is_asked_of_browser, language_of
 from scheduler_site.errors import answer, is_api, is_polled
 
 UTF8 = ("utf-8", "utf8")
-# more slashes than one come of a base address that ends with one
-TOKEN_IN_PATH = re.compile(r"/+r/+([^/]+)/*(.*)", re.IGNORECASE | re.DOTALL)
 
 
 class RequestIdMiddleware:
@@ -30,29 +27,10 @@ class RequestIdMiddleware:
         return response
 
 
-class PathTokenMiddleware:
-    """Take a machine's token out of the address `/r/<token>/metadata/...` before anything can write that down.
-
-    The view finds it as the request's `path_token`.  What is at no such address stays below `/r`, where nothing is.
-    """
-
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        if found := TOKEN_IN_PATH.fullmatch(request.path_info):
-            request.path_token, rest = found.groups()
-            mounted_at = request.path.removesuffix(request.path_info)
-            request.path_info = f"/{rest}" if rest.lower().startswith("metadata/") else "/r/"
-            request.path = mounted_at + request.path_info
-            request.META["PATH_INFO"] = request.path_info
-        return self.get_response(request)
-
-
 class PlainAddressMiddleware:
-    """Take an API's address with and without a slash at its end, and text as UTF-8 only.
+    """Accept API addresses with and without a slash at the end, and only text in UTF-8.
 
-    The redirect that pages get for a missing slash would lose the body of a POST.
+    Pages redirect to the address with a slash; for an API such a redirect would lose the body of a POST.
     """
 
     def __init__(self, get_response):
@@ -61,7 +39,7 @@ class PlainAddressMiddleware:
     def __call__(self, request):
         if is_polled(request):
             request.path_info = "/" + request.path_info.lstrip("/")
-            request.encoding = "utf-8"  # machines say what they like of a body that is looked at as it is
+            request.encoding = "utf-8"  # whatever charset a machine names: the view reads the bytes of the body
         elif request.content_params.get("charset", "utf-8").lower() not in UTF8:
             return answer(request, 415, "text is sent as UTF-8")
         if is_api(request):
@@ -70,21 +48,23 @@ class PlainAddressMiddleware:
 
 
 class CommonMiddleware(common.CommonMiddleware):
-    """Django's, but machines that poll may call by whatever name or address: no address is built from it for them."""
+    """Django's CommonMiddleware, except for machines that poll: they may use any host name or address.
+
+    This is safe because no link for them is built from it.
+    """
 
     def process_request(self, request):
         return None if is_polled(request) else super().process_request(request)
 
 
 class ViewerLanguageMiddleware:
-    """Speak the viewer's language on pages.  The APIs speak English, and so does the administration with its staff."""
+    """Show pages in the viewer's language.  The APIs and the administration are in English."""
 
     def __init__(self, get_response):
         self.get_response = get_response
 
     def __call__(self, request):
-        is_administration = request.user.is_staff and request.path.startswith(reverse("admin:index"))
-        if is_api(request) or is_administration:
+        if is_api(request) or _is_administration(request):
             with translation.override(ENGLISH):
                 return self.get_response(request)
         language = language_of(request)
@@ -96,8 +76,14 @@ class ViewerLanguageMiddleware:
         return response
 
 
+def _is_administration(request) -> bool:
+    if not request.user.is_authenticated or not request.path.startswith(reverse("admin:index")):
+        return False
+    return request.user.can_open_administration
+
+
 class ViewerZoneMiddleware:
-    """Show times in the zone of who is signed in; UTC to anyone else."""
+    """Show times in the time zone of the user who is signed in, and in UTC to anyone else."""
 
     def __init__(self, get_response):
         self.get_response = get_response

@@ -1,7 +1,7 @@
-"""Settings: every value that an installation may want to change comes from the environment.
+"""Settings.  Every value that an installation may want to change comes from an environment variable.
 
-The embedded default (no DATABASE_URL) keeps its database, its broker and its keys under DATA_DIR; the README has the
-table of variables.
+The embedded default (no DATABASE_URL) stores its database, its broker's files and its keys under DATA_DIR.  The README
+has the table of variables.
 """
 
 import os
@@ -16,19 +16,19 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from scheduler_site import keys
+from scheduler_site import data_dir, keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
 
 
 def listed(name: str, default: str = "") -> list[str]:
-    """The comma-separated items of an environment variable, without blanks."""
+    """Return the comma-separated items of an environment variable, without blanks."""
     return [item.strip() for item in os.environ.get(name, default).split(",") if item.strip()]
 
 
 def number(name: str, default: int, least: int = 0) -> int:
-    """The whole number, `least` or more, that an environment variable holds."""
+    """Return the whole number in an environment variable; it must be `least` or more."""
     text = os.environ.get(name) or str(default)
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
         raise ImproperlyConfigured(f"{name} must be a whole number{f' from {least}' if least else ''}, not {text!r}")
@@ -36,7 +36,7 @@ def number(name: str, default: int, least: int = 0) -> int:
 
 
 def networks(name: str) -> list[str]:
-    """The comma-separated networks of an environment variable, such as 10.1.0.0/16."""
+    """Return the comma-separated networks of an environment variable, such as 10.1.0.0/16."""
     for item in listed(name):
         try:
             ip_network(item)
@@ -45,8 +45,18 @@ def networks(name: str) -> list[str]:
     return listed(name)
 
 
+def directives(name: str) -> list[str]:
+    """Return the comma-separated directives for Strict-Transport-Security in an environment variable."""
+    found = listed(name)
+    if set(found) - {"includeSubDomains", "preload"} or "preload" in found and "includeSubDomains" not in found:
+        raise ImproperlyConfigured(
+            f"{name} may be includeSubDomains or includeSubDomains,preload, not {','.join(found)!r}"
+        )
+    return found
+
+
 def apps(name: str) -> list[str]:
-    """The comma-separated Django apps of an environment variable: packages that Python finds."""
+    """Return the comma-separated Django apps of an environment variable: packages that Python finds."""
     for item in listed(name):
         if not item.replace(".", "").isidentifier() or not find_spec(item.partition(".")[0]):
             raise ImproperlyConfigured(f"{name} must list packages that Python finds, not {item!r}")
@@ -54,7 +64,10 @@ def apps(name: str) -> list[str]:
 
 
 def address(name: str, default: str, placeholder: str = "") -> str:
-    """The http or https address in an environment variable, without a slash at its end; it holds `placeholder`."""
+    """Return the http or https address in an environment variable, without a slash at its end.
+
+    The address must contain `placeholder`.
+    """
     text = (os.environ.get(name) or default).rstrip("/")
     if not re.fullmatch(r"https?://[^\s?#@]+", text) or placeholder not in text:
         wanted = f" with {placeholder} in it" if placeholder else ""
@@ -65,12 +78,14 @@ def address(name: str, default: str, placeholder: str = "") -> str:
 # Secrets
 
 EMBEDDED = not os.environ.get("DATABASE_URL")
-SECRET_KEY = os.environ.get("SECRET_KEY") or keys.kept(DATA_DIR / "secret_key", keys.new_secret_key, EMBEDDED)
-ENCRYPTION_KEYS = keys.usable(
-    listed("ENCRYPTION_KEYS") or [keys.kept(DATA_DIR / "encryption_key", keys.new_encryption_key, EMBEDDED)]
+if EMBEDDED:
+    data_dir.protect(DATA_DIR)
+SECRET_KEY = os.environ.get("SECRET_KEY") or keys.load_or_create(DATA_DIR / "secret_key", keys.new_secret_key, EMBEDDED)
+ENCRYPTION_KEYS = keys.is_valid(
+    listed("ENCRYPTION_KEYS") or [keys.load_or_create(DATA_DIR / "encryption_key", keys.new_encryption_key, EMBEDDED)]
 )
 
-# Where it is reached
+# Addresses
 
 DEBUG = False
 HOST = os.environ.get("HOST", "127.0.0.1")
@@ -79,6 +94,7 @@ PUBLIC_URL = os.environ.get("PUBLIC_URL", "").rstrip("/")  # absolute links; emp
 ALLOWED_HOSTS = listed("ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]", HOST]
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 HTTPS = PUBLIC_URL.startswith("https://")
+HSTS = directives("HSTS")
 
 # Applications
 
@@ -107,8 +123,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "scheduler_site.path_secrets.PathSecretMiddleware",
     "scheduler_site.middleware.RequestIdMiddleware",
-    "scheduler_site.middleware.PathTokenMiddleware",
     "scheduler_site.middleware.PlainAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -120,6 +136,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "scheduler_site.refreshing.RefreshMiddleware",
     "scheduler_site.middleware.ViewerZoneMiddleware",
     "scheduler_site.middleware.ViewerLanguageMiddleware",
 ]
@@ -137,17 +154,17 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "scheduler_site.masthead.masthead",
+                "scheduler_site.navigation.navigation",
             ]
         },
     }
 ]
 
 # Database: SQLite in WAL mode unless DATABASE_URL names a PostgreSQL.  With IMMEDIATE, every transaction takes the
-# write lock when it begins, so that a read followed by a write never fails halfway; hence no ATOMIC_REQUESTS.
-# Opening a connection takes as long as several queries, with SQLite too, where one that is idle holds no lock.
+# write lock at its begin, so that a read followed by a write never fails halfway.  For this reason ATOMIC_REQUESTS is
+# not used.  Opening a connection takes as long as several queries, also with SQLite; an idle connection holds no lock.
 
-KEEP_CONNECTIONS = 60  # seconds, of each thread
+KEEP_CONNECTIONS = 60  # seconds, for each thread
 
 if EMBEDDED:
     DATABASES: dict[str, Any] = {
@@ -167,7 +184,7 @@ else:
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Counters of requests and failed log-ins: each process for itself
+# The cache has the counters of requests, for each process on its own.  Counters of failed sign-ins are in the database
 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 10_000}}}
 
@@ -181,7 +198,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account:sign-in"
 LOGIN_REDIRECT_URL = "front-door"
 
-# Language and time: inside it is always UTC; a page shows the viewer's zone
+# Language and time: the code uses UTC; pages show times in the viewer's zone
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("pt-br", "Português"), ("tr", "Türkçe")]
@@ -214,18 +231,20 @@ CONTENT_SECURITY_POLICY = {
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
-LANGUAGE_COOKIE_AGE = 31_536_000  # seconds: a year
+LANGUAGE_COOKIE_AGE = 31_536_000  # seconds, one year
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = ["(?i)^(metadata|r)(/|$)"]  # machines that poll follow no redirect, and not all know TLS
+SECURE_REDIRECT_EXEMPT = ["(?i)^(metadata|r)(/|$)"]  # machines that poll follow no redirects, and not all support TLS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_HSTS_INCLUDE_SUBDOMAINS = "includeSubDomains" in HSTS
+SECURE_HSTS_PRELOAD = "preload" in HSTS
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # they concern hosts that may not be Quando's: see HSTS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
 # REST
 
-PROXIES = number("PROXIES", 0)  # in front of us, each of which adds to X-Forwarded-For
+PROXIES = number("PROXIES", 0)  # number of proxies in front; each adds to X-Forwarded-For
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -235,36 +254,93 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": [
-        "scheduler_site.parsers.StrictJSONParser",
-        "scheduler_site.parsers.StrictTextJSONParser",
+        "api.parsers.StrictJSONParser",
+        "api.parsers.StrictTextJSONParser",
     ],
-    "DEFAULT_RENDERER_CLASSES": ["scheduler_site.renderers.QuickJSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": "scheduler_site.pagination.KeysetPagination",
-    "DEFAULT_FILTER_BACKENDS": ["scheduler_site.filters.ClosedFilterBackend"],
-    "DEFAULT_THROTTLE_CLASSES": ["scheduler_site.throttles.CallerThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["api.renderers.OrjsonRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "api.pagination.KeysetPagination",
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_THROTTLE_CLASSES": ["api.throttles.CallerThrottle"],
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "api.schema.DescribedSchema",
     "EXCEPTION_HANDLER": "scheduler_site.errors.handle",
     "DEFAULT_VERSIONING_CLASS": None,
     "URL_FORMAT_OVERRIDE": None,
     "NUM_PROXIES": PROXIES,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
-API_REQUESTS_PER_MINUTE = number("API_REQUESTS_PER_MINUTE", 6000)  # of one caller, each process; 0: any
+API_REQUESTS_PER_MINUTE = number("API_REQUESTS_PER_MINUTE", 6000)  # of one account in one process; 0: no limit
 SPECTACULAR_SETTINGS = {
     "TITLE": "Quando",
     "DESCRIPTION": "A self-hosted scheduler.  Times are UTC; members are camelCase.",
     "VERSION": "1",
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},  # null: else it asks a server elsewhere
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},  # None: no request to another server
     "REDOC_DIST": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/",
-    "PREPROCESSING_HOOKS": ["scheduler_site.schema.own_only"],
-    "POSTPROCESSING_HOOKS": ["scheduler_site.schema.with_refusals"],
-    "ENUM_NAME_OVERRIDES": {
+    "PREPROCESSING_HOOKS": ["api.schema.filter_endpoints"],
+    "POSTPROCESSING_HOOKS": [
+        "api.schema.add_error_responses",
+        "api.schema.close_bodies",
+        "scheduler_site.patches.describe_patches",
+        "api.schema.name_enums",
+        "api.schema.describe_answers",
+    ],
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {  # each enumeration is a component with this name, see api.schema.name_enums
         "ActionType": "jobs.actions.documents.ACTION_TYPES",
+        "AfterHold": ["runOnce", "drop"],
+        "AnnouncedStatus": ["Scheduled", "Started"],
+        "AttemptState": "jobs.models.Attempt.State",
+        "AttendeeType": "calendars.api.documents.ATTENDEE_TYPES",
+        "AuthenticationType": "jobs.api.schemas.AUTHENTICATIONS",
+        "BodyType": "calendars.models.BodyType",
+        "CalendarItemType": ["single", "series"],
+        "ClockChange": "recurrence.wire.quartz.CLOCK_CHANGES",
+        "CollectionState": "jobs.models.JobCollection.State",
+        "DaysOfMonthIndex": "recurrence.wire.graph.INDEXES",
+        "Delivery": "jobs.models.Job.Delivery",
+        "DuringMaintenance": "maintenance.models.Heed.During",
+        "Expectation": ["run", "held", "skipped"],
+        "Frequency": "recurrence.wire.azure.Frequency",
+        "GraphWeekday": "recurrence.wire.graph.WEEKDAYS",
+        "HttpActionType": "jobs.actions.documents.FOLLOWING",
+        "HttpMethod": "jobs.actions.requests.METHODS",
+        "Hue": "calendars.models.Color",
+        "Importance": "calendars.models.Importance",
+        "ImportStatus": "calendars.ics.import_report.Status",
+        "JobMisfire": "triggers.models.Trigger.Misfire",
+        "JobState": "jobs.models.Job.State",
+        "MaintenanceStep": "maintenance.models.Step",
+        "MaintenanceType": "maintenance.models.EventType",
+        "MessageEncoding": "jobs.actions.storage_queue.ENCODINGS",
+        "MessageFormat": "jobs.actions.storage_queue.FORMATS",
+        "NoticeSource": "maintenance.models.Notice.Source",
+        "NoticeStatus": ["Scheduled", "Started", "Completed", "Cancelled"],
+        "OccurrenceType": ["single", "occurrence"],
+        "OperationState": "operations.models.Operation.State",
+        "Overlap": "jobs.models.Job.Overlap",
+        "PatternType": "recurrence.wire.graph.TYPES",
+        "QuotaFrequency": "jobs.models.Frequency",
+        "RangeType": "recurrence.wire.graph.RANGE_TYPES",
+        "RetryType": "jobs.actions.documents.RETRY_TYPES",
+        "Role": ["reader", "operator", "owner"],
+        "RunOrder": ["newest", "oldest"],
+        "RunOrigin": "jobs.models.Run.Origin",
+        "RunState": "jobs.models.Run.State",
+        "ScheduleFormat": "recurrence.wire.PARSERS",
+        "Sensitivity": "calendars.models.Sensitivity",
+        "SharedRole": ["reader", "operator"],
+        "ShowAs": "calendars.models.ShowAs",
+        "Sku": "jobs.models.Sku",
+        "SwitchedState": ["enabled", "disabled"],
+        "TaskName": "jobs.api.schemas.TASK_NAMES",
+        "TranslatableFormat": "recurrence.translate.FORMATS",
+        "TranslationSide": ["source", "translation"],
+        "TransportType": "jobs.actions.service_bus.TRANSPORT_TYPES",
+        "TriggerMisfire": "triggers.api.triggers.MISFIRES",
         "Weekday": "recurrence.wire.azure.WEEKDAYS",
     },
 }
@@ -272,11 +348,11 @@ BODY_LIMIT = 1_048_576  # bytes of a request to an API
 JOB_BODY_LIMIT = 16_384  # bytes of a request that writes a job: the original service's limit
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
 
-# Work: the database is the truth, the broker only a bell
+# Work: the database is the source of truth; messages of the broker only wake workers
 
 CELERY_BROKER_URL = os.environ.get("BROKER_URL") or f"redis+socket://{quote(str(DATA_DIR))}/broker.sock"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for its broker however long that is away
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for its broker without limit
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if "redis" in CELERY_BROKER_URL else {}
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
@@ -300,27 +376,29 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_TIMEZONE = "UTC"
-CELERY_TASK_PUBLISH_RETRY = False  # rows are sent again by the next pass
+CELERY_TASK_PUBLISH_RETRY = False  # the next pass of the beat publishes the runs again
 CELERY_BEAT_SCHEDULER = "triggers.beat:TriggerScheduler"
 TRIGGER_GATES = ["maintenance.gate.MaintenanceGate"]  # see triggers.gates
 
-CELERY_DB_REUSE_MAX = 1_000_000_000  # tasks of a worker: connections to the database are kept as Django does it
+CELERY_DB_REUSE_MAX = (
+    1_000_000_000  # tasks of a worker: only Django decides when connections to the database are closed
+)
 
-CALLS = number("CALLS", 500, least=1)  # that a worker process has out at once
+CALLS = number("CALLS", 500, least=1)  # the most calls that a worker process makes at once
 CALLS_PER_HOST = number("CALLS_PER_HOST", 250, least=1)
-TASK_THREADS = number("TASK_THREADS", 8, least=1)  # of a worker process, for the callables of actions of type Task
-DRAIN_SECONDS = number("DRAIN_SECONDS", 3)  # for calls that are out when a worker is told to stop
+TASK_THREADS = number("TASK_THREADS", 8, least=1)  # of a worker process, for actions of type Task
+DRAIN_SECONDS = number("DRAIN_SECONDS", 3)  # for calls in progress when a worker gets the signal to stop
 
 # What jobs may do
 
-EGRESS_ALLOW = networks("EGRESS_ALLOW")  # networks that outbound calls may reach besides public addresses
-OAUTH_AUTHORITY = address("OAUTH_AUTHORITY", "https://login.microsoftonline.com")  # issues tokens unless a job says
+EGRESS_ALLOW = networks("EGRESS_ALLOW")  # networks that outbound calls may reach, in addition to public addresses
+OAUTH_AUTHORITY = address("OAUTH_AUTHORITY", "https://login.microsoftonline.com")  # for jobs that name no other
 STORAGE_QUEUE_URL = address("STORAGE_QUEUE_URL", "https://{account}.queue.core.windows.net", "{account}")
 SERVICE_BUS_URL = address("SERVICE_BUS_URL", "https://{namespace}.servicebus.windows.net", "{namespace}")
 RETENTION_DAYS = number("RETENTION_DAYS", 60)  # of history, and of completed and faulted jobs
-RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # executions kept of a job
-METADATA_REQUESTS_PER_SECOND = number("METADATA_REQUESTS_PER_SECOND", 5)  # of one machine; 0: without limit
-LISTENING_HOURS = number("LISTENING_HOURS", 24, least=1)  # after a poll; the original went idle after as long
+RETENTION_RUNS = number("RETENTION_RUNS", 1000)  # history that is stored for one job
+METADATA_REQUESTS_PER_SECOND = number("METADATA_REQUESTS_PER_SECOND", 5)  # of one machine or account; 0: no limit
+LISTENING_HOURS = number("LISTENING_HOURS", 24, least=1)  # after a poll; the original service had the same limit
 OPERATION_RETENTION_HOURS = number("OPERATION_RETENTION_HOURS", 24, least=24)  # after their end
 
 # Logs
@@ -334,9 +412,9 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "propagate": True, "level": "INFO"},
-        "celery.worker.strategy": {"level": "WARNING"},  # a line for every message: the runs' rows say more
+        "celery.worker.strategy": {"level": "WARNING"},  # it logs a line for every message; the rows of runs have more
         "celery.app.trace": {"level": "WARNING"},
-        # Celery gives the root a level of its own, which is not for what we and an installation's tasks have to say
+        # Celery sets its own level on the root logger; our modules and an installation's tasks use LOG_LEVEL
         **{
             app.partition(".")[0]: {"level": LOG_LEVEL}
             for app in ("operations", "jobs", "triggers", "maintenance", *apps("EXTRA_APPS"))

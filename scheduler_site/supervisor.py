@@ -1,4 +1,4 @@
-"""Run the processes of an installation together: their output in one place, and one end for all."""
+"""Run the processes of an installation together: collect their output, and end all of them together."""
 
 import os
 import signal
@@ -11,8 +11,9 @@ from pathlib import Path
 
 READY_WITHIN = 60  # seconds from the start of a process until it answers
 STOP_WITHIN = 6  # seconds from SIGTERM to SIGKILL
-BROKER = "broker"  # the others need it until their end, so it is started first and stopped last
+BROKER = "broker"  # the other processes need the broker until they end, so it is started first and stopped last
 BROKER_STOP_WITHIN = 2
+POLL_S = 0.05  # between checks for signals and ended processes
 
 
 def parse_procfile(text: str) -> dict[str, str]:
@@ -21,21 +22,27 @@ def parse_procfile(text: str) -> dict[str, str]:
 
 
 class Supervisor:
-    """Starts processes and watches them until one ends or this process is told to stop.
+    """Starts processes and watches them until one of them ends or this process gets a signal to stop.
 
-    Make it before anything that must not be interrupted: from then on a signal to stop only sets `told_to_stop`.
+    Create it before any work that must not be interrupted: afterwards a signal to stop only sets `stop_requested`.
+    The signal handler takes no lock: a second signal can interrupt the handler, and would wait for the lock for ever.
     """
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.told_to_stop = threading.Event()
+        self.stop_requested = False
+        self.watchdog: Watchdog | None = None
         self.children: dict[str, subprocess.Popen] = {}
         self.relays: list[threading.Thread] = []
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup and background jobs wish
-                signal.signal(number, lambda *_: self.told_to_stop.set())
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and background jobs ignore signals
+                signal.signal(number, self.request_stop)
+
+    def request_stop(self, *_: object) -> None:
+        self.stop_requested = True
 
     def start(self, commands: Mapping[str, str]) -> None:
+        self.watchdog = self.watchdog or Watchdog()
         for name, command in commands.items():
             child = subprocess.Popen(
                 f"exec {command}",
@@ -44,8 +51,9 @@ class Supervisor:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # a terminal's Ctrl-C is for this process alone
+                start_new_session=True,  # so that Ctrl-C in a terminal reaches only this process
             )
+            self.watchdog.add(name, child.pid)
             thread = threading.Thread(target=relay, args=(name, child.stdout), daemon=True)
             thread.start()
             self.relays.append(thread)
@@ -53,44 +61,97 @@ class Supervisor:
 
     @property
     def ended(self) -> str | None:
-        """The name of a process that has ended, if any."""
+        """The name of a process that has ended, or None."""
         return next((name for name, child in self.children.items() if child.poll() is not None), None)
 
     @property
     def is_over(self) -> bool:
-        return self.told_to_stop.is_set() or self.ended is not None
+        return self.stop_requested or self.ended is not None
 
     def wait_for(self, answers: Callable[[], bool]) -> bool:
-        """Wait until it answers; False when it is over before that, or has taken too long."""
+        """Wait until `answers` returns True.  Return False after READY_WITHIN seconds, or if `is_over` becomes True."""
         deadline = time.monotonic() + READY_WITHIN
         while not self.is_over and time.monotonic() < deadline:
             if answers():
                 return True
-            self.told_to_stop.wait(0.05)
+            time.sleep(POLL_S)
         return False
 
     def wait(self) -> None:
         while not self.is_over:
-            self.told_to_stop.wait(0.2)
+            time.sleep(POLL_S)
 
     def stop(self) -> int:
-        """End every process and return the exit code: 0 when told to stop, 1 when a process has ended by itself."""
+        """End all processes.  Return the exit code: 0 after a signal to stop, 1 if a process has ended by itself."""
         ended = self.ended
-        if self.told_to_stop.is_set() or ended is None:
-            say("quando: stopping")
+        if self.stop_requested or ended is None:
+            log("quando: stopping")
         else:
             code = self.children[ended].returncode
-            say(f"quando: {ended} has ended with exit code {code}, so everything else is stopped")
+            log(f"quando: {ended} has ended with exit code {code}, so everything else is stopped")
         broker = self.children.pop(BROKER, None)
-        end(list(self.children.values()), STOP_WITHIN)
-        end([broker] if broker else [], BROKER_STOP_WITHIN)
+        terminate(list(self.children.values()), STOP_WITHIN)
+        terminate([broker] if broker else [], BROKER_STOP_WITHIN)
+        if self.watchdog:
+            self.watchdog.close()
         for thread in self.relays:
             thread.join(timeout=1)
-        return 0 if self.told_to_stop.is_set() else 1
+        return 0 if self.stop_requested else 1
 
 
-def end(children: list[subprocess.Popen], within: float) -> None:
-    """Ask each to end, and take away what is left of it and its own children after `within` seconds."""
+class Watchdog:
+    """A process that ends the children if this process is gone and could not end them, as after SIGKILL.
+
+    The watchdog waits for the end of a pipe; only this process has its other end.  As a fork, the watchdog also holds
+    the lock on DATA_DIR until the last child is gone, so no other installation starts there before.
+    """
+
+    def __init__(self) -> None:
+        reader, self._pipe = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._pipe)
+            watch(reader)
+            os._exit(0)
+        os.close(reader)
+
+    def add(self, name: str, pid: int) -> None:
+        """Add a process that leads a process group."""
+        with suppress(BrokenPipeError):  # the watchdog was killed; it is needed only if this process is killed as well
+            os.write(self._pipe, f"{name} {pid}\n".encode())
+
+    def close(self) -> None:
+        """End the watchdog, when all children have ended."""
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        os.close(self._pipe)
+
+
+def watch(reader: int) -> None:
+    """Wait until the pipe is closed, then end the process groups that were written to it, the broker's last."""
+    os.setsid()  # so that a signal to the launcher's process group does not end the watchdog
+    with open(reader) as lines:
+        groups = {name: int(pid) for name, pid in (line.split() for line in lines)}
+    others = [pid for name, pid in groups.items() if name != BROKER]
+    signal_groups(others, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_WITHIN
+    while signal_groups(others, 0) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    signal_groups(groups.values(), signal.SIGKILL)
+
+
+def signal_groups(leaders: Iterable[int], number: int) -> bool:
+    """Send a signal to process groups, or only check them with 0.  Return False if no group is left."""
+    found = False
+    for leader in leaders:
+        with suppress(ProcessLookupError):
+            os.killpg(leader, number)
+            found = True
+    return found
+
+
+def terminate(children: list[subprocess.Popen], within: float) -> None:
+    """Send SIGTERM to each child; after at most `within` seconds, kill all that remains of their process groups."""
     for child in children:
         child.terminate()
     deadline = time.monotonic() + within
@@ -104,9 +165,9 @@ def end(children: list[subprocess.Popen], within: float) -> None:
 
 def relay(name: str, lines: Iterable[bytes]) -> None:
     for line in lines:
-        say(f"{name:<6} | {line.decode(errors='replace').rstrip()}")
+        log(f"{name:<6} | {line.decode(errors='replace').rstrip()}")
 
 
-def say(text: str) -> None:
-    with suppress(OSError):  # nobody reads any more, which is no reason to stop working
+def log(text: str) -> None:
+    with suppress(OSError):  # nobody reads the output any more; go on without it
         print(text, flush=True)

@@ -1,14 +1,13 @@
-"""Where each app's pages and protocols are mounted."""
+"""The addresses of the pages and protocols of all apps."""
 
 from django.contrib import admin
 from django.urls import include, path
 
-from jobs.echo import echo
 from scheduler_site.health import health
-from scheduler_site.views import front_door
+from scheduler_site.views import home, sample_target
 
 urlpatterns = [
-    path("", front_door, name="front-door"),
+    path("", home, name="front-door"),
     path("api/", include("accounts.api")),
     path("api/", include("operations.api")),
     path("api/", include("jobs.api")),
@@ -19,13 +18,13 @@ urlpatterns = [
     path("", include("accounts.pages")),
     path("", include("operations.arm")),
     path("", include("maintenance.arm")),
-    path("", include("jobs.arm")),  # last of its kind: it answers for all that is nowhere else below /subscriptions
-    path("", include("triggers.mint")),
+    path("", include("jobs.arm")),  # last of the arm modules: it answers for all other addresses below /subscriptions
+    path("", include("triggers.mint.api")),
     path("", include("calendars.graph")),
     path("", include("maintenance.metadata")),
     path("calendar/", include("calendars.pages.urls")),
     path("maintenance/", include("maintenance.pages.urls")),
-    path("echo/", echo),
+    path("echo/", sample_target),
     path("healthz", health),
     path("admin/", admin.site.urls),
 ]

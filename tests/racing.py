@@ -1,6 +1,6 @@
-"""Several who are at work at the same moment, each in a connection of their own.
+"""Run functions at the same time, each with its own database connection.
 
-On SQLite one waits for the other; on PostgreSQL they run together, held apart by row locks alone.
+On SQLite one function waits for the other; on PostgreSQL they run together, separated only by row locks.
 """
 
 import time
@@ -9,11 +9,11 @@ from threading import Barrier, Event, Thread
 
 from django.db import connection
 
-PAUSE_S = 0.4  # between the locks of the one and what it writes, so that the other comes in between
+PAUSE_S = 0.4  # between the locks of one function and its writes, so that the other function runs in between
 
 
 def at_once(*works: Callable[[], object]) -> list[Exception]:
-    """Do all at once; return what they raised."""
+    """Call all functions at the same time; return the exceptions that they raised."""
     barrier, raised = Barrier(len(works)), []
 
     def run(work):
@@ -34,18 +34,21 @@ def at_once(*works: Callable[[], object]) -> list[Exception]:
 
 
 def linger(midway: Event) -> None:
-    """Tell the others that they may come now, and on PostgreSQL give them time to."""
+    """Let the other functions start; on PostgreSQL, wait so that they have time to run."""
     midway.set()
     if connection.vendor == "postgresql":
         time.sleep(PAUSE_S)
 
 
 def lingering(monkeypatch, module, name: str) -> Event:
-    """An event that is set when the function has done its work; whoever called it then lingers in its transaction."""
-    event, real = Event(), getattr(module, name)
+    """Patch a function so that its caller waits inside the transaction after each call, see `linger`.
+
+    Return the event that is set when the function has returned.
+    """
+    event, original = Event(), getattr(module, name)
 
     def wrapped(*args, **kwargs):
-        result = real(*args, **kwargs)
+        result = original(*args, **kwargs)
         linger(event)
         return result
 
@@ -54,7 +57,7 @@ def lingering(monkeypatch, module, name: str) -> Event:
 
 
 def by_index(work: Callable[[], object]) -> Callable[[], object]:
-    """The work as it is done where there are many rows: they are found by an index, in its order."""
+    """Return a function that does `work` as with many rows: PostgreSQL finds rows by an index, in its order."""
 
     def run():
         if connection.vendor == "postgresql":
@@ -73,19 +76,19 @@ def in_own_connection(function, *arguments):
 
 
 def in_threads(function, *arguments):
-    """Call the function once for each argument, at the same time, and return the answers."""
-    together, answers = Barrier(len(arguments)), []
+    """Call the function once for each argument, at the same time; return the results in the order of completion."""
+    barrier, results = Barrier(len(arguments)), []
 
-    def go(argument):
-        together.wait()
+    def run(argument):
+        barrier.wait()
         try:
-            answers.append(function(argument))
+            results.append(function(argument))
         finally:
             connection.close()
 
-    threads = [Thread(target=go, args=(argument,)) for argument in arguments]
+    threads = [Thread(target=run, args=(argument,)) for argument in arguments]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return answers
+    return results

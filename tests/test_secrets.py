@@ -1,4 +1,4 @@
-"""A secret of every kind, stored, sent to targets that repeat whatever they hear, and then looked for everywhere."""
+"""Secrets of every kind are stored, sent to targets that repeat what they receive, and then searched for everywhere."""
 
 import base64
 import logging
@@ -17,15 +17,15 @@ from django.db.models import Model
 from django.urls import get_resolver
 from django.utils import timezone
 
-from accounts.models import ApiToken, Subscription
+from accounts.models import ApiToken, Invitation, Subscription
 from calendars import editing
+from calendars.event_times import WallTime
 from calendars.models import Calendar, Event, Feed
-from calendars.times import WallTime
-from jobs.calling import Calls
-from jobs.execution import Worker
-from jobs.models import SIGNING, Attempt, Job, JobCollection, Run
-from jobs.room import Room
+from jobs.models import SECRET_PATH, Attempt, Job, JobCollection, Run
 from jobs.run_now import run_now
+from jobs.worker.calls import HttpPool
+from jobs.worker.concurrency import CallLimiter
+from jobs.worker.execution import Worker
 from maintenance.models import Notice, Resource
 from operations.models import Operation
 from scheduler_site.keys import new_encryption_key
@@ -42,18 +42,23 @@ BASIC, HEADER, OAUTH = "violet-harbour-31", "Bearer amber&lantern<77>", "copper+
 SAS = "?sv=2023-11-03&sp=a&sig=crimson%2Bvalley%2F64%3D"
 KEYS = ("aXZvcnktbWVhZG93LTE5LWtleQ==", "c2lsdmVyLWZvcmVzdC00Mi1rZXk=")
 PFX_PASSWORD = "indigo 'canyon' 86"
+CODE, WHO, ALARM = "violet%2Dforest+19%3D", "amber-canyon-28", "copper-harbour/37"  # secrets in addresses
+OF_HEADERS = {"X-Passwd": "silver-valley-46", "DD-APPLICATION-KEY": "ivory-canyon-55", "X-Foo": "crimson-forest-64"}
 KINDS = {
     *("request.authentication.password", "request.headers.x-api-key", "request.authentication.secret"),
     *("request.authentication.pfx", "errorAction.queueMessage.sasToken"),
     "errorAction.serviceBusQueueMessage.authentication.sasKey",
     "errorAction.serviceBusTopicMessage.authentication.sasKey",
-    SIGNING,
+    *("request.query.code", "request.query.who", "errorAction.request.query.sig"),
+    *("request.headers.x-passwd", "request.headers.dd-application-key", "request.headers.x-foo"),
+    SECRET_PATH,
 }
 OF_API = {
     "calendars": Calendar,
     "collections": JobCollection,
     "events": Event,
     "feeds": Feed,
+    "invitations": Invitation,
     "jobs": Job,
     "notices": Notice,
     "occurrences": Event,
@@ -70,18 +75,18 @@ pytestmark = pytest.mark.django_db
 
 
 class Echo(Server):
-    """Answers with all that it was sent; 500, unless the path says that an error action calls."""
+    """Answers with the whole request; the status is 500 for main actions and 201 for error actions, by the path."""
 
     def answer(self, call: Call) -> Answer:
-        heard = f"{call.path}\n{call.headers}\n{call.body}"
+        received = f"{call.path}\n{call.headers}\n{call.body}"
         headers = {f"X-Heard-{number}": text for number, text in enumerate(call.headers.values())}
         is_main = call.path.startswith("/main")
-        return Answer(500 if is_main else 201, headers | {"Location": f"/{call.path}"}, heard)
+        return Answer(500 if is_main else 201, headers | {"Location": f"/{call.path}"}, received)
 
 
 @pytest.fixture
 def everything(owner, make_job, peer, authority, settings, caplog):
-    """Jobs with all kinds of secrets, whose actions and error actions have been carried out."""
+    """Jobs with all kinds of secrets, the servers that they call, and a client certificate."""
     caplog.set_level(logging.DEBUG)  # as LOG_LEVEL does
     echo = peer(Echo)
     secure = peer(Echo, tls=authority.server(demands_certificate=True))
@@ -121,6 +126,20 @@ def everything(owner, make_job, peer, authority, settings, caplog):
                 certificateAuthority=authority.pem,
             ),
         ),
+        make_job(
+            "keys",
+            action=called(
+                f"{echo.url}/main?code={CODE}&page=1&who={WHO}",
+                None,
+                errorAction={
+                    "type": "Http",
+                    "request": {"uri": f"{echo.url}/alarm?sig={ALARM}", "method": "POST", "followRedirects": True},
+                },
+                headers=OF_HEADERS,
+                secretHeaders=["X-Foo"],
+                secretQuery=["who"],
+            ),
+        ),
     ]
     yearly = TriggerDefinition(format="quartz", definition={"expression": "0 0 0 1 1 ?"})
     save_trigger(jobs[0], MINT_NAME, yearly, timezone.now())
@@ -155,8 +174,8 @@ def bus_message(key: str, **target) -> dict:
 
 
 def carry_out(jobs) -> None:
-    """The runs of all jobs, and then those of their error actions."""
-    with Calls(Room(limit=10, per_host=10)) as calls:
+    """Carry out the runs of all jobs, and then the runs of their error actions."""
+    with HttpPool(CallLimiter(limit=10, per_host=10)) as calls:
         for _ in range(2):
             worker = Worker("worker", calls, timezone.now)
             worker.take([str(pk) for pk in Run.objects.filter(state=Run.State.WAITING).values_list("pk", flat=True)])
@@ -164,7 +183,10 @@ def carry_out(jobs) -> None:
 
 
 def polling(api, subscription) -> Machine:
-    """A machine with its second token, known to the watch; it is told of maintenance, and makes every slip there is."""
+    """Return a machine with its second token, after announced maintenance and after every kind of wrong request.
+
+    The watch knows both tokens.
+    """
     polls = machine(subscription, "db-2", "databases")
     secrets_watch.current.remember("a token", polls.token)
     polls.token = api.post(f"/api/resources/{polls.resource.pk}/token").json()["token"]
@@ -179,23 +201,21 @@ def polling(api, subscription) -> Machine:
 
 
 def addresses(route: str) -> list[str]:
-    """The route with every row that it could be about; one without any has a row that is missing."""
-    if route.startswith("^v1"):
+    """Return the addresses of the route for every row that it can name; without rows, for one that does not exist."""
+    if route.startswith(r"^v1\.0"):
         return graph_addresses(route)
     if route.startswith("^"):
         filled = route.strip("^$")
         subscription = JobCollection.objects.get().subscription_id
         values = {"subscription": subscription, "group": "default", "collection": "nightly"}
         values |= {"place": "global", "operation": Operation.objects.get().pk}
-        values |= {"resource": "db-2", "event": Notice.objects.get().pk}
+        values |= {"resource": "db-2", "event": Notice.objects.order_by("pk")[0].pk}
         values["trig_id"] = f"{MINT_NAME}@@@management-server@@@DEFAULT"
         for name, value in values.items():
             filled = filled.replace(f"(?P<{name}>[^/]+)", str(value))
-        filled = filled.replace("(/.*)?", "/elsewhere").replace("[^/]+", "any")
-        return [
-            f"/{filled.replace('(?P<job>[^/]+)', name)}?api-version=2016-03-01&orgid=default"
-            for name in Job.objects.values_list("name", flat=True)
-        ]
+        filled = filled.replace("(/.*)?", "/elsewhere")
+        of_jobs = [filled.replace("(?P<job>[^/]+)", name) for name in Job.objects.values_list("name", flat=True)]
+        return [f"/{each.replace('[^/]+', 'any')}?api-version=2016-03-01&orgid=default" for each in of_jobs]
     if route.startswith(("calendar/", "maintenance/")):
         return [page_address(route)]
     route = re.sub(r"\^\(\?P<app_label>[a-z_|]+\)/\$", "jobs/", route)
@@ -212,13 +232,12 @@ def addresses(route: str) -> list[str]:
 
 
 def graph_addresses(route: str) -> list[str]:
-    """The forms that an address of Graph's interface has, about what there is."""
+    """Return the forms of an address of the Graph API, for the calendar and the event in the database."""
     calendar, event = Calendar.objects.get(), Event.objects.get()
     window = "startDateTime=2026-01-01T00:00:00Z&endDateTime=2026-02-01T00:00:00Z"
     route = route.strip("^$").replace(r"\.", ".").replace("(?:me|users/(?P<user>[^/]+))", "me")
-    route = (
-        route.replace("(?P<event>[^/]+)", str(event.pk.hex)).replace(r"(?:\(\))?", "()").replace("(/.*)?", "/elsewhere")
-    )
+    route = route.replace("(?P<event>[^/]+)", str(event.pk.hex)).replace("(?:/.*)?", "/elsewhere")
+    route = route.replace(r"(?:\(\)|\((?P<standard>[^/]+)\))?", "()").replace(r"(?:\(\))?", "()")
     default = [("(?:/(?P<default>calendar)|/calendars/(?P<calendar>[^/]+))?", "/{}")]
     default += [("(?:(?P<default>calendar)|calendars/(?P<calendar>[^/]+))", "{}")]
     addresses = [route]
@@ -237,9 +256,9 @@ def page_address(route: str) -> str:
         "instant": "2027-01-05T08:00:00Z",
         "calendar_id": Calendar.objects.get().pk,
         "feed_id": 1,
-        "notice_id": Notice.objects.get().pk,
+        "notice_id": Notice.objects.order_by("pk")[0].pk,
         "verb": "cancel",
-        "resource_id": Resource.objects.get().pk,
+        "resource_id": Resource.objects.order_by("pk")[0].pk,
         "job_id": Job.objects.first().pk,
         "secret": "unknown",
     }
@@ -267,11 +286,12 @@ def test_no_secret_of_any_kind_comes_out_anywhere(everything, api, client, owner
     assert polls.document()["Events"]
     client.force_login(owner)
     statuses = Counter(walked(api, client))
-    watch.look("the description", api.get("/api/schema", HTTP_ACCEPT="application/json").text)
-    watch.look("an export", exported())
+    watch.search("the description", api.get("/api/schema", HTTP_ACCEPT="application/json").text)
+    watch.search("an export", exported())
 
-    # it was all there to be found: stored, sent, heard back, and looked for
+    # all secrets were stored, sent, sent back and searched for
     texts = {BASIC, HEADER, OAUTH, SAS, *KEYS, PFX_PASSWORD, certificate.pfx, *shown_once}
+    texts |= {CODE, WHO, ALARM, *OF_HEADERS.values()}
     assert texts <= set(watch.needles)
     assert set(watch.needles.values()) >= KINDS
     sent = [f"{call.path}\n{call.headers}\n{call.body}" for server in peers for call in server.calls]
@@ -282,20 +302,23 @@ def test_no_secret_of_any_kind_comes_out_anywhere(everything, api, client, owner
         quote_plus(OAUTH),
         "SharedAccessSignature",
         "v1,",
+        f"?code={CODE}&page=1&who={WHO}",
+        ALARM,
+        *OF_HEADERS.values(),
     ):
         assert any(text in call for call in sent), text
-    assert Counter(Run.objects.values_list("state", flat=True)) == {"failed": 3, "succeeded": 3}
-    # a certificate is all that one call shows, and no target could repeat it
-    assert Attempt.objects.filter(response_body__contains="********").count() == 5
+    assert Counter(Run.objects.values_list("state", flat=True)) == {"failed": 4, "succeeded": 4}
+    # the secret of one call is a certificate, which no target can repeat
+    assert Attempt.objects.filter(response_body__contains="********").count() == 7
     assert statuses[200] > 60
-    # 400: no metadata header, or another api-version; 503: nobody works here, says /healthz
+    # 400: no metadata header, or another api-version; 503: from /healthz, because no worker runs here
     assert set(statuses) <= {200, 202, 301, 302, 400, 403, 404, 405, 503}
     assert {record.levelno for record in caplog.records} >= {logging.DEBUG, logging.WARNING}
     assert watch.leaks == []
 
 
 def walked(api, client) -> Iterator[int]:
-    """GET every address there is."""
+    """GET every address; yield the status codes."""
     for route, _ in routes(get_resolver().url_patterns):
         for address in addresses(route):
             is_page = address.startswith(("/admin/", "/calendar/", "/maintenance/", "/account/"))

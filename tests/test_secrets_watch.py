@@ -1,4 +1,4 @@
-"""The watch over secrets must be able to fail: each way out of the installation, with a leak made on purpose."""
+"""The watch over secrets finds leaks: one deliberate leak for each way out of the installation."""
 
 import base64
 import html
@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from django.urls import path
 
-from jobs.actions.outcome import Context
+from jobs.actions.result import Context
 from jobs.encryption import Secrets
 from jobs.models import Action, Attempt, JobCollection, Run
 from tests import secrets_watch
@@ -43,17 +43,17 @@ urlpatterns = [path("leak", leaking), path("api/jobs/7/signing-secret", leaking)
 
 @pytest.fixture
 def watch():
-    """A watch beside the one of this test, which has seen an action with a password stored."""
+    """A watch in addition to the one of this test; it has recorded an action with a password."""
     with secrets_watch.watch_of_its_own() as watch:
         action = Action.objects.create(document=ACTION, secrets=Secrets({"request.authentication.password": PASSWORD}))
         yield watch
         action.delete()
 
 
-def test_what_is_only_stored_is_no_leak(watch, client):
+def test_a_secret_that_is_only_stored_is_no_leak(watch, client):
     client.get("/leak", {"body": "nothing"})
     logging.getLogger("jobs").warning("nothing either")
-    watch.look_at_the_rest()
+    watch.search_after_test()
 
     assert watch.needles
     assert watch.leaks == []
@@ -67,64 +67,64 @@ def test_an_answer_that_shows_a_secret_is_a_leak(watch, client, place, form):
     assert watch.leaks == [f"the answer to GET /leak {LEAK}"]
 
 
-def test_a_message_for_the_next_page_is_looked_into(watch):
+def test_a_message_for_the_next_page_is_searched(watch):
     request = RequestFactory().get("/")
     storage = CookieStorage(request)
     response = HttpResponse()
     storage.add(20, f"the password is {PASSWORD}")
     storage.update(response)
 
-    watch.look_at_answer(request, response)
+    watch.search_answer(request, response)
 
     assert watch.leaks == [f"the answer to GET / {LEAK}"]
 
 
-def test_a_log_that_tells_a_secret_is_a_leak(watch):
+def test_a_log_that_shows_a_secret_is_a_leak(watch):
     logging.getLogger("django.request").warning("sent %s", PAIR)
-    watch.look_at_the_rest()
+    watch.search_after_test()
 
     assert [leak.endswith(LEAK) for leak in watch.leaks] == [True]
 
 
-def test_a_traceback_in_the_log_is_looked_into(watch):
+def test_a_traceback_in_the_log_is_searched(watch):
     try:
         raise ValueError(PASSWORD)
     except ValueError:
         logging.getLogger("jobs").exception("it failed")
-    watch.look_at_the_rest()
+    watch.search_after_test()
 
     assert [leak.endswith(LEAK) for leak in watch.leaks] == [True]
 
 
-def test_any_column_of_any_table_is_looked_into(watch, collection):
+def test_any_column_of_any_table_is_searched(watch, collection):
     JobCollection.objects.update(tags={"note": PASSWORD})
-    watch.look_at_the_rest()
+    watch.search_after_test()
 
     assert f"the table jobs_jobcollection {LEAK}" in watch.leaks
 
 
-def test_the_history_is_looked_into(watch, make_job):
+def test_the_history_is_searched(watch, make_job):
     job = make_job()
     run = Run.objects.create(subscription=job.collection.subscription, job=job, fire_at=NOW, publish_after=NOW)
     Attempt.objects.create(run=run, number=1, started_at=NOW, response_headers=[["X-Echo", PAIR]])
-    watch.look_at_the_rest()
+    watch.search_after_test()
 
     assert f"the table jobs_attempt {LEAK}" in watch.leaks
 
 
-def test_a_session_is_looked_into(watch):
+def test_a_session_is_searched(watch):
     session = SessionStore()
     session["draft"] = {"password": PASSWORD}
     session.save()
-    watch.look_at_the_rest()
+    watch.search_after_test()
 
     assert watch.leaks == [f"a session {LEAK}"]
 
 
 @pytest.mark.parametrize("sort", [Action, Secrets, Context])
-def test_what_an_object_says_of_itself_is_looked_into(watch, monkeypatch, sort):
+def test_the_repr_of_an_object_is_searched(watch, monkeypatch, sort):
     monkeypatch.setattr(sort, "__repr__", lambda self: f"<{PASSWORD}>")
-    watch.look_at_the_rest()
+    watch.search_after_test()
 
     assert any(leak.endswith(LEAK) for leak in watch.leaks)
 
@@ -133,15 +133,34 @@ def test_a_new_signing_secret_is_shown_once_and_in_its_place(watch, client):
     watch.remember("signing", "whsec_dmlvbGV0LWhhcmJvdXI=")
     shown = RequestFactory().post("/api/jobs/7/signing-secret")
 
-    watch.look_at_answer(shown, HttpResponse('{"secret": "whsec_dmlvbGV0LWhhcmJvdXI="}', status=201))
+    watch.search_answer(shown, HttpResponse('{"secret": "whsec_dmlvbGV0LWhhcmJvdXI="}', status=201))
     assert watch.leaks == []
 
-    watch.look_at_answer(shown, HttpResponse('{"id": "whsec_dmlvbGV0LWhhcmJvdXI="}', status=201))
+    watch.search_answer(shown, HttpResponse('{"id": "whsec_dmlvbGV0LWhhcmJvdXI="}', status=201))
     client.get("/api/jobs/7/signing-secret", {"body": '{"secret": "whsec_dmlvbGV0LWhhcmJvdXI="}'})
     assert watch.leaks == [
         "the answer to POST /api/jobs/7/signing-secret shows signing",
         "the answer to GET /api/jobs/7/signing-secret shows signing",
     ]
+
+
+@pytest.mark.parametrize(
+    "request_, place",
+    [
+        ({"uri": "https://x.example/?page=1&code=violet"}, "request.uri: code"),
+        ({"uri": "https://x.example/?who=violet", "secretQuery": ["WHO"]}, "request.uri: who"),
+        ({"uri": "https://x.example/", "headers": {"X-Passwd": "violet"}}, "request.headers.X-Passwd"),
+        ({"uri": "", "headers": {"X-Foo": "violet"}, "secretHeaders": ["x-foo"]}, "request.headers.X-Foo"),
+    ],
+)
+@pytest.mark.parametrize("is_error_action", [False, True])
+def test_a_credential_that_stays_in_an_action_is_a_leak(request_, place, is_error_action):
+    action = {"type": "Http", "request": request_}
+    document = {"type": "Http", "request": {}, "errorAction": action} if is_error_action else action
+    with secrets_watch.watch_of_its_own() as watch:
+        Action.objects.create(document=document).delete()
+
+    assert watch.leaks == [f"an action holds {'errorAction.' if is_error_action else ''}{place}"]
 
 
 def test_a_secret_too_short_to_be_found_is_refused(watch):

@@ -1,7 +1,7 @@
 """The beat: `celery -A scheduler_site beat` runs this scheduler.  Any number of beats may run; none is the leader.
 
-django-celery-beat's own entries are housekeeping only, and stay editable in the admin; schedules of users are never
-among them.  A beat holds none of those in memory: the next moment is one look at an index.
+The entries of django-celery-beat are for housekeeping only, and can be edited in the admin.  Schedules of users are
+never among these entries.  A beat holds no triggers in memory: one query of an index finds the next moment.
 """
 
 import contextlib
@@ -25,53 +25,59 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 from django_celery_beat.schedulers import DatabaseScheduler
 
-from jobs import heartbeat
+from jobs import outages
 from jobs.models import Process
-from triggers.bell import Bell
+from jobs.worker import heartbeat
+from operations import stopping
 from triggers.dispatch import Dispatcher
-from triggers.wake import CHANNEL
+from triggers.notify import CHANNEL
+from triggers.publisher import RunPublisher
 
 logger = logging.getLogger(__name__)
 
-SHORTEST_WAIT_S = 0.01  # when another beat is at what is due
-LONGEST_WAIT_S = 0.5  # a pass is never further away: what no notice tells of is noticed then
-OUTAGE_WAIT_S = 1.0  # between looks while the database is away
+SHORTEST_WAIT_S = 0.01  # while another beat dispatches the due triggers
+LONGEST_WAIT_S = 0.5  # between two passes: finds changes for which no notification arrived
+OUTAGE_WAIT_S = 1.0  # between attempts while the database is away
 REPORT_INTERVAL = timedelta(seconds=2)
-CATCH_UP_PASSES = 20  # passes in a row before housekeeping has its turn again
+CATCH_UP_PASSES = 20  # passes in a row before housekeeping runs again
 
 
 class TriggerScheduler(DatabaseScheduler):
-    """Runs housekeeping entries as its parent does, and dispatches triggers between them."""
+    """The scheduler of a beat: runs housekeeping entries as its parent does, and dispatches triggers between them."""
 
     def __init__(self, app, *args, lazy: bool = False, clock: Callable[[], datetime] = timezone.now, **kwargs):
         self.clock = clock
-        self.bell = Bell(app)
-        self.dispatcher = Dispatcher(self.bell)
+        self.publisher = RunPublisher(app)
+        self.dispatcher = Dispatcher(self.publisher)
         self.listener = Listener()
         self.started_at = clock()
         self._reported_at: datetime | None = None
+        self._pass_recorded_at: datetime | None = None
         self._database_is_away = False
         super().__init__(app, *args, lazy=lazy, **kwargs)
         if not lazy:
-            gc.freeze()  # the code stays loaded: looking through it for garbage would hold up a pass for tens of ms
+            gc.freeze()  # the code stays loaded; a search through it for garbage would delay a pass by tens of ms
 
     def install_default_entries(self, data) -> None:
-        """None: there are no results to clean up."""
+        """Install no entries: there are no results to clean up."""
 
     @property
     def producer(self):
-        return self.bell.producer
+        return self.publisher.producer
 
     def apply_entry(self, entry, producer=None) -> None:
-        """Send a housekeeping task; while the broker is away it is left out, for the next one does its work too."""
-        if self.bell.is_reachable():
+        """Send a housekeeping task, or leave the task out while the broker is away: the next one does its work too."""
+        if self.publisher.is_reachable():
             super().apply_entry(entry, producer=producer)
 
     def tick(self, *args, **kwargs) -> float:
-        """Do what is due, then wait for what comes next; the caller has nothing to wait for.
+        """Dispatch due triggers, send due entries, then wait for the next fire time.
 
-        The parent would be asked again only after a sleep that nothing can end, so the waiting is in here.
+        Return 0, so that the caller does not wait.  The wait is in here because a notification can end it.  Nothing
+        could end a sleep of the caller.
         """
+        if stopping.is_requested():
+            raise SystemExit
         try:
             wakes_at = self._dispatch()
             while super().tick(*args, **kwargs) == 0:
@@ -90,20 +96,27 @@ class TriggerScheduler(DatabaseScheduler):
         return 0
 
     def close(self) -> None:
-        """May come from a signal, in the middle of anything."""
         self.listener.close()
-        if not connection.in_atomic_block:
-            with contextlib.suppress(DatabaseError):
-                heartbeat.sign_off(Process.Kind.BEAT, heartbeat.own_name())
+        with contextlib.suppress(DatabaseError):
+            heartbeat.sign_off(Process.Kind.BEAT, heartbeat.own_name())
         super().close()
-        self.bell.close()
+        self.publisher.close()
 
     def _dispatch(self) -> datetime | None:
         for _ in range(CATCH_UP_PASSES):
+            self._record_pass(self.clock())
             wakes_at = self.dispatcher.run(self.clock())
-            if wakes_at is None or wakes_at > self.clock():
+            if wakes_at is None or wakes_at > self.clock() or stopping.is_requested():
                 break
         return wakes_at
+
+    def _record_pass(self, now: datetime) -> None:
+        """Record the pass that begins, unless this beat recorded one less than REPORT_INTERVAL ago."""
+        if self._pass_recorded_at is not None and timedelta(0) <= now - self._pass_recorded_at < REPORT_INTERVAL:
+            return
+        if outage := outages.record_pass(now):
+            logger.warning("no pass was made from %s to %s", outage.started_at, outage.ended_at)
+        self._pass_recorded_at = now
 
     def _report(self, now: datetime) -> None:
         if self._reported_at is None or now - self._reported_at >= REPORT_INTERVAL:
@@ -118,10 +131,10 @@ class TriggerScheduler(DatabaseScheduler):
 
 
 class Listener:
-    """Waits until a time is over or, on PostgreSQL, until somebody says that something changed."""
+    """Waits for a given time or, on PostgreSQL, until a notification arrives, whichever is first."""
 
     def __init__(self) -> None:
-        self._connection: BaseDatabaseWrapper | None = None  # of its own: the others must not be blocked by waiting
+        self._connection: BaseDatabaseWrapper | None = None  # a separate one: a wait must not block other queries
 
     def wait(self, seconds: float) -> None:
         if connection.vendor != "postgresql":
@@ -131,7 +144,7 @@ class Listener:
             for _ in self._listening().notifies(timeout=seconds, stop_after=1):
                 pass
         except (psycopg.OperationalError, OperationalError, InterfaceError):
-            self.close()  # the next wait connects anew; looking regularly is enough until then
+            self.close()  # the next wait connects again; until then the regular passes are enough
             time.sleep(seconds)
 
     def close(self) -> None:

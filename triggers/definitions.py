@@ -1,4 +1,4 @@
-"""Jobs, triggers and schedules as their callers describe them, and as they are stored."""
+"""Jobs, triggers and schedules as callers describe them, and the form in which they are stored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -11,13 +11,14 @@ from jobs.models import Job
 from recurrence import wire
 from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, Trigger
 
+FORMAT = "azure"  # the format of a job's own schedule
 SCHEDULE_MEMBERS = ("startTime", "recurrence")
 SETTABLE_STATES = (Job.State.ENABLED, Job.State.DISABLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerDefinition:
-    """A trigger beside a job's own schedule, as its caller describes it."""
+    """An additional trigger of a job, as its caller describes it; a job's own schedule is not one."""
 
     format: str
     definition: Mapping
@@ -35,22 +36,34 @@ class TriggerDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDefinition:
-    """A job as its caller describes it, both what and when.  None leaves a setting as it is, or at its default.
+    """A job as its caller describes it: what it does and when.  None leaves a setting as it is, or at its default.
 
-    `schedule` is its own, kept as the trigger MAIN; empty, it runs at once and once.  With `schedule` None it has no
-    schedule of its own: it runs by hand and by the triggers beside it.
+    `schedule` is the job's own schedule, stored as the trigger MAIN.
+
+    * None: the job has no schedule of its own.  It runs by hand and by its other triggers.
+    * Empty: a new job runs once, at once.  An existing job loses its own schedule, unless `run_now` is None.
+      With `needs_schedule` that is refused.
+
+    `run_now` says whether the job runs at once.
+
+    * True: the job also runs once now.
+    * False: a missing start time does not make the job run at once.
+    * None: as in Azure Scheduler.  A job without a start time runs at once until it has run, and an empty schedule
+      runs once, now.
     """
 
-    action: object = field(repr=False)  # its secrets are in it
+    action: object = field(repr=False)  # contains secrets
     schedule: Mapping | None
     state: str = Job.State.ENABLED
     overlap: str | None = None
     delivery: str | None = None
     misfire: str | None = None
+    run_now: bool | None = None
+    needs_schedule: bool = False
 
     @classmethod
     def of(cls, document: Mapping, own_schedule: bool = True, **settings) -> "JobDefinition":
-        """Take a wire document with the members `action`, `startTime`, `recurrence` and `state`.
+        """Read a document of the API with the members `action`, `startTime`, `recurrence` and `state`.
 
         Raises Invalid for a state that a caller cannot set.
         """
@@ -58,12 +71,12 @@ class JobDefinition:
         return cls(
             action=document.get("action"),
             schedule=schedule if own_schedule else None,
-            state=settable_state(document.get("state")),
+            state=validate_state(document.get("state")),
             **settings,
         )
 
 
-def settable_state(value: object) -> str:
+def validate_state(value: object) -> str:
     if value is None:
         return Job.State.ENABLED
     if not isinstance(value, str) or value.lower() not in SETTABLE_STATES:
@@ -72,31 +85,34 @@ def settable_state(value: object) -> str:
 
 
 def document_of(job: Job) -> dict:
-    """The job's document as `JobDefinition.of` takes it.  Secrets are absent, which keeps them when it is saved."""
+    """Return the job's document as `JobDefinition.of` takes it.
+
+    Secrets are absent; saving the document leaves the stored secrets unchanged.
+    """
     main = main_trigger(job)
     return {**(main.definition if main else {}), "action": documents.render(job.action), "state": job.state}
 
 
 def main_trigger(job: Job) -> Trigger | None:
-    """The trigger that keeps the job's own schedule; None when it has none."""
+    """Return the trigger with the job's own schedule; None when the job has none."""
     return next((trigger for trigger in job.triggers.all() if trigger.name == MAIN), None)
 
 
-def merged(document: object, patch: Mapping) -> dict:
-    """The document with `patch` merged into it, as RFC 7396 has it; the values given are left as they are."""
+def merge_patch(document: object, patch: Mapping) -> dict:
+    """Return the document with `patch` merged into it (RFC 7396).  The arguments are not changed."""
     result = dict(document) if isinstance(document, Mapping) else {}
     for name, value in patch.items():
         if value is None:
             result.pop(name, None)
         else:
-            result[name] = merged(result.get(name), value) if isinstance(value, Mapping) else value
+            result[name] = merge_patch(result.get(name), value) if isinstance(value, Mapping) else value
     return result
 
 
-def kept(format: str, definition: Mapping[str, Any]) -> dict[str, Any]:
-    """What is stored of a definition: known members in their canonical spelling, but an expression as it was written.
+def canonical(format: str, definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the form of a definition that is stored: known members in canonical form, an expression as written.
 
-    Of an unknown format it is all of it, for whoever refuses that.  Raises WireError.
+    A definition in an unknown format is returned whole; a later check refuses the format.  Raises WireError.
     """
     if format not in wire.RENDERERS:
         return dict(definition)

@@ -1,7 +1,7 @@
-"""Turn fire times that have come into runs, and tell workers about runs.
+"""Turn due fire times into runs, and send messages about runs to workers.
 
-Any number of processes may do both at once, twice, or not at all for a while: a fire time becomes one row however
-often it is seen, and a message that is lost is sent again from the row.
+Any number of processes may do both at the same time, twice, or not at all for a while.  A fire time becomes one row
+even if several passes find it.  A lost message is sent again, because the row says that it is needed.
 """
 
 import logging
@@ -13,75 +13,86 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 
-from jobs import columns
+from jobs import bulk_sql
 from jobs.finishing import finish_jobs
+from jobs.holds import HeldRun, start_holds
 from jobs.models import Job, Run
-from jobs.overlap import job_lock_key
-from triggers.bell import Bell
+from jobs.worker.overlap import MADE_UP, job_lock_key
 from triggers.gates import Hold, held
 from triggers.misfire import FirePlan, plan_fires
 from triggers.models import MAIN, Trigger, parsed
+from triggers.publisher import RunPublisher
 
 logger = logging.getLogger(__name__)
 
-BATCH = 500  # triggers, or messages' runs, of one transaction
-TIMES = 5_000  # fire times of one transaction: triggers that are far behind make a smaller batch
-REPUBLISH = timedelta(seconds=10)  # a run that nobody has begun by then is rung for again
+BATCH = 500  # triggers, or runs to publish, in one transaction
+TIMES = 5_000  # fire times in one transaction: triggers that are far behind make a smaller batch
+REPUBLISH = timedelta(seconds=10)  # a run that no worker has started by then is published again
 LOCK: dict[str, Any] = {"of": ("self",), "skip_locked": True, "no_key": True}  # without effect on SQLite
 FOUND_LATE = "found later than its trigger's misfire threshold"
 
 
 class Dispatcher:
-    """Makes passes: first what is due, then what nobody has begun."""
+    """Makes passes.  A pass first dispatches due triggers, then publishes runs that no worker has started."""
 
-    def __init__(self, bell: Bell):
-        self.bell = bell
+    def __init__(self, publisher: RunPublisher):
+        self.bell = publisher
 
     def run(self, now: datetime) -> datetime | None:
-        """Make one pass, and return when there is something to do next as far as the rows tell.
+        """Make one pass, and return the moment of the next work that the rows know of.
 
-        That is not later than `now` when this pass did not get to the end; None: nothing is planned.
+        The moment is not later than `now` when this pass did not finish its work.  None: no work is planned.
         """
         next_fire_at = Trigger.objects.next_fire_at()
-        if _has_come(next_fire_at, now):
-            self.bell.ring(dispatch_due(now))
+        if _is_due(next_fire_at, now):
+            self._publish(dispatch_due(now), now)
             next_fire_at = Trigger.objects.next_fire_at()
         next_publish_after = Run.objects.next_publish_after()
-        if _has_come(next_publish_after, now):
-            if self.bell.is_reachable():
-                self.bell.ring(take_ready(now))
+        if _is_due(next_publish_after, now):
+            if self.bell.is_reachable() and self._publish(claim_ready(now), now):
                 next_publish_after = Run.objects.next_publish_after()
             else:
-                next_publish_after = None  # waits for the broker, which no row tells of
+                next_publish_after = None  # the runs wait for the broker, and no row knows when it returns
         moments = (next_fire_at, next_publish_after)
         return min((moment for moment in moments if moment is not None), default=None)
 
+    def _publish(self, runs: Sequence[tuple[str, UUID]], now: datetime) -> bool:
+        """Publish the runs to workers; return False when the broker did not take the messages.
 
-def _has_come(moment: datetime | None, now: datetime) -> bool:
+        In that case the runs are made ready at once, so that the first pass after the outage publishes them.
+        """
+        if self.bell.ring(runs):
+            return True
+        Run.objects.still_pending(run_id for _, run_id in runs).update(publish_after=now)
+        return False
+
+
+def _is_due(moment: datetime | None, now: datetime) -> bool:
     return moment is not None and moment <= now
 
 
 def dispatch_due(now: datetime) -> list[tuple[str, UUID]]:
-    """Record the fire times that have come for up to BATCH triggers, and move these on, in one transaction.
+    """Record the due fire times of up to BATCH triggers, and advance these triggers, in one transaction.
 
-    Returns the queues and ids of the runs that wait for workers, for a message after the commit.
+    Return the queues and ids of the runs that wait for workers, so that the caller publishes them after the commit.
     """
     with transaction.atomic():
-        visits = _visits(_due(now), now)
-        _mark_last(visits)
-        _mark_held(visits, now)
-        _advance(visits)
-        rows = [row for visit in visits for row in visit.rows(now)]
+        plans = _plans(_due(now), now)
+        _mark_last(plans)
+        _mark_held(plans, now)
+        _advance(plans)
+        rows = [row for each in plans for row in each.rows(now)]
         _insert(rows, now)
-        over = [visit.due.job_id for visit in visits if visit.is_last and not visit.plan.fires]
-        finish_jobs(over, Job.State.COMPLETED, now)  # their last fire times are all missed
+        finished = [each.due.job_id for each in plans if each.is_last and not each.plan.fires]
+        finish_jobs(finished, Job.State.COMPLETED, now)  # all their remaining fire times are missed
     return [(row.queue, row.id) for row in rows if row.state == Run.State.WAITING]
 
 
-def take_ready(now: datetime) -> list[tuple[str, UUID]]:
-    """The queues and ids of up to BATCH runs that are to be rung for; they are not taken again for REPUBLISH.
+def claim_ready(now: datetime) -> list[tuple[str, UUID]]:
+    """Claim up to BATCH runs that must be published, and return their queues and ids.
 
-    Committed before anything is sent: who dies in between leaves them to the next.
+    No process claims these runs again for the time REPUBLISH.  The claim is committed before a message is sent: if this
+    process dies in between, another process claims the runs later.
     """
     with transaction.atomic():
         ready = list(Run.objects.ready(now).select_for_update(**LOCK).values_list("queue", "pk")[:BATCH])
@@ -90,7 +101,7 @@ def take_ready(now: datetime) -> list[tuple[str, UUID]]:
 
 
 class Due(NamedTuple):
-    """A due trigger: what a pass needs of it and of its job."""
+    """A due trigger: the fields of the trigger and its job that a pass needs."""
 
     id: int
     name: str
@@ -114,7 +125,7 @@ class Due(NamedTuple):
 
 
 def _due(now: datetime) -> list[Due]:
-    """Due triggers, locked where the database has such locks."""
+    """Return due triggers, locked where the database has row locks."""
     due = Trigger.objects.due(now).select_for_update(**LOCK)
     rows = due.values_list(
         *("id", "name", "format", "definition", "anchored_at", "next_fire_at", "fire_count", "fires_left"),
@@ -126,21 +137,21 @@ def _due(now: datetime) -> list[Due]:
 
 
 @dataclass(slots=True)
-class Visit:
-    """What was found at a due trigger.  `problem`: why its schedule cannot be followed, in words."""
+class TriggerPlan:
+    """A due trigger and what this pass does with it.  `problem` says why its schedule cannot be followed."""
 
     due: Due
     plan: FirePlan
     problem: str = ""
-    is_last: bool = False  # its job has no fire time after these
-    hold: Hold | None = None  # its job may not start now
+    is_last: bool = False  # the job has no fire time after these
+    hold: Hold | None = None  # the job may not start now
 
     @property
     def last(self) -> datetime:
         return self.plan.last or self.due.due_at
 
-    def rows(self, now: datetime) -> Iterator["Row"]:
-        """The runs that the visit makes, earliest first."""
+    def rows(self, now: datetime) -> Iterator["RunRow"]:
+        """Yield the runs to insert, earliest first."""
         if self.problem:
             yield self._row(self.due.due_at, now, state=Run.State.FAILED, reason=self.problem, finished_at=now)
         for missed in self.plan.missed:
@@ -152,17 +163,29 @@ class Visit:
                 missed_until=missed.last if missed.count > 1 else None,
                 finished_at=now,
             )
+        makes_up = self.makes_up(now)
         for occurrence, fire_at in enumerate(self.plan.fires, self.due.fire_count + 1):
             is_last = self.is_last and fire_at == self.plan.last
-            lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap)
-            hold = self.hold
-            held = {"state": Run.State.HELD, "held_by": hold.key, "reason": hold.reason} if hold else {}
-            fields: dict[str, Any] = {"occurrence": occurrence, "is_last": is_last, "lock_key": lock_key, **held}
+            lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap, makes_up)
+            fields: dict[str, Any] = {"occurrence": occurrence, "is_last": is_last, "lock_key": lock_key}
+            if makes_up:
+                fields |= {"is_made_up": True, "reason": MADE_UP}
+            if self.hold:
+                fields |= {"state": Run.State.HELD, "held_by": self.hold.key, "reason": self.hold.reason}
             yield self._row(fire_at, now + REPUBLISH, **fields)
 
-    def _row(self, fire_at: datetime, publish_after: datetime, **fields: Any) -> "Row":
+    def makes_up(self, now: datetime) -> bool:
+        """Return True if the runs make up for late fire times.
+
+        Such runs queue, and so do the runs in time that come after them.
+        """
+        if self.due.misfire != Trigger.Misfire.FIRE_ALL or not self.plan.fires:
+            return False
+        return self.plan.fires[0] < now - self.due.misfire_threshold
+
+    def _row(self, fire_at: datetime, publish_after: datetime, **fields: Any) -> "RunRow":
         due = self.due
-        return Row(
+        return RunRow(
             *(uuid4(), due.subscription_id, due.job_id, due.action_id),
             *(due.collection_name, due.job_name, due.name, due.group),
             *(due.priority, fire_at, publish_after),
@@ -170,8 +193,8 @@ class Visit:
         )
 
 
-class Row(NamedTuple):
-    """A run as it is inserted; the fields that it does not have take their defaults."""
+class RunRow(NamedTuple):
+    """A run to insert; model fields that are absent here take their defaults."""
 
     id: UUID
     subscription_id: UUID
@@ -187,6 +210,7 @@ class Row(NamedTuple):
     occurrence: int | None = None
     is_last: bool = False
     lock_key: str | None = None
+    is_made_up: bool | None = None
     state: str = Run.State.WAITING
     reason: str = ""
     missed_count: int = 1
@@ -195,62 +219,66 @@ class Row(NamedTuple):
     held_by: str | None = None
 
 
-def _visits(triggers: Iterable[Due], now: datetime) -> list[Visit]:
-    """Visit triggers in order, until their fire times are too many for one transaction."""
-    visits: list[Visit] = []
+def _plans(triggers: Iterable[Due], now: datetime) -> list[TriggerPlan]:
+    """Plan triggers in order, until they have TIMES fire times, the most for one transaction."""
+    plans: list[TriggerPlan] = []
     times = 0
     for due in triggers:
         if times >= TIMES:
             break
-        visit = _visit(due, now)
-        visits.append(visit)
-        times += len(visit.plan.fires) + sum(missed.count for missed in visit.plan.missed)
-    return visits
+        trigger_plan = _plan(due, now)
+        plans.append(trigger_plan)
+        times += len(trigger_plan.plan.fires) + sum(missed.count for missed in trigger_plan.plan.missed)
+    return plans
 
 
-def _visit(due: Due, now: datetime) -> Visit:
-    """Plan what a trigger does.  One whose schedule cannot be followed is parked, with a row that says so."""
+def _plan(due: Due, now: datetime) -> TriggerPlan:
+    """Plan what a trigger does.  A trigger whose schedule cannot be followed stops, and a failed run says why."""
     try:
         schedule = parsed(due.format, due.definition, due.anchored_at).schedule
-        return Visit(due, plan_fires(schedule, due.due_at, now, due.misfire, due.misfire_threshold, due.fires_left))
+        return TriggerPlan(
+            due, plan_fires(schedule, due.due_at, now, due.misfire, due.misfire_threshold, due.fires_left)
+        )
     except Exception as error:
         logger.exception("trigger %s of job %s cannot be followed", due.id, due.job_id)
-        return Visit(due, FirePlan((), (), None), f"its schedule cannot be followed, so it stopped: {error}"[:200])
+        return TriggerPlan(
+            due, FirePlan((), (), None), f"its schedule cannot be followed, so it stopped: {error}"[:200]
+        )
 
 
-def _mark_last(visits: Sequence[Visit]) -> None:
-    """Find the visits after which their job has nothing left to run: its own schedule is over, and it has no other."""
-    ended = [
-        visit for visit in visits if visit.plan.next_fire_at is None and not visit.problem and visit.due.name == MAIN
-    ]
+def _mark_last(plans: Sequence[TriggerPlan]) -> None:
+    """Set `is_last` where the job has nothing left to run: its own schedule is over, and it has no other trigger."""
+    ended = [each for each in plans if each.plan.next_fire_at is None and not each.problem and each.due.name == MAIN]
     if ended:
-        beside = Trigger.objects.filter(job__in=[visit.due.job_id for visit in ended]).exclude(name=MAIN)
-        going_on = set(beside.values_list("job_id", flat=True))
-        for visit in ended:
-            visit.is_last = visit.due.job_id not in going_on
+        other_triggers = Trigger.objects.filter(job__in=[each.due.job_id for each in ended]).exclude(name=MAIN)
+        jobs_with_others = set(other_triggers.values_list("job_id", flat=True))
+        for each in ended:
+            each.is_last = each.due.job_id not in jobs_with_others
 
 
-def _mark_held(visits: Sequence[Visit], now: datetime) -> None:
-    firing = [visit for visit in visits if visit.plan.fires]
-    holds = held([visit.due.job_id for visit in firing], now) if firing else {}
-    for visit in firing:
-        visit.hold = holds.get(visit.due.job_id)
+def _mark_held(plans: Sequence[TriggerPlan], now: datetime) -> None:
+    firing = [each for each in plans if each.plan.fires]
+    holds = held([each.due.job_id for each in firing], now) if firing else {}
+    for each in firing:
+        each.hold = holds.get(each.due.job_id)
 
 
-def _advance(visits: Sequence[Visit]) -> None:
-    if visits:
-        stand: dict[str, Sequence[Any]] = {
-            "next_fire_at": [visit.plan.next_fire_at for visit in visits],
-            "previous_fire_at": [visit.last for visit in visits],
-            "fire_count": [visit.due.fire_count + len(visit.plan.fires) for visit in visits],
+def _advance(plans: Sequence[TriggerPlan]) -> None:
+    if plans:
+        values: dict[str, Sequence[Any]] = {
+            "next_fire_at": [each.plan.next_fire_at for each in plans],
+            "previous_fire_at": [each.last for each in plans],
+            "fire_count": [each.due.fire_count + len(each.plan.fires) for each in plans],
             "fires_left": [
-                None if visit.due.fires_left is None else visit.due.fires_left - len(visit.plan.fires)
-                for visit in visits
+                None if each.due.fires_left is None else each.due.fires_left - len(each.plan.fires) for each in plans
             ],
         }
-        columns.update(Trigger, [visit.due.id for visit in visits], stand)
+        bulk_sql.update(Trigger, [each.due.id for each in plans], values)
 
 
-def _insert(rows: Sequence[Row], now: datetime) -> None:
+def _insert(rows: Sequence[RunRow], now: datetime) -> None:
     if rows:
-        columns.insert(Run, dict(zip(Row._fields, zip(*rows, strict=True), strict=True)), created_at=now)
+        bulk_sql.insert(Run, dict(zip(RunRow._fields, zip(*rows, strict=True), strict=True)), created_at=now)
+    if held_runs := {row.id: HeldRun(row.id, row.held_by, row.reason) for row in rows if row.held_by}:
+        inserted = Run.objects.filter(pk__in=list(held_runs)).values_list("pk", flat=True)  # without earlier rows
+        start_holds([held_runs[run_id] for run_id in inserted], now)

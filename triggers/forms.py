@@ -1,8 +1,8 @@
-"""A job as a form: its what and when as fields or as JSON, and back into the documents that the cores check.
+"""The form of a job: its action and schedule as fields or as JSON, and the documents that the cores check.
 
-The form owns no rule about schedules or actions.  It gathers documents from its fields, and hands what the cores
-refuse back to the field that the refused member came from.  Each half, what and when, is written either in fields or
-in JSON: the one in front of the viewer is the one that is saved.
+The form owns no rule about schedules or actions.  It builds documents from its fields.  When a core refuses a member,
+the form shows the error at the field of that member.  The form has two halves, `what` (the action) and `when` (the
+schedule).  Each half is written either in fields or in JSON; the mode that the user sees is the one that is saved.
 """
 
 import re
@@ -15,37 +15,39 @@ from django.db import transaction
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
-from jobs.action_fields import WHAT_FIELDS
-from jobs.action_form import ActionForm
-from jobs.action_values import fields_do, values_of
+from jobs.action_text import written
 from jobs.actions import documents
-from jobs.actions.headers import CREDENTIAL_HEADER
-from jobs.descriptions import written
 from jobs.errors import Conflict, JobError
+from jobs.forms.action_fields import WHAT_FIELDS
+from jobs.forms.action_form import ActionForm
+from jobs.forms.action_values import action_fields_can_express, values_of
+from jobs.forms.fields import FIELDS, JSON
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH, validate_name
-from jobs.notations import FIELDS, JSON
 from recurrence.wire import WireError
 from triggers.definitions import SCHEDULE_MEMBERS, JobDefinition, main_trigger
 from triggers.models import Trigger
-from triggers.schedule_form import WHEN_FIELDS, ScheduleForm, fields_say, schedule_fields
-from triggers.scheduling import save_job
+from triggers.schedule_form import NOW, WHEN_FIELDS, ScheduleForm, schedule_fields, schedule_fields_can_express
+from triggers.scheduling import Destination, locked_job, save_job
 
+MISFIRE_HELP = (
+    "At most 100 are made up for, in order. They wait for each other, whatever the job does with new runs that overlap."
+)
 MISFIRE_CHOICES = [
     (Trigger.Misfire.FIRE_ONCE, "run once, as soon as possible"),
-    (Trigger.Misfire.FIRE_ALL, "make up for each"),
+    (Trigger.Misfire.FIRE_ALL, "make up for each, in order"),
     (Trigger.Misfire.SKIP, "leave it out"),
 ]
 
 
 class JobForm(ActionForm, ScheduleForm):
-    """`job` is the one to change, None for a new one; `collections` are those that the viewer may write to.
+    """The form of one job.  `job` is the job to change, None for a new one.
 
-    After half of the form was switched to the other way of writing, `carried` has the schedule that was written before,
-    and `rewrite` the labels of fields whose secrets did not come along.
+    `collections` are those that the user may write to.  `carried` and `rewrite` are set after one half was switched to
+    its other mode: the schedule as written before, and the labels of the fields whose secrets were lost.
     """
 
-    fields: dict[str, Any]  # each of its own class
+    fields: dict[str, Any]  # narrows Django's type: the fields have different classes
     carried: tuple[dict[str, Any] | None, ...] = ()
     rewrite: Sequence[str] = ()
     field_order = ("name", "collection", "state")
@@ -59,7 +61,7 @@ class JobForm(ActionForm, ScheduleForm):
     )
     revision = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
-    misfire = forms.ChoiceField(label="If it was missed", choices=MISFIRE_CHOICES)
+    misfire = forms.ChoiceField(label="If it was missed", choices=MISFIRE_CHOICES, help_text=MISFIRE_HELP)
     overlap = forms.ChoiceField(
         label="If the one before still runs",
         initial=Job.Overlap.SKIP,
@@ -84,82 +86,89 @@ class JobForm(ActionForm, ScheduleForm):
         self.trigger = main_trigger(job) if job else None
         super().__init__(data, files, initial={**initial_of(job, self.trigger), **kwargs.pop("initial", {})}, **kwargs)
         self.fields["collection"].queryset = collections
-        if job:
-            self.fields["collection"].disabled = self.fields["name"].disabled = True
+        if job and collections is not None:
+            self.fields["collection"].queryset = collections.filter(subscription=job.collection.subscription_id)
 
     def clean(self) -> None:
         super().clean()
         data = self.cleaned_data
-        if (
-            self.job
-            and not self.trigger
-            and data.get("when") == FIELDS
-            and not (data.get("frequency") or data.get("start"))
-        ):
+        is_stored_empty = self.trigger is not None and not self.trigger.definition
+        has_schedule = data.get("when") == JSON or data.get("frequency") or data.get("start")
+        if self.job and not has_schedule and not is_stored_empty:
             self.add_error("start", "Say when. To run it at once there is Run now, on the page of the job")
 
     def mode(self, half: str) -> str:
-        """How `half`, when or what, is written at present."""
+        """Return the mode of `half` ("when" or "what"): FIELDS or JSON."""
         return JSON if self[half].value() == JSON else FIELDS
 
     @cached_property
     def changed_data(self) -> list[str]:
-        """What was changed in front of the viewer: what does not go with a choice was not there to be changed."""
+        """The names of changed fields, without the fields that the user's choices hide."""
         hidden = {"revision", "when", "what"} | set(WHAT_FIELDS) - self.counting_fields()
         hidden |= set(WHEN_FIELDS) if self.mode("when") == JSON else {"schedule_json"}
+        hidden |= set() if self["first_run"].value() == NOW else {"first_run"}
         return [name for name in super().changed_data if name not in hidden]
 
     def save(self, now: datetime) -> tuple[Job, bool]:
-        """Save the job; the second value tells whether it is new.  Raises what `save_job` raises, and Conflict when
-        somebody else saved it in the meantime."""
+        """Save the job; the second value is True if the job is new.
+
+        Raises what `save_job` raises, and Conflict when another user saved the job in the meantime.
+        """
         data = self.cleaned_data
         definition = JobDefinition(
             action=self.action(),
-            schedule=self.schedule(),
+            schedule=self.schedule_at(now),
+            run_now=self.runs_now or (False if self.job else None),
+            needs_schedule=True,
             **{name: data[name] for name in ("state", "overlap", "delivery", "misfire")},
         )
+        if self.job:
+            to = Destination(data["collection"], data["name"])
+            with locked_job(self.job, to) as job:
+                _refuse_stale(job, data["revision"])
+                return save_job(job.collection, job.name, definition, now, to)
         with transaction.atomic():
-            if self.job:
-                _refuse_stale(self.job, data["revision"])
-            elif Job.objects.named(data["collection"], data["name"]).exists():
+            if Job.objects.named(data["collection"], data["name"]).exists():
                 raise Conflict(f"collection {data['collection'].name!r} has a job of this name already", path="name")
             return save_job(data["collection"], data["name"], definition, now)
 
     @property
     def previewed(self) -> str:
-        """The fields that a preview needs: nothing secret is sent for it."""
-        return ",".join(("csrfmiddlewaretoken", "when", "schedule_json", *WHEN_FIELDS))
+        """The names of the fields that a preview needs; none of them holds a secret."""
+        return ",".join(("csrfmiddlewaretoken", "when", "schedule_json", "first_run", "misfire", *WHEN_FIELDS))
 
     def refuse(self, error: WireError | JobError) -> None:
-        """Show a refusal of the cores at the field that it is about."""
+        """Show an error of a core at the field that it concerns."""
         name, message = self.place_of(error)
         self.add_error(name, message)
 
     def place_of(self, error: WireError | JobError) -> tuple[str | None, str]:
-        """The field that shows the refused member, None for the whole form, and what to say there."""
+        """Return the field of the refused member (None: the whole form), and the message to show there."""
         path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
-        if CREDENTIAL_HEADER.fullmatch(path.rpartition("headers.")[2]):
-            message = message.partition(", not ")[0]  # which repeats what was written
+        path = {"ownSchedule": "startTime", "runNow": "first_run"}.get(path, path)
         if path.startswith(SCHEDULE_MEMBERS):
-            half, (place, rest) = "when", self.place_in_schedule(path)
+            half, (field, rest) = "when", self.place_in_schedule(path)
         elif path.startswith("action"):
-            half, (place, rest) = "what", self.place_in_action(path)
+            half, (field, rest) = "what", self.place_in_action(path)
         else:
             return (path if path in self.fields else None), capfirst(message)
         if self.mode(half) == JSON:
             return ("schedule_json" if half == "when" else "action_json"), f"{error.path}: {message}"
-        return place, capfirst(f"{rest}: {message}" if rest and place else message)
+        return field, capfirst(f"{rest}: {message}" if rest and field else message)
 
     def switched(self, half: str, mode: str) -> "JobForm":
-        """The same form with `half` written the other way; what it says is carried over where the fields can say it."""
+        """Return the form with `half` in `mode`, and its values carried over if the new mode can express them.
+
+        If the fields cannot express the values, return this form unchanged.
+        """
         values = {name: self[name].value() for name in self.fields}
         if mode == JSON and half == "when":
             values["schedule_json"] = self.schedule()
         elif mode == JSON:
             values["action_json"] = written(self.action())
-        elif half == "when" and fields_say(self.schedule()):
+        elif half == "when" and schedule_fields_can_express(self.schedule()):
             values |= schedule_fields(self.schedule())
-        elif half == "what" and fields_do(self.action()):
+        elif half == "what" and action_fields_can_express(self.action()):
             values |= values_of(self.action())
         else:
             return self
@@ -170,10 +179,8 @@ class JobForm(ActionForm, ScheduleForm):
 
 
 def _refuse_stale(job: Job, revision: int | None) -> None:
-    JobCollection.objects.select_for_update(no_key=True).get(pk=job.collection_id)  # as whoever saves a job does
-    current = Job.objects.values_list("revision", flat=True).get(pk=job.pk)
-    if revision != current:
-        raise Conflict(f"somebody saved version {current} while you were writing; open the job again to see it")
+    if revision != job.revision:
+        raise Conflict(f"somebody saved version {job.revision} while you were writing; open the job again to see it")
 
 
 def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
@@ -189,8 +196,8 @@ def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
         "overlap": job.overlap,
         "delivery": job.delivery,
         "misfire": trigger.misfire if trigger else Trigger.Misfire.FIRE_ONCE,
-        "when": FIELDS if fields_say(schedule) else JSON,
-        "what": FIELDS if fields_do(action) else JSON,
+        "when": FIELDS if schedule_fields_can_express(schedule) else JSON,
+        "what": FIELDS if action_fields_can_express(action) else JSON,
         "schedule_json": schedule,
         "action_json": action,
     }

@@ -1,4 +1,4 @@
-"""The groups of triggers, each the queue of its runs, and which of them nobody serves."""
+"""The groups of triggers, and which of them no worker serves.  The runs of a group go to the queue of that name."""
 
 from collections.abc import Collection
 
@@ -6,9 +6,9 @@ from django.db import connection
 
 from triggers.models import GROUP
 
-MOST = 100  # groups that are looked for
+MOST = 100  # groups in one answer
 
-# From one group to the next by the index `trigger_group`: it costs what the groups are, not what the triggers are.
+# Go from one group to the next by the index `trigger_group`: the cost grows with the groups, not with the triggers.
 NEXT = f"""SELECT MIN("group") FROM triggers_trigger WHERE next_fire_at IS NOT NULL AND NOT "group" = '{GROUP}'"""
 COMING = f"""
     WITH RECURSIVE found(name) AS (
@@ -17,13 +17,13 @@ COMING = f"""
     SELECT name FROM found WHERE name IS NOT NULL LIMIT {MOST}"""
 
 
-def coming_groups() -> set[str]:
-    """The groups of triggers that will fire, and the one that runs ordered by hand go to."""
+def groups_with_due_runs() -> set[str]:
+    """Return the groups of triggers that will fire, and the group of the runs that people start by hand."""
     with connection.cursor() as cursor:
         cursor.execute(COMING)
         return {GROUP, *(name for (name,) in cursor.fetchall())}
 
 
-def not_served(group: str, served: Collection[str]) -> str:
-    """What to say of a group that is not among those served; else nothing."""
+def unserved_groups(group: str, served: Collection[str]) -> str:
+    """Return a warning when `group` is not in `served`; else an empty text."""
     return "" if group in served else f"nobody serves {group}: its runs wait"

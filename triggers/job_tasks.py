@@ -1,17 +1,19 @@
-"""The tasks of the jobs in `triggers.mint_jobs`.  Each stands for what Apigee's did: it says so, in the log and in the
-history of its run, and does nothing else."""
+"""The tasks of the jobs in `triggers.mint.jobs`.
+
+Each is a placeholder for Apigee's task.  It says so in the log and in the history of its run, and does nothing else.
+"""
 
 import logging
 from collections.abc import Mapping
 from typing import Any
 
 from jobs.registry import Task, TaskContext, task
-from triggers.mint_jobs import SHIPPED, Shipped
+from triggers.mint.jobs import SHIPPED, MintJob
 
 logger = logging.getLogger(__name__)
 
 
-def stand_in(shipped: Shipped) -> Task:
+def placeholder(shipped: MintJob) -> Task:
     def run(arguments: Mapping[str, Any], context: TaskContext) -> str:
         line = f"Stands for {shipped.title!r}, which {shipped.does}."
         logger.info("%s of %s: %s", shipped.job, context.collection, line)
@@ -21,4 +23,4 @@ def stand_in(shipped: Shipped) -> Task:
 
 
 for each in SHIPPED:
-    task(each.job)(stand_in(each))
+    task(each.job)(placeholder(each))

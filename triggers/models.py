@@ -1,4 +1,4 @@
-"""When a job runs."""
+"""Triggers: when jobs run."""
 
 import json
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from recurrence import wire
 MAIN = "default"
 PRIORITY = 5
 PRIORITY_MOST = 32_767
-GROUP = "default"  # its queue also takes the runs that are ordered by hand
+GROUP = "default"  # its queue also takes the runs that people start by hand
 MISFIRE_THRESHOLD = timedelta(minutes=1)  # a fire time found later than this has misfired, as in Quartz
 THRESHOLD_LEAST, THRESHOLD_MOST = timedelta(seconds=1), timedelta(days=366)
 
@@ -27,28 +27,29 @@ class TriggerQuerySet(models.QuerySet):
         return self.filter(job__collection__subscription__in=Subscription.objects.visible_to(user, role))
 
     def due(self, now: datetime) -> Self:
-        """Triggers whose fire time has come, longest overdue first; of those due together the lower priority first."""
+        """Return triggers with `next_fire_at <= now`, longest overdue first, then by priority, lowest number first."""
         return self.filter(next_fire_at__lte=now).order_by("next_fire_at", "priority", "id")
 
     def next_fire_at(self) -> datetime | None:
-        """The earliest fire time of all."""
+        """Return the earliest next fire time of all triggers; None: no trigger will fire."""
         waiting = self.filter(next_fire_at__isnull=False).order_by("next_fire_at", "priority", "id")
         return waiting.values_list("next_fire_at", flat=True).first()
 
 
 class Trigger(models.Model):
-    """A schedule on a job, kept as the document it was written in, and where it stands.
+    """A schedule of a job, stored as the document that was written, and its progress.
 
-    `next_fire_at` is empty while it, its job or its collection is stopped, and after the last fire time, so that one
-    index answers what is due.  The trigger called MAIN keeps the schedule in its job's own document, and the job ends
-    with it; with one beside it a job does not end, for that may be given a new schedule at any time.
+    `next_fire_at` is empty while the trigger, its job or its collection is stopped, and after the last fire time.  So
+    one index finds all due triggers.  The trigger called MAIN stores the schedule in its job's own document, and the
+    job ends when that schedule ends.  A job with another trigger does not end, because that trigger may get a new
+    schedule at any time.
     """
 
     class Misfire(models.TextChoices):
-        """What becomes of fire times that are found later than the threshold."""
+        """What happens with fire times that are found later than the threshold."""
 
-        FIRE_ONCE = "fire_once"  # the newest runs, the older ones are recorded as missed
-        FIRE_ALL = "fire_all"  # they run in order, up to a limit, the oldest beyond it are missed
+        FIRE_ONCE = "fire_once"  # the newest runs; the older ones are recorded as missed
+        FIRE_ALL = "fire_all"  # they run in order, up to a limit; the oldest beyond the limit are missed
         SKIP = "skip"  # all are recorded as missed
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="triggers")
@@ -69,7 +70,9 @@ class Trigger(models.Model):
     )
     group = models.CharField(max_length=100, default=GROUP, validators=[validate_group])  # the queue of its runs
     data_map = models.JSONField(default=dict, blank=True)
-    lock_key = models.CharField(max_length=200, null=True, editable=False)  # of its runs, made from `data_map`
+    lock_key = models.CharField(
+        max_length=200, null=True, editable=False
+    )  # the lock key of its runs, built from `data_map`
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -82,7 +85,7 @@ class Trigger(models.Model):
             models.Index(
                 fields=["next_fire_at", "priority", "id"], name="trigger_due", condition=Q(next_fire_at__isnull=False)
             ),
-            # serves coming_groups
+            # serves groups.groups_with_due_runs
             models.Index(
                 fields=["group"], name="trigger_group", condition=Q(next_fire_at__isnull=False) & ~Q(group=GROUP)
             ),
@@ -93,7 +96,7 @@ class Trigger(models.Model):
 
     @property
     def parsed(self) -> wire.Parsed:
-        """The definition, compiled as of `anchored_at`."""
+        """The compiled definition; its schedule counts as created at `anchored_at`."""
         return parsed(self.format, self.definition, self.anchored_at)
 
 

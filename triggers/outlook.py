@@ -1,78 +1,85 @@
-"""What triggers are going to do, for pages: their next fire times and their schedules in words."""
+"""The next fire times of triggers, and their schedules in words, for pages."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from heapq import merge
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from recurrence.describe import describe
 from recurrence.wire import WireError
+from triggers.gates import HoldWindow
 from triggers.models import MAIN, Trigger, parsed
+from triggers.upcoming import find_hold, fires_of
 
-MOST_SAID = 3  # schedules of a job in one line
+MOST_DESCRIBED = 3  # schedules of a job in one line
+Windows = Mapping[int, Sequence[HoldWindow]]  # by job
+NO_WINDOWS: Windows = {}
 
 
-def in_words(trigger: Trigger) -> str:
+def describe_trigger(trigger: Trigger) -> str:
     return words_and_warnings(trigger.format, trigger.definition, trigger.anchored_at)[0]
 
 
 def words_and_warnings(format: str, definition: dict[str, Any], anchored_at: datetime) -> tuple[str, tuple[str, ...]]:
     try:
         schedule = parsed(format, definition, anchored_at)
-    except WireError as error:  # written when the format was read more generously
+    except WireError as error:  # stored when the parser of its format accepted more
         return f"cannot be read: {error}", ()
     return describe(schedule), schedule.warnings
 
 
-def of_all_in_words(triggers: Iterable[Trigger]) -> str:
-    """The schedules of a job in one line; without any it runs by hand only."""
-    said = [in_words(trigger) for trigger in in_order(triggers)]
-    if len(said) > MOST_SAID:
-        said[MOST_SAID - 1 :] = [f"and {len(said) - MOST_SAID + 1} more triggers"]
-    return "; ".join(said) or "only by hand"
+def describe_triggers(triggers: Iterable[Trigger]) -> str:
+    """Return the schedules of a job in one line; a job without triggers runs by hand only."""
+    texts = [describe_trigger(trigger) for trigger in in_order(triggers)]
+    if len(texts) > MOST_DESCRIBED:
+        texts[MOST_DESCRIBED - 1 :] = [f"and {len(texts) - MOST_DESCRIBED + 1} more triggers"]
+    return "; ".join(texts) or "only by hand"
 
 
 def in_order(triggers: Iterable[Trigger]) -> list[Trigger]:
-    """The job's own schedule first, then the triggers beside it as they were made."""
+    """Return the triggers sorted: the job's own schedule first, then the others in the order of their creation."""
     return sorted(triggers, key=lambda each: (each.name != MAIN, each.pk))
 
 
 def upcoming(triggers: Iterable[Trigger], limit: int) -> list[datetime]:
-    """The next fire times of all of them, at most `limit`: none while the job is stopped or when nothing is left."""
-    return list(islice(merge(*map(_from_next, triggers)), limit))
+    """Return the next fire times of all the triggers, at most `limit`.
+
+    The list is empty while the job is stopped, and when no fire time is left.
+    """
+    return list(islice(merge(*map(fires_of, triggers)), limit))
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """The fire times of one trigger in a window; `more` when there are more than were asked for."""
+class UpcomingFires:
+    """When the runs of one trigger start in a window; `more` is True when there are more than the limit."""
 
     trigger: Trigger
     fires: tuple[datetime, ...]
     more: bool
 
 
-def within(triggers: Iterable[Trigger], end: datetime, limit: int) -> list[Outlook]:
-    """What each trigger does before `end` (not included), at most `limit` times each."""
-    outlooks = []
-    for trigger in triggers:
+def upcoming_fires(
+    triggers: Iterable[Trigger], end: datetime, limit: int, windows: Windows = NO_WINDOWS
+) -> list[UpcomingFires]:
+    """Return when the runs of each trigger start before `end` (not included), at most `limit` fire times each.
+
+    `windows` are the windows in which gates hold the jobs.  If several fire times are held until the same moment, one
+    run starts at that moment.
+    """
+    found = []
+    released: dict[tuple[int, datetime], int] = {}  # by job and moment of release, the index of the newest trigger
+    for index, trigger in enumerate(triggers):
         fires = []
-        for fire in islice(_from_next(trigger), limit + 1):
-            if fire >= end:
-                break
-            fires.append(fire)
-        outlooks.append(Outlook(trigger, tuple(fires[:limit]), len(fires) > limit))
-    return outlooks
-
-
-def _from_next(trigger: Trigger):
-    fire, left = trigger.next_fire_at, trigger.fires_left
-    try:
-        schedule = trigger.parsed.schedule
-    except WireError:
-        return
-    while fire is not None and left != 0:
-        yield fire
-        left = None if left is None else left - 1
-        fire = schedule.after(fire)
+        next_fires = list(islice(takewhile(lambda fire: fire < end, fires_of(trigger)), limit + 1))
+        for fire in next_fires[:limit]:
+            hold = find_hold(windows.get(trigger.job_id, ()), fire)
+            if hold is None:
+                fires.append(fire)
+            elif hold.until is not None and hold.until < end and not hold.is_dropped:
+                released[trigger.job_id, hold.until] = index
+        found.append(UpcomingFires(trigger, tuple(fires), len(next_fires) > limit))
+    for (_, at), index in released.items():
+        found[index] = replace(found[index], fires=tuple(sorted((*found[index].fires, at))))
+    return found

@@ -1,4 +1,4 @@
-"""When a job runs, as fields or as JSON, and back into the document that the wire format checks."""
+"""The schedule of a job as form fields or as JSON, and the document that the wire format checks."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,21 +6,24 @@ from typing import Any
 
 from django import forms
 
-from jobs.notations import (
+from jobs.forms.fields import (
     FIELDS,
     JSON,
     JSONDocumentField,
     MomentField,
     NumbersField,
     OccurrencesField,
-    moment_of,
-    nearest,
-    survives,
+    field_for_path,
+    keeps_secret,
+    parse_instant,
 )
-from triggers.definitions import SCHEDULE_MEMBERS
+from jobs.models import Job
+from triggers.definitions import FORMAT, SCHEDULE_MEMBERS
+from triggers.first_run import refuse_present, with_start_time
 from triggers.models import Trigger
 
-NO_SCHEDULE = "None"  # instead of a frequency
+NO_SCHEDULE = "None"  # a choice of `frequency`: the job has no schedule of its own
+NEXT, NOW = "next", "now"  # choices of `first_run`
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 # the field that shows a member of the document
@@ -39,7 +42,7 @@ PLACES = {
 
 
 class OwnScheduleField(JSONDocumentField):
-    """A job's own schedule; null where it has none."""
+    """A job's own schedule as JSON; null if the job has none."""
 
     def prepare_value(self, value):
         return "null" if value is None else super().prepare_value(value)
@@ -55,11 +58,21 @@ class OwnScheduleField(JSONDocumentField):
 
 
 class ScheduleForm(forms.Form):
-    """The fields of a schedule.  `trigger` has the stored one to begin with, None for a new one."""
+    """The fields of a schedule.
 
-    fields: dict[str, Any]  # each of its own class
+    `trigger` has the stored schedule; None: there is none.  `job` is None for a new job.
+    """
+
+    fields: dict[str, Any]  # narrows Django's type: the fields have different classes
+    job: Job | None = None
     trigger: Trigger | None = None
 
+    first_run = forms.ChoiceField(
+        label="First run",
+        required=False,
+        initial=NEXT,
+        choices=[(NEXT, "at the next fire time"), (NOW, "also once now")],
+    )
     frequency = forms.ChoiceField(
         label="Repeats",
         required=False,
@@ -73,10 +86,12 @@ class ScheduleForm(forms.Form):
             (NO_SCHEDULE, "By hand and by its triggers only"),
         ],
     )
-    interval = NumbersField(label="How many of them", required=False, help_text="1 if empty.")
-    start = MomentField(label="Start, in UTC", required=False, help_text="At once if empty.")
+    interval = NumbersField(
+        label="Interval", required=False, help_text="1 if empty: every minute, every hour and so on."
+    )
+    start = MomentField(label="Start, in UTC", required=False, help_text="The next time of the schedule if empty.")
     end = MomentField(label="End, in UTC", required=False, help_text="The last moment at which it may run.")
-    count = NumbersField(label="How often in all", required=False, help_text="Without limit if empty.")
+    count = NumbersField(label="Run at most", required=False, help_text="How many times. Without limit if empty.")
     hours = NumbersField(
         label="Hours, in UTC", required=False, help_text="0 to 23, such as 9, 17. The hour of the start if empty."
     )
@@ -113,21 +128,44 @@ class ScheduleForm(forms.Form):
                     self.add_error(name, "Write one number")
 
     def schedule(self) -> dict[str, Any] | None:
-        """The schedule that the form describes, None for none of its own.
+        """Return the schedule that the form describes; None: the job has none of its own.
 
-        One that was not touched is the stored one, letter by letter, so that saving something else does not count as
-        a new schedule.
+        If no field of the schedule was changed, return the stored one unchanged, so that saving another field does not
+        count as a new schedule.
         """
         if self.cleaned_data["when"] == JSON:
             document = self.cleaned_data["schedule_json"]
             return None if document is None else _pick(document)
-        if self.trigger and fields_say(self.trigger.definition) and not set(WHEN_FIELDS) & set(self.changed_data):
+        if (
+            self.trigger
+            and schedule_fields_can_express(self.trigger.definition)
+            and not set(WHEN_FIELDS) & set(self.changed_data)
+        ):
             return self.trigger.definition
         return None if self.cleaned_data["frequency"] == NO_SCHEDULE else schedule_of(self.cleaned_data)
 
+    def schedule_at(self, now: datetime) -> dict[str, Any] | None:
+        """Return the schedule as it is saved at `now`: a new one that repeats gets a start time.
+
+        Raises WireError.  Raises Invalid for an existing job whose schedule fires only once and not after `now`, unless
+        the user chose to run the job now.
+        """
+        schedule = self.schedule()
+        stored = self.trigger.definition if self.trigger else None
+        if schedule is None or schedule == stored:
+            return schedule
+        if self.job and not self.runs_now:
+            refuse_present(schedule, now)
+        return with_start_time(FORMAT, schedule, now, self.trigger.previous_fire_at if self.trigger else None)
+
+    @property
+    def runs_now(self) -> bool:
+        """True if the job also runs once now; the choice is hidden, and False, while the job has no schedule."""
+        return self["first_run"].value() == NOW and self.schedule() is not None
+
     def place_in_schedule(self, path: str) -> tuple[str | None, str]:
-        """The field that writes the member `path`, or one that holds it, and the path from there on."""
-        return nearest(PLACES, path)
+        """Return the field of the member `path`, or of a member that contains it, and the rest of the path."""
+        return field_for_path(PLACES, path)
 
 
 WHEN_FIELDS = tuple(PLACES.values())
@@ -136,8 +174,8 @@ RECURRENCE_MEMBERS = {"frequency", "interval", "count", "endTime", "schedule"}
 PLAN_MEMBERS = {*SCHEDULE_FIELDS, "monthlyOccurrences"}
 
 
-def fields_say(definition: Mapping | None) -> bool:
-    """Whether the form's fields can show the schedule whole: each member has one, and comes out of it as it went in."""
+def schedule_fields_can_express(definition: Mapping | None) -> bool:
+    """Return True if the form's fields can show the whole schedule: each member has a field that keeps its value."""
     if definition is None:
         return True
     recurrence = definition.get("recurrence") or {}
@@ -147,10 +185,12 @@ def fields_say(definition: Mapping | None) -> bool:
     if not (set(definition) <= set(SCHEDULE_MEMBERS) and set(recurrence) <= RECURRENCE_MEMBERS):
         return False
     times = (definition.get("startTime"), recurrence.get("endTime"))
-    if any(text is not None and moment_of(text) is None for text in times):
+    if any(text is not None and parse_instant(text) is None for text in times):
         return False
-    shown = schedule_fields(definition)
-    return all(survives(ScheduleForm.base_fields[name], value) for name, value in shown.items() if value is not None)
+    values = schedule_fields(definition)
+    return all(
+        keeps_secret(ScheduleForm.base_fields[name], value) for name, value in values.items() if value is not None
+    )
 
 
 def schedule_fields(definition: Mapping | None) -> dict[str, Any]:
@@ -160,18 +200,21 @@ def schedule_fields(definition: Mapping | None) -> dict[str, Any]:
     plan = recurrence.get("schedule") or {}
     values: dict[str, Any] = dict.fromkeys(WHEN_FIELDS)
     values["frequency"] = str(recurrence.get("frequency") or "").capitalize()
-    values["start"], values["end"] = moment_of(definition.get("startTime")), moment_of(recurrence.get("endTime"))
+    values["start"], values["end"] = (
+        parse_instant(definition.get("startTime")),
+        parse_instant(recurrence.get("endTime")),
+    )
     for name in ("interval", "count"):
-        values[name] = _listed(recurrence.get(name))
+        values[name] = _as_list(recurrence.get(name))
     for member, name in SCHEDULE_FIELDS.items():
-        values[name] = _listed(plan.get(member))
+        values[name] = _as_list(plan.get(member))
     values["week_days"] = [str(day).capitalize() for day in values["week_days"] or []]
     values["monthly_occurrences"] = plan.get("monthlyOccurrences")
     return values
 
 
 def schedule_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The schedule document of the fields.  Days that do not go with the frequency are hidden and do not count."""
+    """Return the schedule document of the fields.  Fields for days that the frequency hides are ignored."""
     frequency = values.get("frequency")
     plan = {"minutes": values.get("minutes"), "hours": values.get("hours")}
     if frequency == "Week":
@@ -183,11 +226,14 @@ def schedule_of(values: Mapping[str, Any]) -> dict[str, Any]:
         "frequency": frequency,
         "interval": _single(values.get("interval")),
         "count": _single(values.get("count")),
-        "endTime": _written(values.get("end")),
-        "schedule": _present(plan),
+        "endTime": _format_instant(values.get("end")),
+        "schedule": _without_empty(plan),
     }
-    return _present(
-        {"startTime": _written(values.get("start")), "recurrence": _present(recurrence) if frequency else None}
+    return _without_empty(
+        {
+            "startTime": _format_instant(values.get("start")),
+            "recurrence": _without_empty(recurrence) if frequency else None,
+        }
     )
 
 
@@ -195,11 +241,11 @@ def _pick(document: Mapping) -> dict[str, Any]:
     return {name: document[name] for name in SCHEDULE_MEMBERS if document.get(name) is not None}
 
 
-def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value not in (None, "", [], {})}
 
 
-def _listed(value: object) -> list | None:
+def _as_list(value: object) -> list | None:
     return value if value is None or isinstance(value, list) else [value]
 
 
@@ -207,5 +253,5 @@ def _single(values: list | None):
     return values[0] if values else None
 
 
-def _written(moment: datetime | None) -> str | None:
+def _format_instant(moment: datetime | None) -> str | None:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}" if moment else None

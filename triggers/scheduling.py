@@ -1,18 +1,19 @@
-"""Create, change and stop jobs together with their triggers: the one place where what meets when.
+"""Create, change and stop jobs together with their triggers.
 
-Every surface comes here, so that REST, the resource manager's form and the admin obey the same rules.  Each function
-is one transaction: it is done whole, or it raises and nothing was changed.
+Every surface uses this module, so that the REST API, the API of the resource manager and the admin obey the same rules.
+Each function is one transaction: it does all of its work, or it raises and changes nothing.
 
-Rows are locked in one order, lest two of us wait for each other: subscription, collection, triggers, job.  A beat that
-dispatches keeps to it too, and the locks leave the rows' keys free (`no_key`), which its new runs refer to.  Several
-triggers are locked in no order: who waits for them has their collection, and a beat takes only those that are free.
+Rows are locked in one order, so that two writers never wait for each other: subscription, collection, triggers, job.
+A beat that dispatches uses the same order.  The locks leave the rows' keys free (`no_key`), because new runs refer to
+these keys.  Several triggers are locked in no order: a writer that waits for triggers holds the lock of their
+collection, and a beat takes only triggers that are not locked.
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -21,87 +22,122 @@ from django.db.models import F
 from accounts.models import Subscription
 from jobs import quotas
 from jobs.actions import documents
-from jobs.cautions import first_expiry
 from jobs.encryption import Secrets, UnreadableSecret
 from jobs.errors import Conflict, Invalid
-from jobs.locking import lock_collection
+from jobs.locking import lock_collection, lock_collections, lock_collections_of, refuse_moved
 from jobs.models import Action, Job, JobCollection
-from jobs.overlap import ORGANIZATION, named_lock_key
+from jobs.run_now import run_now
+from jobs.warnings import first_expiry
+from jobs.worker.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
-from triggers import placing
-from triggers.definitions import JobDefinition, TriggerDefinition, document_of, merged
+from triggers import first_run, next_fire
+from triggers.definitions import FORMAT, JobDefinition, TriggerDefinition, canonical, document_of, merge_patch
 from triggers.models import MAIN, Trigger
-from triggers.wake import wake_beat
+from triggers.notify import notify_beat
 
-FORMAT = "azure"
-TRIGGERS_LIMIT = 100  # of a job
-FIRES_CHECKED = 100  # fire times of a new schedule that are held against the collection's quota
+TRIGGERS_LIMIT = 100  # triggers of a job
 LOCK_KEY = "custom_lock_key"  # the member of a trigger's data map that names a lock
 LOCK_KEY_LIMIT = 120  # characters
-NAMED_KEY_LIMIT = 200  # characters of what is made of it
-COLLECTION_FIELDS = (  # that its writers can change
-    *("location", "tags", "sku", "state", "max_job_count", "max_job_occurrence"),
+NAMED_KEY_LIMIT = 200  # characters of the stored key, which is built from the member LOCK_KEY
+COLLECTION_FIELDS = (  # the fields that callers can change
+    *("resource_group", "name", "location", "tags", "sku", "state", "max_job_count", "max_job_occurrence"),
     *("max_recurrence_frequency", "max_recurrence_interval"),
 )
+JOB_FIELDS = ("collection", "name", "state", "action", "overlap", "delivery")  # the fields that callers can change
+TRIGGER_FIELDS = (  # the fields that callers can change
+    *("name", "format", "enabled", "priority", "group", "data_map", "misfire", "misfire_threshold"),
+)
+UNVERSIONED_FIELDS = ("next_fire_at", "anchored_at", "fires_left", "definition")  # a change makes no new version
 
 
-def save_job(collection: JobCollection, name: str, definition: JobDefinition, now: datetime) -> tuple[Job, bool]:
-    """Create or replace the job called `name`; the second value tells whether it is new.
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The collection that a job is moved to, and its new name.  None: the job keeps its collection or name."""
 
-    The same definition twice leaves one job and one answer: a schedule that is not changed keeps its anchor, its fire
-    times and what is left of its count.  A changed one begins at `now`, with its whole count.
-    Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
+    collection: JobCollection | None = None
+    name: str | None = None
+
+
+STAY = Destination()
+
+
+def save_job(
+    collection: JobCollection, name: str, definition: JobDefinition, now: datetime, to: Destination = STAY
+) -> tuple[Job, bool]:
+    """Create or replace the job called `name`; the second value is True if the job is new.
+
+    The same definition twice leaves one job and gives the same answer.  An unchanged schedule keeps its anchor, its
+    fire times and the rest of its count.  A changed one begins at `now`, with its whole count; without a start time it
+    does not run at once, see `first_run`.  With `run_now` the job runs once more, unless its schedule is due now.
+    An existing job is renamed or moved as `to` says; its runs keep the names that they had when they were created.
+    Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended or when its new
+    name is taken.
     """
     with transaction.atomic():
-        collection = lock_collection(collection.pk)  # one writer counts its jobs
-        job = _as_it_is(collection, name)
+        # the lock of the collection: only one writer at a time counts its jobs
+        collections = lock_collections([collection.pk, (to.collection or collection).pk])
+        collection, target = collections[collection.pk], collections[(to.collection or collection).pk]
+        job = _current(collection, name)
         if job and job.is_final:
             raise Conflict(f"job {job.name!r} is {job.state}, which is final: delete it to use its name again")
         action = documents.parse(definition.action, job.action if job else None)
-        main = _locked_triggers(job).get(MAIN) if job else None
-        before = _written(job, main) if job else None
-        trigger = _trigger_for(job, main, definition, now)
+        triggers = _locked_triggers(job) if job else {}
+        main = triggers.get(MAIN)
+        before, main_before = (_job_values(job, main) if job else None), (_trigger_values(main) if main else None)
+        trigger = _main_trigger(job, main, definition, now)
         if job:
             _locked(job)
-        quotas.refuse_job(collection, action.document, (definition.schedule or {}).get("recurrence"))
+            job.collection = collection
+            _relocate(job, triggers.values(), target, to.name or job.name)
+        quotas.refuse_job(target, action.document, (definition.schedule or {}).get("recurrence"))
         created = job is None
         if job is None:
             quotas.refuse_another_job(collection)
             job = Job(collection=collection, name=name)
             _clean(job, exclude=["action"])
-        job.collection = collection
         job.state = definition.state
         job.overlap = definition.overlap or job.overlap
         job.delivery = definition.delivery or job.delivery
-        job.action = _version(job, action, now)
+        job.action = _action_version(job, action, now)
         if trigger:
             trigger.misfire = definition.misfire or trigger.misfire
         if created:
             job.save()
-        elif _written(job, trigger) != before:
-            job.revision = F("revision") + 1  # it may end at this moment, which counts as well
-            job.save()
+        elif _job_values(job, trigger) != before:
+            job.revision = F("revision") + 1  # F: the end of the job at this moment also increments the revision
+            job.save(update_fields=[*JOB_FIELDS, "revision", "updated_at"])  # workers may change the other fields
         if trigger:
             trigger.job = job
-            trigger.save()
+            _store_trigger(trigger, main_before)
         elif not created:
             job.triggers.filter(name=MAIN).delete()
-        placing.place_all(Trigger.objects.filter(job=job), now)
+        next_fire.place_all(Trigger.objects.filter(job=job), now)
         job.refresh_from_db(fields=["state", "finished_at", "revision"])
-        wake_beat()
+        if definition.run_now:
+            _run_also_now(job, now)
+        notify_beat()
     return job, created
 
 
-def patch_job(job: Job, patch: Mapping, now: datetime, **settings) -> Job:
-    """Merge `patch` deeply into the job's document (RFC 7396: null removes, a list is replaced) and save that."""
+def patch_job(job: Job, patch: Mapping, now: datetime, to: Destination = STAY, **settings) -> Job:
+    """Merge `patch` deeply into the job's document (RFC 7396: null removes, a list is replaced) and save the result.
+
+    The job is renamed or moved as `to` says.
+    """
     with transaction.atomic():
-        lock_collection(job.collection_id)  # one at a time: none undoes another
+        locked = _lock_both_collections(job, to)  # patches run one after the other, so that none is lost
         job.refresh_from_db()
+        refuse_moved(job, locked)
         job.action = Action.objects.defer("secrets").get(pk=job.action_id)
-        if job.is_final:
-            raise Conflict(f"job {job.name!r} is {job.state}, which is final")
-        definition = JobDefinition.of(merged(document_of(job), patch), **settings)
-        return save_job(job.collection, job.name, definition, now)[0]
+        refuse_ended(job)
+        definition = JobDefinition.of(merge_patch(document_of(job), patch), **settings)
+        return save_job(job.collection, job.name, definition, now, to)[0]
+
+
+def refuse_ended(job: Job) -> None:
+    """Raise Conflict when a job has ended."""
+    if job.is_final:
+        raise Conflict(f"job {job.name!r} is {job.state}, which is final")
 
 
 def set_job_state(job: Job, state: str, now: datetime) -> Job:
@@ -114,16 +150,17 @@ def set_job_state(job: Job, state: str, now: datetime) -> Job:
             job.state = state
             job.revision = F("revision") + 1
             job.save(update_fields=["state", "revision", "updated_at"])
-            placing.place_all(Trigger.objects.filter(job=job), now)
+            next_fire.place_all(Trigger.objects.filter(job=job), now)
             job.refresh_from_db(fields=["state", "finished_at", "revision"])
-            wake_beat()
+            notify_beat()
     return job
 
 
 def save_collection(collection: JobCollection, now: datetime) -> bool:
-    """Store a new or changed collection; answer whether it is new.  Its jobs start or stop with its state.
+    """Store a new or changed collection; return True if it is new.  Its jobs start or stop with its state.
 
-    Raises QuotaExceeded when its plan has no room for it or for the jobs that it already has.
+    Raises QuotaExceeded when the limits of its plan do not allow the collection or one of its existing jobs, and
+    Conflict when the name is taken.
     """
     with transaction.atomic():
         created = collection.pk is None
@@ -134,38 +171,50 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
         if not created:
             stored = lock_collection(collection.pk)
             _refuse_move(collection)
+        if stored is None or (stored.resource_group, stored.name) != (collection.resource_group, collection.name):
+            _refuse_taken_name(collection)
         if stored is None or any(getattr(stored, name) != getattr(collection, name) for name in COLLECTION_FIELDS):
             collection.revision = stored.revision + 1 if stored else 1
             collection.save()
-        placing.place_collection(collection, now)
+        next_fire.place_collection(collection, now)
     return created
 
 
-def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: datetime) -> tuple[Trigger, bool]:
-    """Create or replace the trigger called `name` beside the job's own schedule; the second value: is it new?
+def save_trigger(
+    job: Job, name: str, definition: TriggerDefinition, now: datetime, new_name: str | None = None
+) -> tuple[Trigger, bool]:
+    """Create or replace the additional trigger called `name`; the second value is True if the trigger is new.
 
-    What is not changed keeps its place; a changed schedule never fires for times before `now`.  One that never fires
-    (again) is kept all the same, without a next fire time, unless its format is the job's own.
-    Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended.
+    An unchanged schedule keeps its next fire time; a changed one never fires for times before `now`.  A trigger that
+    never fires (again) is stored without a next fire time; in the format of a job's own schedule it is refused.
+    With `new_name` an existing trigger is renamed; its runs keep the name that they had when they were created.
+    Raises Invalid or WireError for a wrong member, QuotaExceeded, and Conflict when the job has ended or when the new
+    name is taken.
     """
     with transaction.atomic():
         collection = lock_collection(job.collection_id)
         triggers = _locked_triggers(job)
         trigger = triggers.get(name)
         if created := trigger is None:
-            placing.go_on(job)
+            next_fire.reopen(job)
         job = _locked(job)
-        if name == MAIN:
+        if MAIN in (name, new_name):
             raise Invalid(f"must not be {MAIN!r}: that is the schedule in the job itself", path="name")
         if trigger is None:
             if len(triggers) >= TRIGGERS_LIMIT:
                 raise Conflict(f"job {job.name!r} may have {TRIGGERS_LIMIT} triggers and does so already")
             trigger = Trigger(job=job, name=name)
+        before = None if created else _trigger_values(trigger)
         job.collection = collection
         trigger.job = job
-        if not _says_the_same(trigger, definition):
-            _set_schedule(trigger, definition.format, definition.definition, now)
-            quotas.refuse_fires(collection, islice(_fires(trigger, now), FIRES_CHECKED), "definition")
+        if new_name not in (None, name):
+            _rename_trigger(trigger, new_name, triggers)
+        if not _is_same_schedule(trigger, definition):
+            schedule = definition.format, definition.definition
+            _set_schedule(
+                trigger, *schedule, now, None if created else first_run.anchor_of_change(trigger, *schedule, now)
+            )
+            _refuse_trigger(collection, trigger, "definition")
         elif definition.enabled and not trigger.enabled:
             trigger.next_fire_at = None
         trigger.definition = dict(definition.definition)
@@ -174,18 +223,19 @@ def save_trigger(job: Job, name: str, definition: TriggerDefinition, now: dateti
         trigger.data_map = dict(definition.data_map)
         trigger.lock_key = _lock_key(trigger, collection)
         _clean(trigger, exclude=["job"])
-        placing.place_one(trigger, now)
-        trigger.save()
-        wake_beat()
+        next_fire.set_next_fire_time(trigger, now)
+        _store_trigger(trigger, before)
+        notify_beat()
     return trigger, created
 
 
 def change_trigger(
     trigger: Trigger, change: Callable[[TriggerDefinition], TriggerDefinition], now: datetime
 ) -> Trigger:
-    """Save what `change` makes of the trigger as it is stored by then: nobody else writes it in between.
+    """Apply `change` to the stored definition of the trigger, and save the result.
 
-    Raises what `save_trigger` raises, and DoesNotExist when it is gone.
+    Its collection stays locked in between.  Raises what `save_trigger` raises, and DoesNotExist when the trigger is
+    gone.
     """
     with transaction.atomic():
         lock_collection(trigger.job.collection_id)
@@ -193,70 +243,98 @@ def change_trigger(
         return save_trigger(trigger.job, trigger.name, change(TriggerDefinition.stored(trigger)), now)[0]
 
 
-def delete_trigger(trigger: Trigger, now: datetime) -> None:
-    """Delete a trigger beside its job's own schedule; runs that it has made stay as they are.
+def load_secrets(action: Action) -> Action:
+    """Return the action with its secrets.
 
-    A job whose own schedule is over ends with it, or with the last of its runs that are still open.
+    Secrets that no key can decrypt count as absent, so that callers can write them again.
+    """
+    try:
+        action.refresh_from_db(fields=["secrets"])
+    except UnreadableSecret:
+        action.secrets = Secrets()
+    return action
+
+
+def delete_trigger(trigger: Trigger, now: datetime) -> None:
+    """Delete an additional trigger; its runs stay as they are.
+
+    A job whose own schedule is over ends now, or with the last of its open runs.
     """
     with transaction.atomic():
-        lock_collection(trigger.job.collection_id)
+        lock_collections_of([trigger.job])
         if trigger.name == MAIN:
             raise Conflict("this is the schedule in the job itself: change the job to be without it")
         _locked_triggers(trigger.job)
         Trigger.objects.filter(pk=trigger.pk).delete()
         for main in Trigger.objects.filter(job=trigger.job_id, name=MAIN).select_related("job__collection"):
-            placing.end_with_last_run(main)
-            placing.complete_if_spent(main, now)
+            next_fire.complete_after_last_run(main)
+            next_fire.complete_if_exhausted(main, now)
 
 
 @contextmanager
-def writing_to(subscription_id: uuid.UUID) -> Iterator[None]:
-    """One writer of a subscription's collections at a time: what is read within is still so when it is saved."""
+def locked_for_write(subscription_id: uuid.UUID) -> Iterator[None]:
+    """Lock the subscription, so that values read in the block are still true when they are saved.
+
+    Only one writer at a time changes the collections of a subscription.
+    """
     with transaction.atomic():
         Subscription.objects.select_for_update(no_key=True).get(pk=subscription_id)
         yield
 
 
 @contextmanager
-def writing(job: Job) -> Iterator[Job]:
-    """One transaction in which nobody else writes the job; what is yielded is as it is by now.
+def locked_job(job: Job, to: Destination = STAY) -> Iterator[Job]:
+    """Open a transaction in which nobody else writes the job; yield the job as it is stored now.
 
-    Raises Conflict while its collection is being deleted, and DoesNotExist when it is gone.
+    Raises Conflict while its collection, or the one that it is moved to, is being deleted, and when the job was moved
+    in the meantime.  Raises DoesNotExist when the job is gone.
     """
     with transaction.atomic():
-        lock_collection(job.collection_id)
-        yield Job.objects.select_related("collection").get(pk=job.pk)
+        locked = _lock_both_collections(job, to)
+        job = Job.objects.select_related("collection").get(pk=job.pk)
+        refuse_moved(job, locked)
+        yield job
+
+
+def _lock_both_collections(job: Job, to: Destination) -> dict[int, JobCollection]:
+    """Lock the collection of a job and the one that it is moved to.
+
+    The caller must refuse a job that was moved in the meantime.
+    """
+    return lock_collections([job.collection_id, to.collection.pk if to.collection else job.collection_id])
 
 
 def _locked_triggers(job: Job) -> dict[str, Trigger]:
-    """All by name, as they are once a beat that dispatches one of them at this moment has done so."""
+    """Lock all triggers of the job and return them by name.
+
+    If a beat is dispatching one of them, wait until its transaction ends.
+    """
     return {each.name: each for each in Trigger.objects.filter(job=job).select_for_update(no_key=True)}
 
 
 def _locked(job: Job) -> Job:
-    """The job as it is by now, which stays so: not even the end of its last run ends it.  Comes after its runs.
+    """Lock the job and return its stored row; not even the end of its last run can change the row then.
 
-    Raises Conflict when it has ended.
+    Lock runs before the job.  Raises Conflict when the job has ended, and when it is in another collection than the one
+    that was locked for `job`.
     """
+    locked_collections = [job.collection_id]
     job = Job.objects.select_related("collection").select_for_update(of=("self",), no_key=True).get(pk=job.pk)
-    if job.is_final:
-        raise Conflict(f"job {job.name!r} is {job.state}, which is final")
+    refuse_moved(job, locked_collections)
+    refuse_ended(job)
     return job
 
 
-def _as_it_is(collection: JobCollection, name: str) -> Job | None:
-    """The job with its action; secrets that no key opens count as absent, so that they can be written anew."""
+def _current(collection: JobCollection, name: str) -> Job | None:
+    """Return the stored job with its action and secrets, or None."""
     job = Job.objects.named(collection, name).select_related("action").defer("action__secrets").first()
     if job:
-        try:
-            job.action.refresh_from_db(fields=["secrets"])
-        except UnreadableSecret:
-            job.action.secrets = Secrets()
+        load_secrets(job.action)
     return job
 
 
 def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:
-    """Raises Invalid unless the key that the data map names, if any, is a short text."""
+    """Return the key of the lock that the data map names, or None.  Raises Invalid unless the name is a short text."""
     key = trigger.data_map.get(LOCK_KEY)
     if key in (None, ""):
         return None
@@ -269,69 +347,135 @@ def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:
     return named
 
 
-def _says_the_same(trigger: Trigger, definition: TriggerDefinition) -> bool:
-    """Is the schedule the one that it has, be it in another spelling?"""
-    return trigger.format == definition.format and _are_one(trigger.format, trigger.definition, definition.definition)
+def _is_same_schedule(trigger: Trigger, definition: TriggerDefinition) -> bool:
+    """Return True if the schedule equals the stored one, even if written differently."""
+    return trigger.format == definition.format and _are_equivalent(
+        trigger.format, trigger.definition, definition.definition
+    )
 
 
-def _are_one(format: str, ours: Mapping, theirs: Mapping) -> bool:
+def _are_equivalent(format: str, ours: Mapping, theirs: Mapping) -> bool:
     if ours == theirs:
         return True
     try:
         return wire.render(format, ours) == wire.render(format, theirs)
-    except wire.WireError:  # what is stored was written when its format was read differently, or what comes is wrong
+    except wire.WireError:  # the stored document dates from a different parser, or the new one is wrong
         return False
 
 
-def _set_schedule(trigger: Trigger, format: str, definition: Mapping, now: datetime) -> None:
-    """Give the trigger a new schedule, which begins at `now`.  Raises WireError."""
+def _run_also_now(job: Job, now: datetime) -> None:
+    """Start a run by hand, unless the job's own schedule is due now.  Raises Conflict for a job that may not run."""
+    if job.triggers.filter(name=MAIN, next_fire_at__lte=now).exists():
+        return
+    try:
+        run_now(job, now)
+    except Conflict as error:
+        error.path = "runNow"
+        raise
+
+
+def _set_schedule(
+    trigger: Trigger, format: str, definition: Mapping, now: datetime, anchor: datetime | None = None
+) -> None:
+    """Give the trigger a new schedule, which counts from `anchor`, by default from `now`.  Raises WireError."""
     parsed = wire.parse(format, definition, now)
     wire.refuse_unreachable(parsed, now)
     trigger.format = format
     trigger.definition = dict(definition)
-    trigger.anchored_at = now
+    trigger.anchored_at = anchor or now
     trigger.fires_left = parsed.count
     trigger.next_fire_at = None
 
 
-def _fires(trigger: Trigger, now: datetime) -> Iterator[datetime]:
-    fire = trigger.parsed.schedule.after(now - placing.RESOLUTION)
-    while fire is not None:
-        yield fire
-        fire = trigger.parsed.schedule.after(fire)
+def _main_trigger(job: Job | None, stored: Trigger | None, definition: JobDefinition, now: datetime) -> Trigger | None:
+    """Return the job's trigger MAIN with the definition's schedule; None: the job has no schedule of its own.
 
-
-def _trigger_for(job: Job | None, stored: Trigger | None, definition: JobDefinition, now: datetime) -> Trigger | None:
-    """The job's trigger MAIN, `stored` or new, with the definition's schedule, which is checked when it is changed."""
-    if definition.schedule is None:
-        if job:
-            placing.go_on(job)
-        return None
-    if job and stored is None and not definition.schedule:
-        return None  # it goes on without one, and does not run at once
-    if stored and stored.format == FORMAT and _are_one(FORMAT, stored.definition, definition.schedule):
+    The trigger is `stored`, or a new one.  A changed schedule is checked.
+    """
+    schedule = definition.schedule
+    if (
+        stored
+        and schedule is not None
+        and stored.format == FORMAT
+        and _are_equivalent(FORMAT, stored.definition, schedule)
+    ):
         return stored
+    if job and not schedule and (stored is None or definition.run_now is not None):
+        if schedule is not None and definition.needs_schedule:
+            raise Invalid("needs a startTime or a recurrence", path="ownSchedule", code="required")
+        schedule = None
+    if schedule is None:
+        if job:
+            next_fire.reopen(job)
+        return None
     trigger = stored or Trigger(name=MAIN)
-    _set_schedule(trigger, FORMAT, definition.schedule, now)
     if job:
-        placing.go_on(job)
+        _change_schedule(job, trigger, schedule, definition.run_now, now)
+        next_fire.reopen(job)
+        return trigger
+    if definition.run_now is False:
+        first_run.refuse_present(schedule, now)
+        schedule = first_run.with_start_time(FORMAT, schedule, now)
+    _set_schedule(trigger, FORMAT, schedule, now)
     return trigger
 
 
-def _written(job: Job, main: Trigger | None) -> tuple:
-    """What a job's writers can say about it, for comparison."""
-    return job.state, job.overlap, job.delivery, job.action_id, main and (main.definition, main.misfire)
+def _change_schedule(job: Job, trigger: Trigger, schedule: Mapping, at_once: bool | None, now: datetime) -> None:
+    """Replace the job's own schedule.  A schedule without a start time does not run at once, with one exception.
+
+    With `at_once` None it runs at once, as in Azure Scheduler, if no own schedule of the job has fired yet.  With
+    False, a schedule whose only fire time is the present one is refused.  A first run that is due stays due.
+    """
+    if at_once is False:
+        first_run.refuse_present(schedule, now)
+    due_at, anchored_at = trigger.next_fire_at, trigger.anchored_at
+    has_fired = trigger.previous_fire_at is not None
+    is_due = not has_fired and due_at is not None and due_at == anchored_at <= now
+    if is_due and wire.begins_at_creation(FORMAT, schedule):
+        _set_schedule(trigger, FORMAT, schedule, now, anchored_at)
+        trigger.next_fire_at = due_at
+    elif has_fired or at_once is not None:
+        _set_schedule(trigger, FORMAT, schedule, now, first_run.anchor_of_change(trigger, FORMAT, schedule, now))
+    else:
+        _set_schedule(trigger, FORMAT, schedule, now)
+    # a skipped last run of the old schedule must not make the job run when the job is enabled
+    job.runs.filter(trigger_name=MAIN, fire_at=trigger.anchored_at, is_last=True).update(is_last=False)
 
 
-def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
-    """The job's current action when it says the same, else a new version, in which what is kept keeps its date."""
+def _job_values(job: Job, main: Trigger | None) -> tuple:
+    """Return the values of a job that callers can change, for comparison."""
+    return (
+        *(job.collection_id, job.name, job.state, job.overlap, job.delivery, job.action_id),
+        main and (main.definition, main.misfire),
+    )
+
+
+def _trigger_values(trigger: Trigger) -> tuple:
+    """Return the values of a trigger that callers can change, for comparison; the schedule in canonical form."""
+    try:
+        definition = canonical(trigger.format, trigger.definition)
+    except wire.WireError:  # the stored document dates from a different parser
+        definition = trigger.definition
+    return definition, *(getattr(trigger, name) for name in TRIGGER_FIELDS)
+
+
+def _store_trigger(trigger: Trigger, before: tuple | None) -> None:
+    """Save a trigger whose values were `before` (None: it is new); a write without changes makes no new version."""
+    trigger.save(update_fields=UNVERSIONED_FIELDS if _trigger_values(trigger) == before else None)
+
+
+def _action_version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
+    """Return the job's current action if it is unchanged, else a new version.
+
+    In a new version unchanged secrets keep the date at which they were set.
+    """
     set_at = dict.fromkeys(parsed.secrets, f"{now:%Y-%m-%dT%H:%M:%SZ}")
     if job.pk:
         current = job.action
         if (current.document, current.secrets) == (parsed.document, parsed.secrets):
             return current
-        kept = [path for path, text in parsed.secrets.items() if current.secrets.get(path) == text]
-        set_at.update({path: current.secrets_set_at[path] for path in kept if path in current.secrets_set_at})
+        unchanged = [path for path, text in parsed.secrets.items() if current.secrets.get(path) == text]
+        set_at.update({path: current.secrets_set_at[path] for path in unchanged if path in current.secrets_set_at})
     return Action.objects.create(
         document=parsed.document,
         secrets=parsed.secrets,
@@ -340,8 +484,45 @@ def _version(job: Job, parsed: documents.ParsedAction, now: datetime) -> Action:
     )
 
 
+def _relocate(job: Job, triggers: Iterable[Trigger], target: JobCollection, name: str) -> None:
+    """Move the job to another collection or rename it; the job and both collections are locked.
+
+    The caller checks the job's own schedule and its action against the plan of the collection; this function checks
+    the additional triggers.
+    """
+    if (target.pk, name) == (job.collection_id, job.name):
+        return
+    if target.subscription_id != job.collection.subscription_id:
+        raise Invalid("must be a collection of the job's subscription", path="collection")
+    if Job.objects.named(target, name).exclude(pk=job.pk).exists():
+        raise Conflict(f"there is a job {name!r} in collection {target.name!r} already", path="name")
+    if target.pk != job.collection_id:
+        quotas.refuse_another_job(target)
+        for trigger in triggers:
+            if trigger.name != MAIN:
+                _refuse_trigger(target, trigger, "collection")
+    job.collection, job.name = target, name
+    _clean(job, exclude=["action"])
+
+
+def _rename_trigger(trigger: Trigger, name: str, triggers: Mapping[str, Trigger]) -> None:
+    if name in triggers:
+        raise Conflict(f"job {trigger.job.name!r} has a trigger {name!r} already", path="name")
+    # a trigger name and a fire time identify one run
+    if trigger.next_fire_at and trigger.job.runs.filter(trigger_name=name, fire_at__gte=trigger.next_fire_at).exists():
+        message = f"a former trigger {name!r} has fired when this one is due; try again once this one has fired"
+        raise Conflict(message, path="name")
+    trigger.name = name
+
+
+def _refuse_taken_name(collection: JobCollection) -> None:
+    others = JobCollection.objects.exclude(pk=collection.pk)
+    if others.named(collection.subscription_id, collection.resource_group, collection.name).exists():
+        raise Conflict(f"there is a collection {collection.name!r} already", path="name")
+
+
 def _clean(row, exclude: Sequence[str] = ()) -> None:
-    """Check a row's own fields.  Raises Invalid for the first wrong one."""
+    """Check the fields of a row.  Raises Invalid for the first wrong field."""
     try:
         row.clean_fields(exclude=set(exclude))
     except ValidationError as error:
@@ -349,13 +530,18 @@ def _clean(row, exclude: Sequence[str] = ()) -> None:
         raise Invalid(messages[0], path=field) from None
 
 
+def _refuse_trigger(collection: JobCollection, trigger: Trigger, path: str) -> None:
+    """Raise QuotaExceeded when an additional trigger fires more often than the collection allows."""
+    quotas.refuse_fires(collection, trigger.parsed, trigger.anchored_at, trigger.format == FORMAT, path)
+
+
 def _refuse_move(collection: JobCollection) -> None:
-    """Raise QuotaExceeded when a job of the collection does not fit its plan any more."""
-    if JobCollection.objects.filter(pk=collection.pk, sku=collection.sku).exists():
+    """Raise QuotaExceeded when a job of the collection does not fit the new plan."""
+    before = JobCollection.objects.filter(pk=collection.pk).values_list("sku", flat=True).get()
+    if before == collection.sku:
         return
     quotas.refuse_move(collection)
     for trigger in Trigger.objects.filter(job__collection=collection).select_related("job__action"):
         quotas.refuse_job(collection, trigger.job.action.document, trigger.definition.get("recurrence"))
-        if trigger.name != MAIN:
-            fires = islice(_fires(trigger, trigger.anchored_at), FIRES_CHECKED)
-            quotas.refuse_fires(collection, fires, "properties.sku.name")
+        if trigger.name != MAIN and quotas.allows_less(collection, before):
+            _refuse_trigger(collection, trigger, "properties.sku.name")

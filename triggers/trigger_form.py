@@ -1,7 +1,7 @@
-"""A trigger beside a job's own schedule as a form, and back into the definition that the cores check.
+"""The form of an additional trigger, and the definition that the cores check.
 
-What each format takes has fields of its own, of which the style sheet shows those that count; recurrences of Azure's
-and of calendars are written in JSON.  Members that were not touched stay as they are stored, letter by letter.
+Each format has its own fields; the style sheet shows those of the chosen format.  Recurrences of Azure and of calendars
+are written in JSON.  Members whose fields were not changed stay exactly as they are stored.
 """
 
 import re
@@ -15,14 +15,14 @@ from django.utils.text import capfirst
 
 from jobs import durations
 from jobs.errors import Conflict, JobError
+from jobs.forms.fields import CODE, JSONDocumentField, MomentField, TextNotationField
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
-from jobs.notations import CODE, JSONDocumentField, MomentField, NotationField
-from recurrence.english import listed
+from recurrence.english_words import listed
 from recurrence.wire import WireError, graph, rrule, simple
-from triggers.definitions import SCHEDULE_MEMBERS, TriggerDefinition, kept
-from triggers.forms import MISFIRE_CHOICES
-from triggers.mint_jobs import switched_on
+from triggers.definitions import SCHEDULE_MEMBERS, TriggerDefinition, canonical
+from triggers.forms import MISFIRE_CHOICES, MISFIRE_HELP
+from triggers.mint.jobs import enabled_triggers
 from triggers.models import (
     GROUP,
     MISFIRE_THRESHOLD,
@@ -51,9 +51,9 @@ SHORT_NAMES = {
     "outlook": "Calendar",
     "rrule": "iCalendar",
 }
-# those that are written as a document, with the members they have
+# the formats that are written as a JSON document, with their members
 DOCUMENTS = {"azure": SCHEDULE_MEMBERS, "outlook": graph.MEMBERS, "rrule": rrule.MEMBERS}
-# the field that writes a member of a definition
+# by format, the field of each member of a definition
 PLACES = {
     "quartz": {
         "expression": "expression",
@@ -66,14 +66,14 @@ PLACES = {
     "once": {"at": "at"},
     **dict.fromkeys(DOCUMENTS, {}),
 }
-# the field that a format is mostly about
+# the main field of each format
 FIRST = {"quartz": "expression", "simple": "interval", "once": "at", **dict.fromkeys(DOCUMENTS, "schedule_json")}
-# the fields of what the core refuses besides
+# the fields of the settings that are not part of a definition, by the core's path
 SETTINGS = {"name": "name", "group": "group", "priority": "priority", f"triggerDataMap.{LOCK_KEY}": "lock_key"}
 
 
-class DurationField(NotationField):
-    """A duration in ISO 8601, or as hours, minutes and seconds."""
+class DurationField(TextNotationField):
+    """A duration in ISO 8601, or as hours:minutes:seconds."""
 
     def write(self, value: timedelta) -> str:
         fraction = value % SECOND
@@ -88,9 +88,9 @@ class DurationField(NotationField):
 
 
 class TriggerForm(forms.Form):
-    """`trigger` is the one to change, None for a new one of `job`."""
+    """The form of an additional trigger of `job`.  `trigger` is the trigger to change, None for a new one."""
 
-    fields: dict[str, Any]  # each of its own class
+    fields: dict[str, Any]  # narrows Django's type: the fields have different classes
 
     name = forms.CharField(
         max_length=NAME_LENGTH,
@@ -124,8 +124,8 @@ class TriggerForm(forms.Form):
         choices=[
             (
                 "cron",
-                "As cron does: a time that clocks skip fires as soon as they have, one that they repeat fires the first"
-                " time, and an interval goes on in real time.",
+                "As Cronos does: times that clocks skip fire once as soon as they have, one that they repeat fires the"
+                " first time, and an interval both times.",
             ),
             (
                 "quartz",
@@ -177,7 +177,7 @@ class TriggerForm(forms.Form):
         help_text="Of runs with the same key one goes on, others are skipped meanwhile. __ORG_ID__ in it stands for the"
         " subscription.",
     )
-    misfire = forms.ChoiceField(label="If it was missed", choices=MISFIRE_CHOICES)
+    misfire = forms.ChoiceField(label="If it was missed", choices=MISFIRE_CHOICES, help_text=MISFIRE_HELP)
     threshold = DurationField(
         label="It was missed when later than", initial=MISFIRE_THRESHOLD, help_text="PT1S to a year."
     )
@@ -186,8 +186,6 @@ class TriggerForm(forms.Form):
         self.job = job
         self.trigger = trigger
         super().__init__(data, initial=initial_of(trigger), **kwargs)
-        if trigger:
-            self.fields["name"].disabled = True
 
     def clean_threshold(self) -> timedelta:
         threshold = self.cleaned_data["threshold"]
@@ -204,23 +202,25 @@ class TriggerForm(forms.Form):
                 self.add_error("schedule_json", f"{unknown[0][:50]!r} is not known here. Write {listed(members)}")
 
     def schedule(self, now: datetime) -> tuple[str, dict[str, Any]]:
-        """The format and the definition that saving at `now` would store.
+        """Return the format and the definition that saving at `now` would store.
 
-        Raises WireError for what the format's own parser refuses in it.
+        Raises WireError for a definition that the parser of the format refuses.
         """
         format = self.cleaned_data["format"]
         document = self._document(format)
         if self._is_switched_on:
             assert self.trigger is not None
-            wanted = TriggerDefinition(format=format, definition=document)
-            document = dict(switched_on(self.trigger.name, wanted, now).definition)
+            definition = TriggerDefinition(format=format, definition=document)
+            document = dict(enabled_triggers(self.trigger.name, definition, now).definition)
         if format == "azure" or document == self._stored(format):
             return format, document  # as it was written
-        return format, kept(format, document)
+        return format, canonical(format, document)
 
     def save(self, now: datetime) -> tuple[Trigger, bool]:
-        """Save the trigger; the second value tells whether it is new.  Raises what `save_trigger` raises, and Conflict
-        when somebody else saved it in the meantime."""
+        """Save the trigger; the second value is True if the trigger is new.
+
+        Raises what `save_trigger` raises, and Conflict when another user saved the trigger in the meantime.
+        """
         data = self.cleaned_data
         with transaction.atomic():
             JobCollection.objects.select_for_update(no_key=True).get(pk=self.job.collection_id)
@@ -236,36 +236,37 @@ class TriggerForm(forms.Form):
                 misfire_threshold=data["threshold"],
                 **{name: data[name] for name in ("enabled", "priority", "group", "misfire")},
             )
-            return save_trigger(self.job, data["name"], definition, now)
+            name = self.trigger.name if self.trigger else data["name"]
+            return save_trigger(self.job, name, definition, now, data["name"])
 
     @property
     def previewed(self) -> str:
-        """The fields that a preview needs."""
-        return ",".join(("csrfmiddlewaretoken", "enabled", "group", *WHEN_FIELDS))
+        """The names of the fields that a preview needs."""
+        return ",".join(("csrfmiddlewaretoken", "enabled", "group", "misfire", "threshold", *WHEN_FIELDS))
 
     def counting_fields(self) -> set[str]:
-        """The fields that go with the format which was chosen."""
+        """Return the names of the fields of the chosen format."""
         format = self["format"].value()
         return {"schedule_json"} if format in DOCUMENTS else set(PLACES.get(format, {}).values())
 
     @cached_property
     def changed_data(self) -> list[str]:
-        """What was changed in front of the viewer: what does not go with the format was not there to be changed."""
+        """The names of changed fields, without the fields of other formats, which are hidden."""
         hidden = {"version"} | set(WHEN_FIELDS) - {"format"} - self.counting_fields()
         return [name for name in super().changed_data if name not in hidden]
 
     def refuse(self, error: WireError | JobError) -> None:
-        """Show a refusal of the cores at the field that it is about."""
+        """Show an error of a core at the field that it concerns."""
         name, message = self.place_of(error)
         self.add_error(name, message)
 
     def place_of(self, error: WireError | JobError) -> tuple[str | None, str]:
-        """The field that shows the refused member, None for the whole form, and what to say there."""
+        """Return the field of the refused member (None: the whole form), and the message to show there."""
         path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
         format = self.cleaned_data.get("format", "")
-        places = {**SETTINGS, "definition": FIRST.get(format), **PLACES.get(format, {})}
-        if path in places:
-            return places[path], capfirst(message)
+        fields = {**SETTINGS, "definition": FIRST.get(format), **PLACES.get(format, {})}
+        if path in fields:
+            return fields[path], capfirst(message)
         return ("schedule_json", f"{error.path}: {message}") if format in DOCUMENTS else (None, capfirst(message))
 
     @property
@@ -277,15 +278,15 @@ class TriggerForm(forms.Form):
 
     def _document(self, format: str) -> dict[str, Any]:
         stored, data = self._stored(format), self.cleaned_data
-        touched = self.counting_fields() & set(self.changed_data)
-        if stored is not None and not touched:
+        changed = self.counting_fields() & set(self.changed_data)
+        if stored is not None and not changed:
             return stored
         if format in DOCUMENTS:
             return data["schedule_json"]
         document = {}
         for member, name in PLACES[format].items():
-            is_kept = stored is not None and name not in touched
-            document[member] = stored.get(member) if stored is not None and is_kept else _member(name, data[name])
+            is_unchanged = stored is not None and name not in changed
+            document[member] = stored.get(member) if stored is not None and is_unchanged else _member(name, data[name])
         return {member: value for member, value in document.items() if value not in (None, "")}
 
     def _data_map(self) -> dict[str, Any]:
@@ -299,7 +300,7 @@ class TriggerForm(forms.Form):
 
 WHEN_FIELDS = (
     "format",
-    *dict.fromkeys(name for places in PLACES.values() for name in places.values()),
+    *dict.fromkeys(name for fields in PLACES.values() for name in fields.values()),
     "schedule_json",
 )
 
@@ -330,16 +331,16 @@ def initial_of(trigger: Trigger | None) -> dict[str, Any]:
         "misfire": trigger.misfire,
         "threshold": trigger.misfire_threshold,
         "schedule_json": trigger.definition if trigger.format in DOCUMENTS else None,
-        **{name: _shown(name, trigger.definition.get(member)) for member, name in PLACES[trigger.format].items()},
+        **{name: _field_value(name, trigger.definition.get(member)) for member, name in PLACES[trigger.format].items()},
     }
 
 
-def _shown(name: str, value: Any) -> Any:
-    """A stored member as its field takes it."""
+def _field_value(name: str, value: Any) -> Any:
+    """Return a stored member as a value of its field."""
     if name in ("start", "end", "at"):
         try:
             return simple.moment(value, name)
-        except WireError:  # written when the format was read more generously
+        except WireError:  # stored when the parser of the format accepted more
             return None
     if name == "interval":
         return None if value in (None, "") else int(value) * MILLISECOND
@@ -347,7 +348,7 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _member(name: str, value: Any) -> Any:
-    """What a field says, as a member of a definition."""
+    """Return the value of a field as a member of a definition."""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%dT%H:%M:%SZ}"
     if name == "interval":

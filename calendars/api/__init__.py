@@ -1,4 +1,4 @@
-"""Calendars, events and occurrences in our own plain form."""
+"""The REST API of calendars, events, occurrences and feeds, in our own form."""
 
 from calendars.api.urls import urlpatterns
 

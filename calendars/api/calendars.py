@@ -1,4 +1,4 @@
-"""/api/calendars: a person's calendars, and who else sees them."""
+"""/api/calendars: the calendars of a person, and their shares."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,54 +11,71 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from accounts.access import highest_role, require
-from accounts.fields import InstantField, TextField, WordField, read
+from accounts.access import highest_role, require_role
+from accounts.examples import with_example
 from accounts.models import Role
-from accounts.viewsets import GONE, ApiViewSet, created
+from api.fields import Document, InstantField, TextField, WordField
+from api.idempotency import IDEMPOTENCY_KEY, repeatable
+from api.viewsets import HTTP_410, LOCATION, ApiViewSet, created
 from calendars import editing, sharing
 from calendars.api import examples
-from calendars.api.fields import WholeSerializer
+from calendars.api.fields import WholeDocument
 from calendars.api.importing import IMPORT, imported
-from calendars.api.parsers import CalendarParser, FileParser
+from calendars.api.parsers import BytesParser, CalendarParser, FileParser
 from calendars.errors import CalendarError
-from calendars.models import Calendar, Hue, Share
-from jobs.api.versions import IF_MATCH, refuse_stale
+from calendars.models import Calendar, Color, Share
+from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 
 NAME_LENGTH = 255
 USER_LENGTH = 150
 SHARED_ROLES = {Role.READER.label: Role.READER, Role.OPERATOR.label: Role.OPERATOR}
 
 
-class ShareSerializer(WholeSerializer):
+@with_example({"user": "bob", "role": "operator"})
+class ShareSerializer(WholeDocument):
     user = TextField(min_length=1, max_length=USER_LENGTH, help_text="A user name: somebody of a common subscription.")
     role = WordField(list(SHARED_ROLES), help_text="A `reader` sees the calendar, an `operator` changes its events.")
 
 
-class CalendarReplacement(serializers.Serializer):
-    """What a calendar is to be; what is left out gets its default."""
+@with_example({"name": "Releases", "hue": "moss"})
+class CalendarReplacement(Document):
+    """The values of a calendar.  A member that is left out gets its default."""
 
-    name = TextField(min_length=1, max_length=NAME_LENGTH)
+    name = TextField(min_length=1, max_length=NAME_LENGTH, help_text="What pages call it.")
     hue = WordField(
-        Hue.values, required=False, help_text="The colour in which pages show it: by default one that is used least."
+        Color.values, required=False, help_text="The colour in which pages show it: by default one that is used least."
     )
     shares = ShareSerializer(many=True, default=list, help_text="Who else sees it.  Only its owner changes this.")
 
 
+@with_example(
+    {
+        "id": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10",
+        "name": "Releases",
+        "hue": "moss",
+        "isDefault": False,
+        "owner": "ada",
+        "role": "owner",
+        "revision": 3,
+        "createdAt": "2026-01-01T09:30:00Z",
+        "updatedAt": "2026-01-05T08:00:00Z",
+    }
+)
 class CalendarSerializer(serializers.Serializer):
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-    hue = serializers.ChoiceField(Hue.values)
+    id = serializers.UUIDField(help_text="The id by which events name it.")
+    name = serializers.CharField(help_text="What pages call it.")
+    hue = serializers.ChoiceField(Color.values, help_text="The colour in which pages show it.")
     isDefault = serializers.BooleanField(help_text="It takes the events that name no calendar, and cannot be deleted.")
     owner = serializers.CharField(help_text="A user name.")
     role = serializers.ChoiceField([role.label for role in Role], help_text="What the caller may do with it.")
     shares = ShareSerializer(many=True, help_text="Who else sees it; told to its owner only.")
     revision = serializers.IntegerField(help_text="Counts its changes and those of its events.")
-    createdAt = InstantField()
-    updatedAt = InstantField()
+    createdAt = InstantField(help_text="When it was made.")
+    updatedAt = InstantField(help_text="When it was last changed.")
 
 
 class Calendars(ApiViewSet):
-    """Calendars of the caller's own, and those that others share with them."""
+    """Calendars of the caller, and calendars that other people share with the caller."""
 
     queryset = Calendar.objects.select_related("owner").order_by("created_at", "id")
     serializer_class = CalendarSerializer
@@ -69,48 +86,53 @@ class Calendars(ApiViewSet):
         Calendar.objects.default_of(request.user)
         return self.get_paginated_response(list(rendered_calendars(request, self.page())))
 
-    @extend_schema(operation_id="readCalendar", summary="Read a calendar")
+    @extend_schema(operation_id="readCalendar", summary="Read a calendar", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(request, require(request, Calendar, pk=pk))
+        return answered(request, require_role(request, Calendar, pk=pk), is_reading=True)
 
     @extend_schema(
         operation_id="createCalendar",
         summary="Create a calendar",
         request=CalendarReplacement,
-        responses={201: CalendarSerializer},
+        parameters=[IDEMPOTENCY_KEY, ETAG, LOCATION],
+        responses={200: CalendarSerializer, 201: CalendarSerializer},
         examples=examples.CALENDARS,
     )
+    @repeatable(lambda view, request, pk: answered(request, require_role(request, Calendar, pk=pk)))
     def create(self, request):
-        wanted = read(CalendarReplacement, request.data)
+        wanted = self.read(CalendarReplacement)
         if highest_role(request) < Role.OPERATOR:
             raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label}")
         with transaction.atomic():
             calendar = editing.create_calendar(request.user, wanted["name"], wanted.get("hue"), timezone.now())
             share_with(request, calendar, wanted["shares"])
-        return created(f"/api/calendars/{calendar.pk}", answered(request, calendar))
+        return created(request, f"/api/calendars/{calendar.pk}", answered(request, calendar))
 
     @extend_schema(
-        operation_id="replaceCalendar", summary="Replace a calendar", request=CalendarReplacement, parameters=[IF_MATCH]
+        operation_id="replaceCalendar",
+        summary="Replace a calendar",
+        request=CalendarReplacement,
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def update(self, request, pk):
-        return self._changed(request, self._own(request, pk), read(CalendarReplacement, request.data))
+        return self._changed(request, self._own(request, pk), self.read(CalendarReplacement))
 
     @extend_schema(
         operation_id="patchCalendar",
         summary="Change a calendar",
         description="`shares` is replaced as a whole.",
         request=CalendarReplacement,
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def partial_update(self, request, pk):
         calendar = self._own(request, pk)
-        return self._changed(request, calendar, read(CalendarReplacement, request.data, partial=True))
+        return self._changed(request, calendar, self.read(CalendarReplacement, partial=True))
 
     @extend_schema(
         operation_id="deleteCalendar",
         summary="Delete a calendar with its events",
         parameters=[IF_MATCH],
-        responses={204: GONE},
+        responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
         calendar = self._own(request, pk)
@@ -125,39 +147,43 @@ class Calendars(ApiViewSet):
         methods=["post"],
         url_path="import",
         url_name="import",
-        parser_classes=[CalendarParser, FileParser],
+        parser_classes=[CalendarParser, BytesParser, FileParser],
     )
     def import_(self, request, pk):
-        return imported(request, require(request, Calendar.objects.select_related("owner"), Role.OPERATOR, pk=pk))
+        return imported(request, require_role(request, Calendar.objects.select_related("owner"), Role.OPERATOR, pk=pk))
 
-    def _changed(self, request, calendar: Calendar, wanted: Mapping[str, Any]) -> Response:
+    def _changed(self, request, calendar: Calendar, values: Mapping[str, Any]) -> Response:
         now = timezone.now()
-        changes = {name: wanted[name] for name in ("name", "hue") if name in wanted}
+        changes = {name: values[name] for name in ("name", "hue") if name in values}
         with transaction.atomic():
             refuse_changed(request, calendar)
             if changes:
                 calendar = editing.change_calendar(calendar, changes, now)
-            if "shares" in wanted:
-                share_with(request, calendar, wanted["shares"])
+            if "shares" in values:
+                share_with(request, calendar, values["shares"])
         return answered(request, calendar)
 
     def _own(self, request, pk) -> Calendar:
-        calendar = require(request, Calendar, Role.OPERATOR, pk=pk)
+        calendar = require_role(request, Calendar, Role.OPERATOR, pk=pk)
         if calendar.owner_id != request.user.pk:
             raise PermissionDenied("a calendar is changed by its owner only")
         return calendar
 
 
 def refuse_changed(request, calendar: Calendar) -> None:
-    """Raise Stale when the caller means another version; nobody else writes the calendar until the transaction ends."""
+    """Lock the calendar until the transaction ends.  Raise Stale if the caller means another version."""
     current = Calendar.objects.select_for_update(no_key=True).get(pk=calendar.pk)
-    refuse_stale(request, etag(current))
+    refuse_stale(request, version(current))
 
 
-def share_with(request, calendar: Calendar, wanted: list[Mapping[str, str]]) -> None:
-    """Let those see it that `wanted` lists, and nobody else."""
+def share_with(request, calendar: Calendar, entries: list[Mapping[str, str]]) -> None:
+    """Share the calendar with the people in `entries`, and with nobody else.
+
+    A change of the shares needs the role of owner; otherwise PermissionDenied is raised.  Raises CalendarError for
+    people without a common subscription.
+    """
     present = {share.user.username: share for share in calendar.shares.select_related("user")}
-    listed = {each["user"]: SHARED_ROLES[each["role"]] for each in wanted}
+    listed = {entry["user"]: SHARED_ROLES[entry["role"]] for entry in entries}
     if listed == {name: share.role for name, share in present.items()}:
         return
     if highest_role(request) < Role.OWNER:
@@ -166,8 +192,8 @@ def share_with(request, calendar: Calendar, wanted: list[Mapping[str, str]]) -> 
         if name not in listed:
             sharing.unshare(calendar, share.user)
     people = {user.username: user for user in sharing.people_to_share_with(request.user)}
-    for position, each in enumerate(wanted):
-        name = each["user"]
+    for position, entry in enumerate(entries):
+        name = entry["user"]
         user = people.get(name) or (present[name].user if name in present else None)
         if user is None:
             message = f"must be somebody with whom you share a subscription, not {name!r:.80}"
@@ -175,18 +201,19 @@ def share_with(request, calendar: Calendar, wanted: list[Mapping[str, str]]) -> 
         sharing.share(calendar, user, listed[name])
 
 
-def etag(calendar: Calendar) -> str:
-    return f'"{calendar.pk.hex}-{calendar.revision}"'
+def version(calendar: Calendar) -> str:
+    return f"{calendar.pk.hex}-{calendar.revision}"
 
 
-def answered(request, calendar: Calendar) -> Response:
+def answered(request, calendar: Calendar, is_reading: bool = False) -> Response:
     current = Calendar.objects.select_related("owner").get(pk=calendar.pk)
-    return Response(next(rendered_calendars(request, [current])), headers={"ETag": etag(current)})
+    document = next(rendered_calendars(request, [current]))
+    return respond(document, etag(version(current), document), request=request if is_reading else None)
 
 
 def rendered_calendars(request, calendars: Iterable[Calendar]) -> Iterator[dict[str, Any]]:
-    """One query, however many calendars; each with its owner at hand."""
-    rows, most = list(calendars), highest_role(request)
+    """Render calendars with one query in total.  Their owners must already be loaded."""
+    rows, highest = list(calendars), highest_role(request)
     shares = (
         Share.objects.filter(calendar__in=[row.pk for row in rows]).select_related("user").order_by("user__username")
     )
@@ -194,20 +221,20 @@ def rendered_calendars(request, calendars: Iterable[Calendar]) -> Iterator[dict[
     for share in shares:
         by_calendar[share.calendar_id].append(share)
     for row in rows:
-        own = row.owner_id == request.user.pk
-        held = {share.user_id: Role(share.role) for share in by_calendar[row.pk]}
-        role = Role.OWNER if own else held.get(request.user.pk, Role.READER)
+        is_own = row.owner_id == request.user.pk
+        roles = {share.user_id: Role(share.role) for share in by_calendar[row.pk]}
+        role = Role.OWNER if is_own else roles.get(request.user.pk, Role.READER)
         yield {
             "id": row.pk,
             "name": row.name,
             "hue": row.hue,
             "isDefault": row.is_default,
             "owner": row.owner.get_username(),
-            "role": min(role, most).label,
+            "role": min(role, highest).label,
             "shares": [
                 {"user": share.user.get_username(), "role": Role(share.role).label} for share in by_calendar[row.pk]
             ]
-            if own
+            if is_own
             else [],
             "revision": row.revision,
             "createdAt": row.created_at,

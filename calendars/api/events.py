@@ -9,45 +9,54 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from django_filters import CharFilter, FilterSet, UUIDFilter
+from django_filters import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 
-from accounts.access import naming, require, visible
-from accounts.fields import read, rendered
-from accounts.filters import InstantFilter
-from accounts.keys import IDEMPOTENCY_KEY, key_of
+from accounts.access import as_field_error, require_role, visible_or_404
+from accounts.examples import with_example
 from accounts.models import Role
-from accounts.viewsets import GONE, ApiViewSet, created
+from api.fields import rendered
+from api.filters import IdFilter, InstantFilter, TextFilter
+from api.idempotency import IDEMPOTENCY_KEY_OR_MEMBER, idempotency_key, repeatable
+from api.viewsets import HTTP_410, LOCATION, ApiViewSet, created
 from calendars import editing
 from calendars.api import examples
 from calendars.api.documents import (
     EventReplacement,
     EventRequest,
     EventSerializer,
-    Present,
+    RenderContext,
     changes_of,
     member_paths,
     rendered_event,
 )
 from calendars.errors import CalendarError
 from calendars.models import Calendar, Event, EventException, Sensitivity
-from jobs.api.versions import IF_MATCH, refuse_stale
+from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 
 SEARCH_LENGTH = 200
 VEILED = (Sensitivity.PRIVATE.value, Sensitivity.CONFIDENTIAL.value)
 
 
+@with_example(
+    {
+        "calendar": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10",
+        "search": "budget",
+        "from": "2026-01-01T00:00:00Z",
+        "to": "2026-02-01T00:00:00Z",
+    }
+)
 class EventFilter(FilterSet):
-    calendar = UUIDFilter(field_name="calendar_id", help_text="The id of a calendar.")
-    search = CharFilter(method="filter_search", max_length=SEARCH_LENGTH, help_text="In subject or body, in any case.")
+    calendar = IdFilter(field_name="calendar_id", help_text="The id of a calendar.")
+    search = TextFilter(method="filter_search", max_length=SEARCH_LENGTH, help_text="In subject or body, in any case.")
 
     def filter_from(self, rows: QuerySet, name: str, value: datetime) -> QuerySet:
         return rows.filter(Q(ends_at=None) | Q(ends_at__gt=value) | Q(ends_at=value, first_at=value))
 
     def filter_search(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        said = Q(subject__icontains=value) | Q(body__icontains=value)
-        return rows.filter(said & (Q(calendar__owner=self.request.user) | ~Q(sensitivity__in=VEILED)))
+        has_text = Q(subject__icontains=value) | Q(body__icontains=value)
+        return rows.filter(has_text & (Q(calendar__owner=self.request.user) | ~Q(sensitivity__in=VEILED)))
 
 
 EventFilter.base_filters["from"] = InstantFilter(
@@ -74,28 +83,34 @@ class Events(ApiViewSet):
     def list(self, request):
         return self.get_paginated_response(list(rendered_events(request, self.page())))
 
-    @extend_schema(operation_id="readEvent", summary="Read an event")
+    @extend_schema(operation_id="readEvent", summary="Read an event", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(request, require(request, Event.objects.select_related("calendar"), pk=pk))
+        event = require_role(request, Event.objects.select_related("calendar"), pk=pk)
+        return event_response(request, event, is_reading=True)
 
     @extend_schema(
         operation_id="createEvent",
         summary="Create an event",
         description="With `recurrence` it is a series.  With a key, 200 answers the event that the key made before.",
         request=EventRequest,
-        parameters=[IDEMPOTENCY_KEY],
+        parameters=[IDEMPOTENCY_KEY_OR_MEMBER, ETAG, LOCATION],
         responses={200: EventSerializer, 201: EventSerializer},
         examples=examples.EVENTS,
     )
+    @repeatable(
+        lambda view, request, pk: event_response(request, require_role(request, Event, pk=pk)),
+        most=editing.KEY_LENGTH,
+        is_member=True,
+    )
     def create(self, request):
-        wanted = read(EventRequest, request.data)
+        wanted = self.read(EventRequest)
         calendar = calendar_for(request, wanted.get("calendarId"))
-        key = key_of(request, wanted.get("key"), editing.KEY_LENGTH)
+        key = idempotency_key(request, wanted.get("key"), editing.KEY_LENGTH)
         with member_paths():
             changes = changes_of(wanted, None) | {"recurrence": wanted["recurrence"]}
             event, is_new = editing.create(calendar, changes, timezone.now(), transaction_id=key)
-        told = answered(request, event)
-        return created(f"/api/events/{event.pk.hex}", told) if is_new else told
+        response = event_response(request, event)
+        return created(request, f"/api/events/{event.pk.hex}", response) if is_new else response
 
     @extend_schema(
         operation_id="replaceEvent",
@@ -103,11 +118,11 @@ class Events(ApiViewSet):
         description="What is left out gets its default.  Occurrences that were changed or cancelled stay so, unless the"
         " series gives others now: with another recurrence, start, end or zone.",
         request=EventReplacement,
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def update(self, request, pk):
-        event = to_change(request, pk)
-        return self._changed(request, event, read(EventReplacement, request.data))
+        event = get_for_update(request, pk)
+        return self._changed(request, event, self.read(EventReplacement))
 
     @extend_schema(
         operation_id="patchEvent",
@@ -115,23 +130,23 @@ class Events(ApiViewSet):
         description="Only what is sent changes; lists and `recurrence` are replaced as a whole.  A start without a"
         " recurrence takes its series along; a recurrence without a start begins on its `startDate`.",
         request=EventReplacement,
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
         examples=examples.EVENT_PATCHES,
     )
     def partial_update(self, request, pk):
-        event = to_change(request, pk)
+        event = get_for_update(request, pk)
         refuse_read_only(request.data, event)
-        return self._changed(request, event, read(EventReplacement, request.data, partial=True))
+        return self._changed(request, event, self.read(EventReplacement, partial=True))
 
     @extend_schema(
         operation_id="deleteEvent",
         summary="Delete an event",
         description="Of a series all occurrences.",
         parameters=[IF_MATCH],
-        responses={204: GONE},
+        responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
-        event = to_change(request, pk)
+        event = get_for_update(request, pk)
         editing.delete(event, timezone.now(), revision=read_version(request, event))
         return Response(status=204)
 
@@ -144,30 +159,44 @@ class Events(ApiViewSet):
             else:
                 calendar = calendar_for(request, wanted["calendarId"])
                 event = editing.change_and_move(event, changes, calendar, now, revision=revision)
-        return answered(request, event)
+        return event_response(request, event)
 
 
-def to_change(request, pk: uuid.UUID) -> Event:
-    event = require(request, Event.objects.select_related("calendar"), Role.OPERATOR, pk=pk)
-    refuse_veiled(request, event, event.sensitivity)
+def get_for_update(request, pk: uuid.UUID) -> Event:
+    event = require_role(request, Event.objects.select_related("calendar"), Role.OPERATOR, pk=pk)
+    forbid_private(request, event, event.sensitivity)
     return event
 
 
-def refuse_veiled(request, event: Event, sensitivity: str) -> None:
-    """Raise PermissionDenied where the caller does not see what there is to change."""
+def forbid_private(request, event: Event, sensitivity: str) -> None:
+    """Raise PermissionDenied if the event is private and the caller does not own its calendar."""
     if sensitivity in VEILED and event.calendar.owner_id != request.user.pk:
         raise PermissionDenied(f"what is {sensitivity} is changed by the calendar's owner only")
 
 
 def changes_of_event(wanted: Mapping[str, Any], event: Event) -> dict[str, Any]:
-    changes = changes_of(wanted, Present.of(event))
+    changes = changes_of(wanted, RenderContext.of(event))
     if "recurrence" in wanted and wanted["recurrence"] != event.recurrence:
         changes["recurrence"] = wanted["recurrence"]
-    return changes
+    return changes | changes_of_zone(wanted, event)
+
+
+def changes_of_zone(wanted: Mapping[str, Any], event: Event) -> dict[str, Any]:
+    """Return a changed recurrence if only a new `timeZone` is sent for a series; otherwise return no changes.
+
+    Without this change, the series would keep its zone, and its start would be converted to another wall time.
+    """
+    stored, zone = event.recurrence, wanted.get("timeZone", event.zone)
+    if stored is None or "recurrence" in wanted or zone == event.zone:
+        return {}
+    return {"recurrence": {**stored, "range": {**stored["range"], "recurrenceTimeZone": zone}}}
 
 
 def refuse_read_only(data: object, event: Event) -> None:
-    """Raise CalendarError for a new start that is given as an instant: on which clocks would it recur?"""
+    """Raise CalendarError for a new `start` or `end` as an instant.
+
+    An instant has no zone, but a series needs one for its wall times.
+    """
     if not isinstance(data, Mapping):
         return
     for member, local in (("start", "startLocal"), ("end", "endLocal")):
@@ -176,38 +205,41 @@ def refuse_read_only(data: object, event: Event) -> None:
 
 
 def calendar_for(request, wanted: uuid.UUID | None) -> Calendar:
-    """Where an event is to be.  Raises ValidationError and PermissionDenied."""
+    """Return the calendar for an event, or the caller's default.  Raises ValidationError and PermissionDenied."""
     if wanted is None:
         wanted = Calendar.objects.default_of(request.user).pk
-    with naming("calendarId", "must be a calendar that you may see"):
-        return require(request, Calendar, Role.OPERATOR, pk=wanted)
+    with as_field_error("calendarId", "must be a calendar that you may see"):
+        return require_role(request, Calendar, Role.OPERATOR, pk=wanted)
 
 
-def etag(event: Event) -> str:
-    return f'"{event.pk.hex}-{event.revision}"'
+def version(event: Event) -> str:
+    return f"{event.pk.hex}-{event.revision}"
 
 
 def read_version(request, event: Event) -> tuple[int, int] | None:
-    """The version that the caller means; None: any.  Raises Stale when it is not that of `event`."""
-    refuse_stale(request, etag(event))
+    """Return the version in If-Match, or None for any.  Raises Stale if it is not that of `event`."""
+    refuse_stale(request, version(event))
     return event.version if request.headers.get("If-Match", "*").strip() != "*" else None
 
 
-def answered(request, event: Event) -> Response:
+def event_response(request, event: Event, is_reading: bool = False) -> Response:
     current = Event.objects.select_related("calendar").get(pk=event.pk)
-    return Response(next(rendered_events(request, [current])), headers={"ETag": etag(current)})
+    document = next(rendered_events(request, [current]))
+    return respond(document, etag(version(current), document), request=request if is_reading else None)
 
 
 def rendered_events(request, events: Iterable[Event]) -> Iterator[dict[str, Any]]:
-    """Two queries, however many events; each with its calendar at hand."""
+    """Render events with two queries in total.  Their calendars must already be loaded."""
     rows = list(events)
     calendars = {row.calendar_id for row in rows}
-    editable = set(visible(request, Calendar, Role.OPERATOR).filter(pk__in=calendars).values_list("pk", flat=True))
+    editable = set(
+        visible_or_404(request, Calendar, Role.OPERATOR).filter(pk__in=calendars).values_list("pk", flat=True)
+    )
     exceptions: dict[uuid.UUID, list[EventException]] = defaultdict(list)
     series = [row.pk for row in rows if row.is_series]
     for each in EventException.objects.filter(event__in=series).order_by("original_day"):
         exceptions[each.event_id].append(each)
     for row in rows:
-        is_veiled = row.sensitivity in VEILED and row.calendar.owner_id != request.user.pk
-        can_edit = row.calendar_id in editable and not is_veiled
+        is_redacted = row.sensitivity in VEILED and row.calendar.owner_id != request.user.pk
+        can_edit = row.calendar_id in editable and not is_redacted
         yield rendered_event(row, request.user, exceptions[row.pk], can_edit)

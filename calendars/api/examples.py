@@ -1,4 +1,4 @@
-"""Examples of the description: requests that work as they stand."""
+"""Examples for the OpenAPI description.  Each request works as it is."""
 
 from drf_spectacular.utils import OpenApiExample
 

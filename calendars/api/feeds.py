@@ -2,32 +2,36 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from django_filters import FilterSet, UUIDFilter
+from django_filters import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from accounts.access import highest_role, naming, require
-from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, read
+from accounts.access import as_field_error, highest_role, require_role
+from accounts.examples import with_example
 from accounts.models import ApiToken, Role
-from accounts.viewsets import GONE, NO_STORE, ApiViewSet, created
+from api.fields import Document, FlagField, IdField, InstantField, ListField, TextField, WholeNumberField
+from api.filters import IdFilter
+from api.idempotency import IDEMPOTENCY_KEY, repeatable
+from api.links import absolute
+from api.viewsets import HTTP_410, LOCATION, NO_STORE, ApiViewSet, created
 from calendars import feeds
 from calendars.api import examples
 from calendars.models import Calendar, Feed
 
 
-class QuerySerializer(serializers.Serializer):
-    """What of the calendar page is shown."""
+@with_example({"calendars": ["5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"], "collections": [1], "runs": True})
+class QuerySerializer(Document):
+    """The parts of the calendar page that a feed shows."""
 
-    calendars = serializers.ListField(
-        child=serializers.UUIDField(), allow_null=True, default=None, help_text="Their ids; null: all that you see."
+    calendars = ListField(
+        child=IdField(), allow_null=True, default=None, help_text="Their ids; null: all that you see."
     )
-    collections = serializers.ListField(
+    collections = ListField(
         child=WholeNumberField(min_value=1),
         allow_null=True,
         default=None,
@@ -36,31 +40,43 @@ class QuerySerializer(serializers.Serializer):
     runs = FlagField(default=False, help_text="Whether runs of jobs are shown, from 31 days back to 92 days ahead.")
 
 
+@with_example(
+    {
+        "id": 3,
+        "name": "Wall display",
+        "calendarId": None,
+        "createdAt": "2026-01-01T09:30:00Z",
+        "lastReadAt": "2026-01-05T08:00:00Z",
+    }
+)
 class FeedSerializer(serializers.Serializer):
-    id = serializers.IntegerField()
-    name = serializers.CharField()
-    calendarId = serializers.UUIDField(allow_null=True)
-    query = QuerySerializer(allow_null=True)
-    createdAt = InstantField()
+    id = serializers.IntegerField(help_text="The id in its address.")
+    name = serializers.CharField(help_text="What reads it.")
+    calendarId = serializers.UUIDField(allow_null=True, help_text="The calendar that it shows; null: see `query`.")
+    query = QuerySerializer(allow_null=True, help_text="What it shows; null: the one calendar.")
+    createdAt = InstantField(help_text="When it was made.")
     lastReadAt = InstantField(allow_null=True, help_text="To the minute.")
 
 
+@with_example({"address": "https://quando.example.org/calendar/feeds/..."})
 class NewFeedSerializer(FeedSerializer):
     address = serializers.CharField(help_text="Where it is read.  It is shown this once.")
 
 
-class FeedRequest(serializers.Serializer):
+@with_example({"name": "Phone", "calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"})
+class FeedRequest(Document):
     name = TextField(min_length=1, max_length=feeds.NAME_LENGTH, help_text="What will read it.")
-    calendarId = serializers.UUIDField(required=False, allow_null=True, help_text="The calendar that it shows; or")
-    query = QuerySerializer(required=False, allow_null=True)
+    calendarId = IdField(required=False, allow_null=True, help_text="The calendar that it shows; or")
+    query = QuerySerializer(required=False, allow_null=True, help_text="What it shows, if it is not one calendar.")
 
 
+@with_example({"calendar": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"})
 class FeedFilter(FilterSet):
-    calendar = UUIDFilter(field_name="calendar_id", help_text="The id of a calendar.")
+    calendar = IdFilter(field_name="calendar_id", help_text="The id of a calendar.")
 
 
 class Feeds(ApiViewSet):
-    """The caller's feeds.  Whoever knows the address of one reads it, without a token, until it is revoked."""
+    """The caller's feeds.  Anybody who knows the address of a feed can read it without a token, until it is revoked."""
 
     queryset = Feed.objects.none()
     serializer_class = FeedSerializer
@@ -81,13 +97,16 @@ class Feeds(ApiViewSet):
     @extend_schema(
         operation_id="createFeed",
         summary="Make a feed",
-        description="It has no end, so a token can make one only with the role of owner and without an end of its own.",
+        description="It has no end, so a token can make one only with the role of owner and without an end of its own."
+        "  Repeated with its key, 200 answers the feed without its address.",
         request=FeedRequest,
-        responses={201: NewFeedSerializer},
+        parameters=[IDEMPOTENCY_KEY, LOCATION],
+        responses={200: FeedSerializer, 201: NewFeedSerializer},
         examples=examples.FEEDS,
     )
+    @repeatable(lambda view, request, pk: Response(rendered_feed(get_object_or_404(view.get_queryset(), pk=pk))))
     def create(self, request):
-        wanted = read(FeedRequest, request.data)
+        wanted = self.read(FeedRequest)
         refuse_escalation(request)
         feed, secret = feeds.make(
             request.user,
@@ -97,15 +116,14 @@ class Feeds(ApiViewSet):
             query=wanted.get("query"),
         )
         address = reverse("calendar:feed", args=[secret])
-        absolute = settings.PUBLIC_URL + address if settings.PUBLIC_URL else request.build_absolute_uri(address)
-        document = {**rendered_feed(feed), "address": absolute}
-        return created(f"/api/feeds/{feed.pk}", Response(document, headers=NO_STORE))
+        document = {**rendered_feed(feed), "address": absolute(request, address)}
+        return created(request, f"/api/feeds/{feed.pk}", Response(document, headers=NO_STORE))
 
     @extend_schema(
         operation_id="revokeFeed",
         summary="Revoke a feed",
         description="Its address is refused from then on.",
-        responses={204: GONE},
+        responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
         feed = get_object_or_404(self.get_queryset(), pk=pk)
@@ -116,7 +134,7 @@ class Feeds(ApiViewSet):
 
 
 def refuse_escalation(request) -> None:
-    """Raise PermissionDenied where a feed would show more, or for longer, than the token that makes it."""
+    """Raise PermissionDenied if a feed would show more, or for longer, than the token that creates it."""
     own = request.auth
     if isinstance(own, ApiToken) and (own.role < Role.OWNER or own.expires_at is not None):
         raise PermissionDenied("a feed has no end: this takes a token with the role of owner that has none either")
@@ -125,8 +143,8 @@ def refuse_escalation(request) -> None:
 def calendar_of(request, wanted) -> Calendar | None:
     if wanted is None:
         return None
-    with naming("calendarId", "must be a calendar that you may see"):
-        return require(request, Calendar, pk=wanted)
+    with as_field_error("calendarId", "must be a calendar that you may see"):
+        return require_role(request, Calendar, pk=wanted)
 
 
 def rendered_feed(feed: Feed) -> dict[str, Any]:

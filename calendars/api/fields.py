@@ -1,4 +1,4 @@
-"""Members of the documents of calendars: what clocks show, names of zones, ids of items, and other people."""
+"""Fields and converters of the API of calendars: wall times, names of zones, recurrences, and ids in addresses."""
 
 import re
 import uuid
@@ -7,17 +7,18 @@ from datetime import datetime
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.fields import ECHO, read
+from api.fields import ECHO, Document, Messages, SharedField, read
 from calendars import ids
-from recurrence.wire import WireError, graph
+from recurrence.wire import WireError, graph, unknown_members
 from recurrence.wire.zone_names import iana_name
+from triggers.api.schedules import GraphRecurrenceSerializer
 
 LOCAL = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?", re.ASCII)
 WITHOUT_OFFSET = {"type": "string", "example": "2026-01-05T09:00:00"}
 
 
-class WholeSerializer(serializers.Serializer):
-    """Something inside a document: it is whole also where of the document only parts are sent."""
+class WholeDocument(Document):
+    """A nested document that is always sent as a whole, even in a PATCH of the outer document."""
 
     def to_internal_value(self, data: object) -> dict:
         if not getattr(self.root, "partial", False):
@@ -26,8 +27,8 @@ class WholeSerializer(serializers.Serializer):
 
 
 @extend_schema_field(WITHOUT_OFFSET)
-class LocalField(serializers.Field):
-    """What clocks show, to the second; a date alone is its midnight."""
+class LocalField(Messages, serializers.Field):
+    """A wall time to the second.  A date alone means its midnight."""
 
     default_error_messages = {
         "invalid": "must be what clocks show, such as 2026-01-05T09:00:00 without an offset, not {shown}",
@@ -36,7 +37,7 @@ class LocalField(serializers.Field):
 
     def to_internal_value(self, data: object) -> datetime:
         if not isinstance(data, str) or not LOCAL.fullmatch(data):
-            # here and below `return` is for type checkers, which nobody tells that `fail` raises
+            # `return`, here and below, is for type checkers, which do not know that `fail` always raises
             return self.fail("invalid", shown=repr(data)[:ECHO])
         try:
             return datetime.fromisoformat(data).replace(microsecond=0)
@@ -48,13 +49,13 @@ class LocalField(serializers.Field):
 
 
 def shown(wall: datetime) -> str:
-    """A reading of the clocks, without zone and offset."""
+    """Render a wall time without zone and offset."""
     return wall.replace(tzinfo=None).isoformat(timespec="seconds")
 
 
 @extend_schema_field({"type": "string", "example": "Europe/Berlin"})
-class ZoneNameField(serializers.Field):
-    """A zone by IANA's or Windows's name."""
+class ZoneNameField(Messages, serializers.Field):
+    """The name of a zone, from IANA or from Windows."""
 
     def to_internal_value(self, data: object) -> str:
         try:
@@ -68,93 +69,48 @@ class ZoneNameField(serializers.Field):
 
 
 class ItemConverter:
-    """An event or an occurrence in an address."""
+    """The id of an event or an occurrence in an address."""
 
     regex = "[0-9a-f]{32}(?:_[0-9]{8})?"
 
     def to_python(self, text: str) -> ids.ItemId:
-        found = ids.parse(text)
-        if found is None:
+        item_id = ids.parse(text)
+        if item_id is None:
             raise ValueError("names no event and no occurrence")
-        return found
+        return item_id
 
     def to_url(self, value: object) -> str:
         return str(value)
 
 
 class EventConverter:
-    """An event in an address: a single one, or a series as a whole."""
+    """The id of an event in an address: a single event, or a series as a whole."""
 
     regex = "[0-9a-f]{32}"
 
     def to_python(self, text: str) -> uuid.UUID:
-        found = ids.parse(text)
-        if found is None or found.day is not None:
+        item_id = ids.parse(text)
+        if item_id is None or item_id.day is not None:
             raise ValueError("names no event")
-        return found.event
+        return item_id.event
 
     def to_url(self, value: object) -> str:
         return value.hex if isinstance(value, uuid.UUID) else str(value)
 
 
-WEEKDAY = {"type": "string", "enum": list(graph.WEEKDAYS)}
-PATTERN = {
-    "type": "object",
-    "required": ["type", "interval"],
-    "properties": {
-        "type": {"type": "string", "enum": list(graph.TYPES)},
-        "interval": {"type": "integer", "minimum": 1, "description": "Every so many days, weeks, months or years."},
-        "daysOfWeek": {"type": "array", "items": WEEKDAY, "description": "Of `weekly` and the relative types."},
-        "firstDayOfWeek": {**WEEKDAY, "default": "sunday", "description": "Of `weekly`: where its weeks begin."},
-        "dayOfMonth": {
-            "type": "integer",
-            "description": "Of the absolute types, 1 to 31; in a month that has fewer days its last one.",
-        },
-        "month": {"type": "integer", "description": "Of the yearly types, 1 to 12."},
-        "index": {
-            "type": "string",
-            "enum": list(graph.INDEXES),
-            "default": "first",
-            "description": "Of the relative types: which of the days of a month that are one of `daysOfWeek`.",
-        },
-    },
-}
-RANGE = {
-    "type": "object",
-    "required": ["type", "startDate"],
-    "properties": {
-        "type": {"type": "string", "enum": list(graph.RANGE_TYPES)},
-        "startDate": {"type": "string", "format": "date", "description": "The date of the start."},
-        "endDate": {"type": "string", "format": "date", "description": "Of `endDate`: the last day, included."},
-        "numberOfOccurrences": {"type": "integer", "description": "Of `numbered`."},
-        "recurrenceTimeZone": {
-            "type": "string",
-            "description": "Whose dates these are; by default those of the start.",
-        },
-    },
-}
-
-
-@extend_schema_field(
-    {
-        "type": "object",
-        "required": ["pattern", "range"],
-        "properties": {"pattern": PATTERN, "range": RANGE},
-        "description": (
-            "The `recurrence` of Microsoft Graph. What a type has no use for is ignored, and answered as Graph"
-            " answers it: `0`, `first`, `sunday`, `0001-01-01`."
-        ),
-    }
-)
-class RecurrenceField(serializers.Field):
-    """Graph's `recurrence`; the engine reads what is in it."""
+@extend_schema_field(GraphRecurrenceSerializer)
+class RecurrenceField(SharedField):
+    """Graph's `recurrence`.  The engine parses its content."""
 
     default_error_messages = {"invalid": "must be an object or null"}
+    refusals = (WireError,)
+    within = "recurrence"
 
-    def to_internal_value(self, data: object) -> dict:
-        if not isinstance(data, dict):
-            return self.fail("invalid")
-        return data
+    def check(self, data):
+        graph.read_parts(data, "recurrence")
+
+    def unknown_in(self, sent, data):
+        return unknown_members(sent, graph.RECURRENCE_MEMBERS)
 
     def to_representation(self, value: dict) -> dict:
         return value

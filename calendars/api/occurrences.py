@@ -1,29 +1,27 @@
-"""/api/occurrences: what is when, single occurrences of series, and series from one of them on."""
+"""/api/occurrences: occurrences in a window, and changes of one occurrence, or of one and all that follow."""
 
 import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import NoReturn
-from urllib.parse import urlencode
+from typing import Any, NoReturn
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404
 from django.utils import timezone
-from django_filters import CharFilter, ChoiceFilter, FilterSet, UUIDFilter
-from drf_spectacular.types import OpenApiTypes
+from django_filters import FilterSet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from accounts.access import require
-from accounts.fields import read
-from accounts.filters import InstantFilter
+from accounts.access import require_role
+from accounts.examples import with_example
 from accounts.models import Role
-from accounts.viewsets import GONE, ApiViewSet
+from api.filters import FlagFilter, IdFilter, InstantFilter, TextFilter
+from api.links import page_of
+from api.viewsets import HTTP_410, ApiViewSet
 from calendars import editing, ids
 from calendars.api import examples
 from calendars.api.documents import (
@@ -32,49 +30,56 @@ from calendars.api.documents import (
     OccurrenceDetailSerializer,
     OccurrenceReplacement,
     OccurrenceSerializer,
-    Present,
+    RenderContext,
     changes_of,
     member_paths,
     rendered_details,
     rendered_occurrence,
 )
-from calendars.api.events import answered, changes_of_event, refuse_veiled
+from calendars.api.events import changes_of_event, changes_of_zone, event_response, forbid_private
 from calendars.errors import Gone
-from calendars.expansion import Occurrence, exceptions_in, find, lay_out
+from calendars.event_times import YEARS, convert_wall
+from calendars.expansion import Occurrence, exceptions_in, expand, find_occurrence
 from calendars.ids import ItemId
 from calendars.models import Event, EventQuerySet
-from calendars.times import YEARS
-from jobs.api.versions import IF_MATCH, refuse_stale
+from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 from recurrence.wire.zone_names import zone_of
 
 LIMIT = 100
 MOST = 1_000
 WINDOW_MOST = timedelta(days=1_830)  # five years
-FIRST_PART = timedelta(days=1)  # of the window: it is laid out part by part, until a page is full
+FIRST_PART = timedelta(days=1)  # of the window, which is expanded part by part until a page is full
 LARGEST_PART = timedelta(days=32)
 TIME_ZONE = OpenApiParameter(
     "timeZone",
-    OpenApiTypes.STR,
-    description="The zone of `startLocal` and `endLocal`, and of the midnights of what is all-day; by default UTC.",
+    {"type": "string", "example": "Europe/Berlin"},
+    description="The zone of `startLocal` and `endLocal`, in the answer and in a body that names none, and of the"
+    " midnights of what is all-day; by default that of each event.",
 )
 
 
+@with_example(
+    {
+        "calendar": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10",
+        "event": "5b2f8a522c3c4a47a7de8a2f7f3c9d10",
+        "timeZone": "Europe/Berlin",
+        "cancelled": True,
+        "from": "2026-01-01T00:00:00Z",
+        "to": "2026-02-01T00:00:00Z",
+    }
+)
 class OccurrenceFilter(FilterSet):
-    calendar = UUIDFilter(field_name="calendar_id", help_text="The id of a calendar.")
-    event = CharFilter(method="filter_event", max_length=64, help_text="The id of an event.")
-    timeZone = CharFilter(method="keep", max_length=100, help_text=TIME_ZONE.description)
-    cancelled = ChoiceFilter(
-        choices=[("true", "true"), ("false", "false")],
-        method="keep",
-        help_text="`true`: cancelled occurrences come along.",
-    )
+    calendar = IdFilter(field_name="calendar_id", help_text="The id of a calendar.")
+    event = TextFilter(method="filter_event", max_length=64, help_text="The id of an event.")
+    timeZone = TextFilter(method="keep", max_length=100, help_text=TIME_ZONE.description)
+    cancelled = FlagFilter(method="keep", help_text="`true`: cancelled occurrences come along.")
 
     def filter_event(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         item = ids.parse(value)
         return rows.none() if item is None or item.day else rows.filter(pk=item.event)
 
     def keep(self, rows: QuerySet, name: str, value: object) -> QuerySet:
-        """Not about events but about what is made of them."""
+        """Return `rows` unchanged: this parameter concerns occurrences, not events."""
         return rows
 
 
@@ -89,7 +94,7 @@ OccurrenceFilter.base_filters["to"] = InstantFilter(
 
 
 class Occurrences(ApiViewSet):
-    """What is when: single events and occurrences of series."""
+    """Single events, and occurrences of series."""
 
     queryset = Event.objects.select_related("calendar")
     serializer_class = OccurrenceSerializer
@@ -105,43 +110,42 @@ class Occurrences(ApiViewSet):
         events = self.filter_queryset(self.get_queryset())
         window = Window.of(request, OccurrenceFilter(request.query_params, events, request=request))
         page, has_more = window.page(events, request.user)
-        return Response(
-            {
-                "value": [rendered_occurrence(each, window.zone, window.zone_name) for each in page],
-                "nextLink": next_link(request, page[-1]) if has_more else None,
-            }
-        )
+        shown = [rendered_occurrence(each, *zone_asked(request, each.event)) for each in page]
+        return Response(page_of(request, shown, cursor_of(page[-1]) if has_more else None))
 
     @extend_schema(
         operation_id="readOccurrence",
         summary="Read an occurrence",
-        parameters=[TIME_ZONE],
+        parameters=[TIME_ZONE, IF_NONE_MATCH, ETAG],
         responses=OccurrenceDetailSerializer,
     )
     def retrieve(self, request, pk):
-        return shown_to(request, found_by(request, pk, Role.READER))
+        return shown_to(request, found_by(request, pk, Role.READER), is_reading=True)
 
     @extend_schema(
         operation_id="patchOccurrence",
         summary="Change an occurrence",
         description="It alone becomes otherwise than its series.  Only what is sent changes; `timeZone` is by default"
-        " that of the event.  It can be moved between the days of its neighbours, not onto or beyond one.",
+        " that of the address, and without one that of the event.  It can be moved between the days of its neighbours,"
+        " not onto or beyond one.",
         request=OccurrenceReplacement,
-        parameters=[TIME_ZONE, IF_MATCH],
+        parameters=[TIME_ZONE, IF_MATCH, IF_ABSENT, ETAG],
         responses=OccurrenceDetailSerializer,
         examples=examples.OCCURRENCE_PATCHES,
     )
     def partial_update(self, request, pk):
-        found = found_by(request, pk, Role.OPERATOR)
-        changes = changes_of(read(OccurrenceReplacement, request.data, partial=True), Present.of_occurrence(found))
-        if request.data.get("recurrence") is not None:
-            changes["recurrence"] = request.data["recurrence"]
-        revision, now = read_revision(request, found), timezone.now()
+        occurrence = found_by(request, pk, Role.OPERATOR)
+        wanted = self.read(
+            OccurrenceReplacement, answer=OccurrenceDetailSerializer, fixed=fixed_in(occurrence), partial=True
+        )
+        present = RenderContext.of_occurrence(occurrence)
+        changes = changes_of(read_in_zone(request, wanted, present, occurrence.event), present)
+        revision, now = read_revision(request, occurrence), timezone.now()
         with member_paths():
-            if found.day is None:
-                editing.change(found.event, changes, now, revision=revision)
+            if occurrence.day is None:
+                editing.change(occurrence.event, changes, now, revision=revision)
             else:
-                editing.change_occurrence(found.event, found.day, changes, now, revision=revision)
+                editing.change_occurrence(occurrence.event, occurrence.day, changes, now, revision=revision)
         return shown_to(request, found_by(request, pk, Role.READER))
 
     @extend_schema(
@@ -149,17 +153,17 @@ class Occurrences(ApiViewSet):
         summary="Cancel an occurrence",
         description="It alone is left out, and a count is not refilled.  A single event is deleted.",
         parameters=[IF_MATCH],
-        responses={204: GONE},
+        responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
-        return self._without(request, pk, editing.cancel_occurrence)
+        return self._remove(request, pk, editing.cancel_occurrence)
 
     @extend_schema(
         operation_id="restoreOccurrence",
         summary="Restore an occurrence",
         description="It is as its series has it again, whether it was changed or cancelled.",
         request=None,
-        parameters=[TIME_ZONE],
+        parameters=[TIME_ZONE, ETAG],
         responses=OccurrenceDetailSerializer,
     )
     @action(detail=True, methods=["post"])
@@ -168,7 +172,7 @@ class Occurrences(ApiViewSet):
         if pk.day is None:
             raise Gone("a single event is no occurrence of a series")
         if exception := event.exceptions.filter(original_day=pk.day).first():
-            refuse_veiled(request, event, exception.changes.get("sensitivity", event.sensitivity))
+            forbid_private(request, event, exception.changes.get("sensitivity", event.sensitivity))
         editing.restore_occurrence(event, pk.day, timezone.now())
         return shown_to(request, found_by(request, pk, Role.READER))
 
@@ -178,26 +182,31 @@ class Occurrences(ApiViewSet):
         description="The series ends before it, and another one begins with it, which is answered.  Only what is sent"
         " changes.  From the first occurrence on, it is the series itself.",
         request=FollowingReplacement,
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
         responses=EventSerializer,
         examples=examples.FOLLOWING_PATCHES,
     )
     @action(detail=True, methods=["patch"])
     def following(self, request, pk):
-        found = found_by(request, pk, Role.OPERATOR)
-        event, now = found.event, timezone.now()
-        wanted = read(FollowingReplacement, request.data, partial=True)
+        occurrence = found_by(request, pk, Role.OPERATOR)
+        event, now = occurrence.event, timezone.now()
+        wanted = self.read(
+            FollowingReplacement, answer=OccurrenceDetailSerializer, fixed=fixed_in(occurrence), partial=True
+        )
         with member_paths():
-            if found.day is None:
-                changes, revision = changes_of_event(wanted, event), read_revision(request, found)
-                return answered(request, editing.change(event, changes, now, revision=revision))
-            begin = datetime.combine(found.day, event.start.time())
-            present = replace(Present.of(event), start=begin, end=begin + (event.end - event.start))
+            if occurrence.day is None:
+                changes, revision = changes_of_event(wanted, event), read_revision(request, occurrence)
+                return event_response(request, editing.change(event, changes, now, revision=revision))
+            begin = datetime.combine(occurrence.day, event.start.time())
+            present = replace(RenderContext.of(event), start=begin, end=begin + (event.end - event.start))
             changes = changes_of(wanted, present)
             if "recurrence" in wanted:
                 changes["recurrence"] = wanted["recurrence"]
-            revision = read_revision(request, found)
-            return answered(request, editing.change_following(event, found.day, changes, now, revision=revision))
+            changes |= changes_of_zone(wanted, event)
+            revision = read_revision(request, occurrence)
+            return event_response(
+                request, editing.change_following(event, occurrence.day, changes, now, revision=revision)
+            )
 
     @extend_schema(
         operation_id="cancelFollowing",
@@ -205,128 +214,147 @@ class Occurrences(ApiViewSet):
         description="The series ends before it.  From the first occurrence on, the event is deleted.",
         request=None,
         parameters=[IF_MATCH],
-        responses={204: GONE},
+        responses={204: HTTP_410},
     )
     @following.mapping.delete
     def cancel_following(self, request, pk):
-        return self._without(request, pk, editing.end_before)
+        return self._remove(request, pk, editing.truncate_series)
 
-    def _without(self, request, pk, leave_out) -> Response:
-        """Have `leave_out` take the occurrence out of its series; a single event is deleted."""
-        found = found_by(request, pk, Role.OPERATOR)
-        revision, now = read_revision(request, found), timezone.now()
-        if found.day is None:
-            editing.delete(found.event, now, revision=revision)
+    def _remove(self, request, pk, remove) -> Response:
+        """Remove the occurrence from its series with `remove`; delete a single event."""
+        occurrence = found_by(request, pk, Role.OPERATOR)
+        revision, now = read_revision(request, occurrence), timezone.now()
+        if occurrence.day is None:
+            editing.delete(occurrence.event, now, revision=revision)
         else:
-            leave_out(found.event, found.day, now, revision=revision)
+            remove(occurrence.event, occurrence.day, now, revision=revision)
         return Response(status=204)
 
 
-# One of them
+# One occurrence
+
+
+def fixed_in(occurrence: Occurrence) -> dict[str, Any]:
+    """Return members that an occurrence takes from its event, and that cannot be changed."""
+    return {"calendarId": occurrence.event.calendar_id, "eventId": occurrence.event.pk.hex}
 
 
 def event_of(request, pk: ItemId, role: Role) -> Event:
-    event = require(request, Event.objects.select_related("calendar"), role, pk=pk.event)
+    event = require_role(request, Event.objects.select_related("calendar"), role, pk=pk.event)
     if role > Role.READER:
-        refuse_veiled(request, event, event.sensitivity)
+        forbid_private(request, event, event.sensitivity)
     return event
 
 
 def found_by(request, pk: ItemId, role: Role) -> Occurrence:
     event = event_of(request, pk, role)
-    found = find(event, pk.day, zone_asked(request)[0], viewer=request.user)
-    if found is None:
+    occurrence = find_occurrence(event, pk.day, zone_asked(request, event)[0], viewer=request.user)
+    if occurrence is None:
         raise Http404
     if role > Role.READER:
-        refuse_veiled(request, event, found.details.sensitivity)
-    return found
+        forbid_private(request, event, occurrence.details.sensitivity)
+    return occurrence
 
 
-def shown_to(request, found: Occurrence) -> Response:
-    document = rendered_occurrence(found, *zone_asked(request)) | rendered_details(found.details)
-    return Response(document, headers={"ETag": etag(found)})
+def shown_to(request, occurrence: Occurrence, is_reading: bool = False) -> Response:
+    times = rendered_occurrence(occurrence, *zone_asked(request, occurrence.event))
+    document = times | rendered_details(occurrence.details)
+    return respond(document, etag(version(occurrence), document), request=request if is_reading else None)
 
 
-def zone_asked(request) -> tuple[tzinfo, str]:
-    """The zone and its name as it was asked for.  Raises WireError."""
-    name = request.query_params.get("timeZone") or "UTC"
+def zone_asked(request, event: Event) -> tuple[tzinfo, str]:
+    """Return the zone in the address and its name, by default the zone of the event.  Raises WireError."""
+    name = request.query_params.get("timeZone") or event.zone
     return zone_of(name, "timeZone"), name
 
 
-def etag(found: Occurrence) -> str:
-    series, own = found.revision
-    return f'"{found.id}-{series}-{own}"'
+def read_in_zone(request, wanted: dict[str, Any], present: RenderContext, event: Event) -> dict[str, Any]:
+    """Convert times in a body without a zone from the zone in the address to the zone of the event.
+
+    A client may send back the response from the same address.  Dates of an all-day event are not converted.
+    """
+    if "timeZone" in wanted or wanted.get("isAllDay", present.is_all_day):
+        return wanted
+    zone = zone_asked(request, event)[0]
+    times = {name: wanted[name] for name in ("startLocal", "endLocal") if name in wanted}
+    return wanted | {name: convert_wall(event.tzinfo, wall, zone) for name, wall in times.items()}
 
 
-def read_revision(request, found: Occurrence) -> tuple[int, int] | None:
-    """The version that the caller means; None: any.  Raises Stale when it is not that of `found`."""
-    refuse_stale(request, etag(found))
-    return found.revision if request.headers.get("If-Match", "*").strip() != "*" else None
+def version(occurrence: Occurrence) -> str:
+    series, own = occurrence.revision
+    return f"{occurrence.id}-{series}-{own}"
 
 
-# A window of them, page by page: the cursor is the start and the id of the last one that was answered
+def read_revision(request, occurrence: Occurrence) -> tuple[int, int] | None:
+    """Return the version in If-Match, or None for any.  Raises Stale if it is not that of the occurrence."""
+    refuse_stale(request, version(occurrence))
+    return occurrence.revision if request.headers.get("If-Match", "*").strip() != "*" else None
+
+
+# A window of occurrences, page by page.  The cursor is the start and the id of the last one on the page
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     start: datetime
     end: datetime
-    zone: tzinfo
-    zone_name: str
+    zone: tzinfo | None  # None: the zone of each event
     cancelled: bool
     limit: int
     after: tuple[datetime, str] | None
 
     @classmethod
     def of(cls, request, filterset: OccurrenceFilter) -> "Window":
-        """Raises ValidationError and WireError."""
+        """Return the window in the query parameters.  Raises ValidationError and WireError."""
         filterset.is_valid()
-        asked = filterset.form.cleaned_data
-        start, end = asked["from"], asked["to"]
+        parameters = filterset.form.cleaned_data
+        start, end = parameters["from"], parameters["to"]
         for name in ("from", "to"):
-            if asked[name].year not in YEARS:
+            if parameters[name].year not in YEARS:
                 refuse(name, f"must be in the years {YEARS[0]} to {YEARS[-1]}", "out_of_range")
         if end <= start:
             refuse("to", "must be after `from`", "out_of_range")
         if end - start > WINDOW_MOST:
             refuse("to", f"must be at most {WINDOW_MOST.days} days after `from`", "out_of_range")
         limit, after = limit_of(request.query_params.get("limit")), after_of(request.query_params.get("cursor"))
-        return cls(start, end, *zone_asked(request), asked["cancelled"] == "true", limit, after)
+        name = request.query_params.get("timeZone")
+        zone = zone_of(name, "timeZone") if name else None
+        return cls(start, end, zone, parameters["cancelled"] == "true", limit, after)
 
     def page(self, events: EventQuerySet, viewer) -> tuple[list[Occurrence], bool]:
-        """The occurrences behind the cursor, at most `limit`, and whether more follow.  Two queries."""
+        """Return at most `limit` occurrences after the cursor, and whether more follow.  Two queries."""
         start = max(self.start, self.after[0]) if self.after else self.start
         if start >= self.end:
             return [], False
         rows = list(events.overlapping(start, self.end))
         exceptions = exceptions_in([row for row in rows if row.is_series], start, self.end)
         found: list[Occurrence] = []
-        for part_start, part_end in parts(start, self.end):
-            brought = (
-                each
+        for part_start, part_end in chunks(start, self.end):
+            expanded = (
+                occurrence
                 for row in rows
-                for each in lay_out(row, exceptions[row.pk], part_start, part_end, self.zone, viewer)
-                if each.start >= part_start or part_start == start
+                for occurrence in expand(row, exceptions[row.pk], part_start, part_end, self.zone or row.tzinfo, viewer)
+                if occurrence.start >= part_start or part_start == start
             )
-            found += sorted((each for each in brought if self.is_wanted(each)), key=place_of)
+            found += sorted((occurrence for occurrence in expanded if self.is_wanted(occurrence)), key=sort_key)
             if len(found) > self.limit:
                 break
         return found[: self.limit], len(found) > self.limit
 
-    def is_wanted(self, each: Occurrence) -> bool:
-        return (self.cancelled or not each.is_cancelled) and (self.after is None or place_of(each) > self.after)
+    def is_wanted(self, item: Occurrence) -> bool:
+        return (self.cancelled or not item.is_cancelled) and (self.after is None or sort_key(item) > self.after)
 
 
-def parts(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """The window in parts that grow, so that a full page is found without laying out the rest."""
+def chunks(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
+    """Yield the window in growing parts, so that the rest is not expanded once a page is full."""
     length = FIRST_PART
     while start < end:
         yield start, min(start + length, end)
         start, length = start + length, min(2 * length, LARGEST_PART)
 
 
-def place_of(each: Occurrence) -> tuple[datetime, str]:
-    return each.start, str(each.id)
+def sort_key(occurrence: Occurrence) -> tuple[datetime, str]:
+    return occurrence.start, str(occurrence.id)
 
 
 def limit_of(text: str | None) -> int:
@@ -337,11 +365,9 @@ def limit_of(text: str | None) -> int:
     refuse("limit", f"must be a whole number, 1 to {MOST}", "out_of_range")
 
 
-def next_link(request, last: Occurrence) -> str:
-    start, item = place_of(last)
-    cursor = base64.urlsafe_b64encode(f"{start.isoformat()} {item}".encode()).decode().rstrip("=")
-    address = f"{request.path}?{urlencode({**request.query_params.dict(), 'cursor': cursor})}"
-    return settings.PUBLIC_URL + address if settings.PUBLIC_URL else request.build_absolute_uri(address)
+def cursor_of(last: Occurrence) -> str:
+    start, item = sort_key(last)
+    return base64.urlsafe_b64encode(f"{start.isoformat()} {item}".encode()).decode().rstrip("=")
 
 
 def after_of(cursor: str | None) -> tuple[datetime, str] | None:

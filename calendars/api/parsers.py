@@ -1,4 +1,4 @@
-"""iCalendar in the body of a request: as it stands, or as a file of a form."""
+"""Parsers of an iCalendar file in a request: as the body, or as a file in a form."""
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -6,7 +6,7 @@ from django.http import UnreadablePostError
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser, MultiPartParser
 
-FORM_LENGTH = 8_192  # bytes that a form has around its file
+FORM_LENGTH = 8_192  # bytes of a form in addition to its file
 
 
 class CalendarParser(BaseParser):
@@ -23,8 +23,14 @@ class CalendarParser(BaseParser):
         return body
 
 
+class BytesParser(CalendarParser):
+    """The same parser for a media type that generated clients can send."""
+
+    media_type = "application/octet-stream"
+
+
 class FileParser(MultiPartParser):
-    """A form with one file, `file`."""
+    """Parse a form with exactly one file, named `file`."""
 
     def parse(self, stream, media_type=None, parser_context=None) -> bytes:
         refuse_longer(parser_context, settings.BODY_LIMIT + FORM_LENGTH)
@@ -38,7 +44,7 @@ class FileParser(MultiPartParser):
 
 
 def refuse_longer(parser_context, limit: int) -> None:
-    """Raise RequestDataTooBig (413) before anything is read."""
+    """Raise RequestDataTooBig (413) for a longer Content-Length, before the body is read."""
     try:
         announced = int(parser_context["request"].META.get("CONTENT_LENGTH") or 0)
     except (KeyError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Calendars and events as Microsoft Graph v1.0 serves them."""
+"""Calendars and events in the interface of Microsoft Graph v1.0."""
 
 from calendars.graph.urls import urlpatterns
 

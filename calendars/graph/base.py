@@ -1,9 +1,9 @@
-"""What all resources of Graph's interface have in common: headers, refusals, and whose calendars an address means.
+"""The base of all views of Graph's interface: headers, errors, and the person and calendars of an address.
 
-`/me` is the caller with everything that is shared with them; `/users/{id}`, by number, user name or e-mail address, is
-the same for the caller, and of anybody else what that person shares with the caller.  Whoever shares nothing is not
-found, and looks like nobody.  `/me/events` and `/me/calendarView` are of the default calendar, but an event is found
-there in whichever calendar it is.
+`/me` is the caller, with all calendars that are shared with the caller.  `/users/{id}` is a person by number, user name
+or e-mail address: for the caller, the same as `/me`; for another person, only what that person shares with the caller.
+A person who shares nothing is not found, like a person who does not exist.  `/me/events` and `/me/calendarView` list
+the default calendar, but an event by its id is found there in any calendar.
 """
 
 import re
@@ -22,13 +22,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import access
-from accounts.models import Role, User
+from accounts.models import Role, User, users_with_email
 from calendars.errors import CalendarError
 from calendars.graph import errors
 from calendars.graph.queries import Options
-from calendars.graph.reading import named_as_graph_does
+from calendars.graph.reading import graph_paths
 from calendars.models import Calendar
-from operations.resource_manager import AlwaysJson
+from operations.arm_base import JsonOnlyNegotiation
 
 VERSION = "/v1.0"
 READABLE_IN_LINKS = "$/:,()'"
@@ -36,8 +36,8 @@ CALENDAR_ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{
 
 
 class GraphView(APIView):
-    schema = None  # the interface is described by whoever defined it
-    content_negotiation_class = AlwaysJson
+    schema = None  # not in our OpenAPI description, because Microsoft describes this interface
+    content_negotiation_class = JsonOnlyNegotiation
 
     def initial(self, request, *args, **kwargs):
         super().initial(request, *args, **kwargs)
@@ -46,9 +46,9 @@ class GraphView(APIView):
 
     def handle_exception(self, exception):
         if isinstance(exception, CalendarError) and exception.path:
-            exception.path = named_as_graph_does(exception.path)
+            exception.path = graph_paths(exception.path)
         response = super().handle_exception(exception)
-        if response.status_code == 409:  # which Graph does not answer
+        if response.status_code == 409:  # Graph does not use this status
             response.status_code = 400
         error = response.data["error"]
         message = f"{error['target']}: {error['message']}" if error["target"] else error["message"]
@@ -65,11 +65,11 @@ class GraphView(APIView):
             response["client-request-id"] = sent
         return response
 
-    # Whose
+    # The person and the calendars
 
     @cached_property
     def person(self) -> User:
-        """Who stands in the address.  Raises Http404."""
+        """Return the person in the address.  Raises Http404."""
         name = self.kwargs.get("user")
         return self.request.user if name is None else person_named(self.request, name)
 
@@ -78,22 +78,25 @@ class GraphView(APIView):
         return self.person == self.request.user
 
     def calendars(self, role: Role = Role.READER) -> QuerySet[Calendar]:
-        rows = access.visible(self.request, Calendar, role)
+        rows = access.visible_or_404(self.request, Calendar, role)
         return rows if self.is_own else rows.filter(owner=self.person)
 
     def calendar(self, role: Role = Role.READER) -> Calendar:
-        """The one in the address, or the person's default one."""
+        """Return the calendar in the address, or the default calendar of the person.
+
+        Raises Http404 and PermissionDenied.
+        """
         rows = Calendar.objects.select_related("owner")
         if (name := self.kwargs.get("calendar")) is not None:
             if not CALENDAR_ID.fullmatch(name):
                 raise Http404
             rows = rows if self.is_own else rows.filter(owner=self.person)
-            return access.require(self.request, rows, role, pk=uuid.UUID(name))
+            return access.require_role(self.request, rows, role, pk=uuid.UUID(name))
         if self.is_own:
             Calendar.objects.default_of(self.request.user)
-        return access.require(self.request, rows, role, owner=self.person, is_default=True)
+        return access.require_role(self.request, rows, role, owner=self.person, is_default=True)
 
-    # What is answered
+    # Responses
 
     @cached_property
     def root(self) -> str:
@@ -103,25 +106,25 @@ class GraphView(APIView):
         return f"{self.root}{VERSION}/$metadata#users('{self.person.pk}'){resource}"
 
     def link(self, **changed: object) -> str:
-        """This very address with its options, some of them `changed`, named as in the query but for the dollar."""
+        """Return the address of this request with some options `changed`; their names have no dollar."""
         names = {f"${name}": str(value) for name, value in changed.items()}
-        kept = {name: value for name, value in self.request.query_params.items() if name.lower() not in names}
-        query = urlencode({**kept, **names}, safe=READABLE_IN_LINKS, quote_via=quote)
+        unchanged = {name: value for name, value in self.request.query_params.items() if name.lower() not in names}
+        query = urlencode({**unchanged, **names}, safe=READABLE_IN_LINKS, quote_via=quote)
         return f"{self.root}{escape_uri_path(self.request.path)}?{query}"
 
     def page(self, resource: str, documents: list[dict[str, Any]], options: Options, more: bool, count: int | None):
-        """A page of a list; `more` says that another one follows."""
-        answer: dict[str, Any] = {"@odata.context": self.context(resource)}
+        """Return a page of a list; `more` is True if another page follows."""
+        document: dict[str, Any] = {"@odata.context": self.context(resource)}
         if count is not None:
-            answer["@odata.count"] = count
-        answer["value"] = [options.selected(document) for document in documents]
+            document["@odata.count"] = count
+        document["value"] = [options.selected(each) for each in documents]
         if more:
-            answer["@odata.nextLink"] = self.link(skip=options.skip + len(documents))
-        return Response(answer)
+            document["@odata.nextLink"] = self.link(skip=options.skip + len(documents))
+        return Response(document)
 
 
-class Elsewhere(GraphView):
-    """Any other address below /v1.0: not there, in the form of the protocol."""
+class NotFoundView(GraphView):
+    """Any other address below /v1.0: a 404 in the form of the protocol."""
 
     def initial(self, request, *args, **kwargs):
         super().initial(request, *args, **kwargs)
@@ -129,21 +132,24 @@ class Elsewhere(GraphView):
 
 
 def person_named(request, name: str) -> User:
-    """The caller, or somebody who shares a calendar with them.  A number comes before a user name, that before a mail
-    address, and an address that several have names nobody."""
-    seen = Q(pk=request.user.pk) | Q(calendars__in=access.visible(request, Calendar))
-    means = (
+    """Return the caller, or a person who shares a calendar with the caller.  Raises Http404.
+
+    `name` is tried as a number first, then as a user name, then as an e-mail address.
+    """
+    visible = Q(pk=request.user.pk) | Q(calendars__in=access.visible_or_404(request, Calendar))
+    conditions = (
         Q(pk=int(name)) if re.fullmatch("[0-9]{1,18}", name, re.ASCII) else Q(pk__in=()),
         Q(username=name),
-        Q(email__iexact=name),
+        Q(pk__in=users_with_email(name).values("pk")),
     )
-    for meant in means:
-        found = list(User.objects.filter(seen, meant).distinct()[:2])
+    for condition in conditions:
+        found = list(User.objects.filter(visible, condition).distinct()[:2])
         if len(found) == 1:
             return found[0]
     raise Http404
 
 
 def require_writer(request) -> None:
+    """Raise PermissionDenied unless the caller has at least the role of operator."""
     if access.highest_role(request) < Role.OPERATOR:
         raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label}")

@@ -1,4 +1,4 @@
-"""/v1.0/me, its calendars, and the zones that there are."""
+"""/v1.0/me, its calendars, and the supported time zones."""
 
 import re
 
@@ -13,9 +13,11 @@ from calendars import editing
 from calendars.graph import documents, queries, reading
 from calendars.graph.base import GraphView, require_writer
 from calendars.models import Calendar
-from jobs.members import Members
+from jobs.members import JsonObject
 
-ZONE_STANDARD = re.compile(r".*timezonestandard=(?:microsoft\.graph\.timezonestandard)?'(windows|iana)'.*", re.I)
+ZONE_STANDARD = re.compile(
+    r".*timezonestandard=(?:microsoft\.graph\.timezonestandard)?'(windows|iana)'.*", re.IGNORECASE | re.DOTALL
+)
 
 
 class Person(GraphView):
@@ -26,7 +28,7 @@ class Person(GraphView):
 
 
 class SupportedTimeZones(GraphView):
-    """Names that events and `Prefer` may use: those of Windows, unless IANA's are asked for."""
+    """Names of zones for events and `Prefer`: Windows names, or IANA names if requested."""
 
     def get(self, request, **kwargs):
         if not self.is_own:
@@ -56,7 +58,7 @@ class Calendars(CalendarsView):
         if self.is_own:
             Calendar.objects.default_of(request.user)
         rows = self.calendars().select_related("owner").order_by("created_at", "pk")
-        rows = options.applied_to(rows)
+        rows = options.apply_to(rows)
         length = options.top or queries.PAGE_LENGTH
         found = list(rows[options.skip : options.skip + length + 1])
         rendered = self.rendered(found[:length])
@@ -69,7 +71,7 @@ class Calendars(CalendarsView):
             raise PermissionDenied("calendars are made by their owner")
         changes = reading.calendar_changes(request.data)
         if "name" not in changes:
-            Members(request.data, "").refuse("name", "is required", "required")
+            JsonObject(request.data, "").refuse("name", "is required", "required")
         calendar = editing.create_calendar(request.user, changes["name"], changes.get("hue"), timezone.now())
         return Response(self.answer(calendar), 201)
 
@@ -91,7 +93,7 @@ class OneCalendar(CalendarsView):
         return Response(status=204)
 
     def own_calendar(self) -> Calendar:
-        """The calendar, for those who may change it itself, and not only its events."""
+        """Return the calendar.  Raises PermissionDenied for a caller who does not own it but may change its events."""
         calendar = self.calendar(Role.OPERATOR)
         if calendar.owner_id != self.request.user.pk:
             raise PermissionDenied("a calendar is changed by its owner")

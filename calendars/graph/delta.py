@@ -1,8 +1,8 @@
-"""/calendarView/delta: all that a window holds, and from then on what has changed in it.
+"""/calendarView/delta: all items of a window, and later only the changes.
 
-A round is a snapshot: its row keeps the change key of every item, and the ids that the round has to tell.  Pages only
-count these off, so any page can be read twice; what has changed meanwhile is told by the next round.  A token says
-nothing to anybody else, and dies with its row.
+A round is a snapshot: its row contains the change key of every item, and the ids that the round returns.  A page is a
+slice of these ids, so any page can be read twice.  Later changes belong to the next round.  A token is valid only for
+its user and calendar, and until its row is deleted.
 """
 
 import re
@@ -15,34 +15,34 @@ from calendars.expansion import Occurrence
 from calendars.graph import documents, items, queries
 from calendars.graph.errors import OF_STATUS, Refusal
 from calendars.graph.event_views import EventView
-from calendars.graph.window_views import limited, window_of
+from calendars.graph.window_views import refuse_large_window, view_of
 from calendars.models import Calendar, SyncState
 from calendars.pruning import KEEP
 
 PAGE_LENGTH = 100
-MOST = 10_000  # items of a window that is followed
-STATES = 500  # that one person has; the oldest make room
-FRESH = timedelta(days=1)  # as long as nothing changes, a row younger than this goes on to be used
+MOST = 10_000  # items of a window
+STATES = 500  # rows of one person; the oldest are deleted first
+FRESH = timedelta(days=1)  # if nothing changed, a row younger than this is used again
 TOKEN = re.compile(r"([A-Za-z0-9_-]{43})(?:\.([0-9]{1,6}))?", re.ASCII)
 
 
 class Delta(EventView):
     def get(self, request, **kwargs):
-        given = queries.parameters_of(request)
-        queries.refuse_unknown(given, ("$deltatoken", "$skiptoken"))
-        if "$deltatoken" in given and "$skiptoken" in given:
+        parameters = queries.parameters_of(request)
+        queries.refuse_unknown(parameters, ("$deltatoken", "$skiptoken"))
+        if "$deltatoken" in parameters and "$skiptoken" in parameters:
             raise Refusal("must not stand beside $deltatoken", target="$skiptoken")
         calendar, now = self.calendar(), timezone.now()
-        if "$skiptoken" in given:
-            return self.page_of(*self.state(given["$skiptoken"], calendar, now))
-        if "$deltatoken" in given:
-            return self.next_round(self.state(given["$deltatoken"], calendar, now)[0], now)
-        start, end = window_of(given)
+        if "$skiptoken" in parameters:
+            return self.page_of(*self.state(parameters["$skiptoken"], calendar, now))
+        if "$deltatoken" in parameters:
+            return self.next_round(self.state(parameters["$deltatoken"], calendar, now)[0], now)
+        start, end = view_of(parameters)
         first = SyncState(user=request.user, calendar=calendar, start_at=start, end_at=end, created_at=now)
         return self.next_round(first, now)
 
     def state(self, token: str, calendar: Calendar, now: datetime) -> tuple[SyncState, int]:
-        """The round of a token and where its page begins.  Raises Refusal (410) for any that is not good any more."""
+        """Return the round of a token and the offset of its page.  Raises Refusal (410) for an invalid token."""
         match = TOKEN.fullmatch(token)
         found = match and SyncState.objects.filter(
             pk=match[1], user=self.request.user, calendar=calendar, created_at__gte=now - KEEP
@@ -77,19 +77,22 @@ class Delta(EventView):
         length = self.preferences.page_length or PAGE_LENGTH
         ids = state.pending[offset : offset + length]
         found = self.items_of(state) if found is None else found
-        told = [documents.render_event(found[id], self.manner) if id in found else documents.removed(id) for id in ids]
-        following = offset + len(ids)
-        return self.answer_of(state, told, following if following < len(state.pending) else None)
+        rendered = documents.fill_page(
+            documents.render_event(found[id], self.render_options) if id in found else documents.render_removed(id)
+            for id in ids
+        )
+        next_offset = offset + len(rendered)
+        return self.answer_of(state, rendered, next_offset if next_offset < len(state.pending) else None)
 
     def items_of(self, state: SyncState) -> dict[str, Occurrence]:
         rows = self.visible_events(calendar=state.calendar)
-        found = items.in_order(rows, state.start_at, state.end_at, self.request.user)
-        return {str(item.id): item for item in limited(found, MOST)}
+        found = items.sort_items(rows, state.start_at, state.end_at, self.request.user)
+        return {str(item.id): item for item in refuse_large_window(found, MOST)}
 
-    def answer_of(self, state: SyncState, told: list[dict], following: int | None) -> Response:
+    def answer_of(self, state: SyncState, rendered: list[dict], next_offset: int | None) -> Response:
         address = self.link().partition("?")[0]
         links = {"@odata.deltaLink": f"{address}?$deltatoken={state.pk}"}
-        if following is not None:
-            links = {"@odata.nextLink": f"{address}?$skiptoken={state.pk}.{following}"}
+        if next_offset is not None:
+            links = {"@odata.nextLink": f"{address}?$skiptoken={state.pk}.{next_offset}"}
         context = {"@odata.context": self.context("/calendarView")}
-        return self.events_answer(Response({**context, "value": told, **links}))
+        return self.events_answer(Response({**context, "value": rendered, **links}))

@@ -1,55 +1,72 @@
-"""Events, calendars and people as Graph writes them.
+"""Render events, calendars and people as Graph documents.
 
-Where its pages leave a point open: all properties of an event are answered, those that make no sense here (meetings
-online, attachments, responses) with what they are for a calendar without invitations.  `occurrenceId` is as in the
-beta, since it names an occurrence for good.
+Where Graph's pages are not definite: a document contains all properties of an event.  Properties without a meaning here
+(online meetings, attachments, responses) have their values for a calendar without invitations.  `occurrenceId` is that
+of the beta version, because it never changes for an occurrence.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any
 
 from accounts.models import User
-from calendars import bodies
+from calendars import body_text
 from calendars.expansion import Occurrence
 from calendars.graph.filters import Field
 from calendars.graph.items import change_key, changed_at, etag, type_of
-from calendars.graph.prefer import Preferences
+from calendars.graph.preferences import Preferences
 from calendars.graph.queries import Resource
 from calendars.ids import ItemId
-from calendars.models import Calendar, Event, Hue, ShowAs
+from calendars.models import Calendar, Color, Event, ShowAs
 
+PAGE_BODIES_LENGTH = 2_000_000  # characters
 NEVER = "0001-01-01T00:00:00Z"
 FRACTION = ".0000000"
 LOCATION = {"displayName": "", "locationType": "default", "uniqueIdType": "unknown", "address": {}, "coordinates": {}}
 ATTENDEE = {"type": "required", "status": {"response": "none", "time": NEVER}}
-COLOURS = {  # ours, Graph's, and how it looks on white
-    Hue.SKY: ("lightBlue", "#068bc0"),
-    Hue.MOSS: ("lightGreen", "#5d913c"),
-    Hue.CLAY: ("lightOrange", "#bc662f"),
-    Hue.IRIS: ("lightGray", "#6f76cc"),
-    Hue.STRAW: ("lightYellow", "#9a7d03"),
-    Hue.SEA: ("lightTeal", "#059583"),
-    Hue.PLUM: ("lightPink", "#a962a7"),
-    Hue.BRICK: ("lightRed", "#c25d5c"),
+COLOURS = {  # our colour: Graph's name, and our colour on white
+    Color.SKY: ("lightBlue", "#068bc0"),
+    Color.MOSS: ("lightGreen", "#5d913c"),
+    Color.CLAY: ("lightOrange", "#bc662f"),
+    Color.IRIS: ("lightGray", "#6f76cc"),
+    Color.STRAW: ("lightYellow", "#9a7d03"),
+    Color.SEA: ("lightTeal", "#059583"),
+    Color.PLUM: ("lightPink", "#a962a7"),
+    Color.BRICK: ("lightRed", "#c25d5c"),
 }
 TYPES = ("singleInstance", "occurrence", "exception", "seriesMaster")
 CANCELLED, EXCEPTIONS = "cancelledOccurrences", "exceptionOccurrences"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """For whom, how and with which addresses events are written."""
+class RenderOptions:
+    """The viewer, the preferences and the base address for rendering events."""
 
     viewer: User
     preferences: Preferences
-    root: str  # of absolute links, without a slash at its end
+    root: str  # of absolute links, without a slash at the end
 
 
-def render_event(item: Occurrence, manner: Manner) -> dict[str, Any]:
+def fill_page(rendered: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return these events, or as many of the first as fill a page with their bodies.
+
+    The body of a series can be long, and each of its occurrences repeats it: a thousand would fill the memory.
+    """
+    page: list[dict[str, Any]] = []
+    length = 0
+    for document in rendered:
+        page.append(document)
+        length += len(document["body"]["content"]) if "body" in document else 0
+        if length >= PAGE_BODIES_LENGTH:
+            break
+    return page
+
+
+def render_event(item: Occurrence, options: RenderOptions) -> dict[str, Any]:
     event, details = item.event, item.details
     is_occurrence = item.day is not None
-    body_type = manner.preferences.body_type
+    body_type = options.preferences.body_type
     locations = [LOCATION | location for location in details.locations]
     document = {
         "@odata.etag": etag(item),
@@ -65,13 +82,13 @@ def render_event(item: Occurrence, manner: Manner) -> dict[str, Any]:
         "isReminderOn": details.is_reminder_on,
         "hasAttachments": False,
         "subject": details.subject,
-        "bodyPreview": bodies.preview_of(details.body_type, details.body),
+        "bodyPreview": body_text.preview_of(details),
         "importance": details.importance,
         "sensitivity": details.sensitivity,
         "isAllDay": item.is_all_day,
         "isCancelled": False,
         "isDraft": False,
-        "isOrganizer": event.calendar.owner_id == manner.viewer.pk,
+        "isOrganizer": event.calendar.owner_id == options.viewer.pk,
         "responseRequested": True,
         "allowNewTimeProposals": True,
         "hideAttendees": False,
@@ -79,16 +96,16 @@ def render_event(item: Occurrence, manner: Manner) -> dict[str, Any]:
         "occurrenceId": item.id.occurrence_id if is_occurrence else None,
         "showAs": details.show_as,
         "type": type_of(item),
-        "webLink": f"{manner.root}/calendar/items/{item.id}",
+        "webLink": f"{options.root}/calendar/items/{item.id}",
         "onlineMeetingUrl": None,
         "isOnlineMeeting": False,
         "onlineMeetingProvider": "unknown",
         "onlineMeeting": None,
         "recurrence": None if is_occurrence else event.recurrence,
         "responseStatus": {"response": "organizer", "time": NEVER},
-        "body": {"contentType": body_type, "content": bodies.shown_as(details.body_type, details.body, body_type)},
-        "start": date_time(item, 0, manner.preferences),
-        "end": date_time(item, 1, manner.preferences),
+        "body": {"contentType": body_type, "content": body_text.shown_as(body_type, details)},
+        "start": date_time(item, 0, options.preferences),
+        "end": date_time(item, 1, options.preferences),
         "location": locations[0] if locations else LOCATION,
         "locations": locations,
         "attendees": [ATTENDEE | attendee for attendee in details.attendees],
@@ -96,7 +113,7 @@ def render_event(item: Occurrence, manner: Manner) -> dict[str, Any]:
     }
     if is_occurrence:
         document["originalStart"] = original_start(item)
-    elif event.transaction_id and not (details.is_private and event.calendar.owner_id != manner.viewer.pk):
+    elif event.transaction_id and not (details.is_private and event.calendar.owner_id != options.viewer.pk):
         document["transactionId"] = event.transaction_id
     return document
 
@@ -108,7 +125,7 @@ def original_start(item: Occurrence) -> str | None:
 
 
 def date_time(item: Occurrence, side: int, preferences: Preferences) -> dict[str, str]:
-    """The start (side 0) or the end (1).  Dates stay the same in every zone."""
+    """Render the start (side 0) or the end (side 1).  The dates of an all-day event are the same in every zone."""
     if item.days is not None:
         wall = datetime.combine(item.days[side], time())
     else:
@@ -117,7 +134,7 @@ def date_time(item: Occurrence, side: int, preferences: Preferences) -> dict[str
     return {"dateTime": text + FRACTION, "timeZone": preferences.zone_name}
 
 
-def removed(id: str) -> dict[str, Any]:
+def render_removed(id: str) -> dict[str, Any]:
     return {"id": id, "@removed": {"reason": "deleted"}}
 
 
@@ -128,7 +145,7 @@ def cancelled_occurrences(event: Event) -> list[str]:
 
 def render_calendar(calendar: Calendar, viewer: User, can_edit: bool) -> dict[str, Any]:
     is_own = calendar.owner_id == viewer.pk
-    colour, hex_colour = COLOURS[Hue(calendar.hue)]
+    colour, hex_colour = COLOURS[Color(calendar.hue)]
     return {
         "id": calendar.pk.hex,
         "name": calendar.name,
@@ -164,7 +181,7 @@ def render_person(user: User) -> dict[str, Any]:
 
 
 def address_of(user: User) -> dict[str, str]:
-    """Both forms name the person in an address below /users, too."""
+    """Render a person.  Both forms of `address` are also accepted in an address below /users."""
     return {"name": user.get_full_name() or user.get_username(), "address": user.email or user.get_username()}
 
 
@@ -172,10 +189,10 @@ def instant(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-# What can be asked of them
+# Options for each resource
 
 
-def spelled(names: str) -> dict[str, str]:
+def format_instant(names: str) -> dict[str, str]:
     return {name.lower(): name for name in names.split()}
 
 
@@ -190,7 +207,7 @@ EVENT_FIELDS = {
     "showas": Field("show_as", lambda item: item.details.show_as, tuple(ShowAs.values), is_orderable=False),
 }
 EVENTS = Resource(
-    spelled(
+    format_instant(
         f"""
         id createdDateTime lastModifiedDateTime changeKey categories transactionId originalStartTimeZone
         originalEndTimeZone iCalUId reminderMinutesBeforeStart isReminderOn hasAttachments subject bodyPreview
@@ -203,7 +220,7 @@ EVENTS = Resource(
     EVENT_FIELDS,
 )
 CALENDARS = Resource(
-    spelled(
+    format_instant(
         """
         id name color hexColor isDefaultCalendar changeKey canShare canViewPrivateItems canEdit isRemovable
         isTallyingResponses allowedOnlineMeetingProviders defaultOnlineMeetingProvider owner
@@ -212,7 +229,7 @@ CALENDARS = Resource(
     {"name": Field("name", lambda calendar: calendar.name, str)},
 )
 PEOPLE = Resource(
-    spelled(
+    format_instant(
         """
         id displayName givenName surname mail userPrincipalName businessPhones jobTitle mobilePhone officeLocation
         preferredLanguage

@@ -1,7 +1,7 @@
-"""Refusals as Graph words them: {"error": {"code", "message", "innerError": {"request-id", "date"}}}.
+"""Errors in the form of Graph: {"error": {"code", "message", "innerError": {"request-id", "date"}}}.
 
-Clients decide by the code; the message names the member at fault.  Where the service has no code of its own for what
-was refused, it is the one that its pages, or older interfaces of Exchange, have for the status.
+Clients decide by the code; the message names the wrong member.  If Graph has no code for an error, the code is that of
+the status, from Graph's pages or from older interfaces of Exchange.
 """
 
 import re
@@ -37,12 +37,13 @@ OF_REASON = {
 }
 WRONG_VALUE = "ErrorPropertyValidationFailure"
 WRONG_PARAMETER = "ErrorInvalidParameter"
+LONG_VIEW = "ErrorInvalidRequest"  # of a calendar view that is too long
 UNKNOWN_ZONE = "TimeZoneNotSupportedException"
 CLIENT_REQUEST_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 class Refusal(APIException):
-    """A refusal with a code of its own; `target` names the option or member at fault."""
+    """An error with its own code.  `target` names the wrong option or member."""
 
     def __init__(self, message: str, *, target: str | None = None, code: str = OF_STATUS[400], status: int = 400):
         super().__init__({target: message} if target else message)
@@ -51,7 +52,7 @@ class Refusal(APIException):
 
 
 def code_of(exception: Exception, status: int) -> str:
-    """The code for what a view has refused with `status`."""
+    """Return the code for an exception that a view answered with `status`."""
     if isinstance(exception, Refusal):
         return exception.graph_code
     if status != 400 or not isinstance(exception, CalendarError | JobError | WireError):
@@ -60,7 +61,7 @@ def code_of(exception: Exception, status: int) -> str:
     if exception.code == "unknown_value" and path.lower().endswith("timezone"):
         return UNKNOWN_ZONE
     is_of_engine = isinstance(exception, WireError) or "." in path
-    if exception.code == "invalid" and is_of_engine:  # there it means a literal of the wrong kind
+    if exception.code == "invalid" and is_of_engine:  # the engine means a literal of the wrong type
         return OF_REASON["wrong_type"]
     return OF_REASON.get(exception.code, WRONG_VALUE)
 
@@ -72,6 +73,6 @@ def body(code: str, message: str, request, now: datetime) -> dict:
 
 
 def client_request_id(request) -> str | None:
-    """What the client calls its request, if that may be repeated."""
+    """Return the client's id of the request, if it is safe to repeat in the response; otherwise None."""
     sent = request.headers.get("client-request-id", "")
     return sent if CLIENT_REQUEST_ID.fullmatch(sent) else None

@@ -1,4 +1,4 @@
-"""/v1.0/me/events and its like: single events, series as a whole, and single occurrences by their ids."""
+"""/v1.0/me/events and similar addresses: single events, series as a whole, and occurrences by their ids."""
 
 from datetime import UTC
 from typing import Any
@@ -16,11 +16,11 @@ from calendars.errors import ChangedSince
 from calendars.expansion import Occurrence
 from calendars.graph import documents, items, queries, reading
 from calendars.graph.base import GraphView
-from calendars.graph.documents import CANCELLED, EVENTS, EXCEPTIONS, Manner
-from calendars.graph.prefer import preferences_of
+from calendars.graph.documents import CANCELLED, EVENTS, EXCEPTIONS, RenderOptions
+from calendars.graph.preferences import preferences_of
 from calendars.graph.queries import Options
 from calendars.models import Calendar, Event, Sensitivity
-from jobs.members import Members
+from jobs.members import JsonObject
 
 EVERYTHING = Options()
 PRIVATE = (Sensitivity.PRIVATE, Sensitivity.CONFIDENTIAL)
@@ -29,31 +29,32 @@ PRIVATE = (Sensitivity.PRIVATE, Sensitivity.CONFIDENTIAL)
 class EventView(GraphView):
     def initial(self, request, *args, **kwargs):
         super().initial(request, *args, **kwargs)
-        self.preferences = preferences_of(request.headers.get("Prefer", ""))  # refused before anything is done
+        # before the method runs, so that a request with a wrong header changes nothing
+        self.preferences = preferences_of(request.headers.get("Prefer", ""))
 
     @property
-    def manner(self) -> Manner:
-        return Manner(self.request.user, self.preferences, self.root)
+    def render_options(self) -> RenderOptions:
+        return RenderOptions(self.request.user, self.preferences, self.root)
 
     def events(self) -> QuerySet[Event]:
-        """Those that an id can mean at this address; the caller's right is not looked at yet."""
+        """Return the events that an id can name at this address.  The rights of the caller are checked later."""
         rows = Event.objects.select_related("calendar__owner")
         if "calendar" in self.kwargs or "default" in self.kwargs:
             return rows.filter(calendar=self.calendar())
         return rows if self.is_own else rows.filter(calendar__owner=self.person)
 
-    def visible_events(self, **lookup) -> Any:  # an EventQuerySet, of which the types of Django know nothing
-        return access.visible(self.request, Event.objects.filter(**lookup))
+    def visible_events(self, **lookup) -> Any:  # an EventQuerySet, which the types of Django do not know
+        return access.visible_or_404(self.request, Event.objects.filter(**lookup))
 
     def item(self, role: Role = Role.READER) -> Occurrence:
-        """What the id names.  Raises Http404 and PermissionDenied."""
+        """Return the item with the id in the address.  Raises Http404 and PermissionDenied."""
         id = ids.parse(self.kwargs["event"])
         if id is None:
             raise Http404
-        event = access.require(self.request, self.events(), role, pk=id.event)
+        event = access.require_role(self.request, self.events(), role, pk=id.event)
         if id.day is None:
-            return items.whole(event, self.request.user)
-        found = expansion.find(event, id.day, UTC, viewer=self.request.user)
+            return items.single_events(event, self.request.user)
+        found = expansion.find_occurrence(event, id.day, UTC, viewer=self.request.user)
         if found is None:
             raise Http404
         return found
@@ -65,16 +66,16 @@ class EventView(GraphView):
         return item
 
     def revision(self, item: Occurrence) -> tuple[int, int] | None:
-        """The revision that the caller has read and wants to change; None: whatever there is.  Raises ChangedSince."""
+        """Return the revision in If-Match, or None for any.  Raises ChangedSince if it is not the present one."""
         tags = [tag.strip() for tag in self.request.headers.get("If-Match", "*").split(",")]
         if "*" in tags:
             return None
-        if not is_among(items.etag(item), tags):
+        if not revision_matches(items.etag(item), tags):
             raise ChangedSince
         return item.revision
 
     def answer(self, item: Occurrence, options: Options = EVERYTHING, status: int = 200) -> Response:
-        document = options.selected(documents.render_event(item, self.manner))
+        document = options.selected(documents.render_event(item, self.render_options))
         if items.type_of(item) == "seriesMaster":
             if CANCELLED in (options.select or ()):
                 document[CANCELLED] = documents.cancelled_occurrences(item.event)
@@ -85,7 +86,7 @@ class EventView(GraphView):
         return self.events_answer(response)
 
     def events_answer(self, response: Response) -> Response:
-        """The answer, which has events in it and says which preferences they follow."""
+        """Add the header Preference-Applied to a response that contains events."""
         if self.preferences.applied:
             response["Preference-Applied"] = ", ".join(self.preferences.applied)
         return response
@@ -93,7 +94,8 @@ class EventView(GraphView):
     def exceptions_of(self, event: Event) -> list[dict]:
         rows = event.exceptions.filter(is_cancelled=False).order_by("original_day")
         return [
-            documents.render_event(each, self.manner) for each in items.exceptions_of(event, rows, self.request.user)
+            documents.render_event(item, self.render_options)
+            for item in items.exceptions_of(event, rows, self.request.user)
         ]
 
 
@@ -101,21 +103,26 @@ class Events(EventView):
     def get(self, request, **kwargs):
         options = queries.options_of(request, queries.LIST, EVENTS)
         calendar = self.calendar()
-        rows = askable(self.visible_events(calendar=calendar), calendar, request.user).order_by("start_at", "pk")
-        rows = options.applied_to(rows)
+        rows = queryable_fields(self.visible_events(calendar=calendar), calendar, request.user).order_by(
+            "start_at", "pk"
+        )
+        rows = options.apply_to(rows)
         length = options.top or self.preferences.page_length or queries.PAGE_LENGTH
         found = list(rows.select_related("calendar__owner")[options.skip : options.skip + length + 1])
-        rendered = [documents.render_event(items.whole(event, request.user), self.manner) for event in found[:length]]
+        in_page = (items.single_events(event, request.user) for event in found[:length])
+        rendered = documents.fill_page(
+            options.selected(documents.render_event(item, self.render_options)) for item in in_page
+        )
         count = rows.count() if options.count else None
-        return self.events_answer(self.page("/events", rendered, options, len(found) > length, count))
+        return self.events_answer(self.page("/events", rendered, options, len(found) > len(rendered), count))
 
     def post(self, request, **kwargs):
         calendar = self.calendar(Role.OPERATOR)
         changes = reading.event_changes(request.data, None)
-        key = Members(request.data, "").text("transactionId", editing.KEY_LENGTH)
+        key = JsonObject(request.data, "").text("transactionId", editing.KEY_LENGTH)
         event, _ = editing.create(calendar, changes, timezone.now(), transaction_id=key or None)
         event.calendar = calendar
-        response = self.answer(items.whole(event, request.user), status=201)
+        response = self.answer(items.single_events(event, request.user), status=201)
         response["Location"] = f"{self.root}{request.path.rstrip('/')}/{event.pk.hex}"
         return response
 
@@ -125,7 +132,7 @@ class OneEvent(EventView):
         options = queries.options_of(request, queries.ITEM, EVENTS)
         item = self.item()
         tags = [tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")]
-        if "*" in tags or is_among(items.etag(item), tags):
+        if "*" in tags or revision_matches(items.etag(item), tags):
             return Response(status=304, headers={"ETag": items.etag(item)})
         return self.answer(item, options)
 
@@ -150,7 +157,7 @@ class OneEvent(EventView):
 
 
 class Cancel(OneEvent):
-    """As deleting, with a word about it to attendees; here there is nobody to tell."""
+    """Delete an item, as `delete` does.  The comment for attendees is checked, but nobody is informed."""
 
     http_method_names = ["post"]
 
@@ -160,14 +167,20 @@ class Cancel(OneEvent):
         return Response(status=202)
 
 
-def is_among(tag: str, tags: list[str]) -> bool:
-    """Compared weakly: an ETag here says that nothing was changed, not that every byte is the same."""
+def revision_matches(tag: str, tags: list[str]) -> bool:
+    """Return True if one of `tags` equals `tag` by weak comparison.
+
+    An ETag here says that the item did not change, not that every byte is the same.
+    """
     return tag.removeprefix("W/") in [each.removeprefix("W/") for each in tags]
 
 
-def askable(rows: QuerySet[Event], calendar: Calendar, viewer) -> QuerySet[Event]:
-    """With what filters ask for.  Nobody finds out by asking what they do not see: of others' private events, the
-    subject."""
+def queryable_fields(rows: QuerySet[Event], calendar: Calendar, viewer) -> QuerySet[Event]:
+    """Annotate the fields for filters.
+
+    The subject of a private event is empty for a viewer who does not own the calendar, so that a filter does not reveal
+    it.
+    """
     subject: Case | F = F("subject")
     if calendar.owner_id != viewer.pk:
         subject = Case(When(sensitivity__in=PRIVATE, then=Value("")), default=subject)

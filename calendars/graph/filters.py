@@ -1,10 +1,10 @@
-"""`$filter`: a closed part of OData's grammar, read into a tree that asks the database or looks at an occurrence.
+"""`$filter`: parse a subset of OData's grammar to a tree, which filters rows of the database or occurrences.
 
     expression  a `or` b, a `and` b, `not` a, (a)
     comparison  property eq|ne|gt|ge|lt|le value     gt and so on for times only
                 contains|startswith|endswith(property, 'text')
 
-Texts are compared in any case.  Times stand in quotes or without; without an offset they are in UTC.
+Texts are compared without regard to case.  Times may be in quotes; without an offset they are in UTC.
 """
 
 import operator
@@ -18,10 +18,10 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 
 from calendars.graph.errors import Refusal
-from recurrence.wire import WireError, reading
+from recurrence.wire import WireError, json_values
 
 LENGTH_LIMIT = 2_000  # characters
-DEPTH_LIMIT = 16  # parentheses and `not`s inside each other
+DEPTH_LIMIT = 16  # nested parentheses and `not`s
 
 TOKEN = re.compile(r"\s*('(?:[^']|'')*'|[A-Za-z0-9_@./:+-]+|[(),])")
 EQUALITIES = {"eq": operator.eq, "ne": operator.ne}
@@ -36,9 +36,9 @@ LOOKUPS = {"eq": "", "gt": "__gt", "ge": "__gte", "lt": "__lt", "le": "__lte"}
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A property that a list can be filtered or ordered by: its column, and where an item has it.
+    """A property for filters and orders of a list: its column, and a function that returns its value for an item.
 
-    `kind` is what its values are: datetime, str, bool, or the words that there are.
+    `kind` is the type of its values: datetime, str, bool, or a tuple of all allowed words.
     """
 
     column: str
@@ -49,8 +49,8 @@ class Field:
     def ordered(self) -> F | Lower:
         return Lower(self.column) if self.kind is str else F(self.column)
 
-    def place_of(self, item: Any) -> Any:
-        """What an item is ordered by."""
+    def sort_value(self, item: Any) -> Any:
+        """Return the value by which an item is ordered."""
         return self.of(item).casefold() if self.kind is str else self.of(item)
 
 
@@ -89,7 +89,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Parts that all hold, or any of them."""
+    """Parts joined by `and` or `or`."""
 
     parts: tuple["Filter", ...]
     word: str  # and, or
@@ -107,7 +107,7 @@ Filter = Comparison | Not | Joined
 
 
 def filter_of(text: str, fields: Mapping[str, Field]) -> Filter:
-    """Read a filter over `fields`, which are named in lower case.  Raises Refusal."""
+    """Parse a filter.  The names in `fields` are in lower case.  Raises Refusal."""
     if len(text) > LENGTH_LIMIT:
         refuse(f"must have at most {LENGTH_LIMIT} characters, not {len(text)}")
     return Reader(tokens_of(text), fields).whole()
@@ -118,7 +118,7 @@ def tokens_of(text: str) -> list[str]:
     while position < end:
         match = TOKEN.match(text, position)
         if match is None:
-            refuse(f"cannot be read from {reading.shown(text[position:])} on")
+            refuse(f"cannot be read from {json_values.shown(text[position:])} on")
         tokens.append(match[1])
         position = match.end()
     return tokens
@@ -129,7 +129,7 @@ def refuse(message: str) -> NoReturn:
 
 
 class Reader:
-    """Reads the tokens from left to right, and remembers only how deep it is."""
+    """A recursive descent parser over the tokens, with a limit of the depth."""
 
     def __init__(self, tokens: list[str], fields: Mapping[str, Field]):
         self.tokens = tokens
@@ -149,12 +149,12 @@ class Reader:
     def expect(self, wanted: str) -> None:
         found = self.next()
         if found != wanted:
-            refuse(f"must have {wanted!r} where it has {reading.shown(found)}")
+            refuse(f"must have {wanted!r} where it has {json_values.shown(found)}")
 
     def whole(self) -> Filter:
         found = self.joined("or")
         if self.here:
-            refuse(f"must be one expression; {reading.shown(self.here)} does not belong to it")
+            refuse(f"must be one expression; {json_values.shown(self.here)} does not belong to it")
         return found
 
     def joined(self, word: str) -> Filter:
@@ -200,13 +200,13 @@ class Reader:
         operation = self.next().lower()
         known = COMPARISONS if field.kind not in (str, bool) and not isinstance(field.kind, tuple) else EQUALITIES
         if operation not in known:
-            refuse(f"must have one of {', '.join(known)} where it has {reading.shown(operation)}")
+            refuse(f"must have one of {', '.join(known)} where it has {json_values.shown(operation)}")
         return Comparison(field, operation, self.value(field))
 
     def field(self) -> Field:
         name = self.next()
         if name.lower() not in self.fields:
-            refuse(f"{reading.shown(name)} is no property to filter by; there are {', '.join(self.fields)}")
+            refuse(f"{json_values.shown(name)} is no property to filter by; there are {', '.join(self.fields)}")
         return self.fields[name.lower()]
 
     def value(self, field: Field) -> object:
@@ -225,6 +225,6 @@ class Reader:
                     return word
             refuse(f"must have one of {', '.join(field.kind)} in single quotes where it has {token!r:.60}")
         try:
-            return reading.instant(text, "$filter")
+            return json_values.instant(text, "$filter")
         except WireError as error:
             refuse(error.message)

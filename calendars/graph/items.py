@@ -1,4 +1,4 @@
-"""What ids of events name, as occurrences: single events, series as a whole, and what they bring in a window."""
+"""Items of Graph as occurrences: single events, series as a whole, and occurrences in a window."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -12,41 +12,41 @@ from calendars.expansion import Occurrence, details_for, order
 from calendars.models import Event, EventException, EventQuerySet
 
 
-def whole(event: Event, viewer: User) -> Occurrence:
-    """A single event, or a series as if it were its first occurrence; all-day, where UTC has its midnights."""
+def single_events(event: Event, viewer: User) -> Occurrence:
+    """Return a single event, or a series as its first occurrence.  An all-day event lies between midnights in UTC."""
     details = details_for(viewer, event, event.details)
-    return expansion.place(event, None, event.start, event.end, event.is_all_day, UTC, details)
+    return expansion.localize(event, None, event.start, event.end, event.is_all_day, UTC, details)
 
 
-def in_order(events: EventQuerySet, start: datetime, end: datetime, viewer: User) -> Iterator[Occurrence]:
-    """What `events` bring in [start, end), as `expansion.occurrences` has it, but laid out only as far as it is read.
+def sort_items(events: EventQuerySet, start: datetime, end: datetime, viewer: User) -> Iterator[Occurrence]:
+    """Yield the occurrences of `events` in [start, end) as `expansion.occurrences` does, but expand them lazily.
 
-    All-day ones lie where UTC has their midnights: where a client wants its times told does not change what it gets.
+    All-day occurrences lie between midnights in UTC, so that the client's preferred zone does not change the result.
     """
     found = list(events.overlapping(start, end).select_related("calendar__owner"))
     exceptions = expansion.exceptions_in([event for event in found if event.is_series], start, end)
-    return merge(*(laid_out(each, exceptions[each.pk].values(), start, end, viewer) for each in found), key=order)
+    return merge(*(expand_items(each, exceptions[each.pk].values(), start, end, viewer) for each in found), key=order)
 
 
-def laid_out(
+def expand_items(
     event: Event, exceptions: Iterable[EventException], start: datetime, end: datetime, viewer: User
 ) -> Iterator[Occurrence]:
     by_day = {exception.original_day: exception for exception in exceptions}
-    in_window = expansion.lay_out(event, by_day, start, end, UTC, viewer)  # exceptions come last there, in no order
-    as_given = takewhile(lambda each: each.exception is None, in_window)
-    changed = [found for found in exceptions_of(event, by_day.values(), viewer) if touches(found, start, end)]
-    return merge(as_given, sorted(changed, key=order), key=order)
+    in_window = expansion.expand(event, by_day, start, end, UTC, viewer)  # `expand` yields exceptions last, in no order
+    regular = takewhile(lambda each: each.exception is None, in_window)
+    changed = [item for item in exceptions_of(event, by_day.values(), viewer) if overlaps(item, start, end)]
+    return merge(regular, sorted(changed, key=order), key=order)
 
 
 def exceptions_of(event: Event, exceptions: Iterable[EventException], viewer: User) -> Iterator[Occurrence]:
-    """Where those that are not cancelled are now."""
+    """Yield the occurrences of exceptions that are not cancelled, at their present times."""
     for exception in exceptions:
         if not exception.is_cancelled:
-            for found in expansion.changed(event, exception, UTC):
-                yield replace(found, details=details_for(viewer, event, found.details))
+            for occurrence in expansion.apply_exception(event, exception, UTC):
+                yield replace(occurrence, details=details_for(viewer, event, occurrence.details))
 
 
-def touches(item: Occurrence, start: datetime, end: datetime) -> bool:
+def overlaps(item: Occurrence, start: datetime, end: datetime) -> bool:
     return item.start < end and (item.end > start or item.start == item.end >= start)
 
 

@@ -1,4 +1,4 @@
-"""The options of a request, `$top` and so on.  What is not known, or broken, is refused; names come in any case."""
+"""The query options of a request, such as `$top`, in any case.  Unknown and invalid options are refused."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,16 +10,16 @@ from django.db.models.expressions import OrderBy
 
 from calendars.graph.errors import Refusal
 from calendars.graph.filters import Field, Filter, filter_of
-from recurrence.wire.reading import shown
+from recurrence.wire.json_values import shown
 
 PAGE_LENGTH = 10
 PAGE_MOST = 1_000
-SKIP_MOST = 2**31 - 1  # further than any list goes
+SKIP_MOST = 2**31 - 1  # more than the length of any list
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What can be asked of a kind of thing: names of its properties in lower case, with their spelling."""
+    """The properties of a resource, by their names in lower case, and the fields for filters and orders."""
 
     properties: Mapping[str, str]
     fields: Mapping[str, Field]
@@ -31,19 +31,19 @@ class Options:
     skip: int = 0
     select: frozenset[str] | None = None
     expand: frozenset[str] = frozenset()
-    order: tuple[tuple[Field, bool], ...] = ()  # each with whether it goes down
+    order: tuple[tuple[Field, bool], ...] = ()  # each field with True for descending
     filter: Filter | None = None
     count: bool = False
 
     def selected(self, document: dict[str, Any]) -> dict[str, Any]:
-        """What was asked for of a document; its id and annotations come anyway."""
+        """Return the members of a document in `select`, always with its id and annotations."""
         if self.select is None:
             return document
         wanted = {"id", *self.select}
         return {name: value for name, value in document.items() if name in wanted or name.startswith("@")}
 
-    def applied_to(self, rows: QuerySet) -> QuerySet:
-        """The rows that match, in order; among equals by their key, so that pages neither repeat nor miss one."""
+    def apply_to(self, rows: QuerySet) -> QuerySet:
+        """Filter and order the rows.  The key is the last part of the order, so that pages do not overlap."""
         if self.filter is not None:
             rows = rows.filter(self.filter.q())
         order = [OrderBy(field.ordered(), descending=descends) for field, descends in self.order]
@@ -55,15 +55,15 @@ ITEM = ("$select", "$expand")
 
 
 def parameters_of(request) -> dict[str, str]:
-    """The parameters by their names in lower case.  Raises Refusal when one is given twice."""
-    found: dict[str, str] = {}
+    """Return the parameters by their names in lower case.  Raises Refusal for a repeated parameter, or a NUL."""
+    parameters: dict[str, str] = {}
     for name, values in request.query_params.lists():
-        if name.lower() in found or len(values) > 1:
+        if name.lower() in parameters or len(values) > 1:
             raise Refusal("is given twice", target=shortened(name))
         if "\0" in values[0]:
             raise Refusal("must not contain NUL", target=shortened(name))
-        found[name.lower()] = values[0]
-    return found
+        parameters[name.lower()] = values[0]
+    return parameters
 
 
 def shortened(name: str) -> str:
@@ -71,33 +71,33 @@ def shortened(name: str) -> str:
 
 
 def options_of(request, known: Iterable[str], resource: Resource) -> Options:
-    given = parameters_of(request)
-    refuse_unknown(given, known)
-    read: dict[str, Any] = {}
-    if "$top" in given:
-        read["top"] = min(number(given["$top"], "$top", 1), PAGE_MOST)
-    if "$skip" in given:
-        read["skip"] = min(number(given["$skip"], "$skip", 0), SKIP_MOST)
-    if "$select" in given:
-        read["select"] = frozenset(names(given["$select"], "$select", resource.properties))
-    if "$expand" in given:
-        read["expand"] = frozenset(names(given["$expand"], "$expand", EXPANDABLE))
-    if "$orderby" in given:
-        read["order"] = order_of(given["$orderby"], resource.fields)
-    if "$filter" in given:
-        read["filter"] = filter_of(given["$filter"], resource.fields)
-    if "$count" in given:
-        if given["$count"].lower() not in ("true", "false"):
-            raise Refusal(f"must be true or false, not {shown(given['$count'])}", target="$count")
-        read["count"] = given["$count"].lower() == "true"
-    return Options(**read)
+    parameters = parameters_of(request)
+    refuse_unknown(parameters, known)
+    values: dict[str, Any] = {}
+    if "$top" in parameters:
+        values["top"] = min(number(parameters["$top"], "$top", 1), PAGE_MOST)
+    if "$skip" in parameters:
+        values["skip"] = min(number(parameters["$skip"], "$skip", 0), SKIP_MOST)
+    if "$select" in parameters:
+        values["select"] = frozenset(names(parameters["$select"], "$select", resource.properties))
+    if "$expand" in parameters:
+        values["expand"] = frozenset(names(parameters["$expand"], "$expand", EXPANDABLE))
+    if "$orderby" in parameters:
+        values["order"] = order_of(parameters["$orderby"], resource.fields)
+    if "$filter" in parameters:
+        values["filter"] = filter_of(parameters["$filter"], resource.fields)
+    if "$count" in parameters:
+        if parameters["$count"].lower() not in ("true", "false"):
+            raise Refusal(f"must be true or false, not {shown(parameters['$count'])}", target="$count")
+        values["count"] = parameters["$count"].lower() == "true"
+    return Options(**values)
 
 
 EXPANDABLE = {"exceptionoccurrences": "exceptionOccurrences"}
 
 
-def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
-    for name in given:
+def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
+    for name in names:
         if name.startswith("$") and name not in known:
             raise Refusal(f"is not known here; there are {', '.join(known)}", target=shortened(name))
 
@@ -111,19 +111,22 @@ def number(text: str, name: str, least: int) -> int:
 def names(text: str, option: str, known: Mapping[str, str]) -> list[str]:
     found = []
     for name in text.split(","):
-        spelled = known.get(name.strip().lower())
-        if spelled is None:
+        property_name = known.get(name.strip().lower())
+        if property_name is None:
             raise Refusal(f"{shown(name)} is not known here", target=option)
-        found.append(spelled)
+        found.append(property_name)
     return found
 
 
 def order_of(text: str, fields: Mapping[str, Field]) -> tuple[tuple[Field, bool], ...]:
     orderable = {name: field for name, field in fields.items() if field.is_orderable}
-    found = []
+    found: list[tuple[Field, bool]] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\S+)(?:\s+(asc|desc))?\s*", part, re.IGNORECASE)
         if match is None or match[1].lower() not in orderable:
             raise Refusal(f"must name one of {', '.join(orderable)}, not {shown(part)}", target="$orderby")
-        found.append((orderable[match[1].lower()], (match[2] or "").lower() == "desc"))
+        field = orderable[match[1].lower()]
+        if any(field is earlier for earlier, _ in found):
+            raise Refusal(f"must name each property once, not {shown(match[1])} again", target="$orderby")
+        found.append((field, (match[2] or "").lower() == "desc"))
     return tuple(found)

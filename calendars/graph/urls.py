@@ -1,11 +1,11 @@
-"""Graph's addresses, as its clients write them: below /me and /users/{id}, in any case."""
+"""Graph's addresses below /me and /users/{id}, in any case."""
 
-from calendars.graph.base import Elsewhere
+from calendars.graph.base import NotFoundView
 from calendars.graph.calendar_views import Calendars, OneCalendar, Person, SupportedTimeZones
 from calendars.graph.delta import Delta
 from calendars.graph.event_views import Cancel, Events, OneEvent
 from calendars.graph.window_views import CalendarView, Instances
-from operations.resource_manager import address
+from operations.arm_base import address
 
 PERSON = r"v1\.0/(?:me|users/(?P<user>[^/]+))"
 CALENDAR = f"{PERSON}/(?:(?P<default>calendar)|calendars/(?P<calendar>[^/]+))"
@@ -23,5 +23,5 @@ urlpatterns = [
     address(f"{EVENT}/instances", Instances.as_view()),
     address(f"{PLACE}/calendarView", CalendarView.as_view()),
     address(rf"{PLACE}/calendarView/delta(?:\(\))?", Delta.as_view()),
-    address(r"v1\.0(?:/.*)?", Elsewhere.as_view()),
+    address(r"v1\.0(?:/.*)?", NotFoundView.as_view()),
 ]

@@ -1,8 +1,8 @@
-"""The hours that stand beside a week's or a day's columns, true on days of a clock change.
+"""The axis of hours beside the columns of a week or a day, correct on days of a clock change.
 
-The axis counts minutes of elapsed time.  It holds every reading that any of the days shows: an hour that one of them
-shows twice is there twice.  What a day does not have of it, because clocks skip it there or show it once,
-is hatched.
+The axis counts minutes of elapsed time. It contains every wall time that any of its days shows: an hour that one day
+shows twice is on the axis twice. The parts of the axis that a day does not have are hatched: clocks skip them on that
+day, or show them only once.
 """
 
 from bisect import bisect_left, bisect_right
@@ -11,17 +11,22 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
 from calendars.pages.window import ONE_DAY, midnight
-from recurrence.zones import EPOCH, SECOND, instant_at, stretch_at
+from recurrence.zones import EPOCH, SECOND, instant_at, offset_period_at
 
 MINUTE = timedelta(minutes=1)
 HOUR = 60  # minutes
 DAY = 24 * HOUR
-LONGEST = 3 * HOUR  # that is shown twice; where a place crossed the date line, what came again lies over the first
+# The longest repetition that the axis inserts. After a longer one (a change of the date line), hours are drawn on top
+# of each other.
+LONGEST = 3 * HOUR
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The instants [start, end) through which the axis runs evenly; `again`: their readings were there before."""
+    """The instants [start, end) during which the axis runs evenly, from `minute` on.
+
+    `again` means that the same wall times come earlier on that day.
+    """
 
     start: datetime
     end: datetime
@@ -30,12 +35,13 @@ class Piece:
 
     @property
     def beyond(self) -> int:
+        """The minute of the axis at which the piece ends."""
         return self.minute + (self.end - self.start) // MINUTE
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Clocks put from one reading to another, at an instant; the offsets from UTC before and after."""
+    """A clock change at an instant; `before` and `after` are the offsets from UTC."""
 
     at: datetime
     before: timedelta
@@ -47,35 +53,36 @@ class Change:
 
     @property
     def shown(self) -> datetime:
-        """The reading at which it happens, without a zone."""
+        """The wall time of the change by the offset before it, without a zone."""
         return (self.at + self.before).replace(tzinfo=None)
 
     @property
     def becomes(self) -> datetime:
+        """The wall time of the change by the offset after it, without a zone."""
         return (self.at + self.after).replace(tzinfo=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A day on the axis."""
+    """One day on the axis."""
 
     day: date
     start: datetime
     end: datetime
     changes: tuple[Change, ...]
     pieces: tuple[Piece, ...]
-    hatched: tuple[tuple[int, int], ...]  # minutes of the axis that the day does not have
+    hatched: tuple[tuple[int, int], ...]  # ranges of minutes that the day does not have
 
     @property
     def length(self) -> timedelta:
         return self.end - self.start
 
     def at(self, instant: datetime) -> int:
-        """The minute at which something that starts then lies."""
+        """Return the minute of the axis for something that starts at `instant`."""
         return self._minute(instant, bisect_right(self.pieces, instant, key=lambda piece: piece.start) - 1)
 
     def until(self, instant: datetime) -> int:
-        """The minute up to which something that ends then lies."""
+        """Return the minute of the axis for something that ends at `instant`."""
         return self._minute(instant, bisect_left(self.pieces, instant, key=lambda piece: piece.start) - 1)
 
     def _minute(self, instant: datetime, number: int) -> int:
@@ -89,37 +96,37 @@ class Column:
 class Axis:
     length: int  # minutes
     columns: tuple[Column, ...]
-    inserted: tuple[tuple[int, int], ...]  # at which minute of a day's readings, how many come again
+    inserted: tuple[tuple[int, int], ...]  # minute of the day, and the number of minutes repeated there
     zone: tzinfo
 
     @property
     def is_even(self) -> bool:
-        """Whether every hour of it lies on a whole hour from its top."""
+        """True if every hour lies at a multiple of 60 minutes from the start of the axis."""
         return all(length % HOUR == 0 and wall % HOUR == 0 for wall, length in self.inserted)
 
     def hours(self) -> Iterator[tuple[int, int, bool]]:
-        """The minute of each label, the minute of the day that clocks show there, and whether they show it again."""
+        """Yield the labels: minute of the axis, minute of the day, and whether the wall time is repeated."""
         for wall in range(0, DAY, HOUR):
-            yield _lies(wall, self.inserted), wall, False
+            yield _start_minute(wall, self.inserted), wall, False
         for wall, length in self.inserted:
-            first = _ends(wall, self.inserted)
+            first = _end_minute(wall, self.inserted)
             yield first, (wall - length) % DAY, True
             for minute in range(first + 1, first + length):
-                reading = wall - length + minute - first
-                if reading % HOUR == 0:
-                    yield minute, reading % DAY, True
+                wall_minute = wall - length + minute - first
+                if wall_minute % HOUR == 0:
+                    yield minute, wall_minute % DAY, True
 
     def hours_of(self, zone: tzinfo, column: Column) -> Iterator[tuple[int, datetime]]:
-        """On that day, the minutes at which clocks in another zone show a full hour, and what they show."""
+        """Yield the full hours of another zone on that day: the minute of the axis, and the time in that zone."""
         for piece in column.pieces:
             instant = piece.start
             while instant < piece.end:
-                reading = instant.astimezone(zone)
-                past = reading.minute * MINUTE + reading.second * SECOND
-                if past:
-                    instant += HOUR * MINUTE - past
+                wall_time = instant.astimezone(zone)
+                excess = wall_time.minute * MINUTE + wall_time.second * SECOND
+                if excess:
+                    instant += HOUR * MINUTE - excess
                     continue
-                yield piece.minute + (instant - piece.start) // MINUTE, reading
+                yield piece.minute + (instant - piece.start) // MINUTE, wall_time
                 instant += HOUR * MINUTE
 
 
@@ -129,10 +136,10 @@ def axis_of(days: Iterable[date], zone: tzinfo) -> Axis:
     inserted: dict[int, int] = {}
     for (day, _, _), found in zip(spans, changes, strict=True):
         for change in found:
-            back = (change.before - change.after) // MINUTE
-            if 0 < back <= LONGEST:
+            repeated = (change.before - change.after) // MINUTE
+            if 0 < repeated <= LONGEST:
                 wall = _minute_of(change.shown, day)
-                inserted[wall] = max(back, inserted.get(wall, 0))
+                inserted[wall] = max(repeated, inserted.get(wall, 0))
     insertions = tuple(sorted(inserted.items()))
     length = DAY + sum(inserted.values())
     columns = []
@@ -143,13 +150,13 @@ def axis_of(days: Iterable[date], zone: tzinfo) -> Axis:
 
 
 def changes_in(zone: tzinfo, start: datetime, end: datetime) -> Iterator[Change]:
-    """What becomes of clocks in [start, end)."""
+    """Yield the clock changes in [start, end), earliest first."""
     second, last = (start - EPOCH) // SECOND - 1, (end - EPOCH) // SECOND
-    while (stretch := stretch_at(zone, second)).end < last:
-        at = instant_at(stretch.end)
-        if at is not None and stretch.after != stretch.offset:
-            yield Change(at, timedelta(seconds=stretch.offset), timedelta(seconds=stretch.after))
-        second = stretch.end
+    while (period := offset_period_at(zone, second)).end < last:
+        at = instant_at(period.end)
+        if at is not None and period.after != period.offset:
+            yield Change(at, timedelta(seconds=period.offset), timedelta(seconds=period.after))
+        second = period.end
 
 
 def _pieces(
@@ -160,24 +167,26 @@ def _pieces(
     changes: tuple[Change, ...],
     inserted: tuple[tuple[int, int], ...],
 ) -> Iterator[Piece]:
-    turns = [change.at for change in changes if start < change.at < end]
-    shown_up_to = 0  # minute of the day's readings
-    for first, beyond in zip([start, *turns], [*turns, end], strict=True):
+    """Yield the pieces of a day, divided at its clock changes and at the insertions of the axis."""
+    change_instants = [change.at for change in changes if start < change.at < end]
+    shown_until = 0  # the latest minute of the day that clocks have shown
+    for first, until in zip([start, *change_instants], [*change_instants, end], strict=True):
         wall = _minute_of(first.astimezone(zone).replace(tzinfo=None), day)
-        back = shown_up_to - wall
-        if 0 < back <= LONGEST and first != start:
-            middle = min(first + back * MINUTE, beyond)
-            yield Piece(first, middle, _ends(shown_up_to, inserted), True)
-            first, wall = middle, shown_up_to
-        shown_up_to = max(shown_up_to, wall + (beyond - first) // MINUTE)
-        for stop in [at for at, _ in inserted if wall < at < wall + (beyond - first) // MINUTE]:
-            yield Piece(first, first + (stop - wall) * MINUTE, _lies(wall, inserted), False)
+        repeated = shown_until - wall
+        if 0 < repeated <= LONGEST and first != start:
+            middle = min(first + repeated * MINUTE, until)
+            yield Piece(first, middle, _end_minute(shown_until, inserted), True)
+            first, wall = middle, shown_until
+        shown_until = max(shown_until, wall + (until - first) // MINUTE)
+        for stop in [at for at, _ in inserted if wall < at < wall + (until - first) // MINUTE]:
+            yield Piece(first, first + (stop - wall) * MINUTE, _start_minute(wall, inserted), False)
             first, wall = first + (stop - wall) * MINUTE, stop
-        if first < beyond:
-            yield Piece(first, beyond, _lies(wall, inserted), False)
+        if first < until:
+            yield Piece(first, until, _start_minute(wall, inserted), False)
 
 
 def _gaps(pieces: tuple[Piece, ...], length: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the axis that no piece covers."""
     covered = 0
     for piece in sorted(pieces, key=lambda piece: piece.minute):
         if piece.minute > covered:
@@ -187,16 +196,16 @@ def _gaps(pieces: tuple[Piece, ...], length: int) -> Iterator[tuple[int, int]]:
         yield covered, length
 
 
-def _lies(wall: int, inserted: tuple[tuple[int, int], ...]) -> int:
-    """The minute of the axis at which a reading lies, as the start of something."""
+def _start_minute(wall: int, inserted: tuple[tuple[int, int], ...]) -> int:
+    """Return the minute of the axis for something that starts at the wall time `wall`, in minutes of the day."""
     return wall + sum(length for at, length in inserted if at <= wall)
 
 
-def _ends(wall: int, inserted: tuple[tuple[int, int], ...]) -> int:
-    """The minute of the axis at which a reading lies, as the end of something."""
+def _end_minute(wall: int, inserted: tuple[tuple[int, int], ...]) -> int:
+    """Return the minute of the axis for something that ends at the wall time `wall`, in minutes of the day."""
     return wall + sum(length for at, length in inserted if at < wall)
 
 
-def _minute_of(reading: datetime, day: date) -> int:
-    """Minutes from the beginning of `day` to a reading without a zone, which may be of a neighbouring day."""
-    return (reading.toordinal() - day.toordinal()) * DAY + reading.hour * HOUR + reading.minute
+def _minute_of(wall_time: datetime, day: date) -> int:
+    """Return the minutes from the start of `day` to a wall time, which may be on a neighbouring day."""
+    return (wall_time.toordinal() - day.toordinal()) * DAY + wall_time.hour * HOUR + wall_time.minute

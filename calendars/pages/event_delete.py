@@ -1,4 +1,4 @@
-"""The deletion of an event, with the questions before it."""
+"""The page that asks before it deletes an event."""
 
 from datetime import date
 from typing import cast
@@ -16,27 +16,27 @@ from calendars import editing
 from calendars.errors import ChangedSince, Gone
 from calendars.expansion import Occurrence
 from calendars.models import Event
-from calendars.pages.entries import name_of
+from calendars.pages.edit_scopes import occurrences_words, scopes_of
 from calendars.pages.event_form import Scope
-from calendars.pages.lookup import event_of, next_day, occurrence_of
-from calendars.pages.news import tell
-from calendars.pages.popover import day_of, is_veiled, repeats, when
+from calendars.pages.formatting import TimeFormatter
+from calendars.pages.item_rows import name_of
+from calendars.pages.messages import flash
+from calendars.pages.navigation import ReturnTarget, template_context
+from calendars.pages.popover import is_veiled, recurrence_text, start_day, time_text
+from calendars.pages.queries import get_event_or_404, get_occurrence_or_404, next_day
 from calendars.pages.revisions import revision_in, revision_text
-from calendars.pages.scopes import occurrences_words, scopes_of
-from calendars.pages.spoken import Manner
-from calendars.pages.whence import Whence, setting
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def event_delete(request, item_id: str) -> HttpResponse:
-    """Ask first; of an occurrence, whether it goes alone, with all that follow, or with the series."""
-    whence, manner = setting(request)
-    event, day = event_of(request, item_id, to_change=True)
-    found = occurrence_of(
-        request, event, day if day or not event.is_series else next_day(event, manner.now), whence.zone
+    """Ask, then delete. For an occurrence, ask also if the following ones or the series are deleted."""
+    target, formatter = template_context(request)
+    event, day = get_event_or_404(request, item_id, to_change=True)
+    occurrence = get_occurrence_or_404(
+        request, event, day if day or not event.is_series else next_day(event, formatter.now), target.zone
     )
-    if day and is_veiled(event, found.details, request.user):
+    if day and is_veiled(event, occurrence.details, request.user):
         raise PermissionDenied
     scopes = scopes_of(event, day) if event.is_series and day else {}
     scope = request.POST.get("scope", "") if scopes else Scope.SERIES
@@ -45,49 +45,53 @@ def event_delete(request, item_id: str) -> HttpResponse:
         try:
             if revision_in(request.POST.get("revision", "")) != event.version:
                 raise ChangedSince
-            return deleted(request, found, Scope(scope), manner, whence)
+            return deleted(request, occurrence, Scope(scope), formatter, target)
         except ChangedSince:
             conflict = True
         except Gone:
-            return redirect(whence.back(day_of(found, manner)))
+            return redirect(target.back(start_day(occurrence, formatter)))
     context = {
-        "title": gettext("Delete %(name)s") % {"name": name_of(found)},
-        "question": gettext("Delete %(name)s?") % {"name": name_of(found)},
-        "what": repeats(event, manner.hour_cycle) if event.is_series else when(found, manner),
-        "choices": choices(scopes, found, manner),
+        "title": gettext("Delete %(name)s") % {"name": name_of(occurrence)},
+        "question": gettext("Delete %(name)s?") % {"name": name_of(occurrence)},
+        "what": recurrence_text(event, formatter.hour_cycle) if event.is_series else time_text(occurrence, formatter),
+        "choices": choices(scopes, occurrence, formatter),
         "answer": gettext("Delete") if event.is_series else gettext("Delete event"),
         "revision": revision_text(event.version),
         "conflict": conflict,
-        "whence": whence,
+        "whence": target,
     }
     return render(request, "calendar/event_delete.html", context)
 
 
-def deleted(request, found: Occurrence, scope: Scope, manner: Manner, whence: Whence) -> HttpResponse:
-    event, day = found.event, cast(date, found.day)
-    back = redirect(whence.back(day_of(found, manner)))
+def deleted(
+    request, occurrence: Occurrence, scope: Scope, formatter: TimeFormatter, target: ReturnTarget
+) -> HttpResponse:
+    """Delete what the scope says, add a message, and redirect to the calendar."""
+    event, day = occurrence.event, cast(date, occurrence.day)
+    back = redirect(target.back(start_day(occurrence, formatter)))
     if scope == Scope.OCCURRENCE:
-        editing.cancel_occurrence(event, day, manner.now, revision=found.revision)
-        tell(request, gettext("Deleted:"), found, manner, whence, gettext("Put it back"))
+        editing.cancel_occurrence(event, day, formatter.now, revision=occurrence.revision)
+        flash(request, gettext("Deleted:"), occurrence, formatter, target, gettext("Put it back"))
         return back
     if scope == Scope.FOLLOWING:
-        editing.end_before(event, day, manner.now, revision=found.revision)
-        said = gettext("Deleted: %(name)s, from %(day)s on.") % {"name": name_of(found), "day": manner.day(day)}
+        editing.truncate_series(event, day, formatter.now, revision=occurrence.revision)
+        text = gettext("Deleted: %(name)s, from %(day)s on.") % {"name": name_of(occurrence), "day": formatter.day(day)}
     else:
-        editing.delete(event, manner.now, revision=event.version)
-        said = gettext("Deleted: %(name)s.") % {"name": name_of(found)}
-    messages.success(request, said)
+        editing.delete(event, formatter.now, revision=event.version)
+        text = gettext("Deleted: %(name)s.") % {"name": name_of(occurrence)}
+    messages.success(request, text)
     return back
 
 
-def choices(scopes: dict[Scope, str], found: Occurrence, manner: Manner) -> list[dict[str, str]]:
-    event, day = found.event, cast(date, found.day)
+def choices(scopes: dict[Scope, str], occurrence: Occurrence, formatter: TimeFormatter) -> list[dict[str, str]]:
+    """Return the scopes to choose from, with their effects and the texts of their buttons."""
+    event, day = occurrence.event, cast(date, occurrence.day)
     if not scopes:
         return []
-    said = {
-        Scope.OCCURRENCE: (when(found, manner), gettext("Delete this occurrence")),
+    texts = {
+        Scope.OCCURRENCE: (time_text(occurrence, formatter), gettext("Delete this occurrence")),
         Scope.FOLLOWING: (
-            gettext("From %(day)s on") % {"day": manner.day(day)},
+            gettext("From %(day)s on") % {"day": formatter.day(day)},
             delete_words(event, day) or gettext("Delete this and following"),
         ),
         Scope.SERIES: (
@@ -96,12 +100,13 @@ def choices(scopes: dict[Scope, str], found: Occurrence, manner: Manner) -> list
         ),
     }
     return [
-        {"scope": scope.value, "name": name, "consequence": said[scope][0], "answer": said[scope][1]}
+        {"scope": scope.value, "name": name, "consequence": texts[scope][0], "answer": texts[scope][1]}
         for scope, name in scopes.items()
     ]
 
 
 def delete_words(event: Event, since: date | None = None) -> str:
+    """Return the text of the button with the number of occurrences; empty for a series without end."""
     if event.series.last is None:
         return ""
     return gettext("Delete %(occurrences)s") % {"occurrences": occurrences_words(event, since)}

@@ -1,4 +1,4 @@
-"""The pages on which an event is written, be it new or there already, and the preview of what that means."""
+"""The pages that create and edit events, and the preview of the form."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Any, cast
@@ -12,21 +12,21 @@ from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import Role
-from accounts.readings import ReadingField
+from accounts.wall_time_field import WallTimeField
 from calendars import editing, ids
 from calendars.errors import CalendarError, ChangedSince
-from calendars.expansion import find, walls_of
+from calendars.event_times import YEARS, Times
+from calendars.expansion import find_occurrence, wall_times
 from calendars.models import ONE_DAY, Calendar, CalendarQuerySet, Event
-from calendars.pages.event_form import EventForm, Scope, Written
-from calendars.pages.lookup import event_of, occurrence_of
-from calendars.pages.meaning import Meaning, meaning_of
-from calendars.pages.news import tell
-from calendars.pages.popover import day_of, is_veiled
+from calendars.pages.edit_scopes import occurrences_words, scopes_of
+from calendars.pages.event_form import EventForm, EventFormData, Scope
+from calendars.pages.formatting import TimeFormatter
+from calendars.pages.messages import flash
+from calendars.pages.navigation import ReturnTarget, template_context
+from calendars.pages.popover import is_veiled, start_day
+from calendars.pages.queries import get_event_or_404, get_occurrence_or_404
+from calendars.pages.recurrence_preview import RecurrencePreview, preview_recurrence
 from calendars.pages.revisions import revision_in, revision_text
-from calendars.pages.scopes import occurrences_words, scopes_of
-from calendars.pages.spoken import Manner
-from calendars.pages.whence import Whence, setting
-from calendars.times import YEARS, Times
 
 MORNING = time(9)
 HOUR = timedelta(hours=1)
@@ -35,50 +35,50 @@ HOUR = timedelta(hours=1)
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def event_new(request) -> HttpResponse:
-    whence, manner = setting(request)
-    written = new_event(request, whence, manner.now)
-    return written_in(request, written, whence, manner)
+    target, formatter = template_context(request)
+    form_data = new_event(request, target, formatter.now)
+    return bound_form(request, form_data, target, formatter)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def event_edit(request, item_id: str) -> HttpResponse:
-    whence, manner = setting(request)
-    event, day = event_of(request, item_id, to_change=True)
-    written = stored_event(request, event, day, whence)
-    if written is None:  # cancelled, or not there at all
-        return redirect(whence.to("item", ids.ItemId(event.pk, day)))
-    return written_in(request, written, whence, manner)
+    target, formatter = template_context(request)
+    event, day = get_event_or_404(request, item_id, to_change=True)
+    form_data = stored_event(request, event, day, target)
+    if form_data is None:  # cancelled, or it does not exist
+        return redirect(target.to("item", ids.ItemId(event.pk, day)))
+    return bound_form(request, form_data, target, formatter)
 
 
 @login_required
 @require_POST
 def event_preview(request) -> HttpResponse:
-    """What the form means as it stands: nothing is saved."""
-    whence, manner = setting(request)
-    written: Written | None = new_event(request, whence, manner.now)
-    if named := request.GET.get("event"):
-        written = stored_event(request, *event_of(request, named, to_change=True), whence)
-    if written is None:
-        meaning = Meaning(error=gettext("This occurrence is not there any more."))
+    """Show what the form would save, without saving it."""
+    target, formatter = template_context(request)
+    form_data: EventFormData | None = new_event(request, target, formatter.now)
+    if event_id := request.GET.get("event"):
+        form_data = stored_event(request, *get_event_or_404(request, event_id, to_change=True), target)
+    if form_data is None:
+        preview = RecurrencePreview(error=gettext("This occurrence is not there any more."))
     else:
-        form = form_of(request, written, request.POST)
+        form = form_of(request, form_data, request.POST)
         form.is_valid()
-        meaning = meaning_of(form, manner)
-    return render(request, "calendar/_event_beside.html", {"meaning": meaning})
+        preview = preview_recurrence(form, formatter)
+    return render(request, "calendar/_event_beside.html", {"meaning": preview})
 
 
-def written_in(request, written: Written, whence: Whence, manner: Manner) -> HttpResponse:
-    """Show the form, preview what was written in it, or save that."""
+def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatter: TimeFormatter) -> HttpResponse:
+    """Show the form, preview its contents, or save them."""
     conflict = False
-    form = form_of(request, written, request.POST if request.method == "POST" else None)
+    form = form_of(request, form_data, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and "_preview" not in request.POST:
         try:
-            day = save(form, request, manner, whence)
-            return redirect(whence.back(day))
+            day = save(form, request, formatter, target)
+            return redirect(target.back(day))
         except ChangedSince:
             conflict = True
-            form = form_of(request, written, with_revision(request.POST, written.revision))
+            form = form_of(request, form_data, with_revision(request.POST, form_data.revision))
             form.is_valid()
         except CalendarError as error:
             form.refuse(error)
@@ -86,73 +86,75 @@ def written_in(request, written: Written, whence: Whence, manner: Manner) -> Htt
         form.errors.pop("subject", None)
     context = {
         "form": form,
-        "meaning": meaning_of(form, manner),
+        "meaning": preview_recurrence(form, formatter),
         "conflict": conflict,
-        "whence": whence,
-        **addresses(written, whence),
-        **headings(written, whence, manner),
-        "may_move": written.scope in (Scope.NEW, Scope.SINGLE, Scope.SERIES),
+        "whence": target,
+        **addresses(form_data, target),
+        **titles(form_data, target, formatter),
+        "may_move": form_data.scope in (Scope.NEW, Scope.SINGLE, Scope.SERIES),
     }
     return render(request, "calendar/event_form.html", context)
 
 
-def form_of(request, written: Written, data) -> EventForm:
-    return EventForm(data, written=written, calendars=writable(request.user), viewer=request.user)
+def form_of(request, form_data: EventFormData, data) -> EventForm:
+    return EventForm(data, written=form_data, calendars=writable(request.user), viewer=request.user)
 
 
 def with_revision(data, revision: str):
-    """What was written, as if it had been written with the present state before one's eyes."""
+    """Return the data of the form with this revision, as if the viewer had seen the current version."""
     renewed = data.copy()
     renewed["revision"] = revision
     return renewed
 
 
 def writable(user) -> CalendarQuerySet:
+    """Return the calendars in which the user may change events."""
     own = Calendar.objects.visible_to(user, Role.OPERATOR).select_related("owner")
     return own.order_by("-is_default", "name", "pk")
 
 
-# What the form begins with
+# Initial data
 
 
-def new_event(request, whence: Whence, now: datetime) -> Written:
-    """What a new event begins with: on the day and in the zone of the view, or as the address says."""
-    local = now.astimezone(whence.zone).replace(tzinfo=None)
-    day = whence.query.date or local.date()
-    start = asked_reading(request.GET.get("start", ""))
-    if asked_day := asked_reading(request.GET.get("start", "") + "T00:00"):
-        day = asked_day.date()
+def new_event(request, target: ReturnTarget, now: datetime) -> EventFormData:
+    """Return the initial data of a new event: on the day and in the zone of the view, or as the address says."""
+    local = now.astimezone(target.zone).replace(tzinfo=None)
+    day = target.query.date or local.date()
+    start = requested_wall_time(request.GET.get("start", ""))
+    if requested_day := requested_wall_time(request.GET.get("start", "") + "T00:00"):
+        day = requested_day.date()
     if start is None and day == local.date():
         start = local.replace(minute=0, second=0, microsecond=0) + HOUR
     start = start or datetime.combine(day, MORNING)
-    end = asked_reading(request.GET.get("end", ""))
+    end = requested_wall_time(request.GET.get("end", ""))
     is_all_day = request.GET.get("all_day") == "1"
     if is_all_day:
         start = datetime.combine(start.date(), time())
     if end is None or end < start:
         end = start + (ONE_DAY if is_all_day else HOUR)
     default = Calendar.objects.default_of(request.user)
-    asked = request.GET.get("calendar", "")
-    calendar = next((each for each in writable(request.user) if each.pk.hex == asked), default)
-    return Written(Scope.NEW, start, end, str(whence.zone), calendar, is_all_day)
+    requested_id = request.GET.get("calendar", "")
+    calendar = next((each for each in writable(request.user) if each.pk.hex == requested_id), default)
+    return EventFormData(Scope.NEW, start, end, str(target.zone), calendar, is_all_day)
 
 
-def asked_reading(text: str) -> datetime | None:
+def requested_wall_time(text: str) -> datetime | None:
+    """Parse a wall time of the address; None if it is missing, malformed or outside of YEARS."""
     try:
-        reading = ReadingField().to_python(text)
+        wall_time = WallTimeField().to_python(text)
     except ValidationError:
         return None
-    return reading if reading and reading.year in YEARS else None
+    return wall_time if wall_time and wall_time.year in YEARS else None
 
 
-def stored_event(request, event: Event, day: date | None, whence: Whence) -> Written | None:
-    """What the form of an event, an occurrence or a series begins with; None for an occurrence that is not (any more).
+def stored_event(request, event: Event, day: date | None, target: ReturnTarget) -> EventFormData | None:
+    """Return the initial data for an event, an occurrence or a series; None if there is no such occurrence.
 
-    Raises PermissionDenied for an occurrence that somebody else keeps to themselves.
+    Raise PermissionDenied for an occurrence that is another person's private one.
     """
     scope = scope_of(request, event, day)
     if scope in (Scope.SINGLE, Scope.SERIES):
-        return Written(
+        return EventFormData(
             scope,
             event.start,
             event.end,
@@ -165,48 +167,51 @@ def stored_event(request, event: Event, day: date | None, whence: Whence) -> Wri
             event,
             day,
         )
-    found = find(event, day, whence.zone, viewer=request.user)
-    if found is None or day is None:
+    occurrence = find_occurrence(event, day, target.zone, viewer=request.user)
+    if occurrence is None or day is None:
         return None
-    if is_veiled(event, found.details, request.user):
+    if is_veiled(event, occurrence.details, request.user):
         raise PermissionDenied
     times = Times.of(event).split(day)[1] if scope == Scope.FOLLOWING else None
-    start, end, is_all_day = walls_of(event, day, found.exception.changes if found.exception and not times else {})
-    return Written(
+    start, end, is_all_day = wall_times(
+        event, day, occurrence.exception.changes if occurrence.exception and not times else {}
+    )
+    return EventFormData(
         scope,
         start,
         end,
         event.zone,
         event.calendar,
         is_all_day,
-        event.details if times else found.details,
+        event.details if times else occurrence.details,
         times.recurrence if times else None,
-        revision_text(found.revision),
+        revision_text(occurrence.revision),
         event,
         day,
     )
 
 
 def scope_of(request, event: Event, day: date | None) -> Scope:
+    """Return the scope that the address asks for, if it applies to the event and the day."""
     if not event.is_series:
         return Scope.SINGLE
     if day is None:
         return Scope.SERIES
-    asked = request.GET.get("scope")
-    if asked == Scope.FOLLOWING and day == event.series.first.day:
+    requested = request.GET.get("scope")
+    if requested == Scope.FOLLOWING and day == event.series.first.day:
         return Scope.SERIES
-    return Scope(asked) if asked in (Scope.FOLLOWING, Scope.SERIES) else Scope.OCCURRENCE
+    return Scope(requested) if requested in (Scope.FOLLOWING, Scope.SERIES) else Scope.OCCURRENCE
 
 
 # Saving
 
 
-def save(form: EventForm, request, manner: Manner, whence: Whence) -> date:
-    """Save what was written and tell so; the answer is the day on which it is now.  Raises CalendarError."""
-    written, changes, now = form.written, form.changes(), manner.now
+def save(form: EventForm, request, formatter: TimeFormatter, target: ReturnTarget) -> date:
+    """Save the form, add a message, and return the day on which the event is now. Raise CalendarError."""
+    form_data, changes, now = form.written, form.changes(), formatter.now
     revision = revision_in(form.cleaned_data["revision"])
-    event, day = cast(Event, written.event), cast(date, written.day)
-    match written.scope:
+    event, day = cast(Event, form_data.event), cast(date, form_data.day)
+    match form_data.scope:
         case Scope.NEW:
             event, _ = editing.create(form.cleaned_data["calendar"], changes, now)
         case Scope.SINGLE | Scope.SERIES:
@@ -217,71 +222,75 @@ def save(form: EventForm, request, manner: Manner, whence: Whence) -> date:
             editing.change_occurrence(event, day, changes, now, revision=revision)
     first = event.series.first.day if event.is_series else None
     saved = Event.objects.select_related("calendar__owner").get(pk=event.pk)
-    found = occurrence_of(request, saved, day if written.scope == Scope.OCCURRENCE else first, whence.zone)
-    what = gettext("Created:") if written.scope == Scope.NEW else gettext("Saved:")
-    tell(request, what, found, manner, whence, gettext("Show it"))
-    return day_of(found, manner)
+    occurrence = get_occurrence_or_404(
+        request, saved, day if form_data.scope == Scope.OCCURRENCE else first, target.zone
+    )
+    verb = gettext("Created:") if form_data.scope == Scope.NEW else gettext("Saved:")
+    flash(request, verb, occurrence, formatter, target, gettext("Show it"))
+    return start_day(occurrence, formatter)
 
 
-# Around the form
+# The page of the form
 
 
-def addresses(written: Written, whence: Whence) -> dict[str, str]:
-    """Where the form is saved and previewed."""
-    if written.event is None:
-        return {"action": whence.to("event-new"), "preview_url": whence.to("event-preview")}
-    named, scope = ids.ItemId(written.event.pk, written.day), written.scope.value
+def addresses(form_data: EventFormData, target: ReturnTarget) -> dict[str, str]:
+    """Return the addresses to which the form is sent."""
+    if form_data.event is None:
+        return {"action": target.to("event-new"), "preview_url": target.to("event-preview")}
+    item_id, scope = ids.ItemId(form_data.event.pk, form_data.day), form_data.scope.value
     return {
-        "action": whence.to("event-edit", named, scope=scope),
-        "preview_url": whence.to("event-preview", event=named, scope=scope),
-        "delete_url": whence.to("event-delete", named),
+        "action": target.to("event-edit", item_id, scope=scope),
+        "preview_url": target.to("event-preview", event=item_id, scope=scope),
+        "delete_url": target.to("event-delete", item_id),
     }
 
 
-def headings(written: Written, whence: Whence, manner: Manner) -> dict[str, Any]:
-    """What the page of the form says of itself, and what its button says."""
-    event, day = written.event, written.day
+def titles(form_data: EventFormData, target: ReturnTarget, formatter: TimeFormatter) -> dict[str, Any]:
+    """Return the titles and labels of the form's page."""
+    event, day = form_data.event, form_data.day
     if event is None:
         return {"title": gettext("New event"), "verb": gettext("Create event")}
-    name = written.details.subject or gettext("(no title)")
-    named = ids.ItemId(event.pk, day)
+    name = form_data.details.subject or gettext("(no title)")
+    item_id = ids.ItemId(event.pk, day)
     scopes = scopes_of(event, day) if event.is_series and day else {}
     return {
         "title": gettext("Edit %(name)s") % {"name": name},
         "verb": gettext("Save changes"),
-        "consequence": consequence(written, manner),
+        "consequence": edit_effect_text(form_data, formatter),
         "scopes": [
             {
                 "name": words,
-                "url": whence.to("event-edit", named, scope=scope.value),
-                "current": scope == written.scope,
+                "url": target.to("event-edit", item_id, scope=scope.value),
+                "current": scope == form_data.scope,
             }
             for scope, words in scopes.items()
         ],
     }
 
 
-def consequence(written: Written, manner: Manner) -> str:
-    """What a change reaches, and what it takes away."""
-    event, day = cast(Event, written.event), cast(date, written.day)
+def edit_effect_text(form_data: EventFormData, formatter: TimeFormatter) -> str:
+    """Return what a change affects, and which exceptions it may remove."""
+    event, day = cast(Event, form_data.event), cast(date, form_data.day)
     if not event.is_series:
         return ""
-    if written.scope == Scope.OCCURRENCE:
-        return gettext("Only %(day)s is changed; the rest of the series stays.") % {"day": manner.day(day)}
-    differing = event.exceptions.filter(original_day__gte=day) if written.scope == Scope.FOLLOWING else event.exceptions
-    if written.scope == Scope.FOLLOWING:
-        said = gettext("From %(day)s on. The series ends before, and another one begins.") % {"day": manner.day(day)}
+    if form_data.scope == Scope.OCCURRENCE:
+        return gettext("Only %(day)s is changed; the rest of the series stays.") % {"day": formatter.day(day)}
+    exceptions = (
+        event.exceptions.filter(original_day__gte=day) if form_data.scope == Scope.FOLLOWING else event.exceptions
+    )
+    if form_data.scope == Scope.FOLLOWING:
+        text = gettext("From %(day)s on. The series ends before, and another one begins.") % {"day": formatter.day(day)}
     else:
-        said = gettext("%(occurrences)s, past ones too.") % {"occurrences": occurrences_words(event)}
-    count = differing.count()
+        text = gettext("%(occurrences)s, past ones too.") % {"occurrences": occurrences_words(event)}
+    count = exceptions.count()
     if not count:
-        return said
-    lost = ngettext(
+        return text
+    lost_text = ngettext(
         "If its days or times change, %(count)d that differs or is cancelled comes afresh.",
         "If its days or times change, %(count)d that differ or are cancelled come afresh.",
         count,
     )
-    return f"{said} {lost % {'count': count}}"
+    return f"{text} {lost_text % {'count': count}}"
 
 
 urlpatterns: list = [

@@ -1,7 +1,7 @@
-"""An event as a form, and back into the changes that the core makes.
+"""The form of an event: from the event to the fields, and from the fields to the changes that the core applies.
 
-The form owns no rule about events.  What a viewer did not touch is not among the changes, so that it stays as whoever
-wrote it had it; what the core refuses goes to the field that it is about.
+The form contains no rules about events. Fields that a viewer did not change are not among the changes, so that values
+written by other clients stay as they are. An error of the core is shown at the field to which it belongs.
 """
 
 import re
@@ -19,10 +19,11 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.readings import ReadingField
+from accounts.wall_time_field import WallTimeField
 from accounts.zones import ZoneField
-from calendars.bodies import shown_as
+from calendars.body_text import get_plain_text
 from calendars.errors import CalendarError
+from calendars.event_times import WallTime
 from calendars.models import (
     ONE_DAY,
     SUBJECT_LENGTH,
@@ -43,8 +44,7 @@ from calendars.pages.recurrence_form import (
     recurrence_of,
     suggested,
 )
-from calendars.times import WallTime
-from jobs.notations import TextField
+from jobs.forms.fields import TextField
 from recurrence.wire import WireError
 
 MIDNIGHT, MORNING = time(), time(9)
@@ -52,7 +52,7 @@ HOUR = timedelta(hours=1)
 SELECTED = SafeString(" selected")
 REMINDERS = (0, 5, 15, 30, 60, 120, 1440, 10_080)  # minutes before the start
 UNITS = ((10_080, "week"), (1440, "day"), (60, "hour"), (1, "minute"))
-# the field of a member that the core may refuse; what has no field of its own is told above the form
+# the field of each member that the core may refuse; errors of other members are shown above the form
 PLACES = {
     "subject": "subject",
     "body": "notes",
@@ -66,24 +66,24 @@ PLACES = {
 }
 
 
-AS_THEY_ARE = ("subject", "show_as", "sensitivity", "importance")  # fields that say what the core keeps
+AS_THEY_ARE = ("subject", "show_as", "sensitivity", "importance")  # fields with the same name and value as in the core
 
 
 class Scope(StrEnum):
-    """What is written or changed."""
+    """What the form creates or changes."""
 
     NEW = "new"
     SINGLE = "single"  # an event that does not repeat
     OCCURRENCE = "occurrence"
-    FOLLOWING = "following"  # an occurrence and those behind it
+    FOLLOWING = "following"  # an occurrence and all later ones
     SERIES = "series"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What the form begins with: an event, an occurrence, or what a new event is likely to be.
+class EventFormData:
+    """Initial data of the form: of an event, an occurrence, or a proposed new event.
 
-    `start` and `end` are what clocks in `zone` show; of an all-day one, midnights, the last day not included.
+    `start` and `end` are wall times in `zone`; for an all-day event midnights, and `end` is exclusive.
     """
 
     scope: Scope
@@ -104,7 +104,7 @@ class Written:
 
 
 class LongSelect(forms.Select):
-    """A select with hundreds of options, each of which Django would render with a template of its own."""
+    """A select for hundreds of options. Django would render a template for each option."""
 
     def render(self, name, value, attrs=None, renderer=None) -> SafeString:
         options = ((choice, SELECTED if str(choice) == str(value) else "", label) for choice, label in self.choices)
@@ -122,7 +122,7 @@ class DayField(forms.DateField):
 
 
 class CategoriesField(forms.CharField):
-    """Names with commas between them."""
+    """Names, separated by commas."""
 
     def prepare_value(self, value):
         return ", ".join(value) if isinstance(value, list) else value
@@ -136,14 +136,14 @@ class CategoriesField(forms.CharField):
 
 
 class CalendarField(forms.ModelChoiceField):
-    """Calendars by name; those of others with their owner."""
+    """Calendars by name; those of other people with their owner."""
 
     viewer = None
 
     def to_python(self, value):
         try:
             return super().to_python(value)
-        except forms.ValidationError:  # also what is no key at all
+        except forms.ValidationError:  # also for a malformed key
             raise forms.ValidationError(gettext("Choose one of the calendars"), code="invalid_choice") from None
 
     def label_from_instance(self, calendar: Calendar) -> str:
@@ -156,7 +156,10 @@ def with_owner(calendar: Calendar) -> str:
 
 
 class EventForm(RecurrenceForm):
-    """`written` is what it begins with; `calendars` are those that the viewer may change."""
+    """The form of an event.
+
+    `written` is its initial data; `calendars` are those that the viewer may change.
+    """
 
     field_order = ("subject", "is_all_day", "start", "end", "first_day", "last_day", "zone")
 
@@ -164,8 +167,8 @@ class EventForm(RecurrenceForm):
         label=_("Title"), max_length=SUBJECT_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
     is_all_day = forms.BooleanField(label=_("All day"), required=False)
-    start = ReadingField(label=_("Starts"), required=False)
-    end = ReadingField(label=_("Ends"), required=False)
+    start = WallTimeField(label=_("Starts"), required=False)
+    end = WallTimeField(label=_("Ends"), required=False)
     first_day = DayField(label=_("First day"), required=False)
     last_day = DayField(label=_("Last day"), required=False)
     zone = ZoneField(label=_("Zone"), required=False, help_text="", widget=LongSelect)
@@ -209,7 +212,7 @@ class EventForm(RecurrenceForm):
     notes = TextField(label=_("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
     revision = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, data=None, *, written: Written, calendars: CalendarQuerySet, viewer):
+    def __init__(self, data=None, *, written: EventFormData, calendars: CalendarQuerySet, viewer):
         self.written = written
         super().__init__(data, initial=initial_of(written, viewer.week_start), week_start=viewer.week_start)
         if not written.may_repeat:
@@ -229,18 +232,21 @@ class EventForm(RecurrenceForm):
         return bool(self["is_all_day"].value())
 
     def counting_fields(self) -> set[str]:
+        """Return the fields about time and recurrence that apply to the current choices."""
         when = ("first_day", "last_day") if self.is_all_day_chosen else ("start", "end", "zone")
         return {"is_all_day", *when, *(self.recurrence_fields() if self.written.may_repeat else ())}
 
     @property
     def previewed(self) -> str:
-        """The fields that a preview needs."""
+        """The names of the fields that a preview needs, for `hx-params`."""
         return ",".join(("csrfmiddlewaretoken", *WHEN_FIELDS))
 
     @cached_property
     def touched(self) -> set[str]:
-        """What was changed in front of the viewer, of a new event everything: what does not go with a choice was not
-        there to be changed."""
+        """The fields that the viewer changed; for a new event, all fields.
+
+        Fields that do not apply to the current choices were hidden, and so do not count.
+        """
         names = self.fields if self.written.scope == Scope.NEW else self.changed_data
         return set(names) - (set(WHEN_FIELDS) - self.counting_fields())
 
@@ -259,9 +265,9 @@ class EventForm(RecurrenceForm):
 
     @property
     def span(self) -> tuple[datetime, datetime]:
-        """What clocks show at the start and at the end; of an all-day event midnights, the last day not included.
+        """The wall times of start and end; for an all-day event midnights, and the end is exclusive.
 
-        Raises OverflowError behind the last day that there is.
+        Raise OverflowError if the last day has no next day.
         """
         data = self.cleaned_data
         if not self.is_all_day_chosen:
@@ -273,7 +279,7 @@ class EventForm(RecurrenceForm):
         return self.written.zone if self.is_all_day_chosen else self.cleaned_data["zone"]
 
     def changes(self) -> dict[str, Any]:
-        """What the core is to change.  Raises CalendarError for a day behind the last one that there is."""
+        """Return the changes for the core. Raise CalendarError if the last day has no next day."""
         data, touched = self.cleaned_data, self.touched
         changes: dict[str, Any] = {name: data[name] for name in AS_THEY_ARE if name in touched}
         if "place" in touched:
@@ -293,7 +299,7 @@ class EventForm(RecurrenceForm):
         return [*([{"displayName": place}] if place else []), *self.written.details.locations[1:]]
 
     def when(self) -> dict[str, Any]:
-        """Those of the changes that say when the event is.  Raises CalendarError as `changes` does."""
+        """Return the changes of times and recurrence. Raise CalendarError as `changes` does."""
         try:
             start, end = self.span
         except OverflowError:
@@ -306,24 +312,26 @@ class EventForm(RecurrenceForm):
         if not self.written.may_repeat:
             return changes
         recurrence = self.recurrence(start.date())
-        if recurrence != recurrence_of(self._initially, self.written.start.date()) or (is_moved and recurrence):
+        if recurrence != recurrence_of(self._initial_recurrence, self.written.start.date()) or (
+            is_moved and recurrence
+        ):
             changes["recurrence"] = recurrence
         return changes
 
     @property
-    def _initially(self) -> dict[str, Any]:
-        """What the fields of the recurrence said at first, as if they had been cleaned."""
+    def _initial_recurrence(self) -> dict[str, Any]:
+        """The initial values of the recurrence fields, as if they had been cleaned."""
         values = {name: self.get_initial_for_field(field, name) for name, field in self.fields.items()}
         for name in ANY_DAYS:
             values[name] = self.fields[name].clean(values[name])
         return values
 
     def refuse(self, error: CalendarError | WireError) -> None:
-        """Show a refusal of the core or of the engine at the field that it is about."""
+        """Add an error of the core or the engine to the field to which it belongs."""
         self.add_error(self.place_of(error.path or ""), capfirst(error.message))
 
     def place_of(self, path: str) -> str | None:
-        """The field that writes the member `path`; None for the whole form."""
+        """Return the field for the member `path`; None for the whole form."""
         member = re.split(r"[.\[]", path, maxsplit=1)[0]
         if path in ("start.timeZone", "end.timeZone"):
             return "zone"
@@ -337,20 +345,20 @@ class EventForm(RecurrenceForm):
 WHEN_FIELDS = ("is_all_day", "start", "end", "first_day", "last_day", "zone", *RECURRENCE_FIELDS)
 
 
-def initial_of(written: Written, week_start: int) -> dict[str, Any]:
-    details, start, end = written.details, written.start, written.end
+def initial_of(form_data: EventFormData, week_start: int) -> dict[str, Any]:
+    details, start, end = form_data.details, form_data.start, form_data.end
     first_day, last_day = start.date(), end.date()
-    if written.is_all_day:  # what stands there if it shall have times
+    if form_data.is_all_day:  # the times to propose if the viewer turns all-day off
         last_day = max(first_day, last_day - ONE_DAY)
         start, end = datetime.combine(first_day, MORNING), datetime.combine(last_day, MORNING) + HOUR
     return {
-        "calendar": written.calendar,
-        "is_all_day": written.is_all_day,
+        "calendar": form_data.calendar,
+        "is_all_day": form_data.is_all_day,
         "start": start,
         "end": end,
         "first_day": first_day,
         "last_day": last_day,
-        "zone": written.zone,
+        "zone": form_data.zone,
         "subject": details.subject,
         "place": details.place,
         "show_as": details.show_as,
@@ -358,10 +366,10 @@ def initial_of(written: Written, week_start: int) -> dict[str, Any]:
         "importance": details.importance,
         "reminder": details.reminder_minutes if details.is_reminder_on else None,
         "categories": details.categories,
-        "notes": shown_as(details.body_type, details.body, BodyType.TEXT.value),
-        "revision": written.revision,
+        "notes": get_plain_text(details),
+        "revision": form_data.revision,
         **suggested(first_day, week_start),
-        **(fields_of(written.recurrence) if written.may_repeat else {}),
+        **(fields_of(form_data.recurrence) if form_data.may_repeat else {}),
     }
 
 
@@ -371,7 +379,7 @@ def reminder_choices(chosen: int | None) -> list[tuple[object, str]]:
 
 
 def reminder_words(minutes: int) -> str:
-    """15 min before, 1 day before."""
+    """Return the text as in 15 min before, 1 day before."""
     if not minutes:
         return gettext("At the start")
     size, unit = next(each for each in UNITS if not minutes % each[0])

@@ -1,4 +1,4 @@
-"""What the address of the calendar page says: view, day, zones, and what is left out or looked for."""
+"""The query parameters of the calendar page: view, day, zones, filter and search text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,11 +19,11 @@ SEARCH_LENGTH = 200
 MOST_IDS = 1000
 LARGEST_ID = 2**63 - 1
 SWITCHES = ("noskipped", "nomaintenance", "cancelled", "failures")
-Day = date  # a name that the field below does not hide
+Day = date  # `Query.date` hides the name `date` in the class body
 
 
 class BadAddress(ValueError):
-    """A parameter that cannot be read; `parameter` is its name."""
+    """A parameter that cannot be parsed; `parameter` is its name."""
 
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(f"{parameter}: {message}")
@@ -33,7 +33,7 @@ class BadAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is left out of a view: calendars and job collections by id, and kinds of items."""
+    """The items that a view leaves out: calendars and job collections by id, and kinds of items."""
 
     off: frozenset[UUID] = frozenset()
     noruns: frozenset[int] = frozenset()
@@ -44,7 +44,7 @@ class Filter:
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> Self:
-        """Raises BadAddress."""
+        """Parse query parameters. Raise BadAddress."""
         return cls(
             frozenset(_ids(values, "off", UUID)),
             frozenset(_ids(values, "noruns", _number)),
@@ -53,7 +53,11 @@ class Filter:
 
     @classmethod
     def switched(cls, form: QueryDict, before: "Filter") -> Self:
-        """What the page's switches say: all of them are listed, and those that are on.  Raises BadAddress."""
+        """Return the filter after the form of the switches was sent.
+
+        `had` and `hadruns` list the ids that the form has switches for, `calendar` and `collection` those that are on.
+        Ids without a switch stay as they are in `before`. Raise BadAddress.
+        """
         listed = cls.read({"off": form.get("had", ""), "noruns": form.get("hadruns", "")})
         on = cls.read(
             {"off": ",".join(form.getlist("calendar")), "noruns": ",".join(form.getlist("collection"))}
@@ -70,15 +74,15 @@ class Filter:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What of it is not as it always is, in the form in which `read` takes it."""
+        """The parameters that differ from their defaults, in the format of `read`."""
         ids = {"off": sorted(each.hex for each in self.off), "noruns": [str(each) for each in sorted(self.noruns)]}
-        said = {name: ",".join(each) for name, each in ids.items() if each}
-        return said | {name: "1" for name in SWITCHES if getattr(self, name)}
+        values = {name: ",".join(each) for name, each in ids.items() if each}
+        return values | {name: "1" for name in SWITCHES if getattr(self, name)}
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An address of the page.  Without a day it is today, without a zone the viewer's own."""
+    """The parameters of the page. Without a date it shows today, without a zone the viewer's own."""
 
     view: View = View.MONTH
     date: Day | None = None
@@ -89,7 +93,7 @@ class Query:
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> Self:
-        """Raises BadAddress."""
+        """Parse query parameters. Raise BadAddress."""
         text = values.get("q", "").strip()
         if len(text) > SEARCH_LENGTH or "\0" in text:
             raise BadAddress("q", gettext("take at most %d characters") % SEARCH_LENGTH)
@@ -103,26 +107,32 @@ class Query:
         )
 
     def but(self, **changes) -> Self:
+        """Return a copy with these fields replaced."""
         return replace(self, **changes)
 
     @property
     def parameters(self) -> dict[str, str]:
-        said = {
+        """The parameters that differ from their defaults, in the format of `read`."""
+        values = {
             "view": "" if self.view is View.MONTH else str(self.view),
             "date": self.date.isoformat() if self.date else "",
             "zone": self.zone,
             "beside": self.beside,
             "q": self.text,
         }
-        return {name: value for name, value in said.items() if value} | self.filter.parameters
+        return {name: value for name, value in values.items() if value} | self.filter.parameters
 
     def address(self, page: str) -> str:
+        """Return the address of this query on the page at the path `page`."""
         parameters = self.parameters
         return f"{page}?{urlencode(parameters, safe=',/')}" if parameters else page
 
 
 def zone_name(values: Mapping[str, str], parameter: str) -> str:
-    """The IANA name of the zone that is asked for, by it, by Windows' name or by the place alone; "" for none."""
+    """Return the IANA name of the requested zone, or an empty string without a request.
+
+    The parameter may hold the IANA name, the name in Windows, or only the place. Raise BadAddress.
+    """
     text = values.get(parameter, "").strip()
     if not text:
         return ""
@@ -158,16 +168,16 @@ def _date(text: str) -> date | None:
     except ValueError:
         day = None
     if day is None or not FIRST_DAY <= day <= LAST_DAY:
-        said = {"first": FIRST_DAY, "last": LAST_DAY}
-        raise BadAddress("date", gettext("take a day from %(first)s to %(last)s, written in this form") % said)
+        bounds = {"first": FIRST_DAY, "last": LAST_DAY}
+        raise BadAddress("date", gettext("take a day from %(first)s to %(last)s, written in this form") % bounds)
     return day
 
 
-def _ids(values: Mapping[str, str], parameter: str, read) -> list:
+def _ids(values: Mapping[str, str], parameter: str, parse) -> list:
     texts = [text for text in values.get(parameter, "").split(",") if text]
     try:
         if len(texts) <= MOST_IDS:
-            return [read(text) for text in texts]
+            return [parse(text) for text in texts]
     except ValueError:
         pass
     raise BadAddress(parameter, gettext("take at most %d ids with commas between them") % MOST_IDS)

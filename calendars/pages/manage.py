@@ -1,9 +1,8 @@
-"""What belongs to calendars: their names and hues, who else sees them, feeds, and import."""
+"""The pages that manage calendars: names and hues, sharing, feeds and import."""
 
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -18,17 +17,18 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Role, User
+from api.links import absolute
 from calendars import editing, feeds, sharing
 from calendars.errors import CalendarError
-from calendars.import_report import Report, Status
-from calendars.importing import import_calendar
-from calendars.models import Calendar, Feed, Hue, Share
+from calendars.ics.import_report import Report, Status
+from calendars.ics.importing import import_calendar
+from calendars.models import Calendar, Color, Feed, Share
 from calendars.pages.filters import Filter
 from calendars.pages.manage_forms import HUES, ROLES, CalendarForm, FeedForm, ImportForm, ShareForm, person_words
-from calendars.pages.whence import Whence, whence_of
+from calendars.pages.navigation import ReturnTarget, return_target
 from jobs.models import JobCollection
 
-REPORTED = 500  # lines of a report on a page
+REPORTED = 500  # lines of a report that a page shows
 STATUSES = {
     Status.TAKEN: _("taken"),
     Status.CHANGED: _("changed"),
@@ -40,56 +40,56 @@ STATUSES = {
 @login_required
 @require_safe
 def calendars(request) -> HttpResponse:
-    """Every calendar that the viewer sees, and the addresses at which programs read for them."""
-    whence = whence_of(request)
+    """List the calendars that the viewer sees, and the viewer's feeds."""
+    target = return_target(request)
     own = Calendar.objects.filter(owner=request.user).prefetch_related("shares").order_by("-is_default", "name", "pk")
     seen = Calendar.objects.visible_to(request.user).exclude(owner=request.user)
     shared = Share.objects.filter(user=request.user, calendar__in=seen).select_related("calendar__owner")
     context = {
         "title": gettext("Calendars"),
-        "whence": whence,
-        "own": [own_row(calendar, whence) for calendar in own],
+        "whence": target,
+        "own": [own_row(calendar, target) for calendar in own],
         "shared": [
             {
                 "calendar": each.calendar,
                 "owner": person_words(each.calendar.owner),
                 "may": ROLES[Role(each.role)],
-                "feed_url": whence.to("feed-new", calendar=each.calendar_id.hex),
+                "feed_url": target.to("feed-new", calendar=each.calendar_id.hex),
             }
             for each in shared.order_by("calendar__name", "pk")
         ],
-        "feeds": [feed_row(feed, whence) for feed in feeds_of(request.user)],
-        "urls": urls(whence, ("calendar-new", "import", "feed-new")),
+        "feeds": [feed_row(feed, target) for feed in feeds_of(request.user)],
+        "urls": urls(target, ("calendar-new", "import", "feed-new")),
     }
     return render(request, "calendar/manage/calendars.html", context)
 
 
-def urls(whence: Whence, names: tuple[str, ...]) -> dict[str, str]:
-    return {name.replace("-", "_"): whence.to(name) for name in names}
+def urls(target: ReturnTarget, names: tuple[str, ...]) -> dict[str, str]:
+    return {name.replace("-", "_"): target.to(name) for name in names}
 
 
-def own_row(calendar: Calendar, whence: Whence) -> dict[str, Any]:
-    return {"calendar": calendar, "people": people_words(calendar), "url": whence.to("calendar-edit", calendar.pk)}
+def own_row(calendar: Calendar, target: ReturnTarget) -> dict[str, Any]:
+    return {"calendar": calendar, "people": sharing_text(calendar), "url": target.to("calendar-edit", calendar.pk)}
 
 
-def people_words(calendar: Calendar) -> str:
-    """2 see it, 1 changes its events."""
+def sharing_text(calendar: Calendar) -> str:
+    """Return with whom the calendar is shared, as in 2 see it, 1 changes its events."""
     roles = [share.role for share in calendar.shares.all()]
     readers, editors = roles.count(Role.READER), roles.count(Role.OPERATOR)
-    said = [
+    texts = [
         ngettext("%d sees it", "%d see it", readers) % readers if readers else "",
         ngettext("%d changes its events", "%d change its events", editors) % editors if editors else "",
     ]
-    return ", ".join(filter(None, said)) or gettext("nobody else")
+    return ", ".join(filter(None, texts)) or gettext("nobody else")
 
 
 def feeds_of(user):
     return Feed.objects.filter(owner=user).select_related("calendar").order_by("-created_at", "-pk")
 
 
-def feed_row(feed: Feed, whence: Whence) -> dict[str, Any]:
-    of = gettext("calendar %(name)s") % {"name": feed.calendar.name} if feed.calendar else gettext("a view")
-    return {"feed": feed, "of": of, "url": whence.to("feed-revoke", feed.pk)}
+def feed_row(feed: Feed, target: ReturnTarget) -> dict[str, Any]:
+    source = gettext("calendar %(name)s") % {"name": feed.calendar.name} if feed.calendar else gettext("a view")
+    return {"feed": feed, "of": source, "url": target.to("feed-revoke", feed.pk)}
 
 
 # One calendar
@@ -98,7 +98,7 @@ def feed_row(feed: Feed, whence: Whence) -> dict[str, Any]:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def calendar_new(request) -> HttpResponse:
-    whence = whence_of(request)
+    target = return_target(request)
     form = CalendarForm(request.POST or None, initial={"hue": unused_hue(request.user)})
     if request.method == "POST" and form.is_valid():
         try:
@@ -107,27 +107,28 @@ def calendar_new(request) -> HttpResponse:
             refuse(form, error)
         else:
             messages.success(request, gettext("Created: %(name)s.") % {"name": calendar.name})
-            return redirect(whence.to("calendar-edit", calendar.pk))
+            return redirect(target.to("calendar-edit", calendar.pk))
     context = {
         "title": gettext("New calendar"),
         "form": form,
-        "whence": whence,
-        "action": whence.to("calendar-new"),
-        "keep_url": whence.to("calendars"),
+        "whence": target,
+        "action": target.to("calendar-new"),
+        "keep_url": target.to("calendars"),
     }
     return render(request, "calendar/manage/calendar_new.html", context)
 
 
 def unused_hue(user) -> str:
+    """Return the first hue that no visible calendar has; SKY if all are used."""
     used = set(Calendar.objects.visible_to(user).values_list("hue", flat=True))
-    return next((hue for hue in HUES if hue not in used), Hue.SKY).value
+    return next((hue for hue in HUES if hue not in used), Color.SKY).value
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def calendar_edit(request, calendar_id: UUID) -> HttpResponse:
-    """Its name and hue, who else sees it, and where programs read it."""
-    whence, calendar = whence_of(request), own_calendar(request, calendar_id)
+    """Edit name and hue of a calendar; show its shares and feeds."""
+    target, calendar = return_target(request), own_calendar(request, calendar_id)
     form = CalendarForm(request.POST or None, initial={"name": calendar.name, "hue": calendar.hue})
     if request.method == "POST" and form.is_valid():
         try:
@@ -136,11 +137,13 @@ def calendar_edit(request, calendar_id: UUID) -> HttpResponse:
             refuse(form, error)
         else:
             messages.success(request, gettext("Saved."))
-            return redirect(whence.to("calendar-edit", calendar.pk))
-    return edit_page(request, calendar, form, ShareForm(people=strangers(calendar)), whence)
+            return redirect(target.to("calendar-edit", calendar.pk))
+    return edit_page(request, calendar, form, ShareForm(people=non_members(calendar)), target)
 
 
-def edit_page(request, calendar: Calendar, form: CalendarForm, share_form: ShareForm, whence: Whence) -> HttpResponse:
+def edit_page(
+    request, calendar: Calendar, form: CalendarForm, share_form: ShareForm, target: ReturnTarget
+) -> HttpResponse:
     shares = calendar.shares.select_related("user").order_by("user__username")
     context = {
         "title": calendar.name,
@@ -157,42 +160,46 @@ def edit_page(request, calendar: Calendar, form: CalendarForm, share_form: Share
             }
             for share in shares
         ],
-        "has_strangers": strangers(calendar).exists(),
-        "feeds": [feed_row(feed, whence) for feed in feeds_of(request.user).filter(calendar=calendar)],
-        "whence": whence,
-        "keep_url": whence.to("calendars"),
-        "action": whence.to("calendar-edit", calendar.pk),
-        "people_url": whence.to("calendar-people", calendar.pk),
-        "delete_url": "" if calendar.is_default else whence.to("calendar-delete", calendar.pk),
-        "feed_url": whence.to("feed-new", calendar=calendar.pk.hex),
-        "import_url": whence.to("import", calendar=calendar.pk.hex),
+        "has_strangers": non_members(calendar).exists(),
+        "feeds": [feed_row(feed, target) for feed in feeds_of(request.user).filter(calendar=calendar)],
+        "whence": target,
+        "keep_url": target.to("calendars"),
+        "action": target.to("calendar-edit", calendar.pk),
+        "people_url": target.to("calendar-people", calendar.pk),
+        "delete_url": "" if calendar.is_default else target.to("calendar-delete", calendar.pk),
+        "feed_url": target.to("feed-new", calendar=calendar.pk.hex),
+        "import_url": target.to("import", calendar=calendar.pk.hex),
     }
     return render(request, "calendar/manage/calendar_edit.html", context)
 
 
 def own_calendar(request, calendar_id: UUID) -> Calendar:
-    """Raises Http404 for what the viewer does not see, and PermissionDenied for the calendar of somebody else."""
+    """Return the calendar.
+
+    Raise Http404 if the viewer does not see it, PermissionDenied if it belongs to somebody else.
+    """
     calendar = get_object_or_404(Calendar.objects.visible_to(request.user), pk=calendar_id)
     if calendar.owner_id != request.user.pk:
         raise PermissionDenied
     return calendar
 
 
-def strangers(calendar: Calendar):
-    """People who could be let in."""
+def non_members(calendar: Calendar):
+    """Return the people with whom the calendar can still be shared."""
     return sharing.people_to_share_with(calendar.owner).exclude(shared_calendars__calendar=calendar)
 
 
 def refuse(form, error: CalendarError) -> None:
+    """Add an error of the core to the field to which it belongs, or to the form."""
     form.add_error(error.path if error.path in form.fields else None, capfirst(error.message))
 
 
 @login_required
 @require_POST
 def calendar_people(request, calendar_id: UUID) -> HttpResponse:
-    """Let somebody in, with another role, or out again (`remove`)."""
-    whence, calendar = whence_of(request), own_calendar(request, calendar_id)
-    back = redirect(whence.to("calendar-edit", calendar.pk))
+    """Share the calendar with a person, change the person's role, or end the sharing (`remove`)."""
+    target, calendar = return_target(request), own_calendar(request, calendar_id)
+    back = redirect(target.to("calendar-edit", calendar.pk))
     if removed := request.POST.get("remove", ""):
         person = User.objects.filter(shared_calendars__calendar=calendar, pk=number(removed)).first()
         if person is not None:
@@ -202,7 +209,7 @@ def calendar_people(request, calendar_id: UUID) -> HttpResponse:
     form = ShareForm(request.POST, people=sharing.people_to_share_with(calendar.owner))
     if not form.is_valid():
         initial = {"name": calendar.name, "hue": calendar.hue}
-        return edit_page(request, calendar, CalendarForm(initial=initial), form, whence)
+        return edit_page(request, calendar, CalendarForm(initial=initial), form, target)
     person, role = form.cleaned_data["person"], Role(form.cleaned_data["role"])
     sharing.share(calendar, person, role)
     messages.success(request, f"{person_words(person)}: {ROLES[role]}.")
@@ -210,22 +217,22 @@ def calendar_people(request, calendar_id: UUID) -> HttpResponse:
 
 
 def number(text: str) -> int:
-    """A key as a form sends it; 0, which nothing has, for what is none."""
+    """Parse a key from a form; return 0, which no row has, for other texts."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def calendar_delete(request, calendar_id: UUID) -> HttpResponse:
-    whence, calendar = whence_of(request), own_calendar(request, calendar_id)
+    target, calendar = return_target(request), own_calendar(request, calendar_id)
     if request.method == "POST":
         try:
             editing.delete_calendar(calendar, timezone.now())
         except CalendarError as error:
             messages.error(request, capfirst(error.message) + ".")
-            return redirect(whence.to("calendar-edit", calendar.pk))
+            return redirect(target.to("calendar-edit", calendar.pk))
         messages.success(request, gettext("Deleted: %(name)s.") % {"name": calendar.name})
-        return redirect(whence.to("calendars"))
+        return redirect(target.to("calendars"))
     count = calendar.events.count()
     people = calendar.shares.count()
     context = {
@@ -234,10 +241,10 @@ def calendar_delete(request, calendar_id: UUID) -> HttpResponse:
         "events": ngettext("%(count)d event or series", "%(count)d events and series", count) % {"count": count},
         "people": ngettext("%(count)d person", "%(count)d people", people) % {"count": people} if people else "",
         "answer": gettext("Delete calendar"),
-        "action": whence.to("calendar-delete", calendar.pk),
-        "keep_url": whence.to("calendar-edit", calendar.pk),
-        "list_url": whence.to("calendars"),
-        "whence": whence,
+        "action": target.to("calendar-delete", calendar.pk),
+        "keep_url": target.to("calendar-edit", calendar.pk),
+        "list_url": target.to("calendars"),
+        "whence": target,
     }
     return render(request, "calendar/manage/calendar_delete.html", context)
 
@@ -248,32 +255,32 @@ def calendar_delete(request, calendar_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def feed_new(request) -> HttpResponse:
-    """Make the address of a calendar (`calendar`), or of what the view that one came from shows."""
-    whence = whence_of(request)
+    """Create a feed of one calendar (`calendar`), or of the view from which the viewer came."""
+    target = return_target(request)
     calendar = calendar_in(request)
     form = FeedForm(request.POST or None, initial={"name": calendar.name if calendar else gettext("My calendar")})
     if request.method == "POST" and form.is_valid():
-        of = {"calendar": calendar} if calendar else {"query": query_of(whence.query.filter, request.user)}
+        source = {"calendar": calendar} if calendar else {"query": query_of(target.query.filter, request.user)}
         try:
-            feed, secret = feeds.make(request.user, form.cleaned_data["name"], timezone.now(), **of)
+            feed, secret = feeds.make(request.user, form.cleaned_data["name"], timezone.now(), **source)
         except CalendarError as error:
             refuse(form, error)
         else:
-            return issued(request, feed, secret, whence)
-    said = {"calendar": calendar.pk.hex} if calendar else {}
+            return issued(request, feed, secret, target)
+    parameters = {"calendar": calendar.pk.hex} if calendar else {}
     context = {
         "title": gettext("New feed address"),
         "form": form,
-        "whence": whence,
-        "what": contained(calendar, whence.query.filter, request.user),
-        "action": whence.to("feed-new", **said),
-        "keep_url": whence.to("calendars"),
+        "whence": target,
+        "what": feed_contents_text(calendar, target.query.filter, request.user),
+        "action": target.to("feed-new", **parameters),
+        "keep_url": target.to("calendars"),
     }
     return render(request, "calendar/manage/feed_new.html", context)
 
 
 def calendar_in(request) -> Calendar | None:
-    """Raises Http404 for one that the viewer does not see."""
+    """Return the calendar that the address names, or None. Raise Http404 if the viewer does not see it."""
     text = request.GET.get("calendar", "")
     if not text:
         return None
@@ -285,7 +292,7 @@ def calendar_in(request) -> Calendar | None:
 
 
 def query_of(chosen: Filter, user) -> dict[str, Any]:
-    """What a filter of the page leaves, as a feed keeps it: all that there is, or those that are chosen."""
+    """Return the filter as a feed stores it; None means all calendars or all collections."""
     calendars = Calendar.objects.visible_to(user).exclude(pk__in=chosen.off)
     collections = JobCollection.objects.visible_to(user).exclude(pk__in=chosen.noruns)
     listed = list(collections.values_list("pk", flat=True))
@@ -296,8 +303,8 @@ def query_of(chosen: Filter, user) -> dict[str, Any]:
     }
 
 
-def contained(calendar: Calendar | None, chosen: Filter, user) -> list[str]:
-    """What the feed shows, name by name."""
+def feed_contents_text(calendar: Calendar | None, chosen: Filter, user) -> list[str]:
+    """Return the names of the calendars and job collections that the feed shows."""
     if calendar is not None:
         return [calendar.name]
     names = list(
@@ -307,11 +314,15 @@ def contained(calendar: Calendar | None, chosen: Filter, user) -> list[str]:
     return [*names, *(gettext("runs of %(name)s") % {"name": each.name} for each in collections)]
 
 
-def issued(request, feed: Feed, secret: str, whence: Whence) -> HttpResponse:
-    """The address, this once; it is in no message, session or cookie."""
+def issued(request, feed: Feed, secret: str, target: ReturnTarget) -> HttpResponse:
+    """Show the secret address of the new feed once. It is not stored in messages, session or cookies."""
     address = reverse("calendar:feed", args=[secret])
-    absolute = settings.PUBLIC_URL + address if settings.PUBLIC_URL else request.build_absolute_uri(address)
-    context = {"title": feed.name, "address": absolute, "back": whence.to("calendars"), "whence": whence}
+    context = {
+        "title": feed.name,
+        "address": absolute(request, address),
+        "back": target.to("calendars"),
+        "whence": target,
+    }
     response = render(request, "calendar/manage/feed.html", context)
     add_never_cache_headers(response)
     return response
@@ -320,17 +331,17 @@ def issued(request, feed: Feed, secret: str, whence: Whence) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def feed_revoke(request, feed_id: int) -> HttpResponse:
-    whence = whence_of(request)
+    target = return_target(request)
     feed = get_object_or_404(Feed, owner=request.user, pk=feed_id)
     if request.method == "POST":
         feed.delete()
         messages.success(request, gettext("Revoked: %(name)s.") % {"name": feed.name})
-        return redirect(whence.to("calendars"))
+        return redirect(target.to("calendars"))
     context = {
         "title": gettext("Revoke %(name)s") % {"name": feed.name},
-        "whence": whence,
-        "action": whence.to("feed-revoke", feed.pk),
-        "keep_url": whence.to("calendars"),
+        "whence": target,
+        "action": target.to("feed-revoke", feed.pk),
+        "keep_url": target.to("calendars"),
     }
     return render(request, "calendar/manage/feed_revoke.html", context)
 
@@ -341,8 +352,8 @@ def feed_revoke(request, feed_id: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_(request) -> HttpResponse:
-    """Report first what would become of a file, then take it."""
-    whence, writable = whence_of(request), Calendar.objects.visible_to(request.user, Role.OPERATOR)
+    """Report what an import would change, then import."""
+    target, writable = return_target(request), Calendar.objects.visible_to(request.user, Role.OPERATOR)
     form = ImportForm(
         request.POST or None,
         request.FILES or None,
@@ -360,21 +371,21 @@ def import_(request) -> HttpResponse:
         else:
             if is_taking:
                 messages.success(request, f"{calendar.name}: {', '.join(counts(report))}.")
-                return redirect(whence.to("calendars"))
+                return redirect(target.to("calendars"))
     context = {
         "title": gettext("Import"),
         "form": form,
         "report": report and report_rows(report),
         "content": form.content if report else "",
-        "whence": whence,
-        "action": whence.to("import"),
-        "keep_url": whence.to("calendars"),
+        "whence": target,
+        "action": target.to("import"),
+        "keep_url": target.to("calendars"),
     }
     return render(request, "calendar/manage/import.html", context)
 
 
 def counts(report: Report) -> list[str]:
-    """12 taken, 1 changed, 2 refused."""
+    """Return the number of lines by status, as in 12 taken, 1 changed, 2 refused."""
     return [f"{n} {STATUSES[status]}" for status in Status if (n := report.count(status))] or [gettext("nothing")]
 
 

@@ -1,4 +1,4 @@
-"""What people fill in about calendars: name and hue, who else sees one, feeds, and what is to be imported."""
+"""Forms to manage calendars: name and hue, sharing, feeds and import."""
 
 from django import forms
 from django.utils.translation import gettext, pgettext_lazy
@@ -6,22 +6,22 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role
 from calendars.feeds import NAME_LENGTH as FEED_NAME_LENGTH
-from calendars.models import Calendar, Hue
+from calendars.models import Calendar, Color
 from calendars.pages.event_form import CalendarField
-from jobs.notations import CODE
+from jobs.forms.fields import CODE
 
 HUES = {
-    Hue.SKY: _("Sky"),
-    Hue.MOSS: _("Moss"),
-    Hue.CLAY: _("Clay"),
-    Hue.IRIS: _("Iris"),
-    Hue.STRAW: _("Straw"),
-    Hue.SEA: _("Sea"),
-    Hue.PLUM: _("Plum"),
-    Hue.BRICK: _("Brick"),
+    Color.SKY: _("Sky"),
+    Color.MOSS: _("Moss"),
+    Color.CLAY: _("Clay"),
+    Color.IRIS: _("Iris"),
+    Color.STRAW: _("Straw"),
+    Color.SEA: _("Sea"),
+    Color.PLUM: _("Plum"),
+    Color.BRICK: _("Brick"),
 }
 ROLES = {Role.READER: _("sees it"), Role.OPERATOR: _("changes its events")}
-FILE_LENGTH = 900_000  # bytes of an iCalendar file: with its lines ended as browsers do, within what a form may send
+FILE_LENGTH = 900_000  # bytes of an iCalendar file; with line ends as browsers send them, a form may be this long
 
 
 class CalendarForm(forms.Form):
@@ -35,13 +35,13 @@ class PersonField(forms.ModelChoiceField):
 
 
 def person_words(person) -> str:
-    """João Prado (joao)."""
+    """Return full name and user name, as in João Prado (joao)."""
     name = person.get_full_name()
     return f"{name} ({person.get_username()})" if name else person.get_username()
 
 
 class ShareForm(forms.Form):
-    """`people` are those who may be let in."""
+    """`people` are those with whom the calendar can be shared."""
 
     person = PersonField(None, label=_("Who"), empty_label=None)
     role = forms.TypedChoiceField(
@@ -65,7 +65,10 @@ class FeedForm(forms.Form):
 
 
 class ImportForm(forms.Form):
-    """An iCalendar file, or its text: `content`.  What was a file is text from its report to its taking."""
+    """An iCalendar file or its text, as `content`.
+
+    After the report, the content of a file is sent again as text.
+    """
 
     calendar = CalendarField(Calendar.objects.none(), label=_("Into"), empty_label=None)
     file = forms.FileField(
@@ -89,8 +92,8 @@ class ImportForm(forms.Form):
         if file is None:
             return ""
         if file.size > FILE_LENGTH:
-            said = gettext("This has %(size)s bytes; at most %(most)s are taken here. The API takes larger ones")
-            raise forms.ValidationError(said % {"size": f"{file.size:,}", "most": f"{FILE_LENGTH:,}"})
+            message = gettext("This has %(size)s bytes; at most %(most)s are taken here. The API takes larger ones")
+            raise forms.ValidationError(message % {"size": f"{file.size:,}", "most": f"{FILE_LENGTH:,}"})
         try:
             return file.read().decode("utf-8-sig")
         except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""The month: weeks of days, each with what is on it as far as there is room."""
+"""The month view: weeks of days, each with as many items as fit."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,33 +10,36 @@ from django.utils.formats import date_format
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, ngettext
 
-from calendars.pages import entries
-from calendars.pages.changes import notes_of
-from calendars.pages.contents import Contents
-from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, SUMMED, TROUBLE, Row, Sheet, rank_of, rank_of_notice
-from calendars.pages.grid import Bar, rows_of
-from calendars.pages.items import Band, RunItem
-from calendars.pages.sight import Sight
+from calendars.items import Band, RunItem
+from calendars.pages import item_rows
+from calendars.pages.clock_changes import notes_of
+from calendars.pages.item_rows import CONTINUED, CONTINUES, EVENT, SUMMED, TROUBLE, Row, Sheet, rank_of, rank_of_notice
+from calendars.pages.lane_layout import Bar, rows_of
+from calendars.pages.page_data import Contents
+from calendars.pages.view_context import ViewContext
 from calendars.pages.window import WEEK, View, midnight, week_number
 
-ROOM = 4  # lines of a day
-LATEST = datetime.max.replace(tzinfo=UTC)  # behind whatever has a time
-BARS = 3  # of them at most for what lasts several days
+LINES_PER_DAY = 4
+LATEST = datetime.max.replace(tzinfo=UTC)  # after every item that has a time
+BARS = 3  # the lines of a day that may show items of several days
 
 
 class Line(NamedTuple):
-    """Something of a day that becomes a row if there is room for it; `when` orders the rows."""
+    """An item of a day that becomes a row if it fits.
+
+    `rank` decides which items are shown, `when` orders the rows.
+    """
 
     rank: int
     when: datetime  # an instant
     thing: Sheet | RunItem | Band
-    part: str = ""  # of an event or maintenance, whether it goes on over midnight
+    part: str = ""  # CONTINUED, CONTINUES or empty: whether an event or a notice crosses midnight
 
 
-def month(sight: Sight, contents: Contents) -> dict:
-    days = sight.window.days
-    bars, lines = sorted_out(sight, contents)
-    notes = notes_of(sight)
+def month(context: ViewContext, contents: Contents) -> dict:
+    days = context.window.days
+    bars, lines = split_by_kind(context, contents)
+    notes = notes_of(context)
     weeks = []
     for at in range(0, len(days), WEEK):
         number = week_number(days[at])
@@ -44,81 +47,88 @@ def month(sight: Sight, contents: Contents) -> dict:
             {
                 "number": number,
                 "label": gettext("Week %d") % number,
-                "url": sight.link(View.WEEK, days[at]),
-                "days": week(sight, at, bars, lines, notes),
+                "url": context.link(View.WEEK, days[at]),
+                "days": week(context, at, bars, lines, notes),
             }
         )
-    return {"weeks": weeks, "heads": heads(sight), "items_word": gettext("items: %s") % "{}"}
+    return {"weeks": weeks, "heads": heads(context), "items_word": gettext("items: %s") % "{}"}
 
 
-def sorted_out(sight: Sight, contents: Contents) -> tuple[list[Bar], dict[date, list[Line]]]:
-    """What lies across days, and the rest by day."""
-    days = sight.window.days
+def split_by_kind(context: ViewContext, contents: Contents) -> tuple[list[Bar], dict[date, list[Line]]]:
+    """Return the items that last several days, and the other items by day."""
+    days = context.window.days
     bars: list[Bar] = []
     lines: dict[date, list[Line]] = defaultdict(list)
-    midnights = [*(midnight(day, sight.zone) for day in days), sight.window.end]
-    spread(sight, contents.occurrences, EVENT, midnights, bars, lines)
+    midnights = [*(midnight(day, context.zone) for day in days), context.window.end]
+    distribute(context, contents.occurrences, EVENT, midnights, bars, lines)
     for notice in contents.notices:
-        spread(sight, [notice], rank_of_notice(notice), midnights, bars, lines)
+        distribute(context, [notice], rank_of_notice(notice), midnights, bars, lines)
     for run in contents.runs:
-        lines[sight.local(run.at).date()].append(Line(rank_of(run), run.at, run))
+        lines[context.local(run.at).date()].append(Line(rank_of(run), run.at, run))
     for band in contents.bands:
         lines[band.day].append(Line(TROUBLE if band.failed else SUMMED, LATEST, band))
     return bars, lines
 
 
-def spread(
-    sight: Sight,
+def distribute(
+    context: ViewContext,
     sheets: Iterable[Sheet],
     rank: int,
     midnights: Sequence[datetime],
     bars: list[Bar],
     lines: dict[date, list[Line]],
 ) -> None:
-    """Add what lasts for a while, earliest first: each is on the day of the one before it or on a later one."""
-    days = sight.window.days
-    place = 0
+    """Add sheets to `bars` or to the lines of their days.
+
+    The sheets are ordered by start, so that the search for a day goes on at the day of the previous sheet.
+    """
+    days = context.window.days
+    index = 0
     for each in sheets:
-        if entries.is_bar(each):
-            first, last = entries.days_of(sight, each)
+        if item_rows.is_bar(each):
+            first, last = item_rows.days_of(context, each)
             if last >= days[0] and first <= days[-1]:
                 bars.append(Bar((first - days[0]).days, (last - days[0]).days, each))
             continue
-        while place + 1 < len(days) and each.start >= midnights[place + 1]:
-            place += 1
+        while index + 1 < len(days) and each.start >= midnights[index + 1]:
+            index += 1
         if each.start < midnights[0]:
             lines[days[0]].append(Line(rank, midnights[0], each, CONTINUED))
-        elif each.end <= midnights[place + 1]:
-            lines[days[place]].append(Line(rank, each.start, each))
+        elif each.end <= midnights[index + 1]:
+            lines[days[index]].append(Line(rank, each.start, each))
         else:
-            lines[days[place]].append(Line(rank, each.start, each, CONTINUES))
-            if place + 1 < len(days):
-                lines[days[place + 1]].append(Line(rank, midnights[place + 1], each, CONTINUED))
+            lines[days[index]].append(Line(rank, each.start, each, CONTINUES))
+            if index + 1 < len(days):
+                lines[days[index + 1]].append(Line(rank, midnights[index + 1], each, CONTINUED))
 
 
-def row_of(sight: Sight, line: Line) -> Row:
+def row_of(context: ViewContext, line: Line) -> Row:
     if isinstance(line.thing, Band):
-        return entries.band_row(sight, line.thing)
-    time_of_it = "" if line.part == CONTINUED else sight.time_at(line.when)
+        return item_rows.band_row(context, line.thing)
+    time = "" if line.part == CONTINUED else context.time_at(line.when)
     if isinstance(line.thing, RunItem):
-        return entries.run_row(sight, line.thing, time=time_of_it)
-    return entries.sheet_row(sight, line.thing, part=line.part, time=time_of_it)
+        return item_rows.run_row(context, line.thing, time=time)
+    return item_rows.all_day_row(context, line.thing, part=line.part, time=time)
 
 
-def heads(sight: Sight) -> list[dict]:
-    today = sight.today if sight.window.chosen.replace(day=1) == sight.today.replace(day=1) else None
+def heads(context: ViewContext) -> list[dict]:
+    """Return the columns' heads. In the current month, today's weekday is marked."""
+    today = context.today if context.window.chosen.replace(day=1) == context.today.replace(day=1) else None
     return [
         {
             "name": WEEKDAYS[day.weekday()],
             "short": WEEKDAYS_ABBR[day.weekday()],
             "is_today": today is not None and today.weekday() == day.weekday(),
         }
-        for day in sight.window.days[:WEEK]
+        for day in context.window.days[:WEEK]
     ]
 
 
-def week(sight: Sight, at: int, bars: list[Bar], lines: dict[date, list[Line]], notes: dict[date, str]) -> list[dict]:
-    days = sight.window.days[at : at + WEEK]
+def week(
+    context: ViewContext, at: int, bars: list[Bar], lines: dict[date, list[Line]], notes: dict[date, str]
+) -> list[dict]:
+    """Return the cells of the seven days from the index `at` on."""
+    days = context.window.days[at : at + WEEK]
     here = [
         Bar(max(bar.first - at, 0), min(bar.last - at, WEEK - 1), bar)
         for bar in bars
@@ -128,44 +138,49 @@ def week(sight: Sight, at: int, bars: list[Bar], lines: dict[date, list[Line]], 
     hidden = [0] * WEEK
     for number, row in enumerate(rows_of(here)):
         for bar in row:
-            for place in range(bar.first, bar.last + 1):
+            for index in range(bar.first, bar.last + 1):
                 if number >= BARS:
-                    hidden[place] += 1
+                    hidden[index] += 1
                     continue
-                cells[place] += [entries.spacer_row() for _ in range(number - len(cells[place]))]
-                cells[place].append(bar_row(sight, bar.thing, at + place, is_named=place == bar.first))
+                cells[index] += [item_rows.spacer_row() for _ in range(number - len(cells[index]))]
+                cells[index].append(bar_row(context, bar.thing, at + index, is_named=index == bar.first))
     return [
-        day_cell(sight, day, rows, lines.get(day, []), rest, notes.get(day, ""))
+        day_cell(context, day, rows, lines.get(day, []), rest, notes.get(day, ""))
         for day, rows, rest in zip(days, cells, hidden, strict=True)
     ]
 
 
-def bar_row(sight: Sight, bar: Bar, place: int, *, is_named: bool) -> Row:
-    part = entries.listed((CONTINUED if bar.first < place else "", CONTINUES if bar.last > place else ""))
-    begins = bar.thing.days is None and bar.first == place
-    row = entries.sheet_row(sight, bar.thing, part=part, time=sight.time_at(bar.thing.start) if begins else "")
+def bar_row(context: ViewContext, bar: Bar, index: int, *, is_named: bool) -> Row:
+    """Return the row of a bar on the day with this index. Only the first day of a week shows the name."""
+    part = item_rows.listed((CONTINUED if bar.first < index else "", CONTINUES if bar.last > index else ""))
+    begins = bar.thing.days is None and bar.first == index
+    row = item_rows.all_day_row(context, bar.thing, part=part, time=context.time_at(bar.thing.start) if begins else "")
     return row if is_named else row | {"is_unnamed": True, "icon": ""}
 
 
-def day_cell(sight: Sight, day: date, bars: list[Row], lines: list[Line], hidden: int, note: str) -> dict:
-    room = ROOM - len(bars)
-    if len(lines) > room:
-        kept = sorted(lines, key=lambda line: (line.rank, line.when))[: max(room, 0)]
-        hidden += len(lines) - len(kept)
-        lines = kept
-    rows = bars + [row_of(sight, line) for line in sorted(lines, key=lambda line: line.when)]
-    label = sight.long_date(day)
-    url = sight.link(View.DAY, day)
+def day_cell(context: ViewContext, day: date, bars: list[Row], lines: list[Line], hidden: int, note: str) -> dict:
+    """Return the cell of a day.
+
+    If its lines do not fit, those with the lowest ranks are shown and the others are counted.
+    """
+    free_lines = LINES_PER_DAY - len(bars)
+    if len(lines) > free_lines:
+        shown = sorted(lines, key=lambda line: (line.rank, line.when))[: max(free_lines, 0)]
+        hidden += len(lines) - len(shown)
+        lines = shown
+    rows = bars + [row_of(context, line) for line in sorted(lines, key=lambda line: line.when)]
+    label = context.long_date(day)
+    url = context.link(View.DAY, day)
     if hidden:
         more = ngettext("%(count)d more on %(day)s", "%(count)d more on %(day)s", hidden)
-        rows.append(entries.more_row(hidden, url, more % {"count": hidden, "day": label}))
-    outside = (day.year, day.month) != (sight.window.chosen.year, sight.window.chosen.month)
-    attributes = [f' data-date="{day.isoformat()}"', ' class="outside"' if outside else ""]
-    if day < sight.today:
+        rows.append(item_rows.more_row(hidden, url, more % {"count": hidden, "day": label}))
+    is_outside = (day.year, day.month) != (context.window.chosen.year, context.window.chosen.month)
+    attributes = [f' data-date="{day.isoformat()}"', ' class="outside"' if is_outside else ""]
+    if day < context.today:
         attributes.append(" data-past")
-    elif day == sight.today:
+    elif day == context.today:
         attributes.append(" data-today")
-    if day == sight.window.chosen:
+    if day == context.window.chosen:
         attributes.append(" data-chosen")
     return {
         "number": day.day,
@@ -173,6 +188,6 @@ def day_cell(sight: Sight, day: date, bars: list[Row], lines: list[Line], hidden
         "url": url,
         "note": note or (date_format(day, "F") if day.day == 1 else ""),
         "attributes": mark_safe("".join(attributes)),
-        "is_today": day == sight.today,
+        "is_today": day == context.today,
         "items": rows,
     }

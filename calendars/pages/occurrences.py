@@ -1,4 +1,4 @@
-"""One occurrence of a series, cancelled or put back by one click."""
+"""Cancel or restore one occurrence of a series."""
 
 from datetime import date, tzinfo
 
@@ -16,49 +16,52 @@ from calendars import editing
 from calendars.errors import CalendarError, Gone
 from calendars.expansion import Occurrence
 from calendars.models import Event
-from calendars.pages.lookup import event_of, occurrence_of
-from calendars.pages.news import tell
-from calendars.pages.popover import day_of, is_veiled
-from calendars.pages.whence import setting
+from calendars.pages.messages import flash
+from calendars.pages.navigation import template_context
+from calendars.pages.popover import is_veiled, start_day
+from calendars.pages.queries import get_event_or_404, get_occurrence_or_404
 
 
 @login_required
 @require_POST
 def occurrence_cancel(request, item_id: str) -> HttpResponse:
-    whence, manner = setting(request)
-    event, day, found = changeable(request, item_id, whence.zone)
+    target, formatter = template_context(request)
+    event, day, occurrence = changeable(request, item_id, target.zone)
     try:
-        editing.cancel_occurrence(event, day, manner.now)
+        editing.cancel_occurrence(event, day, formatter.now)
     except Gone:
         messages.error(request, gettext("It is cancelled already."))
     else:
-        tell(request, gettext("Cancelled:"), found, manner, whence, gettext("Put it back"))
-    return redirect(whence.back(day_of(found, manner)))
+        flash(request, gettext("Cancelled:"), occurrence, formatter, target, gettext("Put it back"))
+    return redirect(target.back(start_day(occurrence, formatter)))
 
 
 @login_required
 @require_POST
 def occurrence_restore(request, item_id: str) -> HttpResponse:
-    whence, manner = setting(request)
-    event, day, found = changeable(request, item_id, whence.zone)
+    target, formatter = template_context(request)
+    event, day, occurrence = changeable(request, item_id, target.zone)
     try:
-        editing.restore_occurrence(event, day, manner.now)
+        editing.restore_occurrence(event, day, formatter.now)
     except CalendarError as error:
         messages.error(request, capfirst(error.message) + ".")
-        return redirect(whence.to("item", found.id))
-    tell(request, gettext("Put back:"), occurrence_of(request, event, day, whence.zone), manner, whence)
-    return redirect(whence.back(day_of(found, manner)))
+        return redirect(target.to("item", occurrence.id))
+    flash(request, gettext("Put back:"), get_occurrence_or_404(request, event, day, target.zone), formatter, target)
+    return redirect(target.back(start_day(occurrence, formatter)))
 
 
 def changeable(request, item_id: str, zone: tzinfo) -> tuple[Event, date, Occurrence]:
-    """Raises Http404 for what is no occurrence of a series, PermissionDenied for one that the viewer may not see."""
-    event, day = event_of(request, item_id, to_change=True)
-    found = occurrence_of(request, event, day, zone)
+    """Return the event, the day and the occurrence to change.
+
+    Raise Http404 if there is no such occurrence, PermissionDenied if the viewer may not see or change it.
+    """
+    event, day = get_event_or_404(request, item_id, to_change=True)
+    occurrence = get_occurrence_or_404(request, event, day, zone)
     if day is None:
         raise Http404
-    if is_veiled(event, found.details, request.user):
+    if is_veiled(event, occurrence.details, request.user):
         raise PermissionDenied
-    return event, day, found
+    return event, day, occurrence
 
 
 urlpatterns: list = [

@@ -1,23 +1,25 @@
-"""What a click on an event opens: what it says and when it is, as a finished row, with what the viewer may do."""
+"""The popover of an event, as a row: its details and times, and what the viewer may do with it."""
 
 from datetime import UTC, date
 from typing import Any, cast
 
+from django.utils.html import escape, urlize
+from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role
-from calendars.bodies import shown_as
+from calendars.body_text import get_plain_text
 from calendars.expansion import Occurrence
-from calendars.models import BodyType, Calendar, Details, Event, Importance, Sensitivity, ShowAs
-from calendars.pages.entries import name_of
+from calendars.models import Calendar, Details, Event, Importance, Sensitivity, ShowAs
 from calendars.pages.event_form import reminder_words, with_owner
-from calendars.pages.series_words import rule_words, series_words
-from calendars.pages.spoken import Manner, place_of, zone_words
-from calendars.pages.whence import Whence
+from calendars.pages.formatting import TimeFormatter, place_of, zone_words
+from calendars.pages.item_rows import name_of
+from calendars.pages.navigation import ReturnTarget
+from calendars.pages.recurrence_text import rule_words, series_words
 
-SHOWS_AS = {  # what needs to be said: most events are busy
+SHOWS_AS = {  # without BUSY, which most events are
     ShowAs.FREE: _("free"),
     ShowAs.TENTATIVE: _("tentative"),
     ShowAs.OOF: _("out of office"),
@@ -32,76 +34,87 @@ SENSITIVITIES = {
 
 
 def is_veiled(event: Event, details: Details, viewer) -> bool:
-    """Whether somebody else keeps it to themselves, so that the viewer sees nothing but when it is."""
+    """Return True if the event is another person's private one, so that the viewer sees only its times."""
     return details.is_private and event.calendar.owner_id != viewer.pk
 
 
 def may_change(event: Event, details: Details, viewer) -> bool:
+    """Return True if the viewer may change the event."""
     if is_veiled(event, details, viewer):
         return False
     return Calendar.objects.visible_to(viewer, Role.OPERATOR).filter(pk=event.calendar_id).exists()
 
 
-def event_popover(found: Occurrence, viewer, manner: Manner, whence: Whence) -> dict[str, Any]:
-    event, details = found.event, found.details
-    own = event.tzinfo
+def event_popover(occurrence: Occurrence, viewer, formatter: TimeFormatter, target: ReturnTarget) -> dict[str, Any]:
+    event, details = occurrence.event, occurrence.details
+    event_zone = event.tzinfo
     return {
-        "id": str(found.id),
-        "title": name_of(found),
+        "id": str(occurrence.id),
+        "title": name_of(occurrence),
         "hue": event.calendar.hue,
-        "close": whence.back(day_of(found, manner)),
-        "is_cancelled": found.is_cancelled,
-        "is_exception": found.exception is not None,
-        "is_occurrence": found.day is not None,
+        "close": target.back(start_day(occurrence, formatter)),
+        "is_cancelled": occurrence.is_cancelled,
+        "is_exception": occurrence.exception is not None,
+        "is_occurrence": occurrence.day is not None,
         "sensitivity": SENSITIVITIES.get(Sensitivity(details.sensitivity), ""),
-        "when": when(found, manner),
-        "at": "" if found.days else found.start.astimezone(manner.zone).isoformat(),
-        "place_of_zone": "" if found.days else place_of(manner.zone),
-        "zone_title": zone_words(manner.zone, found.start),
-        "elsewhere": "" if found.days else manner.elsewhere(found.start, [own, UTC]),
-        "was": was(found, manner),
-        "repeats": repeats(event, manner.hour_cycle),
+        "when": time_text(occurrence, formatter),
+        "at": "" if occurrence.days else occurrence.start.astimezone(formatter.zone).isoformat(),
+        "place_of_zone": "" if occurrence.days else place_of(formatter.zone),
+        "zone_title": zone_words(formatter.zone, occurrence.start),
+        "elsewhere": "" if occurrence.days else formatter.elsewhere(occurrence.start, [event_zone, UTC]),
+        "was": original_time(occurrence, formatter),
+        "repeats": recurrence_text(event, formatter.hour_cycle),
         "where": details.place,
         "shows_as": SHOWS_AS.get(ShowAs(details.show_as), ""),
         "importance": IMPORTANCES.get(Importance(details.importance), ""),
         "reminder": reminder_words(details.reminder_minutes) if details.is_reminder_on else "",
         "categories": details.categories,
-        "notes": shown_as(details.body_type, details.body, BodyType.TEXT.value),
+        "notes": link_urls(get_plain_text(details)),
         "calendar": event.calendar.name if event.calendar.owner_id == viewer.pk else with_owner(event.calendar),
         "may_change": may_change(event, details, viewer),
-        "edit_url": whence.to("event-edit", found.id),
-        "delete_url": whence.to("event-delete", found.id),
-        "cancel_url": whence.to("occurrence-cancel", found.id),
-        "restore_url": whence.to("occurrence-restore", found.id),
+        "edit_url": target.to("event-edit", occurrence.id),
+        "delete_url": target.to("event-delete", occurrence.id),
+        "cancel_url": target.to("occurrence-cancel", occurrence.id),
+        "restore_url": target.to("occurrence-restore", occurrence.id),
     }
 
 
-def day_of(found: Occurrence, manner: Manner) -> date:
-    return found.days[0] if found.days else found.start.astimezone(manner.zone).date()
+def link_urls(notes: str) -> str:
+    """Return the notes as safe HTML, with URLs as links."""
+    try:
+        return mark_safe(urlize(notes, nofollow=True, autoescape=True))
+    except ValueError:  # Django parses digits after "&#" as a number, and Python parses at most 4300 digits
+        return escape(notes)
 
 
-def when(found: Occurrence, manner: Manner) -> str:
-    if found.days:
-        return gettext("%(days)s, all day") % {"days": manner.days(*found.days)}
-    return manner.span(found.start, found.end)
+def start_day(occurrence: Occurrence, formatter: TimeFormatter) -> date:
+    """Return the day on which the occurrence starts, in the zone of the formatter."""
+    return occurrence.days[0] if occurrence.days else occurrence.start.astimezone(formatter.zone).date()
 
 
-def was(found: Occurrence, manner: Manner) -> str:
-    """Of an occurrence that was moved: from 09:00, or from Wed 21 October, 09:00."""
-    original = found.original_start
-    if found.exception is None or original is None:
+def time_text(occurrence: Occurrence, formatter: TimeFormatter) -> str:
+    """Return the days or the times of the occurrence."""
+    if occurrence.days:
+        return gettext("%(days)s, all day") % {"days": formatter.days(*occurrence.days)}
+    return formatter.span(occurrence.start, occurrence.end)
+
+
+def original_time(occurrence: Occurrence, formatter: TimeFormatter) -> str:
+    """Return the original time of a moved occurrence, as in 09:00 or Wed 21 October, 09:00; else an empty string."""
+    original = occurrence.original_start
+    if occurrence.exception is None or original is None:
         return ""
-    if found.days and found.event.is_all_day:
-        return "" if found.days[0] == found.day else manner.day(cast(date, found.day))
-    if original == found.start and not found.days:
+    if occurrence.days and occurrence.event.is_all_day:
+        return "" if occurrence.days[0] == occurrence.day else formatter.day(cast(date, occurrence.day))
+    if original == occurrence.start and not occurrence.days:
         return ""
-    there = original.astimezone(manner.zone)
-    is_same_day = not found.days and there.date() == found.start.astimezone(manner.zone).date()
-    return manner.clock(there) if is_same_day else manner.moment(original)
+    local = original.astimezone(formatter.zone)
+    is_same_day = not occurrence.days and local.date() == occurrence.start.astimezone(formatter.zone).date()
+    return formatter.clock(local) if is_same_day else formatter.moment(original)
 
 
-def repeats(event: Event, hour_cycle: int) -> str:
-    """Every week from Monday to Friday from 09:00 to 09:15 Europe/Berlin."""
+def recurrence_text(event: Event, hour_cycle: int) -> str:
+    """Return the rule as in Every week from Monday to Friday from 09:00 to 09:15 Europe/Berlin."""
     if not event.is_series:
         return ""
     series, limits = event.series, cast(dict, event.recurrence)["range"]

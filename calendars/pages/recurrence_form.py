@@ -1,6 +1,6 @@
-"""How often an event repeats, as the fields of a form, and back into Graph's document that the engine checks.
+"""The recurrence of an event as form fields, and the fields as a Graph document that the engine checks.
 
-Each pattern has fields of its own; those of the others are there, but do not count.
+Each pattern has its own fields. The fields of the other patterns are present, but ignored.
 """
 
 from collections.abc import Mapping
@@ -11,10 +11,11 @@ from django import forms
 from django.utils.dates import MONTHS, WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from recurrence.wire.graph import LARGEST
+from recurrence.wire.graph import LARGEST, MOST_OCCURRENCES
 
 NEVER, WORKDAYS = "none", "workdays"
 ONCE_A_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -49,7 +50,7 @@ LIMITS: dict[str, dict[str, str]] = {
     "endDate": {"endDate": "until"},
     "numbered": {"numberOfOccurrences": "times"},
 }
-# how the fields of a choice are put into a sentence
+# the sentence of each choice, with its fields by member
 SENTENCES = {
     "daily": _("every {interval} days"),
     WORKDAYS: _("Monday to Friday"),
@@ -61,7 +62,7 @@ SENTENCES = {
     "endDate": "{endDate}",
     "numbered": _("{numberOfOccurrences} times; a cancelled one is not replaced"),
 }
-ANY_DAYS = ("monthly_weekday", "yearly_weekday")  # fields that name one weekday or a set of them
+ANY_DAYS = ("monthly_weekday", "yearly_weekday")  # fields for one weekday or a set of weekdays
 RECURRENCE_FIELDS = (
     "pattern",
     "range",
@@ -70,18 +71,20 @@ RECURRENCE_FIELDS = (
 
 
 class NumberField(forms.IntegerField):
-    """A whole number within a sentence, which `label` names."""
+    """A whole number from 1 on within a sentence, with `label` as its accessible name."""
 
     def __init__(self, label, most: int = LARGEST):
         widget = forms.NumberInput(attrs={"class": "control brief tiny", "aria-label": label})
-        said = _("Take a whole number from 1 to 31") if most == LAST_DAY else _("Take a whole number, 1 or more")
+        message = _("Take a whole number, 1 or more")
+        if most < LARGEST:
+            message = format_lazy(_("Take a whole number from 1 to {most}"), most=most)
         super().__init__(
             label=label,
             required=False,
             widget=widget,
             min_value=1,
             max_value=most,
-            error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), said),
+            error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), message),
         )
 
 
@@ -104,19 +107,19 @@ def _days_choices():
     return [*_weekday_choices(), ("day", _("day")), ("weekday", _("weekday")), ("weekendDay", _("weekend day"))]
 
 
-def _days(choice: str) -> list[str]:
+def _parse_days(choice: str) -> list[str]:
     return SETS.get(choice) or choice.split(",")
 
 
-def _months():
+def _month_field():
     return ChoiceInSentence(_("Month"), list(MONTHS.items()), coerce=int, empty_value=None)
 
 
-def _any_days():
-    return ChoiceInSentence(_("Weekday"), _days_choices(), coerce=_days, empty_value=[])
+def _weekday_field():
+    return ChoiceInSentence(_("Weekday"), _days_choices(), coerce=_parse_days, empty_value=[])
 
 
-def _which():
+def _index_field():
     return ChoiceInSentence(_("Which"), _index_choices())
 
 
@@ -145,16 +148,16 @@ class RecurrenceForm(forms.Form):
     weekly_first = ChoiceInSentence(_("First day of the week"), _weekday_choices())
     monthly_day = NumberField(_("Day of the month"), most=LAST_DAY)
     monthly_interval = NumberField(_("Months between"))
-    monthly_index = _which()
-    monthly_weekday = _any_days()
+    monthly_index = _index_field()
+    monthly_weekday = _weekday_field()
     monthly_weekday_interval = NumberField(_("Months between"))
     yearly_interval = NumberField(_("Years between"))
     yearly_day = NumberField(_("Day"), most=LAST_DAY)
-    yearly_month = _months()
+    yearly_month = _month_field()
     yearly_weekday_interval = NumberField(_("Years between"))
-    yearly_index = _which()
-    yearly_weekday = _any_days()
-    yearly_weekday_month = _months()
+    yearly_index = _index_field()
+    yearly_weekday = _weekday_field()
+    yearly_weekday_month = _month_field()
 
     range = forms.ChoiceField(
         label=_("Until"),
@@ -171,16 +174,19 @@ class RecurrenceForm(forms.Form):
         ),
         error_messages={"invalid": _("Write a day such as 2027-06-30")},
     )
-    times = NumberField(_("How many"))
+    times = NumberField(_("How many"), most=MOST_OCCURRENCES)
 
     def __init__(self, *args, week_start: int, **kwargs):
         self.week_start = week_start
         super().__init__(*args, **kwargs)
+        stored = self.initial.get("times") or 0
+        if stored > MOST_OCCURRENCES:  # stored before the limit existed, and still allowed
+            self.fields["times"] = NumberField(_("How many"), most=stored)
         for name in ANY_DAYS:
-            self._offer(name, self.get_initial_for_field(self.fields[name], name))
+            self._add_stored_choice(name, self.get_initial_for_field(self.fields[name], name))
 
-    def _offer(self, name: str, choice: str | None) -> None:
-        """Some days of the week that another client chose together are offered as they are."""
+    def _add_stored_choice(self, name: str, choice: str | None) -> None:
+        """Add a choice for a combination of weekdays that another client stored."""
         choices = list(self.fields[name].choices)
         if choice and choice not in dict(choices):
             names = dict(_weekday_choices())
@@ -193,11 +199,12 @@ class RecurrenceForm(forms.Form):
 
     @property
     def patterns(self) -> list[dict[str, Any]]:
-        """The patterns as lines of the form: a button, and the sentence that it stands for."""
+        """The patterns as lines of the form: a radio button, and the sentence of the pattern."""
         return [self._row("pattern", value, label, PLACES) for value, label in self.fields["pattern"].choices]
 
     @property
     def limits(self) -> list[dict[str, Any]]:
+        """The ranges as lines of the form: a radio button, and the sentence of the range."""
         return [self._row("range", value, label, LIMITS) for value, label in self.fields["range"].choices]
 
     def _row(self, name: str, value: str, label: str, places: Mapping[str, dict[str, str]]) -> dict[str, Any]:
@@ -214,7 +221,7 @@ class RecurrenceForm(forms.Form):
         }
 
     def _weekdays(self) -> SafeString:
-        """A button for each, in the order of the viewer's week."""
+        """Return a button for each weekday, in the order of the viewer's week."""
         days = [*self["weekly_days"]]
         labels = format_html_join(
             "",
@@ -230,7 +237,7 @@ class RecurrenceForm(forms.Form):
         )
 
     def recurrence_fields(self) -> set[str]:
-        """The fields of what was chosen."""
+        """Return the names of the fields that apply to the chosen pattern and range."""
         if self.kind not in PLACES or self.kind == NEVER:
             return {"pattern"}
         limits = LIMITS.get(str(self["range"].value()), {})
@@ -240,24 +247,24 @@ class RecurrenceForm(forms.Form):
         super().clean()
         if "pattern" not in self.fields:
             return
-        counting = self.recurrence_fields()
-        for name in set(RECURRENCE_FIELDS) - counting:
+        active = self.recurrence_fields()
+        for name in set(RECURRENCE_FIELDS) - active:
             self.errors.pop(name, None)
-        for name in counting - {"pattern"}:
+        for name in active - {"pattern"}:
             if name not in self.errors and self.cleaned_data.get(name) in (None, "", []):
-                self.add_error(name, self._needed(name))
+                self.add_error(name, self._missing_message(name))
 
-    def _needed(self, name: str) -> str:
+    def _missing_message(self, name: str) -> str:
         if name == "weekly_days":
             return gettext("Choose at least one weekday")
         return gettext("Write the last day") if name == "until" else gettext("Write a number")
 
     def recurrence(self, first: date) -> dict[str, Any] | None:
-        """The document of what the fields say of an event that starts on the day `first`; None: it does not repeat."""
+        """Return the recurrence of an event that starts on the day `first`; None if it does not repeat."""
         return recurrence_of(self.cleaned_data, first)
 
     def place_in_recurrence(self, path: str) -> str:
-        """The field that writes the member `path` of a recurrence."""
+        """Return the field for the member `path` of a recurrence."""
         part, _dot, member = path.removeprefix("recurrence.").partition(".")
         member = member.partition("[")[0]
         if part == "range":
@@ -266,6 +273,7 @@ class RecurrenceForm(forms.Form):
 
 
 def recurrence_of(values: Mapping[str, Any], first: date) -> dict[str, Any] | None:
+    """Return the Graph document of the fields' values; None if the event does not repeat."""
     kind = values["pattern"]
     if kind == NEVER:
         return None
@@ -279,7 +287,7 @@ def recurrence_of(values: Mapping[str, Any], first: date) -> dict[str, Any] | No
 
 
 def fields_of(recurrence: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The values of the fields that say the same as a document in Graph's own spelling."""
+    """Return the values of the fields for a document in the normal form of Graph."""
     if recurrence is None:
         return {"pattern": NEVER}
     pattern, limits = recurrence["pattern"], recurrence["range"]
@@ -298,7 +306,7 @@ def fields_of(recurrence: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def suggested(day: date, week_start: int) -> dict[str, Any]:
-    """What each pattern begins with for an event on `day`."""
+    """Return the initial values of all patterns for an event on `day`."""
     weekday, number = ONCE_A_WEEK[day.weekday()], (day.day - 1) // 7
     index = INDEXES[min(number, len(INDEXES) - 1)]
     return {

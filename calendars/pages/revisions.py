@@ -1,9 +1,9 @@
-"""Which state of an event a viewer has read: a form carries it along, so that no later one is overwritten."""
+"""The version of an event that a viewer has read. Forms carry it, so that nobody overwrites a later version."""
 
 import re
 
 REVISION = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
-SOME_PAST = (0, 0)  # a revision that nothing has any more
+SOME_PAST = (0, 0)  # no event has this revision
 
 
 def revision_text(revision: tuple[int, int]) -> str:
@@ -11,6 +11,6 @@ def revision_text(revision: tuple[int, int]) -> str:
 
 
 def revision_in(text: str) -> tuple[int, int]:
-    """What a viewer has read; what is no revision is none that anything has."""
+    """Parse a revision; return SOME_PAST, which matches no event, for any other text."""
     match = REVISION.fullmatch(text)
     return (int(match[1]), int(match[2])) if match else SOME_PAST

@@ -1,4 +1,4 @@
-"""What a click on a run opens, or on one that is to come: how it went or when it will, and where to look further."""
+"""The popovers of runs and of future fire times: outcome, reasons, and links to details."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,157 +10,216 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 
+from accounts.admin_permissions import has_role
 from accounts.models import Role
-from accounts.staff import may
-from calendars.pages.held import Hold, hold_at, reasons_of
-from calendars.pages.items import hue_of
-from calendars.pages.spoken import Manner, place_of, zone_words
-from calendars.pages.whence import Whence
-from jobs import words
+from calendars.items import hue_of
+from calendars.pages.formatting import TimeFormatter, place_of, zone_words
+from calendars.pages.maintenance_holds import hold_reasons
+from calendars.pages.navigation import ReturnTarget
+from calendars.pages.notices import title_of
+from jobs import humanize
+from jobs.badges import OUTCOMES, Badge, lowercase_label, newest_runs, outcome_of
 from jobs.models import Attempt, Job, JobCollection, Run
-from jobs.outcomes import OUTCOMES, Outcome, newest_runs, outcome_of, within_sentence
-from jobs.pages.runs import headline
-from maintenance import heeding
+from jobs.pages.outages import outage_in_words, outages_of_runs
+from jobs.pages.runs import error_runs_of, headline
+from jobs.pages.waits import blocking_run, holds_of
+from maintenance import holds as maintenance_holds
+from maintenance.models import Notice
 from recurrence.schedules import LAST_INSTANT
 from recurrence.wire import WireError
+from triggers.gates import notice_of
 from triggers.models import Trigger
-from triggers.outlook import in_words
+from triggers.outlook import describe_trigger
+from triggers.upcoming import ExpectedHold, find_hold
 
-STRIP = 10  # outcomes
-PLANNED, DUE = Outcome("planned", "Planned"), Outcome("waiting", "Due")  # as the calendar itself says
+STRIP = 10  # outcomes of the newest runs that are shown
+PLANNED, DUE = Badge("planned", "Planned"), Badge("waiting", "Due")  # the same words as on the calendar
 HELD = OUTCOMES[Run.State.HELD]
 
 
-def run_popover(run: Run, viewer, manner: Manner, whence: Whence) -> dict[str, Any]:
+def run_popover(run: Run, viewer, formatter: TimeFormatter, target: ReturnTarget) -> dict[str, Any]:
     trigger = run.job.triggers.filter(name=run.trigger_name).first() if run.job else None
     attempts = list(run.attempts.order_by("number"))
-    hold, _ = hold_of(run.job, manner.now, manner) if run.job and run.state == Run.State.HELD else (None, "")
+    hold, _ = hold_of(run.job, formatter.now, formatter) if run.job and run.state == Run.State.HELD else (None, "")
     length = run.finished_at - run.started_at if run.started_at and run.finished_at else None
     return {
-        **common(run.job, trigger, run.fire_at, viewer, manner, whence),
+        **shared_context(run.job, trigger, run.fire_at, viewer, formatter, target),
         "title": run.job_name,
         "collection": run.collection_name,
         "outcome": outcome_of(run),
-        "why": why(run, attempts, manner),
-        "instead": instead(hold, manner) if hold else "",
-        "repeats": capfirst(in_words(trigger)) if trigger else by(run),
-        "took": words.took(length) if length is not None else "",
-        "late": late(run),
-        "run_url": reverse("admin:jobs_run_change", args=[run.pk]) if viewer.is_staff else "",
+        "why": reason_text(run, attempts, formatter),
+        "instead": replacement_row(hold, formatter) if hold else "",
+        "repeats": capfirst(describe_trigger(trigger)) if trigger else origin_text(run),
+        "took": humanize.format_elapsed(length) if length is not None else "",
+        "late": delay_text(run),
+        "outage": outage_of_run(run, formatter),
+        "holds": hold_rows(run, formatter, target),
+        "blocking": blocking_row(run, formatter, target),
+        "error_run": error_runs_of([run]).get(run.pk),
+        "run_url": reverse("admin:jobs_run_change", args=[run.pk]),
     }
 
 
-def planned_popover(trigger: Trigger, at: datetime, viewer, manner: Manner, whence: Whence) -> dict[str, Any]:
+def planned_popover(
+    trigger: Trigger, at: datetime, viewer, formatter: TimeFormatter, target: ReturnTarget
+) -> dict[str, Any]:
     job = trigger.job
-    hold, reason = hold_of(job, at, manner)
-    planned = PLANNED if at > manner.now else DUE
+    hold, reason = hold_of(job, at, formatter)
+    planned = PLANNED if at > formatter.now else DUE
     return {
-        **common(job, trigger, at, viewer, manner, whence),
+        **shared_context(job, trigger, at, viewer, formatter, target),
         "title": job.name,
         "collection": job.collection.name,
         "outcome": HELD if hold else planned,
         "why": capfirst(reason),
-        "instead": instead(hold, manner) if hold else "",
-        "distance": words.distance(at, manner.now),
-        "repeats": capfirst(in_words(trigger)),
+        "instead": replacement_row(hold, formatter) if hold else "",
+        "distance": humanize.format_relative(at, formatter.now),
+        "repeats": capfirst(describe_trigger(trigger)),
     }
 
 
-def hold_of(job: Job, at: datetime, manner: Manner) -> tuple[Hold | None, str]:
-    """What holds the job at that moment, as far as is known now, and why."""
-    all_told = heeding.told_of_shown()
-    spells = heeding.forecast([job.pk], at, LAST_INSTANT, manner.now, all_told)
-    hold = hold_at(spells.get(job.pk, ()), at)
-    return hold, reasons_of(all_told)[hold.notice.pk] if hold else ""
+def hold_of(job: Job, at: datetime, formatter: TimeFormatter) -> tuple[ExpectedHold | None, str]:
+    """Return the expected hold of the job at that moment, as far as is known now, and its reason."""
+    active_notices = maintenance_holds.load_active_notices()
+    windows = maintenance_holds.upcoming_holds([job.pk], at, LAST_INSTANT, formatter.now, active_notices)
+    hold = find_hold(windows.get(job.pk, ()), at)
+    return hold, hold_reasons(active_notices)[hold.window.key] if hold else ""
 
 
-def instead(hold: Hold, manner: Manner) -> str:
-    """When a held run will be."""
+def replacement_row(hold: ExpectedHold, formatter: TimeFormatter) -> str:
+    """Return when a held run will start."""
     if hold.is_dropped:
         return gettext("not at all")
     if hold.until is None:
         return gettext("once after the maintenance; nobody knows when it ends")
-    return gettext("once after the maintenance, at about %s") % manner.moment(hold.until)
+    return gettext("once after the maintenance, at about %s") % formatter.moment(hold.until)
 
 
-def common(
-    job: Job | None, trigger: Trigger | None, at: datetime, viewer, manner: Manner, whence: Whence
+def shared_context(
+    job: Job | None, trigger: Trigger | None, at: datetime, viewer, formatter: TimeFormatter, target: ReturnTarget
 ) -> dict[str, Any]:
-    """What is told of a run whether it has been or is to come."""
+    """Return the part of the row that runs and future fire times share."""
     newest = newest_runs([job.pk], STRIP)[job.pk] if job else []
     outcomes = [outcome_of(each) for each in newest]
     return {
         "hue": hue_of(job.collection_id) if job else "",
-        "close": whence.back(at.astimezone(manner.zone).date()),
-        "when": manner.moment(at),
-        "at": at.astimezone(manner.zone).isoformat(),
-        "place_of_zone": place_of(manner.zone),
-        "zone_title": zone_words(manner.zone, at),
-        "elsewhere": manner.elsewhere(at, [*zone_of_schedule(trigger), UTC]),
-        "usually": usually(newest),
-        "last": last(newest, at, manner, whence),
+        "close": target.back(at.astimezone(formatter.zone).date()),
+        "when": formatter.moment(at),
+        "at": at.astimezone(formatter.zone).isoformat(),
+        "place_of_zone": place_of(formatter.zone),
+        "zone_title": zone_words(formatter.zone, at),
+        "elsewhere": formatter.elsewhere(at, [*zone_of_schedule(trigger), UTC]),
+        "usually": typical_duration(newest),
+        "last": recent_runs(newest, at, formatter, target),
         "outcomes": outcomes,
         "counted": counted(outcomes),
-        "job_url": reverse("admin:jobs_job_page", args=[job.pk]) if job and viewer.is_staff else "",
+        "job_url": reverse("admin:jobs_job_page", args=[job.pk]) if job else "",
         "order_url": reverse("admin:jobs_job_run", args=[job.pk]) if job and may_order(job, viewer) else "",
     }
 
 
-def counted(outcomes: Sequence[Outcome]) -> str:
-    """7 succeeded, 1 late, 2 failed."""
-    counts = Counter(within_sentence(gettext(outcome.word)) for outcome in outcomes)
+def counted(outcomes: Sequence[Badge]) -> str:
+    """Return the number of runs by outcome, as in 7 succeeded, 1 late, 2 failed."""
+    counts = Counter(lowercase_label(gettext(outcome.word)) for outcome in outcomes)
     return ", ".join(f"{number} {word}" for word, number in counts.items())
 
 
 def zone_of_schedule(trigger: Trigger | None) -> list[tzinfo]:
     try:
         return [trigger.parsed.zone] if trigger else []
-    except WireError:  # written when its format was read more generously
+    except WireError:  # stored when the parser of its format accepted more
         return []
 
 
 def may_order(job: Job, viewer) -> bool:
+    """Return True if the viewer may start the job now."""
     if job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED:
         return False
-    return viewer.is_staff and may(viewer, Role.OPERATOR, job.collection.subscription_id)
+    return has_role(viewer, Role.OPERATOR, job.collection.subscription_id)
 
 
-def why(run: Run, attempts: Sequence[Attempt], manner: Manner) -> str:
-    """Its reason, or what its last attempt came to; nothing of what went well."""
+def reason_text(run: Run, attempts: Sequence[Attempt], formatter: TimeFormatter) -> str:
+    """Return the reason of the run, or the result of its last attempt; empty for a run that succeeded."""
     if run.missed_count > 1 and run.missed_until:
         times = ngettext("%d time", "%d times", run.missed_count) % run.missed_count
-        until = gettext("%(times)s until %(moment)s") % {"times": times, "moment": manner.moment(run.missed_until)}
+        until = gettext("%(times)s until %(moment)s") % {"times": times, "moment": formatter.moment(run.missed_until)}
         return f"{until}: {run.reason}" if run.reason else until
     if run.state == Run.State.SUCCEEDED:
         return ""
     return capfirst(headline(run, attempts))
 
 
-def by(run: Run) -> str:
+def outage_of_run(run: Run, formatter: TimeFormatter) -> str:
+    """Return the outage that kept the run from starting; empty if there was none."""
+    texts = [
+        outage_in_words(outage, formatter.now, formatter.zone, formatter.hour_cycle)
+        for outage in outages_of_runs([run]).values()
+    ]
+    return texts[0] if texts else ""
+
+
+def hold_rows(run: Run, formatter: TimeFormatter, target: ReturnTarget) -> list[dict[str, str]]:
+    """Return the current and past holds of the run, with their times and links to notices that exist."""
+    holds = holds_of(run)
+    ids = [notice_id for hold in holds if (notice_id := notice_of(hold.key))]
+    notices_by_key = (
+        {each.key: each for each in maintenance_holds.with_resources(Notice.objects.filter(pk__in=ids))} if ids else {}
+    )
+    return [
+        {
+            "when": formatter.span(hold.held_at, hold.released_at)
+            if hold.released_at
+            else gettext("from %s") % formatter.moment(hold.held_at),
+            "what": title_of(notices_by_key[hold.key]) if hold.key in notices_by_key else hold.reason,
+            "url": target.to("notice", notices_by_key[hold.key].notice.pk) if hold.key in notices_by_key else "",
+        }
+        for hold in holds
+    ]
+
+
+def blocking_row(run: Run, formatter: TimeFormatter, target: ReturnTarget) -> dict[str, str] | None:
+    """Return the run that was going on when this one was due; None if there was none or it was deleted."""
+    blocking = blocking_run(run)
+    if blocking is None:
+        return None
+    name = "" if blocking.job_id == run.job_id else blocking.job_name
+    label = gettext("Still going") if run.state == Run.State.SKIPPED else gettext("Waited for")
+    if run.state == Run.State.WAITING:
+        label = gettext("Waits for")
+    moment = formatter.moment(blocking.fire_at)
+    return {"label": label, "words": f"{name}, {moment}" if name else moment, "url": target.to("run", blocking.pk)}
+
+
+def origin_text(run: Run) -> str:
+    """Return how the run came about if no trigger fired it."""
     if run.origin == Run.Origin.MANUAL:
         return gettext("Ordered by hand")
     return gettext("Follows a failed run") if run.origin == Run.Origin.ERROR_ACTION else ""
 
 
-def late(run: Run) -> str:
+def delay_text(run: Run) -> str:
+    """Return by how much a late run was late."""
     if outcome_of(run).mark != "late" or run.started_at is None:
         return ""
-    return words.took(run.started_at - run.fire_at)
+    return humanize.format_elapsed(run.started_at - run.fire_at)
 
 
-def usually(newest: Sequence[Run]) -> str:
+def typical_duration(newest: Sequence[Run]) -> str:
+    """Return the median duration of the runs that succeeded."""
     seconds = [
         (run.finished_at - run.started_at).total_seconds()
         for run in newest
         if run.state == Run.State.SUCCEEDED and run.started_at and run.finished_at
     ]
-    return words.took(timedelta(seconds=median(seconds))) if seconds else ""
+    return humanize.format_elapsed(timedelta(seconds=median(seconds))) if seconds else ""
 
 
-def last(newest: Sequence[Run], before: datetime, manner: Manner, whence: Whence) -> dict[str, Any] | None:
-    """How the run before this one ended."""
+def recent_runs(
+    newest: Sequence[Run], before: datetime, formatter: TimeFormatter, target: ReturnTarget
+) -> dict[str, Any] | None:
+    """Return outcome, time and link of the last finished run before this one; None if there is none."""
     ended = [run for run in newest if run.finished_at and run.fire_at < before]
     if not ended:
         return None
     run = ended[-1]
-    return {"outcome": outcome_of(run), "moment": manner.moment(run.fire_at), "url": whence.to("run", run.pk)}
+    return {"outcome": outcome_of(run), "moment": formatter.moment(run.fire_at), "url": target.to("run", run.pk)}

@@ -1,8 +1,9 @@
-"""The runs of jobs in a window of the calendar: those that were from their rows, those to come from their triggers.
+"""The runs of jobs in a window of the calendar: past runs from their rows, future runs from triggers.
 
-Three queries, whatever there is.  The database counts past runs by job, state and hour; triggers say what comes; then
-the rows are read of those jobs that a day can show one by one.  A frequent job is summed up as a band for each day,
-with no look at its rows, nor at each fire time to come.  Runs of jobs that are gone are not shown.
+Four queries, whatever the number of jobs, and one for the subscriptions of a user who is not a superuser. The database
+chooses at most as many jobs as a page shows, and counts their past runs by job, state and hour. Triggers give the
+future fire times. Then the rows are read of jobs that a day can show one by one. For each day of a frequent job there
+is a band, for which neither rows nor all fire times are read. Runs of deleted jobs are not shown.
 """
 
 from collections import Counter
@@ -10,27 +11,38 @@ from collections.abc import Collection
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
-from calendars.pages.bands import AN_HOUR, days_within
-from calendars.pages.coming_runs import add_triggers, laid_out
-from calendars.pages.drawn_runs import bands_of, drawable, drawn_runs
-from calendars.pages.items import Band, RunItem
-from calendars.pages.jobs_in_view import Scope
-from calendars.pages.past_runs import FAILED, NOT_RUN, past
+from calendars.items import Band, RunItem
+from calendars.pages.chosen_jobs import FAILED, choose_jobs
+from calendars.pages.frequent_runs import FREQUENT_PER_HOUR, days_within
+from calendars.pages.future_runs import add_triggers, expand_all
+from calendars.pages.job_windows import WindowQuery
+from calendars.pages.past_runs import NOT_RUN, load_past_runs
+from calendars.pages.rights import subscriptions_of
+from calendars.pages.run_items import bands_of, drawable, drawn_runs
 from jobs.models import Run
 
 TROUBLES = (*FAILED, Run.State.MISSED)
 
 
-class InView(NamedTuple):
-    """What a window shows of jobs.  `is_cut` when there is more than it can show."""
+class RunsInWindow(NamedTuple):
+    """The items of jobs in a window.
+
+    `folded` is a lower bound of the number of jobs with more in the window than is shown. It is None if there may be
+    such jobs, but their number is not known.
+    """
 
     runs: list[RunItem]  # by time
     bands: list[Band]  # by job and day
     counts: Counter[int]  # fire times by collection
-    is_cut: bool
+    folded: int | None
+
+    @property
+    def is_cut(self) -> bool:
+        """True if the window may contain more than is shown."""
+        return self.folded != 0
 
 
-def collect(
+def load_runs(
     user,
     start: datetime,
     end: datetime,
@@ -41,31 +53,37 @@ def collect(
     jobs: Collection[int] | None = None,
     skipped: bool = True,
     only_failures: bool = False,
-    an_hour: int = AN_HOUR,
-) -> InView:
-    """The runs in [start, end) that the user may see, those of frequent jobs summed up by the days of `zone`.
+    an_hour: int = FREQUENT_PER_HOUR,
+) -> RunsInWindow:
+    """Return the runs in [start, end) that the user may see, with bands for the days of frequent jobs in `zone`.
 
-    `collections` and `jobs` are the ids of those to show, None: all.  Without `skipped`, what was not run is left
-    out; with `only_failures`, everything but what failed, was lost or was missed.  A job is frequent with more than
-    `an_hour` runs in each hour of those in which it runs: 0 suits pages that list days and do not draw hours.
+    `collections` and `jobs` are the ids to show; None means all. Without `skipped`, fire times without a run are left
+    out. With `only_failures`, only failed, lost and missed runs are returned. A job is frequent if it has more than
+    `an_hour` runs per hour, counting only hours with fire times. 0 is for pages that list days and have no hours.
     """
     states = [state for state in (TROUBLES if only_failures else Run.State) if skipped or state not in NOT_RUN]
     days = days_within(start, end, zone)
-    scope = Scope(user, start, end, days, now, collections, jobs, states, not only_failures, an_hour)
-    found = past(scope)
-    is_known = add_triggers(scope, found)
-    shown = laid_out(scope, found)
+    subscriptions = subscriptions_of(user)
+    query = WindowQuery(
+        user, subscriptions, start, end, days, now, collections, jobs, states, not only_failures, an_hour
+    )
+    chosen = choose_jobs(query)
+    found = load_past_runs(query, chosen.ids)
+    further = chosen.beyond + len(chosen.ids) - len(found) if jobs is None else chosen.beyond
+    further = max(further, add_triggers(query, found))
+    shown = expand_all(query, found)
     drawn = drawable(shown)
-    runs = drawn_runs(scope, drawn)
-    bands = [band for job in shown for band in bands_of(scope, job)]
+    folded = further + len(found) - len(shown) + sum(job.drawn_count > 0 for job in shown) - len(drawn)
+    runs = drawn_runs(query, drawn)
+    bands = [band for job in shown for band in bands_of(query, job)]
     counts: Counter[int] = Counter()
     for run in runs:
         counts[run.collection_id] += run.count
     for band in bands:
         counts[band.collection_id] += band.total
-    return InView(
+    return RunsInWindow(
         sorted(runs, key=lambda run: (run.at, run.name, run.key)),
         sorted(bands, key=lambda band: (band.name, band.job_id, band.day)),
         counts,
-        not is_known or len(shown) < len(found) or len(drawn) < sum(job.drawn_count > 0 for job in shown),
+        folded or (None if chosen.is_partial else 0),
     )

@@ -1,5 +1,4 @@
-"""What is called as somebody asks: events and jobs, each with its occurrences or runs that are nearest to now, and
-maintenance."""
+"""Search by name: events with their nearest occurrences, jobs with their nearest runs, and notices."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -8,18 +7,18 @@ from datetime import date, datetime
 from typing import Any, TypeVar
 
 from calendars.expansion import Occurrence, details_for, occurrences
+from calendars.items import Band, RunItem
 from calendars.models import DETAILS, Details, Event, EventException
-from calendars.pages.contents import Contents, layers_of
-from calendars.pages.held import spells_of, with_held
-from calendars.pages.items import Band, RunItem
-from calendars.pages.notices import announced, drawn, names_of, title_of
-from calendars.pages.runs import collect
-from calendars.pages.sight import Sight
+from calendars.pages.maintenance_holds import apply_holds
+from calendars.pages.notices import load_announced, names_of, notice_items, title_of
+from calendars.pages.page_data import Contents, layers_of
+from calendars.pages.runs import load_runs
+from calendars.pages.view_context import ViewContext
 from calendars.pages.window import ONE_DAY, midnight, run_of_days
 from jobs.models import Job
-from maintenance.spells import Told
+from maintenance.hold_windows import NoticeWithResources
 
-BEFORE, AFTER = 3, 5  # of each event or job, nearest to now
+BEFORE, AFTER = 3, 5  # occurrences or runs of each event or job
 EVENTS_BACK, EVENTS_AHEAD = 92, 366  # days
 RUNS_BACK, RUNS_AHEAD = 31, 31
 MOST_EVENTS, MOST_JOBS = 100, 100
@@ -27,36 +26,48 @@ Thing = TypeVar("Thing", Occurrence, RunItem, Band)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     contents: Contents
     events: int
     jobs: int
     days: tuple[date, ...]
 
 
-def search(user, sight: Sight) -> Found:
-    """Case does not matter.  What others keep private is found by nobody else."""
-    wanted = sight.query.text.casefold()
-    calendars, collections = layers_of(user, sight.query.filter)
-    start, end = (midnight(sight.today + days * ONE_DAY, sight.zone) for days in (-EVENTS_BACK, EVENTS_AHEAD))
-    events = called(user, [layer.id for layer in calendars if layer.is_shown], wanted, start, end)
+def search(user, context: ViewContext) -> SearchResults:
+    """Return everything that matches the text of the query. Case is ignored.
+
+    Private details of other people's events are not searched.
+    """
+    wanted = context.query.text.casefold()
+    calendars, collections = layers_of(user, context.query.filter)
+    start, end = (midnight(context.today + days * ONE_DAY, context.zone) for days in (-EVENTS_BACK, EVENTS_AHEAD))
+    events = matching_jobs(user, [layer.id for layer in calendars if layer.is_shown], wanted, start, end)
     found = occurrences(
-        Event.objects.filter(pk__in=events), start, end, sight.zone, viewer=user, cancelled=sight.query.filter.cancelled
+        Event.objects.filter(pk__in=events),
+        start,
+        end,
+        context.zone,
+        viewer=user,
+        cancelled=context.query.filter.cancelled,
     )
-    said = (each for each in found if says(each.details, wanted))
-    found = nearest(said, sight.now, lambda each: (each.event.pk, each.start))
-    told = announced(user, start, end, sight.now)
-    runs, bands = runs_of(user, sight, wanted, [layer.id for layer in collections if layer.is_shown], told)
-    called_so = [] if sight.query.filter.nomaintenance else [each for each in told if concerns(each, wanted)]
-    notices = drawn(called_so, start, end, sight.zone, sight.now)
-    contents = Contents(found, runs, bands, calendars, collections, notices=notices)
+    matching = (each for each in found if text_matches(each.details, wanted))
+    found = nearest(matching, context.now, lambda each: (each.event.pk, each.start))
+    announced = load_announced(user, start, end, context.now)
+    runs, bands, folded = runs_of(
+        user, context, wanted, [layer.id for layer in collections if layer.is_shown], announced
+    )
+    matching_notices = (
+        [] if context.query.filter.nomaintenance else [each for each in announced if notice_matches(each, wanted)]
+    )
+    notices = notice_items(matching_notices, start, end, context.zone, context.now)
+    contents = Contents(found, runs, bands, calendars, collections, folded, notices)
     jobs = {run.job_id for run in runs} | {band.job_id for band in bands}
-    days = run_of_days(sight.today - EVENTS_BACK * ONE_DAY, EVENTS_BACK + EVENTS_AHEAD)
-    return Found(contents, len({each.event.pk for each in found}), len(jobs), days)
+    days = run_of_days(context.today - EVENTS_BACK * ONE_DAY, EVENTS_BACK + EVENTS_AHEAD)
+    return SearchResults(contents, len({each.event.pk for each in found}), len(jobs), days)
 
 
-def called(user, calendars: list, wanted: str, start: datetime, end: datetime) -> list:
-    """The events that say it, or of which an occurrence does."""
+def matching_jobs(user, calendars: list, wanted: str, start: datetime, end: datetime) -> list:
+    """Return the ids of at most MOST_EVENTS events that match, or of which an exception matches."""
     events = list(Event.objects.filter(calendar__in=calendars).overlapping(start, end).select_related("calendar"))
     changed: dict[Any, list[dict]] = defaultdict(list)
     exceptions = EventException.objects.filter(
@@ -67,56 +78,65 @@ def called(user, calendars: list, wanted: str, start: datetime, end: datetime) -
     found = [
         event.pk
         for event in events
-        if says(details_for(user, event, event.details), wanted)
-        or any(says(details_for(user, event, Details(**changes)), wanted) for changes in changed[event.pk])
+        if text_matches(details_for(user, event, event.details), wanted)
+        or any(text_matches(details_for(user, event, Details(**changes)), wanted) for changes in changed[event.pk])
     ]
     return found[:MOST_EVENTS]
 
 
-def says(details: Details, wanted: str) -> bool:
+def text_matches(details: Details, wanted: str) -> bool:
     places = (str(place.get("displayName") or "") for place in details.locations)
     return any(wanted in text.casefold() for text in (details.subject, *places, *map(str, details.categories)))
 
 
-def concerns(told: Told, wanted: str) -> bool:
-    texts = (title_of(told), told.notice.description, *names_of(told))
+def notice_matches(notice_with_resources: NoticeWithResources, wanted: str) -> bool:
+    texts = (
+        title_of(notice_with_resources),
+        notice_with_resources.notice.description,
+        *names_of(notice_with_resources),
+    )
     return any(wanted in text.casefold() for text in texts)
 
 
 def runs_of(
-    user, sight: Sight, wanted: str, collections: Iterable, told: list[Told]
-) -> tuple[list[RunItem], list[Band]]:
-    names = Job.objects.filter(collection__in=collections).values_list("pk", "name")
-    jobs = [pk for pk, name in names if wanted in name.casefold()]
+    user, context: ViewContext, wanted: str, collections: Iterable, announced: list[NoticeWithResources]
+) -> tuple[list[RunItem], list[Band], int | None]:
+    """Return runs and bands of matching jobs, and a lower bound of the jobs left out; None: unknown."""
+    matching = Job.objects.filter(collection__in=collections, name__icontains=wanted)  # names are ASCII
+    jobs = list(matching.order_by("pk").values_list("pk", flat=True)[: MOST_JOBS + 1])
     if not jobs:
-        return [], []
-    start, end = (midnight(sight.today + days * ONE_DAY, sight.zone) for days in (-RUNS_BACK, RUNS_AHEAD))
-    chosen = sight.query.filter
-    view = collect(
+        return [], [], 0
+    start, end = (midnight(context.today + days * ONE_DAY, context.zone) for days in (-RUNS_BACK, RUNS_AHEAD))
+    chosen = context.query.filter
+    view = load_runs(
         user,
         start,
         end,
-        sight.zone,
-        sight.now,
+        context.zone,
+        context.now,
         jobs=jobs[:MOST_JOBS],
         skipped=not chosen.noskipped,
         only_failures=chosen.failures,
     )
-    view = with_held(view, spells_of(view, told, start, end, sight.now), told, sight.zone, end, sight.now)
+    view, _ = apply_holds(view, announced, start, end, context.zone, context.now)
     return (
-        nearest(view.runs, sight.now, lambda each: (each.job_id, each.at)),
-        nearest(view.bands, sight.now, lambda each: (each.job_id, midnight(each.day, sight.zone))),
+        nearest(view.runs, context.now, lambda each: (each.job_id, each.at)),
+        nearest(view.bands, context.now, lambda each: (each.job_id, midnight(each.day, context.zone))),
+        view.folded if len(jobs) <= MOST_JOBS else None,
     )
 
 
 def nearest(things: Iterable[Thing], now: datetime, key) -> list[Thing]:
-    """Of each, by what `key` says first, the last few before now and the first few after."""
+    """Return the last BEFORE things up to now and the first AFTER things later, of each owner.
+
+    `key` returns the owner of a thing and its time.
+    """
     by_owner: dict[Any, list] = defaultdict(list)
     for thing in things:
         owner, at = key(thing)
         by_owner[owner].append((at, thing))
-    kept = []
+    selected = []
     for each in by_owner.values():
         before = [thing for at, thing in each if at <= now]
-        kept += before[-BEFORE:] + [thing for at, thing in each if at > now][:AFTER]
-    return kept
+        selected += before[-BEFORE:] + [thing for at, thing in each if at > now][:AFTER]
+    return selected

@@ -1,18 +1,18 @@
-"""Room on the stack for templates.
+"""Reserve stack memory for the rendering of templates.
 
-CPython keeps the frames of Python functions in chunks of 16 KiB, and gives a chunk back as soon as it is empty.  A loop
-whose calls cross the edge of one asks for memory and returns it each time: rendering takes two to four times as long,
-or not, as the number of functions beneath it happens to be.
+CPython keeps the frames of Python functions in chunks of 16 KiB, and frees a chunk as soon as it is empty. A loop
+whose calls cross the border of a chunk allocates and frees memory in each iteration. Rendering then takes two to four
+times as long. Whether this happens depends only on the depth of the stack below.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-SLOTS = 9_000  # of eight bytes: with what that is rounded up to, a chunk in which a page finds room
+SLOTS = 9_000  # of eight bytes; the chunk, rounded up from that, is large enough for a page
 
 
 def with_room(function: Callable[..., Any], *args: Any) -> Any:
-    """Call it on top of a frame so large that all calls within have one chunk."""
+    """Call the function above a frame so large that all its calls share one chunk."""
     return function(*args)
 
 

@@ -1,12 +1,12 @@
-"""/calendar/: the page, its events, and what belongs to calendars."""
+"""/calendar/: the page, its events, and the pages that manage calendars."""
 
 from calendars import feed_views
-from calendars.pages import event_delete, event_edit, manage, occurrences, popovers, views
+from calendars.pages import event_delete, event_edit, manage, occurrences, popover_views, views
 
 app_name = "calendar"
 urlpatterns = [
     *views.urlpatterns,
-    *popovers.urlpatterns,
+    *popover_views.urlpatterns,
     *occurrences.urlpatterns,
     *event_edit.urlpatterns,
     *event_delete.urlpatterns,

@@ -11,19 +11,21 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from django.utils.translation import gettext, ngettext
 
-from accounts.clock import days_words
 from accounts.models import User
+from accounts.time_format import days_words
 from calendars.pages.agenda import agenda
-from calendars.pages.changes import banners
-from calendars.pages.contents import Contents, contents
+from calendars.pages.clock_changes import banners
 from calendars.pages.filters import BadAddress, Filter, Query, zone_named
-from calendars.pages.head import head
+from calendars.pages.folded_days import folded_entry
+from calendars.pages.formatting import place_of
 from calendars.pages.month import month
-from calendars.pages.search import AFTER, BEFORE, Found, search
-from calendars.pages.side import layers, small_month
-from calendars.pages.sight import Sight
-from calendars.pages.spoken import place_of
+from calendars.pages.outages import outage_banner
+from calendars.pages.page_data import Contents, contents
+from calendars.pages.search import AFTER, BEFORE, SearchResults, search
+from calendars.pages.sidebar import layers, small_month
 from calendars.pages.stack import with_room
+from calendars.pages.toolbar import head
+from calendars.pages.view_context import ViewContext
 from calendars.pages.week import week
 from calendars.pages.window import View, window_of
 
@@ -34,6 +36,7 @@ def page(request) -> HttpResponse:
 
 
 def answer(request) -> HttpResponse:
+    """Return the page that the address names, or redirect to the address of the switched layers."""
     is_switched = "layers" in request.GET
     try:
         query = Query.read(request.GET)
@@ -45,8 +48,8 @@ def answer(request) -> HttpResponse:
     if is_switched and not request.htmx:
         return HttpResponseRedirect(address)
     is_swap = request.htmx and not request.htmx.history_restore_request
-    context = shown(request.user, sight_of(request.user, query, timezone.now()))
-    response = render(request, "calendar/_page.html" if is_swap else "calendar/page.html", context)
+    values = shown(request.user, sight_of(request.user, query, timezone.now()))
+    response = render(request, "calendar/_page.html" if is_swap else "calendar/page.html", values)
     if is_swap:
         response["HX-Push-Url"] = address
     patch_vary_headers(response, ["HX-Request"])
@@ -54,82 +57,105 @@ def answer(request) -> HttpResponse:
     return response
 
 
-def sight_of(user: User, query: Query, now: datetime) -> Sight:
-    own = zone_named(user.time_zone)
-    zone = zone_named(query.zone) if query.zone else own
-    beside = zone_named(query.beside) if query.beside else (own if zone != own else UTC)
+def sight_of(user: User, query: Query, now: datetime) -> ViewContext:
+    """Build the view context.
+
+    The second scale shows the zone `beside`, without it the user's zone, else UTC. There is no second scale if this is
+    the zone of the page.
+    """
+    own_zone = zone_named(user.time_zone)
+    zone = zone_named(query.zone) if query.zone else own_zone
+    second_zone = zone_named(query.beside) if query.beside else (own_zone if zone != own_zone else UTC)
     chosen = query.date or now.astimezone(zone).date()
     window = window_of(query.view, chosen, zone, user.week_start)
-    return Sight(query, window, zone, own, None if beside == zone else beside, now, user.hour_cycle, user.week_start)
+    return ViewContext(
+        query,
+        window,
+        zone,
+        own_zone,
+        None if second_zone == zone else second_zone,
+        now,
+        user.hour_cycle,
+        user.week_start,
+    )
 
 
-def shown(user: User, sight: Sight) -> dict[str, Any]:
-    """What the template prints."""
-    if sight.query.text:
-        found = search(user, sight)
-        return around(sight, found.contents) | matches(sight, found)
-    window = sight.window
+def shown(user: User, context: ViewContext) -> dict[str, Any]:
+    """Return the template context."""
+    if context.query.text:
+        found = search(user, context)
+        return around(user, context, found.contents) | matches(context, found)
+    window = context.window
     has_hours = window.view not in (View.MONTH, View.AGENDA)
-    span = window.start, window.end, sight.zone
-    in_view = contents(user, sight.query.filter, *span, sight.now, has_hours=has_hours)
-    context = around(sight, in_view)
-    return context | main(sight, in_view, context["head"]["title"])
+    span = window.start, window.end, context.zone
+    in_view = contents(user, context.query.filter, *span, context.now, has_hours=has_hours)
+    values = around(user, context, in_view)
+    return values | main(context, in_view, values["head"]["title"]) | {"outages": outage_banner(context, in_view)}
 
 
-def around(sight: Sight, found: Contents) -> dict[str, Any]:
+def around(user: User, context: ViewContext, found: Contents) -> dict[str, Any]:
+    """Return the part of the template context that all views and the search share."""
     return {
-        "page": sight.page,
-        "head": head(sight),
-        "mini": small_month(sight),
-        "layers": layers(sight, found),
-        "filter": sight.query.filter,
-        "text": sight.query.text,
-        "zone_parameter": sight.query.zone,
-        "is_cut": found.is_cut,
+        "page": context.page,
+        "head": head(context),
+        "mini": small_month(context),
+        "layers": layers(context, found),
+        "filter": context.query.filter,
+        "text": context.query.text,
+        "zone_parameter": context.query.zone,
+        "folded": folded_entry(context, found),
         "page_keys": keys(),
     }
 
 
-def main(sight: Sight, found: Contents, title: str) -> dict[str, Any]:
-    place = place_of(sight.zone)
-    match sight.window.view:
+def main(context: ViewContext, found: Contents, title: str) -> dict[str, Any]:
+    """Return the template context of the view itself."""
+    place = place_of(context.zone)
+    match context.window.view:
         case View.MONTH:
-            sheet = agenda(sight, found, [sight.window.chosen])
-            said = {"month": title, "place": place}
-            caption = gettext("%(month)s: events and runs, times in %(place)s") % said
-            return {"main": "calendar/_month.html", "month": month(sight, found), "sheet": sheet, "caption": caption}
+            chosen_day = agenda(context, found, [context.window.chosen])
+            values = {"month": title, "place": place}
+            caption = gettext("%(month)s: events and runs, times in %(place)s") % values
+            return {
+                "main": "calendar/_month.html",
+                "month": month(context, found),
+                "sheet": chosen_day,
+                "caption": caption,
+            }
         case View.AGENDA:
             caption = gettext("Events and runs by day, times in %s") % place
-            rows = agenda(sight, found, sight.window.days)
+            rows = agenda(context, found, context.window.days)
             return {"main": "calendar/_agenda.html", "agenda": rows, "caption": caption}
-    said = {"title": title, "place": place}
-    caption = gettext("%(title)s: events and runs by day, hours in %(place)s") % said
-    rows = week(sight, found)
-    news = banners(sight)
-    if news and "behind" in rows["scale"]:
+    values = {"title": title, "place": place}
+    caption = gettext("%(title)s: events and runs by day, hours in %(place)s") % values
+    rows = week(context, found)
+    change_banners = banners(context)
+    if change_banners and "behind" in rows["scale"]:
         other = gettext("The hours of %s stand again at the right, as they are from then on.")
-        news[-1]["rest"] += " " + other % rows["scale"]["behind"]["place"]
-    return {"main": "calendar/_week.html", "week": rows, "banners": news, "caption": caption}
+        change_banners[-1]["rest"] += " " + other % rows["scale"]["behind"]["place"]
+    return {"main": "calendar/_week.html", "week": rows, "banners": change_banners, "caption": caption}
 
 
-def matches(sight: Sight, found: Found) -> dict[str, Any]:
+def matches(context: ViewContext, found: SearchResults) -> dict[str, Any]:
+    """Return the template context of the matches of a search."""
     counts = ngettext("%d event", "%d events", found.events) % found.events
     counts += ", " + ngettext("%d job", "%d jobs", found.jobs) % found.jobs
     if notices := len(found.contents.notices):
         counts += ", " + ngettext("%d notice", "%d notices", notices) % notices
-    said = {"before": BEFORE, "after": AFTER}
+    values = {"before": BEFORE, "after": AFTER}
     return {
         "main": "calendar/_matches.html",
-        "agenda": agenda(sight, found.contents, found.days),
+        "agenda": agenda(context, found.contents, found.days),
         "counts": counts,
-        "explained": gettext("of each, the last %(before)d before now and the next %(after)d") % said,
+        "explained": gettext("of each, the last %(before)d before now and the next %(after)d") % values,
         "days": days_words(found.days[0], found.days[-1]),
-        "caption": gettext("Events and runs by day, times in %s") % place_of(sight.zone),
-        "view_url": sight.link(sight.window.view, sight.window.chosen),
+        "caption": gettext("Events and runs by day, times in %s") % place_of(context.zone),
+        "view_url": context.link(context.window.view, context.window.chosen),
     }
 
 
 def keys() -> list[tuple[str, str]]:
+    """Return the keys of the page, each with its effect."""
     return [
         ("← → ↑ ↓", gettext("by day and hour")),
         ("PageUp PageDown", gettext("earlier, later")),

@@ -1,4 +1,4 @@
-"""Week, work week and day: whole days and frequent jobs in rows, the rest in hours, days side by side."""
+"""Week, work week and day view: all-day items and frequent jobs in rows, other items in columns of hours."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,71 +9,86 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
-from accounts.clock import hour_words, time_pattern
 from accounts.models import HourCycle
+from accounts.time_format import hour_words, time_pattern
 from calendars.expansion import Occurrence
-from calendars.pages import entries
+from calendars.items import Band, NoticeItem, RunItem
+from calendars.pages import item_rows
 from calendars.pages.axis import Axis, Column, axis_of
-from calendars.pages.changes import change_words
-from calendars.pages.contents import Contents
-from calendars.pages.entries import CONTINUED, CONTINUES, EVENT, Row, Sheet, on_axis, placed, rank_of, rank_of_notice
-from calendars.pages.grid import Bar, Block, Placed, rows_of, side_by_side
-from calendars.pages.items import Band, NoticeItem, RunItem
-from calendars.pages.sight import Sight, brief_offset, offset_words, whole_hours_words
-from calendars.pages.spoken import place_of
+from calendars.pages.clock_changes import change_words
+from calendars.pages.formatting import place_of
+from calendars.pages.item_rows import (
+    CONTINUED,
+    CONTINUES,
+    EVENT,
+    Row,
+    Sheet,
+    axis_attributes,
+    position,
+    rank_of,
+    rank_of_notice,
+)
+from calendars.pages.lane_layout import Bar, Block, Placed, rows_of, side_by_side
+from calendars.pages.page_data import Contents
+from calendars.pages.view_context import ViewContext, brief_offset, offset_words, whole_hours_words
 from calendars.pages.window import ONE_DAY, WEEK, View
 
-LANES, FEW_LANES = 4, 3  # side by side; the fewer in a week of seven days
-ROWS = 4  # of whole days in a week; what is left is counted
-BANDS = 8  # frequent jobs that have a row each
-SHOWN_MINUTES = 30  # the least that anything takes up
-BRIEF = 60  # minutes: below, one line
-INSTANT = 20  # minutes: a run that took less has a stem of its own size
-DAY_WIDTH = 4  # times that of a day in a week
-FULL_SHARE = 0.98  # of a day that a band fills
-LABEL = 22  # minutes that the label of the present time covers
-QUIET_HOURS = (7, 19)  # that paper shows at least
+LANES, FEW_LANES = 4, 3  # blocks side by side; fewer in a week of seven days
+ROWS = 4  # of all-day items in a week; items that do not fit are counted
+BANDS = 8  # frequent jobs with a row of their own
+SHOWN_MINUTES = 30  # the minimal height of a block
+BRIEF = 60  # minutes: a shorter block has one line
+INSTANT = 20  # minutes: a shorter run has a stem of fixed size
+DAY_WIDTH = 4  # times the width of a day in a week
+FULL_SHARE = 0.98  # of a day; a band that fills more has no lines beside the hours
+LABEL = 22  # minutes of the scale that the label of the present time covers
+QUIET_HOURS = (7, 19)  # hours that a printed page shows at least
+FEW_ROWS, SOME_ROWS = 4, 8  # rows above the hours that stay visible in a low and in a high browser window
 HOUR = 60  # minutes
 ONE_MINUTE = timedelta(minutes=1)
 
 
-def week(sight: Sight, contents: Contents) -> dict:
-    axis = axis_of(sight.window.days, sight.zone)
-    single = len(axis.columns) == 1
+def week(context: ViewContext, contents: Contents) -> dict:
+    axis = axis_of(context.window.days, context.zone)
+    is_single = len(axis.columns) == 1
     bands = bands_by_job(contents.bands)
-    columns = [hours_of(sight, axis, column, contents, bands) for column in axis.columns]
+    columns = [hours_of(context, axis, column, contents, bands) for column in axis.columns]
+    all_day = all_day_rows(context, [*contents.occurrences, *contents.notices])
     return {
-        "attributes": table_attributes(sight, axis, contents),
-        "heads": [head_of(sight, column, single) for column in axis.columns],
-        "whole_days": whole_days(sight, [*contents.occurrences, *contents.notices]),
-        "bands": [band_line(sight, lines) for lines in bands[:BANDS]],
-        "more_bands": more_bands(sight, bands),
+        "attributes": table_attributes(context, axis, contents, len(all_day) + len(bands)),
+        "heads": [head_of(context, column, is_single) for column in axis.columns],
+        "whole_days": all_day,
+        "bands": [band_line(context, lines) for lines in bands[:BANDS]],
+        "more_bands": more_bands(context, bands),
         "columns": columns,
         "count": len(axis.columns),
-        "scale": scales(sight, axis),
-        "label": gettext("Day by the hour, scrolls") if single else gettext("Week by the hour, scrolls"),
+        "scale": scales(context, axis),
+        "label": gettext("Day by the hour, scrolls") if is_single else gettext("Week by the hour, scrolls"),
     }
 
 
-def table_attributes(sight: Sight, axis: Axis, contents: Contents):
-    said = [f' class="week{" single" if len(axis.columns) == 1 else ""}" data-hours="{axis.length / HOUR:g}"']
+def table_attributes(context: ViewContext, axis: Axis, contents: Contents, rows: int) -> SafeString:
+    """Return the attributes of the table: `rows` is the number of rows above the hours."""
+    attributes = [f' class="week{" single" if len(axis.columns) == 1 else ""}" data-hours="{axis.length / HOUR:g}"']
     if not axis.is_even:
-        said.append(" data-uneven")
+        attributes.append(" data-uneven")
+    if rows > FEW_ROWS:
+        attributes.append(f' data-rows="{"some" if rows <= SOME_ROWS else "many"}"')
     first, last = busy_hours(axis, contents)
     if first or last * HOUR < axis.length:
-        said.append(f' data-from="{first}" data-till="{last}"')
+        attributes.append(f' data-from="{first}" data-till="{last}"')
     items = escape(gettext("items: %s") % "{}")
-    said.append(f' data-items="{items}"')
-    if sight.hour_cycle == HourCycle.H12:
-        said += [f' data-{half}="{escape(time_pattern(half))}"' for half in ("am", "pm")]
-    return mark_safe("".join(said))
+    attributes.append(f' data-items="{items}"')
+    if context.hour_cycle == HourCycle.H12:
+        attributes += [f' data-{half}="{escape(time_pattern(half))}"' for half in ("am", "pm")]
+    return mark_safe("".join(attributes))
 
 
 def busy_hours(axis: Axis, contents: Contents) -> tuple[int, int]:
-    """From which hour of the axis to which anything happens, and the working day."""
+    """Return the first hour of the axis and the end hour that contain all items and the working day."""
     first, last = QUIET_HOURS[0] * HOUR, QUIET_HOURS[1] * HOUR
     sheets: list[Sheet] = [*contents.occurrences, *contents.notices]
-    spans = [(each.start, each.end) for each in sheets if not entries.is_bar(each)]
+    spans = [(each.start, each.end) for each in sheets if not item_rows.is_bar(each)]
     spans += [(run.at, run.end or run.at) for run in contents.runs]
     for column in axis.columns:
         for start, end in spans:
@@ -85,261 +100,271 @@ def busy_hours(axis: Axis, contents: Contents) -> tuple[int, int]:
     return first // HOUR, min(-(-last // HOUR), -(-axis.length // HOUR))
 
 
-def head_of(sight: Sight, column: Column, single: bool) -> dict:
+def head_of(context: ViewContext, column: Column, is_single: bool) -> dict:
     day = column.day
-    names = WEEKDAYS if single else WEEKDAYS_ABBR
-    note = gettext("today") if day == sight.today else ""
+    names = WEEKDAYS if is_single else WEEKDAYS_ABBR
+    note = gettext("today") if day == context.today else ""
     if not column.length:
         note = gettext("does not exist")
     elif column.length != timedelta(hours=24):
-        changed = "; ".join(change_words(sight, change) for change in column.changes)
+        changed = "; ".join(change_words(context, change) for change in column.changes)
         hours = whole_hours_words(column.length)
-        note = f"{hours}: {changed}" if single else hours
+        note = f"{hours}: {changed}" if is_single else hours
     return {
-        "url": sight.link(View.DAY, day),
-        "label": sight.long_date(day),
+        "url": context.link(View.DAY, day),
+        "label": context.long_date(day),
         "weekday": names[day.weekday()],
         "number": day.day,
         "note": note,
-        "is_today": day == sight.today,
+        "is_today": day == context.today,
     }
 
 
-# whole days
+# All-day items
 
 
-def whole_days(sight: Sight, sheets: list[Sheet]) -> list[list[dict]]:
-    """Rows of cells: an item that covers so many days, or an empty day; the last row may count what is left."""
-    days = sight.window.days
+def all_day_rows(context: ViewContext, sheets: list[Sheet]) -> list[list[dict]]:
+    """Return rows of cells: an item with the number of its days, or an empty day.
+
+    If there are too many rows, the last row counts the hidden items of each day.
+    """
+    days = context.window.days
     bars = []
     for each in sheets:
-        if entries.is_bar(each):
-            first, last = entries.days_of(sight, each)
+        if item_rows.is_bar(each):
+            first, last = item_rows.days_of(context, each)
             if last >= days[0] and first <= days[-1]:
-                places = max((first - days[0]).days, 0), min((last - days[0]).days, len(days) - 1)
-                bars.append(Bar(*places, (first, last, each)))
+                first_and_last = max((first - days[0]).days, 0), min((last - days[0]).days, len(days) - 1)
+                bars.append(Bar(*first_and_last, (first, last, each)))
     rows = rows_of(bars)
-    room = len(rows) if len(days) == 1 or len(rows) <= ROWS else ROWS - 1
-    lines = [cells(sight, row) for row in rows[:room]] or [[empty(day) for day in days]]
-    if left := rows[room:]:
-        counts = [sum(bar.first <= place <= bar.last for row in left for bar in row) for place in range(len(days))]
-        lines.append([counted(sight, day, count) for day, count in zip(days, counts, strict=True)])
+    shown = len(rows) if len(days) == 1 or len(rows) <= ROWS else ROWS - 1
+    lines = [cells(context, row) for row in rows[:shown]] or [[empty(day) for day in days]]
+    if hidden := rows[shown:]:
+        counts = [sum(bar.first <= index <= bar.last for row in hidden for bar in row) for index in range(len(days))]
+        lines.append([counted(context, day, count) for day, count in zip(days, counts, strict=True)])
     return lines
 
 
-def cells(sight: Sight, row: list[Bar]) -> list[dict]:
-    days = sight.window.days
+def cells(context: ViewContext, row: list[Bar]) -> list[dict]:
+    days = context.window.days
     line: list[dict] = []
-    place = 0
+    index = 0
     for bar in row:
-        line += [empty(day) for day in days[place : bar.first]]
+        line += [empty(day) for day in days[index : bar.first]]
         first, last, each = bar.thing
-        part = entries.listed(
+        part = item_rows.listed(
             (CONTINUED if first < days[bar.first] else "", CONTINUES if last > days[bar.last] else "")
         )
-        time = "" if each.days or CONTINUED in part.split() else sight.time_at(each.start)
+        time = "" if each.days or CONTINUED in part.split() else context.time_at(each.start)
         span = bar.last - bar.first + 1
         attributes = f' colspan="{span}"' if span > 1 else ""
-        line.append({"item": entries.sheet_row(sight, each, part=part, time=time), "attributes": mark_safe(attributes)})
-        place = bar.last + 1
-    return line + [empty(day) for day in days[place:]]
+        line.append(
+            {"item": item_rows.all_day_row(context, each, part=part, time=time), "attributes": mark_safe(attributes)}
+        )
+        index = bar.last + 1
+    return line + [empty(day) for day in days[index:]]
 
 
 def empty(day: date) -> dict:
     return {"item": None, "attributes": mark_safe(f' data-date="{day.isoformat()}"')}
 
 
-def counted(sight: Sight, day: date, count: int) -> dict:
+def counted(context: ViewContext, day: date, count: int) -> dict:
     if not count:
         return empty(day)
     label = ngettext("%(count)d more on %(day)s", "%(count)d more on %(day)s", count)
-    said = {"count": count, "day": sight.long_date(day)}
-    return {"item": entries.more_row(count, sight.link(View.DAY, day), label % said), "attributes": mark_safe("")}
+    values = {"count": count, "day": context.long_date(day)}
+    return {"item": item_rows.more_row(count, context.link(View.DAY, day), label % values), "attributes": mark_safe("")}
 
 
-# frequent jobs
+# Frequent jobs
 
 
 def bands_by_job(bands: list[Band]) -> list[list[Band]]:
-    """Those with failures first, then by name."""
+    """Return the bands of each job: jobs with failures first, then by name."""
     by_job: dict[int, list[Band]] = defaultdict(list)
     for band in bands:
         by_job[band.job_id].append(band)
     return sorted(by_job.values(), key=lambda lines: (not any(band.failed for band in lines), lines[0].name))
 
 
-def band_line(sight: Sight, bands: list[Band]) -> dict:
-    width = entries.BAND_WIDTH * (DAY_WIDTH if len(sight.window.days) == 1 else 1)
+def band_line(context: ViewContext, bands: list[Band]) -> dict:
+    width = item_rows.BAND_WIDTH * (DAY_WIDTH if len(context.window.days) == 1 else 1)
     by_day: dict[date, list[Row]] = defaultdict(list)
     for band in bands:
-        by_day[band.day].append(entries.band_row(sight, band, width))
-    return {"every": bands[0].every or gettext("often"), "days": [by_day.get(day, []) for day in sight.window.days]}
+        by_day[band.day].append(item_rows.band_row(context, band, width))
+    return {"every": bands[0].every or gettext("often"), "days": [by_day.get(day, []) for day in context.window.days]}
 
 
-def more_bands(sight: Sight, bands: list[list[Band]]) -> dict | None:
+def more_bands(context: ViewContext, bands: list[list[Band]]) -> dict | None:
     count = len(bands) - BANDS
     if count <= 0:
         return None
     name = ngettext("%d more frequent job", "%d more frequent jobs", count) % count
-    return {"name": name, "url": sight.link(View.AGENDA, sight.window.days[0])}
+    return {"name": name, "url": context.link(View.AGENDA, context.window.days[0])}
 
 
-# hours
+# Hours
 
 
-def hours_of(sight: Sight, axis: Axis, column: Column, contents: Contents, bands: list[list[Band]]) -> dict:
+def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Contents, bands: list[list[Band]]) -> dict:
     blocks = []
     for each in contents.occurrences:
-        if not entries.is_bar(each) and touches(column, each.start, each.end):
-            blocks.append(event_block(sight, column, each))
+        if not item_rows.is_bar(each) and overlaps(column, each.start, each.end):
+            blocks.append(event_block(context, column, each))
     for run in contents.runs:
-        if touches(column, run.at, run.end or run.at):
-            blocks.append(run_block(sight, column, run))
+        if overlaps(column, run.at, run.end or run.at):
+            blocks.append(run_block(context, column, run))
     notices = [
         notice
         for notice in contents.notices
-        if not entries.is_bar(notice) and touches(column, notice.start, notice.end)
+        if not item_rows.is_bar(notice) and overlaps(column, notice.start, notice.end)
     ]
-    blocks += [notice_block(sight, column, notice) for notice in notices]
+    blocks += [notice_block(context, column, notice) for notice in notices]
     most = FEW_LANES if len(axis.columns) == WEEK else LANES
     items = [
-        *under(sight, axis, column),
-        *(place for notice in contents.notices for place in maintenance(axis, column, notice)),
-        *rails(column, bands),
-        *(lane(sight, column, each) for each in side_by_side(blocks, most)),
-        *now_line(sight, axis, column),
+        *under(context, axis, column),
+        *(row for notice in contents.notices for row in maintenance(axis, column, notice)),
+        *guide_lines(column, bands),
+        *(lane(context, column, each) for each in side_by_side(blocks, most)),
+        *now_line(context, axis, column),
     ]
-    return {"attributes": attributes_of(sight, column), "items": items}
+    return {"attributes": attributes_of(context, column), "items": items}
 
 
-def attributes_of(sight: Sight, column: Column) -> SafeString:
-    """What the keys go by: the day, and which of its minutes lie where on the axis."""
-    readings = [sight.local(piece.start) for piece in column.pieces]
+def attributes_of(context: ViewContext, column: Column) -> SafeString:
+    """Return what the keyboard navigation needs: the day, and the place of its minutes on the axis."""
+    wall_times = [context.local(piece.start) for piece in column.pieces]
     pieces = " ".join(
-        f"{piece.minute}-{piece.beyond}:{reading.hour * HOUR + reading.minute}"
-        for piece, reading in zip(column.pieces, readings, strict=True)
+        f"{piece.minute}-{piece.beyond}:{wall_time.hour * HOUR + wall_time.minute}"
+        for piece, wall_time in zip(column.pieces, wall_times, strict=True)
     )
-    said = f' data-date="{column.day.isoformat()}" data-pieces="{pieces}"'
-    return mark_safe(said + when(sight, column.day))
+    attributes = f' data-date="{column.day.isoformat()}" data-pieces="{pieces}"'
+    return mark_safe(attributes + when(context, column.day))
 
 
-def when(sight: Sight, day: date) -> str:
-    return " data-past" if day < sight.today else " data-today" if day == sight.today else ""
+def when(context: ViewContext, day: date) -> str:
+    return " data-past" if day < context.today else " data-today" if day == context.today else ""
 
 
-def touches(column: Column, start: datetime, end: datetime) -> bool:
+def overlaps(column: Column, start: datetime, end: datetime) -> bool:
+    """Return True if [start, end) overlaps the day, or start and end are equal and in the day."""
     return start < column.end and (end > column.start or start == end >= column.start)
 
 
 def span_on(column: Column, start: datetime, end: datetime) -> tuple[int, int, str]:
-    """Its minutes on the axis, and whether it is there before the day begins or after it ends."""
-    part = entries.listed((CONTINUED if start < column.start else "", CONTINUES if end > column.end else ""))
+    """Return the first and last minute on the axis, and whether the item crosses the borders of the day."""
+    part = item_rows.listed((CONTINUED if start < column.start else "", CONTINUES if end > column.end else ""))
     first = column.at(max(start, column.start))
     last = column.until(min(end, column.end)) if end > start else first
     return first, max(last, first), part
 
 
-def event_block(sight: Sight, column: Column, each: Occurrence) -> Block:
+def event_block(context: ViewContext, column: Column, each: Occurrence) -> Block:
     first, last, part = span_on(column, each.start, each.end)
-    where, time = each.details.place, sight.time_at(each.start)
+    where, time = each.details.place, context.time_at(each.start)
     if CONTINUED in part.split():
-        time, where = "", gettext("since %s") % sight.near(each.start, column.day)
+        time, where = "", gettext("since %s") % context.near(each.start, column.day)
     elif part:
-        where = gettext("until %s") % sight.near(each.end, column.day)
-    row = entries.event_row(sight, each, part=part, time=time, where=where)
-    if which := sight.which(each.start) if column.changes else "":
-        row["said"] = ", ".join(part for part in (row["said"], which) if part)
+        where = gettext("until %s") % context.near(each.end, column.day)
+    row = item_rows.event_row(context, each, part=part, time=time, where=where)
+    if fold_text := context.which(each.start) if column.changes else "":
+        row["said"] = ", ".join(part for part in (row["said"], fold_text) if part)
     return Block(first, max(last, first + SHOWN_MINUTES), EVENT, (row, first, last))
 
 
-def run_block(sight: Sight, column: Column, run: RunItem) -> Block:
+def run_block(context: ViewContext, column: Column, run: RunItem) -> Block:
     first, last, part = span_on(column, run.at, run.end or run.at)
-    time = "" if CONTINUED in part.split() else sight.time_at(run.at)
-    row = entries.run_row(sight, run, part=part, time=time)
+    time = "" if CONTINUED in part.split() else context.time_at(run.at)
+    row = item_rows.run_row(context, run, part=part, time=time)
     return Block(first, max(last, first + SHOWN_MINUTES), rank_of(run), (row, first, last))
 
 
-def notice_block(sight: Sight, column: Column, notice: NoticeItem) -> Block:
-    """Its name, at the beginning of the part of the day that it takes up."""
+def notice_block(context: ViewContext, column: Column, notice: NoticeItem) -> Block:
+    """Return the block of the notice's name, at the start of its part of the day."""
     first, _, part = span_on(column, notice.start, notice.end)
-    time = "" if CONTINUED in part.split() else sight.time_at(notice.start)
-    row = entries.notice_row(sight, notice, part=part, time=time)
+    time = "" if CONTINUED in part.split() else context.time_at(notice.start)
+    row = item_rows.notice_row(context, notice, part=part, time=time)
     return Block(first, first + SHOWN_MINUTES, rank_of_notice(notice), (row, first, first + SHOWN_MINUTES))
 
 
 def maintenance(axis: Axis, column: Column, notice: NoticeItem) -> Iterator[Row]:
-    """The part of the day that it takes up, and before that from when jobs are held; one of whole days has no hours."""
+    """Yield the hatched parts of the day: during maintenance, and before it, when it holds jobs.
+
+    A notice that is drawn above the hours has only the part before it.
+    """
     if notice.lead and notice.lead < column.end and notice.start > column.start:
         first, last, _ = span_on(column, notice.lead, notice.start)
-        yield mark("at under lead", first, last)
-    if entries.is_bar(notice) or not touches(column, notice.start, notice.end):
+        yield hatch("at under lead", first, last)
+    if item_rows.is_bar(notice) or not overlaps(column, notice.start, notice.end):
         return
     first, last, part = span_on(column, notice.start, notice.end)
-    row = mark("at under maintenance", first, min(max(last, first + SHOWN_MINUTES), axis.length))
-    said = [row["place"], f' data-state="{notice.state}"']
+    row = hatch("at under maintenance", first, min(max(last, first + SHOWN_MINUTES), axis.length))
+    attributes = [row["place"], f' data-state="{notice.state}"']
     if notice.is_open:
         part = f"{part} {CONTINUES}" if CONTINUES not in part else part
     if part:
-        said.append(f' data-part="{part.strip()}"')
-    yield row | {"place": mark_safe("".join(said))}
+        attributes.append(f' data-part="{part.strip()}"')
+    yield row | {"place": mark_safe("".join(attributes))}
 
 
-def lane(sight: Sight, column: Column, each: Placed) -> Row:
-    place = {"lane": each.lane, "lanes": each.lanes if each.lanes > 1 else 0} | on_axis(each.start, each.end)
+def lane(context: ViewContext, column: Column, each: Placed) -> Row:
+    """Return the row of a block or of a sum."""
+    values = {"lane": each.lane, "lanes": each.lanes if each.lanes > 1 else 0} | axis_attributes(each.start, each.end)
     if each.is_sum:
-        view = View.AGENDA if sight.window.view is View.DAY else View.DAY
+        view = View.AGENDA if context.window.view is View.DAY else View.DAY
         label = ngettext(
             "%(count)d more at this time on %(day)s", "%(count)d more at this time on %(day)s", len(each.things)
         )
-        label %= {"count": len(each.things), "day": sight.long_date(column.day)}
-        row = entries.more_row(len(each.things), sight.link(view, column.day), label)
-        return row | {"type": "sum", "place": placed("at lane", place)}
+        label %= {"count": len(each.things), "day": context.long_date(column.day)}
+        row = item_rows.more_row(len(each.things), context.link(view, column.day), label)
+        return row | {"type": "sum", "place": position("at lane", values)}
     row, first, last = each.things[0]
     names = ["at", "lane"]
     if each.end - each.start < BRIEF:
         names.append("brief")
     if row["type"] == "run" and last - first < INSTANT:
         names.append("instant")
-    return row | {"place": placed(" ".join(names), place)}
+    return row | {"place": position(" ".join(names), values)}
 
 
-def under(sight: Sight, axis: Axis, column: Column) -> Iterator[Row]:
-    """What lies below the items: the part that is over, hours that the day does not have, hours that it has twice."""
+def under(context: ViewContext, axis: Axis, column: Column) -> Iterator[Row]:
+    """Yield what lies below the items: the past, hours that the day does not have, and hours that it has twice."""
     if not axis.is_even:
-        yield from (mark("at line", minute, minute + 1) for minute, _, _ in axis.hours())
-    if column.day == sight.today and (past := column.at(sight.now)):
-        yield mark("at under past", 0, past)
-    single = len(axis.columns) == 1
+        yield from (hatch("at line", minute, minute + 1) for minute, _, _ in axis.hours())
+    if column.day == context.today and (past := column.at(context.now)):
+        yield hatch("at under past", 0, past)
+    is_single = len(axis.columns) == 1
     gaps = {column.at(change.at): change for change in column.changes if change.is_forward}
     for start, end in column.hatched:
         words = ""
-        if single and (change := gaps.get(end)):
-            times = {"from": sight.time(change.shown), "to": sight.time(change.becomes)}
+        if is_single and (change := gaps.get(end)):
+            times = {"from": context.time(change.shown), "to": context.time(change.becomes)}
             words = gettext("%(from)s to %(to)s does not exist on this day") % times
-        yield mark("at under missing", start, end, words, "start")
+        yield hatch("at under missing", start, end, words, "start")
     for piece in column.pieces:
         if piece.again:
-            reading = sight.local(piece.start)
+            wall_time = context.local(piece.start)
             earlier = piece.start - (piece.end - piece.start)
             first = column.at(earlier)
-            yield mark(
+            yield hatch(
                 "at under first",
                 first,
                 first + (piece.end - piece.start) // ONE_MINUTE,
-                brief_offset(sight.local(earlier)),
+                brief_offset(context.local(earlier)),
             )
-            said = {"time": sight.time(reading), "offset": brief_offset(reading)}
-            has_room = single or piece.beyond - piece.minute >= HOUR
-            words = gettext("%(time)s again, %(offset)s") if has_room else gettext("again, %(offset)s")
-            yield mark("at under again", piece.minute, piece.beyond, words % said)
+            values = {"time": context.time(wall_time), "offset": brief_offset(wall_time)}
+            is_tall = is_single or piece.beyond - piece.minute >= HOUR
+            words = gettext("%(time)s again, %(offset)s") if is_tall else gettext("again, %(offset)s")
+            yield hatch("at under again", piece.minute, piece.beyond, words % values)
 
 
-def mark(names: str, start: int, end: int, words: str = "", side: str = "") -> Row:
-    return {"type": "mark", "words": words, "side": side, "place": placed(names, on_axis(start, end))}
+def hatch(names: str, start: int, end: int, words: str = "", side: str = "") -> Row:
+    return {"type": "mark", "words": words, "side": side, "place": position(names, axis_attributes(start, end))}
 
 
-def rails(column: Column, bands: list[list[Band]]) -> Iterator[Row]:
-    """Beside the hours, when a frequent job runs that does not do so all day; of several, the first."""
+def guide_lines(column: Column, bands: list[list[Band]]) -> Iterator[Row]:
+    """Yield lines beside the hours for a frequent job that does not run all day; the first one if there are several."""
     for lines in bands:
         for band in lines:
             spans = (*band.ran, *band.will, *band.held)
@@ -347,19 +372,23 @@ def rails(column: Column, bands: list[list[Band]]) -> Iterator[Row]:
                 continue
             if max(end for _, end in spans) - min(start for start, _ in spans) >= FULL_SHARE:
                 continue
-            for kind, parts in (("ran", joined(band.ran)), ("will", joined(band.will)), ("held", joined(band.held))):
+            for kind, parts in (
+                ("ran", merge_spans(band.ran)),
+                ("will", merge_spans(band.will)),
+                ("held", merge_spans(band.held)),
+            ):
                 for start, end in parts:
                     first, last = column.at(share(column, start)), column.until(share(column, end))
-                    row = mark(f"at rail {kind}", first, max(last, first + 1))
+                    row = hatch(f"at rail {kind}", first, max(last, first + 1))
                     yield row | {"place": mark_safe(f'{row["place"]} data-hue="{band.hue}"')}
             for fell in band.fell:
                 minute = column.at(share(column, fell))
-                yield mark("at fell", minute, minute)
+                yield hatch("at fell", minute, minute)
             return
 
 
-def joined(spans: tuple[tuple[float, float], ...], gap: float = 1 / 24) -> list[tuple[float, float]]:
-    """Spans with less than an hour between them, as one."""
+def merge_spans(spans: tuple[tuple[float, float], ...], gap: float = 1 / 24) -> list[tuple[float, float]]:
+    """Merge spans with less than `gap` between them, by default one hour, in fractions of a day."""
     found: list[tuple[float, float]] = []
     for start, end in spans:
         if found and start - found[-1][1] < gap:
@@ -369,77 +398,84 @@ def joined(spans: tuple[tuple[float, float], ...], gap: float = 1 / 24) -> list[
     return found
 
 
-def moving(sight: Sight, column: Column, minute: int) -> str:
-    """What the script needs to move the line: from when it is at this minute, and until when it moves evenly."""
-    piece = next(piece for piece in reversed(column.pieces) if piece.start <= sight.now)
-    said = {
+def draggable(context: ViewContext, column: Column, minute: int) -> str:
+    """Return the attributes for the script that moves the line.
+
+    They are the minute of the axis, its instant, and the instant until which the axis runs evenly.
+    """
+    piece = next(piece for piece in reversed(column.pieces) if piece.start <= context.now)
+    values = {
         "minute": minute,
-        "from": sight.now.replace(second=0, microsecond=0).isoformat(),
+        "from": context.now.replace(second=0, microsecond=0).isoformat(),
         "until": piece.end.isoformat(),
-        "zone": str(sight.zone),
+        "zone": str(context.zone),
     }
-    return "".join(f' data-{name}="{value}"' for name, value in said.items())
+    return "".join(f' data-{name}="{value}"' for name, value in values.items())
 
 
 def share(column: Column, part: float) -> datetime:
+    """Return the instant at a fraction of the day."""
     return column.start + column.length * part
 
 
-def now_line(sight: Sight, axis: Axis, column: Column) -> Iterator[Row]:
-    """Solid on today, dotted on the other days of a week that holds it."""
-    today = next((each for each in axis.columns if each.day == sight.today), None)
+def now_line(context: ViewContext, axis: Axis, column: Column) -> Iterator[Row]:
+    """Yield the line of the present time: solid on today, dotted on the other days of the same window."""
+    today = next((each for each in axis.columns if each.day == context.today), None)
     if today is None:
         return
-    minute = today.at(sight.now)
+    minute = today.at(context.now)
     if column is today:
-        row = mark("at now-line", minute, minute)
-        place = mark_safe(row["place"] + moving(sight, column, minute))
-        yield row | {"hidden": gettext("Now, %s") % sight.time_at(sight.now), "place": place}
+        row = hatch("at now-line", minute, minute)
+        place = mark_safe(row["place"] + draggable(context, column, minute))
+        yield row | {"hidden": gettext("Now, %s") % context.time_at(context.now), "place": place}
     else:
-        yield mark("at now-line far", minute, minute)
+        yield hatch("at now-line far", minute, minute)
 
 
-# scales
+# Scales
 
 
-def scales(sight: Sight, axis: Axis) -> dict:
-    """The hours of the zone, and beside them another's: again behind the last day, if clocks have drifted till then."""
-    today = next((column for column in axis.columns if column.day == sight.today), None)
-    now = None if today is None else today.at(sight.now)
+def scales(context: ViewContext, axis: Axis) -> dict:
+    """Return the scale of the zone, and the scale of the second zone.
+
+    If their offsets change relative to each other within the window, the second scale is repeated after the last day.
+    """
+    today = next((column for column in axis.columns if column.day == context.today), None)
+    now = None if today is None else today.at(context.now)
     hours = [
         {
-            "place": on_scale(minute, "again" if again else ""),
-            "text": hour_text(sight, wall),
+            "place": on_scale(minute, "again" if is_repeat else ""),
+            "text": hour_text(context, wall),
             "is_hidden": now is not None and abs(minute - now) < LABEL,
         }
-        for minute, wall, again in sorted(axis.hours())
+        for minute, wall, is_repeat in sorted(axis.hours())
         if 0 < minute < axis.length
     ]
-    start, end = sight.window.start, sight.window.end - ONE_MINUTE
-    found = {"own": {"place": place_of(sight.zone), "title": title_of(sight.zone, start), "hours": hours}}
-    if sight.beside is not None:
-        found["second"] = other_scale(sight, axis, axis.columns[0], start)
-        is_drifting = distance(sight, sight.beside, start) != distance(sight, sight.beside, end)
+    start, end = context.window.start, context.window.end - ONE_MINUTE
+    found = {"own": {"place": place_of(context.zone), "title": title_of(context.zone, start), "hours": hours}}
+    if context.beside is not None:
+        found["second"] = other_scale(context, axis, axis.columns[0], start)
+        is_drifting = distance(context, context.beside, start) != distance(context, context.beside, end)
         if is_drifting and len(axis.columns) > 1:
-            found["behind"] = other_scale(sight, axis, axis.columns[-1], end)
+            found["behind"] = other_scale(context, axis, axis.columns[-1], end)
     if now is not None:
-        found["now"] = {"label": on_scale(now, "now-label"), "text": sight.time_at(sight.now)}
+        found["now"] = {"label": on_scale(now, "now-label"), "text": context.time_at(context.now)}
     return found
 
 
-def other_scale(sight: Sight, axis: Axis, column: Column, instant: datetime) -> dict:
-    zone = sight.beside or UTC
+def other_scale(context: ViewContext, axis: Axis, column: Column, instant: datetime) -> dict:
+    zone = context.beside or UTC
     hours = [
-        {"place": on_scale(minute), "text": hour_text(sight, reading.hour * HOUR)}
-        for minute, reading in axis.hours_of(zone, column)
+        {"place": on_scale(minute), "text": hour_text(context, wall_time.hour * HOUR)}
+        for minute, wall_time in axis.hours_of(zone, column)
         if 0 < minute < axis.length
     ]
     return {"place": place_of(zone), "title": title_of(zone, instant), "hours": hours}
 
 
-def distance(sight: Sight, zone: tzinfo, instant: datetime) -> timedelta:
-    """By how much clocks in `zone` are ahead of the page's, whatever the day."""
-    return (instant.astimezone(zone).replace(tzinfo=None) - sight.local(instant).replace(tzinfo=None)) % ONE_DAY
+def distance(context: ViewContext, zone: tzinfo, instant: datetime) -> timedelta:
+    """Return by how much clocks in `zone` are ahead of the page's clocks, modulo one day."""
+    return (instant.astimezone(zone).replace(tzinfo=None) - context.local(instant).replace(tzinfo=None)) % ONE_DAY
 
 
 def title_of(zone: tzinfo, instant: datetime) -> str:
@@ -447,11 +483,11 @@ def title_of(zone: tzinfo, instant: datetime) -> str:
 
 
 def on_scale(minute: int, name: str = "") -> SafeString:
-    return placed(name, {"h": minute // HOUR, "m": minute % HOUR})
+    return position(name, {"h": minute // HOUR, "m": minute % HOUR})
 
 
-def hour_text(sight: Sight, minute: int) -> str:
-    """06, 6 am; 01:30 where an hour begins within another."""
+def hour_text(context: ViewContext, minute: int) -> str:
+    """Return the hour as in 06 or 6 am; as in 01:30 if an hour begins within an hour of the axis."""
     if minute % HOUR:
-        return sight.time_of_day(minute)
-    return hour_words(minute // HOUR, sight.hour_cycle)
+        return context.time_of_day(minute)
+    return hour_words(minute // HOUR, context.hour_cycle)

@@ -1,4 +1,4 @@
-"""Which days a view shows: from the view and a day to the days, their instants in a zone, and the neighbours."""
+"""The days of a view: from the view and a day to its days, their instants in a zone, and its neighbours."""
 
 from calendar import monthrange
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ ONE_DAY = timedelta(days=1)
 WEEK = 7  # days
 THURSDAY = 3
 SATURDAY = 5
-FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(2199, 12, 31)  # that a page shows
+FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(2199, 12, 31)  # that a page can show
 MONDAY_TO_FRIDAY, SUNDAY_TO_THURSDAY = (0, 1, 2, 3, 4), (6, 0, 1, 2, 3)
 
 
@@ -25,7 +25,10 @@ class View(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The days of a view that holds `chosen`, and the instants [start, end) from their first midnight to their last."""
+    """The days of the view that contains `chosen`.
+
+    The instants [start, end) reach from the midnight before the first day to the one after the last day.
+    """
 
     view: View
     chosen: date
@@ -35,25 +38,29 @@ class Window:
 
     @property
     def before(self) -> date:
-        """A day of the view before this one; of the first view, the chosen day."""
+        """A day of the previous view; the chosen day if the calendar has no earlier one."""
         return self._step(-1)
 
     @property
     def after(self) -> date:
+        """A day of the next view; the chosen day if the calendar has no later one."""
         return self._step(1)
 
     def _step(self, sign: int) -> date:
         if self.view is View.MONTH:
             months = self.chosen.year * 12 + self.chosen.month - 1 + sign
             year, month = months // 12, months % 12 + 1
-            found = date(year, month, min(self.chosen.day, monthrange(year, month)[1]))
+            day = date(year, month, min(self.chosen.day, monthrange(year, month)[1]))
         else:
-            found = self.chosen + sign * (1 if self.view is View.DAY else WEEK) * ONE_DAY
-        return found if FIRST_DAY <= found <= LAST_DAY else self.chosen
+            day = self.chosen + sign * (1 if self.view is View.DAY else WEEK) * ONE_DAY
+        return day if FIRST_DAY <= day <= LAST_DAY else self.chosen
 
 
 def window_of(view: View, chosen: date, zone: tzinfo, week_start: int) -> Window:
-    """`week_start` is the weekday with which weeks begin; a month is shown in whole weeks."""
+    """Return the window of a view.
+
+    `week_start` is the weekday with which weeks begin, 0 is Monday. A month is shown in whole weeks.
+    """
     days = days_of(view, chosen, week_start)
     return Window(view, chosen, days, midnight(days[0], zone), midnight(days[-1] + ONE_DAY, zone))
 
@@ -67,7 +74,7 @@ def days_of(view: View, chosen: date, week_start: int) -> tuple[date, ...]:
         case View.WEEK:
             return run_of_days(week_of(chosen, week_start), WEEK)
         case View.WORK_WEEK:
-            # where weeks begin on Saturday, Friday is the day of rest
+            # where weeks begin on Saturday, people work from Sunday to Thursday
             working = SUNDAY_TO_THURSDAY if week_start == SATURDAY else MONDAY_TO_FRIDAY
             week = run_of_days(week_of(chosen, week_start), WEEK)
             return tuple(day for day in week if day.weekday() in working)
@@ -82,15 +89,21 @@ def run_of_days(first: date, count: int) -> tuple[date, ...]:
 
 
 def week_of(day: date, week_start: int) -> date:
-    """The first day of the week that holds `day`."""
+    """Return the first day of the week that contains `day`."""
     return day - (day.weekday() - week_start) % WEEK * ONE_DAY
 
 
 def week_number(first: date) -> int:
-    """The number of the week that begins with `first`: ISO's for the Thursday in it, whatever day weeks begin with."""
+    """Return the number of the week that begins with `first`.
+
+    It is the ISO number of the week's Thursday, whatever the first weekday is.
+    """
     return (first + (THURSDAY - first.weekday()) % WEEK * ONE_DAY).isocalendar().week
 
 
 def midnight(day: date, zone: tzinfo) -> datetime:
-    """When `day` begins in `zone`, in UTC; where clocks skip midnight, with what they show instead."""
+    """Return the start of `day` in `zone`, in UTC.
+
+    Where clocks skip midnight, the day begins with the wall time that they show instead.
+    """
     return instant_of(datetime.combine(day, time()), zone)

@@ -19,13 +19,13 @@ from jobs.actions import (
     uris,
 )
 from jobs.actions.http import Call
-from jobs.actions.outcome import Context, Operation, Outcome, Refused, refused
+from jobs.actions.result import AttemptResult, CallRefused, Context, Operation, refused
 
 __all__ = [
     "Call",
     "Context",
     "Operation",
-    "Outcome",
+    "AttemptResult",
     "below",
     "host_of",
     "host_of_address",
@@ -44,9 +44,9 @@ KINDS = {
 
 
 def prepare(action: Mapping[str, Any], secrets: Mapping[str, str], context: Context) -> Call:
-    """The call that an attempt makes, of an action other than a task.  `secrets` are by their path below `action`.
+    """Return the call of an attempt, for an action other than a task.  `secrets` are by their path below `action`.
 
-    What an authority issues, a token, is not in it yet.  Raises Refused when there is nothing that could be sent.
+    The token of an authority is not part of the call yet.  Raises CallRefused when no valid call can be made.
     """
     name, prepare_message = KINDS[action["type"]]
     fill = templates.filler(context) if action.get("template") else templates.as_it_is
@@ -55,17 +55,17 @@ def prepare(action: Mapping[str, Any], secrets: Mapping[str, str], context: Cont
 
 async def perform(
     action: Mapping[str, Any], secrets: Mapping[str, str], context: Context, session: aiohttp.ClientSession
-) -> Outcome:
-    """Make one attempt; `session` is one of `http.open_session`.  Whatever the target does ends in an Outcome."""
+) -> AttemptResult:
+    """Make one attempt; `session` comes from `http.open_session`.  Failures of the target are returned as results."""
     if action["type"] == "Task":
         return await task.perform(action["task"], context)
     try:
         call = prepare(action, secrets, context)
-    except Refused as refusal:
-        return refused(str(refusal))
+    except CallRefused as error:
+        return refused(str(error))
     follows = action.get("follow", False)
-    judge = partial(polling.begun, call=call) if follows else http.judged
-    return await _send(call, action, secrets, session, judge)
+    evaluator = partial(polling.detect_operation, call=call) if follows else http.evaluate
+    return await _send(call, action, secrets, session, evaluator)
 
 
 async def poll(
@@ -74,22 +74,22 @@ async def poll(
     context: Context,
     operation: Operation,
     session: aiohttp.ClientSession,
-) -> Outcome:
-    """Ask how an operation goes on that a request of the action has begun.
+) -> AttemptResult:
+    """Poll an operation that a request of the action has begun.
 
-    Credentials, tokens among them, go to the action's own origin alone.
+    Credentials and tokens are sent to the action's own origin only.
     """
-    asking = {**action["request"], "method": "GET"}
-    asking.pop("body", None)
+    get_request = {**action["request"], "method": "GET"}
+    get_request.pop("body", None)
     try:
-        own = prepare({**action, "request": asking}, secrets, context)
-    except Refused as refusal:
-        return refused(str(refusal))
+        own = prepare({**action, "request": get_request}, secrets, context)
+    except CallRefused as error:
+        return refused(str(error))
     call = polling.poll_of(own, operation.address)
-    judge = partial(polling.read, operation=operation)
+    evaluator = partial(polling.read_status, operation=operation)
     if uris.origin(str(call.url)) == uris.origin(str(own.url)):
-        return await _send(call, action, secrets, session, judge)
-    return await http.send(call, session, judge)
+        return await _send(call, action, secrets, session, evaluator)
+    return await http.send(call, session, evaluator)
 
 
 async def _send(
@@ -97,18 +97,18 @@ async def _send(
     action: Mapping[str, Any],
     secrets: Mapping[str, str],
     session: aiohttp.ClientSession,
-    judge: http.Judge,
-) -> Outcome:
-    proof = action.get("request", {}).get("authentication") or {}
-    if grant := authentication.grant(proof, below("request", secrets)):
-        return await oauth.send(call, grant, session, judge)
-    return await http.send(call, session, judge)
+    evaluator: http.Evaluator,
+) -> AttemptResult:
+    credentials = action.get("request", {}).get("authentication") or {}
+    if grant := authentication.grant(credentials, below("request", secrets)):
+        return await oauth.send(call, grant, session, evaluator)
+    return await http.send(call, session, evaluator)
 
 
 def host_of(action: Mapping[str, Any]) -> str:
-    """To which host and port an action's calls go; an account or a namespace stands for its own.
+    """Return the host and port that an action calls; the account or namespace for a queue or topic.
 
-    All tasks are on one host.
+    All tasks have the same pseudo host.
     """
     if action["type"] == "Task":
         return task.HOST
@@ -121,12 +121,12 @@ def host_of(action: Mapping[str, Any]) -> str:
 def host_of_address(address: str) -> str:
     try:
         _, host, port = uris.origin(address)
-    except ValueError:  # no address, so its call is refused
+    except ValueError:  # not an address: its call will be refused
         return address
     return f"{host}:{port}"
 
 
 def below(member: str, secrets: Mapping[str, str]) -> dict[str, str]:
-    """The secrets within `member`, by their path below it."""
+    """Return the secrets within `member`, by their path below it."""
     prefix = f"{member}."
     return {path.removeprefix(prefix): text for path, text in secrets.items() if path.startswith(prefix)}

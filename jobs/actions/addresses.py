@@ -1,8 +1,8 @@
-"""Which network addresses outbound calls may reach.
+"""Decide which network addresses outbound calls may reach.
 
-An address is open when it is public, or within the installation's own list (EGRESS_ALLOW).  `ipaddress.is_global`
-calls multicast, site-local and every way to wrap an IPv4 address global, so the lists are written out here.  Source:
-the IANA registries of special-purpose addresses.
+An address is open when it is public, or within the installation's own list (EGRESS_ALLOW).  `ipaddress.is_global` is
+True for multicast, for site-local and for every form that wraps an IPv4 address.  So the lists are written out here.
+Source: the IANA registries of special-purpose addresses.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from django.conf import settings
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# Where clouds hand out credentials to whoever asks: closed even if a list allows it
+# Addresses where clouds give credentials to every caller: closed even if EGRESS_ALLOW lists them
 ALWAYS_CLOSED = {
     ip_address(text)
     for text in (
@@ -27,40 +27,47 @@ ALWAYS_CLOSED = {
         *("fd20:ce::254", "168.63.129.16", "100.100.100.200", "192.0.0.192"),  # Google, Azure's host, Alibaba, Oracle
     )
 }
-NOT_PUBLIC = [
-    ip_network(text)
-    for text in (
-        "0.0.0.0/8",  # this network
-        "10.0.0.0/8",  # private
-        "100.64.0.0/10",  # shared by carriers
-        "127.0.0.0/8",  # loopback
-        "169.254.0.0/16",  # link-local
-        "172.16.0.0/12",  # private
-        "192.0.0.0/24",  # protocol assignments
-        "192.0.2.0/24",  # documentation
-        "192.88.99.0/24",  # relays of 6to4
-        "192.168.0.0/16",  # private
-        "198.18.0.0/15",  # benchmarks
-        "198.51.100.0/24",  # documentation
-        "203.0.113.0/24",  # documentation
-        "224.0.0.0/4",  # multicast
-        "240.0.0.0/4",  # reserved, broadcast
-        # outside 2000::/3 nothing in IPv6 is public, which closes loopback, private, link-local and multicast
-        "2001::/23",  # protocol assignments, Teredo among them
-        "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4
-        "3fff::/20",  # documentation
-    )
-]
+NOT_PUBLIC = {
+    ip_network(text): kind
+    for text, kind in {
+        "0.0.0.0/8": "the address of no host",
+        "10.0.0.0/8": "a private address",
+        "100.64.0.0/10": "a private address of a carrier",
+        "127.0.0.0/8": "a loopback address",
+        "169.254.0.0/16": "a link-local address",
+        "172.16.0.0/12": "a private address",
+        "192.0.0.0/24": "reserved for protocols",
+        "192.0.2.0/24": "reserved for documentation",
+        "192.88.99.0/24": "a relay of 6to4",
+        "192.168.0.0/16": "a private address",
+        "198.18.0.0/15": "reserved for benchmarks",
+        "198.51.100.0/24": "reserved for documentation",
+        "203.0.113.0/24": "reserved for documentation",
+        "224.0.0.0/4": "a multicast address",
+        "240.0.0.0/4": "a reserved address",
+        "2001::/23": "reserved for protocols",  # Teredo among them
+        "2001:db8::/32": "reserved for documentation",
+        "2002::/16": "an address of 6to4",
+        "3fff::/20": "reserved for documentation",
+        # outside 2000::/3 nothing in IPv6 is public
+        "::/128": "the address of no host",
+        "::1/128": "a loopback address",
+        "64:ff9b::/96": "an address of NAT64",
+        "64:ff9b:1::/48": "an address of NAT64",
+        "fc00::/7": "a private address",
+        "fe80::/10": "a link-local address",
+        "ff00::/8": "a multicast address",
+    }.items()
+}
 PUBLIC_IPV6 = IPv6Network("2000::/3")
 COMPATIBLE = IPv6Network("::/96")
 NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
 
-LOOKUPS = ThreadPoolExecutor(max_workers=256, thread_name_prefix="lookup")  # a name server that hangs takes one of them
+LOOKUPS = ThreadPoolExecutor(max_workers=256, thread_name_prefix="lookup")  # a lookup that hangs blocks one thread
 
 
 class ClosedAddress(Exception):
-    """An outbound call would reach an address that is closed to it."""
+    """An outbound call would reach an address that calls must not reach."""
 
     def __init__(self, address: str):
         super().__init__(f"the address {address} is not public, and EGRESS_ALLOW does not list it")
@@ -76,25 +83,53 @@ def refuse_closed(text: str) -> None:
         raise ClosedAddress(text)
 
 
+def why_host_is_closed(host: str) -> str | None:
+    """Return why calls cannot reach the literal address `host`, as "is ..."; None when they can.
+
+    For a name the result is None as well: its addresses are known only when it is called.
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    return why_closed(address, allowed(tuple(settings.EGRESS_ALLOW)))
+
+
 def is_open(address: Address, allow: Sequence[Network] = ()) -> bool:
-    """May calls reach `address`?  One that wraps an IPv4 address must be open itself, and so must the wrapped one."""
+    return why_closed(address, allow) is None
+
+
+def why_closed(address: Address, allow: Sequence[Network] = ()) -> str | None:
+    """Return why calls must not reach `address`, as "is ..."; None when they may.
+
+    An address that wraps an IPv4 address is open only if both addresses are open.
+    """
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
-        return is_open(address.ipv4_mapped, allow)  # not a wrapper: the same address in another notation
-    if address in ALWAYS_CLOSED or getattr(address, "scope_id", None):
-        return False
-    if not is_public(address) and not any(address in network for network in allow):
-        return False
-    return all(is_open(inner, allow) for inner in wrapped(address))
+        return why_closed(address.ipv4_mapped, allow)  # not a wrapper: the same address in another notation
+    if address in ALWAYS_CLOSED:
+        return "is where clouds give credentials to whoever asks, and no setting opens it"
+    if getattr(address, "scope_id", None):
+        return "has a zone"
+    if (kind := kind_of(address)) and not any(address in network for network in allow):
+        return f"is {kind}, and EGRESS_ALLOW does not open it"
+    for inner in wrapped(address):
+        if reason := why_closed(inner, allow):
+            return f"leads to {inner}, which {reason}"
+    return None
 
 
-def is_public(address: Address) -> bool:
+def kind_of(address: Address) -> str | None:
+    """Return the kind of an address that is not public, to be written after "is"; None for a public one."""
+    for network, kind in NOT_PUBLIC.items():
+        if address in network:
+            return kind
     if isinstance(address, IPv6Address) and address not in PUBLIC_IPV6:
-        return False
-    return not any(address in network for network in NOT_PUBLIC)
+        return "not a public address"
+    return None
 
 
 def wrapped(address: Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses to which a gateway would pass on what is sent to `address`."""
+    """Yield the IPv4 addresses to which a gateway would forward packets for `address`."""
     if not isinstance(address, IPv6Address):
         return
     if address.sixtofour:
@@ -111,15 +146,19 @@ def allowed(networks: tuple[str, ...]) -> tuple[Network, ...]:
 
 
 class CheckedResolver(AbstractResolver):
-    """Looks names up once a call, and answers only when every address is open: what is checked is what is called."""
+    """Look a name up once for each call, and return addresses only if all are open.
+
+    The call uses the addresses that were checked, so a second lookup cannot return others.
+    """
 
     def __init__(self) -> None:
-        self._under_way: dict[tuple[str, int], asyncio.Future[list[tuple]]] = {}  # by name and family
+        # lookups in progress, by name and family
+        self._pending: dict[tuple[str, int], asyncio.Future[list[tuple]]] = {}
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        found = await self._found(host, port, family)
+        found = await self._look_up(host, port, family)
         for _, _, _, _, sockaddr in found:
             refuse_closed(str(sockaddr[0]))
         return [
@@ -134,14 +173,14 @@ class CheckedResolver(AbstractResolver):
             for family_, _, protocol, _, sockaddr in found
         ]
 
-    async def _found(self, host: str, port: int, family: int) -> list[tuple]:
-        """Calls that need a name while it is being looked up get the same answer, and no thread of their own."""
+    async def _look_up(self, host: str, port: int, family: int) -> list[tuple]:
+        """Look the name up.  Concurrent calls for the same name share one lookup and one thread."""
         key = host, family
-        if key not in self._under_way:
+        if key not in self._pending:
             loop = asyncio.get_running_loop()
-            self._under_way[key] = loop.run_in_executor(LOOKUPS, lookup, host, port, family)
-            self._under_way[key].add_done_callback(lambda _: self._under_way.pop(key))
-        return await asyncio.shield(self._under_way[key])
+            self._pending[key] = loop.run_in_executor(LOOKUPS, lookup, host, port, family)
+            self._pending[key].add_done_callback(lambda _: self._pending.pop(key))
+        return await asyncio.shield(self._pending[key])
 
     async def close(self) -> None:
         pass
@@ -150,12 +189,12 @@ class CheckedResolver(AbstractResolver):
 def lookup(host: str, port: int, family: int) -> list[tuple]:
     try:
         return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
-    except UnicodeError:  # a label that is empty or too long
+    except UnicodeError:  # an empty label, or one that is too long
         raise socket.gaierror(socket.EAI_NONAME, "not a host name") from None
 
 
 def checked_socket(info: tuple) -> socket.socket:
-    """Make the socket for a connection to the address in `info`; the last check before it, also for literals."""
+    """Create the socket for a connection to the address in `info`, after a last check that also covers literals."""
     family, type_, protocol, _, sockaddr = info
     refuse_closed(str(sockaddr[0]))
     return socket.socket(family, type_, protocol)

@@ -1,8 +1,8 @@
-"""The one client for outbound calls: where they may go, how long they take, and how much of the answer is kept.
+"""The only HTTP client for outbound calls, with limits for their targets, their duration and the stored response.
 
-It calls only addresses that `addresses` leaves open, knows no proxy and keeps no cookie.  Redirects are followed only
-for a call that allows them; each hop is checked like the first, and credentials stay with the origin they are for.
-Each call has a connection of its own: one kept open for a job that runs once an hour would be closed by the other side.
+It calls only addresses that `addresses` allows, uses no proxy and stores no cookie.  Redirects are followed only for a
+call that allows them; each hop is checked like the first, and credentials are sent only to the origin they are for.
+Each call has its own connection: the other side would close an idle one before a job that runs hourly uses it again.
 """
 
 import asyncio
@@ -23,24 +23,25 @@ import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from jobs.actions import success, tls, uris
+from jobs.actions import host_names, secret_variants, success, tls, uris
+from jobs.actions.address_keys import keys_of, masked_in_text, texts_of
 from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socket
-from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER
-from jobs.actions.outcome import Outcome, Refused
+from jobs.actions.headers import HARMLESS_HEADERS, HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, RUN_HEADERS
+from jobs.actions.result import AttemptResult, CallRefused
 from jobs.encryption import MASK
 
 logger = logging.getLogger(__name__)
 
 USER_AGENT = "Quando"
-CONNECT_LIMIT_S = 10.0  # looking up, connecting and agreeing on TLS
-CALL_LIMIT_S = 60.0  # the whole call by the clock on the wall, redirects included
-BODY_LIMIT = 1_048_576  # bytes of an answer that are received, and that they are unpacked to
-KEPT_LIMIT = 2048  # bytes of an answer's text that history keeps
+CONNECT_LIMIT_S = 10.0  # name lookup, connection and TLS handshake
+CALL_LIMIT_S = 60.0  # elapsed time of the whole call, redirects included
+BODY_LIMIT = 1_048_576  # bytes of a response body, both as received and decompressed
+KEPT_LIMIT = 2048  # bytes of a response's text that history stores
 HEADER_LINE_LIMIT = 8190  # bytes
 HEADERS_LIMIT = 65_536  # bytes
 HEADERS_COUNT_LIMIT = 128
 REDIRECTS_LIMIT = 5
-HIDDEN_HEADERS = ("set-cookie", "set-cookie2")  # history keeps that they came, not what they say
+HIDDEN_HEADERS = ("set-cookie", "set-cookie2")  # history stores their names, not their values
 REDIRECTS = (301, 302, 303, 307, 308)
 USUAL = tls.Trust()
 
@@ -49,8 +50,9 @@ USUAL = tls.Trust()
 class Call:
     """A request ready to be sent.
 
-    `hidden` are the texts that nothing kept or shown may repeat, and `private` the names, in lower case, of the headers
-    that are for the origin of `url` alone.
+    `hidden` holds the credentials that must not appear in anything stored or shown, as returned by
+    `secret_variants.spellings`.  `private` holds the names, in lower case, of headers that are credentials.
+    `secret_query` holds names of query members whose values are credentials.
     """
 
     method: str
@@ -59,6 +61,7 @@ class Call:
     body: str | None = None
     hidden: tuple[str, ...] = ()
     private: frozenset[str] = frozenset()
+    secret_query: tuple[str, ...] = ()
     trust: tls.Trust = USUAL
     follows_redirects: bool = False
     success: Mapping[str, Any] = field(default_factory=dict)
@@ -68,20 +71,27 @@ class Call:
 
     @property
     def host(self) -> str:
-        """As it is written: what an international name looks like is not told, for it may look like another."""
-        return self.url.raw_host or ""
+        """The host for messages.  An international name is in both forms, because it may look like another name."""
+        return host_names.in_both_forms(self.url.raw_host or "")
 
-    def hide(self, text: str) -> str:
-        """`text` with the mask for whatever must not be repeated."""
-        for secret in sorted(filter(None, self.hidden), key=len, reverse=True):
-            text = text.replace(secret, MASK)
-        return text
+    def hide(self, text: str, end: int | None = None) -> str:
+        """Return `text` up to `end` with the mask instead of credentials."""
+        return secret_variants.masked(text, self.hidden, end)
+
+    def redacted(self, text: str, end: int | None = None) -> str:
+        """Do the same as `hide`, and mask the keys in other addresses too."""
+        return masked_in_text(self.hide(text, end), self.secret_query)
+
+    def hiding_keys_of(self, *addresses: str) -> "Call":
+        """Return a copy of the call that also hides the keys in these addresses."""
+        keys = texts_of([key for address in addresses for key in keys_of(address, self.secret_query)])
+        return replace(self, hidden=(*self.hidden, *secret_variants.spellings(*keys))) if keys else self
 
     def shown(self) -> dict[str, Any]:
-        """The request as people may see it: `method`, `uri`, `headers` as pairs, `body`."""
+        """Return the request without credentials, for people: `method`, `uri`, `headers` as pairs, `body`."""
         return {
             "method": self.method,
-            "uri": self.hide(str(self.url)),
+            "uri": self.redacted(str(self.url)),
             "headers": [
                 (name, MASK if name.lower() in self.private else self.hide(text))
                 for name, text in _headers(self).items()
@@ -91,15 +101,15 @@ class Call:
 
     @property
     def margin(self) -> int:
-        """Bytes by which a text must be longer than what is kept of it, lest half of a secret is."""
-        return max((len(text.encode()) for text in self.hidden), default=0)
+        """The number of bytes to read beyond the stored text, so that a secret at its end is complete."""
+        return secret_variants.longest(self.hidden)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back: of the body as many bytes as were asked for, unpacked."""
+class Response:
+    """A response; its body is decompressed and cut off after the requested number of bytes."""
 
-    call: Call  # the one that was answered, after redirects
+    call: Call  # the answered call, after redirects
     status: int
     headers: "CIMultiDictProxy[str]" = field(repr=False)
     raw_headers: tuple[tuple[bytes, bytes], ...] = field(repr=False)
@@ -114,17 +124,17 @@ class Answer:
 
 
 class CallFailed(Exception):
-    """There is no answer; the message is a sentence that names the host only, for a path may hold a key."""
+    """No response was received.  The message is a sentence that names only the host, because a path may hold a key."""
 
 
 def open_session() -> aiohttp.ClientSession:
-    """A session for `send`, within a running loop; the caller closes it."""
+    """Return a session for `send`; needs a running event loop.  The caller closes the session."""
     connector = aiohttp.TCPConnector(
         resolver=CheckedResolver(),
         use_dns_cache=False,
         socket_factory=checked_socket,
         force_close=True,
-        limit=0,  # how many calls go out at once is the caller's matter
+        limit=0,  # the caller limits the number of concurrent calls
     )
     return aiohttp.ClientSession(
         connector=connector,
@@ -138,89 +148,89 @@ def open_session() -> aiohttp.ClientSession:
     )
 
 
-def judged(answer: Answer) -> Outcome:
-    """What an answer comes to by its call's test of success."""
-    call, host = answer.call, answer.call.host
-    if has_too_many_headers(answer):
-        return Outcome(
-            False, f"Host '{host}' answered '{answer.word}' with more headers than are taken.", answer.status
+def evaluate(response: Response) -> AttemptResult:
+    """Return the result of a response according to the success test of its call."""
+    call, host = response.call, response.call.host
+    if has_too_many_headers(response):
+        return AttemptResult(
+            False, f"Host '{host}' answered '{response.word}' with more headers than are taken.", response.status
         )
-    message = f"Host '{host}' answered '{answer.word}'."
-    problem = success.problem(call.success, answer.status, _tested(answer))
-    if problem and answer.status in REDIRECTS and not call.follows_redirects:
-        message = f"Host '{host}' answered '{answer.word}'; redirects are not followed."
+    message = f"Host '{host}' answered '{response.word}'."
+    problem = success.problem(call.success, response.status, _body_to_test(response))
+    if problem and response.status in REDIRECTS and not call.follows_redirects:
+        message = f"Host '{host}' answered '{response.word}'; redirects are not followed."
     elif problem and problem != success.STATUS:
-        message = f"Host '{host}' answered '{answer.word}', but {problem}."
-    outcome = kept(answer, problem is None, message)
-    return replace(outcome, retry_after=retry_after(answer.headers)) if problem else outcome
+        message = f"Host '{host}' answered '{response.word}', but {problem}."
+    result = truncate_for_storage(response, problem is None, message)
+    return replace(result, retry_after=retry_after(response.headers)) if problem else result
 
 
-def has_too_many_headers(answer: Answer) -> bool:
-    return sum(len(name) + len(value) for name, value in answer.raw_headers) > HEADERS_LIMIT
+def has_too_many_headers(response: Response) -> bool:
+    return sum(len(name) + len(value) for name, value in response.raw_headers) > HEADERS_LIMIT
 
 
-def kept(answer: Answer, succeeded: bool, message: str) -> Outcome:
-    """An outcome with what history keeps of the answer."""
-    return Outcome(
+def truncate_for_storage(response: Response, succeeded: bool, message: str) -> AttemptResult:
+    """Return a result with the part of the response that history stores."""
+    return AttemptResult(
         succeeded=succeeded,
         message=message,
-        status_code=answer.status,
+        status_code=response.status,
         headers=tuple(
-            (_text(name, answer.call), _value(name, value, answer.call)) for name, value in answer.raw_headers
+            (_text(name, response.call), _value(name, value, response.call)) for name, value in response.raw_headers
         ),
-        body=_kept(answer.body, answer.call),
+        body=_stored_body(response.body, response.call),
     )
 
 
-Judge = Callable[[Answer], Outcome]
+Evaluator = Callable[[Response], AttemptResult]
 
 
-async def send(call: Call, session: aiohttp.ClientSession, judge: Judge = judged) -> Outcome:
-    """Make the call once, and let its answer be judged.  Never raises for what the target does.
+async def send(call: Call, session: aiohttp.ClientSession, evaluator: Evaluator = evaluate) -> AttemptResult:
+    """Make the call once and evaluate its response.  Never raises for what the target does.
 
-    An outcome without a status code says that there was no answer.
+    A result without a status code means that there was no response.
     """
-    wanted = KEPT_LIMIT + call.margin
-    if judge is not judged or success.needs_body(call.success):
-        wanted = BODY_LIMIT
+    size = KEPT_LIMIT + call.margin
+    if evaluator is not evaluate or success.needs_body(call.success):
+        size = BODY_LIMIT
     try:
-        answer = await ask(call, session, wanted)
-    except Refused as refusal:
-        return Outcome(False, str(refusal), may_retry=False)
-    except CallFailed as failure:
-        return Outcome(False, str(failure))
-    return judge(answer)
+        response = await ask(call, session, size)
+    except CallRefused as error:
+        return AttemptResult(False, str(error), may_retry=False)
+    except CallFailed as error:
+        return AttemptResult(False, str(error))
+    return evaluator(response)
 
 
-async def ask(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
-    """Make the call and return its answer with up to `wanted` bytes of the body.
+async def ask(call: Call, session: aiohttp.ClientSession, size: int) -> Response:
+    """Make the call and return its response with up to `size` bytes of the body.
 
-    Raises Refused when the call must not be made at all, CallFailed when no answer came.
+    Raises CallRefused when the call must not be made, CallFailed when no response came.
     """
     try:
         async with asyncio.timeout(CALL_LIMIT_S):
-            return await _follow(call, session, wanted)
+            return await _follow(call, session, size)
     except TimeoutError:
         raise CallFailed(f"No complete answer from host '{call.host}' within {CALL_LIMIT_S:.0f} seconds.") from None
 
 
-async def _follow(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
+async def _follow(call: Call, session: aiohttp.ClientSession, size: int) -> Response:
     for _ in range(REDIRECTS_LIMIT + 1):
-        answer = await _exchange(call, session, wanted)
-        if not call.follows_redirects or answer.status not in REDIRECTS or "Location" not in answer.headers:
-            return answer
-        call = _redirected(answer)
+        response = await _exchange(call, session, size)
+        if not call.follows_redirects or response.status not in REDIRECTS or "Location" not in response.headers:
+            return response
+        call = _redirected(response)
     raise CallFailed(f"Host '{call.host}' was the end of more than {REDIRECTS_LIMIT} redirects; no more are followed.")
 
 
-async def _exchange(call: Call, session: aiohttp.ClientSession, wanted: int) -> Answer:
+async def _exchange(call: Call, session: aiohttp.ClientSession, size: int) -> Response:
     if problem := _problem(call):
-        raise Refused(problem)
+        raise CallRefused(problem)
     host = call.host
     try:
         context = tls.context(USUAL) if call.trust == USUAL else await asyncio.to_thread(tls.context, call.trust)
     except ValueError as error:
-        raise Refused(f"The certificates of the job cannot be used: {error}.") from None
+        raise CallRefused(f"The certificates of the job cannot be used: {error}.") from None
     try:
         async with session.request(
             call.method,
@@ -230,12 +240,12 @@ async def _exchange(call: Call, session: aiohttp.ClientSession, wanted: int) -> 
             ssl=context,
             allow_redirects=False,
         ) as response:
-            body = await _beginning(response, wanted)
-            return Answer(call, response.status, response.headers, response.raw_headers, body)
+            body = await _read_body(response, size)
+            return Response(call, response.status, response.headers, response.raw_headers, body)
     except aiohttp.ConnectionTimeoutError:
         raise CallFailed(f"No connection to host '{host}' within {CONNECT_LIMIT_S:.0f} seconds.") from None
     except ClosedAddress as error:
-        logger.warning("host %s may not be called: %s", host, error)  # which address is the operator's affair
+        logger.warning("host %s may not be called: %s", host, error)  # only the log for operators names the address
         raise CallFailed(f"Host '{host}' was not called: it has an address that calls may not reach.") from None
     except aiohttp.ClientConnectorDNSError:
         raise CallFailed(f"The name of host '{host}' cannot be looked up.") from None
@@ -259,7 +269,7 @@ _KINDS = {
 
 
 def _problem(call: Call) -> str | None:
-    """Why the call must not be made; None when it may.  Documents are checked when stored, and here once more."""
+    """Return why the call must not be made; None when it may.  Repeats the checks that were made at storing."""
     if problem := uris.kind_of_problem(str(call.url)):
         return f"The address cannot be called: it {problem}."
     for name, value in call.headers.items():
@@ -277,13 +287,13 @@ def _headers(call: Call) -> "CIMultiDict[str]":
     return headers
 
 
-def _redirected(answer: Answer) -> Call:
-    """The call that a redirect asks for.  Source: RFC 9110, 15.4, with POST becoming GET as everybody does it.
+def _redirected(response: Response) -> Call:
+    """Return the call that a redirect asks for.  Source: RFC 9110, 15.4; POST becomes GET, as in all common clients.
 
-    Raises CallFailed for one that goes from https to http or to no plain address; which addresses its host has is
-    checked when it is made.
+    Raises CallFailed for a redirect from https to http, or to something that is not a plain address.  The IP addresses
+    of its host are checked when the call is made.
     """
-    call, host, location = answer.call, answer.call.host, answer.headers["Location"]
+    call, host, location = response.call, response.call.host, response.headers["Location"]
     try:
         if not re.fullmatch(uris.CHARACTERS, location):
             raise ValueError(location)
@@ -295,79 +305,79 @@ def _redirected(answer: Answer) -> Call:
         raise CallFailed(f"Host '{host}' redirects to an address that cannot be called: it {problem}.")
     if call.url.scheme == "https" and url.scheme != "https":
         raise CallFailed(f"Host '{host}' redirects from https to {url.scheme}, which is not followed.")
-    if answer.status == 303 and call.method != "HEAD" or answer.status in (301, 302) and call.method == "POST":
-        about_body = ("content-", "webhook-")  # a signature is of the body
+    if response.status == 303 and call.method != "HEAD" or response.status in (301, 302) and call.method == "POST":
+        about_body = ("content-", "webhook-")  # webhook headers sign the body
         headers = {name: text for name, text in call.headers.items() if not name.lower().startswith(about_body)}
         call = replace(call, method="GET", body=None, headers=headers)
+    call = call.hiding_keys_of(location)
     if uris.origin(str(url)) == uris.origin(str(call.url)):
         return replace(call, url=url)
+    public = (HARMLESS_HEADERS | RUN_HEADERS) - call.private
     return replace(
         call,
         url=url,
-        headers={name: text for name, text in call.headers.items() if name.lower() not in call.private},
+        headers={name: text for name, text in call.headers.items() if name.lower() in public},
         trust=replace(call.trust, identity=None),
     )
 
 
-def _tested(answer: Answer) -> bytes:
-    """What a test of success is held against: no credential, or it could be guessed bit by bit."""
-    if not success.needs_body(answer.call.success):
+def _body_to_test(response: Response) -> bytes:
+    """Return the body for the success test, without credentials: a test could otherwise be used to guess them."""
+    if not success.needs_body(response.call.success):
         return b""
-    return answer.call.hide(_decoded(answer.body)).encode()
+    return response.call.hide(_decoded(response.body)).encode()
 
 
 def retry_after(headers: Mapping[str, str]) -> timedelta | None:
-    """How long the target asks to be left alone; a moment counts from the answer's own Date.  RFC 9110, 10.2.3."""
+    """Return how long the target asks to wait.  A date counts from the response's own Date.  RFC 9110, 10.2.3."""
     text = headers.get("Retry-After", "").strip()
     if re.fullmatch("[0-9]{1,9}", text):
         return timedelta(seconds=int(text))
     try:
-        moment, sent_at = (email.utils.parsedate_to_datetime(value) for value in (text, headers.get("Date", "")))
-        return max(moment - sent_at, timedelta(0))
-    except (TypeError, ValueError, OverflowError):  # one of them is no date, or has no zone
+        retry_at, sent_at = (email.utils.parsedate_to_datetime(value) for value in (text, headers.get("Date", "")))
+        return max(retry_at - sent_at, timedelta(0))
+    except (TypeError, ValueError, OverflowError):  # a value is not a date, or has no zone
         return None
 
 
-async def _beginning(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Receive the answer, up to BODY_LIMIT, and return the first `limit` bytes of what it decodes to.
+async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Receive the body, up to BODY_LIMIT, and return the first `limit` bytes of its decoded form.
 
-    What is not kept is received all the same: a target that still writes would take a closed connection for a client
-    that has given up.
+    The rest is received too: if the connection were closed, a target that is still writing would assume that the
+    client has given up.
     """
     decode = _decoder(response.headers.get("Content-Encoding", ""))
-    kept = bytearray()
+    body = bytearray()
     received = 0
     async for chunk in response.content.iter_any():
         received += len(chunk)
-        if len(kept) < limit:
-            kept += decode(chunk, limit - len(kept))
+        if len(body) < limit:
+            body += decode(chunk, limit - len(body))
         if received >= BODY_LIMIT:
             break
-    return bytes(kept)
+    return bytes(body)
 
 
 def _decoder(encoding: str):
-    """A function of a chunk and the number of bytes wanted: unpacking stops there, whatever the chunk would hold."""
+    """Return a function of a chunk and a number of bytes.  It decompresses at most that many bytes of the chunk."""
     if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        return lambda chunk, wanted: chunk[:wanted]
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # 32: tells gzip and zlib apart by their header
+        return lambda chunk, size: chunk[:size]
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # 32: detect gzip or zlib by the header
 
-    def decode(chunk: bytes, wanted: int) -> bytes:
+    def decode(chunk: bytes, size: int) -> bytes:
         try:
-            return unpacker.decompress(unpacker.unconsumed_tail + chunk, wanted)
+            return unpacker.decompress(unpacker.unconsumed_tail + chunk, size)
         except zlib.error:
             return b""
 
     return decode
 
 
-def _kept(body: bytes, call: Call) -> str:
-    """The beginning of an answer's text, cut after hiding: no half of a credential is left."""
-    beginning = body[: KEPT_LIMIT + call.margin]
-    text = call.hide(_decoded(beginning)).encode()
-    if len(beginning) == KEPT_LIMIT + call.margin:  # cut, perhaps within a credential, while the mask is shorter
-        text = text[: len(text) - call.margin]
-    return _decoded(text[:KEPT_LIMIT])
+def _stored_body(body: bytes, call: Call) -> str:
+    """Return the beginning of a response's text.  It is cut after the masking, so no part of a credential is left."""
+    beginning = _decoded(body[: KEPT_LIMIT + call.margin])
+    end = len(_decoded(body[:KEPT_LIMIT]))  # the text behind it is needed to find credentials that begin before it
+    return _decoded(call.redacted(beginning, end).encode()[:KEPT_LIMIT])
 
 
 def _value(name: bytes, value: bytes, call: Call) -> str:
@@ -375,16 +385,16 @@ def _value(name: bytes, value: bytes, call: Call) -> str:
 
 
 def _text(data: bytes, call: Call) -> str:
-    return call.hide(_decoded(data))
+    return call.redacted(_decoded(data))
 
 
 def _decoded(data: bytes) -> str:
-    """As a column can store it, without the half of a last character."""
+    """Decode for a text column: without an incomplete last character, and with replacements for NUL."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(data).replace("\0", "\ufffd")
 
 
 def _reason(error: BaseException) -> str:
-    """The words of OpenSSL or of the operating system for `error`, without addresses and other details."""
+    """Return the message of OpenSSL or of the operating system for `error`, without addresses and other details."""
     if verdict := getattr(error, "verify_message", ""):
         return verdict
     if isinstance(error, ssl.SSLError) and error.reason:

@@ -1,7 +1,7 @@
-"""Tokens of an authority, by the client credentials grant; each is shared by the runs of a worker process.
+"""Tokens of an authority by the client credentials grant.  The runs of a worker process share them.
 
-Runs of several threads, each with an event loop of its own, may need the same token at once: the first of them asks
-for it, the others wait for what it gets.
+Runs in several threads, each with its own event loop, may need the same token at the same time.  The first one requests
+it, the others wait for its result.
 """
 
 import asyncio
@@ -23,26 +23,29 @@ from django.conf import settings
 from yarl import URL
 
 from jobs.actions import http, tls
-from jobs.actions.echoes import spellings
-from jobs.actions.lines import shortened
-from jobs.actions.outcome import Outcome, Refused
+from jobs.actions.result import AttemptResult, CallRefused
+from jobs.actions.secret_variants import spellings
+from jobs.actions.text import shortened
 
 DEFAULT_AUDIENCE = "https://management.core.windows.net/"
-FLOW_LIMIT_S = 80.0  # tokens and calls together; an attempt may take a little longer
-ANSWER_LIMIT = 65_536  # bytes of an authority's answer
-TOKEN = re.compile(r"[\x21-\x7e]{1,16384}")  # RFC 6749, appendix A.12, without spaces; what a header can hold
+FLOW_LIMIT_S = 80.0  # for tokens and calls together; an attempt may take a little longer
+ANSWER_LIMIT = 65_536  # bytes of an authority's response
+# RFC 6749, appendix A.12, without spaces; the characters that a header can hold
+TOKEN = re.compile(r"[\x21-\x7e]{1,16384}")
 ERROR = re.compile(r"[\x20-\x21\x23-\x5b\x5d-\x7e]{1,64}")  # RFC 6749, 5.2
-DESCRIPTION_LIMIT = 200  # characters of an authority's words that history keeps
-KEPT_LIMIT = 1000  # tokens of a process
-RESERVE_S = 300.0  # a token is not used in the last minutes of its life, a tenth of it if that is less
-LIFE_LIMIT_S = 86_400.0  # whatever an authority says, it is asked again after a day
+DESCRIPTION_LIMIT = 200  # characters of an authority's error description that history stores
+KEPT_LIMIT = 1000  # tokens that a process stores
+EXPIRY_MARGIN_S = (
+    300.0  # a token is not used in the last seconds of its life: this, or a tenth of its life if that is less
+)
+LIFE_LIMIT_S = 86_400.0  # after a day a new token is requested, whatever the authority says
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a token is asked for with."""
+    """The parameters of a token request."""
 
-    authority: str | None  # its address; None: the installation's, OAUTH_AUTHORITY
+    authority: str | None  # address; None: OAUTH_AUTHORITY of the installation
     tenant: str
     client_id: str
     audience: str
@@ -55,15 +58,15 @@ class Grant:
 @dataclass(frozen=True, slots=True)
 class Token:
     text: str
-    use_s: float  # how long it is used, from when it was asked for
+    use_s: float  # how long it may be used after the request
 
     def __repr__(self) -> str:
         return "<Token>"
 
 
 @dataclass(frozen=True, slots=True)
-class NoToken:
-    """Why there is no token; `message` is a sentence."""
+class TokenError:
+    """The reason why there is no token; `message` is a sentence."""
 
     message: str
     may_retry: bool = True
@@ -71,33 +74,33 @@ class NoToken:
 
 
 async def send(
-    call: http.Call, grant: Grant, session: aiohttp.ClientSession, judge: http.Judge = http.judged
-) -> Outcome:
-    """Make the call with a token; when that is refused with a 401, once more with a new one."""
-    asking = _asking(grant, call.trust)
+    call: http.Call, grant: Grant, session: aiohttp.ClientSession, evaluator: http.Evaluator = http.evaluate
+) -> AttemptResult:
+    """Make the call with a token.  After a 401 response, make it once more with a new token."""
+    request = _token_request(grant, call.trust)
     try:
         async with asyncio.timeout(FLOW_LIMIT_S):
-            return await _send(call, asking, _key(grant, call.trust), session, judge)
+            return await _send(call, request, _key(grant, call.trust), session, evaluator)
     except TimeoutError:
         host = call.host
-        return Outcome(
+        return AttemptResult(
             False, f"No complete answer from host '{host}', tokens included, within {FLOW_LIMIT_S:.0f} seconds."
         )
 
 
 async def _send(
-    call: http.Call, asking: http.Call, key: bytes, session: aiohttp.ClientSession, judge: http.Judge
-) -> Outcome:
-    outcome = Outcome(False, "")
+    call: http.Call, request: http.Call, key: bytes, session: aiohttp.ClientSession, evaluator: http.Evaluator
+) -> AttemptResult:
+    result = AttemptResult(False, "")
     for _ in range(2):
-        token = await TOKENS.get(key, asking, session)
-        if isinstance(token, NoToken):
-            return Outcome(False, token.message, may_retry=token.may_retry, retry_after=token.retry_after)
-        outcome = await http.send(_with_token(call, token), session, judge)
-        if outcome.succeeded or outcome.status_code != 401:
-            return outcome
+        token = await TOKENS.get(key, request, session)
+        if isinstance(token, TokenError):
+            return AttemptResult(False, token.message, may_retry=token.may_retry, retry_after=token.retry_after)
+        result = await http.send(_with_token(call, token), session, evaluator)
+        if result.succeeded or result.status_code != 401:
+            return result
         TOKENS.forget(key, token)
-    return outcome
+    return result
 
 
 def _with_token(call: http.Call, token: Token) -> http.Call:
@@ -111,80 +114,82 @@ def _with_token(call: http.Call, token: Token) -> http.Call:
 
 
 class Tokens:
-    """The tokens of a process, and the requests for one that are under way.  For all threads and event loops."""
+    """The tokens of a process, and the token requests in progress.  Safe for all threads and event loops."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = Lock()  # never held across an await
-        self._kept: OrderedDict[bytes, tuple[Token, float]] = OrderedDict()  # used until; least recently used first
-        self._promises: dict[bytes, Future[Token | NoToken | None]] = {}
+        # with the time until which each may be used; least recently used first
+        self._tokens: OrderedDict[bytes, tuple[Token, float]] = OrderedDict()
+        self._requests: dict[bytes, Future[Token | TokenError | None]] = {}
 
-    async def get(self, key: bytes, asking: http.Call, session: aiohttp.ClientSession) -> Token | NoToken:
+    async def get(self, key: bytes, request: http.Call, session: aiohttp.ClientSession) -> Token | TokenError:
         while True:
             with self._lock:
-                token, used_until = self._kept.get(key, (None, 0.0))
+                token, used_until = self._tokens.get(key, (None, 0.0))
                 if token and self._clock() < used_until:
-                    self._kept.move_to_end(key)
+                    self._tokens.move_to_end(key)
                     return token
-                promise = self._promises.get(key)
-                if promise is None:
-                    own = self._promises[key] = Future()
+                pending = self._requests.get(key)
+                if pending is None:
+                    own = self._requests[key] = Future()
                     break
-            if answer := await _result(promise):
-                return answer
-        return await self._ask(key, own, asking, session)
+            if result := await _result(pending):
+                return result
+        return await self._ask(key, own, request, session)
 
     def forget(self, key: bytes, token: Token) -> None:
-        """Drop a token that is good for nothing, unless another one has taken its place."""
+        """Remove a token that was refused, unless another one has replaced it."""
         with self._lock:
-            if key in self._kept and self._kept[key][0] == token:
-                del self._kept[key]
+            if key in self._tokens and self._tokens[key][0] == token:
+                del self._tokens[key]
 
     async def _ask(
-        self, key: bytes, own: Future[Token | NoToken | None], asking: http.Call, session: aiohttp.ClientSession
-    ) -> Token | NoToken:
-        asked_at, answer = self._clock(), None  # None when this run is cancelled: then one of those that wait asks
+        self, key: bytes, future: Future[Token | TokenError | None], request: http.Call, session: aiohttp.ClientSession
+    ) -> Token | TokenError:
+        # None if this run is cancelled: then one of the waiting runs sends the request
+        requested_at, result = self._clock(), None
         try:
-            answer = await _ask(asking, session)
-            return answer
+            result = await _ask(request, session)
+            return result
         finally:
             with self._lock:
-                del self._promises[key]
-                if isinstance(answer, Token):
-                    self._keep(key, answer, asked_at + answer.use_s)
-            own.set_result(answer)
+                del self._requests[key]
+                if isinstance(result, Token):
+                    self._store(key, result, requested_at + result.use_s)
+            future.set_result(result)
 
-    def _keep(self, key: bytes, token: Token, until: float) -> None:
-        self._kept[key] = token, until
-        self._kept.move_to_end(key)
-        while len(self._kept) > KEPT_LIMIT:
-            self._kept.popitem(last=False)
+    def _store(self, key: bytes, token: Token, until: float) -> None:
+        self._tokens[key] = token, until
+        self._tokens.move_to_end(key)
+        while len(self._tokens) > KEPT_LIMIT:
+            self._tokens.popitem(last=False)
 
 
 TOKENS = Tokens()
 
 
-async def _result(promise: Future[Token | NoToken | None]) -> Token | NoToken | None:
-    """Wait for what somebody else asked for, perhaps in another event loop; None: it was given up."""
-    loop, settled = asyncio.get_running_loop(), asyncio.Event()
+async def _result(future: Future[Token | TokenError | None]) -> Token | TokenError | None:
+    """Wait for the request of another run, perhaps in another event loop; None if that run was cancelled."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
 
-    def wake(_: object) -> None:
-        with suppress(RuntimeError):  # our loop is closed: nobody waits there any more
-            loop.call_soon_threadsafe(settled.set)
+    def notify(_: object) -> None:
+        with suppress(RuntimeError):  # this loop is closed, so no run waits in it any more
+            loop.call_soon_threadsafe(done.set)
 
-    promise.add_done_callback(wake)
-    await settled.wait()
-    return promise.result()
+    future.add_done_callback(notify)
+    await done.wait()
+    return future.result()
 
 
 def _key(grant: Grant, trust: tls.Trust) -> bytes:
-    """The same for runs that may share a token; it does not tell the secret."""
+    """Return a hash that is equal for runs that may share a token.  The secret cannot be read from it."""
     parts = (grant.authority or settings.OAUTH_AUTHORITY, grant.tenant, grant.client_id, grant.audience, grant.secret)
     return hashlib.sha256(repr((*parts, trust.authority)).encode()).digest()
 
 
-def _asking(grant: Grant, trust: tls.Trust) -> http.Call:
-    """The request for a token.  Source: RFC 6749, 4.4, with the member `resource` of the original's authority."""
+def _token_request(grant: Grant, trust: tls.Trust) -> http.Call:
+    """Return the token request.  Source: RFC 6749, 4.4, with the member `resource` of the original's authority."""
     form = {
         "grant_type": "client_credentials",
         "client_id": grant.client_id,
@@ -202,16 +207,16 @@ def _asking(grant: Grant, trust: tls.Trust) -> http.Call:
     )
 
 
-async def _ask(asking: http.Call, session: aiohttp.ClientSession) -> Token | NoToken:
+async def _ask(request: http.Call, session: aiohttp.ClientSession) -> Token | TokenError:
     try:
-        answer = await http.ask(asking, session, ANSWER_LIMIT)
-    except Refused as refusal:
-        return NoToken(f"There is no token for the call: {refusal}", may_retry=False)
-    except http.CallFailed as failure:
-        return NoToken(f"There is no token for the call: {failure}")
-    document = _members(answer.body)
-    token = _token(document) if answer.status == 200 else None
-    return token or _refused(answer, document)
+        response = await http.ask(request, session, ANSWER_LIMIT)
+    except CallRefused as error:
+        return TokenError(f"There is no token for the call: {error}", may_retry=False)
+    except http.CallFailed as error:
+        return TokenError(f"There is no token for the call: {error}")
+    document = _members(response.body)
+    token = _token(document) if response.status == 200 else None
+    return token or _refused(response, document)
 
 
 def _members(body: bytes) -> Mapping[str, object]:
@@ -223,17 +228,20 @@ def _members(body: bytes) -> Mapping[str, object]:
 
 
 def _token(document: Mapping[str, object]) -> Token | None:
-    """The token in an authority's answer; None when there is none that can be used."""
-    text, life = document.get("access_token"), _seconds(document.get("expires_in"))
-    if not isinstance(text, str) or not TOKEN.fullmatch(text) or life is None:
+    """Return the token in an authority's response; None without a usable token."""
+    text, lifetime_s = document.get("access_token"), _seconds(document.get("expires_in"))
+    if not isinstance(text, str) or not TOKEN.fullmatch(text) or lifetime_s is None:
         return None
     if str(document.get("token_type") or "Bearer").lower() != "bearer":
         return None
-    return Token(text, life - min(RESERVE_S, life / 10))
+    return Token(text, lifetime_s - min(EXPIRY_MARGIN_S, lifetime_s / 10))
 
 
 def _seconds(value: object) -> float | None:
-    """A life that may be written as a text.  One that is not told is none: such a token is used, but not kept."""
+    """Return a lifetime in seconds, which may be written as a text; None if it is invalid.
+
+    A missing lifetime is 0: such a token is used once and not stored.
+    """
     if value is None:
         return 0.0
     if isinstance(value, str) and re.fullmatch("[0-9]{1,18}", value):
@@ -243,11 +251,11 @@ def _seconds(value: object) -> float | None:
     return min(max(float(value), 0.0), LIFE_LIMIT_S)
 
 
-def _refused(answer: http.Answer, document: Mapping[str, object]) -> NoToken:
-    message = f"Authority '{answer.call.host}' answered '{answer.word}' without a token that can be used"
+def _refused(response: http.Response, document: Mapping[str, object]) -> TokenError:
+    message = f"Authority '{response.call.host}' answered '{response.word}' without a token that can be used"
     error, description = document.get("error"), document.get("error_description")
     if isinstance(error, str) and ERROR.fullmatch(error):
-        message = f"Authority '{answer.call.host}' refused a token with the error '{answer.call.hide(error)}'"
-        if isinstance(description, str) and (words := shortened(answer.call.hide(description), DESCRIPTION_LIMIT)):
-            message = f"{message}: {words}"
-    return NoToken(f"{message.rstrip('.')}.", retry_after=http.retry_after(answer.headers))
+        message = f"Authority '{response.call.host}' refused a token with the error '{response.call.hide(error)}'"
+        if isinstance(description, str) and (details := shortened(response.call.hide(description), DESCRIPTION_LIMIT)):
+            message = f"{message}: {details}"
+    return TokenError(f"{message.rstrip('.')}.", retry_after=http.retry_after(response.headers))

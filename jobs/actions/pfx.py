@@ -1,103 +1,60 @@
 """Open a client certificate: a PFX (PKCS #12) sent as base64 with its password.
 
-A PFX says itself how often its password is hashed.  The library obeys a count of two thousand millions, which keeps a
-processor busy for a quarter of an hour, and lets no other thread in meanwhile, so the counts are read first.
+A PFX itself defines how much work its password takes.  A count of two thousand million rounds, or scrypt with a large
+parallelism, keeps a processor busy for hours, and the library blocks all other threads.  These numbers can be inside an
+encrypted part, so they cannot be checked first.  A process with limits opens the file.
 """
 
-import base64
-import binascii
-import re
-from collections.abc import Iterator
-from contextlib import suppress
+import json
+import secrets
+import subprocess
+import sys
+from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates, load_pkcs12
+from cryptography.x509 import Certificate, load_pem_x509_certificate
 
-ITERATIONS_LIMIT = 2_000_000  # of all password derivations in one file; a usual file has three of 2,000 to 600,000
-DEPTH_LIMIT = 32
+PROGRAM = Path(__file__).with_name("pfx_process.py")
+WAIT_LIMIT_S = 30.0  # for the process, whose CPU time is limited: other processes may be busy
 
-INTEGER, OCTET_STRING, CONSTRUCTED = 0x02, 0x04, 0x20
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`pem` is the private key, encrypted with `password`, and the certificate with its chain."""
+
+    certificate: Certificate
+    pem: str = field(repr=False)
+    password: str = field(repr=False)
 
 
 @lru_cache(maxsize=256)
-def load(pfx: str, password: str | None) -> PKCS12KeyAndCertificates:
-    """Raise ValueError, saying what is wrong, unless `pfx` is base64 of a certificate and its key."""
+def load(pfx: str, password: str | None) -> Opened:
+    """Return the content of a PFX.  Raises ValueError unless `pfx` is base64 of a certificate and its key."""
+    key_password = secrets.token_bytes(32).hex()
+    given = json.dumps({"pfx": pfx, "password": password, "key_password": key_password})
+    command = [sys.executable, "-I", str(PROGRAM)]
     try:
-        data = base64.b64decode(re.sub(r"[\r\n]", "", pfx), validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("must be base64") from None
-    _refuse_costly(data)
-    try:
-        loaded = load_pkcs12(data, password.encode() if password else None)
-    except (ValueError, UnsupportedAlgorithm):
-        raise ValueError("must be a PFX that its password opens") from None
-    if loaded.key is None or loaded.cert is None:
-        raise ValueError("must hold a certificate and its private key")
-    return loaded
+        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=WAIT_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise ValueError("must be a PFX that is opened in less time") from None
+    if done.returncode:
+        raise ValueError("must be a PFX that is opened in less time and memory")
+    answer = json.loads(done.stdout)
+    if "problem" in answer:
+        raise ValueError(answer["problem"])
+    return Opened(load_pem_x509_certificate(answer["certificate"].encode()), answer["pem"], key_password)
 
 
 def public_members(pfx: str, password: str | None) -> dict[str, str]:
-    """What answers say of the certificate.  Raises ValueError as `load` does."""
-    loaded = load(pfx, password)
-    assert loaded.cert is not None
-    certificate = loaded.cert.certificate
+    """Return the members that responses show of the certificate.  Raises ValueError in the same cases as `load`."""
+    certificate = load(pfx, password).certificate
     expiry = certificate.not_valid_after_utc.isoformat().replace("+00:00", "Z")
     return {
         "certificateThumbprint": certificate.fingerprint(hashes.SHA1()).hex().upper(),
         "certificateSubjectName": certificate.subject.rfc4514_string(),
-        # the service wrote the one, its published description and its client read the other
+        # the original service wrote the first name; its published description and its client use the second
         "certificateExpirationDate": expiry,
         "certificateExpiration": expiry,
     }
-
-
-def _refuse_costly(data: bytes) -> None:
-    if sum(_iteration_counts(data, 0)) > ITERATIONS_LIMIT:
-        raise ValueError(f"must be a PFX with at most {ITERATIONS_LIMIT} iterations")
-
-
-def _iteration_counts(data: bytes, depth: int) -> Iterator[int]:
-    """Every number that follows an octet string: in all schemes of a PFX that is the count, after its salt."""
-    if depth > DEPTH_LIMIT:
-        raise ValueError("must be a PFX: it is nested too deeply")
-    after_salt = False
-    for tag, content in _elements(data):
-        if tag == INTEGER and after_salt:
-            yield int.from_bytes(content, "big")
-        if tag == OCTET_STRING | CONSTRUCTED:  # cut into pieces
-            content = b"".join(piece for _, piece in _elements(content))
-        after_salt = tag & ~CONSTRUCTED == OCTET_STRING
-        if after_salt:
-            with suppress(ValueError):  # not a structure, or an encrypted one
-                yield from _iteration_counts(content, depth + 1)
-        elif tag & CONSTRUCTED:
-            yield from _iteration_counts(content, depth + 1)
-
-
-def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield tag and content of the elements that make up `data`.  Raises ValueError where it is none."""
-    position = 0
-    while position < len(data):
-        tag, start, end, after = _bounds(data, position)
-        yield tag, data[start:end]
-        position = after
-
-
-def _bounds(data: bytes, position: int, depth: int = 0) -> tuple[int, int, int, int]:
-    """The tag of the element at `position`, start and end of its content, and where the next one begins."""
-    if position + 2 > len(data) or data[position] & 0x1F == 0x1F or depth > DEPTH_LIMIT:
-        raise ValueError("must be a PFX")
-    tag, length, start = data[position], data[position + 1], position + 2
-    if length == 0x80:  # of unknown length: it ends with two zero bytes
-        end = start
-        while data[end : end + 2] != b"\0\0":
-            end = _bounds(data, end, depth + 1)[3]
-        return tag, start, end, end + 2
-    if length > 0x80:
-        size = length & 0x7F
-        length, start = int.from_bytes(data[start : start + size], "big"), start + size
-    if start + length > len(data):
-        raise ValueError("must be a PFX")
-    return tag, start, start + length, start + length

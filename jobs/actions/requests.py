@@ -1,66 +1,90 @@
-"""Actions of the types Http and Https: a request of the job's own, in the member `request`."""
+"""Actions of the types Http and Https: an HTTP request, in the member `request`."""
 
+import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from yarl import URL
 
-from jobs.actions import authentication, success, templates, tls, uris
-from jobs.actions.echoes import spellings
-from jobs.actions.headers import CREDENTIAL_HEADER, HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, revealed
+from jobs.actions import address_keys, authentication, host_names, success, templates, tls, uris
+from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, decoded_credentials
 from jobs.actions.http import Call
-from jobs.actions.outcome import Context, Refused
-from jobs.actions.stored import Stored, present
+from jobs.actions.previous import PreviousAction, present, secret_text
+from jobs.actions.result import CallRefused, Context
+from jobs.actions.secret_names import is_secret_header, is_secret_member, marks_of
+from jobs.actions.secret_variants import PART_LENGTH, spellings
+from jobs.actions.templates import PLACEHOLDER
 from jobs.encryption import MASK, Secrets
-from jobs.members import Members, shown
+from jobs.members import JsonObject, collected, shorten_repr
 from jobs.signing import signature_headers
 
 METHODS = ("GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS")
-# Characters, as the original limited them
+# Limits of the original service, in characters
 URI_LIMIT = 2048
 HEADERS_LIMIT = 50
 HEADERS_TOTAL_LIMIT = 4096  # names and values together
 BODY_LIMIT = 8192
-AUTHORITY_LIMIT = 16_384  # characters, ours
+MARKS_LIMIT = 50  # names that a job marks as secret; our own limit
+AUTHORITY_LIMIT = 16_384  # characters; our own limit
 
+MEMBER_NAME = r"[!-~]{1,256}"
+BETWEEN_VALUES = re.compile(r"[\s;,&]+")
 UP_TO_HOST = re.compile("[^/?#]*(//[^/?#]*)?")  # scheme and authority, RFC 3986, appendix B
 
 
-def parse(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    """The checked request without its secrets, which go to `secrets`.
+def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool) -> dict[str, Any]:
+    """Return the checked request without its secrets, which are moved to `secrets`.
 
-    Stored ones stay with their origin and with whoever vouches for it.
+    Stored secrets are used only for the same origin and the same certificate authority.
     """
-    uri, authority = _uri(members, is_template), _certificate_authority(members)
-    stays = uris.origin(uri) == uris.origin(stored.document.get("uri", ""))
-    if not stays or authority != stored.document.get("certificateAuthority"):
-        stored = stored.emptied()
+    old_request = previous.document
+    secret_query = _marked(members, "secretQuery", MEMBER_NAME, "names of query members", old_request)
+    secret_headers = _marked(members, "secretHeaders", HEADER_NAME.pattern, "names of headers", old_request)
+    uri, authority = _uri(members, secret_query, is_template), _certificate_authority(members)
+    if _goes_elsewhere(members, uri, authority, old_request):
+        previous = previous.cleared()
+    if uri is not None:
+        uri = _without_keys(members, uri, secret_query, previous, secrets, is_template)
+    headers = _headers(members, secret_headers, previous.at("headers"), secrets, is_template)
     request = present(
         uri=uri,
+        secretQuery=_used(members, "secretQuery", secret_query, address_keys.names_of(uri or ""), old_request),
         method=members.required_choice("method", METHODS),
-        headers=_headers(members, stored.at("headers"), secrets, is_template),
+        headers=headers,
+        secretHeaders=_used(members, "secretHeaders", secret_headers, headers or (), old_request),
         body=_body(members, is_template),
         followRedirects=members.boolean("followRedirects") or None,
         certificateAuthority=authority,
     )
     if test := members.members("success"):
         request["success"] = success.parse(test)
-    proof = members.members("authentication")
-    if proof and (public := authentication.parse(proof, stored.at("authentication"), secrets)):
+    credentials = members.members("authentication")
+    if credentials and (public := authentication.parse(credentials, previous.at("authentication"), secrets)):
         request["authentication"] = public
     return request
 
 
+def _goes_elsewhere(
+    members: JsonObject, uri: str | None, authority: str | None, old_request: Mapping[str, Any]
+) -> bool:
+    """Return True if the origin or its certificate authority has changed.  A refused member counts as unchanged."""
+    is_elsewhere = uri is not None and uris.origin(uri) != uris.origin(old_request.get("uri", ""))
+    return is_elsewhere or (
+        "certificateAuthority" not in members.refused and authority != old_request.get("certificateAuthority")
+    )
+
+
 def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Context, fill: templates.Fill) -> Call:
-    """The call for one attempt.  A token, where one is needed, is not in it yet."""
-    proof = request.get("authentication") or {}
+    """Return the call of one attempt.  If it needs a token, that is not part of it yet."""
+    credentials = request.get("authentication") or {}
     headers = {name: fill(text, templates.in_header) for name, text in request.get("headers", {}).items()}
-    headers = revealed(headers, secrets)  # a credential is sent as it is
+    headers = decoded_credentials(headers, secrets)  # no placeholder is filled in within a credential
     body = request.get("body")
     if body is not None:
         body = fill(body, templates.in_body(_content_type(headers)))
-    credential = authentication.basic_credential(proof, secrets)
+    credential = authentication.basic_credential(credentials, secrets)
     signature = signature_headers(context.signing_secrets, context.run_id, context.now, body or "")
     own = {
         "Idempotency-Key": str(context.run_id),
@@ -70,18 +94,23 @@ def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Con
     }
     if credential:
         own["Authorization"] = f"Basic {credential}"
+    marked = request.get("secretQuery", ())
+    secret_headers = marks_of(request.get("secretHeaders", ()))
+    address = address_keys.revealed(request["uri"], secrets)
+    keys = [fill(key, templates.in_uri) for key in address_keys.keys_of(address, marked)]
     return Call(
         method=request["method"],
-        url=_url(fill(request["uri"], templates.in_uri)),
+        url=_url(fill(address, templates.in_uri)),
         headers=_replaced(headers, own),
         body=body,
-        hidden=_hidden(credential, secrets),
+        hidden=_hidden(credential, secrets, keys),
         private=frozenset(
-            {name.lower() for name in headers if CREDENTIAL_HEADER.fullmatch(name)}
+            {name.lower() for name in headers if is_secret_header(name, secret_headers)}
             | {name.lower() for name in signature}
             | {"authorization"}
         ),
-        trust=tls.Trust(request.get("certificateAuthority"), authentication.identity(proof, secrets)),
+        secret_query=tuple(marked),
+        trust=tls.Trust(request.get("certificateAuthority"), authentication.identity(credentials, secrets)),
         follows_redirects=request.get("followRedirects", False),
         success=request.get("success", {}),
     )
@@ -89,84 +118,213 @@ def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Con
 
 def _url(text: str) -> URL:
     if problem := uris.kind_of_problem(text):
-        raise Refused(f"The address cannot be called: it {problem}.")
+        raise CallRefused(f"The address cannot be called: it {problem}.")
     return URL(text, encoded=True)
 
 
 def _replaced(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """The job's headers, and ours instead of those it names alike."""
-    taken = {name.lower() for name in own}
-    return {name: text for name, text in headers.items() if name.lower() not in taken} | dict(own)
+    """Return the job's headers and the scheduler's `own`; an own header replaces a header of the same name."""
+    own_names = {name.lower() for name in own}
+    return {name: text for name, text in headers.items() if name.lower() not in own_names} | dict(own)
 
 
-def _hidden(credential: str | None, secrets: Mapping[str, str]) -> tuple[str, ...]:
-    """What history must not repeat; of a header's value also what follows its scheme.  A PFX is never sent."""
-    sent = [text for path, text in secrets.items() if path != "authentication.pfx"]
-    tokens = [text.partition(" ")[2] for path, text in secrets.items() if path.startswith("headers.")]
-    return spellings(credential or "", *sent, *tokens)
+def _hidden(credential: str | None, secrets: Mapping[str, str], keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the credentials that history must not contain, for `Call.hidden`.  A PFX is left out: it is never sent."""
+    sent = [text for path, text in secrets.items() if path.startswith("authentication.") and not path.endswith(".pfx")]
+    for path, text in secrets.items():
+        if path.startswith("headers."):
+            sent += [text, *_parts(text)]
+    return spellings(credential or "", *sent, *address_keys.texts_of(keys))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the parts of a header that a target may repeat alone.
+
+    These are the text after the scheme, the values in it, and user and password.
+    """
+    scheme, _, rest = text.partition(" ")
+    yield rest
+    for part in BETWEEN_VALUES.split(rest or text):
+        value = part.partition("=")[2]
+        if len(value) >= PART_LENGTH:
+            yield value.strip("\"'")
+    if scheme.lower() == "basic":
+        with suppress(ValueError):
+            pair = base64.b64decode(rest, validate=True).decode()
+            yield from (pair, pair.partition(":")[2])
 
 
 def _content_type(headers: Mapping[str, str]) -> str:
     return next((text for name, text in headers.items() if name.lower() == "content-type"), "")
 
 
-def _uri(members: Members, is_template: bool) -> str:
-    uri = members.required_text("uri", URI_LIMIT)
-    filled = uri
+def _marked(members: JsonObject, name: str, pattern: str, expected: str, old_request: Mapping[str, Any]) -> list[str]:
+    """Return the names that the job marks as secret.  Without the member, the stored marks stay.
+
+    Otherwise a client that does not know the member would publish the secrets that it writes next.
+    """
+    marked = members.names(name, MARKS_LIMIT, pattern, expected)
+    return list(old_request.get(name, ())) if marked is None else marked
+
+
+def _used(
+    members: JsonObject,
+    name: str,
+    marked: Sequence[str],
+    present_names: Collection[str],
+    old_request: Mapping[str, Any],
+) -> list[str] | None:
+    """Return the marks of names that the request has.  A new mark of a missing name is refused: it protects nothing."""
+    known, previous = ({each.lower() for each in names} for names in (present_names, old_request.get(name, ())))
+    unused = [each for each in marked if each.lower() not in known]
+    is_known = {"secretQuery": "uri", "secretHeaders": "headers"}[name] not in members.refused
+    if is_known and (unknown := [each for each in unused if each.lower() not in previous]):
+        members.fault(name, f"must name what the request has: there is no {shorten_repr(unknown[0])}", "unknown_value")
+    return [each for each in marked if each not in unused] or None
+
+
+@collected
+def _uri(members: JsonObject, marked: Collection[str], is_template: bool) -> str | None:
+    """Return the checked address, with its keys or masks as sent.  No error message repeats a key."""
+    text = members.required_text("uri", URI_LIMIT)
+    uri = text and host_names.read_address(members, "uri", text)
+    if uri is None:
+        return None
+    filled = public = address_keys.masked(uri, marked)
     if is_template:
-        templates.check(members, "uri", uri)
+        templates.check(members, "uri", public)
+        if "uri" in members.refused:
+            return None
         if (start := UP_TO_HOST.match(uri)) and templates.OPENING in start[0]:
             members.refuse("uri", "must have its placeholders after the host", "malformed")
-        filled = templates.sample(uri)
+        filled = templates.sample(public)
     if problem := uris.problem_of(filled):
         members.refuse("uri", problem, "malformed")
     return uri
 
 
-def _body(members: Members, is_template: bool) -> str | None:
+@collected
+def _without_keys(
+    members: JsonObject,
+    uri: str,
+    marked: Collection[str],
+    previous: PreviousAction,
+    secrets: Secrets,
+    is_template: bool,
+) -> str:
+    """Return the address with masks for its keys, which are moved to `secrets`.
+
+    A key that was sent as the mask is taken from the stored secrets.
+    """
+    keys: dict[str, str] = {}
+    marks = marks_of(marked)
+
+    def keep(path: str, value: str) -> str:
+        key = previous.secret(path) if address_keys.is_mask(value) else value
+        if key is None or MASK in key:
+            name = path.removeprefix(address_keys.QUERY)
+            members.refuse("uri", f"must hold the value of {name}: none is stored for this place and host", "required")
+        keys[path] = secrets[previous.path_of(path)] = key
+        return MASK
+
+    public = address_keys.replaced(uri, lambda name: is_secret_member(name, marks), keep)
+    if masks := address_keys.masks_in(public, marked, are_secret=False):
+        members.refuse("uri", f"must hold the value of {masks[0]}, which is not secret", "required")
+    full_uri = address_keys.revealed(public, keys)
+    if len(full_uri) > URI_LIMIT:
+        members.refuse("uri", f"must have at most {URI_LIMIT} characters, not {len(full_uri)}", "too_long")
+    if is_template and not templates.has_only_known(full_uri):
+        names = ", ".join(templates.NAMES)
+        members.refuse("uri", f"must have one of {names} between double braces, also in a key", "malformed")
+    if problem := uris.kind_of_problem(templates.sample(full_uri) if is_template else full_uri):
+        members.refuse("uri", problem, "malformed")
+    return public
+
+
+def _body(members: JsonObject, is_template: bool) -> str | None:
     body = members.text("body", BODY_LIMIT)
     if body and is_template:
         templates.check(members, "body", body)
     return body
 
 
-def _certificate_authority(members: Members) -> str | None:
+def _certificate_authority(members: JsonObject) -> str | None:
     text = members.text("certificateAuthority", AUTHORITY_LIMIT)
     if text:
         try:
             tls.refuse_unusable(text)
         except ValueError as error:
-            members.refuse("certificateAuthority", str(error), "malformed")
+            members.fault("certificateAuthority", str(error), "malformed")
     return text or None
 
 
-def _headers(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, str] | None:
-    """The headers, with the mask for the value of each whose name tells that it is a credential."""
+@collected
+def _headers(
+    members: JsonObject, marked: Collection[str], previous: PreviousAction, secrets: Secrets, is_template: bool
+) -> dict[str, str] | None:
+    """Return the headers with masks for secret values.
+
+    A value is secret if its header is marked, or has the name of a credential.
+    """
     headers = members.members("headers")
     if headers is None:
         return None
     if len(headers.value) > HEADERS_LIMIT:
         members.refuse("headers", f"must be at most {HEADERS_LIMIT}, not {len(headers.value)}", "too_long")
-    result, seen = {}, set()
-    for name in headers.value:
-        if not HEADER_NAME.fullmatch(name):
-            members.refuse("headers", f"must have names of the characters of a token, not {shown(name)}", "malformed")
-        if RESERVED_HEADER.fullmatch(name):
-            members.refuse("headers", f"must not set {name}: it is not the job's to decide", "forbidden")
-        if name.lower() in seen:
-            members.refuse("headers", f"must not set {name} twice")
-        seen.add(name.lower())
-        result[name] = headers.required_text(name, HEADERS_TOTAL_LIMIT, HEADER_VALUE, "written in printable ASCII")
-    total = sum(len(name) + len(value) for name, value in result.items())
+    marks = marks_of(marked)
+    seen: set[str] = set()
+    values = {name: _header_value(members, headers, name, marks, seen) for name in headers.value}
+    values = {name: value for name, value in values.items() if value is not None}
+    total = sum(len(name) + len(value) for name, value in values.items())
     if total > HEADERS_TOTAL_LIMIT:
         members.refuse("headers", f"must have at most {HEADERS_TOTAL_LIMIT} characters, not {total}", "too_long")
-    for name in filter(CREDENTIAL_HEADER.fullmatch, result):
-        value = stored.secret(name.lower()) if result[name] == MASK else result[name]
-        if value is None:
+    return {
+        name: _header(headers, name, value, is_secret_header(name, marks), previous, secrets, is_template)
+        for name, value in values.items()
+    }
+
+
+@collected
+def _header(
+    headers: JsonObject,
+    name: str,
+    value: str,
+    is_secret: bool,
+    previous: PreviousAction,
+    secrets: Secrets,
+    is_template: bool,
+) -> str:
+    """Return the value, or the mask for a secret value, which is moved to `secrets`."""
+    if not is_secret or (is_template and not PLACEHOLDER.sub("", value)):
+        if value == MASK:
+            headers.refuse(name, "is required: it is not secret, so its value must be written", "required")
+    else:
+        credential = previous.secret(name.lower()) if value == MASK else value
+        if credential is None:
             headers.refuse(name, "is required: none is stored for this place and host", "required")
-        secrets[stored.place_of(name.lower())] = value
-        result[name] = MASK
+        secrets[previous.path_of(name.lower())] = credential
+        value = MASK
     if is_template:
-        for name, value in result.items():
-            templates.check(headers, name, value)
-    return result
+        templates.check(headers, name, value)
+    return value
+
+
+@collected
+def _header_value(members: JsonObject, headers: JsonObject, name: str, marks: frozenset[str], seen: set[str]) -> str:
+    """Return the value of a header with an allowed name.  An error message never repeats a secret value."""
+    if not HEADER_NAME.fullmatch(name):
+        members.refuse(
+            "headers", f"must have names of the characters of a token, not {shorten_repr(name)}", "malformed"
+        )
+    if RESERVED_HEADER.fullmatch(name):
+        members.refuse("headers", f"must not set {name}: it is not the job's to decide", "forbidden")
+    if name.lower() in seen:
+        members.refuse("headers", f"must not set {name} twice")
+    seen.add(name.lower())
+    if not is_secret_header(name, marks):
+        return headers.required_text(name, HEADERS_TOTAL_LIMIT, HEADER_VALUE, "written in printable ASCII")
+    headers.require(name)
+    value = secret_text(headers, name) or ""
+    if not re.fullmatch(HEADER_VALUE, value):
+        headers.refuse(name, "must be written in printable ASCII", "malformed")
+    return value

@@ -1,7 +1,7 @@
 """Actions of the types ServiceBusQueue and ServiceBusTopic: a message for a queue or topic of a service bus.
 
 Source: the service's Send Message (REST) and its message headers and properties.  Whatever `transportType` says, the
-message goes out over HTTPS, which every namespace takes.
+message is sent over HTTPS, which every namespace accepts.
 """
 
 import base64
@@ -20,40 +20,48 @@ from yarl import URL
 
 from jobs import durations
 from jobs.actions import templates, uris
-from jobs.actions.echoes import spellings
 from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER
 from jobs.actions.http import Call
-from jobs.actions.outcome import Context
-from jobs.actions.stored import MESSAGE_LIMIT, NAME_OF_HOST, SHORT_LIMIT, Stored, duration, keep_secret, present
+from jobs.actions.previous import (
+    MESSAGE_LIMIT,
+    NAME_OF_HOST,
+    SHORT_LIMIT,
+    PreviousAction,
+    duration,
+    keep_secret,
+    present,
+)
+from jobs.actions.result import Context
+from jobs.actions.secret_variants import spellings
 from jobs.encryption import Secrets
-from jobs.members import PRINTABLE, Members, shown
+from jobs.members import PRINTABLE, JsonObject, shorten_repr
 
 TRANSPORT_TYPES = ("NotSpecified", "NetMessaging", "AMQP")
 AUTHENTICATION_TYPES = ("None", "NotSpecified", "SharedAccessKey")
 PROPERTIES_LIMIT = 100  # custom properties of a message
 PROPERTY_LIMIT = 8192  # characters of one of them
-HEADERS_LIMIT = 12_288  # characters of all properties as headers; servers of its kind end at 16 KiB for the whole head
+HEADERS_LIMIT = 12_288  # characters of all properties as headers; such servers accept 16 KiB for the whole head
 ENTITY = r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*"
 BROKERED_TEXTS = (
     *("contentType", "correlationId", "label", "messageId", "partitionKey", "replyTo", "replyToSessionId"),
     *("sessionId", "to", "viaPartitionKey"),
 )
-# Headers that HTTP or the service itself gives a meaning: none of them can be a property
+# Headers with a meaning in HTTP or in the service: a property cannot have such a name
 NO_PROPERTY = re.compile(
     r"accept|accept-.*|age|allow|authorization|brokerproperties|cache-control|content-.*|cookie|date|etag|expires|from"
     r"|if-.*|last-modified|location|max-forwards|origin|pragma|range|referer|user-agent|via|warning|x-ms-retrypolicy",
     re.IGNORECASE,
 )
 CONTENT_TYPE = "text/plain;charset=utf-8"
-SIGNATURE_LIFE = timedelta(minutes=10)  # from the beginning of the attempt; room for a clock that is wrong
+SIGNATURE_LIFE = timedelta(minutes=10)  # from the beginning of the attempt; tolerates a wrong clock
 
 
-def parse_queue(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    return _parse("queueName", members, stored, secrets, is_template)
+def parse_queue(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool) -> dict[str, Any]:
+    return _parse("queueName", members, previous, secrets, is_template)
 
 
-def parse_topic(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    return _parse("topicPath", members, stored, secrets, is_template)
+def parse_topic(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool) -> dict[str, Any]:
+    return _parse("topicPath", members, previous, secrets, is_template)
 
 
 def prepare(message: Mapping[str, Any], secrets: Mapping[str, str], context: Context, fill: templates.Fill) -> Call:
@@ -64,14 +72,14 @@ def prepare(message: Mapping[str, Any], secrets: Mapping[str, str], context: Con
         **_custom_headers(message.get("customMessageProperties", {})),
         "Content-Type": content_type,
         "BrokerProperties": _brokered_header(
-            # the same for all attempts at a run, so that the service can tell a repeat
+            # equal for all attempts of a run, so that the service can detect a repeat
             {**properties, "messageId": properties.get("messageId") or str(context.run_id)}
         ),
     }
     hidden: tuple[str, ...] = ()
     if key_name := message.get("authentication", {}).get("sasKeyName"):
         key = secrets.get("authentication.sasKey", "")
-        signature, headers["Authorization"] = _signed(resource, key_name, key, context.now)
+        signature, headers["Authorization"] = _sign(resource, key_name, key, context.now)
         hidden = spellings(key, signature, headers["Authorization"])
     return Call(
         method="POST",
@@ -83,10 +91,13 @@ def prepare(message: Mapping[str, Any], secrets: Mapping[str, str], context: Con
     )
 
 
-def _parse(target: str, members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    namespace = members.required_text("namespace", 253, NAME_OF_HOST, "a namespace or its host name")
-    if problem := uris.problem_of(_address(namespace)):
-        members.refuse("namespace", problem, "malformed")
+def _parse(
+    target: str, members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool
+) -> dict[str, Any]:
+    namespace: str | None = members.required_text("namespace", 253, NAME_OF_HOST, "a namespace or its host name")
+    if namespace is not None and (problem := uris.problem_of(_address(namespace))):
+        members.fault("namespace", problem, "malformed")
+        namespace = None
     text = members.text("message", MESSAGE_LIMIT)
     if text and is_template:
         templates.check(members, "message", text)
@@ -101,59 +112,63 @@ def _parse(target: str, members: Members, stored: Stored, secrets: Secrets, is_t
         result["brokeredMessageProperties"] = _brokered_properties(properties)
     _refuse_long_headers(members, result)
     if authentication := members.members("authentication"):
-        if namespace != stored.document.get("namespace"):
-            stored = stored.emptied()
-        if shared_key := _shared_access_key(authentication, stored.at("authentication"), secrets):
+        if namespace not in (None, previous.document.get("namespace")):
+            previous = previous.cleared()
+        if shared_key := _shared_access_key(authentication, previous.at("authentication"), secrets):
             result["authentication"] = shared_key
     return result
 
 
 def _address(namespace: str) -> str:
-    """Where a namespace is; one with a dot is the name of a host itself."""
+    """Return the address of a namespace.  A namespace with a dot is itself a host name."""
     if "." in namespace:
         return f"https://{namespace}"
     return settings.SERVICE_BUS_URL.replace("{namespace}", namespace)
 
 
-def _custom_properties(members: Members) -> dict[str, str] | None:
+def _custom_properties(members: JsonObject) -> dict[str, str] | None:
     properties = members.texts("customMessageProperties", PROPERTIES_LIMIT, SHORT_LIMIT, PROPERTY_LIMIT)
     seen = set()
     for name, value in (properties or {}).items():
         if not HEADER_NAME.fullmatch(name):
-            message = f"must have names of the characters of a token, as they travel as headers, not {shown(name)}"
-            members.refuse("customMessageProperties", message, "malformed")
+            message = (
+                f"must have names of the characters of a token, as they travel as headers, not {shorten_repr(name)}"
+            )
+            members.fault("customMessageProperties", message, "malformed")
         if RESERVED_HEADER.fullmatch(name) or NO_PROPERTY.fullmatch(name):
             message = f"must not have the name {name}: as a header it has a meaning of its own"
-            members.refuse("customMessageProperties", message, "forbidden")
+            members.fault("customMessageProperties", message, "forbidden")
         if name.lower() in seen:
-            members.refuse("customMessageProperties", f"must not have {name} twice: headers come in any case")
+            members.fault("customMessageProperties", f"must not have {name} twice: headers come in any case")
         if not re.fullmatch(PRINTABLE, value):
-            members.refuse(f"customMessageProperties.{name}", f"must be printable, not {shown(value)}", "malformed")
+            members.fault(
+                f"customMessageProperties.{name}", f"must be printable, not {shorten_repr(value)}", "malformed"
+            )
         seen.add(name.lower())
     return properties
 
 
 def _custom_headers(properties: Mapping[str, str]) -> dict[str, str]:
-    """Each property is a header of its own, a text in quotes: without them it would be taken for a number."""
+    """Return a header for each property.  Its text is in quotes, or the service could read it as a number."""
     return {name: json.dumps(value) for name, value in properties.items()}
 
 
-def _shared_access_key(members: Members, stored: Stored, secrets: Secrets) -> dict[str, Any] | None:
+def _shared_access_key(members: JsonObject, previous: PreviousAction, secrets: Secrets) -> dict[str, Any] | None:
     if members.required_choice("type", AUTHENTICATION_TYPES) != "SharedAccessKey":
         return None
     public = {
         "type": "SharedAccessKey",
         "sasKeyName": members.required_text("sasKeyName", SHORT_LIMIT, PRINTABLE, "printable"),
     }
-    keep_secret(members, "sasKey", public, stored, secrets)
+    keep_secret(members, "sasKey", public, previous, secrets)
     return public
 
 
-def _brokered_properties(members: Members) -> dict[str, Any]:
+def _brokered_properties(members: JsonObject) -> dict[str, Any]:
     enqueue_at = members.instant("scheduledEnqueueTimeUtc")
     time_to_live = duration(members, "timeToLive")
     if time_to_live and not durations.parse(time_to_live):
-        members.refuse("timeToLive", f"must be longer than no time, not {time_to_live!r}", "out_of_range")
+        members.fault("timeToLive", f"must be longer than no time, not {time_to_live!r}", "out_of_range")
     properties = present(
         **{name: members.text(name, SHORT_LIMIT, PRINTABLE, "printable") for name in BROKERED_TEXTS},
         forcePersistence=members.boolean("forcePersistence"),
@@ -161,15 +176,15 @@ def _brokered_properties(members: Members) -> dict[str, Any]:
         timeToLive=time_to_live,
     )
     if not re.fullmatch(HEADER_VALUE, properties.get("contentType", "")):
-        members.refuse("contentType", "must be written in printable ASCII", "malformed")
+        members.fault("contentType", "must be written in printable ASCII", "malformed")
     session, partition = properties.get("sessionId"), properties.get("partitionKey")
     if session and partition and session != partition:
-        members.refuse("partitionKey", "must be the same as sessionId where both are given", "invalid")
+        members.fault("partitionKey", "must be the same as sessionId where both are given", "invalid")
     return properties
 
 
 def _brokered_header(properties: Mapping[str, Any]) -> str:
-    """The properties under the names and in the forms of the service, in ASCII."""
+    """Return the properties with the names and formats of the service, in ASCII."""
     sent = {}
     for name, value in properties.items():
         if name == "scheduledEnqueueTimeUtc":
@@ -177,22 +192,22 @@ def _brokered_header(properties: Mapping[str, Any]) -> str:
         elif name == "timeToLive":
             value = durations.parse(value).total_seconds()
             value = int(value) if value.is_integer() else value
-        if name != "contentType":  # it has a header of its own
+        if name != "contentType":  # it is sent in its own header
             sent[name[0].upper() + name[1:]] = value
     return json.dumps(sent)
 
 
-def _refuse_long_headers(members: Members, message: Mapping[str, Any]) -> None:
+def _refuse_long_headers(members: JsonObject, message: Mapping[str, Any]) -> None:
     headers = _custom_headers(message.get("customMessageProperties", {}))
     headers["BrokerProperties"] = _brokered_header(message.get("brokeredMessageProperties", {}))
     length = sum(len(name) + len(value) for name, value in headers.items())
     if length > HEADERS_LIMIT:
-        refusal = f"must have at most {HEADERS_LIMIT} characters as headers with all other properties, not {length}"
-        members.refuse("customMessageProperties", refusal, "too_long")
+        problem = f"must have at most {HEADERS_LIMIT} characters as headers with all other properties, not {length}"
+        members.fault("customMessageProperties", problem, "too_long")
 
 
-def _signed(resource: str, key_name: str, key: str, now: datetime) -> tuple[str, str]:
-    """A signature, and the Authorization with it.  Source: the service's shared access signatures."""
+def _sign(resource: str, key_name: str, key: str, now: datetime) -> tuple[str, str]:
+    """Return a signature and the Authorization header with it.  Source: the service's shared access signatures."""
     expiry = int((now + SIGNATURE_LIFE).timestamp())
     encoded = quote(resource, safe="")
     digest = hmac.digest(key.encode(), f"{encoded}\n{expiry}".encode(), hashlib.sha256)
@@ -201,6 +216,6 @@ def _signed(resource: str, key_name: str, key: str, now: datetime) -> tuple[str,
     return signature, f"SharedAccessSignature {parts}"
 
 
-def _instant(moment: datetime) -> str:
-    """In UTC with `Z`, to the microsecond where it has any."""
-    return moment.isoformat().replace("+00:00", "Z")
+def _instant(instant: datetime) -> str:
+    """Return the instant in UTC with `Z`; with microseconds only if they are not 0."""
+    return instant.isoformat().replace("+00:00", "Z")

@@ -1,8 +1,11 @@
-"""Which answers count as success: those with a status of 2xx, unless an action says otherwise.
+"""Decide which responses count as success: those with a status of 2xx, unless an action says otherwise.
 
-An addition to the original's contract, in `request.success`: `statusCodes`, numbers and ranges such as "200-299";
-`bodyContains`, a text; `bodyPath`, which leads to a value in a JSON body, and `bodyValue`, which that must equal.  A
-path is a singular query of RFC 9535: names and indexes only, so that looking it up costs no more than its length.
+Our addition to the original's contract, in `request.success`:
+`statusCodes`: numbers and ranges such as "200-299";
+`bodyContains`: a text;
+`bodyPath`: the path of a value in a JSON body, and `bodyValue`: the value that it must equal.
+
+A path is a singular query of RFC 9535: names and indexes only, so the cost of a lookup is limited by its length.
 """
 
 import re
@@ -12,26 +15,26 @@ from typing import Any
 import jsonpath_rfc9535 as jsonpath
 import orjson
 
-from jobs.members import Members, shown
+from jobs.members import JsonObject, collected, shorten_repr
 
 CODES_LIMIT = 50
 TEXT_LIMIT = 1024  # characters
 PATH_LIMIT = 256
-JSON_LIMIT = 262_144  # bytes: reading more of it would keep other calls waiting
+JSON_LIMIT = 262_144  # bytes; parsing more would delay other calls
 STATUS = "its status does not count as success"
 
 
-def parse(members: Members) -> dict[str, Any]:
-    """The checked test.  Raises Invalid, naming the member."""
+def parse(members: JsonObject) -> dict[str, Any]:
+    """Return the checked test.  Raises Invalid with the path of the member."""
     result: dict[str, Any] = {}
     if "statusCodes" in members:
         result["statusCodes"] = _codes(members)
     if "bodyContains" in members:
         result["bodyContains"] = members.text("bodyContains", TEXT_LIMIT, r"(?s).+", "a text of at least one character")
     if "bodyPath" in members:
-        result["bodyPath"] = members.text("bodyPath", PATH_LIMIT)
-        if not _is_singular(result["bodyPath"]):
-            members.refuse("bodyPath", "must be a path of names and indexes such as $.items[0].state", "malformed")
+        path = result["bodyPath"] = members.text("bodyPath", PATH_LIMIT)
+        if path is not None and not _is_singular(path):
+            members.fault("bodyPath", "must be a path of names and indexes such as $.items[0].state", "malformed")
     if "bodyValue" in members:
         members.require("bodyPath")
         result["bodyValue"] = members.scalar("bodyValue", TEXT_LIMIT)
@@ -39,12 +42,15 @@ def parse(members: Members) -> dict[str, Any]:
 
 
 def needs_body(test: Mapping[str, Any]) -> bool:
-    """Must the whole body be known to decide?"""
+    """Return True if the test needs the whole body."""
     return "bodyContains" in test or "bodyPath" in test
 
 
 def problem(test: Mapping[str, Any], status: int, body: bytes) -> str | None:
-    """Why an answer is no success, to follow "but"; STATUS when its status alone says so; None: it is one."""
+    """Return why a response is not a success, to be written after "but"; None if it is one.
+
+    The result is STATUS if the status alone decides.
+    """
     if not any(low <= status <= high for low, high in map(_range, test.get("statusCodes", ("200-299",)))):
         return STATUS
     if (text := test.get("bodyContains")) and text not in body.decode(errors="replace"):
@@ -70,17 +76,18 @@ def _problem_of_value(path: str, test: Mapping[str, Any], body: bytes) -> str | 
 
 
 def _are_equal(value: object, wanted: object) -> bool:
-    """Python takes true for 1."""
+    """Compare two JSON values; True and 1 are different here, unlike in Python."""
     return value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
 
 
-def _codes(members: Members) -> list[int | str]:
+@collected
+def _codes(members: JsonObject) -> list[int | str]:
     codes = members.value["statusCodes"]
     if not isinstance(codes, list) or not 1 <= len(codes) <= CODES_LIMIT:
         members.refuse("statusCodes", f"must be a list of 1 to {CODES_LIMIT} codes and ranges", "wrong_type")
     for code in codes:
         if not _is_code(code):
-            message = f'must hold codes of 100 to 599 and ranges such as "200-299", not {shown(code)}'
+            message = f'must hold codes of 100 to 599 and ranges such as "200-299", not {shorten_repr(code)}'
             members.refuse("statusCodes", message, "out_of_range")
     return codes
 

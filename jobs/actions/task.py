@@ -1,7 +1,7 @@
-"""Actions of the type Task: a callable that the installation registered, in the member `task`.  An addition of ours.
+"""Actions of the type Task: a callable that the installation registered, in the member `task`.  Our own addition.
 
-A callable runs in a thread of its own, never in the event loop, and cannot be ended from outside: when its attempt's
-time is over, that has failed, and the callable goes on beside whatever follows.  It keeps its thread until it returns.
+A callable runs in its own thread, never in the event loop, and cannot be stopped from outside.  When the time limit of
+its attempt has passed, the attempt has failed, but the callable goes on and keeps its thread until it returns.
 """
 
 import asyncio
@@ -18,56 +18,58 @@ from django.conf import settings
 from django.db import connections
 
 from jobs import registry
-from jobs.actions.outcome import Context, Outcome
-from jobs.actions.stored import Stored, present
+from jobs.actions.previous import PreviousAction, present
+from jobs.actions.result import AttemptResult, Context
 from jobs.encryption import Secrets
-from jobs.members import Members, shown
+from jobs.members import JsonObject, shorten_repr
 from jobs.registry import Task, TaskContext
 
 logger = logging.getLogger(__name__)
 
-HOST = "tasks"  # what stands for a host: all callables of a worker share its threads
+HOST = "tasks"  # pseudo host of all tasks: they share the threads of a worker
 ARGUMENTS_LIMIT = 8192  # characters of JSON
-LINE_LIMIT = 1000  # characters of what history keeps
-THREAD_WITHIN_S = 30.0  # for how long an attempt waits for a thread; it does so only behind callables that overran
-LOOK_S = 0.1
+LINE_LIMIT = 1000  # characters of a result that history stores
+ACQUIRE_TIMEOUT_S = 30.0  # longest wait for a thread; a wait is needed only if earlier callables ran too long
+POLL_S = 0.1
 
 
-def parse(members: Members, stored: Stored, secrets: Secrets, is_template: bool) -> dict[str, Any]:
+def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool) -> dict[str, Any]:
     name = members.required_text("name", registry.NAME_LIMIT)
-    if registry.find(name) is None:
+    if name is not None and registry.find(name) is None:
         known = ", ".join(sorted(registry.names(), key=lambda each: -SequenceMatcher(None, each, name).ratio()))
-        members.refuse("name", f"is no task of this installation: {shown(name)}; there is {known}", "unknown_value")
+        members.fault(
+            "name", f"is no task of this installation: {shorten_repr(name)}; there is {known}", "unknown_value"
+        )
     return present(name=name, arguments=members.json_object("arguments", ARGUMENTS_LIMIT))
 
 
-async def perform(message: Mapping[str, Any], context: Context) -> Outcome:
+async def perform(message: Mapping[str, Any], context: Context) -> AttemptResult:
     name = message["name"]
     function = registry.find(name)
     if function is None:
-        return Outcome(False, f"This worker knows no task {name!r}.")
+        return AttemptResult(False, f"This worker knows no task {name!r}.")
     arguments = deepcopy(message.get("arguments", {}))
-    about = TaskContext(
+    task_context = TaskContext(
         run_id=context.run_id,
         attempt=context.attempt,
         fire_at=context.fire_at,
         job=context.job_name,
         collection=context.collection_name,
     )
-    return await threads().run(lambda: call(name, function, arguments, about))
+    return await threads().run(lambda: call(name, function, arguments, task_context))
 
 
-def call(name: str, function: Task, arguments: dict[str, Any], context: TaskContext) -> Outcome:
-    """Call a task; whatever it does is an outcome.  What it raised is logged whole, readers are told its message."""
+def call(name: str, function: Task, arguments: dict[str, Any], context: TaskContext) -> AttemptResult:
+    """Call a task and return its result.  An exception is logged with its traceback; history gets only its message."""
     try:
         line = function(arguments, context)
-        return Outcome(True, one_line("" if line is None else str(line)) or "Done.")
-    except BaseException as error:  # SystemExit, too, is for this thread alone
+        return AttemptResult(True, one_line("" if line is None else str(line)) or "Done.")
+    except BaseException as error:  # SystemExit must not end more than this thread
         logger.exception("task %s, attempt %s of run %s", name, context.attempt, context.run_id)
-        return Outcome(False, one_line(": ".join(filter(None, (type(error).__name__, words_of(error))))))
+        return AttemptResult(False, one_line(": ".join(filter(None, (type(error).__name__, format_exception(error))))))
 
 
-def words_of(error: BaseException) -> str:
+def format_exception(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:
@@ -75,51 +77,56 @@ def words_of(error: BaseException) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without what a database cannot store, and cut off when long."""
+    """Return the text on one line, cut off at LINE_LIMIT, without characters that a database cannot store."""
     line = " ".join(text.replace("\0", " ").encode(errors="replace").decode().split())
     return line if len(line) <= LINE_LIMIT else line[: LINE_LIMIT - 1] + "…"
 
 
 class Threads:
-    """At most `limit` threads at a time, each of which lives as long as its work."""
+    """Run work in at most `limit` threads at a time.  Each thread ends with its work."""
 
     def __init__(self, limit: int):
         self._free = threading.BoundedSemaphore(limit)
 
-    async def run(self, work: Callable[[], Outcome]) -> Outcome:
-        if not await self._has_one():
-            return Outcome(False, f"No thread was free within {THREAD_WITHIN_S:.0f} seconds: earlier tasks do not end.")
+    async def run(self, work: Callable[[], AttemptResult]) -> AttemptResult:
+        if not await self._acquire():
+            return AttemptResult(
+                False, f"No thread was free within {ACQUIRE_TIMEOUT_S:.0f} seconds: earlier tasks do not end."
+            )
         loop = asyncio.get_running_loop()
-        ended = loop.create_future()
-        # a daemon: one that does not end must not keep its process from ending
-        threading.Thread(target=self._work, args=(work, loop, ended), name="task", daemon=True).start()
-        return await ended
+        future = loop.create_future()
+        # a daemon thread: work that does not end must not prevent the end of the process
+        threading.Thread(target=self._work, args=(work, loop, future), name="task", daemon=True).start()
+        return await future
 
-    async def _has_one(self) -> bool:
-        for _ in range(round(THREAD_WITHIN_S / LOOK_S)):
+    async def _acquire(self) -> bool:
+        for _ in range(round(ACQUIRE_TIMEOUT_S / POLL_S)):
             if self._free.acquire(blocking=False):
                 return True
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
         return False
 
     def _work(
-        self, work: Callable[[], Outcome], loop: asyncio.AbstractEventLoop, ended: "asyncio.Future[Outcome]"
+        self,
+        work: Callable[[], AttemptResult],
+        loop: asyncio.AbstractEventLoop,
+        future: "asyncio.Future[AttemptResult]",
     ) -> None:
         try:
-            outcome = work()
+            result = work()
         finally:
             connections.close_all()
             self._free.release()
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(_settle, ended, outcome)
+        with suppress(RuntimeError):  # the loop is closed, so no attempt waits for the result
+            loop.call_soon_threadsafe(_settle, future, result)
 
 
-def _settle(ended: "asyncio.Future[Outcome]", outcome: Outcome) -> None:
-    if not ended.done():
-        ended.set_result(outcome)
+def _settle(future: "asyncio.Future[AttemptResult]", result: AttemptResult) -> None:
+    if not future.done():
+        future.set_result(result)
 
 
 @cache
 def threads() -> Threads:
-    """Those of this process."""
+    """Return the threads of this process."""
     return Threads(settings.TASK_THREADS)

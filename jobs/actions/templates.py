@@ -1,8 +1,8 @@
-"""Placeholders in what a job sends: `{{ fire_time }}` and a few more, for actions that say `"template": true`.
+"""Placeholders in the content that a job sends, such as `{{ fire_time }}`, for actions with `"template": true`.
 
-The grammar is closed: two braces, a name of NAMES, two braces.  `{{ "{{" }}` stands for two opening braces; closing
-ones stand for themselves.  What is filled in is escaped for the place where it stands, so that no name can end a JSON
-text or begin a parameter of an address.
+The grammar is closed: two braces, a name of NAMES, two braces.  `{{ "{{" }}` means two opening braces; closing braces
+need no escape.  Values are escaped for their context, so that no name can end a JSON text or begin a parameter of an
+address.
 """
 
 import json
@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from urllib.parse import quote, quote_plus
 from xml.sax.saxutils import escape as xml_escape
 
-from jobs.actions.outcome import Context
-from jobs.members import Members, shown
+from jobs.actions.result import Context
+from jobs.members import JsonObject, shorten_repr
 
 Escape = Callable[[str], str]
 Fill = Callable[[str, Escape], str]
@@ -25,32 +25,41 @@ NAMES: Mapping[str, Callable[[Context], str]] = {
     "collection.name": lambda context: context.collection_name,
 }
 OPENING = "{{"
+ANY_PLACEHOLDER = re.compile(r"\{\{[^{}]*\}\}")  # also with an unknown name
 PLACEHOLDER = re.compile(r"\{\{ *(?:(?P<name>" + "|".join(map(re.escape, NAMES)) + r')|"\{\{") *\}\}')
 
 
 def refuse_unknown(text: str) -> None:
-    """Raise ValueError, naming the first one, when two opening braces in `text` begin no placeholder."""
+    """Raise ValueError if two opening braces in `text` begin no placeholder; the message quotes the first ones."""
     position = 0
     while (position := text.find(OPENING, position)) >= 0:
         match = PLACEHOLDER.match(text, position)
         if not match:
             raise ValueError(
-                f"must have one of {', '.join(NAMES)} between double braces, not {shown(text[position:][:40])};"
+                f"must have one of {', '.join(NAMES)} between double braces, not {shorten_repr(text[position:][:40])};"
                 ' two opening braces themselves are written {{ "{{" }}'
             )
         position = match.end()
 
 
-def check(members: Members, name: str, text: str) -> None:
-    """Refuse the member `name`, whose text this is, as `refuse_unknown` does."""
+def has_only_known(text: str) -> bool:
+    try:
+        refuse_unknown(text)
+    except ValueError:
+        return False
+    return True
+
+
+def check(members: JsonObject, name: str, text: str) -> None:
+    """Refuse the member `name` if `refuse_unknown` refuses its text."""
     try:
         refuse_unknown(text)
     except ValueError as error:
-        members.refuse(name, str(error), "malformed")
+        members.fault(name, str(error), "malformed")
 
 
 def filler(context: Context) -> Fill:
-    """A function that fills in the placeholders of a text for one attempt."""
+    """Return a function that fills in the placeholders of a text for one attempt."""
 
     def fill(text: str, escape: Escape) -> str:
         def value(match: re.Match[str]) -> str:
@@ -63,12 +72,12 @@ def filler(context: Context) -> Fill:
 
 
 def sample(text: str) -> str:
-    """`text` with a letter for each placeholder, for checking what it will be like."""
+    """Return `text` with a letter instead of each placeholder, for checks of the filled text."""
     return PLACEHOLDER.sub("x", text)
 
 
 def as_it_is(text: str, escape: Escape) -> str:
-    """What "fills in" the texts of an action that is no template."""
+    """Return `text` unchanged: the `Fill` of an action that is not a template."""
     return text
 
 
@@ -81,12 +90,20 @@ def in_header(value: str) -> str:
 
 
 def in_body(content_type: str) -> Escape:
-    """The escape for a body of that type; of one that is not known, what is filled in stays as it is."""
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind.endswith(("/json", "+json")):
+    """Return the escape function for a body of that type.  For an unknown type, values are not escaped."""
+    media = media_type(content_type)
+    if is_json(content_type):
         return lambda value: json.dumps(value)[1:-1]
-    if kind.endswith(("/xml", "+xml", "/html")):
+    if media.endswith(("/xml", "+xml", "/html")):
         return lambda value: xml_escape(value, {'"': "&quot;", "'": "&apos;"})
-    if kind == "application/x-www-form-urlencoded":
+    if media == "application/x-www-form-urlencoded":
         return quote_plus
     return lambda value: value
+
+
+def is_json(content_type: str) -> bool:
+    return media_type(content_type).endswith(("/json", "+json"))
+
+
+def media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()

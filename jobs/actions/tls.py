@@ -1,22 +1,20 @@
-"""How calls agree on TLS: always verified, with a job's own authority and client certificate where it has them."""
+"""TLS contexts for calls: always verified, with the authority and the client certificate of a job if it has them."""
 
-import secrets
 import ssl
 import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
 
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 from cryptography.x509 import load_pem_x509_certificates
 
 from jobs.actions import pfx
 
-KEPT_LIMIT = 128  # contexts of a process, 1 MB each; to make one takes 30 ms and more
+KEPT_LIMIT = 128  # cached contexts of a process, 1 MB each; creating one takes 30 ms or more
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A client certificate with its key: base64 of a PFX, and what opens it."""
+    """A client certificate with its key: a PFX in base64, and its password."""
 
     pfx: str
     password: str | None
@@ -27,7 +25,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Whom a call trusts besides the usual authorities (PEM), and as whom it presents itself."""
+    """The authority (PEM) that a call trusts in addition to the usual ones, and its client certificate."""
 
     authority: str | None = None
     identity: Identity | None = None
@@ -35,18 +33,21 @@ class Trust:
 
 @lru_cache(maxsize=KEPT_LIMIT)
 def context(trust: Trust) -> ssl.SSLContext:
-    """Raises ValueError when the authority or the identity is of no use; both are checked when they are stored."""
-    made = ssl.create_default_context()
+    """Return the TLS context for calls with this trust.
+
+    Raises ValueError for an unusable authority or identity; both are also checked when they are stored.
+    """
+    result = ssl.create_default_context()
     if trust.authority:
         refuse_unusable(trust.authority)
-        made.load_verify_locations(cadata=trust.authority)
+        result.load_verify_locations(cadata=trust.authority)
     if trust.identity:
-        _load_identity(made, trust.identity)
-    return made
+        _load_identity(result, trust.identity)
+    return result
 
 
 def refuse_unusable(authority: str) -> None:
-    """Raise ValueError, saying what is expected, unless `authority` is PEM of certificates and nothing else."""
+    """Raise ValueError unless `authority` is PEM with certificates only; the message states the requirement."""
     if "PRIVATE KEY" in authority:
         raise ValueError("must hold certificates only, and no private key")
     try:
@@ -57,21 +58,17 @@ def refuse_unusable(authority: str) -> None:
 
 
 def refuse_unusable_identity(identity: Identity) -> None:
-    """Raise ValueError, saying what is wrong, unless OpenSSL takes the certificate: its key may be too short."""
+    """Raise ValueError with the reason unless OpenSSL accepts the certificate: its key may be too short."""
     _load_identity(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), identity)
 
 
 def _load_identity(context: ssl.SSLContext, identity: Identity) -> None:
-    """Hand the key over by way of a file, which is all that `ssl` takes: encrypted with a password used this once."""
+    """Hand the key over by way of a file, which is all that `ssl` takes; it is encrypted."""
     opened = pfx.load(identity.pfx, identity.password)
-    assert opened.key is not None and opened.cert is not None
-    password = secrets.token_bytes(32).hex()
-    key = opened.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password.encode()))
-    chain = [opened.cert, *opened.additional_certs]
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(key + b"".join(link.certificate.public_bytes(Encoding.PEM) for link in chain))
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(opened.pem)
         file.flush()
         try:
-            context.load_cert_chain(file.name, password=password)
+            context.load_cert_chain(file.name, password=opened.password)
         except ssl.SSLError as error:
             raise ValueError(f"must hold a certificate that TLS can use, not one with {error.reason}") from None

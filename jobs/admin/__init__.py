@@ -1,7 +1,8 @@
-"""Collections, jobs with their schedule and action, and runs, in the admin.
+"""The admin of collections, jobs with their schedule and action, and runs.
 
-Rules are the cores': a page asks `triggers.scheduling` and `run_now`, and shows what they refuse.  Superusers see
-everything; other staff see what their subscriptions hold and change it where they are operators.
+The business rules are in the cores: a page calls `triggers.scheduling` and `run_now`, and shows their errors.
+Superusers see everything.  Other staff see the rows of their subscriptions, and may change them where they are
+operators.
 """
 
 from jobs.admin.collections import JobCollectionAdmin

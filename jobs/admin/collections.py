@@ -1,4 +1,6 @@
-"""Collections in the admin."""
+"""The admin of collections."""
+
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -10,15 +12,18 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from accounts.models import Subscription
-from jobs import words
+from accounts.admin_permissions import has_role
+from accounts.models import Role, Subscription
+from jobs import humanize
+from jobs.admin.errors import DomainErrorAdminMixin
 from jobs.admin.lists import CappedPaginator, badge, hue_of
-from jobs.admin.refusals import RefusableAdmin
+from jobs.badges import COLLECTION_STATES
 from jobs.errors import JobError
 from jobs.models import JobCollection
-from jobs.outcomes import COLLECTION_STATES
-from operations.tracking import Caller
-from triggers.collection_orders import DELETE, order, order_all
+from jobs.plans import REFUSAL, takes_owner
+from jobs.quotas import RECURRENCE_INTERVAL_LIMIT
+from operations.service import Caller
+from triggers.collection_operations import DELETE, start_operation, start_operations
 from triggers.scheduling import save_collection
 
 
@@ -28,7 +33,8 @@ class TagsField(forms.JSONField):
 
 
 class CollectionForm(forms.ModelForm):
-    refusal: JobError | None = None  # of the cores, when they have already refused what is written here
+    user: Any  # the user who fills in the form
+    refusal: JobError | None = None  # raised by a core that has already refused these values
     subscription = forms.ModelChoiceField(Subscription.objects.none(), empty_label=None)
     tags = TagsField(
         required=False,
@@ -52,13 +58,17 @@ class CollectionForm(forms.ModelForm):
         )
         labels = {
             "sku": "Plan",
-            "max_job_count": "Most jobs",
-            "max_recurrence_interval": "Fastest recurrence, number",
+            "max_job_count": "Job limit",
+            "max_recurrence_interval": "Fastest recurrence, interval",
             "max_recurrence_frequency": "Fastest recurrence, unit",
         }
         help_texts = {
             "resource_group": "Part of its address on the resource manager's API.",
-            "sku": "Free: 5 jobs, hourly at most. Standard and P10Premium: 50. P20Premium: 1,000.",
+            "sku": "Free: 5 jobs. Standard and P10Premium: 50. P20Premium: 1,000. Recurrences: at most hourly in Free,"
+            " else once a minute. Other schedules: at most once a minute in Free, once a second in Standard, 10 times a"
+            " second in the premium plans, which owners alone choose.",
+            "max_recurrence_interval": f"1 to {RECURRENCE_INTERVAL_LIMIT}. Limits schedules of every format that are"
+            " written from now on.",
             "state": "Nothing in it runs unless it is enabled; its jobs keep their own states.",
         }
 
@@ -68,6 +78,12 @@ class CollectionForm(forms.ModelForm):
         if state:
             state.choices = [choice for choice in JobCollection.State.choices if choice[0] != "deleted"]
 
+    def clean_max_recurrence_interval(self):
+        interval = self.cleaned_data["max_recurrence_interval"]
+        if interval is not None and not 1 <= interval <= RECURRENCE_INTERVAL_LIMIT:
+            raise ValidationError(f"Write a number from 1 to {RECURRENCE_INTERVAL_LIMIT}")
+        return interval
+
     def clean_tags(self):
         tags = self.cleaned_data["tags"]
         if tags is not None and not (isinstance(tags, dict) and all(isinstance(text, str) for text in tags.values())):
@@ -76,13 +92,20 @@ class CollectionForm(forms.ModelForm):
 
     def clean(self):
         super().clean()
+        self._refuse_plan()
         if self.refusal is not None:
-            place = {"properties.sku.name": "sku"}.get(self.refusal.path or "", self.refusal.path)
-            self.add_error(place if place in self.fields else None, capfirst(self.refusal.message))
+            field = {"properties.sku.name": "sku"}.get(self.refusal.path or "", self.refusal.path)
+            self.add_error(field if field in self.fields else None, capfirst(self.refusal.message))
+
+    def _refuse_plan(self) -> None:
+        sku, subscription = self.cleaned_data.get("sku"), self.cleaned_data.get("subscription")
+        subscription_id = subscription.pk if subscription else self.instance.subscription_id
+        if sku and takes_owner(self.instance.sku, sku) and not has_role(self.user, Role.OWNER, subscription_id):
+            self.add_error("sku", capfirst(REFUSAL))
 
 
 @admin.register(JobCollection)
-class JobCollectionAdmin(RefusableAdmin):
+class JobCollectionAdmin(DomainErrorAdminMixin):
     form = CollectionForm
     list_display = ("title", "shown_state", "sku", "job_count", "place")
     list_display_links = None
@@ -108,7 +131,7 @@ class JobCollectionAdmin(RefusableAdmin):
         return super().get_queryset(request).annotate(jobs_in=Count("jobs"))
 
     def get_readonly_fields(self, request, obj=None):
-        return ("subscription", "resource_group", "name") if obj else ()
+        return ("subscription",) if obj else ()
 
     def get_form(self, request, obj=None, change=False, **kwargs):
         form = super().get_form(request, obj, change, **kwargs)
@@ -117,6 +140,7 @@ class JobCollectionAdmin(RefusableAdmin):
             if not request.user.is_superuser:
                 subscriptions = subscriptions.visible_to(request.user, self.write_role)
             form.base_fields["subscription"].queryset = subscriptions
+        form.user = request.user
         form.refusal = getattr(request, "refusal", None)
         return form
 
@@ -131,10 +155,10 @@ class JobCollectionAdmin(RefusableAdmin):
         save_collection(obj, timezone.now())
 
     def delete_model(self, request, obj) -> None:
-        order(DELETE, obj, Caller(request.user, request.id), timezone.now())
+        start_operation(DELETE, obj, Caller(request.user, request.id), timezone.now())
 
     def delete_queryset(self, request, queryset) -> None:
-        order_all(DELETE, queryset, Caller(request.user, request.id), timezone.now())
+        start_operations(DELETE, queryset, Caller(request.user, request.id), timezone.now())
 
     def response_delete(self, request, obj_display, obj_id) -> HttpResponse:
         messages.success(request, f"Being deleted: {obj_display}. Operations show how far it is.")
@@ -157,7 +181,10 @@ class JobCollectionAdmin(RefusableAdmin):
     def job_count(self, collection) -> str:
         address = reverse("admin:jobs_job_changelist")
         return format_html(
-            '<a href="{}?collection={}">{}</a>', address, collection.pk, words.count(collection.jobs_in, "job")
+            '<a href="{}?collection={}">{}</a>',
+            address,
+            collection.pk,
+            humanize.format_count(collection.jobs_in, "job"),
         )
 
     @admin.display(description="Belongs to")

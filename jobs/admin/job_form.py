@@ -1,4 +1,4 @@
-"""The form of a job, and the preview beside it."""
+"""The form of a job, and the preview next to it."""
 
 from datetime import datetime
 
@@ -14,10 +14,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from accounts.models import Role
 from jobs.credentials import certificate_row
 from jobs.errors import JobError
+from jobs.forms.fields import FIELDS, JSON
 from jobs.models import JobCollection
-from jobs.notations import FIELDS, JSON
-from jobs.pages.jobs import next_run_in_words
-from jobs.pages.meaning import meaning_of_form
+from jobs.pages.jobs import caution_rows
+from jobs.pages.next_runs import next_run_in_words
+from jobs.pages.schedule_preview import meaning_of_form
 from recurrence.wire import WireError
 from triggers.forms import JobForm
 
@@ -25,7 +26,7 @@ SWITCHES = {f"{half}:{mode}" for half in ("when", "what") for mode in (FIELDS, J
 
 
 class JobFormPages:
-    """How the admin of jobs has one written."""
+    """Views of the admin that create and edit jobs."""
 
     @method_decorator(sensitive_post_parameters())
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
@@ -41,18 +42,19 @@ class JobFormPages:
             request.FILES or None,
             job=job,
             collections=self._writable(request),
-            initial=_asked(request),
+            initial=_initial_values(request),
         )
         if request.method == "POST":
             switch = request.POST.get("_switch", "")
-            valid = form.is_valid()
+            is_valid = form.is_valid()
             if switch:
-                form = form.switched(*switch.split(":", 1)) if valid and switch in SWITCHES else form
-            elif valid and "_preview" not in request.POST:
+                form = form.switched(*switch.split(":", 1)) if is_valid and switch in SWITCHES else form
+            elif is_valid and "_preview" not in request.POST:
                 response = self._save(request, form, now)
                 if response is not None:
                     return response
         form.say_what_is_set(now)
+        form.show_international_hosts()
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -60,15 +62,17 @@ class JobFormPages:
             "rewrite": form.rewrite or form.rewritten,
             "certificate": certificate_row(form.stored_authentication, now),
             "job": job,
+            "needs_collection": job is None and not form.fields["collection"].queryset.exists(),
+            "cautions": caution_rows(job, now) if job else [],
             "title": f"Edit {job.name}" if job else "New job",
             "when_mode": form.mode("when"),
             "what_mode": form.mode("what"),
-            **self._beside(form, now),
+            **self._preview_context(form, now),
         }
         return TemplateResponse(request, "admin/jobs/job/form.html", context)
 
     def _save(self, request, form: JobForm, now: datetime) -> HttpResponse | None:
-        """Save and lead to the job's page; None when it was refused, which the form then shows."""
+        """Save and redirect to the job's page. Return None if saving was refused; the form then shows the errors."""
         try:
             job, created = form.save(now)
         except (WireError, JobError) as error:
@@ -77,7 +81,7 @@ class JobFormPages:
         change = self.construct_change_message(request, form, [], created)
         (self.log_addition if created else self.log_change)(request, job, change)
         next_run = next_run_in_words(job, now)
-        messages.success(request, f"Saved. {next_run}")
+        messages.success(request, f"Saved. It runs once now. {next_run}" if form.runs_now else f"Saved. {next_run}")
         return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
 
     def _writable(self, request):
@@ -85,19 +89,21 @@ class JobFormPages:
         return collections if request.user.is_superuser else collections.visible_to(request.user, Role.OPERATOR)
 
     def preview_view(self, request) -> HttpResponse:
-        """What the schedule in the posted form means: asked for while somebody types."""
+        """Render the preview of the schedule in the posted form. The page requests it while the user types."""
         if request.method != "POST":
             raise Http404
-        job = self.visible(request, request.GET["job"]) if request.GET.get("job", "").isdecimal() else None
+        job = self.changeable(request, request.GET["job"]) if "job" in request.GET else None
+        if job is None and not self.has_add_permission(request):
+            raise PermissionDenied
         form = JobForm(request.POST, job=job, collections=self._writable(request))
         form.is_valid()
-        return TemplateResponse(request, "admin/jobs/job/_beside.html", self._beside(form, timezone.now()))
+        return TemplateResponse(request, "admin/jobs/job/_beside.html", self._preview_context(form, timezone.now()))
 
-    def _beside(self, form: JobForm, now: datetime) -> dict:
+    def _preview_context(self, form: JobForm, now: datetime) -> dict:
         return {"meaning": meaning_of_form(form, now), "now": now}
 
 
-def _asked(request) -> dict:
-    """What the address of a new form asks for."""
+def _initial_values(request) -> dict:
+    """Return the initial values that the query of a new form names."""
     collection = request.GET.get("collection", "")
     return {"collection": collection} if collection.isdecimal() else {}

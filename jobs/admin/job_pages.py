@@ -1,4 +1,4 @@
-"""A job's own pages, and the orders that are given there."""
+"""The pages of one job, and the actions of users on them."""
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -8,34 +8,34 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 
+from jobs.action_text import written
 from jobs.admin.lists import hue_of
-from jobs.descriptions import written
 from jobs.errors import JobError
 from jobs.models import Job, Run
 from jobs.pages.jobs import job_page
 from jobs.run_now import run_now
-from maintenance.pages.heeds import heed_card, held_fires
+from maintenance.pages.job_policy import heed_card
 from triggers.definitions import document_of
 
 ORDERED = {"run": "Ordered to run", Job.State.DISABLED: "Disabled", Job.State.ENABLED: "Enabled"}
 
 
 class JobPages:
-    """What the admin of jobs shows of one of them."""
+    """Views of the admin that show one job."""
 
     def page_view(self, request, object_id: int) -> HttpResponse:
         job = self.visible(request, object_id)
         before, now = request.GET.get("before", ""), timezone.now()
-        page = job_page(job, now, _run_of(job, before), held_fires(job, now))
+        page = job_page(job, now, _find_run(job, before))
         context = {**self._page_context(request, job), **page}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "runs"})
 
     def document_view(self, request, object_id: int) -> HttpResponse:
-        """The job as its document, which an API takes as it is."""
+        """Show the job as a JSON document that the API accepts unchanged."""
         job = self.visible(request, object_id)
         document = written({"properties": document_of(job)})
         now = timezone.now()
-        page = job_page(job, now, why_held=held_fires(job, now))
+        page = job_page(job, now)
         context = {**self._page_context(request, job), **page, "document": document}
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "document"})
 
@@ -66,14 +66,14 @@ class JobPages:
         job = self.changeable(request, object_id)
         state = request.POST.get("state")
         if request.method == "POST" and state in (Job.State.ENABLED, Job.State.DISABLED):
-            if refusal := self._order(request, job, state):
-                messages.error(request, capfirst(refusal))
+            if reason := self._apply(request, job, state):
+                messages.error(request, capfirst(reason))
             else:
                 messages.success(request, f"{ORDERED[state]}: {job.name}.")
         return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
 
 
-def _run_of(job: Job, run_id: str) -> Run | None:
+def _find_run(job: Job, run_id: str) -> Run | None:
     try:
         return job.runs.filter(pk=run_id).first() if run_id else None
     except ValidationError:

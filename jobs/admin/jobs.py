@@ -1,11 +1,10 @@
-"""The list of jobs, and what is done with the ticked ones."""
+"""The list of jobs, and the actions on selected jobs."""
 
 import re
 from datetime import timedelta
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import F, OuterRef, Subquery
 from django.http import HttpResponse
 from django.template.loader import render_to_string
@@ -15,26 +14,30 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
+from accounts.admin_permissions import ListingChangeList
 from accounts.models import Role
-from jobs import words
+from jobs import humanize
+from jobs.action_text import action_in_words
+from jobs.admin.errors import DomainErrorAdminMixin
+from jobs.admin.job_actions import JobActionViews
 from jobs.admin.job_form import JobFormPages
-from jobs.admin.job_orders import JobOrders
 from jobs.admin.job_pages import ORDERED, JobPages
 from jobs.admin.lists import CappedPaginator, hue_of
-from jobs.admin.refusals import RefusableAdmin
+from jobs.badges import COLLECTION_STATES, JOB_STATES, counted, newest_runs, outcome_of
 from jobs.credentials import expiry_state
-from jobs.descriptions import action_in_words
 from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
-from jobs.outcomes import COLLECTION_STATES, JOB_STATES, counted, newest_runs, outcome_of
-from jobs.run_now import run_now
-from triggers.deleting import delete_job, delete_jobs
+from jobs.pages.next_runs import next_run_row
+from jobs.run_now import run_now, why_not_runnable
+from triggers.deletion import delete_job, delete_jobs
 from triggers.models import Trigger
-from triggers.outlook import of_all_in_words
+from triggers.outlook import describe_triggers
 from triggers.scheduling import set_job_state
+from triggers.upcoming import next_runs
 
 STRIP = 10  # outcomes shown for each job of a list
-KEY = re.compile(r"[0-9]{1,18}")  # what fits into a database's integer
+COLLECTIONS_LISTED = 50  # in the filter
+KEY = re.compile(r"[0-9]{1,18}")  # digits that fit into an integer column
 
 
 class CollectionFilter(admin.SimpleListFilter):
@@ -45,10 +48,15 @@ class CollectionFilter(admin.SimpleListFilter):
         collections = JobCollection.objects.order_by("name")
         if not request.user.is_superuser:
             collections = collections.visible_to(request.user)
-        return [(str(key), name) for key, name in collections.values_list("pk", "name")[:50]]
+        listed = dict(collections.values_list("pk", "name")[:COLLECTIONS_LISTED])
+        chosen = self.value() or ""
+        if KEY.fullmatch(chosen) and int(chosen) not in listed:
+            listed |= dict(collections.filter(pk=chosen).values_list("pk", "name"))
+        return [(str(key), name) for key, name in listed.items()]
 
     def queryset(self, request, queryset):
-        return queryset.filter(collection=self.value()) if KEY.fullmatch(self.value() or "") else queryset
+        chosen = self.value()
+        return queryset.filter(collection=chosen) if chosen in dict(self.lookup_choices) else queryset
 
 
 class FailedFilter(admin.SimpleListFilter):
@@ -62,27 +70,33 @@ class FailedFilter(admin.SimpleListFilter):
         if self.value() not in ("1", "7"):
             return queryset
         since = timezone.now() - timedelta(days=int(self.value()))
-        failed = Run.objects.filter(state__in=(Run.State.FAILED, Run.State.LOST), fire_at__gte=since)
+        failed = Run.objects.without_error_actions().filter(
+            state__in=(Run.State.FAILED, Run.State.LOST), fire_at__gte=since
+        )
         return queryset.filter(pk__in=failed.values("job_id"))
 
 
-class JobChangeList(ChangeList):
+class JobChangeList(ListingChangeList):
     def get_results(self, request) -> None:
         super().get_results(request)
         jobs = list(self.result_list)
-        newest = newest_runs([job.pk for job in jobs], STRIP)
+        ids = [job.pk for job in jobs]
+        newest = newest_runs(ids, STRIP)
+        expected = next_runs(ids, [trigger for job in jobs for trigger in job.triggers.all()], request.now)
         for job in jobs:
             job.now = request.now
+            job.next = next_run_row(job, job.triggers.all(), expected.get(job.pk), request.now)
             job.newest = newest.get(job.pk, [])
         self.result_list = jobs
 
 
 @admin.register(Job)
-class JobAdmin(JobPages, JobOrders, JobFormPages, RefusableAdmin):
+class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
     list_display = ("title", "schedule", "next_run", "last_result", "last_ten", "in_collection")
     list_display_links = None
     list_filter = (CollectionFilter, "state", FailedFilter)
     list_per_page = 25
+    is_refreshed = True
     search_fields = ("name", "collection__name")
     search_help_text = "Name or collection"
     paginator = CappedPaginator
@@ -133,12 +147,13 @@ class JobAdmin(JobPages, JobOrders, JobFormPages, RefusableAdmin):
 
     @admin.display(description="Schedule")
     def schedule(self, job: Job) -> str:
-        return of_all_in_words(job.triggers.all())
+        return describe_triggers(job.triggers.all())
 
     @admin.display(description="Next run", ordering="next_at")
     def next_run(self, job: Job) -> str:
         return render_to_string(
-            "admin/jobs/job/_next_run.html", {"job": job, "state": stopped_state(job), "now": job.now}
+            "admin/jobs/job/_next_run.html",
+            {"job": job, "next": job.next, "state": stopped_state(job), "now": job.now},
         )
 
     @admin.display(description="Last result")
@@ -163,58 +178,73 @@ class JobAdmin(JobPages, JobOrders, JobFormPages, RefusableAdmin):
             job.collection.name,
         )
 
-    # actions on ticked rows
+    # actions on selected rows
 
     def has_operate_permission(self, request) -> bool:
         return self._may(request, Role.OPERATOR, None)
 
     @admin.action(description="Run now", permissions=["operate"])
     def run_ticked(self, request, queryset):
-        return self._ask_or_do(request, queryset, "run_ticked", "Run", "run")
+        return self._confirm_or_apply(request, queryset, "run_ticked", "Run", "run")
 
     @admin.action(description="Disable", permissions=["operate"])
     def disable_ticked(self, request, queryset):
-        return self._ask_or_do(request, queryset, "disable_ticked", "Disable", Job.State.DISABLED)
+        return self._confirm_or_apply(request, queryset, "disable_ticked", "Disable", Job.State.DISABLED)
 
     @admin.action(description="Enable", permissions=["operate"])
     def enable_ticked(self, request, queryset):
-        return self._ask_or_do(request, queryset, "enable_ticked", "Enable", Job.State.ENABLED)
+        return self._confirm_or_apply(request, queryset, "enable_ticked", "Enable", Job.State.ENABLED)
 
-    def _ask_or_do(self, request, queryset, action: str, verb: str, order: str) -> HttpResponse | None:
-        """First say what would happen to how many, then do it; what the cores refuse is said as well."""
+    def _confirm_or_apply(self, request, queryset, name: str, verb: str, action: str) -> HttpResponse | None:
+        """Show a page that asks for confirmation; once confirmed, carry the action out and show what was refused."""
         jobs = list(queryset)
         if "confirmed" in request.POST:
-            refused = [message for job in jobs if (message := self._order(request, job, order))]
-            done = len(jobs) - len(refused)
-            if done:
-                messages.success(request, f"{ORDERED[order]}: {words.count(done, 'job')}.")
-            for message in refused[:5]:
+            errors = [message for job in jobs if (message := self._apply(request, job, action))]
+            done_count = len(jobs) - len(errors)
+            if done_count:
+                messages.success(request, f"{ORDERED[action]}: {humanize.format_count(done_count, 'job')}.")
+            for message in errors[:5]:
                 messages.error(request, capfirst(message))
             return None
+        refusals = {job.pk: reason for job in jobs if (reason := self._refusal_reason(request, job, action))}
+        accepted = [job for job in jobs if job.pk not in refusals]
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "title": f"{verb} {words.count(len(jobs), 'job')}",
-            "action": action,
+            "title": f"{verb} {f'{len(accepted)} of ' if refusals else ''}{humanize.format_count(len(jobs), 'job')}",
+            "action": name,
             "verb": verb,
-            "consequence": CONSEQUENCES[order],
-            "jobs": [(job, of_all_in_words(job.triggers.all()), JOB_STATES[Job.State(job.state)]) for job in jobs],
+            "consequence": CONSEQUENCES[action],
+            "jobs": [
+                (job, describe_triggers(job.triggers.all()), JOB_STATES[Job.State(job.state)]) for job in accepted
+            ],
+            "refused": [(job, refusals[job.pk]) for job in jobs if job.pk in refusals],
             "checkbox": ACTION_CHECKBOX_NAME,
         }
         return TemplateResponse(request, "admin/jobs/job/confirm.html", context)
 
-    def _order(self, request, job: Job, order: str) -> str:
-        """Do one thing to one job and log it; the answer says why it was refused, or nothing."""
+    def _refusal_reason(self, request, job: Job, action: str) -> str:
+        """Return why the action would be refused for the job in its current state; empty if it would be accepted."""
         if not self.has_change_permission(request, job):
             return f"you may not change {job.name!r}"
+        if action == "run":
+            return why_not_runnable(job)
+        if job.collection.state == JobCollection.State.DELETED:
+            return f"collection {job.collection.name!r} is being deleted"
+        return f"job {job.name!r} is {job.state}, which is final" if job.is_final else ""
+
+    def _apply(self, request, job: Job, action: str) -> str:
+        """Carry the action out for one job and log it. Return why it was refused; empty if it was not."""
+        if reason := self._refusal_reason(request, job, action):
+            return reason
         try:
-            if order == "run":
+            if action == "run":
                 run_now(job, timezone.now())
             else:
-                set_job_state(job, order, timezone.now())
+                set_job_state(job, action, timezone.now())
         except JobError as error:
             return error.message
-        self.log_change(request, job, ORDERED[order] + ".")
+        self.log_change(request, job, ORDERED[action] + ".")
         return ""
 
     # Django's own pages
@@ -238,7 +268,7 @@ CONSEQUENCES = {
 
 
 def stopped_state(job: Job):
-    """Why a job has no next run, as a state; None when it has one."""
+    """Return the badge of the state that stops a job, its own or its collection's; None if neither stops it."""
     if job.state != Job.State.ENABLED:
         return JOB_STATES[Job.State(job.state)]
     if job.collection.state != JobCollection.State.ENABLED:

@@ -1,6 +1,5 @@
-"""What the lists of the admin have in common."""
+"""Shared parts of the lists in the admin."""
 
-from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.template.response import TemplateResponse
@@ -8,14 +7,14 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
-from accounts.staff import TenantAdmin
+from accounts.admin_permissions import ListingChangeList, TenantAdmin
 
 COUNT_LIMIT = 10_000  # rows that a list counts; beyond it the total reads "and more"
-HUES = ("sky", "clay", "moss", "plum", "sea", "straw", "iris", "brick")
+TAG_COLORS = ("sky", "clay", "moss", "plum", "sea", "straw", "iris", "brick")
 
 
 class CappedPaginator(Paginator):
-    """Counts no further than COUNT_LIMIT, so that the first page of a million rows costs what a page costs."""
+    """Counts rows only up to COUNT_LIMIT, so that the cost of the first page does not grow with the number of rows."""
 
     @cached_property
     def count(self) -> int:
@@ -30,8 +29,8 @@ class CappedPaginator(Paginator):
         return self.object_list.order_by()[: COUNT_LIMIT + 1].count()
 
 
-class NowChangeList(ChangeList):
-    """Its rows know the moment as of which they are shown, as `now`."""
+class TimestampedChangeList(ListingChangeList):
+    """A change list whose rows have the attribute `now`, the instant as of which they are shown."""
 
     def get_results(self, request) -> None:
         super().get_results(request)
@@ -42,10 +41,11 @@ class NowChangeList(ChangeList):
 
 
 class ReadOnlyAdmin(TenantAdmin):
-    """Rows that are made elsewhere: here they are listed, newest first or by name, and have a page each."""
+    """Admin of rows that are created elsewhere. It has a list, newest first or by name, and a page for each row."""
 
     list_display_links = None
     list_per_page = 25
+    is_refreshed = True  # the list is refreshed in place while it is open
     sortable_by = ()
     actions: tuple[str, ...] | None = None
     paginator = CappedPaginator
@@ -63,8 +63,8 @@ class ReadOnlyAdmin(TenantAdmin):
     def has_delete_permission(self, request, obj=None) -> bool:
         return False
 
-    def get_changelist(self, request, **kwargs) -> type[ChangeList]:
-        return NowChangeList
+    def get_changelist(self, request, **kwargs) -> type[ListingChangeList]:
+        return TimestampedChangeList
 
     def changelist_view(self, request, extra_context=None) -> HttpResponse:
         request.now = timezone.now()
@@ -77,7 +77,7 @@ class ReadOnlyAdmin(TenantAdmin):
 
 
 def hue_of(collection_id: int) -> str:
-    return HUES[collection_id % len(HUES)]
+    return TAG_COLORS[collection_id % len(TAG_COLORS)]
 
 
 def badge(outcome) -> str:

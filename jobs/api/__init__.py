@@ -1,7 +1,7 @@
-"""Our own REST resources about what runs: collections, jobs and runs.
+"""Resources of our own REST API: collections, jobs and runs.
 
-Lists and answers are built from plain rows, without model instances: the serializers here read what is sent, and
-describe what is answered.
+Lists and answers are built from plain rows, without model instances.  The serializers here parse requests; for answers
+they only provide the OpenAPI description.
 """
 
 from django.urls import include, path

@@ -1,56 +1,93 @@
-"""/api/collections."""
+"""Resources at /api/collections."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.utils import timezone
-from django_filters import CharFilter, ChoiceFilter, FilterSet
+from django_filters import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import require, subscription_for
-from accounts.fields import InstantField, TextField, WholeNumberField, WordField, read
+from accounts.access import require_role, subscription_for
+from accounts.examples import with_example
 from accounts.models import Role
-from accounts.viewsets import ApiViewSet, created
-from jobs.api.versions import (
+from api.fields import Document, IdField, InstantField, MapField, TextField, WholeNumberField, WordField
+from api.filters import TextFilter, WordFilter
+from api.idempotency import IDEMPOTENCY_KEY, repeatable
+from api.viewsets import LOCATION, ApiViewSet, created
+from jobs.api.conditional import (
     ETAG,
     IF_ABSENT,
     IF_MATCH,
     IF_NONE_MATCH,
-    answer,
     etag,
-    meant_collection,
-    ordered,
+    get_collection_if_match,
+    respond,
+    start_collection_operation,
     version_of,
 )
-from jobs.errors import Conflict, Invalid, JobError
+from jobs.errors import Invalid, JobError
 from jobs.models import Frequency, JobCollection, Sku
 from jobs.names import NAME_LENGTH
-from operations.api import ACCEPTED, accepted
-from operations.resource_manager import caller_of
-from triggers.collection_orders import DELETE
+from jobs.plans import choosing_plan
+from jobs.quotas import RECURRENCE_INTERVAL_LIMIT
+from operations.api import ACCEPTED, ACCEPTED_HEADERS, accepted_response
+from operations.arm_base import caller_of
+from triggers.collection_operations import DELETE
 from triggers.scheduling import save_collection
 
 TAGS_LIMIT = 50
 TAG_NAME_LENGTH = 512
 
 
-class RecurrenceQuotaSerializer(serializers.Serializer):
-    frequency = WordField(Frequency.values)
-    interval = WholeNumberField(min_value=1, max_value=1000, default=1)
+@with_example({"frequency": "minute", "interval": 5})
+class RecurrenceQuotaSerializer(Document):
+    frequency = WordField(Frequency.values, help_text="The unit of the interval.")
+    interval = WholeNumberField(
+        min_value=1,
+        max_value=RECURRENCE_INTERVAL_LIMIT,
+        default=1,
+        help_text="How many units lie between two runs at least.",
+    )
 
 
-class CollectionReplacement(serializers.Serializer):
-    """What a collection is to be; what is left out gets its default."""
+@with_example(
+    {
+        "name": "billing",
+        "resourceGroup": "default",
+        "location": "westeurope",
+        "tags": {"team": "billing"},
+        "sku": "Standard",
+        "state": "enabled",
+        "maxJobCount": 20,
+    }
+)
+class CollectionReplacement(Document):
+    """The new definition of a collection.  A member that is left out gets its default."""
 
-    location = TextField(max_length=64, allow_blank=True, default="")
-    tags = serializers.DictField(child=TextField(max_length=256, allow_blank=True), allow_null=True, default=None)
-    sku = WordField(Sku.values, default=Sku.STANDARD.value, help_text="The plan, which sets the limits.")
+    # scheduler_site.patches replaces "a member that is left out gets its default" for PATCH
+
+    location = TextField(
+        max_length=64,
+        allow_blank=True,
+        default="",
+        help_text="A text of the caller's, such as a region; it has no effect.",
+    )
+    tags = MapField(
+        child=TextField(max_length=256, allow_blank=True),
+        allow_null=True,
+        default=None,
+        help_text="Names and values of the caller's; they have no effect.",
+    )
+    sku = WordField(
+        Sku.values,
+        default=Sku.STANDARD.value,
+        help_text="The plan, which sets the limits; owners alone choose P10Premium and P20Premium.",
+    )
     state = WordField(
         ["enabled", "disabled"], default="enabled", help_text="While it is disabled, none of its jobs runs."
     )
@@ -61,6 +98,16 @@ class CollectionReplacement(serializers.Serializer):
         allow_null=True, default=None, help_text="The fastest recurrence that its jobs may have."
     )
 
+    name = TextField(
+        min_length=1, max_length=NAME_LENGTH, required=False, help_text="Its new name.  Left out, it keeps its name."
+    )
+    resourceGroup = TextField(
+        min_length=1,
+        max_length=90,
+        required=False,
+        help_text="Its new resource group, part of its Azure address.  Left out, it stays.",
+    )
+
     def validate_tags(self, tags: dict[str, str] | None) -> dict[str, str] | None:
         if tags and len(tags) > TAGS_LIMIT:
             raise serializers.ValidationError(f"must be at most {TAGS_LIMIT}, not {len(tags)}", "too_many")
@@ -69,36 +116,63 @@ class CollectionReplacement(serializers.Serializer):
         return tags
 
 
+@with_example({"subscription": "00000000-0000-0000-0000-000000000001"})
 class CollectionRequest(CollectionReplacement):
-    name = TextField(min_length=1, max_length=NAME_LENGTH)
-    resourceGroup = TextField(min_length=1, max_length=90, default="default")
-    subscription = serializers.UUIDField(
-        required=False, help_text="Needed by callers who may write to more than one subscription."
-    )
+    name = TextField(min_length=1, max_length=NAME_LENGTH, help_text="Unique in its resource group, in any case.")
+    resourceGroup = TextField(min_length=1, max_length=90, default="default", help_text="Part of its Azure address.")
+    subscription = IdField(required=False, help_text="Needed by callers who may write to more than one subscription.")
 
 
+@with_example(
+    {
+        "id": 1,
+        "subscription": "00000000-0000-0000-0000-000000000001",
+        "resourceGroup": "default",
+        "name": "nightly",
+        "location": "westeurope",
+        "tags": {"team": "billing"},
+        "sku": "Standard",
+        "state": "enabled",
+        "maxJobCount": 20,
+        "revision": 3,
+        "createdAt": "2026-01-01T09:30:00Z",
+        "updatedAt": "2026-01-05T08:00:00Z",
+    }
+)
 class CollectionSerializer(serializers.Serializer):
-    id = serializers.IntegerField()
-    subscription = serializers.UUIDField()
-    resourceGroup = serializers.CharField()
-    name = serializers.CharField()
-    location = serializers.CharField()
-    tags = serializers.DictField(child=serializers.CharField(), allow_null=True)
-    sku = serializers.ChoiceField(Sku.values)
-    state = serializers.ChoiceField(JobCollection.State.values)
-    maxJobCount = serializers.IntegerField(allow_null=True)
-    maxRecurrence = RecurrenceQuotaSerializer(allow_null=True)
+    id = serializers.IntegerField(help_text="The id by which jobs name it.")
+    subscription = serializers.UUIDField(help_text="The id of its subscription.")
+    resourceGroup = serializers.CharField(help_text="Part of its Azure address.")
+    name = serializers.CharField(help_text="Unique in its resource group, in any case.")
+    location = serializers.CharField(help_text="A text of the caller's, such as a region; it has no effect.")
+    tags = serializers.DictField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="Names and values of the caller's; null: there are none.",
+    )
+    sku = serializers.ChoiceField(Sku.values, help_text="The plan, which sets the limits.")
+    state = serializers.ChoiceField(
+        JobCollection.State.values,
+        help_text="None of its jobs runs unless it is `enabled`; `deleted` while it is being deleted.",
+    )
+    maxJobCount = serializers.IntegerField(
+        allow_null=True, help_text="A lower limit than the plan's; null: the plan's."
+    )
+    maxRecurrence = RecurrenceQuotaSerializer(
+        allow_null=True, help_text="The fastest recurrence that its jobs may have; null: the plan's."
+    )
     revision = serializers.IntegerField(help_text="Counts its changes, also those of its state.")
-    createdAt = InstantField()
-    updatedAt = InstantField()
+    createdAt = InstantField(help_text="When it was made.")
+    updatedAt = InstantField(help_text="When it was last changed.")
 
 
+@with_example({"name": "nightly", "subscription": "default", "state": "enabled"})
 class CollectionFilter(FilterSet):
-    name = CharFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
-    subscription = CharFilter(
+    name = TextFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
+    subscription = TextFilter(
         method="filter_subscription", max_length=NAME_LENGTH, help_text="The id or the short name of a subscription."
     )
-    state = ChoiceFilter(choices=JobCollection.State.choices)
+    state = WordFilter(choices=JobCollection.State.choices, help_text="Only those in this state.")
 
     def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(name__lower=value.lower())
@@ -124,28 +198,23 @@ class Collections(ApiViewSet):
 
     @extend_schema(operation_id="readCollection", summary="Read a collection", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(require(request, JobCollection, pk=pk), request=request)
+        return answered(require_role(request, JobCollection, pk=pk), request=request)
 
     @extend_schema(
         operation_id="createCollection",
         summary="Create a collection",
         request=CollectionRequest,
-        parameters=[ETAG],
-        responses={201: CollectionSerializer},
+        parameters=[IDEMPOTENCY_KEY, ETAG, LOCATION],
+        responses={200: CollectionSerializer, 201: CollectionSerializer},
     )
+    @repeatable(lambda view, request, pk: answered(require_role(request, JobCollection, pk=pk)))
     def create(self, request):
-        wanted = read(CollectionRequest, request.data)
-        collection = JobCollection(
-            subscription=subscription_for(request, wanted.get("subscription")),
-            resource_group=wanted["resourceGroup"],
-            name=wanted["name"],
-        )
-        fill(collection, wanted)
-        try:
-            save(collection)
-        except IntegrityError:
-            raise Conflict(f"there is a collection {collection.name!r} already", path="name") from None
-        return created(f"/api/collections/{collection.pk}", answered(collection))
+        members = self.read(CollectionRequest)
+        collection = JobCollection(subscription=subscription_for(request, members.get("subscription")))
+        with choosing_plan(request, collection):
+            fill(collection, members)
+        save(collection)
+        return created(request, f"/api/collections/{collection.pk}", answered(collection))
 
     @extend_schema(
         operation_id="replaceCollection",
@@ -154,54 +223,59 @@ class Collections(ApiViewSet):
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def update(self, request, pk):
-        found = require(request, JobCollection, Role.OPERATOR, pk=pk)
-        return changed(request, found, read(CollectionReplacement, request.data))
+        found = require_role(request, JobCollection, Role.OPERATOR, pk=pk)
+        return changed(request, found, self.read(CollectionReplacement, fixed=fixed_in(found)))
 
     @extend_schema(
         operation_id="patchCollection",
         summary="Change a collection",
+        description="`name` and `resourceGroup` rename it; runs of its jobs keep the name that they were made with.",
         request=CollectionReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def partial_update(self, request, pk):
-        found = require(request, JobCollection, Role.OPERATOR, pk=pk)
-        return changed(request, found, read(CollectionReplacement, request.data, partial=True))
+        found = require_role(request, JobCollection, Role.OPERATOR, pk=pk)
+        return changed(request, found, self.read(CollectionReplacement, fixed=fixed_in(found), partial=True))
 
     @extend_schema(
         operation_id="deleteCollection",
         summary="Delete a collection with its jobs",
         description="An operation does it, some jobs at a time; until it has ended the collection is `deleted` and"
         " takes no writes.  The history of its jobs stays for the retention time; what still waits is cancelled.",
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, *ACCEPTED_HEADERS],
         responses={202: ACCEPTED},
     )
     def destroy(self, request, pk):
-        collection = require(request, JobCollection, Role.OPERATOR, pk=pk)
-        return accepted(ordered(request, DELETE, collection, caller_of(request), timezone.now()))
+        collection = require_role(request, JobCollection, Role.OPERATOR, pk=pk)
+        return accepted_response(
+            request, start_collection_operation(request, DELETE, collection, caller_of(request), timezone.now())
+        )
 
     @extend_schema(
         operation_id="enableCollection", summary="Enable a collection", request=None, parameters=[IF_MATCH, ETAG]
     )
     @action(detail=True, methods=["post"])
     def enable(self, request, pk):
-        return changed(request, require(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "enabled"})
+        return changed(request, require_role(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "enabled"})
 
     @extend_schema(
         operation_id="disableCollection", summary="Disable a collection", request=None, parameters=[IF_MATCH, ETAG]
     )
     @action(detail=True, methods=["post"])
     def disable(self, request, pk):
-        return changed(request, require(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "disabled"})
+        return changed(request, require_role(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "disabled"})
 
 
 COLLECTION_FIELDS = {
+    "name": "name",
+    "resourceGroup": "resource_group",
     "location": "location",
     "tags": "tags",
     "sku": "sku",
     "state": "state",
     "maxJobCount": "max_job_count",
 }
-# where the core, which speaks of its own fields or of the original service's, means a member of ours
+# members of our documents by the error paths of the core, which name model fields or members of the original service
 MEMBERS = {
     "properties.sku.name": "sku",
     "resource_group": "resourceGroup",
@@ -228,6 +302,11 @@ def fill(collection: JobCollection, members: Mapping[str, Any]) -> None:
     collection.max_recurrence_interval = quota.get("interval", collection.max_recurrence_interval or 1)
 
 
+def fixed_in(collection: JobCollection) -> dict[str, Any]:
+    """Return the members that only the creation of a collection sets, with their values."""
+    return {"subscription": collection.subscription_id}
+
+
 def save(collection: JobCollection) -> None:
     try:
         save_collection(collection, timezone.now())
@@ -237,15 +316,16 @@ def save(collection: JobCollection) -> None:
 
 
 def changed(request: Request, found: JobCollection, members: Mapping[str, Any]) -> Response:
-    with meant_collection(request, found) as collection:
-        fill(collection, members)
+    with get_collection_if_match(request, found) as collection:
+        with choosing_plan(request, collection):
+            fill(collection, members)
         save(collection)
     return answered(collection)
 
 
 def answered(collection: JobCollection, request: Request | None = None) -> Response:
     document = rendered_collection(collection)
-    return answer(document, etag(version_of(collection), document), request=request)
+    return respond(document, etag(version_of(collection), document), request=request)
 
 
 def rendered_collection(collection: JobCollection) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Examples of the description: requests that work as they stand once the dots are secrets of the reader's."""
+"""Examples for the OpenAPI description.  A request works as it is once its dots are replaced by real secrets."""
 
 from drf_spectacular.utils import OpenApiExample
 
-HIDDEN = "..."  # never a text that looks like a secret: somebody would take it for one
+HIDDEN = "..."  # never a text that looks like a secret: a reader could mistake it for a real one
 
 JOBS = [
     OpenApiExample(

@@ -1,15 +1,16 @@
-"""Members of our own documents that more than one resource has."""
+"""Fields of our own documents that more than one resource uses."""
 
 from datetime import timedelta
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from api.fields import Messages
 from jobs import durations
 
 
 @extend_schema_field({"type": "string", "format": "duration"})
-class DurationField(serializers.Field):
+class DurationField(Messages, serializers.Field):
     """A length of time in ISO 8601 or as hh:mm:ss."""
 
     def to_internal_value(self, data: object) -> timedelta:

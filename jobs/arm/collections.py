@@ -1,4 +1,4 @@
-"""Job collections: read, written, and ordered to be deleted, enabled or disabled."""
+"""Job collections: read and write them, and start operations that delete, enable or disable them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,18 +11,19 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.models import Role, Subscription
-from jobs.api import versions
-from jobs.api.versions import Conditions, answer, etag, meant_collection, version_of
+from jobs.api import conditional
+from jobs.api.conditional import Conditions, etag, get_collection_if_match, respond, version_of
 from jobs.arm.lists import NUMBER_LIMIT, page, wrong_token
 from jobs.arm.resources import DONE, SchedulerView, present, refuse_other_id, refuse_other_progress
-from jobs.locations import display_name
-from jobs.members import PRINTABLE, Members, shown
+from jobs.azure_regions import display_name
+from jobs.members import PRINTABLE, JsonObject, shorten_repr
 from jobs.models import Frequency, JobCollection, Sku
+from jobs.plans import choosing_plan
+from jobs.quotas import RECURRENCE_INTERVAL_LIMIT
 from operations.arm import RETRY_AFTER_S, accepted
-from operations.resource_manager import PROVIDER, ArmView, caller_of, parameter
-from triggers import collection_orders, definitions, scheduling
+from operations.arm_base import PROVIDER, ArmView, caller_of, parameter
+from triggers import collection_operations, definitions, scheduling
 
-INTERVAL_LIMIT = 1000
 LOCATION_LIMIT = 64
 TAGS_LIMIT, TAG_NAME_LIMIT, TAG_LIMIT = 50, 512, 256
 
@@ -31,14 +32,16 @@ COLLECTION_STATES = ("Enabled", "Disabled", "Suspended")
 
 class CollectionsOfSubscription(ArmView):
     def get(self, request, **kwargs):
-        subscription = access.require(request, Subscription, pk=self.subscription_id)
-        return page_of_collections(request, access.visible(request, JobCollection).filter(subscription=subscription))
+        subscription = access.require_role(request, Subscription, pk=self.subscription_id)
+        return page_of_collections(
+            request, access.visible_or_404(request, JobCollection).filter(subscription=subscription)
+        )
 
 
 class CollectionsOfGroup(ArmView):
     def get(self, request, **kwargs):
-        subscription = access.require(request, Subscription, pk=self.subscription_id)
-        rows = access.visible(request, JobCollection).filter(
+        subscription = access.require_role(request, Subscription, pk=self.subscription_id)
+        rows = access.visible_or_404(request, JobCollection).filter(
             subscription=subscription, resource_group__lower=kwargs["group"].lower()
         )
         return page_of_collections(request, rows)
@@ -47,91 +50,101 @@ class CollectionsOfGroup(ArmView):
 class Collection(SchedulerView):
     def get(self, request, **kwargs):
         collection = self.find_collection()
-        return watched(answered(render_collection(collection), request=request), collection)
+        return progress_headers(operation_response(render_collection(collection), request=request), collection)
 
     def put(self, request, **kwargs):
-        subscription = access.require(request, Subscription, Role.OPERATOR, pk=self.subscription_id)
+        subscription = access.require_role(request, Subscription, Role.OPERATOR, pk=self.subscription_id)
         conditions = Conditions.of(request)
-        document = Members(request.data, "")  # read before others have to wait
-        with scheduling.writing_to(subscription.pk):
-            named = JobCollection.objects.named(subscription.pk, kwargs["group"], kwargs["collection"])
-            found = named.first()
+        document = JsonObject(request.data, "")  # parsed before the lock, so that other requests do not wait for it
+        with scheduling.locked_for_write(subscription.pk):
+            rows = JobCollection.objects.named(subscription.pk, kwargs["group"], kwargs["collection"])
+            found = rows.first()
             collection = scheduling.lock_collection(found.pk) if found else None
             conditions.refuse(collection and version_of(collection))
             collection = collection or JobCollection(
                 subscription=subscription, resource_group=kwargs["group"], name=kwargs["collection"]
             )
-            fill_collection(collection, document)
+            with choosing_plan(request, collection):
+                fill_collection(collection, document)
             created = scheduling.save_collection(collection, timezone.now())
-        return answered(render_collection(collection), 201 if created else 200)
+        return operation_response(render_collection(collection), 201 if created else 200)
 
     def patch(self, request, **kwargs):
         found = self.find_collection(Role.OPERATOR)
-        patch = Members(request.data, "")
-        with meant_collection(request, found) as collection:
+        patch = JsonObject(request.data, "")
+        with get_collection_if_match(request, found) as collection:
             refuse_other_id(patch, collection_id(collection))
-            fill_collection(collection, Members(patched(collection, patch.value), ""))
+            with choosing_plan(request, collection):
+                fill_collection(collection, JsonObject(apply_patch(collection, patch.value), ""))
             scheduling.save_collection(collection, timezone.now())
-        return answered(render_collection(collection))
+        return operation_response(render_collection(collection))
 
     def delete(self, request, **kwargs):
-        return ordered(self, collection_orders.DELETE)
+        return start_operation(self, collection_operations.DELETE)
 
 
 class CollectionState(SchedulerView):
-    """Enable or disable: the collection's own state, which stops its jobs without changing theirs."""
+    """Enable or disable a collection.
+
+    A disabled collection stops its jobs, but does not change the states of the jobs themselves.
+    """
 
     kind = ""
 
     def post(self, request, **kwargs):
-        return ordered(self, self.kind)
+        return start_operation(self, self.kind)
 
 
 class Enabling(CollectionState):
-    kind = collection_orders.ENABLE
+    kind = collection_operations.ENABLE
 
 
 class Disabling(CollectionState):
-    kind = collection_orders.DISABLE
+    kind = collection_operations.DISABLE
 
 
-def ordered(view: SchedulerView, kind: str) -> Response:
+def start_operation(view: SchedulerView, kind: str) -> Response:
     request, collection = view.request, view.find_collection(Role.OPERATOR)
-    return accepted(request, versions.ordered(request, kind, collection, caller_of(request), timezone.now()))
+    return accepted(
+        request, conditional.start_collection_operation(request, kind, collection, caller_of(request), timezone.now())
+    )
 
 
-def answered(document: Mapping[str, Any], status: int = 200, request: Request | None = None) -> Response:
-    """The resource; 304 for one that the caller, whose reading `request` is, has as it is."""
-    return answer(document, document["etag"], status, request)
+def operation_response(document: Mapping[str, Any], status: int = 200, request: Request | None = None) -> Response:
+    """Return the document with its ETag.  For a GET, pass `request`: 304 if its If-None-Match names the tag."""
+    return respond(document, document["etag"], status, request)
 
 
-def watched(response: Response, collection: JobCollection) -> Response:
-    """What was read of a collection, with when to read it again while it is on its way to another state."""
+def progress_headers(response: Response, collection: JobCollection) -> Response:
+    """Add `Retry-After` to the response while the collection is being deleted."""
     if progress_of(collection) != DONE:
         response["Retry-After"] = str(RETRY_AFTER_S)
     return response
 
 
-def patched(collection: JobCollection, patch: Mapping[str, Any]) -> object:
-    """The collection's document with `patch` merged into it; tags alone are replaced, as the service did."""
+def apply_patch(collection: JobCollection, patch: Mapping[str, Any]) -> object:
+    """Return the collection's document with `patch` merged into it.
+
+    Only tags are replaced as a whole, as the original service did.
+    """
     document = render_collection(collection)
     if "tags" in patch:
         document.pop("tags", None)
-    return definitions.merged(document, patch)
+    return definitions.merge_patch(document, patch)
 
 
-def fill_collection(collection: JobCollection, members: Members) -> None:
-    """Give `collection` what the document says, and defaults for what it leaves out."""
+def fill_collection(collection: JobCollection, members: JsonObject) -> None:
+    """Set the fields of `collection` from the document. A member that is left out gets its default."""
     name = members.text("name", TAG_NAME_LIMIT)
     if name and name.lower() != collection.name.lower():
-        members.refuse("name", f"must be {collection.name!r}, as in the address, not {shown(name)}")
-    properties = members.members("properties") or Members({}, "properties")
+        members.refuse("name", f"must be {collection.name!r}, as in the address, not {shorten_repr(name)}")
+    properties = members.members("properties") or JsonObject({}, "properties")
     refuse_other_progress(properties)
-    sku = properties.members("sku") or Members({}, "properties.sku")
-    quota = properties.members("quota") or Members({}, "properties.quota")
+    sku = properties.members("sku") or JsonObject({}, "properties.sku")
+    quota = properties.members("quota") or JsonObject({}, "properties.quota")
     fastest = quota.members("maxRecurrence")
     location = members.text("location", LOCATION_LIMIT, PRINTABLE, "printable") or ""
-    if display_name(location) != display_name(collection.location):  # the same place in another spelling is no change
+    if display_name(location) != display_name(collection.location):  # the same region written differently is no change
         collection.location = location
     collection.tags = members.texts("tags", TAGS_LIMIT, TAG_NAME_LIMIT, TAG_LIMIT)
     collection.sku = sku.choice("name", Sku.values) or Sku.STANDARD
@@ -139,7 +152,7 @@ def fill_collection(collection: JobCollection, members: Members) -> None:
     collection.max_job_count = quota.integer("maxJobCount", 0, NUMBER_LIMIT)
     collection.max_job_occurrence = quota.integer("maxJobOccurrence", 1, NUMBER_LIMIT)
     collection.max_recurrence_frequency = fastest.required_choice("frequency", Frequency.values) if fastest else None
-    collection.max_recurrence_interval = fastest.integer("interval", 1, INTERVAL_LIMIT) if fastest else None
+    collection.max_recurrence_interval = fastest.integer("interval", 1, RECURRENCE_INTERVAL_LIMIT) if fastest else None
 
 
 def render_collection(collection: JobCollection) -> dict[str, Any]:
@@ -182,7 +195,11 @@ def page_of_collections(request: Request, rows: QuerySet[JobCollection]) -> Resp
             Q(resource_group__lower__gt=group) | Q(resource_group__lower=group, name__lower__gt=name),
             resource_group__lower__gte=group,
         )
-    return page(request, rows, render_collection, lambda row: f"{row.resource_group}/{row.name}".lower())
+    return page(request, rows, lambda found: list(map(render_collection, found)), token_of)
+
+
+def token_of(collection: JobCollection) -> str:
+    return f"{collection.resource_group}/{collection.name}".lower()
 
 
 def collection_id(collection: JobCollection) -> str:

@@ -1,16 +1,18 @@
 """The history of a job: an entry for each attempt that ended, newest first."""
 
 import re
+import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 
 from jobs.arm.jobs import job_id
 from jobs.arm.lists import filter_of, page, wrong_token
 from jobs.arm.resources import SchedulerView, instant, present
 from jobs.models import Attempt, Job, Run
-from operations.resource_manager import PROVIDER, parameter
+from operations.arm_base import PROVIDER, parameter
 
 ATTEMPT_STATES = {
     "Completed": (Attempt.State.SUCCEEDED,),
@@ -31,10 +33,50 @@ class History(SchedulerView):
             rows = rows.filter(
                 Q(started_at__lt=started_at) | Q(started_at=started_at, pk__lt=number), started_at__lte=started_at
             )
-        return page(request, rows.order_by("-started_at", "-pk"), lambda attempt: render_attempt(attempt, job), key_of)
+        rows = rows.order_by("-started_at", "-pk")
+        return page(request, rows, lambda attempts: render_attempts(attempts, job), key_of)
 
 
-def render_attempt(attempt: Attempt, job: Job) -> dict[str, Any]:
+def render_attempts(attempts: Sequence[Attempt], job: Job) -> list[dict[str, Any]]:
+    numbers = occurrence_numbers([attempt.run for attempt in attempts], job)
+    return [render_attempt(attempt, job, numbers[attempt.run_id]) for attempt in attempts]
+
+
+def occurrence_numbers(runs: Sequence[Run], job: Job) -> dict[uuid.UUID, int]:
+    """Return the occurrence number of each run, by run id.  An error action has the number of the run that it follows.
+
+    A manual run has the number of the occurrence before it, or 0 if there is none.  It takes two queries for all
+    manual runs.
+    """
+    main_runs = {run.pk: run.parent or run for run in runs}
+    before = numbers_before([run for run in main_runs.values() if run.occurrence is None], job)
+    return {key: before[run.pk] if run.occurrence is None else run.occurrence for key, run in main_runs.items()}
+
+
+def numbers_before(runs: Sequence[Run], job: Job) -> dict[uuid.UUID, int]:
+    """Return, by run id, the number of the last occurrence that was due at or before the fire time of the run, or 0.
+
+    The occurrences between the runs are not loaded.
+    """
+    numbers = {run.pk: 0 for run in runs}
+    if not numbers:
+        return numbers
+    scheduled = Run.objects.filter(job=job, origin=Run.Origin.SCHEDULE, occurrence__isnull=False).order_by("-fire_at")
+    latest = (
+        scheduled.filter(fire_at__lte=max(run.fire_at for run in runs)).values_list("fire_at", "occurrence").first()
+    )
+    if latest is None:  # the job has only manual runs: no further search for each run
+        return numbers
+    fire_at, number = latest
+    numbers |= {run.pk: number or 0 for run in runs if run.fire_at >= fire_at}
+    if earlier := [run.pk for run in runs if run.fire_at < fire_at]:
+        number_before = scheduled.filter(fire_at__lte=OuterRef("fire_at")).values("occurrence")[:1]
+        found = Run.objects.filter(pk__in=earlier).values_list("pk", Subquery(number_before))
+        numbers |= {key: number or 0 for key, number in found}
+    return numbers
+
+
+def render_attempt(attempt: Attempt, job: Job, occurrence: int) -> dict[str, Any]:
     run, key = attempt.run, key_of(attempt)
     is_error_action = run.origin == Run.Origin.ERROR_ACTION
     return {
@@ -49,19 +91,19 @@ def render_attempt(attempt: Attempt, job: Job) -> dict[str, Any]:
             status=STATUSES[Attempt.State(attempt.state)],
             message=message_of(attempt),
             retryCount=attempt.number - 1,
-            repeatCount=run.parent.occurrence if is_error_action and run.parent else run.occurrence,
+            repeatCount=occurrence,
         ),
     }
 
 
 def message_of(attempt: Attempt) -> str:
-    """The sentence, then the headers and the beginning of the body that came back."""
+    """Return the message of the attempt, then the headers and the beginning of the body of the response."""
     headers = "\r\n".join(f"{name}: {value}" for name, value in attempt.response_headers)
     message = f"{attempt.message} Response headers: {headers}" if headers else attempt.message
     return f"{message}\r\nBody: {attempt.response_body}" if attempt.response_body else message
 
 
-# The key of an entry: its start and its number, both counted down so that the newest sorts first
+# The key of an entry: its start and its number, both counted down so that the newest entry sorts first
 
 FIRST_DAY = datetime(1, 1, 1, tzinfo=UTC)
 LAST_TICK = 3_155_378_975_999_999_999  # of the year 9999, in units of 100 ns since the first day
@@ -74,7 +116,7 @@ def key_of(attempt: Attempt) -> str:
 
 
 def place_of(key: str) -> tuple[datetime, int]:
-    """The start and the number that a key stands for."""
+    """Return the start and the number of the attempt that a key encodes."""
     match = KEY.fullmatch(key)
     ticks, number = (LAST_TICK - int(part) for part in match.groups()) if match else (-1, -1)
     if ticks < 0 or number < 0:

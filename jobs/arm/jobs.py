@@ -1,4 +1,4 @@
-"""Jobs: what and when in one document, written together, and run on demand."""
+"""Jobs: one document with action and schedule, written together; and running a job on demand."""
 
 from datetime import datetime
 from typing import Any
@@ -12,35 +12,37 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.models import Role
 from jobs.actions import documents
-from jobs.api.versions import Conditions, etag, meant, version_of
-from jobs.arm.collections import answered, collection_id, watched
+from jobs.api.conditional import Conditions, etag, get_if_match, version_of
+from jobs.arm.collections import collection_id, operation_response, progress_headers
 from jobs.arm.lists import filter_of, page, wrong_token
 from jobs.arm.resources import SchedulerView, instant, present, refuse_other_id, refuse_other_progress
 from jobs.errors import JobError
-from jobs.members import Members
+from jobs.members import JsonObject
 from jobs.models import Job
 from jobs.run_now import run_now
-from operations.resource_manager import PROVIDER, parameter
+from operations.arm_base import PROVIDER, parameter
 from recurrence.wire import WireError, azure
-from triggers import definitions, deleting, scheduling
+from triggers import definitions, deletion, scheduling
 from triggers.models import MAIN
 
-JOB_MEMBERS = ("action", "recurrence", "startTime", "state")  # that stand below `properties` in this form
+JOB_MEMBERS = ("action", "recurrence", "startTime", "state")  # members that are below `properties` in this contract
 
 
 class JobView(SchedulerView):
     body_limit = settings.JOB_BODY_LIMIT
 
     def handle_exception(self, exception):
-        if isinstance(exception, JobError | WireError) and (exception.path or "").split(".")[0] in JOB_MEMBERS:
-            exception.path = f"properties.{exception.path}"
+        if isinstance(exception, JobError | WireError):
+            for each in (exception, *exception.others):
+                if (each.path or "").split(".")[0] in JOB_MEMBERS:
+                    each.path = f"properties.{each.path}"
         return super().handle_exception(exception)
 
 
 class Jobs(SchedulerView):
     def get(self, request, **kwargs):
         collection = self.find_collection()
-        rows = access.visible(request, Job).filter(collection=collection).order_by(Lower("name"))
+        rows = access.visible_or_404(request, Job).filter(collection=collection).order_by(Lower("name"))
         if state := filter_of(request, "state", [state.capitalize() for state in Job.State.values]):
             rows = rows.filter(state=state.lower())
         if token := parameter(request, "$skiptoken"):
@@ -48,18 +50,20 @@ class Jobs(SchedulerView):
                 raise wrong_token(token)
             rows = rows.filter(name__lower__gt=token)
         rows = rows.select_related("collection", "action").defer("action__secrets").prefetch_related("triggers")
-        return watched(page(request, rows, render_job, lambda job: job.name.lower()), collection)
+        return progress_headers(
+            page(request, rows, lambda found: list(map(render_job, found)), lambda job: job.name.lower()), collection
+        )
 
 
 class OneJob(JobView):
     def get(self, request, **kwargs):
         job = self.find_job()
-        return watched(answered(render_job(job), request=request), job.collection)
+        return progress_headers(operation_response(render_job(job), request=request), job.collection)
 
     def put(self, request, **kwargs):
         collection = self.find_collection(Role.OPERATOR)
         conditions = Conditions.of(request)
-        properties = Members(request.data, "").required_members("properties")
+        properties = JsonObject(request.data, "").required_members("properties")
         refuse_other_progress(properties)
         definition = definitions.JobDefinition.of(properties.value)
         with transaction.atomic():
@@ -67,33 +71,33 @@ class OneJob(JobView):
             found = Job.objects.named(collection, kwargs["job"]).only("revision").first()
             conditions.refuse(found and version_of(found))
             job, created = scheduling.save_job(collection, kwargs["job"], definition, timezone.now())
-        return answered(render_job(job), 201 if created else 200)
+        return operation_response(render_job(job), 201 if created else 200)
 
     def patch(self, request, **kwargs):
         job = self.find_job(Role.OPERATOR)
-        patch = Members(request.data, "")
+        patch = JsonObject(request.data, "")
         refuse_other_id(patch, job_id(job))
-        properties = patch.members("properties") or Members({}, "properties")
+        properties = patch.members("properties") or JsonObject({}, "properties")
         if "status" in properties:
             properties.refuse("status", "is read only")
         refuse_other_progress(properties)
         changes = {name: properties.value[name] for name in JOB_MEMBERS if name in properties.value}
         if changes.get("state", "") is None:
             del changes["state"]  # a state cannot be removed
-        with meant(request, job):
+        with get_if_match(request, job):
             job = scheduling.patch_job(job, changes, timezone.now())
-        return answered(render_job(job))
+        return operation_response(render_job(job))
 
     def delete(self, request, **kwargs):
         job = self.find_job(Role.OPERATOR)
-        with meant(request, job):
-            deleting.delete_job(job, timezone.now())
+        with get_if_match(request, job):
+            deletion.delete_job(job, timezone.now())
         return Response()
 
 
 class JobRun(SchedulerView):
     def post(self, request, **kwargs):
-        with meant(request, self.find_job(Role.OPERATOR)) as job:
+        with get_if_match(request, self.find_job(Role.OPERATOR)) as job:
             run_now(job, timezone.now())
         return Response()
 
@@ -119,7 +123,7 @@ def render_job(job: Job) -> dict[str, Any]:
 
 
 def render_status(job: Job, next_fire_at: datetime | None) -> dict[str, Any] | None:
-    """None for a disabled job that has never run: the service left the whole object out."""
+    """Return None for a disabled job that has never run: the original service left the whole object out."""
     if job.state == Job.State.DISABLED and not job.execution_count:
         return None
     return present(

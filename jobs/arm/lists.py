@@ -1,4 +1,4 @@
-"""Pages of a list, and what narrows it: `$top`, `$skip`, `$skiptoken` and `$filter`."""
+"""Pages and filters of lists: `$top`, `$skip`, `$skiptoken` and `$filter`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,8 +10,9 @@ from django.utils.encoding import escape_uri_path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.members import shown
-from operations.resource_manager import WrongQuery, absolute, parameter
+from api.links import absolute
+from jobs.members import shorten_repr
+from operations.arm_base import WrongQuery, parameter
 
 PAGE_LENGTH = 1000  # the original answered 135 entries at once, so its page was longer than the longest `$top`
 TOP_LIMIT = 100
@@ -20,9 +21,15 @@ NUMBER_LIMIT = 2**31 - 1
 
 
 def page(
-    request: Request, rows: QuerySet, render: Callable[[Any], dict[str, Any]], token_of: Callable[[Any], str]
+    request: Request,
+    rows: QuerySet,
+    render: Callable[[list[Any]], list[dict[str, Any]]],
+    token_of: Callable[[Any], str],
 ) -> Response:
-    """One page of `rows`; `token_of` says after which row the next one goes on."""
+    """Return one page of `rows`.
+
+    `render` turns rows into documents.  `token_of` returns the token of a row, after which the next page continues.
+    """
     top = number_of(request, "$top", 1, TOP_LIMIT)
     skip = number_of(request, "$skip", 0, NUMBER_LIMIT) or 0
     length = top or PAGE_LENGTH
@@ -31,7 +38,7 @@ def page(
     has_more = len(found) > length and top is None
     return Response(
         {
-            "value": [render(row) for row in shown_rows],
+            "value": render(shown_rows),
             "nextLink": next_link(request, token_of(shown_rows[-1])) if has_more else None,
         }
     )
@@ -48,14 +55,14 @@ def number_of(request: Request, name: str, low: int, high: int) -> int | None:
     if text is None:
         return None
     if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= high:
-        raise WrongQuery(name, f"must be a whole number, {low} to {high}, not {shown(text)}")
+        raise WrongQuery(name, f"must be a whole number, {low} to {high}, not {shorten_repr(text)}")
     return int(text)
 
 
 def filter_of(request: Request, member: str, values: Mapping[str, Any] | list[str]) -> str | None:
-    """The value that `$filter` asks `member` to have, in its own spelling; None without a filter.
+    """Return the value that `$filter` requires of `member`, as it is written in `values`; None without a filter.
 
-    The grammar has one sentence: the member, `eq`, and a value, in any case and with or without quotes.
+    The grammar has one form: the member, `eq`, and a value, in any letter case, with or without quotes.
     """
     text = parameter(request, "$filter")
     if text is None:
@@ -66,8 +73,8 @@ def filter_of(request: Request, member: str, values: Mapping[str, Any] | list[st
         for value in values:
             if value.lower() == match[2].lower():
                 return value
-    raise WrongQuery("$filter", f"must be `{member} eq` one of {', '.join(values)}, not {shown(text)}")
+    raise WrongQuery("$filter", f"must be `{member} eq` one of {', '.join(values)}, not {shorten_repr(text)}")
 
 
 def wrong_token(token: str) -> WrongQuery:
-    return WrongQuery("$skiptoken", f"does not come from a nextLink of this list: {shown(token)}")
+    return WrongQuery("$skiptoken", f"does not come from a nextLink of this list: {shorten_repr(token)}")

@@ -1,4 +1,4 @@
-"""What job collections, jobs and their history have in common: how they are found, and the members of each of them."""
+"""Shared parts of job collections, jobs and their history: how to find them, and members that all of them have."""
 
 from datetime import datetime
 from typing import Any
@@ -7,18 +7,18 @@ from django.http import Http404
 
 from accounts import access
 from accounts.models import Role
-from jobs.members import Members, shown
+from jobs.members import JsonObject, shorten_repr
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH
-from operations.resource_manager import ArmView
+from operations.arm_base import ArmView
 
-DONE = "Succeeded"  # the provisioningState of whatever nothing is being done to
+DONE = "Succeeded"  # the provisioningState of a resource on which no operation is running
 
 
 class SchedulerView(ArmView):
     def find_collection(self, role: Role = Role.READER) -> JobCollection:
         rows = JobCollection.objects.named(self.subscription_id, self.kwargs["group"], self.kwargs["collection"])
-        return access.require(self.request, rows.select_related("subscription"), role)
+        return access.require_role(self.request, rows.select_related("subscription"), role)
 
     def find_job(self, role: Role = Role.READER) -> Job:
         rows = Job.objects.filter(
@@ -27,28 +27,30 @@ class SchedulerView(ArmView):
             collection__name__lower=self.kwargs["collection"].lower(),
             name__lower=self.kwargs["job"].lower(),
         )
-        return access.require(self.request, rows.select_related("collection", "action").defer("action__secrets"), role)
+        return access.require_role(
+            self.request, rows.select_related("collection", "action").defer("action__secrets"), role
+        )
 
 
 class Elsewhere(ArmView):
-    """Any other address below /subscriptions: not there, in the form of the protocol."""
+    """Any other address below /subscriptions: answers 404 in the form of this contract."""
 
     def initial(self, request, *args, **kwargs):
         super().initial(request, *args, **kwargs)
         raise Http404
 
 
-def refuse_other_id(members: Members, own: str) -> None:
+def refuse_other_id(members: JsonObject, own: str) -> None:
     sent = members.value.get("id")
     if sent is not None and (not isinstance(sent, str) or sent.lower() != own.lower()):
         members.refuse("id", f"must be the address's own, {own}, or left out")
 
 
-def refuse_other_progress(properties: Members) -> None:
-    """Raise Invalid for a provisioningState that is not the server's: what can be written is in none but DONE."""
+def refuse_other_progress(properties: JsonObject) -> None:
+    """Raise Invalid for any provisioningState but DONE, the only state of resources that can be written."""
     sent = properties.text("provisioningState", NAME_LENGTH)
     if sent is not None and sent.lower() != DONE.lower():
-        properties.refuse("provisioningState", f"must be {DONE}, as it is here, or left out, not {shown(sent)}")
+        properties.refuse("provisioningState", f"must be {DONE}, as it is here, or left out, not {shorten_repr(sent)}")
 
 
 def instant(moment: datetime) -> str:

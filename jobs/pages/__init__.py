@@ -1,1 +1,1 @@
-"""What the pages of jobs and runs show: finished rows, so that templates neither ask nor reckon."""
+"""Context of the pages of jobs and runs. Rows are complete, so that templates make no queries and no calculations."""

@@ -1,19 +1,14 @@
-"""Fire times as lines of a list, on the clocks of whoever looks and beside them on the schedule's own."""
+"""Rows of fire times, in the viewer's zone and in the zone of the schedule."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from django.utils import timezone
 
-from jobs import words
+from jobs import humanize
 
 NOTHING = timedelta(0)
 UPCOMING = 10  # fire times that a page lists
-
-
-def runs(fire: datetime) -> str:
-    """Why a fire time is held where nothing is known to hold it: not at all."""
-    return ""
 
 
 def fire_rows(
@@ -21,32 +16,34 @@ def fire_rows(
     now: datetime,
     zone: tzinfo = UTC,
     notes: Sequence[str] = (),
-    why_held: Callable[[datetime], str] = runs,
+    held: Sequence[str] = (),
 ) -> list[dict]:
-    """Fire times as lines of a list: day and clock of the viewer, another clock beside it, and what is worth a note.
+    """Return the rows of a list of fire times: day and time for the viewer, the time in another zone, and notes.
 
-    `zone` is the schedule's own; where the viewer's clocks move and its own do not, that is noted.
+    `zone` is the zone of the schedule.  A note says where the offset between the viewer's zone and `zone` changes.
+    `held` has a text for each fire time that says what holds it; empty: it runs when it is due.
     """
     rows = []
-    ahead: timedelta | None = None
-    for fire, note in zip(fires, notes or [""] * len(fires), strict=True):
+    offset: timedelta | None = None  # of the viewer's zone from `zone`
+    blanks = [""] * len(fires)
+    for fire, note, hold in zip(fires, notes or blanks, held or blanks, strict=True):
         local, own = timezone.localtime(fire), fire.astimezone(zone)
-        before, ahead = ahead, (local.utcoffset() or NOTHING) - (own.utcoffset() or NOTHING)
+        previous, offset = offset, (local.utcoffset() or NOTHING) - (own.utcoffset() or NOTHING)
         rows.append(
             {
                 "at": fire,
-                "day": words.day(fire, now),
+                "day": humanize.format_date(fire, now),
                 "clock": _clock(local),
-                "beside": _beside_clock(fire, local, own),
-                "asides": [aside for aside in (note, _shift(before, ahead)) if aside],
-                "held": why_held(fire),
+                "beside": _second_clock(fire, local, own),
+                "asides": [aside for aside in (note, _offset_change(previous, offset)) if aside],
+                "held": hold,
             }
         )
     return rows
 
 
-def _beside_clock(fire: datetime, local: datetime, own: datetime) -> str:
-    """The same moment on the schedule's own clocks, or in UTC where those show the same as the viewer's."""
+def _second_clock(fire: datetime, local: datetime, own: datetime) -> str:
+    """Return the fire time in the zone of the schedule, or in UTC if both zones show the same wall time."""
     if local.utcoffset() == own.utcoffset():
         return f"{_clock(fire.astimezone(UTC))} UTC" if local.utcoffset() else "UTC"
     return f"{_clock(own)} {place_name(str(own.tzinfo))}"
@@ -60,8 +57,10 @@ def place_name(zone: str) -> str:
     return zone.rpartition("/")[2].replace("_", " ")
 
 
-def _shift(before: timedelta | None, after: timedelta) -> str:
+def _offset_change(before: timedelta | None, after: timedelta) -> str:
+    """Return a note if the offset between the zones has changed since the previous fire time; else an empty text."""
     if before is None or before == after:
         return ""
-    place = place_name(timezone.get_current_timezone_name())
-    return f"{words.span(abs(after - before))} {'later' if after > before else 'earlier'} in {place} from here"
+    viewer_zone = place_name(timezone.get_current_timezone_name())
+    direction = "later" if after > before else "earlier"
+    return f"{humanize.format_duration(abs(after - before))} {direction} in {viewer_zone} from here"

@@ -1,15 +1,12 @@
-"""The page of a job: its schedule and triggers, its last outcomes, what is next and why nothing is."""
+"""The page of a job: its schedule and triggers, its last outcomes, and its next runs or why there are none."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from statistics import median
 
-from django.utils import timezone
-
-from jobs import words
-from jobs.cautions import Caution, cautions_of
-from jobs.credentials import credentials
-from jobs.descriptions import (
+from jobs import humanize
+from jobs.action_text import (
     DELIVERIES,
     MISFIRES,
     OVERLAPS,
@@ -20,132 +17,143 @@ from jobs.descriptions import (
     retries_in_words,
     success_in_words,
 )
-from jobs.models import Job, JobCollection, Process, Run
-from jobs.outcomes import JOB_STATES, outcome_of
-from jobs.pages.fires import UPCOMING, fire_rows, place_name, runs
-from jobs.pages.runs import run_row
+from jobs.badges import JOB_STATES, outcome_of
+from jobs.credentials import credentials
+from jobs.models import Job, Process, Run
+from jobs.pages.fires import UPCOMING, fire_rows
+from jobs.pages.next_runs import held_in_words, hold_row, next_run_row, why_no_fire, why_nothing
+from jobs.pages.runs import run_rows
+from jobs.warnings import JobWarning, warnings_of
+from recurrence.schedules import LAST_INSTANT
 from triggers.definitions import main_trigger
-from triggers.groups import not_served
-from triggers.mint_jobs import EVENTS
+from triggers.gates import HoldWindow, forecast
+from triggers.groups import unserved_groups
+from triggers.mint.jobs import EVENTS
 from triggers.models import MAIN, Trigger
-from triggers.outlook import in_order, in_words, upcoming
+from triggers.outlook import describe_trigger, in_order
 from triggers.scheduling import LOCK_KEY
 from triggers.trigger_form import format_in_words
+from triggers.upcoming import expected_runs, find_hold, next_runs
 
 OUTCOMES = 50
 PAGE = 20  # runs on a job's page
 
 
-def job_page(job: Job, now: datetime, before: Run | None = None, why_held: Callable[[datetime], str] = runs) -> dict:
-    """Its schedule, its last outcomes, a page of runs (those older than `before`) and what is next.
+def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
+    """Return the context of the page: schedule, last outcomes, a page of runs and the next fire times.
 
-    `why_held` says of a planned fire time why it is going to be held; nothing when it runs.
+    The runs on the page are those older than `before`, or the newest ones if it is None.
     """
     trigger, triggers = main_trigger(job), job.triggers.all()
-    served = Process.objects.served(now)
-    history = list(job.runs.order_by("-fire_at", "-id")[:OUTCOMES])
-    page, older = (history[:PAGE], len(history) > PAGE) if before is None else _older(job, before)
-    fires = upcoming(triggers, UPCOMING)
-    sentence = in_words(trigger) if trigger else "no schedule of its own"
+    served_queues = Process.objects.served(now)
+    history = list(job.runs.without_error_actions().order_by("-fire_at", "-id")[:OUTCOMES])
+    page, older = (history[:PAGE], len(history) > PAGE) if before is None else _next_page(job, before)
+    windows = forecast([job.pk], now, LAST_INSTANT, now)
+    expected = list(islice(expected_runs(triggers, windows.get(job.pk, ())), UPCOMING))
+    next_run = next_runs([job.pk], triggers, now, windows).get(job.pk)
+    sentence = describe_trigger(trigger) if trigger else "no schedule of its own"
     return {
         "job": job,
         "now": now,
         "trigger": trigger,
         "state": JOB_STATES[Job.State(job.state)],
         "schedule_words": sentence[:1].upper() + sentence[1:] + ".",
-        "triggers": [trigger_row(each, job, served) for each in in_order(triggers)],
+        "triggers": [trigger_row(each, job, served_queues, windows.get(job.pk, ())) for each in in_order(triggers)],
         "not_served": [
-            said for group in sorted({each.group for each in triggers}) if (said := not_served(group, served))
+            text
+            for group in sorted({each.group for each in triggers})
+            if (text := unserved_groups(group, served_queues))
         ],
         "is_beside": any(each != trigger for each in triggers),
         "does": action_in_words(job.action.document),
-        "strip": [strip_item(run, now) for run in reversed(history)],
-        "record": record(history),
-        "runs": [run_row(run) for run in page],
+        "strip": [history_bar(run, now) for run in reversed(history)],
+        "record": run_history(history),
+        "runs": run_rows(page, now),
         "older": page[-1].pk if older and page else None,
         "is_first_page": before is None,
-        "fires": fire_rows(fires, now, why_held=why_held),
-        "next_fire_at": fires[0] if fires else None,
-        "why_nothing": "" if fires else _why_nothing(job),
+        "fires": fire_rows(
+            [each.fire_at for each in expected], now, held=[held_in_words(each, now) for each in expected]
+        ),
+        "next_run": next_run_row(job, triggers, next_run, now),
+        "why_nothing": "" if next_run else why_nothing(job, triggers).sentence,
         "rules": rules(job, trigger),
-        "cautions": [caution_row(caution) for caution in cautions_of(job.action.document, now)],
+        "cautions": caution_rows(job, now),
         "credentials": credentials(job, now),
     }
 
 
-def next_run_in_words(job: Job, now: datetime) -> str:
-    """The next run is tomorrow 02:30, Berlin time; or why there is none."""
-    fires = upcoming(job.triggers.all(), 1)
-    if not fires:
-        return _why_nothing(job)
-    place = place_name(timezone.get_current_timezone_name())
-    return f"The next run is {words.moment(fires[0], now)} {place}."
+def trigger_row(trigger: Trigger, job: Job, served: Collection[str], windows: Sequence[HoldWindow] = ()) -> dict:
+    """Return the row of a trigger of `job`.
 
-
-def trigger_row(trigger: Trigger, job: Job, served: Collection[str]) -> dict:
-    """A trigger of `job`; `served` are the queues that some worker serves."""
+    `served` are the queues that some worker serves, one for each trigger group.  `windows` are the windows that hold
+    the job.
+    """
+    hold = find_hold(windows, trigger.next_fire_at) if trigger.next_fire_at else None
     is_own = trigger.name == MAIN
     event = EVENTS.get(trigger.name)
     return {
         "trigger": trigger,
         "name": "Own schedule" if is_own else trigger.name,
         "is_own": is_own,
-        "words": in_words(trigger),
+        "words": describe_trigger(trigger),
         "format": format_in_words(trigger.format),
         "state": JOB_STATES[Job.State.ENABLED if trigger.enabled else Job.State.DISABLED],
-        "why_nothing": _why_no_next(trigger, job),
+        "hold": hold and hold_row(hold),
+        "why_nothing": why_no_fire(trigger, job),
         "is_served": trigger.group in served,
         "lock_key": trigger.data_map.get(LOCK_KEY, ""),
         "starts_at": event.at if event and trigger.format == "simple" and not trigger.enabled else None,
     }
 
 
-def _why_no_next(trigger: Trigger, job: Job) -> str:
-    if job.is_final:
-        return "the job has ended"
-    if job.state == Job.State.DISABLED:
-        return "the job is disabled"
-    if job.collection.state != JobCollection.State.ENABLED:
-        return f"the collection is {job.collection.state}"
-    return "nothing left" if trigger.enabled else "while it is disabled"
+def caution_rows(job: Job, now: datetime) -> list[dict]:
+    return [caution_row(warning) for warning in warnings_of(job.action.document, now)]
 
 
-def caution_row(caution: Caution) -> dict:
+def caution_row(warning: JobWarning) -> dict:
     return {
-        "state": "failure" if caution.code == "certificate_expired" else "warning",
-        "of": "Error action" if caution.target.startswith("action.errorAction.") else "",
-        "message": caution.message,
+        "state": "failure" if warning.code == "certificate_expired" else "warning",
+        "of": "Error action" if warning.target.startswith("action.errorAction.") else "",
+        "message": warning.message,
     }
 
 
-def _older(job: Job, run: Run) -> tuple[list[Run], bool]:
-    runs = job.runs.order_by("-fire_at", "-id")
-    at_once = runs.filter(fire_at=run.fire_at, id__lt=run.id)
-    older = [*at_once[: PAGE + 1], *runs.filter(fire_at__lt=run.fire_at)[: PAGE + 1]]
+def _next_page(job: Job, run: Run) -> tuple[list[Run], bool]:
+    runs = job.runs.without_error_actions().order_by("-fire_at", "-id")
+    same_time = runs.filter(fire_at=run.fire_at, id__lt=run.id)
+    older = [*same_time[: PAGE + 1], *runs.filter(fire_at__lt=run.fire_at)[: PAGE + 1]]
     return older[:PAGE], len(older) > PAGE
 
 
-def strip_item(run: Run, now: datetime) -> dict:
+def history_bar(run: Run, now: datetime) -> dict:
     outcome = outcome_of(run)
-    return {"run": run, "outcome": outcome, "label": f"{words.moment(run.fire_at, now)}: {outcome.word.lower()}"}
+    return {
+        "run": run,
+        "outcome": outcome,
+        "label": f"{humanize.format_datetime(run.fire_at, now)}: {outcome.word.lower()}",
+    }
 
 
-def record(runs: Sequence[Run]) -> str:
-    """96 % succeeded · usually 1 h 11 min: of the runs that were carried out."""
-    ended = [run for run in runs if run.state in (Run.State.SUCCEEDED, Run.State.FAILED, Run.State.LOST)]
-    succeeded = [run for run in ended if run.state == Run.State.SUCCEEDED]
-    if not ended:
+def run_history(runs: Sequence[Run]) -> str:
+    """Return a text such as "96 % of 50 due runs succeeded · usually 1 h 11 min".
+
+    It counts runs that were due and are over; missed ones count too.  It is empty if there are none.
+    """
+    due = sum(run.missed_count for run in runs if not run.is_open)
+    succeeded = [run for run in runs if run.state == Run.State.SUCCEEDED]
+    if not due:
         return ""
-    share = f"{100 * len(succeeded) // len(ended)} % succeeded"
+    percent = "less than 1" if 0 < len(succeeded) < due / 100 else 100 * len(succeeded) // due
+    share = f"{percent} % of {humanize.format_count(due, 'due run')} succeeded"
     seconds = [
         (run.finished_at - run.started_at).total_seconds() for run in succeeded if run.started_at and run.finished_at
     ]
-    return f"{share} · usually {words.took(timedelta(seconds=median(seconds)))}" if seconds else share
+    return f"{share} · usually {humanize.format_elapsed(timedelta(seconds=median(seconds)))}" if seconds else share
 
 
 def rules(job: Job, trigger: Trigger | None) -> list[tuple[str, str]]:
     document = job.action.document
-    said = [
+    rows = [
         ("Does", action_in_words(document)),
         ("As", identity_in_words(document)),
         ("Succeeds with", success_in_words(document)),
@@ -156,19 +164,4 @@ def rules(job: Job, trigger: Trigger | None) -> list[tuple[str, str]]:
         ("If it overlaps", OVERLAPS[Job.Overlap(job.overlap)]),
         ("If cut off", DELIVERIES[Job.Delivery(job.delivery)]),
     ]
-    return [(name, rule) for name, rule in said if rule]
-
-
-def _why_nothing(job: Job) -> str:
-    if job.is_final:
-        return "Nothing more: the job has ended."
-    if job.state == Job.State.DISABLED:
-        return "Nothing while the job is disabled."
-    if job.collection.state != JobCollection.State.ENABLED:
-        return f"Nothing while the collection {job.collection.name} is {job.collection.state}."
-    triggers = job.triggers.all()
-    if not triggers:
-        return "Nothing by itself: it runs by hand."
-    if not any(trigger.enabled for trigger in triggers):
-        return "Nothing while its triggers are disabled."
-    return "Nothing more: its last occurrence has been made."
+    return [(name, rule) for name, rule in rows if rule]

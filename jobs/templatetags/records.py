@@ -1,4 +1,4 @@
-"""Django's change lists as the look's records: the same cells, each with its role and its label."""
+"""Template tags for Django's change lists. Each cell gets an ARIA role and a label, for the layout on small screens."""
 
 import re
 
@@ -6,29 +6,36 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import mark_safe
 
-from jobs import words
+from jobs import humanize
 
 register = template.Library()
 
 CELL = re.compile(r"\A<t[dh]([^>]*)>(.*)</t[dh]>\Z", re.DOTALL)
-BOOLEAN = re.compile(r'<img [^>]*alt="(True|False|None)"[^>]*>')
+BOOLEAN = re.compile(r'<img src="[^"]*+" alt="(True|False|None)">')  # the markup that Django produces
 ANSWERS = {"True": "yes", "False": "no", "None": "unknown"}
 ELLIPSIS = "…"
 
 
 @register.simple_tag
-def dressed(results, headers) -> list[list[str]]:
-    """The rows of a change list, cell by cell."""
+def dressed(cl, results, headers) -> list[tuple[object, list[str]]]:
+    """Return the rows of a change list: the primary key of each object with its cells."""
     labels = [str(header["text"]) for header in headers]
     title = 1 if labels and labels[0].startswith("<input") else 0
-    return [
-        [_dress(str(cell), label, place == title) for place, (cell, label) in enumerate(zip(row, labels, strict=True))]
+    rows = [
+        [
+            _labelled_cell(str(cell), label, index == title)
+            for index, (cell, label) in enumerate(zip(row, labels, strict=True))
+        ]
         for row in results
     ]
+    return list(zip([row.pk for row in cl.result_list], rows, strict=True))
 
 
-def _dress(cell: str, label: str, is_title: bool) -> str:
-    """A cell with the role and label that survive the change of display; the first one names the row."""
+def _labelled_cell(cell: str, label: str, is_title: bool) -> str:
+    """Return a cell with a role and a label, which CSS that changes `display` would remove otherwise.
+
+    The cell that `is_title` becomes the header of the row.
+    """
     match = CELL.match(cell)
     if match is None:
         return mark_safe(cell)
@@ -44,7 +51,7 @@ def _dress(cell: str, label: str, is_title: bool) -> str:
 
 @register.simple_tag
 def whereabouts(page) -> str:
-    """1 to 25 of 1,204; a capped total says so."""
+    """Return a text such as "1 to 25 of 1,204"; for a capped total with "and more"."""
     total = page.paginator.count
     more = " and more" if getattr(page.paginator, "is_capped", False) else ""
     return f"{page.start_index():,} to {page.end_index():,} of {total:,}{more}" if total else "nothing"
@@ -52,13 +59,13 @@ def whereabouts(page) -> str:
 
 @register.simple_tag
 def shown_page(cl):
-    """The page of a change list, as whereabouts takes it."""
+    """Return the page of a change list, as the argument for `whereabouts`."""
     return cl.paginator.get_page(cl.page_num)
 
 
 @register.simple_tag
 def page_links(page) -> list[dict]:
-    """The numbers of the pages around this one, with gaps."""
+    """Return links to the first, the last and the neighbouring pages, with gaps between them."""
     numbers = page.paginator.get_elided_page_range(page.number, on_each_side=1, on_ends=1)
     return [{"number": number, "current": number == page.number, "gap": number == ELLIPSIS} for number in numbers]
 
@@ -70,6 +77,6 @@ def thousands(number: int) -> str:
 
 @register.filter
 def counted(number: int, names: str) -> str:
-    """1 job, 37 jobs: `names` is "job" or "entry,entries"."""
-    one, _, many = names.partition(",")
-    return words.count(number, one, many or None)
+    """Return a text such as "1 job" or "37 jobs"; `names` is "job", or "entry,entries" for an irregular plural."""
+    singular, _, plural = names.partition(",")
+    return humanize.format_count(number, singular, plural or None)

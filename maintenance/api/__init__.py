@@ -1,4 +1,4 @@
-"""Resources, notices, and what jobs do about maintenance, in our own plain form."""
+"""Resources, notices and the maintenance policies of jobs in our own REST API."""
 
 from maintenance.api.urls import urlpatterns
 

@@ -1,17 +1,15 @@
-"""Members that several documents have."""
+"""Fields that several documents share."""
 
-from rest_framework import serializers
-
-from accounts.fields import TextField
-from maintenance.wishes import TEXT_LENGTH
+from api.fields import MapField, TextField
+from maintenance.policies import TEXT_LENGTH
 
 
 class NameField(TextField):
-    """Of a resource."""
+    """The name of a resource."""
 
     def __init__(self, **options):
         super().__init__(min_length=1, max_length=TEXT_LENGTH, **options)
 
 
-class LabelsField(serializers.DictField):
+class LabelsField(MapField):
     child = TextField(max_length=TEXT_LENGTH, allow_blank=True)

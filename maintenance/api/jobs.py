@@ -1,28 +1,38 @@
-"""/api/jobs/{id}/maintenance"""
+"""/api/jobs/{id}/maintenance: the maintenance policy of a job."""
 
 from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.access import require
-from accounts.fields import WordField, read
+from accounts.access import require_role
+from accounts.examples import with_example
 from accounts.models import Role
-from accounts.viewsets import GONE
+from api.fields import Document, ListField, WordField, read
+from api.viewsets import HTTP_410, DescribedView
 from jobs.api.fields import DurationField
 from jobs.models import Job
-from maintenance import heeding
+from maintenance import holds
 from maintenance.api.fields import LabelsField, NameField
 from maintenance.models import Heed, Step
-from maintenance.wishes import RESOURCES_MOST, Wish
+from maintenance.policies import RESOURCES_MOST, PolicyInput
 
 
-class HeedSerializer(serializers.Serializer):
-    resources = serializers.ListField(
+@with_example(
+    {
+        "resources": ["db-2"],
+        "labels": {"rack": "r7"},
+        "during": "hold",
+        "after": "runOnce",
+        "lead": "PT5M",
+        "runOn": ["complete"],
+    }
+)
+class HeedSerializer(Document):
+    resources = ListField(
         child=NameField(),
         default=list,
         max_length=RESOURCES_MOST,
@@ -34,7 +44,7 @@ class HeedSerializer(serializers.Serializer):
     )
     after = WordField(["runOnce", "drop"], default="runOnce", help_text="What becomes of what was held.")
     lead = DurationField(default=timedelta(0), help_text="How long before not-before holding begins, up to a week.")
-    runOn = serializers.ListField(
+    runOn = ListField(
         child=WordField(Step.values),
         default=list,
         max_length=len(Step.values),
@@ -46,13 +56,13 @@ AFTER = {"runOnce": Heed.After.RUN_ONCE, "drop": Heed.After.DROP}
 AFTER_WORDS = {value.value: word for word, value in AFTER.items()}
 
 
-class HeedOfJob(APIView):
+class HeedOfJob(DescribedView, APIView):
     """What a job does about maintenance."""
 
     @extend_schema(operation_id="readJobMaintenance", summary="Read what a job does", responses=HeedSerializer)
     def get(self, request, pk):
-        heed = Heed.objects.filter(job=require(request, Job, pk=pk)).first()
-        return Response(rendered_heed(heed or Heed()))
+        policy = Heed.objects.filter(job=require_role(request, Job, pk=pk)).first()
+        return Response(render_policy(policy or Heed()))
 
     @extend_schema(
         operation_id="replaceJobMaintenance",
@@ -61,9 +71,9 @@ class HeedOfJob(APIView):
         responses=HeedSerializer,
     )
     def put(self, request, pk):
-        job = require(request, Job, Role.OPERATOR, pk=pk)
+        job = require_role(request, Job, Role.OPERATOR, pk=pk)
         wanted = read(HeedSerializer, request.data)
-        wish = Wish(
+        values = PolicyInput(
             resource_names=wanted["resources"],
             labels=wanted["labels"],
             during=wanted["during"],
@@ -71,20 +81,20 @@ class HeedOfJob(APIView):
             lead=wanted["lead"],
             run_on=wanted["runOn"],
         )
-        return Response(rendered_heed(heeding.heed(job, wish, timezone.now())))
+        return Response(render_policy(holds.set_policy(job, values, timezone.now())))
 
-    @extend_schema(operation_id="deleteJobMaintenance", summary="Let a job do nothing", responses={204: GONE})
+    @extend_schema(operation_id="deleteJobMaintenance", summary="Let a job do nothing", responses={204: HTTP_410})
     def delete(self, request, pk):
-        heeding.ignore(require(request, Job, Role.OPERATOR, pk=pk), timezone.now())
+        holds.clear_policy(require_role(request, Job, Role.OPERATOR, pk=pk), timezone.now())
         return Response(status=204)
 
 
-def rendered_heed(heed: Heed) -> dict[str, Any]:
+def render_policy(policy: Heed) -> dict[str, Any]:
     return {
-        "resources": heed.resource_names,
-        "labels": heed.labels,
-        "during": heed.during,
-        "after": AFTER_WORDS[heed.after],
-        "lead": DurationField().to_representation(heed.lead),
-        "runOn": heed.run_on,
+        "resources": policy.resource_names,
+        "labels": policy.labels,
+        "during": policy.during,
+        "after": AFTER_WORDS[policy.after],
+        "lead": DurationField().to_representation(policy.lead),
+        "runOn": policy.run_on,
     }

@@ -1,55 +1,81 @@
-"""/api/notices"""
+"""/api/notices: announced maintenance."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
-from django_filters import CharFilter, ChoiceFilter, FilterSet, UUIDFilter
+from django_filters import FilterSet
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from accounts.access import require, subscription_for, visible
-from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField, read
-from accounts.keys import IDEMPOTENCY_KEY, key_of
+from accounts.access import require_role, subscription_for, visible_or_404
+from accounts.examples import with_example
 from accounts.models import Role, Subscription
-from accounts.viewsets import HistoryViewSet, created
+from api.fields import Document, FlagField, IdField, InstantField, ListField, TextField, WholeNumberField, WordField
+from api.filters import IdFilter, TextFilter, WordFilter
+from api.idempotency import IDEMPOTENCY_KEY_OR_MEMBER, idempotency_key, repeatable
+from api.viewsets import LOCATION, HistoryViewSet, created
 from maintenance import lifecycle
 from maintenance.api.fields import NameField
 from maintenance.errors import MaintenanceError
 from maintenance.models import UNKNOWN_DURATION, Affected, EventType, Notice, Resource
-from maintenance.wishes import TEXT_LENGTH
+from maintenance.policies import TEXT_LENGTH
 
 FARTHEST_S = int(lifecycle.FARTHEST.total_seconds())
-QUIETLY = "Machines are not told."
+NOT_SHOWN_TO_MACHINES = "Machines are not told."
 
 
-class NoticeChange(serializers.Serializer):
-    """The members that can be changed while it is announced; of those, machines are told at once."""
+@with_example(
+    {
+        "eventType": "Reboot",
+        "resources": ["db-2"],
+        "notBefore": "2030-01-05T08:00:00Z",
+        "notBeforeSeconds": 3600,
+        "description": "New kernel",
+        "durationInSeconds": 300,
+        "eventSource": "User",
+        "approveWhenIdle": False,
+        "endAfterDuration": True,
+        "keepOpen": False,
+    }
+)
+class NoticeChange(Document):
+    """The members that can be changed until the notice starts.  Machines are shown these changes at once."""
 
-    eventType = WordField(EventType.values)
-    resources = serializers.ListField(child=NameField(), min_length=1, max_length=lifecycle.RESOURCES_MOST)
+    eventType = WordField(EventType.values, help_text="What is going to be done.")
+    resources = ListField(
+        child=NameField(),
+        min_length=1,
+        max_length=lifecycle.RESOURCES_MOST,
+        help_text="Names of the resources that it concerns.",
+    )
     notBefore = InstantField(required=False, help_text="By default as far ahead as its type is usually announced.")
     notBeforeSeconds = WholeNumberField(
         required=False, min_value=0, max_value=FARTHEST_S, help_text="The same, from now on."
     )
-    description = TextField(max_length=lifecycle.DESCRIPTION_LENGTH, allow_blank=True, default="")
+    description = TextField(
+        max_length=lifecycle.DESCRIPTION_LENGTH, allow_blank=True, default="", help_text="What is done, for people."
+    )
     durationInSeconds = WholeNumberField(
         default=UNKNOWN_DURATION,
         min_value=UNKNOWN_DURATION,
         max_value=lifecycle.LONGEST_S,
         help_text="Of the interruption: 0 for none, -1 for unknown.",
     )
-    eventSource = WordField(Notice.Source.values, default=Notice.Source.PLATFORM.value)
+    eventSource = WordField(Notice.Source.values, default=Notice.Source.PLATFORM.value, help_text="Who it comes from.")
     approveWhenIdle = FlagField(
         default=False,
-        help_text="It starts when the last run on its resources has ended, and none begins meanwhile. " + QUIETLY,
+        help_text="It starts when the last run on its resources has ended, and none begins meanwhile. "
+        + NOT_SHOWN_TO_MACHINES,
     )
-    endAfterDuration = FlagField(default=False, help_text="It is completed after durationInSeconds. " + QUIETLY)
+    endAfterDuration = FlagField(
+        default=False, help_text="It is completed after durationInSeconds. " + NOT_SHOWN_TO_MACHINES
+    )
     keepOpen = FlagField(
-        default=False, help_text="It goes on when the work has ended that hangs on its start. " + QUIETLY
+        default=False, help_text="It goes on when the work has ended that hangs on its start. " + NOT_SHOWN_TO_MACHINES
     )
 
     def validate(self, wanted):
@@ -58,9 +84,12 @@ class NoticeChange(serializers.Serializer):
         return wanted
 
 
+@with_example(
+    {"eventStatus": "Scheduled", "subscription": "00000000-0000-0000-0000-000000000001", "key": "kernel-2026-01"}
+)
 class NoticeRequest(NoticeChange):
     eventStatus = WordField(["Scheduled", "Started"], default="Scheduled", help_text="Started: it waits for nobody.")
-    subscription = serializers.UUIDField(required=False, help_text="Needed by callers who may write to several.")
+    subscription = IdField(required=False, help_text="Needed by callers who may write to several.")
     key = TextField(
         required=False,
         min_length=1,
@@ -69,54 +98,100 @@ class NoticeRequest(NoticeChange):
     )
 
     def validate(self, wanted):
-        waits = "notBefore" in wanted or "notBeforeSeconds" in wanted or wanted["approveWhenIdle"]
-        if wanted["eventStatus"] == "Started" and waits:
+        must_wait = "notBefore" in wanted or "notBeforeSeconds" in wanted or wanted["approveWhenIdle"]
+        if wanted["eventStatus"] == "Started" and must_wait:
             message = "Started waits for nothing: neither notBefore, notBeforeSeconds nor approveWhenIdle goes with it"
             raise serializers.ValidationError({"eventStatus": message}, "not_allowed")
         return super().validate(wanted)
 
 
+@with_example(
+    {"at": "2026-01-05T07:00:00Z", "status": "Scheduled", "actor": "ada", "note": "", "incarnations": {"db-2": 4}}
+)
 class TransitionSerializer(serializers.Serializer):
-    at = InstantField()
-    status = serializers.CharField()
-    actor = serializers.CharField()
-    note = serializers.CharField()
-    incarnations = serializers.DictField(child=serializers.IntegerField())
+    at = InstantField(help_text="When it happened.")
+    status = serializers.CharField(help_text="The status that it got.")
+    actor = serializers.CharField(help_text="Who did it.")
+    note = serializers.CharField(help_text="What was said of it.")
+    incarnations = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="The version numbers of the lists that machines saw it in, by resource.",
+    )
 
 
+@with_example(
+    {
+        "eventId": "c7061bac-afdc-4513-b24b-aa5f13a16123",
+        "subscription": "00000000-0000-0000-0000-000000000001",
+        "eventType": "Reboot",
+        "eventStatus": "Started",
+        "resources": ["db-2"],
+        "notBefore": "2026-01-05T08:00:00Z",
+        "description": "New kernel",
+        "durationInSeconds": 300,
+        "eventSource": "User",
+        "approveWhenIdle": False,
+        "endAfterDuration": True,
+        "keepOpen": False,
+        "runningAtStart": ["nightly/collect-orders"],
+        "announcedAt": "2026-01-05T07:00:00Z",
+        "startedAt": "2026-01-05T08:00:00Z",
+        "endsAt": "2026-01-05T08:05:00Z",
+        "endedAt": None,
+        "warnings": [],
+    }
+)
 class NoticeSerializer(serializers.Serializer):
-    eventId = serializers.UUIDField()
-    subscription = serializers.UUIDField()
-    eventType = serializers.ChoiceField(EventType.values)
-    eventStatus = serializers.ChoiceField(["Scheduled", "Started", "Completed", "Cancelled"])
-    resources = serializers.ListField(child=serializers.CharField())
-    notBefore = InstantField()
-    description = serializers.CharField()
-    durationInSeconds = serializers.IntegerField()
-    eventSource = serializers.ChoiceField(Notice.Source.values)
-    approveWhenIdle = serializers.BooleanField()
-    endAfterDuration = serializers.BooleanField()
-    keepOpen = serializers.BooleanField()
+    eventId = serializers.UUIDField(help_text="The id in its address.")
+    subscription = serializers.UUIDField(help_text="The id of its subscription.")
+    eventType = serializers.ChoiceField(EventType.values, help_text="What is going to be done.")
+    eventStatus = serializers.ChoiceField(
+        ["Scheduled", "Started", "Completed", "Cancelled"], help_text="How far it is."
+    )
+    resources = serializers.ListField(
+        child=serializers.CharField(), help_text="Names of the resources that it concerns."
+    )
+    notBefore = InstantField(help_text="When it starts at the earliest.")
+    description = serializers.CharField(help_text="What is done, for people.")
+    durationInSeconds = serializers.IntegerField(help_text="Of the interruption: 0 for none, -1 for unknown.")
+    eventSource = serializers.ChoiceField(Notice.Source.values, help_text="Who it comes from.")
+    approveWhenIdle = serializers.BooleanField(
+        help_text="Whether it starts when the last run on its resources has ended."
+    )
+    endAfterDuration = serializers.BooleanField(help_text="Whether it is completed after durationInSeconds.")
+    keepOpen = serializers.BooleanField(help_text="Whether it goes on when the work has ended that hangs on its start.")
     runningAtStart = serializers.ListField(
         child=serializers.CharField(), help_text="Jobs whose runs were still going when it started."
     )
-    announcedAt = InstantField()
-    startedAt = InstantField(allow_null=True)
+    announcedAt = InstantField(help_text="When it was announced.")
+    startedAt = InstantField(allow_null=True, help_text="When it started; null: it has not.")
     endsAt = InstantField(allow_null=True, help_text="When it ended, or is expected to; null: nobody knows.")
-    endedAt = InstantField(allow_null=True)
-    history = TransitionSerializer(many=True)
+    endedAt = InstantField(allow_null=True, help_text="When it was completed or cancelled; null: it was not.")
+    history = TransitionSerializer(many=True, help_text="What happened to it, earliest first.")
     warnings = serializers.ListField(
         child=serializers.CharField(), help_text="Of an announcement that gives less notice than is usual."
     )
 
 
+@with_example(
+    {
+        "eventStatus": "Scheduled",
+        "eventType": "Reboot",
+        "resource": "db-2",
+        "subscription": "00000000-0000-0000-0000-000000000001",
+    }
+)
 class NoticeFilter(FilterSet):
-    eventStatus = ChoiceFilter(
-        choices=[(each.value.capitalize(), each.label) for each in Notice.Status], method="filter_status"
+    eventStatus = WordFilter(
+        choices=[(each.value.capitalize(), each.label) for each in Notice.Status],
+        method="filter_status",
+        help_text="Only those with this status.",
     )
-    eventType = ChoiceFilter(field_name="event_type", choices=EventType.choices)
-    resource = CharFilter(method="filter_resource", max_length=TEXT_LENGTH)
-    subscription = UUIDFilter(field_name="subscription")
+    eventType = WordFilter(field_name="event_type", choices=EventType.choices, help_text="Only those of this type.")
+    resource = TextFilter(
+        method="filter_resource", max_length=TEXT_LENGTH, help_text="Only those that concern the resource of this name."
+    )
+    subscription = IdFilter(field_name="subscription", help_text="The id of a subscription.")
 
     def filter_resource(self, rows, name, value):
         return rows.filter(pk__in=Affected.objects.filter(name=value).values("notice"))
@@ -126,7 +201,7 @@ class NoticeFilter(FilterSet):
 
 
 class Notices(HistoryViewSet):
-    """Announced maintenance, and what became of it."""
+    """Announced maintenance, and its history."""
 
     queryset = Notice.objects.prefetch_related("affected", "transitions").order_by("-announced_at", "-id")
     serializer_class = NoticeSerializer
@@ -135,20 +210,18 @@ class Notices(HistoryViewSet):
 
     @extend_schema(operation_id="listNotices", summary="List notices, newest first")
     def list(self, request):
-        self._brought_up_to_date()
         return self.get_paginated_response([rendered_notice(row) for row in self.page()])
 
     @extend_schema(operation_id="readNotice", summary="Read a notice")
     def retrieve(self, request, pk):
-        self._brought_up_to_date()
-        return Response(rendered_notice(require(request, Notice, pk=pk)))
+        return Response(rendered_notice(require_role(request, Notice, pk=pk)))
 
     @extend_schema(
         operation_id="announceNotice",
         summary="Announce maintenance",
         description="With a key, 200 answers the notice that the key made before.",
         request=NoticeRequest,
-        parameters=[IDEMPOTENCY_KEY],
+        parameters=[IDEMPOTENCY_KEY_OR_MEMBER, LOCATION],
         responses={200: NoticeSerializer, 201: NoticeSerializer},
         examples=[
             OpenApiExample(
@@ -165,16 +238,24 @@ class Notices(HistoryViewSet):
         ],
     )
     def create(self, request):
-        wanted, now = read(NoticeRequest, request.data), self._brought_up_to_date()
+        # steps that are due are taken first, because they take locks in an order of their own
+        return self._announce(request, self.read(NoticeRequest), self._advance())
+
+    @repeatable(
+        lambda view, request, pk, *_: Response(rendered_notice(require_role(request, Notice, pk=pk))),
+        id_member="eventId",
+        is_member=True,
+    )
+    def _announce(self, request, wanted: Mapping[str, Any], now: datetime) -> Response:
         subscription = subscription_for(request, wanted.get("subscription"))
-        key = key_of(request, wanted.get("key"), lifecycle.KEY_LENGTH)
+        key = idempotency_key(request, wanted.get("key"), lifecycle.KEY_LENGTH)
         announcement = lifecycle.Announcement(
-            **announced(wanted, subscription, now), has_started=wanted["eventStatus"] == "Started"
+            **announcement_fields(wanted, subscription, now), has_started=wanted["eventStatus"] == "Started"
         )
         notice = lifecycle.announce(subscription, announcement, str(request.user), now, key)
-        warning = lifecycle.shorter_than_usual(announcement, now)
-        told = Response(rendered_notice(notice, [warning] if warning else []))
-        return created(f"/api/notices/{notice.pk}", told) if notice.announced_at == now else told
+        warning = lifecycle.notice_warning(announcement, now)
+        response = Response(rendered_notice(notice, [warning] if warning else []))
+        return created(request, f"/api/notices/{notice.pk}", response) if notice.announced_at == now else response
 
     @extend_schema(
         operation_id="changeNotice",
@@ -182,56 +263,62 @@ class Notices(HistoryViewSet):
         description="Members that are left out stay.  Of one that has started only endAfterDuration and keepOpen can "
         "be changed, of one that is over nothing.",
         request=NoticeChange,
+        examples=[
+            OpenApiExample(
+                "Later, and for longer", {"notBeforeSeconds": 7200, "durationInSeconds": 600}, request_only=True
+            )
+        ],
     )
     def partial_update(self, request, pk):
-        notice = require(request, Notice, Role.OPERATOR, pk=pk)
-        wanted, now = read(NoticeChange, request.data, partial=True), timezone.now()
-        changes = announced(wanted, notice.subscription, now)
+        notice = require_role(request, Notice, Role.OPERATOR, pk=pk)
+        fixed = {"subscription": notice.subscription_id, "eventStatus": notice.status.capitalize()}
+        wanted, now = self.read(NoticeChange, fixed=fixed, partial=True), timezone.now()
+        changes = announcement_fields(wanted, notice.subscription, now)
         return Response(rendered_notice(lifecycle.change(notice, changes, str(request.user), now)))
 
     @extend_schema(operation_id="approveNotice", summary="Let a notice start now", request=None)
     @action(detail=True, methods=["post"])
     def approve(self, request, pk):
-        now = self._brought_up_to_date()
-        notice = require(request, Notice, Role.OPERATOR, pk=pk)
+        now = self._advance()
+        notice = require_role(request, Notice, Role.OPERATOR, pk=pk)
         lifecycle.approve([notice], str(request.user), now, user=request.user)
         return Response(rendered_notice(notice))
 
     @extend_schema(operation_id="completeNotice", summary="End a notice that has started", request=None)
     @action(detail=True, methods=["post"])
     def complete(self, request, pk):
-        return self._moved(request, pk, lifecycle.complete)
+        return self._apply(request, pk, lifecycle.complete)
 
     @extend_schema(operation_id="cancelNotice", summary="Withdraw a notice that has not started", request=None)
     @action(detail=True, methods=["post"])
     def cancel(self, request, pk):
-        return self._moved(request, pk, lifecycle.cancel)
+        return self._apply(request, pk, lifecycle.cancel)
 
-    def _moved(self, request, pk, move):
-        now = self._brought_up_to_date()
-        notice = require(request, Notice, Role.OPERATOR, pk=pk)
-        move(notice, str(request.user), now)
+    def _apply(self, request, pk, change_notice):
+        now = self._advance()
+        notice = require_role(request, Notice, Role.OPERATOR, pk=pk)
+        change_notice(notice, str(request.user), now)
         return Response(rendered_notice(notice))
 
-    def _brought_up_to_date(self) -> datetime:
-        """Let what is due start before anybody is told of it or moves it; return the moment at which."""
+    def _advance(self) -> datetime:
+        """Take the steps of notices that are due, before a notice is changed.  Return the time that was used."""
         now = timezone.now()
-        lifecycle.advance(now, visible(self.request, Notice))
+        lifecycle.advance(now, visible_or_404(self.request, Notice))
         return now
 
 
-def announced(wanted: Mapping[str, Any], subscription: Subscription, now: datetime) -> dict[str, Any]:
-    """The members of a request as those of an Announcement; what is left out is left out here."""
+def announcement_fields(wanted: Mapping[str, Any], subscription: Subscription, now: datetime) -> dict[str, Any]:
+    """Return the members of a request as fields of an Announcement.  Members that are left out stay left out."""
     members = {name: wanted[member] for name, member in lifecycle.MEMBERS.items() if member in wanted}
     if "notBeforeSeconds" in wanted:
         members["not_before"] = now + timedelta(seconds=wanted["notBeforeSeconds"])
     if "resources" in members:
-        members["resources"] = resources_named(subscription, members["resources"])
+        members["resources"] = find_resources(subscription, members["resources"])
     return members
 
 
-def resources_named(subscription: Subscription, names: list[str]) -> list[Resource]:
-    """In the order in which they are named, each once.  Raises MaintenanceError for one that is not there."""
+def find_resources(subscription: Subscription, names: list[str]) -> list[Resource]:
+    """Return the resources in the order of `names`, each once.  Raises MaintenanceError if one does not exist."""
     found = {each.name: each for each in Resource.objects.filter(subscription=subscription, name__in=names)}
     for position, name in enumerate(names):
         if name not in found:

@@ -1,25 +1,31 @@
-"""/api/resources"""
+"""/api/resources: machines and services to which maintenance is announced."""
 
 from typing import Any
 
 from django.utils import timezone
-from django_filters import CharFilter, FilterSet, UUIDFilter
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from django_filters import FilterSet
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.decorators import action
+from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import require, subscription_for
-from accounts.fields import InstantField, TextField, read
+from accounts.access import require_role, subscription_for
+from accounts.examples import with_example
 from accounts.models import Role
-from accounts.viewsets import GONE, NO_STORE, ApiViewSet, created
-from maintenance import registering
+from api.fields import Document, IdField, InstantField, TextField
+from api.filters import IdFilter, TextFilter
+from api.idempotency import IDEMPOTENCY_KEY, repeatable
+from api.viewsets import HTTP_410, LOCATION, NO_STORE, ApiViewSet, created
+from maintenance import resources
 from maintenance.api.fields import LabelsField, NameField
 from maintenance.models import Resource
-from maintenance.wishes import LABELS_MOST, TEXT_LENGTH
+from maintenance.policies import LABELS_MOST, TEXT_LENGTH
 
 
-class ResourceReplacement(serializers.Serializer):
+@with_example({"name": "db-2", "scopeGroup": "databases", "labels": {"rack": "r7"}})
+class ResourceReplacement(Document):
+    name = NameField(required=False, help_text="Its new name, as clients compare it, with case.")
     scopeGroup = TextField(
         max_length=TEXT_LENGTH,
         allow_blank=True,
@@ -29,34 +35,54 @@ class ResourceReplacement(serializers.Serializer):
     labels = LabelsField(default=dict, help_text=f"At most {LABELS_MOST}.")
 
 
+@with_example({"subscription": "00000000-0000-0000-0000-000000000001"})
 class ResourceRequest(ResourceReplacement):
     name = NameField(help_text="As clients compare it, with case.")
-    subscription = serializers.UUIDField(required=False, help_text="Needed by callers who may write to several.")
+    subscription = IdField(required=False, help_text="Needed by callers who may write to several.")
 
 
+@extend_schema_serializer(component_name="MaintenanceResource")
+@with_example(
+    {
+        "id": 4,
+        "subscription": "00000000-0000-0000-0000-000000000001",
+        "name": "db-2",
+        "scopeGroup": "databases",
+        "labels": {"rack": "r7"},
+        "lastSeenAt": "2026-01-05T08:00:00Z",
+        "listening": True,
+        "createdAt": "2026-01-01T09:30:00Z",
+    }
+)
 class ResourceSerializer(serializers.Serializer):
-    id = serializers.IntegerField()
-    subscription = serializers.UUIDField()
-    name = serializers.CharField()
-    scopeGroup = serializers.CharField()
-    labels = LabelsField()
+    id = serializers.IntegerField(help_text="The id in its address.")
+    subscription = serializers.UUIDField(help_text="The id of its subscription.")
+    name = serializers.CharField(help_text="As clients compare it, with case.")
+    scopeGroup = serializers.CharField(
+        help_text="Resources of one group see each other's notices; empty: it is its own."
+    )
+    labels = LabelsField(help_text="Names and values by which jobs choose resources.")
     lastSeenAt = InstantField(allow_null=True, help_text="When it last polled.")
     listening = serializers.BooleanField(help_text="Whether it has polled within the last LISTENING_HOURS.")
-    createdAt = InstantField()
+    createdAt = InstantField(help_text="When it was made.")
 
 
+@extend_schema_serializer(component_name="NewMaintenanceResource")
+@with_example({"token": "..."})
 class NewResourceSerializer(ResourceSerializer):
     token = serializers.CharField(help_text="Shown this once.")
 
 
+@with_example({"token": "..."})
 class ResourceTokenSerializer(serializers.Serializer):
     token = serializers.CharField(help_text="Shown this once.")
 
 
+@with_example({"name": "db-2", "scopeGroup": "databases", "subscription": "00000000-0000-0000-0000-000000000001"})
 class ResourceFilter(FilterSet):
-    name = CharFilter(max_length=TEXT_LENGTH)
-    scopeGroup = CharFilter(field_name="scope_group", max_length=TEXT_LENGTH)
-    subscription = UUIDFilter(field_name="subscription")
+    name = TextFilter(max_length=TEXT_LENGTH, help_text="The name, with case.")
+    scopeGroup = TextFilter(field_name="scope_group", max_length=TEXT_LENGTH, help_text="The name of a scope group.")
+    subscription = IdFilter(field_name="subscription", help_text="The id of a subscription.")
 
 
 class Resources(ApiViewSet):
@@ -73,55 +99,72 @@ class Resources(ApiViewSet):
 
     @extend_schema(operation_id="readResource", summary="Read a resource")
     def retrieve(self, request, pk):
-        return Response(rendered_resource(require(request, Resource, pk=pk)))
+        return resource_answered(request, pk)
 
     @extend_schema(
         operation_id="createResource",
         summary="Create a resource",
-        description="The answer has the token with which it polls, this once.",
+        description="The answer has the token with which it polls, this once.  Repeated with its key, 200 answers the"
+        " resource without it.",
         request=ResourceRequest,
-        responses={201: NewResourceSerializer},
+        parameters=[IDEMPOTENCY_KEY, LOCATION],
+        responses={200: ResourceSerializer, 201: NewResourceSerializer},
         examples=[
             OpenApiExample(
                 "A database",
-                {"name": "db-2", "scopeGroup": "databases", "labels": {"rack": "r7"}},
+                {"name": "db-7", "scopeGroup": "databases", "labels": {"rack": "r7"}},
                 request_only=True,
             )
         ],
     )
+    @repeatable(lambda view, request, pk: resource_answered(request, pk))
     def create(self, request):
-        wanted = read(ResourceRequest, request.data)
+        wanted = self.read(ResourceRequest)
         subscription = subscription_for(request, wanted.get("subscription"))
-        resource, token = registering.register(
+        resource, token = resources.register(
             subscription, wanted["name"], wanted["scopeGroup"], wanted["labels"], timezone.now()
         )
         document = {**rendered_resource(resource), "token": token}
-        return created(f"/api/resources/{resource.pk}", Response(document, headers=NO_STORE))
+        return created(request, f"/api/resources/{resource.pk}", Response(document, headers=NO_STORE))
 
-    @extend_schema(operation_id="patchResource", summary="Change a resource", request=ResourceReplacement)
+    @extend_schema(
+        operation_id="patchResource",
+        summary="Change a resource",
+        description="With a new `name`, jobs that name it and notices that are not over follow; notices that are over"
+        " keep the name that it had.",
+        request=ResourceReplacement,
+    )
     def partial_update(self, request, pk):
-        resource = require(request, Resource, Role.OPERATOR, pk=pk)
-        wanted = read(ResourceReplacement, request.data, partial=True)
-        names = {"scopeGroup": "scope_group", "labels": "labels"}
+        resource = require_role(request, Resource, Role.OPERATOR, pk=pk)
+        fixed = {"subscription": resource.subscription_id}
+        wanted = self.read(ResourceReplacement, fixed=fixed, partial=True)
+        names = {"name": "name", "scopeGroup": "scope_group", "labels": "labels"}
         changes = {names[member]: value for member, value in wanted.items()}
-        return Response(rendered_resource(registering.change(resource, **changes)))
+        return Response(rendered_resource(resources.change(resource, **changes)))
 
-    @extend_schema(operation_id="deleteResource", summary="Delete a resource", responses={204: GONE})
+    @extend_schema(operation_id="deleteResource", summary="Delete a resource", responses={204: HTTP_410})
     def destroy(self, request, pk):
-        registering.remove(require(request, Resource, Role.OPERATOR, pk=pk))
+        resources.unregister(require_role(request, Resource, Role.OPERATOR, pk=pk))
         return Response(status=204)
 
     @extend_schema(
         operation_id="renewResourceToken",
         summary="Give a resource a new token",
-        description="The one before is worth nothing from then on.",
+        description="The one before is worth nothing from then on.  Repeated with its key, 200 answers the"
+        " resource, and the token stays.",
         request=None,
-        responses={201: ResourceTokenSerializer},
+        parameters=[IDEMPOTENCY_KEY],
+        responses={200: ResourceSerializer, 201: ResourceTokenSerializer},
     )
     @action(detail=True, methods=["post"])
+    @repeatable(lambda view, request, made, pk: resource_answered(request, pk), id_member=None)
     def token(self, request, pk):
-        token = registering.new_token(require(request, Resource, Role.OPERATOR, pk=pk))
+        token = resources.new_token(require_role(request, Resource, Role.OPERATOR, pk=pk))
         return Response({"token": token}, 201, headers=NO_STORE)
+
+
+def resource_answered(request: Request, pk: object) -> Response:
+    return Response(rendered_resource(require_role(request, Resource, pk=pk)))
 
 
 def rendered_resource(resource: Resource) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where resources, notices and what jobs do about them are below `/api/`."""
+"""The URLs of resources, notices and the maintenance policies of jobs, below `/api/`."""
 
 from django.urls import include, path
 from rest_framework.routers import SimpleRouter

@@ -1,1 +1,1 @@
-"""/maintenance/: what is announced, what waits for approval, what happened, and the resources that are told."""
+"""/maintenance/: notices that are announced, that wait for approval, or that are over, and the resources."""

@@ -1,6 +1,6 @@
-"""What people fill in about maintenance: an announcement, a resource, and what a job does about notices.
+"""The forms of maintenance: an announcement, a resource, and the maintenance policy of a job.
 
-The forms own no rule: what the cores refuse goes to the field that it is about.
+The forms have no rules of their own.  An error that a core raises is shown at the field that it is about.
 """
 
 from collections import defaultdict
@@ -15,27 +15,27 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Subscription
-from accounts.readings import ReadingField
-from jobs import words
-from jobs.notations import CODE, TextField
+from accounts.wall_time_field import WallTimeField
+from jobs import humanize
+from jobs.forms.fields import CODE, TextField
 from maintenance.errors import MaintenanceError
 from maintenance.lifecycle import Announcement
 from maintenance.models import MINIMUM_NOTICE, UNKNOWN_DURATION, EventType, Heed, Notice, Resource, Step
-from maintenance.pages.rows import TYPES, listening_row
-from maintenance.wishes import Wish
+from maintenance.pages.presenters import TYPES, listening_row
+from maintenance.policies import PolicyInput
 from recurrence.zones import instant_of
 
 NAME_LENGTH = 255
 DESCRIPTION_LENGTH = 1_000
-LONGEST = 366 * 24 * 60  # minutes
-LONGEST_LEAD = 7 * 24 * 60
-PICKED_MOST = 500  # resources to pick from
+MAX_DURATION_MINUTES = 366 * 24 * 60
+MAX_LEAD_MINUTES = 7 * 24 * 60
+PICKED_MOST = 500  # resources that a form offers at most
 MINUTE = timedelta(minutes=1)
 MINIMUM, AT, STARTED = "minimum", "at", "started"
 
 
-class PicksField(forms.MultipleChoiceField):
-    """Resources to pick, group by group."""
+class MultiTextField(forms.MultipleChoiceField):
+    """Resources to choose from; the value is a list of resources of one subscription."""
 
     widget = forms.CheckboxSelectMultiple
 
@@ -44,17 +44,20 @@ class PicksField(forms.MultipleChoiceField):
         self.choices = [(key, resource.name) for key, resource in self.known.items()]
 
     def clean(self, value) -> list[Resource]:
-        picked = [self.known[key] for key in dict.fromkeys(super().clean(value))]
-        if len({resource.subscription_id for resource in picked}) > 1:
+        chosen = [self.known[key] for key in dict.fromkeys(super().clean(value))]
+        if len({resource.subscription_id for resource in chosen}) > 1:
             raise forms.ValidationError(gettext("Pick resources of one subscription"))
-        return picked
+        return chosen
 
 
 class AnnounceForm(forms.Form):
-    """`resources` are those that the viewer may announce to; those that are picked must be of one subscription."""
+    """Announce maintenance.
+
+    `resources` are those to which the viewer may announce maintenance.  The chosen ones must be of one subscription.
+    """
 
     event_type = forms.ChoiceField(label=_("What is done"), choices=[])
-    resources = PicksField(label=_("Resources"), error_messages={"required": _("Pick at least one")})
+    resources = MultiTextField(label=_("Resources"), error_messages={"required": _("Pick at least one")})
     starts = forms.ChoiceField(
         label=_("Starts"),
         widget=forms.RadioSelect,
@@ -65,12 +68,12 @@ class AnnounceForm(forms.Form):
             (STARTED, _("it has started: this waits for nobody")),
         ],
     )
-    not_before = ReadingField(label=_("Not before"), required=False)
+    not_before = WallTimeField(label=_("Not before"), required=False)
     duration = forms.IntegerField(
         label=_("Interruption in minutes"),
         required=False,
         min_value=0,
-        max_value=LONGEST,
+        max_value=MAX_DURATION_MINUTES,
         help_text=_("0 for none. Leave it empty where nobody knows."),
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
@@ -100,7 +103,7 @@ class AnnounceForm(forms.Form):
     )
     keep_open = forms.BooleanField(label=_("Keep open when the runs that it started have ended"), required=False)
 
-    PLACES = {
+    FIELDS_BY_MEMBER = {
         "resources": "resources",
         "notBefore": "not_before",
         "description": "description",
@@ -115,8 +118,11 @@ class AnnounceForm(forms.Form):
 
     @property
     def groups(self) -> list[dict]:
-        """The boxes of the resources by subscription and scope group, each with what to know of one that is silent."""
-        boxes, field = defaultdict(list), cast(PicksField, self.fields["resources"])
+        """Return the checkboxes of the resources by subscription and scope group.
+
+        Each comes with its resource, and with a text if the resource is silent; empty: the resource is listening.
+        """
+        boxes, field = defaultdict(list), cast(MultiTextField, self.fields["resources"])
         for box in self["resources"]:
             resource = field.known[str(box.data["value"])]
             silent = "" if resource.is_listening(self.now) else listening_row(resource, self.now)["seen"]
@@ -137,12 +143,12 @@ class AnnounceForm(forms.Form):
         if self.cleaned_data.get("starts") != AT:
             self.errors.pop("not_before", None)
         elif "not_before" not in self.errors:
-            reading = self.cleaned_data.get("not_before")
-            if reading is None:
+            wall_time = self.cleaned_data.get("not_before")
+            if wall_time is None:
                 self.add_error("not_before", gettext("Write when"))
                 return
             try:
-                self.cleaned_data["not_before"] = instant_of(reading, timezone.get_current_timezone())
+                self.cleaned_data["not_before"] = instant_of(wall_time, timezone.get_current_timezone())
             except OverflowError:
                 self.add_error("not_before", gettext("There is no such time"))
 
@@ -164,10 +170,10 @@ class AnnounceForm(forms.Form):
 
 
 class ChangeForm(AnnounceForm):
-    """What was announced of `notice`, which has not started; what nobody touches stays as it is, to the second."""
+    """Change `notice`, which has not started.  Fields that the viewer does not touch stay the same, to the second."""
 
-    # the fields that say what the core keeps, as it calls them
-    AS_THEY_ARE = (
+    # the fields whose name and value are those of an Announcement
+    UNCHANGED = (
         "event_type",
         "source",
         "description",
@@ -178,7 +184,7 @@ class ChangeForm(AnnounceForm):
     )
 
     def __init__(self, data=None, *, notice, resources, now):
-        initial = {name: getattr(notice, name) for name in self.AS_THEY_ARE if name != "resources"}
+        initial = {name: getattr(notice, name) for name in self.UNCHANGED if name != "resources"}
         initial["resources"] = [str(each.resource_id) for each in notice.affected.all() if each.resource_id]
         initial["not_before"] = timezone.localtime(notice.not_before).replace(tzinfo=None)
         initial["duration"] = None if notice.duration_s == UNKNOWN_DURATION else -(-notice.duration_s // 60)
@@ -190,9 +196,9 @@ class ChangeForm(AnnounceForm):
         super().clean()
 
     def changes(self) -> dict[str, object]:
-        """What `lifecycle.change` takes."""
+        """Return the changes for `lifecycle.change`."""
         data = self.cleaned_data
-        changes = {name: data[name] for name in self.AS_THEY_ARE if name in self.changed_data}
+        changes = {name: data[name] for name in self.UNCHANGED if name in self.changed_data}
         if "not_before" in self.changed_data:
             changes["not_before"] = data["not_before"]
         if "duration" in self.changed_data:
@@ -201,21 +207,21 @@ class ChangeForm(AnnounceForm):
 
 
 def type_choice(event_type: EventType) -> str:
-    """Reboot, 15 min ahead."""
+    """Return the text of a choice, such as "Reboot, 15 min ahead"."""
     return gettext("%(type)s, %(span)s ahead") % {
         "type": TYPES[event_type],
-        "span": words.span(MINIMUM_NOTICE[event_type]),
+        "span": humanize.format_duration(MINIMUM_NOTICE[event_type]),
     }
 
 
 def suggested_time(now: datetime) -> datetime:
-    """What the viewer's clock shows at the full hour after the next."""
+    """Return the full hour after the next one, as wall time of the viewer."""
     local = timezone.localtime(now).replace(tzinfo=None, minute=0, second=0, microsecond=0)
     return local + timedelta(hours=2)
 
 
 class LabelsField(TextField):
-    """One label a line, name=value; its value is a mapping."""
+    """Labels as text, one `name=value` on each line.  The value of the field is a mapping."""
 
     widget = forms.Textarea(attrs={**CODE, "rows": 2, "placeholder": "rack=r7"})
 
@@ -229,11 +235,11 @@ class LabelsField(TextField):
         for line in filter(None, map(str.strip, super().to_python(value).split("\n"))):
             name, equals, label = line.partition("=")
             if not equals or not name.strip():
-                said = gettext("Write one label a line such as rack=r7, not %(line)s")
-                raise forms.ValidationError(said % {"line": repr(line[:80])})
+                message = gettext("Write one label a line such as rack=r7, not %(line)s")
+                raise forms.ValidationError(message % {"line": repr(line[:80])})
             labels[name.strip()] = label.strip()
         try:
-            Wish(labels=labels)  # checks them
+            PolicyInput(labels=labels)  # validates the labels
         except MaintenanceError as error:
             raise forms.ValidationError(capfirst(error.message)) from None
         return labels
@@ -243,7 +249,10 @@ class LabelsField(TextField):
 
 
 class ResourceForm(forms.Form):
-    """`subscriptions` are those in which the viewer may make resources; of one that is there the name stays."""
+    """Create or change a resource.
+
+    `subscriptions` are those in which the viewer may create resources.  An existing resource stays in its subscription.
+    """
 
     name = forms.CharField(
         label=_("Name"),
@@ -262,26 +271,27 @@ class ResourceForm(forms.Form):
     )
     labels = LabelsField(label=_("Labels"), required=False, help_text=_("Jobs may heed all resources with a label."))
 
-    PLACES = {"name": "name", "scopeGroup": "scope_group", "labels": "labels"}
+    FIELDS_BY_MEMBER = {"name": "name", "scopeGroup": "scope_group", "labels": "labels"}
 
     def __init__(self, data=None, *, subscriptions, resource=None):
-        initial = {"scope_group": resource.scope_group, "labels": resource.labels} if resource else None
+        members = ("name", "scope_group", "labels")
+        initial = {member: getattr(resource, member) for member in members} if resource else None
         super().__init__(data, initial=initial)
         self.fields["subscription"].queryset = subscriptions
         if resource is not None:
-            del self.fields["name"], self.fields["subscription"]
+            del self.fields["subscription"]
         elif len(subscriptions) == 1:
             del self.fields["subscription"]
             self.only = subscriptions[0]
 
     @property
     def chosen(self) -> Subscription:
-        """The subscription to make it in."""
+        """Return the subscription in which to create the resource."""
         return self.cleaned_data["subscription"] if "subscription" in self.fields else self.only
 
 
-class HeedForm(forms.Form):
-    """What a job does about maintenance; `names` are those of its subscription's resources."""
+class PolicyForm(forms.Form):
+    """The maintenance policy of a job; `names` are the names of resources of its subscription."""
 
     during = forms.ChoiceField(
         label=_("While it lasts"),
@@ -302,7 +312,7 @@ class HeedForm(forms.Form):
     lead = forms.IntegerField(
         label=_("Begin to hold, minutes before"),
         min_value=0,
-        max_value=LONGEST_LEAD,
+        max_value=MAX_LEAD_MINUTES,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     run_on = forms.MultipleChoiceField(
@@ -327,7 +337,7 @@ class HeedForm(forms.Form):
         label=_("Or by label"), required=False, help_text=_("Every resource that has all of these, one a line.")
     )
 
-    PLACES = {
+    FIELDS_BY_MEMBER = {
         "during": "during",
         "after": "after",
         "lead": "lead",
@@ -336,34 +346,34 @@ class HeedForm(forms.Form):
         "labels": "labels",
     }
 
-    def __init__(self, data=None, *, heed, names):
-        self.kept_lead = heed.lead
+    def __init__(self, data=None, *, policy, names):
+        self.stored_lead = policy.lead
         initial = {
-            "during": heed.during,
-            "after": heed.after,
-            "lead": -(-heed.lead // MINUTE),
-            "run_on": heed.run_on,
-            "resources": heed.resource_names,
-            "labels": heed.labels,
+            "during": policy.during,
+            "after": policy.after,
+            "lead": -(-policy.lead // MINUTE),
+            "run_on": policy.run_on,
+            "resources": policy.resource_names,
+            "labels": policy.labels,
         }
         super().__init__(data, initial=initial)
-        named = dict.fromkeys([*names, *heed.resource_names])  # also those that are not there, or not any more
-        self.fields["resources"].choices = [(name, name) for name in named]
+        choices = dict.fromkeys([*names, *policy.resource_names])  # a policy may name resources that do not exist
+        self.fields["resources"].choices = [(name, name) for name in choices]
 
-    def wish(self) -> Wish:
+    def policy_input(self) -> PolicyInput:
         data = self.cleaned_data
-        return Wish(
+        return PolicyInput(
             resource_names=tuple(data["resources"]),
             labels=data["labels"],
             during=data["during"],
             after=data["after"],
-            lead=data["lead"] * MINUTE if "lead" in self.changed_data else self.kept_lead,  # to the second
+            lead=data["lead"] * MINUTE if "lead" in self.changed_data else self.stored_lead,  # unchanged, to the second
             run_on=tuple(data["run_on"]),
         )
 
 
 def refuse(form, error: MaintenanceError) -> None:
-    """Say what the core refuses at the field that it is about."""
+    """Add an error of the core to the form, at the field that it is about."""
     member = (error.path or "").partition("[")[0].partition(".")[0]
-    place = form.PLACES.get(member)
-    form.add_error(place if place in form.fields else None, capfirst(error.message))
+    field = form.FIELDS_BY_MEMBER.get(member)
+    form.add_error(field if field in form.fields else None, capfirst(error.message))

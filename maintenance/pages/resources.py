@@ -1,4 +1,4 @@
-"""The resources to which maintenance is announced: listed, made, changed, given another token, removed."""
+"""Pages that list, create, change and delete the resources to which maintenance is announced, or renew a token."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -12,12 +12,12 @@ from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Role, Subscription
-from maintenance import registering
+from maintenance import resources as maintenance_resources
 from maintenance.errors import MaintenanceError
 from maintenance.models import Notice, Resource
 from maintenance.pages.forms import ResourceForm, refuse
+from maintenance.pages.presenters import resource_row
 from maintenance.pages.rights import require, seen_by, subscriptions_of
-from maintenance.pages.rows import resource_row
 
 PAGE = 50
 
@@ -25,7 +25,7 @@ PAGE = 50
 @login_required
 @require_safe
 def resources(request) -> HttpResponse:
-    """By name.  `after` is the last of the page before."""
+    """List the resources by name.  The query parameter `after` is the id of the last resource on the page before."""
     now, operated = timezone.now(), set(subscriptions_of(request.user, Role.OPERATOR))
     subscriptions = subscriptions_of(request.user)
     rows = Resource.objects.filter(subscription__in=subscriptions).order_by("name", "pk")
@@ -64,13 +64,13 @@ def resource_new(request) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            resource, token = registering.register(
+            resource, token = maintenance_resources.register(
                 form.chosen, data["name"], data["scope_group"], data["labels"], timezone.now()
             )
         except MaintenanceError as error:
             refuse(form, error)
         else:
-            return issued(request, resource, token)
+            return show_token(request, resource, token)
     context = {"title": gettext("New resource"), "form": form}
     return render(request, "maintenance/resource_form.html", context)
 
@@ -82,7 +82,7 @@ def resource_edit(request, resource_id: int) -> HttpResponse:
     form = ResourceForm(request.POST or None, subscriptions=Subscription.objects.none(), resource=resource)
     if request.method == "POST" and form.is_valid():
         try:
-            registering.change(resource, **form.cleaned_data)
+            maintenance_resources.change(resource, **form.cleaned_data)
         except MaintenanceError as error:
             refuse(form, error)
         else:
@@ -99,10 +99,10 @@ def operated_resource(request, resource_id: int) -> Resource:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def resource_token(request, resource_id: int) -> HttpResponse:
-    """Ask, then give it another token; the one before ends at once."""
+    """Ask for confirmation, then replace the token of the resource.  The old token is invalid at once."""
     resource = operated_resource(request, resource_id)
     if request.method == "POST":
-        return issued(request, resource, registering.new_token(resource))
+        return show_token(request, resource, maintenance_resources.new_token(resource))
     context = {
         "title": gettext("Give %(name)s a new token?") % {"name": resource.name},
         "said": [gettext("The one before is worth nothing from then on: what polls with it is refused.")],
@@ -112,8 +112,8 @@ def resource_token(request, resource_id: int) -> HttpResponse:
     return render(request, "maintenance/resource_question.html", context)
 
 
-def issued(request, resource: Resource, token: str) -> HttpResponse:
-    """The token, this once; it is in no message, session or cookie."""
+def show_token(request, resource: Resource, token: str) -> HttpResponse:
+    """Show the token, only this once.  It is stored in no message, session or cookie."""
     context = {"title": resource.name, "text": token, "back": "maintenance:resources"}
     response = render(request, "maintenance/token.html", context)
     add_never_cache_headers(response)
@@ -125,7 +125,7 @@ def issued(request, resource: Resource, token: str) -> HttpResponse:
 def resource_remove(request, resource_id: int) -> HttpResponse:
     resource = operated_resource(request, resource_id)
     if request.method == "POST":
-        registering.remove(resource)
+        maintenance_resources.unregister(resource)
         messages.success(request, gettext("Removed: %(name)s.") % {"name": resource.name})
         return redirect("maintenance:resources")
     count = Notice.objects.shown().filter(resources=resource).count()

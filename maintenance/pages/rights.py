@@ -1,6 +1,6 @@
-"""Whose maintenance a viewer sees, and whose they may announce, approve and end: the same roles as in the API.
+"""Which rows a viewer may see and change on the pages of maintenance.  The roles are the same as in the API.
 
-Superusers see and do everything, as in the administration.
+Superusers see and do everything, as in the admin.
 """
 
 from typing import Any
@@ -13,20 +13,20 @@ from accounts.models import Role, Subscription
 
 
 def seen_by(user, rows, role: Role = Role.READER) -> Any:
-    """The rows of subscriptions in which the user has at least `role`."""
+    """Return the rows of subscriptions in which the user has at least `role`; for superusers all rows."""
     return rows.all() if user.is_superuser else rows.visible_to(user, role)
 
 
 def subscriptions_of(user, role: Role = Role.READER) -> dict[UUID, str]:
-    """The names of the subscriptions in which the user has at least `role`."""
+    """Return the names, by id, of the subscriptions in which the user has at least `role`, in order of the names."""
     rows = seen_by(user, Subscription.objects.order_by("name"), role)
     return dict(rows.values_list("pk", "name"))
 
 
 def require(user, rows, role: Role, **lookup):
-    """The one row that `lookup` names.
+    """Return the row that `lookup` names.
 
-    Raises Http404 for what the user does not see, and PermissionDenied for what they see with too low a role.
+    Raises Http404 if the user does not see the row, and PermissionDenied if the role of the user is too low.
     """
     row = seen_by(user, rows).filter(**lookup).first()
     if row is None:

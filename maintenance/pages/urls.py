@@ -1,6 +1,6 @@
-"""/maintenance/: the page, one notice, orders, resources, and what jobs do about it."""
+"""The URLs below /maintenance/: the overview, notices and their actions, resources, and policies of jobs."""
 
-from maintenance.pages import heeds, orders, resources, views
+from maintenance.pages import actions, job_policy, resources, views
 
 app_name = "maintenance"
-urlpatterns = [*views.urlpatterns, *orders.urlpatterns, *resources.urlpatterns, *heeds.urlpatterns]
+urlpatterns = [*views.urlpatterns, *actions.urlpatterns, *resources.urlpatterns, *job_policy.urlpatterns]

@@ -1,4 +1,4 @@
-"""/maintenance/: what waits for approval, what is under way, and what happened; and one notice."""
+"""Pages below /maintenance/ that only show: the overview, the history, and one notice."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,33 +14,32 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import Role
-from maintenance import lifecycle
 from maintenance.models import Affected, Notice, Resource, Transition, View
-from maintenance.pages.consequences import Consequences, consequences_of
+from maintenance.pages.impact import Impact, impact_of
+from maintenance.pages.presenters import LISTED, notice_card, notice_row, resource_row, state_of, step_row, title_of
 from maintenance.pages.rights import seen_by, subscriptions_of
-from maintenance.pages.rows import LISTED, notice_card, notice_row, resource_row, state_of, step_row, title_of
 
-CARDS = 5  # notices that wait and are shown with what they affect; more are lines
-LINES = 50  # of the table of those under way
-RECENT = 20  # newest notices, besides those under way, among which the newest steps are looked for
+CARDS = 5  # scheduled notices that are shown as cards; more of them are lines of the table
+LINES = 50  # lines of the table of notices under way
+RECENT = 20  # newest notices whose steps are shown, as well as the steps of notices under way
 PAGE = 20  # notices on a page of the history
 AFFECTED = Prefetch("affected", Affected.objects.select_related("resource"))
 
 
 @login_required
 @require_safe
-def page(request) -> HttpResponse:
+def overview(request) -> HttpResponse:
     now, subscriptions = timezone.now(), subscriptions_of(request.user)
     operated = set(subscriptions_of(request.user, Role.OPERATOR))
-    lifecycle.advance(now, Notice.objects.filter(subscription__in=subscriptions))
-    shown = list(
+    rows = (
         Notice.objects.filter(subscription__in=subscriptions, status__in=Notice.SHOWN)
         .order_by("not_before", "pk")
         .prefetch_related(AFFECTED)[: CARDS + LINES]
     )
+    shown = [notice for row in rows if (notice := row.as_of(now)).status in Notice.SHOWN]
     waiting = [notice for notice in shown if notice.status == Notice.Status.SCHEDULED][:CARDS]
     under_way = [notice for notice in shown if notice not in waiting]
-    means, clock = consequences_of(shown, now), request.user.hour_cycle
+    impacts, clock = impact_of(shown, now), request.user.hour_cycle
     own = Resource.objects.filter(subscription__in=subscriptions)
     resources = list(own.order_by("scope_group", "name", "pk")[: LISTED + 1])
     context = {
@@ -49,7 +48,7 @@ def page(request) -> HttpResponse:
         "incarnation": incarnation_of(subscriptions),
         "cards": [
             {
-                **notice_card(notice, means[notice.pk], now, clock, notice.subscription_id in operated),
+                **notice_card(notice, impacts[notice.pk], now, clock, notice.subscription_id in operated),
                 "subscription": subscriptions[notice.subscription_id] if len(subscriptions) > 1 else "",
             }
             for notice in waiting
@@ -57,16 +56,16 @@ def page(request) -> HttpResponse:
         "under_way": [
             {
                 **notice_row(notice, now, clock, notice.subscription_id in operated),
-                "live": len(means[notice.pk].live),
-                "held": means[notice.pk].held,
-                "to_be_held": len(means[notice.pk].to_be_held),
+                "live": len(impacts[notice.pk].live),
+                "held": impacts[notice.pk].held,
+                "to_be_held": len(impacts[notice.pk].to_be_held),
                 "subscription": subscriptions[notice.subscription_id] if len(subscriptions) > 1 else "",
             }
             for notice in under_way
         ],
         "steps": [
             {**step_row(step, now, clock), "title": title_of(step.notice)}
-            for step in newest_steps(list(subscriptions), shown)
+            for step in latest_transitions(list(subscriptions), shown)
         ],
         "resources": [resource_row(each, now, each.subscription_id in operated) for each in resources[:LISTED]],
         "has_more_resources": len(resources) > LISTED,
@@ -77,23 +76,29 @@ def page(request) -> HttpResponse:
 
 
 def incarnation_of(subscriptions: dict[UUID, str]) -> int | None:
-    """The number of the subscription's list; None where there are several, or nothing was announced yet."""
+    """Return the incarnation of the subscription's list of notices.
+
+    None: there is not exactly one subscription, or nothing was announced yet.
+    """
     if len(subscriptions) != 1:
         return None
     numbers = View.objects.filter(subscription__in=subscriptions, key=View.EVERYTHING)
     return numbers.values_list("incarnation", flat=True).first()
 
 
-def newest_steps(subscriptions: Sequence[UUID], shown: Sequence[Notice]) -> list[Transition]:
-    """The newest steps of notices that are under way or among the newest, oldest first."""
+def latest_transitions(subscriptions: Sequence[UUID], shown: Sequence[Notice]) -> list[Transition]:
+    """Return the newest steps of the notices in `shown` and of the newest notices, oldest step first."""
     recent = of_subscriptions(subscriptions).values_list("pk", flat=True)[:RECENT]
-    among = {*recent, *(notice.pk for notice in shown)}
-    steps = Transition.objects.filter(notice__in=among).order_by("-at", "-pk")
+    notice_ids = {*recent, *(notice.pk for notice in shown)}
+    steps = Transition.objects.filter(notice__in=notice_ids).order_by("-at", "-pk")
     return list(steps.select_related("notice").prefetch_related("notice__affected")[:LISTED])[::-1]
 
 
 def of_subscriptions(subscriptions: Sequence[UUID]) -> QuerySet[Notice]:
-    """Newest first.  With one subscription, as most have, its index answers what is newest."""
+    """Return the notices of the subscriptions, newest first.
+
+    Most users have one subscription.  Then the filter is an equality, so that the index gives the newest notices.
+    """
     rows = Notice.objects.order_by("-announced_at", "-pk")
     if len(subscriptions) == 1:
         return rows.filter(subscription=subscriptions[0])
@@ -103,17 +108,16 @@ def of_subscriptions(subscriptions: Sequence[UUID]) -> QuerySet[Notice]:
 @login_required
 @require_safe
 def notice(request, notice_id: UUID) -> HttpResponse:
-    """One notice: what it affects while it is not over, every step of it, and who has approved it."""
+    """Show one notice: its impact while it is not over, all its steps, and its approvals."""
     now, subscriptions = timezone.now(), subscriptions_of(request.user)
-    lifecycle.advance(now, Notice.objects.filter(subscription__in=subscriptions))
     rows = seen_by(request.user, Notice.objects).prefetch_related(AFFECTED, "transitions")
-    found = get_object_or_404(rows, pk=notice_id)
+    found = get_object_or_404(rows, pk=notice_id).as_of(now)
     may_operate = found.subscription_id in subscriptions_of(request.user, Role.OPERATOR)
-    means = consequences_of([found], now)[found.pk] if found.status in Notice.SHOWN else Consequences()
+    impact = impact_of([found], now)[found.pk] if found.status in Notice.SHOWN else Impact()
     approvals = found.approvals.select_related("user", "resource").order_by("at", "pk")
     context = {
         "title": title_of(found),
-        "card": notice_card(found, means, now, request.user.hour_cycle, may_operate),
+        "card": notice_card(found, impact, now, request.user.hour_cycle, may_operate),
         "state": state_of(found),
         "steps": [step_row(step, now, request.user.hour_cycle) for step in found.transitions.all()],
         "approvals": [str(each.resource or each.user or gettext("somebody who is gone")) for each in approvals],
@@ -126,15 +130,17 @@ def notice(request, notice_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def history(request) -> HttpResponse:
-    """Every notice with its steps, newest first.  `before` is the last notice of the page before."""
+    """List all notices with their steps, newest first.
+
+    The query parameter `before` is the id of the last notice on the page before.
+    """
     now, subscriptions = timezone.now(), subscriptions_of(request.user)
-    lifecycle.advance(now, Notice.objects.filter(subscription__in=subscriptions))
     rows = of_subscriptions(list(subscriptions))
-    before = last_of(rows, request.GET.get("before", ""))
+    before = cursor_of(rows, request.GET.get("before", ""))
     if before is not None:
-        at_once = Q(announced_at=before.announced_at, pk__lt=before.pk)
-        rows = rows.filter(Q(announced_at__lt=before.announced_at) | at_once)
-    found = list(rows.prefetch_related("affected", "transitions")[: PAGE + 1])
+        at_same_time = Q(announced_at=before.announced_at, pk__lt=before.pk)
+        rows = rows.filter(Q(announced_at__lt=before.announced_at) | at_same_time)
+    found = [row.as_of(now) for row in rows.prefetch_related("affected", "transitions")[: PAGE + 1]]
     clock = request.user.hour_cycle
     context: dict[str, Any] = {
         "title": gettext("History"),
@@ -153,7 +159,7 @@ def history(request) -> HttpResponse:
     return render(request, "maintenance/history.html", context)
 
 
-def last_of(rows: QuerySet[Notice], text: str) -> Notice | None:
+def cursor_of(rows: QuerySet[Notice], text: str) -> Notice | None:
     try:
         return rows.filter(pk=UUID(text)).first() if text else None
     except ValueError:
@@ -161,7 +167,7 @@ def last_of(rows: QuerySet[Notice], text: str) -> Notice | None:
 
 
 urlpatterns = [
-    path("", page, name="page"),
+    path("", overview, name="page"),
     path("history/", history, name="history"),
     path("notices/<uuid:notice_id>/", notice, name="notice"),
 ]

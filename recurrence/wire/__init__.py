@@ -1,17 +1,30 @@
-"""Formats that others defined: text or documents in, schedules out, and back."""
+"""Formats that others defined: parse their texts and documents into schedules, and render them."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from recurrence.combine import FirstThen, Limited
+from recurrence.composites import Bounded, FirstThen
 from recurrence.schedules import Schedule, just_before
-from recurrence.wire import azure, graph, once, quartz, rrule, simple
-from recurrence.wire.errors import WireError
+from recurrence.wire import azure, graph, json_values, once, quartz, rrule, simple
+from recurrence.wire.errors import Faults, WireError
+from recurrence.wire.json_values import unknown_members
 from recurrence.wire.parsed import Parsed
 
-__all__ = ["HORIZON", "Parsed", "WireError", "parse", "refuse_unreachable", "render"]
+__all__ = [
+    "HORIZON",
+    "MEMBERS",
+    "Faults",
+    "Parsed",
+    "WireError",
+    "begins_at_creation",
+    "parse",
+    "parse_for_window",
+    "refuse_unreachable",
+    "render",
+    "unknown_members",
+]
 
-HORIZON = timedelta(days=8 * 365 + 2)  # eight years: a leap day is at most so far away, also over 2100
+HORIZON = timedelta(days=8 * 365 + 2)  # eight years: the longest time between two leap days, around the year 2100
 
 PARSERS = {
     "azure": azure.parse,
@@ -20,6 +33,18 @@ PARSERS = {
     "once": once.parse,
     "outlook": graph.parse,
     "rrule": rrule.parse,
+}
+STARTS = {  # readers of the start time, for formats in which a schedule without one begins at its creation
+    "azure": azure.start_time,
+    "simple": simple.start_time,
+}
+MEMBERS: Mapping[str, json_values.Known] = {
+    "azure": azure.MEMBERS,
+    "quartz": quartz.MEMBERS,
+    "simple": simple.MEMBERS,
+    "once": once.MEMBERS,
+    "outlook": graph.MEMBERS,
+    "rrule": rrule.MEMBERS,
 }
 RENDERERS = {
     "azure": azure.render,
@@ -32,9 +57,9 @@ RENDERERS = {
 
 
 def parse(format: str, definition: Mapping[str, object], created_at: datetime) -> Parsed:
-    """Compile a source document; `created_at` is when its schedule counts as created, for good.
+    """Compile a source document; its schedule counts as created at `created_at`.
 
-    The answer depends on nothing else, so a stored document compiles to the same schedule at any later time.
+    The result depends on nothing else, so a stored document compiles to the same schedule at any later time.
     Raises WireError.
     """
     parser = PARSERS.get(format)
@@ -43,17 +68,52 @@ def parse(format: str, definition: Mapping[str, object], created_at: datetime) -
     return parser(definition, created_at)
 
 
+def parse_for_window(
+    format: str, definition: Mapping[str, object], created_at: datetime | None, now: datetime, begins_at: datetime
+) -> tuple[Parsed, datetime]:
+    """Compile a source document for a window that begins at `begins_at`; also return when the schedule was created.
+
+    The schedule counts as created at `created_at`; None: at `now`.  For a window before that moment, the schedule
+    counts as created earlier:
+
+    * A recurrence with a start time counts as created at its start, and its count begins there.
+    * A schedule without a start time begins when it is created: at `created_at`, or, if that is None, at the beginning
+      of the window.
+    * Any other schedule counts as created at the beginning of the window.
+
+    Raises WireError.
+    """
+    created = created_at or now
+    if begins_at >= created:
+        return parse(format, definition, created), created
+    if begins_at_creation(format, definition):
+        created = created_at or begins_at
+        return parse(format, definition, created), created
+    if format == "azure" and (start := azure.start_time(definition)):
+        created = min(created, start)
+        return parse(format, definition, created), created
+    return parse(format, definition, created), begins_at
+
+
+def begins_at_creation(format: str, definition: Mapping[str, object]) -> bool:
+    """Return True if the schedule has no start time and so first fires when it is created.  Raises WireError."""
+    return format in STARTS and STARTS[format](definition) is None
+
+
 def render(format: str, definition: Mapping[str, object]) -> dict[str, object]:
-    """Return a definition in its format's canonical spelling, without unknown members.  Raises WireError."""
+    """Return a definition in the canonical form of its format, without unknown members.  Raises WireError."""
     return RENDERERS[format](definition)
 
 
 def refuse_unreachable(parsed: Parsed, created_at: datetime) -> None:
-    """Raise WireError (`never_fires`) unless a fire time lies within eight years of its creation and its start.
+    """Raise WireError (`never_fires`) unless a fire time lies within eight years after the creation or a later start.
 
-    For use on writing.  A run at creation is no excuse for a recurrence that never comes: the recurrence itself,
-    regardless of its end, must be reachable too.  Where the format permits it, nothing is refused.
+    For documents that are being saved.  A limit that holds for new documents only is checked first (`excess`).  A run
+    at the creation is not enough: the recurrence itself, regardless of its end, must also have a fire time.  Formats
+    that allow schedules without a fire time (`may_never_fire`) pass.
     """
+    if parsed.excess is not None:
+        raise parsed.excess
     if parsed.may_never_fire:
         return
     recurring, start = _without_end(parsed.schedule, created_at)
@@ -66,9 +126,9 @@ def refuse_unreachable(parsed: Parsed, created_at: datetime) -> None:
 
 
 def _without_end(schedule: Schedule, created_at: datetime) -> tuple[Schedule, datetime]:
-    """The recurring part of a schedule, without an end, and the instant from which it counts."""
+    """Return the recurring part of a schedule, without an end, and the instant from which it counts."""
     start = created_at
-    if isinstance(schedule, Limited):
+    if isinstance(schedule, Bounded):
         start = max(schedule.start or created_at, created_at)
         schedule = schedule.schedule
     if isinstance(schedule, FirstThen):

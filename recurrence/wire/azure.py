@@ -1,17 +1,17 @@
 """The start time and recurrence of Azure Scheduler jobs (api-version 2016-03-01).
 
-The rules are those of the published article on advanced schedules and recurrence: its table of start times, its table
-of schedule elements and its thirty-one examples.  Where it is silent or contradicts itself:
+Source: the published article on advanced schedules and recurrence, with its table of start times, its table of schedule
+elements and its thirty-one examples.  Where the article is silent or contradicts itself, these rules hold:
 
 * Everything is UTC, and a week begins on Monday.  With an interval, periods are counted from the one that holds the
   first execution, which is the start time or, without one, the creation.
-* Fire times under a `schedule`, and months, have the seconds of the start time (0 without one) and no fractions.
-  Other recurrences repeat the start time as it is.
-* Under a `schedule` of minutes or hours what is not listed is not restricted, except that an hourly recurrence keeps
-  the minute of its first execution; the interval counts elapsed minutes or hours.
-* A point of the series exactly at the creation is due, one exactly at `endTime` still runs.  `count` and `endTime` may
-  stand together.  Months without the day are skipped.
-* `monthDays` beside `monthlyOccurrences`, a schedule's `months`, and the frequencies year and second are refused.
+* Fire times of a recurrence with a `schedule`, and of one by months, have the seconds of the start time (0 without one)
+  and no fractions.  Other recurrences repeat the start time as it is.
+* In a recurrence by minutes or hours with a `schedule`, members that are absent restrict nothing.  But a recurrence by
+  hours keeps the minute of its first execution.  The interval counts elapsed minutes or hours.
+* A fire time exactly at the creation is due, one exactly at `endTime` still runs.  `count` and `endTime` may both be
+  given.  Months without the day are skipped.
+* `monthDays` with `monthlyOccurrences`, a schedule's `months`, and the frequencies year and second are refused.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 
-from recurrence.combine import FirstThen, Limited
+from recurrence.composites import Bounded, FirstThen
 from recurrence.days import DateRule, EveryNDays, MonthDays, NthWeekdays, Weekly
-from recurrence.grids import EveryWithin
+from recurrence.elapsed import EveryWithinPeriod
 from recurrence.rules import CalendarRule
 from recurrence.schedules import Every, Once, Schedule
 from recurrence.times import Times
-from recurrence.wire import reading
-from recurrence.wire.errors import WireError
+from recurrence.wire import json_values
+from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 
-# Minutes without hours on a day, a week or a month: the article's examples run them in every hour of the day, its
-# prose only in the hour of the first execution.  False follows the prose.
+# `minutes` without `hours` in a recurrence by days, weeks or months: in the article's examples they run in every hour
+# of the day, in its prose only in the hour of the first execution.  False follows the prose.
 MINUTES_ALONE_RUN_EVERY_HOUR = True
 
 FARTHEST_START = timedelta(days=548)  # 18 months
@@ -63,14 +63,19 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 FREQUENCY_WORDS = {frequency.value.lower(): frequency for frequency in Frequency}
 WEEKDAY_WORDS = {name.lower(): number for number, name in enumerate(WEEKDAYS)}
 
-RECURRENCE_MEMBERS = {"frequency", "interval", "count", "endTime", "schedule"}
-OCCURRENCES_SPELLINGS = ("monthlyOccurrences", "monthlyOccurences")  # the article once leaves out an r
-OCCURRENCE_SPELLINGS = ("Occurrence", "occurrence")  # as the published clients write it, and as the service did
-SCHEDULE_MEMBERS = {"minutes", "hours", "weekDays", "monthDays", *OCCURRENCES_SPELLINGS}
+OCCURRENCES_SPELLINGS = ("monthlyOccurrences", "monthlyOccurences")  # the second one is a typo in the article
+OCCURRENCE_SPELLINGS = ("Occurrence", "occurrence")  # as the published clients write it, and as the service wrote it
+OCCURRENCE_MEMBERS = dict.fromkeys(("day", *OCCURRENCE_SPELLINGS))
+SCHEDULE_MEMBERS = {
+    **dict.fromkeys(("minutes", "hours", "weekDays", "monthDays")),
+    **dict.fromkeys(OCCURRENCES_SPELLINGS, OCCURRENCE_MEMBERS),
+}
+RECURRENCE_MEMBERS = {**dict.fromkeys(("frequency", "interval", "count", "endTime")), "schedule": SCHEDULE_MEMBERS}
+MEMBERS = {"startTime": None, "recurrence": RECURRENCE_MEMBERS}
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
-    """Compile `startTime` and `recurrence` of a job that was created, or last replaced, at `created_at`.
+    """Compile the `startTime` and `recurrence` of a job that was created, or last replaced, at `created_at`.
 
     The schedule holds no fire time before its creation.  Raises WireError.
     """
@@ -78,14 +83,15 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     document = read(definition)
     _refuse_bounds(document, created_at)
     count = document.recurrence.count if document.recurrence else None
-    return Parsed(_compile(document, created_at), count, UTC, document.warnings)
+    warnings = json_values.warnings_of_unknown(definition, MEMBERS)
+    return Parsed(_compile(document, created_at), count, UTC, tuple(warnings))
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """Return a definition as the service answers it: names and words in their published spelling, instants in UTC.
+    """Return a definition as the service answers it: names and words as published, instants in UTC.
 
-    What was not sent is not returned, nor is an unknown member.  Raises WireError where `parse` would, except for
-    bounds that depend on the creation.
+    Members that were not sent and unknown members are absent.  Raises WireError where `parse` would, except for bounds
+    that depend on the creation.
     """
     document = read(definition)
     answer: dict[str, object] = {}
@@ -96,12 +102,18 @@ def render(definition: Mapping[str, object]) -> dict[str, object]:
     return answer
 
 
-# What was written
+def start_time(definition: Mapping[str, object]) -> datetime | None:
+    """Return the start time of a definition; None: it has none.  Raises WireError for a wrong one."""
+    start = definition.get("startTime")
+    return None if start is None else json_values.instant(start, "startTime")
+
+
+# Reading
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The `schedule` member: what is None was not sent."""
+    """The `schedule` member.  None: the member was not sent."""
 
     minutes: tuple[int, ...] | None
     hours: tuple[int, ...] | None
@@ -123,116 +135,131 @@ class Recurrence:
 class Document:
     start_time: datetime | None
     recurrence: Recurrence | None
-    warnings: tuple[str, ...]
 
 
 def read(definition: Mapping[str, object]) -> Document:
-    warnings: list[str] = []
-    start = definition.get("startTime")
+    """Read a definition.  Raises WireError with all faults, except for bounds that depend on the creation."""
+    faults = Faults()
     recurrence = definition.get("recurrence")
-    return Document(
-        start_time=None if start is None else reading.instant(start, "startTime"),
-        recurrence=None if recurrence is None else _read_recurrence(recurrence, warnings),
-        warnings=tuple(warnings),
+    document = Document(
+        start_time=faults.read(start_time, definition),
+        recurrence=None if recurrence is None else faults.read(_read_recurrence, recurrence),
     )
+    faults.refuse()
+    return document
 
 
-def _read_recurrence(value: object, warnings: list[str]) -> Recurrence:
+def _read_recurrence(value: object) -> Recurrence:
     path = "recurrence"
-    members = reading.mapping(value, path)
-    if members.get("frequency") is None:
-        raise WireError(f"{path}.frequency", "required", f"must be one of {', '.join(FREQUENCY_WORDS)}")
-    frequency = reading.word(members["frequency"], f"{path}.frequency", FREQUENCY_WORDS)
+    members = json_values.mapping(value, path)
+    faults = Faults()
+    frequency = faults.read(_read_frequency, members.get("frequency"), f"{path}.frequency")
+    max_interval = LARGEST_INTERVAL.get(frequency, max(LARGEST_INTERVAL.values()))
     interval, count, end, plan = (members.get(name) for name in ("interval", "count", "endTime", "schedule"))
-    _warn_of_unknown(members, RECURRENCE_MEMBERS, path, warnings)
-    return Recurrence(
+    recurrence = Recurrence(
         frequency,
-        None if interval is None else reading.integer(interval, f"{path}.interval", 1, LARGEST_INTERVAL[frequency]),
-        None if count is None else reading.integer(count, f"{path}.count", 1, LARGEST_COUNT),
-        None if end is None else reading.instant(end, f"{path}.endTime"),
-        None if plan is None else _read_plan(plan, frequency, warnings),
+        None if interval is None else faults.read(json_values.integer, interval, f"{path}.interval", 1, max_interval),
+        None if count is None else faults.read(json_values.integer, count, f"{path}.count", 1, LARGEST_COUNT),
+        None if end is None else faults.read(json_values.instant, end, f"{path}.endTime"),
+        None if plan is None else faults.read(_read_plan, plan, frequency),
     )
+    faults.refuse()
+    return recurrence
 
 
-def _read_plan(value: object, frequency: Frequency, warnings: list[str]) -> Plan:
+def _read_frequency(value: object, path: str) -> Frequency:
+    if value is None:
+        raise WireError(path, "required", f"must be one of {', '.join(FREQUENCY_WORDS)}")
+    return json_values.word(value, path, FREQUENCY_WORDS)
+
+
+def _read_plan(value: object, frequency: Frequency | None) -> Plan:
+    """Read the `schedule` member.  `frequency` None: it is wrong, and no member is refused because of the frequency."""
     path = "recurrence.schedule"
-    members = reading.mapping(value, path)
+    members = json_values.mapping(value, path)
     occurrences_name = _spelling(members, OCCURRENCES_SPELLINGS, path)
-    _refuse_misplaced(members, occurrences_name, frequency, path)
-    _warn_of_unknown(members, SCHEDULE_MEMBERS, path, warnings)
-
+    faults = Faults()
+    faults.read(_refuse_misplaced, members, occurrences_name, frequency, path)
     minutes, hours, week_days, month_days = (
         members.get(name) for name in ("minutes", "hours", "weekDays", "monthDays")
     )
     occurrences = members.get(occurrences_name)
-    return Plan(
-        None if minutes is None else _read_numbers(minutes, f"{path}.minutes", 59),
-        None if hours is None else _read_numbers(hours, f"{path}.hours", 23),
-        None if week_days is None else _read_week_days(week_days, f"{path}.weekDays"),
-        None if month_days is None else _read_month_days(month_days, f"{path}.monthDays"),
-        None if occurrences is None else _read_occurrences(occurrences, f"{path}.{occurrences_name}", warnings),
+    plan = Plan(
+        None if minutes is None else faults.read(_read_numbers, minutes, f"{path}.minutes", 59),
+        None if hours is None else faults.read(_read_numbers, hours, f"{path}.hours", 23),
+        None if week_days is None else faults.read(_read_week_days, week_days, f"{path}.weekDays"),
+        None if month_days is None else faults.read(_read_month_days, month_days, f"{path}.monthDays"),
+        None if occurrences is None else faults.read(_read_occurrences, occurrences, f"{path}.{occurrences_name}"),
     )
+    faults.refuse()
+    return plan
 
 
-def _refuse_misplaced(members: Mapping[str, object], occurrences_name: str, frequency: Frequency, path: str) -> None:
+def _refuse_misplaced(
+    members: Mapping[str, object], occurrences_name: str, frequency: Frequency | None, path: str
+) -> None:
+    faults = Faults()
     allowed_with = {
         "weekDays": Frequency.WEEK,
         "monthDays": Frequency.MONTH,
         occurrences_name: Frequency.MONTH,
     }
     for name, allowed in allowed_with.items():
-        if members.get(name) is not None and frequency is not allowed:
+        if members.get(name) is not None and frequency not in (None, allowed):
             reason = f"goes with frequency {allowed.value} only, not with {frequency.value}"
-            raise WireError(f"{path}.{name}", "not_allowed", reason)
+            faults.add(WireError(f"{path}.{name}", "not_allowed", reason))
     if members.get("months") is not None:
-        raise WireError(f"{path}.months", "not_allowed", "is not part of a schedule; use an interval of months")
+        reason = "is not part of a schedule; use an interval of months"
+        faults.add(WireError(f"{path}.months", "not_allowed", reason))
     if members.get("monthDays") is not None and members.get(occurrences_name) is not None:
-        raise WireError(f"{path}.{occurrences_name}", "not_allowed", "cannot stand beside monthDays")
+        faults.add(WireError(f"{path}.{occurrences_name}", "not_allowed", "cannot stand beside monthDays"))
+    faults.refuse()
 
 
 def _read_numbers(value: object, path: str, highest: int) -> tuple[int, ...]:
-    return tuple(reading.integer(item, where, 0, highest) for where, item in reading.one_or_items(value, path))
+    return json_values.each(json_values.one_or_items(value, path), json_values.integer, 0, highest)
 
 
 def _read_week_days(value: object, path: str) -> tuple[int, ...]:
-    return tuple(reading.word(item, where, WEEKDAY_WORDS) for where, item in reading.one_or_items(value, path))
+    return json_values.each(json_values.one_or_items(value, path), json_values.word, WEEKDAY_WORDS)
 
 
 def _read_month_days(value: object, path: str) -> tuple[int, ...]:
-    return tuple(reading.number_from_either_end(item, where, 31) for where, item in reading.one_or_items(value, path))
+    return json_values.each(json_values.one_or_items(value, path), json_values.number_from_either_end, 31)
 
 
-def _read_occurrences(value: object, path: str, warnings: list[str]) -> tuple[tuple[int, int | None], ...]:
-    return tuple(_read_occurrence(item, where, warnings) for where, item in reading.items(value, path))
+def _read_occurrences(value: object, path: str) -> tuple[tuple[int, int | None], ...]:
+    return json_values.each(json_values.items(value, path), _read_occurrence)
 
 
-def _read_occurrence(value: object, path: str, warnings: list[str]) -> tuple[int, int | None]:
-    members = reading.mapping(value, path)
-    if members.get("day") is None:
-        raise WireError(f"{path}.day", "required", "must be the name of a weekday")
+def _read_occurrence(value: object, path: str) -> tuple[int, int | None]:
+    members = json_values.mapping(value, path)
     name = _spelling(members, OCCURRENCE_SPELLINGS, path)
     number = members.get(name)
-    _warn_of_unknown(members, {"day", *OCCURRENCE_SPELLINGS}, path, warnings)
-    return (
-        reading.word(members["day"], f"{path}.day", WEEKDAY_WORDS),
-        None if number is None else reading.number_from_either_end(number, f"{path}.{name}", 5),
+    faults = Faults()
+    occurrence = (
+        faults.read(_read_weekday, members.get("day"), f"{path}.day"),
+        None if number is None else faults.read(json_values.number_from_either_end, number, f"{path}.{name}", 5),
     )
+    faults.refuse()
+    return occurrence
+
+
+def _read_weekday(value: object, path: str) -> int:
+    if value is None:
+        raise WireError(path, "required", "must be the name of a weekday")
+    return json_values.word(value, path, WEEKDAY_WORDS)
 
 
 def _spelling(members: Mapping[str, object], spellings: tuple[str, str], path: str) -> str:
-    """The spelling of a member's name that was sent: the first where none was."""
+    """Return the spelling of the member's name that was sent; the first one if none was sent."""
     sent = [name for name in spellings if members.get(name) is not None]
     if len(sent) > 1:
         raise WireError(f"{path}.{sent[1]}", "not_allowed", f"is the same as {sent[0]}; send one of them")
     return sent[0] if sent else spellings[0]
 
 
-def _warn_of_unknown(members: Mapping[str, object], known: set[str], path: str, warnings: list[str]) -> None:
-    unknown = [name for name, value in members.items() if name not in known and value is not None]
-    warnings += [f"{path}: {reading.shown(name)} is not known here and is ignored" for name in unknown]
-
-
-# What it means
+# Compiling
 
 
 def _refuse_bounds(document: Document, created_at: datetime) -> None:
@@ -248,31 +275,35 @@ def _refuse_bounds(document: Document, created_at: datetime) -> None:
 
 
 def _compile(document: Document, created_at: datetime) -> Schedule:
-    """The published table of start times: absent, past, or ahead; without recurrence, with one, with a schedule."""
+    """Apply the published table of start times.
+
+    Its columns are a start time that is absent, past or ahead; its rows are no recurrence, a recurrence, and a
+    recurrence with a schedule.
+    """
     start, recurrence = document.start_time, document.recurrence
     if recurrence is None:
         return Once(max(start or created_at, created_at))
     if recurrence.plan is None and recurrence.frequency is not Frequency.MONTH:
-        return _limited(_elapsed(recurrence, start or created_at, created_at), None, recurrence.end_time)
+        return _bounded(_elapsed(recurrence, start or created_at, created_at), None, recurrence.end_time)
     if start is None:
-        return _limited(FirstThen(created_at, _rule(recurrence, None, created_at)), None, recurrence.end_time)
+        return _bounded(FirstThen(created_at, _rule(recurrence, None, created_at)), None, recurrence.end_time)
     if recurrence.plan is None:
-        start = start.replace(microsecond=0)  # as months have no fractions, the first would be missed
-    return _limited(_rule(recurrence, start, created_at), max(start, created_at), recurrence.end_time)
+        start = start.replace(microsecond=0)  # fire times have no fractions: with one, the first would be too early
+    return _bounded(_rule(recurrence, start, created_at), max(start, created_at), recurrence.end_time)
 
 
-def _limited(schedule: Schedule, start: datetime | None, until: datetime | None) -> Schedule:
-    return schedule if start is None and until is None else Limited(schedule, start, until)
+def _bounded(schedule: Schedule, start: datetime | None, until: datetime | None) -> Schedule:
+    return schedule if start is None and until is None else Bounded(schedule, start, until)
 
 
 def _elapsed(recurrence: Recurrence, first: datetime, created_at: datetime) -> Every:
-    """The points first + k x interval that are not in the past at the creation."""
+    """Return the schedule of the instants first + k x interval that are not before the creation."""
     interval = ELAPSED[recurrence.frequency] * (recurrence.interval or 1)
     missed = max(0, -((first - created_at) // interval))
     return Every(interval, first + missed * interval)
 
 
-def _rule(recurrence: Recurrence, start: datetime | None, created_at: datetime) -> CalendarRule | EveryWithin:
+def _rule(recurrence: Recurrence, start: datetime | None, created_at: datetime) -> CalendarRule | EveryWithinPeriod:
     first = start or created_at
     frequency, interval, plan = recurrence.frequency, recurrence.interval or 1, recurrence.plan
     if plan is None:
@@ -283,7 +314,7 @@ def _rule(recurrence: Recurrence, start: datetime | None, created_at: datetime) 
         return CalendarRule(_days(frequency, interval, plan, first), times, UTC)
     if interval == 1:
         return CalendarRule(EveryNDays(first.date()), times, UTC)
-    return EveryWithin(ELAPSED[frequency] // timedelta(minutes=1), interval, first, times)
+    return EveryWithinPeriod(ELAPSED[frequency] // timedelta(minutes=1), interval, first, times)
 
 
 def times_of(frequency: Frequency, plan: Plan, first: datetime, second: int) -> Times:
@@ -305,7 +336,7 @@ def _days(frequency: Frequency, interval: int, plan: Plan, first: datetime) -> D
     return MonthDays(day, frozenset(plan.month_days or [day.day]), interval)
 
 
-# How it is answered
+# Rendering
 
 
 def _render_recurrence(recurrence: Recurrence) -> dict[str, object]:

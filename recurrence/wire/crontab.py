@@ -1,8 +1,9 @@
-"""Lines of a crontab as far as they say when: five fields, from minutes to weekdays, or a word such as `@daily`.
+"""The schedule part of crontab lines: five fields, from minutes to weekdays, or a word such as `@daily`.
 
-Source: Vixie's cron and its manual page crontab(5).  A day must satisfy both day fields when either of them begins
-with `*`; else one of the two is enough.  Where implementations of cron differ, as over `5/15` or `FRI-SUN`, a line is
-refused: it would run at other times elsewhere.
+Source: Vixie's cron and its manual page crontab(5).  If one of the two day fields begins with `*`, a day must satisfy
+both fields; else one of them is enough.  A line that cron implementations understand differently, such as `5/15` or
+`FRI-SUN`, is refused: it would run at other times elsewhere.  Where clocks change, a line follows the rule of Cronos,
+as Quartz expressions do.  Debian's cron differs: it leaves out the times in a gap if minute or hour begins with `*`.
 """
 
 import re
@@ -13,18 +14,17 @@ from typing import NoReturn
 
 from recurrence.bits import mask_of, members
 from recurrence.cron import CronRule, Days
-from recurrence.rules import Zoned
-from recurrence.schedules import Schedule, just_before
+from recurrence.rules import in_zone_by_cron
+from recurrence.schedules import just_before
 from recurrence.times import Times
-from recurrence.wire import reading
-from recurrence.wire.errors import WireError
+from recurrence.wire import json_values
+from recurrence.wire.cron_text import SIGNS, as_interval, format_field, format_times, listed, without_star
+from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.spelling import SIGNS, as_interval, listed, spelled, spelled_times, without_star
 from recurrence.wire.zone_names import iana_name, zone_of
-from recurrence.zones import Fold, Gap
 
 PATH = "expression"
-MEMBERS = {PATH, "timeZone"}
+MEMBERS = dict.fromkeys((PATH, "timeZone"))
 LONGEST = 256  # characters
 WORDS = {
     "@YEARLY": "0 0 1 1 *",
@@ -70,10 +70,10 @@ ALL_WEEKDAYS = mask_of(range(7))
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A checked line: sets of numbers as bit masks; of `weekdays`, 0 is Sunday.
+    """A checked line: sets of numbers as bit masks; in `weekdays`, 0 is Sunday.
 
-    A day must be in both sets of days, unless `either` is enough.  `is_stepping`: minutes or hours read like an
-    interval, which follows real time when clocks change.
+    A day must be in both sets of days, or in one of them if `days_are_alternatives`.  `is_stepping`: minutes or hours
+    read like an interval, which fires in both passes of a repeated hour.
     """
 
     minutes: int
@@ -81,29 +81,29 @@ class Line:
     month_days: int
     months: int
     weekdays: int
-    either: bool
+    days_are_alternatives: bool
     is_stepping: bool
 
     def __str__(self) -> str:
-        """The line in canonical text, with numbers for names."""
+        """Return the line in canonical text, with numbers in place of names."""
         minutes, hours = listed(self.minutes), listed(self.hours)
         if self.is_stepping:
-            minutes, hours = spelled_times(self.minutes, 60), spelled_times(self.hours, 24)
+            minutes, hours = format_times(self.minutes, 60), format_times(self.hours, 24)
             hours = hours if any(sign in minutes for sign in SIGNS) else as_interval(hours)
-        months = spelled(self.months, 1, 12)
+        months = format_field(self.months, 1, 12)
         return f"{minutes} {hours} {self._month_days()} {months} {self._weekdays()}"
 
     def _month_days(self) -> str:
-        text = spelled(self.month_days, 1, 31)
-        if self.either:
+        text = format_field(self.month_days, 1, 31)
+        if self.days_are_alternatives:
             return without_star(text, 1, 31)
         if text.startswith("*") or self._weekdays().startswith("*"):
             return text
         return _with_star(self.month_days, 1, 31)
 
     def _weekdays(self) -> str:
-        text = spelled(self.weekdays, 0, 6)
-        if self.either:
+        text = format_field(self.weekdays, 0, 6)
+        if self.days_are_alternatives:
             return without_star(text, 0, 6)
         if text.startswith("*") or self.month_days & 1 << 1:
             return text
@@ -114,66 +114,72 @@ class Line:
         return CronRule(Times(self.hours, self.minutes), Days(self._days_text(), self._days_of_shape), self.months)
 
     def _days_text(self) -> str:
-        """As the same days are spelled by Quartz, so that equal rules are equal; it has no words for both at once."""
+        """Return the days as Quartz writes them, so that equal rules compare equal.
+
+        Quartz cannot write both kinds of days at once; then the text is our own.
+        """
         if self.weekdays == ALL_WEEKDAYS:
-            return f"{spelled(self.month_days, 1, 31)} ?"
-        weekdays = spelled(self.weekdays, 0, 6, DAY_OF_WEEK.names)
+            return f"{format_field(self.month_days, 1, 31)} ?"
+        weekdays = format_field(self.weekdays, 0, 6, DAY_OF_WEEK.names)
         if self.month_days == ALL_MONTH_DAYS:
             return f"? {weekdays}"
-        return f"{spelled(self.month_days, 1, 31)} {'or' if self.either else 'and'} {weekdays}"
+        return f"{format_field(self.month_days, 1, 31)} {'or' if self.days_are_alternatives else 'and'} {weekdays}"
 
     def _days_of_shape(self, first: int, length: int) -> int:
-        weekdays = [(number - 1) % 7 for number in members(self.weekdays)]  # from here on 0 is Monday
+        weekdays = [(number - 1) % 7 for number in members(self.weekdays)]  # in this list 0 is Monday
         days = mask_of(day for weekday in weekdays for day in range((weekday - first) % 7 + 1, length + 1, 7))
-        chosen = self.month_days | days if self.either else self.month_days & days
+        chosen = self.month_days | days if self.days_are_alternatives else self.month_days & days
         return chosen & ((2 << length) - 1)
 
 
 def _with_star(mask: int, low: int, high: int) -> str:
-    """The set, which has its lowest number, spelled so that it begins with a star: that asks for both sets of days."""
+    """Return a field for the set that begins with a star, so that a day must be in both sets of days.
+
+    The set must contain the number `low`.
+    """
     rest = mask & ~(1 << low)
-    return f"*/{high - low + 1}" + (f",{spelled(rest, low, high)}" if rest else "")
+    return f"*/{high - low + 1}" + (f",{format_field(rest, low, high)}" if rest else "")
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     """Compile `expression` and `timeZone`, UTC by default.
 
-    A line that never comes is no error: the answer warns.  Raises WireError.
+    A line that never fires is no error; the result has a warning.  Raises WireError.
     """
-    line = parse_line(definition.get(PATH))
-    zone = zone_of(definition.get("timeZone"), "timeZone")
-    schedule = in_zone(line, zone)
-    warnings = reading.warnings_of_unknown(definition, MEMBERS)
+    line, zone = _read(definition)
+    schedule = in_zone_by_cron(line.rule, zone, line.is_stepping)
+    warnings = json_values.warnings_of_unknown(definition, MEMBERS)
     if schedule.after(just_before(created_at.astimezone(UTC))) is None:
         warnings.append("It will not fire again.")
     return Parsed(schedule, None, zone, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """The definition in canonical text, the zone by its IANA name.  Raises WireError where `parse` would."""
-    answer: dict[str, object] = {PATH: str(parse_line(definition.get(PATH)))}
+    """Return the definition with canonical text, and the zone's IANA name.  Raises WireError where `parse` would."""
+    line, _ = _read(definition)
+    answer: dict[str, object] = {PATH: str(line)}
     if definition.get("timeZone") is not None:
         answer["timeZone"] = iana_name(definition["timeZone"], "timeZone")
     return answer
 
 
-def in_zone(line: Line, zone: tzinfo) -> Schedule:
-    if zone is UTC:
-        return line.rule
-    if line.is_stepping:
-        return Zoned(line.rule, zone, Gap.SKIP, Fold.BOTH)
-    return Zoned(line.rule, zone, Gap.END, Fold.FIRST)
+def _read(definition: Mapping[str, object]) -> tuple[Line, tzinfo]:
+    faults = Faults()
+    line = faults.read(parse_line, definition.get(PATH))
+    zone = faults.read(zone_of, definition.get("timeZone"), "timeZone")
+    faults.refuse()
+    return line, zone
 
 
 def parse_line(value: object) -> Line:
-    """Raises WireError that names the field, the text in it and what would be accepted."""
+    """Parse a line.  Raises a WireError that names the field, its text, and what would be accepted."""
     if value is None:
         raise WireError(PATH, "required", "is required, such as */15 9-17 * * MON-FRI")
-    text = reading.text(value, PATH)
+    text = json_values.text(value, PATH)
     if len(text) > LONGEST:
         raise WireError(PATH, "out_of_range", f"must have at most {LONGEST} characters, not {len(text)}")
     if not text.isascii():
-        raise WireError(PATH, "invalid", f"must be written in ASCII, not {reading.shown(text)}")
+        raise WireError(PATH, "invalid", f"must be written in ASCII, not {json_values.shown(text)}")
     stripped = text.strip(" \t").upper()
     if stripped == "@REBOOT":
         raise WireError(PATH, "not_allowed", "must not be @reboot, which is no time")
@@ -187,11 +193,11 @@ def parse_line(value: object) -> Line:
 
 def _line(texts: list[str], minutes: int, hours: int, month_days: int, months: int, weekdays: int) -> Line:
     weekdays = (weekdays | weekdays >> 7) & ALL_WEEKDAYS  # 7 is Sunday too
-    either = not (texts[2].startswith("*") or texts[4].startswith("*"))
-    if either and (month_days == ALL_MONTH_DAYS or weekdays == ALL_WEEKDAYS):  # then it is every day
-        month_days, weekdays, either = ALL_MONTH_DAYS, ALL_WEEKDAYS, False
+    days_are_alternatives = not (texts[2].startswith("*") or texts[4].startswith("*"))
+    if days_are_alternatives and (month_days == ALL_MONTH_DAYS or weekdays == ALL_WEEKDAYS):  # then it is every day
+        month_days, weekdays, days_are_alternatives = ALL_MONTH_DAYS, ALL_WEEKDAYS, False
     is_stepping = any(sign in texts[0] + texts[1] for sign in SIGNS)
-    return Line(minutes, hours, month_days, months, weekdays, either, is_stepping)
+    return Line(minutes, hours, month_days, months, weekdays, days_are_alternatives, is_stepping)
 
 
 def _mask(kind: Kind, text: str) -> int:
@@ -227,4 +233,4 @@ def _number(kind: Kind, word: str, text: str) -> int:
 
 
 def _refuse(kind: Kind, text: str, expected: str) -> NoReturn:
-    raise WireError(PATH, "invalid", f"the {kind.name} {expected}, not {reading.shown(text)}")
+    raise WireError(PATH, "invalid", f"the {kind.name} {expected}, not {json_values.shown(text)}")

@@ -1,28 +1,28 @@
 """Recurring events of Microsoft Graph, as Outlook's calendars write them: `start`, `end` and `recurrence`.
 
-The rules are those of the article on recurring events and of the pages on recurrencePattern and recurrenceRange.  Where
-they are silent or contradict themselves:
+Source: the article on recurring events and the pages on recurrencePattern and recurrenceRange.  Where they are silent
+or contradict themselves, these rules hold:
 
-* A series is read on the clocks of `recurrenceTimeZone`, or of the start's zone, and keeps its readings there.
-* Its first occurrence is the first day at or after `startDate` that fits the pattern with the interval left out, and
-  intervals are counted from it.  What is answered begins with it.
-* A day that a month lacks is its last day, 29 February too.
-* An index counts through all days that have one of the weekdays.
-* Members that a type ignores are held against their fixed sets all the same; numbers have none.
+* A series uses the wall times of `recurrenceTimeZone`, or of the start's zone, and keeps its wall times there.
+* The first occurrence is on the first day at or after `startDate` that fits the pattern without its interval.
+  Intervals are counted from that day, and answers begin with it.
+* In a month without the day, the last day of the month counts, also for 29 February.
+* An index counts all days that have one of the weekdays.
+* Words in members that a type ignores are checked too; numbers there may have any value.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import cast
 
 from recurrence.days import LAST_DAY, EveryNDays, MonthDay, NthOfWeekdays, NumberedRule, Weekly
 from recurrence.rules import ONE_DAY
 from recurrence.schedules import just_before
 from recurrence.series import MARGIN, Series, last_day
-from recurrence.wire import reading
-from recurrence.wire.errors import WireError
+from recurrence.wire import json_values
+from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.zone_names import zone_of
 from recurrence.zones import NOTHING, instant_of, missing_days
@@ -32,21 +32,27 @@ WEEKDAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "s
 INDEXES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
 NAMES_OF_NUMBERS = {number: name for name, number in INDEXES.items()}
 RANGE_TYPES = ("endDate", "noEnd", "numbered")
-NO_DATE = date(1, 1, 1)  # what stands in `endDate` when there is none
+NO_DATE = date(1, 1, 1)  # the value of `endDate` when there is no end date
 LARGEST = 2**31 - 1
-LONGEST = timedelta(days=366)  # of one occurrence
-MEMBERS = ("start", "end", "recurrence")
-PATTERN_MEMBERS = ("type", "interval", "month", "dayOfMonth", "daysOfWeek", "firstDayOfWeek", "index")
-RANGE_MEMBERS = ("type", "startDate", "endDate", "recurrenceTimeZone", "numberOfOccurrences")
+LONGEST = timedelta(days=366)  # the longest occurrence
+MOST_OCCURRENCES = 999  # of a numbered range, as in Outlook; series stored before this limit may have more
+DATE_TIME_MEMBERS = dict.fromkeys(("dateTime", "timeZone"))
+RECURRENCE_MEMBERS = {
+    "pattern": dict.fromkeys(("type", "interval", "month", "dayOfMonth", "daysOfWeek", "firstDayOfWeek", "index")),
+    "range": dict.fromkeys(("type", "startDate", "endDate", "recurrenceTimeZone", "numberOfOccurrences")),
+}
+ANNOTATIONS = ("@odata.",)  # prefixes of members that clients of Graph add
+MEMBERS = {"start": DATE_TIME_MEMBERS, "end": DATE_TIME_MEMBERS, "recurrence": RECURRENCE_MEMBERS}
 
 DATE_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.\d{0,7})?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A recurrence that was understood.  `start` and `end` are the readings of the first occurrence in `zone`.
+    """A parsed recurrence.  `start` and `end` are the wall times of the first occurrence in `zone`.
 
-    `document` says the same in Graph's spelling and with every member, those that do not apply with what Graph writes.
+    `document` is the same recurrence in Graph's form, with every member; members that do not apply have the values that
+    Graph writes.
     """
 
     series: Series
@@ -54,23 +60,23 @@ class Recurrence:
     start: datetime
     end: datetime
     zone: tzinfo
-    warnings: tuple[str, ...] = ()
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
-    """Compile an event's `start`, `end` and `recurrence`.  One that has ended is no error: the answer warns.
+    """Compile an event's `start`, `end` and `recurrence`.
 
-    Raises WireError.
+    A series that has ended is no error; the result has a warning.  Raises WireError.
     """
     recurrence = _read_event(definition)
-    warnings = [*_unknown(definition, MEMBERS), *recurrence.warnings]
+    warnings = json_values.warnings_of_unknown(definition, MEMBERS, ANNOTATIONS)
     if recurrence.series.after(just_before(created_at)) is None:
         warnings.append("It will not fire again.")
-    return Parsed(recurrence.series, None, recurrence.zone, tuple(warnings), may_never_fire=True)
+    excess = excess_of(recurrence.document)
+    return Parsed(recurrence.series, None, recurrence.zone, tuple(warnings), may_never_fire=True, excess=excess)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """The definition with the times of its first occurrence, as clocks show them where the recurrence is read.
+    """Return the definition with the wall times of its first occurrence in the zone of the recurrence.
 
     Raises WireError where `parse` would.
     """
@@ -84,41 +90,40 @@ def render(definition: Mapping[str, object]) -> dict[str, object]:
 
 
 def read_date_time(value: object, path: str) -> tuple[datetime, str, tzinfo]:
-    """Read a dateTimeTimeZone: what clocks show, the name of the zone as it was written, and the zone.
+    """Read a dateTimeTimeZone: return the wall time, the name of the zone as it was written, and the zone.
 
-    Fractions of a second are dropped.  With an offset it is that instant, shown by the clocks of the zone; without a
-    name of the zone it is UTC.
+    Fractions of a second are dropped.  A time with an offset is an instant, and is converted to the wall time of the
+    zone.  Without a name the zone is UTC.
     """
-    members = reading.mapping(value, path)
-    if members.get("dateTime") is None:
-        raise WireError(f"{path}.dateTime", "required", "is required, such as 2026-01-05T08:00:00")
+    members = _mapping(value, path)
     name = members.get("timeZone")
-    zone = zone_of(name, f"{path}.timeZone")
-    wall = _wall(members["dateTime"], zone, f"{path}.dateTime")
+    faults = Faults()
+    zone = faults.read(zone_of, name, f"{path}.timeZone")
+    wall = faults.read(_wall, members.get("dateTime"), zone or UTC, f"{path}.dateTime")
+    faults.refuse()
     return wall, "UTC" if name is None else str(name), zone
 
 
 def read_span(definition: Mapping[str, object]) -> tuple[datetime, datetime, tzinfo, str]:
-    """Read the dateTimeTimeZones `start` and `end`, and the zone of the start and its name.
+    """Read the dateTimeTimeZones `start` and `end`; return both, and the zone of the start and its name.
 
-    Both are what clocks in that zone show, also of an end that was written in another one.
+    Both are wall times in that zone; an end in another zone is converted.
     """
-    start, name, zone = read_date_time(definition["start"], "start")
-    end, _, zone_of_end = read_date_time(definition["end"], "end")
+    faults = Faults()
+    begins, ends = (faults.read(read_date_time, definition.get(name), name) for name in ("start", "end"))
+    faults.refuse()
+    (start, name, zone), (end, _, zone_of_end) = begins, ends
     return start, end if zone_of_end == zone else _moved(end, zone_of_end, zone, "end"), zone, name
 
 
 def read(
     recurrence: object, start: datetime, end: datetime, zone: tzinfo, path: str = "recurrence", zone_name: str = ""
 ) -> Recurrence:
-    """Read a patternedRecurrence of an event from `start` to `end`, as clocks in `zone` show them.
+    """Read a patternedRecurrence of an event from `start` to `end`, which are wall times in `zone`.
 
-    `zone_name` is what `zone` was called.  Raises WireError, also for an end before the start.
+    `zone_name` is the name of `zone` as it was written.  Raises WireError, also for an end before the start.
     """
-    members = reading.mapping(recurrence, path)
-    pattern_members, range_members = (_part(members, name, path) for name in ("pattern", "range"))
-    pattern = _read_pattern(pattern_members, f"{path}.pattern")
-    limits = _read_range(range_members, f"{path}.range")
+    pattern, limits = read_parts(recurrence, path)
     length = length_of(start, end)
     if limits.zone is not None and limits.zone != zone:
         start, end = _moved(start, zone, limits.zone, "start"), _moved(end, zone, limits.zone, "end")
@@ -135,12 +140,34 @@ def read(
         start,
         start + series.length,
         zone,
-        (*_unknown(pattern_members, PATTERN_MEMBERS), *_unknown(range_members, RANGE_MEMBERS)),
     )
 
 
+def read_parts(recurrence: object, path: str) -> tuple["Pattern", "Limits"]:
+    """Read the parts of a patternedRecurrence that do not depend on the times of its event.  Raises WireError."""
+    members = _mapping(recurrence, path)
+    faults = Faults()
+    of_pattern, of_range = (faults.read(_mapping, members.get(name), f"{path}.{name}") for name in ("pattern", "range"))
+    pattern = None if of_pattern is None else faults.read(_read_pattern, of_pattern, f"{path}.pattern")
+    limits = None if of_range is None else faults.read(_read_range, of_range, f"{path}.range")
+    faults.refuse()
+    return cast(tuple[Pattern, Limits], (pattern, limits))
+
+
+def excess_of(document: Mapping[str, object]) -> WireError | None:
+    """Return the error for a recurrence with more occurrences than a new one may have; None: the number is allowed.
+
+    `document` is the one of a `Recurrence`.
+    """
+    count = cast(Mapping[str, int], document["range"])["numberOfOccurrences"]
+    if count <= MOST_OCCURRENCES:
+        return None
+    message = f"must be 1 to {MOST_OCCURRENCES}, not {count}; a longer series has an end date"
+    return WireError("recurrence.range.numberOfOccurrences", "out_of_range", message)
+
+
 def length_of(start: datetime, end: datetime) -> timedelta:
-    """Return how long one occurrence is.  Raises WireError for an end before the start, and one too far away."""
+    """Return the length of one occurrence.  Raises WireError for an end before the start, and for one too far away."""
     if not NOTHING <= end - start <= LONGEST:
         raise WireError("end", "out_of_range", f"must be at most {LONGEST.days} days after the start, and not before")
     return end - start
@@ -154,7 +181,7 @@ def series_of(days: NumberedRule, start: datetime, length: timedelta, zone: tzin
 
 
 def pattern_of(days: NumberedRule) -> dict[str, object] | None:
-    """Return the pattern of a recurrence that begins on `days.start` and is on these days; None: Graph has none."""
+    """Return the pattern of a recurrence on these days, beginning on `days.start`; None: Graph cannot express it."""
     match days:
         case EveryNDays(_, interval):
             pattern = Pattern("daily", interval)
@@ -179,12 +206,12 @@ def _names(weekdays: frozenset[int]) -> frozenset[str]:
     return frozenset(WEEKDAYS[(day + 1) % 7] for day in weekdays)
 
 
-# What was written
+# Reading
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a type ignores stands as Graph writes it."""
+    """The members of a pattern; members that the type ignores have the values that Graph writes."""
 
     type: str
     interval: int
@@ -206,24 +233,27 @@ class Limits:
 
 
 def _read_event(definition: Mapping[str, object]) -> Recurrence:
-    for name in MEMBERS:
-        if definition.get(name) is None:
-            raise WireError(name, "required", "is required")
-    start, end, zone, name = read_span(definition)
+    faults = Faults()
+    span = faults.read(read_span, definition)
+    faults.read(read_parts, definition.get("recurrence"), "recurrence")
+    faults.refuse()
+    start, end, zone, name = span
     return read(definition["recurrence"], start, end, zone, zone_name=name)
 
 
 def _read_pattern(members: Mapping[str, object], path: str) -> Pattern:
-    type = _word(members, "type", path, TYPES)
-    days = frozenset(_read_days(members.get("daysOfWeek"), f"{path}.daysOfWeek"))
-    first_day = _word(members, "firstDayOfWeek", path, WEEKDAYS, "sunday")
-    index = _word(members, "index", path, tuple(INDEXES), "first")
+    faults = Faults()
+    type = faults.read(_word, members, "type", path, TYPES) or ""
+    days = frozenset(faults.read(_read_days, members.get("daysOfWeek"), f"{path}.daysOfWeek") or ())
+    first_day = faults.read(_word, members, "firstDayOfWeek", path, WEEKDAYS, "sunday")
+    index = faults.read(_word, members, "index", path, tuple(INDEXES), "first")
     is_relative, is_absolute, is_yearly = type.startswith("relative"), type.startswith("absolute"), "Yearly" in type
-    interval = _number(members, "interval", path, LARGEST)
-    day_of_month = _number(members, "dayOfMonth", path, 31 if is_absolute else None)
-    month = _number(members, "month", path, 12 if is_yearly else None)
-    if not days and (is_relative or type == "weekly"):
-        raise WireError(f"{path}.daysOfWeek", "required", f"is required with the type {type}")
+    interval = faults.read(_number, members, "interval", path, LARGEST)
+    day_of_month = faults.read(_number, members, "dayOfMonth", path, 31 if is_absolute else None)
+    month = faults.read(_number, members, "month", path, 12 if is_yearly else None)
+    if members.get("daysOfWeek") in (None, []) and (is_relative or type == "weekly"):
+        faults.add(WireError(f"{path}.daysOfWeek", "required", f"is required with the type {type}"))
+    faults.refuse()
     return Pattern(
         type,
         interval,
@@ -236,24 +266,29 @@ def _read_pattern(members: Mapping[str, object], path: str) -> Pattern:
 
 
 def _read_range(members: Mapping[str, object], path: str) -> Limits:
-    type = _word(members, "type", path, RANGE_TYPES)
-    for name in ("startDate", "endDate")[: 2 if type == "endDate" else 1]:
-        if members.get(name) is None:
-            raise WireError(f"{path}.{name}", "required", f"is required with the type {type}, such as 2026-01-05")
-    start, end = (
-        NO_DATE if members.get(name) is None else reading.day(members[name], f"{path}.{name}")
-        for name in ("startDate", "endDate")
-    )
-    count = _number(members, "numberOfOccurrences", path, LARGEST if type == "numbered" else None)
+    faults = Faults()
+    type = faults.read(_word, members, "type", path, RANGE_TYPES)
+    start = faults.read(_date, members, "startDate", path, True)
+    end = faults.read(_date, members, "endDate", path, type == "endDate")
+    count = faults.read(_count, members, "numberOfOccurrences", path, type == "numbered")
     zone_name = members.get("recurrenceTimeZone") or None
-    zone = None if zone_name is None else zone_of(zone_name, f"{path}.recurrenceTimeZone")
+    zone = None if zone_name is None else faults.read(zone_of, zone_name, f"{path}.recurrenceTimeZone")
+    faults.refuse()
     return Limits(type, start, end, count, zone, str(zone_name or ""))
 
 
-def _part(members: Mapping[str, object], name: str, path: str) -> Mapping[str, object]:
-    if members.get(name) is None:
-        raise WireError(f"{path}.{name}", "required", "is required")
-    return reading.mapping(members[name], f"{path}.{name}")
+def _mapping(value: object, path: str) -> Mapping[str, object]:
+    if value is None:
+        raise WireError(path, "required", "is required")
+    return json_values.mapping(value, path)
+
+
+def _date(members: Mapping[str, object], name: str, path: str, is_required: bool) -> date:
+    if members.get(name) is not None:
+        return json_values.day(members[name], f"{path}.{name}")
+    if is_required:
+        raise WireError(f"{path}.{name}", "required", "is required here, such as 2026-01-05")
+    return NO_DATE
 
 
 def _word(members: Mapping[str, object], name: str, path: str, words: Sequence[str], default: str | None = None) -> str:
@@ -262,37 +297,49 @@ def _word(members: Mapping[str, object], name: str, path: str, words: Sequence[s
         return default
     if value is None:
         raise WireError(path, "required", f"must be one of {', '.join(words)}")
-    return reading.word(value, path, {word.lower(): word for word in words})
+    return json_values.word(value, path, {word.lower(): word for word in words})
 
 
 def _read_days(value: object, path: str) -> list[str]:
     if value is None or value == []:
         return []
     words = {word: word for word in WEEKDAYS}
-    return [reading.word(item, where, words) for where, item in reading.items(value, path)]
+    return list(json_values.each(json_values.items(value, path), json_values.word, words))
 
 
 def _number(members: Mapping[str, object], name: str, path: str, highest: int | None) -> int:
-    """A number from 1 to `highest`, or any, also none, where it is ignored."""
+    """Read a number from 1 to `highest`.
+
+    With `highest` None the member is ignored: any number is allowed, and an absent one is 0.
+    """
     value, path = members.get(name), f"{path}.{name}"
     if highest is None:
-        return 0 if value is None else reading.integer(value, path, -LARGEST - 1, LARGEST)
+        return 0 if value is None else json_values.integer(value, path, -LARGEST - 1, LARGEST)
     if value is None:
         raise WireError(path, "required", f"is required here, 1 to {highest}")
-    return reading.integer(value, path, 1, highest)
+    return json_values.integer(value, path, 1, highest)
+
+
+def _count(members: Mapping[str, object], name: str, path: str, is_numbered: bool) -> int:
+    """Read the number of occurrences.  A stored series may have more than a new one, see `excess_of`."""
+    value = members.get(name)
+    is_excess = type(value) is int and value > MOST_OCCURRENCES
+    return _number(members, name, path, (LARGEST if is_excess else MOST_OCCURRENCES) if is_numbered else None)
 
 
 def _wall(value: object, zone: tzinfo, path: str) -> datetime:
-    match = DATE_TIME.fullmatch(reading.text(value, path))
+    if value is None:
+        raise WireError(path, "required", "is required, such as 2026-01-05T08:00:00")
+    match = DATE_TIME.fullmatch(json_values.text(value, path))
     if match is None:
-        raise WireError(path, "invalid", f"must be a time such as 2026-01-05T08:00:00, not {reading.shown(value)}")
+        raise WireError(path, "invalid", f"must be a time such as 2026-01-05T08:00:00, not {json_values.shown(value)}")
     wall, offset = match.groups()
     try:
         if offset is None:
             return datetime.fromisoformat(wall)
         return datetime.fromisoformat(wall + offset.upper()).astimezone(zone).replace(tzinfo=None, fold=0)
     except (ValueError, OverflowError):
-        message = f"must be a time that exists, not {reading.shown(value)}"
+        message = f"must be a time that exists, not {json_values.shown(value)}"
         raise WireError(path, "out_of_range", message) from None
 
 
@@ -303,11 +350,7 @@ def _moved(wall: datetime, zone: tzinfo, other: tzinfo, path: str) -> datetime:
         raise WireError(path, "out_of_range", "must be a time that exists") from None
 
 
-def _unknown(members: Mapping[str, object], known: Sequence[str]) -> list[str]:
-    return reading.warnings_of_unknown({k: v for k, v in members.items() if not k.startswith("@odata.")}, known)
-
-
-# What it means
+# Compiling
 
 
 def _series(pattern: Pattern, limits: Limits, start: datetime, length: timedelta, zone: tzinfo, path: str) -> Series:
@@ -315,7 +358,7 @@ def _series(pattern: Pattern, limits: Limits, start: datetime, length: timedelta
     if limits.type == "endDate" and first is not None and limits.end < first:
         message = f"must not be before the first occurrence, which is on {first}"
         raise WireError(f"{path}.range.endDate", "never_fires", message)
-    days = _rule(pattern, first or date.max, pattern.interval)  # a first day that no calendar has is refused below
+    days = _rule(pattern, first or date.max, pattern.interval)  # `series_of` refuses `date.max`
     last = limits.end if limits.type == "endDate" else None
     if limits.type == "numbered":
         last = last_day(days, limits.count, zone)
@@ -323,7 +366,7 @@ def _series(pattern: Pattern, limits: Limits, start: datetime, length: timedelta
 
 
 def _first_day(pattern: Pattern, start: date, zone: tzinfo) -> date | None:
-    """The first day from `start` on that fits the pattern without its interval and that there was in the zone."""
+    """Return the first day from `start` on that fits the pattern without its interval and exists in the zone."""
     beginning = start.replace(month=pattern.month, day=1) if pattern.month else start
     rule = _rule(pattern, beginning, 1)
     first = rule.on_or_after(start)
@@ -345,7 +388,7 @@ def _rule(pattern: Pattern, start: date, interval: int) -> NumberedRule:
     return NthOfWeekdays(start, weekdays, INDEXES[pattern.index], months)
 
 
-# How it is answered
+# Rendering
 
 
 def _rendered_pattern(pattern: Pattern) -> dict[str, object]:

@@ -4,23 +4,25 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from recurrence.schedules import Once
-from recurrence.wire import reading
+from recurrence.wire import json_values
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.simple import moment, rendered
 
+MEMBERS = {"at": None}
+
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
-    """Compile the definition.  A moment that has passed is no error: the answer warns.  Raises WireError."""
+    """Compile the definition.  A past moment is no error; the result has a warning.  Raises WireError."""
     at = _read(definition)
-    warnings = reading.warnings_of_unknown(definition, {"at"})
+    warnings = json_values.warnings_of_unknown(definition, MEMBERS)
     if at < created_at:
         warnings.append("It will not fire: its moment has passed.")
     return Parsed(Once(at), None, UTC, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """The definition with its time in ISO 8601.  Raises WireError where `parse` would."""
+    """Return the definition with its time in ISO 8601.  Raises WireError where `parse` would."""
     return {"at": rendered(_read(definition))}
 
 

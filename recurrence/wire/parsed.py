@@ -1,18 +1,22 @@
-"""What every format's parser answers."""
+"""The result of every format's parser."""
 
 from dataclasses import dataclass
 from datetime import tzinfo
 
 from recurrence.schedules import Schedule
+from recurrence.wire.errors import WireError
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """A compiled document.
 
-    `count` is the run budget, how many times it may fire in all; None is without limit.  It is not part of `schedule`:
-    who fires keeps the budget.  `zone` is where its times are told to people.  `warnings` are sentences for its author.
-    `may_never_fire` is set by formats in which a schedule that has no further fire time is valid; a warning tells it.
+    * `count` is the run budget: how many times it may fire in all; None: no limit.  The budget is not part of
+      `schedule`; the caller that fires counts it down.
+    * `zone` is the zone in which people see the times.
+    * `warnings` are sentences for the author.
+    * `may_never_fire` is True for formats in which a schedule without a further fire time is valid and has a warning.
+    * `excess` is the error for a limit that holds for new documents only; stored documents keep working.
     """
 
     schedule: Schedule
@@ -20,3 +24,4 @@ class Parsed:
     zone: tzinfo
     warnings: tuple[str, ...] = ()
     may_never_fire: bool = False
+    excess: WireError | None = None

@@ -1,7 +1,7 @@
 """Quartz cron expressions: six or seven fields, from seconds to years.
 
-Source: the documentation and the behaviour of Quartz 2.3.2, as far as they agree; see docs/time.md for where we differ.
-What Quartz takes and then ignores or gets wrong, such as `MONDAY`, `5C`, `6#3,2` or a step of 0, is refused here.
+Source: the documentation and the behaviour of Quartz 2.3.2, where both agree; docs/time.md lists where we differ.
+Texts that Quartz accepts but ignores or misunderstands, such as `MONDAY`, `5C`, `6#3,2` or a step of 0, are refused.
 """
 
 import re
@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import NoReturn
 
 from recurrence.bits import mask_of, members
-from recurrence.combine import Limited
+from recurrence.composites import Bounded
 from recurrence.cron import FIRST_YEAR, LAST_YEAR, CronRule, Days
-from recurrence.rules import ONE_SECOND, Zoned
+from recurrence.rules import ONE_SECOND, ZonedRule, in_zone_by_cron
 from recurrence.schedules import LAST_INSTANT, Schedule, just_before
 from recurrence.times import Times
-from recurrence.wire import reading
-from recurrence.wire.errors import WireError
+from recurrence.wire import json_values
+from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.zone_names import iana_name, zone_of
 from recurrence.zones import Fold, Gap, repeated_by
@@ -26,7 +26,7 @@ from recurrence.zones import Fold, Gap, repeated_by
 LONGEST = 256  # characters
 PATH = "expression"
 CLOCK_CHANGES = ("cron", "quartz")
-MEMBERS = {PATH, "timeZone", "clockChange", "startTime", "endTime"}
+MEMBERS = dict.fromkeys((PATH, "timeZone", "clockChange", "startTime", "endTime"))
 
 MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 WEEKDAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -40,7 +40,7 @@ class Kind:
     name: str
     low: int
     high: int
-    cycle: int | None  # what a range that wraps counts modulo; None: ranges do not wrap
+    cycle: int | None  # a range that wraps counts modulo this number; None: ranges do not wrap
     step_limit: int | None
     names: tuple[str, ...] = ()
 
@@ -67,20 +67,20 @@ DAY_OF_WEEK_WORD = re.compile(r"(?P<day>[0-9]+|[A-Z]{3})(?:(?P<last>L)|#(?P<numb
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field as it is understood: its canonical text, and the numbers in it; empty for `?` and for L, W and #."""
+    """A parsed field: its canonical text, and the mask of its numbers; the mask is 0 for `?` and for L, W and #."""
 
     text: str
     mask: int = 0
 
     @property
     def is_stepping(self) -> bool:
-        """Does it read like an interval?  Then it follows real time when clocks change."""
+        """True if the field reads like an interval, which fires in both passes of a repeated hour."""
         return any(sign in self.text for sign in "*-/")
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A checked expression and its rule in UTC.  Two are equal when their canonical texts are."""
+    """A checked expression and its rule in UTC.  Two are equal when their canonical texts are equal."""
 
     second: Field
     minute: Field
@@ -110,20 +110,23 @@ class Expression:
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     """Compile `expression`, `timeZone` (UTC by default), `clockChange`, `startTime` and `endTime`, both included.
 
-    An expression that never fires again is no error: the answer warns.  Raises WireError.
+    An expression that never fires again is no error; the result has a warning.  Raises WireError.
     """
     document = _read(definition)
     schedule = in_zone(document.expression, document.zone, document.clock_change)
     if document.start or document.end:
-        schedule = Limited(schedule, document.start, document.end)
-    warnings = [*_unknown(definition), *_never_again(schedule, created_at.astimezone(UTC))]
+        schedule = Bounded(schedule, document.start, document.end)
+    warnings = [
+        *json_values.warnings_of_unknown(definition, MEMBERS),
+        *_never_again(schedule, created_at.astimezone(UTC)),
+    ]
     return Parsed(schedule, None, document.zone, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """The definition in canonical text: names in capitals, each list in order, the zone by its IANA name.
+    """Return the definition with canonical text: names in capitals, each list in order, the zone's IANA name.
 
-    What was not sent is not returned, nor is an unknown member.  Raises WireError where `parse` would.
+    Members that were not sent and unknown members are absent.  Raises WireError where `parse` would.
     """
     document = _read(definition)
     answer: dict[str, object] = {PATH: str(document.expression)}
@@ -138,26 +141,21 @@ def render(definition: Mapping[str, object]) -> dict[str, object]:
 
 
 def in_zone(expression: Expression, zone: tzinfo, clock_change: str = "cron") -> Schedule:
-    """The schedule of an expression on the clocks of a zone; in UTC they never change."""
-    rule = expression.rule
-    if zone is UTC:
-        return rule
-    if clock_change == "quartz":
-        return AsQuartz(Zoned(rule, zone, Gap.SKIP, Fold.SECOND))
-    if expression.is_stepping:
-        return Zoned(rule, zone, Gap.SKIP, Fold.BOTH)
-    return Zoned(rule, zone, Gap.END, Fold.FIRST)
+    """Return the schedule of an expression in the wall times of a zone."""
+    if clock_change == "quartz" and zone is not UTC:
+        return QuartzSchedule(ZonedRule(expression.rule, zone, Gap.SKIP, Fold.SECOND))
+    return in_zone_by_cron(expression.rule, zone, expression.is_stepping)
 
 
 @dataclass(frozen=True, slots=True)
-class AsQuartz:
-    """Quartz's own answers where clocks change: a skipped time is left out, a repeated one comes the second time.
+class QuartzSchedule:
+    """Quartz's own rule for clock changes: a skipped time is left out, a repeated one fires the second time.
 
-    It searches by readings, from the next second on, and takes a repeated one for the second: asked within the first
-    pass, it goes on from the same reading of the second.
+    Quartz searches by wall times, from the next second on, and takes a repeated wall time for the second one.  So a
+    search that begins in the first pass of a repeated hour goes on from the same wall time in the second pass.
     """
 
-    zoned: Zoned
+    zoned: ZonedRule
 
     def after(self, instant: datetime) -> datetime | None:
         if instant > LAST_INSTANT - ONE_SECOND:
@@ -167,22 +165,22 @@ class AsQuartz:
 
 @lru_cache(maxsize=4096)
 def parse_expression(text: str) -> Expression:
-    """Raises WireError that names the field, the text in it and what would be accepted."""
+    """Parse an expression.  Raises a WireError that names the field, its text, and what would be accepted."""
     if len(text) > LONGEST:
         raise WireError(PATH, "out_of_range", f"must have at most {LONGEST} characters, not {len(text)}")
     if not text.isascii():
-        raise WireError(PATH, "invalid", f"must be written in ASCII, not {reading.shown(text)}")
+        raise WireError(PATH, "invalid", f"must be written in ASCII, not {json_values.shown(text)}")
     texts = re.split("[ \t]+", text.strip(" \t").upper())
     if len(texts) not in (6, 7):
-        wanted = "second, minute, hour, day of month, month, day of week and perhaps year"
-        raise WireError(PATH, "invalid", f"must have 6 or 7 fields, {wanted}, not {len(texts) if text.strip() else 0}")
-    _refuse_questions(texts)
+        names = "second, minute, hour, day of month, month, day of week and perhaps year"
+        raise WireError(PATH, "invalid", f"must have 6 or 7 fields, {names}, not {len(texts) if text.strip() else 0}")
+    _check_question_marks(texts)
     fields = [PLAIN[position].get(part) or _field(position, part) for position, part in enumerate(texts)]
     return Expression(*fields, *([] if len(texts) == 7 else [EVERY_YEAR]))
 
 
-def _refuse_questions(texts: list[str]) -> None:
-    """Exactly one of the two day fields is `?`, and no other field is."""
+def _check_question_marks(texts: list[str]) -> None:
+    """Raise WireError unless exactly one of the two day fields is `?`, and no other field is."""
     if "?" in (texts[3], texts[5]) and "".join(texts).count("?") == 1:
         return
     for kind, text in zip(KINDS, texts, strict=False):
@@ -212,7 +210,7 @@ def _field(position: int, text: str) -> Field:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A part of a list: the numbers from `low` to `high`, each `step`-th; with `high` None it is `low` alone."""
+    """An item of a list: each `step`-th number from `low` to `high` (included); with `high` None, `low` alone."""
 
     low: int
     high: int | None
@@ -259,9 +257,9 @@ def _listed(kind: Kind, items: list[Item]) -> Field:
     mask = 0
     for item in items:
         mask |= item.mask(kind)
-    everything = next((item for item in items if item.is_all and item.step == 1), None)
-    kept = [everything] if everything else sorted(set(items), key=lambda item: (item.low, item.high or 0, item.step))
-    return Field(",".join(dict.fromkeys(item.text(kind) for item in kept)), mask)
+    star = next((item for item in items if item.is_all and item.step == 1), None)
+    sorted_items = [star] if star else sorted(set(items), key=lambda item: (item.low, item.high or 0, item.step))
+    return Field(",".join(dict.fromkeys(item.text(kind) for item in sorted_items)), mask)
 
 
 def _step(kind: Kind, digits: str | None, text: str) -> int | None:
@@ -287,7 +285,7 @@ def _named(kind: Kind, number: int) -> str:
 
 
 def _refuse(kind: Kind, text: str, expected: str) -> NoReturn:
-    raise WireError(PATH, "invalid", f"the {kind.name} {expected}, not {reading.shown(text)}")
+    raise WireError(PATH, "invalid", f"the {kind.name} {expected}, not {json_values.shown(text)}")
 
 
 # Days
@@ -326,7 +324,7 @@ def _day_of_week_word(text: str) -> Field:
 
 @lru_cache(maxsize=2048)
 def _days(day_of_month: str, day_of_week: str) -> Days:
-    """The days of two canonical fields, one of which is `?`."""
+    """Return the days of two canonical fields, one of which is `?`."""
     if day_of_month == "?":
         return Days(f"? {day_of_week}", _weekdays(day_of_week))
     return Days(f"{day_of_month} ?", _month_days(day_of_month))
@@ -349,7 +347,7 @@ def _month_days(text: str) -> Callable[[int, int], int]:
 
 
 def _nearest_weekday(day: int, first: int, length: int) -> int:
-    """The day from Monday to Friday that is nearest to `day` and in the same month."""
+    """Return the day from Monday to Friday that is nearest to `day` and in the same month."""
     weekday = (first + day - 1) % 7
     if weekday == 5:
         return day - 1 if day > 1 else day + 2
@@ -390,34 +388,35 @@ class Document:
 
 
 def _read(definition: Mapping[str, object]) -> Document:
-    if definition.get(PATH) is None:
-        raise WireError(PATH, "required", "must be a cron expression such as 0 15 10 ? * MON-FRI")
-    start, end = (_bound(definition.get(name), name) for name in ("startTime", "endTime"))
+    faults = Faults()
+    start, end = (faults.read(_bound, definition.get(name), name) for name in ("startTime", "endTime"))
     if start and end and end < start:
-        raise WireError("endTime", "out_of_range", "must not be earlier than startTime")
-    return Document(
-        parse_expression(reading.text(definition[PATH], PATH)),
-        zone_of(definition.get("timeZone"), "timeZone"),
-        _clock_change(definition.get("clockChange")),
+        faults.add(WireError("endTime", "out_of_range", "must not be earlier than startTime"))
+    document = Document(
+        faults.read(_expression, definition.get(PATH)),
+        faults.read(zone_of, definition.get("timeZone"), "timeZone"),
+        faults.read(_clock_change, definition.get("clockChange")),
         start,
         end,
     )
+    faults.refuse()
+    return document
+
+
+def _expression(value: object) -> Expression:
+    if value is None:
+        raise WireError(PATH, "required", "must be a cron expression such as 0 15 10 ? * MON-FRI")
+    return parse_expression(json_values.text(value, PATH))
 
 
 def _clock_change(value: object) -> str:
     if value is None:
         return CLOCK_CHANGES[0]
-    return reading.word(value, "clockChange", {name: name for name in CLOCK_CHANGES})
+    return json_values.word(value, "clockChange", {name: name for name in CLOCK_CHANGES})
 
 
 def _bound(value: object, path: str) -> datetime | None:
-    return None if value is None else reading.instant(value, path)
-
-
-def _unknown(definition: Mapping[str, object]) -> Iterator[str]:
-    for name, value in definition.items():
-        if name not in MEMBERS and value is not None:
-            yield f"{reading.shown(name)} is not known here and is ignored"
+    return None if value is None else json_values.instant(value, path)
 
 
 def _never_again(schedule: Schedule, created_at: datetime) -> Iterator[str]:
@@ -426,7 +425,7 @@ def _never_again(schedule: Schedule, created_at: datetime) -> Iterator[str]:
 
 
 EVERY_YEAR = _field(6, "*")
-PLAIN = [  # fields of one number or of all, read once
+PLAIN = [  # the fields with a single number, a name, * or ?, parsed once
     {text: _field(position, text) for text in ("*", "?", *map(str, range(kind.low, kind.high + 1)), *kind.names)}
     for position, kind in enumerate(KINDS)
 ]

@@ -1,6 +1,6 @@
-"""Recurrence rules of iCalendar (RFC 5545, 3.3.10), read by way of python-dateutil, and series written as such rules.
+"""Recurrence rules of iCalendar (RFC 5545, 3.3.10): read rules, with python-dateutil where needed, and write them.
 
-A rule says on which days a series is; the time of day is that of its start.  As in dateutil, a start that does not fit
+A rule defines the days of a series; the time of day is that of the start.  As in dateutil, a start that does not fit
 the rule is no occurrence.  An UNTIL without a time of day includes its day.
 """
 
@@ -9,25 +9,28 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, tzinfo
 
+from recurrence.dateutil_rule import Budget, DateutilDays, no_budget
 from recurrence.days import EveryNDays, MonthDay, NthOfWeekdays, NumberedRule, Weekly
 from recurrence.rules import ONE_DAY
 from recurrence.schedules import just_before
 from recurrence.series import Series, last_day
-from recurrence.walked import Meter, WalkedDays, unmetered
-from recurrence.wire import graph, reading
-from recurrence.wire.errors import WireError
+from recurrence.wire import graph, json_values
+from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.zones import instant_of, missing_days
 
 FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-MOST_IN_EACH_MONTH = 4  # of a weekday; some months have a fifth
-BEYOND_US = ("BYYEARDAY", "BYWEEKNO")  # parts that only dateutil understands
-NOT_WALKED = ("COUNT", "UNTIL", "BYHOUR", "BYMINUTE", "BYSECOND")  # which are not dateutil's to apply
-SHORTEST = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # how many days a month has at least
+MOST_IN_EACH_MONTH = 4  # every month has each weekday four times; some months have a fifth
+DATEUTIL_ONLY_PARTS = ("BYYEARDAY", "BYWEEKNO")  # parts that only dateutil understands
+NOT_FOR_DATEUTIL = ("COUNT", "UNTIL", "BYHOUR", "BYMINUTE", "BYSECOND")  # parts that this module applies itself
+MIN_DAYS_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # the least number of days of each month
 MONTHS_A_YEAR = 12
-MEMBERS = ("start", "end", "rrule", "exdates", "rdates")
-LONGEST_RULE = 1000  # characters
+MEMBERS = {
+    **dict.fromkeys(("start", "end"), graph.DATE_TIME_MEMBERS),
+    **dict.fromkeys(("rrule", "exdates", "rdates")),
+}
+MAX_RULE_LENGTH = 1000  # characters
 LARGEST = 2**31 - 1
 
 NUMBER = re.compile(r"[+-]?\d{1,10}", re.ASCII)
@@ -39,19 +42,20 @@ ByArithmetic = EveryNDays | Weekly | MonthDay | NthOfWeekdays
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
-    """Compile `start` and `end` as in an event of Graph's, `rrule`, and the lists of dates `exdates` and `rdates`.
+    """Compile `start` and `end` as in an event of Graph, `rrule`, and the lists of dates `exdates` and `rdates`.
 
-    Without an end it has no length.  One that has ended is no error: the answer warns.  Raises WireError.
+    Without an end the occurrences have no length.  A series that has ended is no error; the result has a warning.
+    Raises WireError.
     """
     series = _read_definition(definition)
-    warnings = reading.warnings_of_unknown(definition, MEMBERS)
+    warnings = json_values.warnings_of_unknown(definition, MEMBERS)
     if series.after(just_before(created_at)) is None:
         warnings.append("It will not fire again.")
     return Parsed(series, None, series.zone, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """The definition with its times, its rule and its dates in one spelling.  Raises WireError where `parse` would."""
+    """Return the definition with its times, rule and dates in canonical form.  Raises WireError where `parse` would."""
     _read_definition(definition)
     answer: dict[str, object] = {}
     for name in ("start", "end"):
@@ -73,12 +77,12 @@ def read(
     without: Collection[date] = (),
     besides: Collection[date] = (),
     path: str = "rrule",
-    meter: Meter = unmetered,
+    meter: Budget = no_budget,
 ) -> Series:
-    """Return the series of an event from `start` to `end`, as clocks in `zone` show them, which `rule` repeats.
+    """Return the series of an event from `start` to `end`, wall times in `zone`, which `rule` repeats.
 
-    There is none on the days `without`, and one on the days `besides`.  `meter` is told what python-dateutil looks
-    through, now and whenever the series is asked.  Raises WireError.
+    The days `without` are removed from the series, the days `besides` are added.  `meter` is called with the number of
+    days that python-dateutil searches, now and at each later use of the series.  Raises WireError.
     """
     parts = _parts(rule, path)
     _refuse_other_times(parts, start, path)
@@ -86,8 +90,8 @@ def read(
     last = _last_day(parts, start, zone)
     days = None if without or besides else _days(parts, start.date(), zone)
     if days is None:
-        never = frozenset(map(date.fromordinal, missing_days(zone)))
-        days = _walked(parts, start.date(), last, never.union(without), frozenset(besides), path, meter)
+        missing = frozenset(map(date.fromordinal, missing_days(zone)))
+        days = _dateutil_days(parts, start.date(), last, missing.union(without), frozenset(besides), path, meter)
         last = days.last if "COUNT" in parts or (last and besides) else last
     elif "COUNT" in parts:
         last = last_day(days, int(parts["COUNT"]), zone)
@@ -99,10 +103,10 @@ def read(
 def graph_of(
     rule: object, start: datetime, end: datetime, zone: tzinfo, path: str = "rrule"
 ) -> dict[str, object] | None:
-    """Return the recurrence of Graph that says the same, or None when Graph cannot say it.
+    """Return the equivalent recurrence of Graph, or None when Graph cannot express it.
 
-    Its `startDate` is the first day that fits, whither an event has to be moved whose start does not fit the rule.
-    Raises WireError for what is no rule, and for an end before the start.
+    Its `startDate` is the first day that fits.  An event whose start does not fit the rule must be moved to that day.
+    Raises WireError for a wrong rule, and for an end before the start.
     """
     parts = _parts(rule, path)
     _refuse_other_times(parts, start, path)
@@ -121,29 +125,33 @@ def graph_of(
 
 
 def rrule_of(series: Series, *, is_all_day: bool = False) -> str | None:
-    """Return the rule that says the same of an event which begins with the first occurrence, or None: there is none.
+    """Return the equivalent rule of an event that begins with the first occurrence; None: there is none.
 
-    Its end is an instant, as RFC 5545 wants it beside a start in a time zone, or a date, which an `is_all_day` event
-    needs, as its start is one too.
+    The UNTIL of the rule is an instant in UTC, as RFC 5545 requires for a start in a time zone.  For an `is_all_day`
+    event it is a date, like the start.
     """
     parts = _parts_of(series.days)
     if parts is None:
         return None
     end = series.last_occurrence
     if end is not None:
-        parts["UNTIL"] = _compact(end.day) if is_all_day else f"{_compact(end.start.replace(tzinfo=None))}Z"
+        parts["UNTIL"] = _format_date(end.day) if is_all_day else f"{_format_date(end.start.replace(tzinfo=None))}Z"
     return _text(parts)
 
 
-# What was written
+# Reading
 
 
 def _read_definition(definition: Mapping[str, object]) -> Series:
-    for name in ("start", "rrule"):
-        if definition.get(name) is None:
-            raise WireError(name, "required", "is required")
-    start, end, zone, _ = graph.read_span({"end": definition["start"], **_without_nulls(definition)})
-    without, besides = (_dates(definition.get(name), name) for name in ("exdates", "rdates"))
+    faults = Faults()
+    span = faults.read(graph.read_span, {"end": definition.get("start"), **_without_nulls(definition)})
+    if definition.get("rrule") is None:
+        faults.add(WireError("rrule", "required", "is required"))
+    else:
+        faults.read(_parts, definition["rrule"], "rrule")
+    without, besides = (faults.read(_dates, definition.get(name), name) for name in ("exdates", "rdates"))
+    faults.refuse()
+    start, end, zone, _ = span
     return read(definition["rrule"], start, end, zone, without, besides)
 
 
@@ -152,24 +160,24 @@ def _without_nulls(definition: Mapping[str, object]) -> dict[str, object]:
 
 
 def _dates(value: object, path: str) -> frozenset[date]:
-    items = [] if value is None or value == [] else reading.items(value, path)
-    return frozenset(reading.day(item, where) for where, item in items)
+    items = [] if value is None or value == [] else json_values.items(value, path)
+    return frozenset(json_values.each(items, json_values.day))
 
 
 def _parts(rule: object, path: str) -> dict[str, str]:
-    """The parts of a rule by their names, each in its form."""
-    text = reading.text(rule, path).strip().upper().removeprefix("RRULE:")
-    if len(text) > LONGEST_RULE:
-        raise WireError(path, "out_of_range", f"must have at most {LONGEST_RULE} characters, not {len(text)}")
+    """Return the parts of a rule by name; the form of each is checked."""
+    text = json_values.text(rule, path).strip().upper().removeprefix("RRULE:")
+    if len(text) > MAX_RULE_LENGTH:
+        raise WireError(path, "out_of_range", f"must have at most {MAX_RULE_LENGTH} characters, not {len(text)}")
     parts: dict[str, str] = {}
     for part in filter(None, text.split(";")):  # some writers end a rule with a semicolon
         name, _, value = part.partition("=")
         if name not in FORMS:
-            raise WireError(path, "unknown_value", f"{reading.shown(name)} is none of {', '.join(FORMS)}")
+            raise WireError(path, "unknown_value", f"{json_values.shown(name)} is none of {', '.join(FORMS)}")
         if name in parts:
             raise WireError(path, "not_allowed", f"{name} must be given once")
         if not FORMS[name](value):
-            raise WireError(path, "invalid", f"{name} must not be {reading.shown(value)}")
+            raise WireError(path, "invalid", f"{name} must not be {json_values.shown(value)}")
         parts[name] = value
     if "FREQ" not in parts:
         raise WireError(path, "required", f"must have a FREQ, which is one of {', '.join(FREQUENCIES)}")
@@ -188,7 +196,7 @@ def _refuse_other_times(parts: Mapping[str, str], start: datetime, path: str) ->
 
 
 def _numbers(lowest: int, highest: int, *, from_the_end: bool = False) -> Callable[[str], bool]:
-    """A check of a list of numbers, which may be negative when they are counted from the end."""
+    """Return a check for a list of numbers from `lowest` to `highest`; negative ones count `from_the_end`."""
 
     def is_in_form(value: str) -> bool:
         items = value.split(",")
@@ -232,11 +240,14 @@ FORMS: dict[str, Callable[[str], bool]] = {
 }
 
 
-# What it means
+# Compiling
 
 
 def _until(value: str) -> date | datetime | None:
-    """A date, a wall clock reading, or an instant; None and a ValueError are for what is not one."""
+    """Return a date, a wall time or an instant.
+
+    Returns None for a text in another form, and raises ValueError for a date or time that does not exist.
+    """
     match = UNTIL.fullmatch(value)
     if match is None:
         return None
@@ -248,7 +259,7 @@ def _until(value: str) -> date | datetime | None:
 
 
 def _last_day(parts: Mapping[str, str], start: datetime, zone: tzinfo) -> date | None:
-    """The last day on which an occurrence with the start's time of day is not later than UNTIL."""
+    """Return the last day on which an occurrence with the start's time of day is not later than UNTIL; None: no end."""
     until = _until(parts.get("UNTIL", ""))
     if not isinstance(until, datetime):
         return until
@@ -262,7 +273,7 @@ def _last_day(parts: Mapping[str, str], start: datetime, zone: tzinfo) -> date |
 
 
 def _days(parts: Mapping[str, str], start: date, zone: tzinfo) -> NumberedRule | None:
-    """The same days by arithmetic, beginning with the first that fits; None where that cannot say it."""
+    """Return the days as a rule by arithmetic that begins with the first day that fits; None: there is no such rule."""
     rule = _rule(parts, start)
     first = rule and rule.on_or_after(start)
     while rule and first and first.toordinal() in missing_days(zone):
@@ -271,14 +282,17 @@ def _days(parts: Mapping[str, str], start: date, zone: tzinfo) -> NumberedRule |
 
 
 def _rule(parts: Mapping[str, str], start: date) -> ByArithmetic | None:
-    """A rule in whose first period `start` is, perhaps behind days that do not count any more."""
-    if any(name in parts for name in BEYOND_US):
+    """Return a rule by arithmetic whose first period contains `start`, or None.
+
+    The rule may begin before `start`; its earlier days do not count.
+    """
+    if any(name in parts for name in DATEUTIL_ONLY_PARTS):
         return None
     frequency, interval = parts["FREQ"], int(parts.get("INTERVAL", 1))
     months, month_days, positions = (_integers(parts, name) for name in ("BYMONTH", "BYMONTHDAY", "BYSETPOS"))
     weekdays = _weekdays(parts)
     every = frozenset(day for number, day in weekdays if number is None)
-    if not (months or month_days or positions) and len(every) == len(weekdays):  # nothing but weekdays, if anything
+    if not (months or month_days or positions) and len(every) == len(weekdays):  # at most weekdays without numbers
         if frequency == "WEEKLY":
             week_start = WEEKDAYS.index(parts.get("WKST", "MO"))
             return Weekly(start, every or frozenset({start.weekday()}), interval, week_start)
@@ -301,7 +315,7 @@ def _nth_of_weekdays(
     positions: list[int],
     start: date,
 ) -> NthOfWeekdays | None:
-    """Such as BYDAY=2TU, or BYDAY=MO,TU and BYSETPOS=2."""
+    """Return the rule for parts such as BYDAY=2TU, or BYDAY=MO,TU and BYSETPOS=2; None: not by arithmetic."""
     numbers = {number for number, _ in weekdays}
     if len(weekdays) == 1 and not positions:
         (number,) = numbers
@@ -311,10 +325,10 @@ def _nth_of_weekdays(
         return None
     if number is None or not 1 <= abs(number) <= MOST_IN_EACH_MONTH:
         return None
-    if frequency == "YEARLY" and not months:  # counted through the year
+    if frequency == "YEARLY" and not months:  # the number counts within the year
         months = [1 if number > 0 else MONTHS_A_YEAR]
     found = _grid(frequency, interval, months, start)
-    if found is None or (frequency == "YEARLY" and positions and len(months) > 1):  # a position is that in the year
+    if found is None or (frequency == "YEARLY" and positions and len(months) > 1):  # positions count within the year
         return None
     beginning, step = found
     return NthOfWeekdays(beginning, frozenset(day for _, day in weekdays), number, step)
@@ -323,7 +337,10 @@ def _nth_of_weekdays(
 def _month_day(
     frequency: str, interval: int, months: list[int], month_days: list[int], positions: list[int], start: date
 ) -> MonthDay | None:
-    """Such as BYMONTHDAY=15 or -1, or BYMONTHDAY=28,29,30 and BYSETPOS=-1, which is the 30th or the last day before."""
+    """Return the rule for parts such as BYMONTHDAY=15 or -1; None: not by arithmetic.
+
+    BYMONTHDAY=28,29,30 and BYSETPOS=-1 is the 30th, or the last day of a shorter month.
+    """
     if frequency == "YEARLY" and not months:
         months = [*range(1, MONTHS_A_YEAR + 1)] if month_days else [start.month]
     found = _grid(frequency, interval, months, start)
@@ -342,7 +359,7 @@ def _month_day(
 
 
 def _grid(frequency: str, interval: int, months: list[int], start: date) -> tuple[date, int] | None:
-    """The first day of a month that counts, and the number of months from each to the next; None if that varies."""
+    """Return the first day of a month of the rule, and the number of months to the next one; None if that varies."""
     if frequency == "MONTHLY" and not months:
         return start.replace(day=1), interval
     first, step = months[0], MONTHS_A_YEAR // len(months)
@@ -354,8 +371,8 @@ def _grid(frequency: str, interval: int, months: list[int], start: date) -> tupl
 
 
 def _shortest(beginning: date, step: int) -> int:
-    """How many days each of the months has at least that lie `step` months apart."""
-    return min(SHORTEST[(beginning.month - 1 + n * step) % MONTHS_A_YEAR] for n in range(MONTHS_A_YEAR))
+    """Return the least number of days of the months that lie `step` months apart, from the month of `beginning` on."""
+    return min(MIN_DAYS_OF_MONTH[(beginning.month - 1 + n * step) % MONTHS_A_YEAR] for n in range(MONTHS_A_YEAR))
 
 
 def _integers(parts: Mapping[str, str], name: str) -> list[int]:
@@ -367,24 +384,24 @@ def _weekdays(parts: Mapping[str, str]) -> set[tuple[int | None, int]]:
     return {(int(item[:-2]) if item[:-2] else None, WEEKDAYS.index(item[-2:])) for item in items}
 
 
-def _walked(
+def _dateutil_days(
     parts: Mapping[str, str],
     start: date,
     last: date | None,
     without: frozenset[date],
     besides: frozenset[date],
     path: str,
-    meter: Meter,
-) -> WalkedDays:
-    rule = _text({name: value for name, value in parts.items() if name not in NOT_WALKED})
+    meter: Budget,
+) -> DateutilDays:
+    rule = _text({name: value for name, value in parts.items() if name not in NOT_FOR_DATEUTIL})
     count = int(parts["COUNT"]) if "COUNT" in parts else None
     try:
-        return WalkedDays(start, rule, count, last, without, besides, meter)
+        return DateutilDays(start, rule, count, last, without, besides, meter)
     except ValueError:
         raise WireError(path, "never_fires", "has no occurrence before its end, or in a hundred years") from None
 
 
-# How it is written
+# Rendering
 
 
 def _parts_of(days: NumberedRule) -> dict[str, str] | None:
@@ -400,7 +417,7 @@ def _parts_of(days: NumberedRule) -> dict[str, str] | None:
             return _months(start, months) | {"BYDAY": f"{number}{_listed(weekdays)}"}
         case NthOfWeekdays(start, weekdays, number, months):
             return _months(start, months) | {"BYDAY": _listed(weekdays), "BYSETPOS": str(number)}
-        case WalkedDays(anchor, rule) if anchor == days.start and not (days.without or days.besides):
+        case DateutilDays(anchor, rule) if anchor == days.start and not (days.without or days.besides):
             return _parts(rule, "rrule")
     return None
 
@@ -430,6 +447,6 @@ def _text(parts: Mapping[str, str]) -> str:
     return ";".join(f"{name}={parts[name]}" for name in FORMS if name in parts)
 
 
-def _compact(when: date) -> str:
-    """A date, or a date and a time, without the signs in between."""
+def _format_date(when: date) -> str:
+    """Return a date, or a date and a time, in the basic form of iCalendar: without - and : signs."""
     return re.sub("[-:]", "", when.isoformat())

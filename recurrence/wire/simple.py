@@ -1,6 +1,6 @@
-"""Quartz's simple triggers: a start, and perhaps repetitions at an interval of elapsed time.
+"""Simple triggers of Quartz: a start, and optional repetitions at an interval of elapsed time.
 
-Source: Quartz's SimpleTrigger.  It fires at its start and then `repeatCount` times more, -1 being without limit; its
+Source: Quartz's SimpleTrigger.  It fires at its start and then `repeatCount` times more; -1 means without limit.  Its
 end is not included and wins over the count.  Times are ISO 8601, or milliseconds since 1970 as a number or its digits.
 """
 
@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from recurrence.combine import Limited
+from recurrence.composites import Bounded
 from recurrence.schedules import TICK, Every, Once, Schedule, just_before
-from recurrence.wire import reading
-from recurrence.wire.errors import WireError
+from recurrence.wire import json_values
+from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.zones import EPOCH
 
@@ -19,7 +19,7 @@ MILLISECOND = timedelta(milliseconds=1)
 LONGEST_INTERVAL = 100 * 365 * 86_400_000  # milliseconds
 MOST_REPEATS = 2**31 - 1
 FOREVER = -1
-MEMBERS = {"startTime", "endTime", "interval", "repeatCount"}
+MEMBERS = dict.fromkeys(("startTime", "endTime", "interval", "repeatCount"))
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
@@ -33,17 +33,17 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     if end is not None and end <= start:
         raise WireError("endTime", "out_of_range", "must be later than startTime")
     schedule = _schedule(start, end, interval, FOREVER if repeats is None else repeats)
-    warnings = reading.warnings_of_unknown(definition, MEMBERS)
+    warnings = json_values.warnings_of_unknown(definition, MEMBERS)
     if schedule.after(just_before(created_at)) is None:
         warnings.append("It will not fire again.")
     return Parsed(schedule, None, UTC, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """The definition with its times in ISO 8601 and its numbers as such.
+    """Return the definition with its times in ISO 8601 and its numbers as numbers.
 
-    What was not sent is not returned, nor is an unknown member.  Raises WireError where `parse` would, except for an
-    end that is not later than the creation.
+    Members that were not sent and unknown members are absent.  Raises WireError where `parse` would, except for an end
+    that is not later than the creation.
     """
     start, end, interval, repeats = _read(definition)
     if start and end and end <= start:
@@ -57,12 +57,20 @@ def render(definition: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in answer.items() if value is not None}
 
 
+def start_time(definition: Mapping[str, object]) -> datetime | None:
+    """Return the start time of a definition; None: it has none.  Raises WireError for a wrong one."""
+    return moment(definition.get("startTime"), "startTime")
+
+
 def _read(definition: Mapping[str, object]) -> tuple[datetime | None, datetime | None, int | None, int | None]:
-    interval = _whole(definition.get("interval"), "interval", 1, LONGEST_INTERVAL)
-    repeats = _whole(definition.get("repeatCount"), "repeatCount", FOREVER, MOST_REPEATS)
-    if repeats not in (None, 0) and interval is None:
-        raise WireError("interval", "required", "is required with a repeatCount")
-    start, end = (moment(definition.get(name), name) for name in ("startTime", "endTime"))
+    faults = Faults()
+    interval = faults.read(_whole, definition.get("interval"), "interval", 1, LONGEST_INTERVAL)
+    repeats = faults.read(_whole, definition.get("repeatCount"), "repeatCount", FOREVER, MOST_REPEATS)
+    if repeats not in (None, 0) and definition.get("interval") in (None, ""):
+        faults.add(WireError("interval", "required", "is required with a repeatCount"))
+    start = faults.read(start_time, definition)
+    end = faults.read(moment, definition.get("endTime"), "endTime")
+    faults.refuse()
     return start, end, interval, repeats
 
 
@@ -75,16 +83,16 @@ def _schedule(start: datetime, end: datetime | None, interval: int | None, repea
     except OverflowError:
         last = None
     bounds = [bound for bound in (last, end and end - TICK) if bound is not None]
-    return Limited(every, until=min(bounds)) if bounds else every
+    return Bounded(every, until=min(bounds)) if bounds else every
 
 
 def moment(value: object, path: str) -> datetime | None:
-    """A time in any of the forms; None and an empty text are none."""
+    """Read a time in any of the forms; None for null and for an empty text."""
     if value is None or value == "":
         return None
     if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,15}", value):
-        return reading.instant(value, path)
-    number = int(value) if isinstance(value, str) else reading.integer(value, path, -(10**14), 10**14)
+        return json_values.instant(value, path)
+    number = int(value) if isinstance(value, str) else json_values.integer(value, path, -(10**14), 10**14)
     try:
         return EPOCH + number * MILLISECOND
     except OverflowError:
@@ -100,4 +108,4 @@ def _whole(value: object, path: str, lowest: int, highest: int) -> int | None:
         return None
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,15}", value):
         value = int(value)
-    return reading.integer(value, path, lowest, highest)
+    return json_values.integer(value, path, lowest, highest)

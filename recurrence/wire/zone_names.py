@@ -1,4 +1,4 @@
-"""Names of time zones: IANA's, and the ones that Windows gives."""
+"""Names of time zones: those of IANA and those of Windows."""
 
 from datetime import UTC, tzinfo
 from functools import cache
@@ -6,12 +6,12 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from tzlocal.windows_tz import tz_win, win_tz
 
-from recurrence.wire import reading
+from recurrence.wire import json_values
 from recurrence.wire.errors import WireError
 
 LONGEST = 100  # characters
 UTC_NAMES = {f"{area}{name}" for area in ("", "Etc/") for name in ("UTC", "UCT", "Universal", "Zulu")}
-OTHER_NAMES = {  # that calendars write: some of Exchange's own, and two that Windows has dropped
+OTHER_NAMES = {  # further names in calendars: some of Exchange's own, and two that Windows has dropped
     "tzone://microsoft/utc": "UTC",
     "asia/astana": "Asia/Almaty",
     "asia/toshkent": "Asia/Tashkent",
@@ -22,27 +22,27 @@ NO_ZONES = {"localtime", "Factory"}  # the machine's own zone, and a placeholder
 
 
 def zone_of(value: object, path: str) -> tzinfo:
-    """The zone with this name, an IANA one in its own spelling or a Windows one in any; None is UTC.
+    """Return the zone with this IANA or Windows name; None is UTC.
 
-    UTC under whatever name is `datetime.UTC`.  Raises WireError for a name that is not on the list.
+    UTC is `datetime.UTC` under all its names.  Raises WireError for an unknown name.
     """
     name = "UTC" if value is None else iana_name(value, path)
     return UTC if name in UTC_NAMES else ZoneInfo(name)
 
 
 def iana_name(value: object, path: str) -> str:
-    name = reading.text(value, path)
+    name = json_values.text(value, path)
     if len(name) <= LONGEST:
         found = _names().get(name.lower())
         if found:
             return found
     raise WireError(
-        path, "unknown_value", f"must be a time zone such as Europe/Berlin or UTC, not {reading.shown(value)}"
+        path, "unknown_value", f"must be a time zone such as Europe/Berlin or UTC, not {json_values.shown(value)}"
     )
 
 
 def windows_name(zone: tzinfo) -> str | None:
-    """What Windows calls `zone`, or None: most zones that ever were have no name there."""
+    """Return the Windows name of `zone`, or None: most zones have no name there."""
     return tz_win.get(str(zone))
 
 

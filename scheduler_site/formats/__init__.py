@@ -1,6 +1,6 @@
-"""How dates are written in each language, by name: for `date_format(day, NAME)` and `{{ day|date:"NAME" }}`.
+"""Named date formats of each language, for `date_format(day, NAME)` and `{{ day|date:"NAME" }}`.
 
-Of Wednesday, 21 October 2026:
+The formats of Wednesday, 21 October 2026:
 
 LONG_DATE_FORMAT    Wednesday 21 October 2026        DATE_FORMAT        Wed 21 October 2026
 DAY_FORMAT          Wed 21 October                   SHORT_DATE_FORMAT  21 October 2026
@@ -8,7 +8,8 @@ LONG_DAY_FORMAT     Wednesday 21 October
 MONTH_DAY_FORMAT    21 October                       SHORT_DAY_FORMAT   21 Oct
 DAY_OF_MONTH_FORMAT 21                               YEAR_MONTH_FORMAT  October 2026
 
-Portuguese and Turkish write months within a sentence with a small letter, which Django's own catalogues do not.
+In Portuguese and Turkish, a month within a sentence begins with a small letter.  Django's own catalogues have a capital
+letter there.
 """
 
 from django.utils.translation import pgettext_lazy

@@ -1,7 +1,7 @@
 // The calendar page: neighbours and views without a reload, what a click opens beside its item, keys, and the present time.
 "use strict";
 (() => {
-  const HOUR = 60, MINUTE = 60000;
+  const HOUR = 60, MINUTE = 60000, WORKING_DAY = 7 * HOUR;
   const main = document.getElementById("main");
   const path = () => head().dataset.page;
   const head = () => main.querySelector(".calendar-head");
@@ -34,6 +34,7 @@
       close();
     } else if (link && main.contains(link) && link.origin === location.origin && link.pathname === path()) {
       event.preventDefault();
+      isTodayAsked = link.id === "go-today";
       go(link.href);
     } else if (link && link.matches(".item, .band, .entry") && isWithin(link)) {
       event.preventDefault();
@@ -95,6 +96,7 @@
     }
     const today = main.querySelector(".week .day-head[data-today]");
     if (today && narrow.matches) today.closest(".week-wrap").scrollLeft = today.offsetLeft - today.offsetWidth / 2;
+    scrollHours();
     tick();
   };
   document.addEventListener("htmx:afterSettle", (event) => {
@@ -115,6 +117,43 @@
     if (minute !== undefined && day) return place(day, minute);
     return main.querySelector(`.month td[data-date="${date}"]`) || main.querySelector(".month td[data-chosen]");
   };
+
+  // the hours scroll below their heads.  They open at the working day, or at now where that would be out of view, and
+  // stay where they are when another week or day is shown
+
+  let topMinute = null; // the first minute below the heads; null: they open anew
+  let isTodayAsked = false;
+  const hours = () => {
+    const wrap = main.querySelector(".week-wrap");
+    if (!wrap) return null;
+    const lanes = wrap.querySelector(".lanes"), table = wrap.querySelector(".week");
+    const thead = wrap.querySelector("thead");
+    const above = (getComputedStyle(thead).position === "sticky" ? thead : thead.rows[0]).offsetHeight;
+    const midnight = lanes.getBoundingClientRect().top - wrap.getBoundingClientRect().top - wrap.clientTop + wrap.scrollTop - above;
+    return { wrap, above, midnight, minute: lanes.offsetHeight / (Number(table.dataset.hours) * HOUR), line: table.querySelector(".now-line:not(.far)") };
+  };
+  const scrollHours = () => {
+    const shown = hours();
+    if (!shown) return;
+    const { wrap, above, midnight, minute, line } = shown;
+    wrap.style.setProperty("--stays", `${above}px`);
+    let top = topMinute;
+    if (top === null) {
+      const length = (wrap.clientHeight - above) / minute, now = line ? minutes(line, "h", "m") : WORKING_DAY;
+      top = now >= WORKING_DAY && now < WORKING_DAY + length * 3 / 4 ? WORKING_DAY - HOUR / 4 : now - length / 3;
+    }
+    wrap.scrollTop = midnight + top * minute;
+  };
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id !== "calendar") return;
+    const shown = hours();
+    if (isTodayAsked) topMinute = null;
+    else if (shown) topMinute = (shown.wrap.scrollTop - shown.midnight) / shown.minute;
+    isTodayAsked = false;
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.target.id === "calendar") scrollHours(); // before it is drawn at midnight
+  });
 
   // what a click opens
 

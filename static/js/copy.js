@@ -1,14 +1,25 @@
-// A button that copies a text of the page.  The text stays selected, for whose browser does not let a page copy.
-// Not navigator.clipboard, which is not there over plain HTTP, as inside many a network.
+// A button that copies a text of the page.  The text stays selected, for people whose browser does not let a page copy.
+// The older way comes first: navigator.clipboard does not exist over plain HTTP, which is usual inside a network.
 "use strict";
 (() => {
+  const write = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      return false; // there is no clipboard, or the browser refuses
+    }
+  };
+
   for (const button of document.querySelectorAll("[data-copy]")) {
     const source = document.getElementById(button.dataset.copy);
     const word = button.querySelector("span");
     button.hidden = false;
-    button.addEventListener("click", () => {
+    button.addEventListener("click", async () => {
       getSelection().selectAllChildren(source);
-      if (document.execCommand("copy")) word.textContent = button.dataset.copied || "Copied";
+      if (document.execCommand("copy") || (await write(source.textContent.trim()))) {
+        word.textContent = button.dataset.copied || "Copied";
+      }
     });
   }
 })();

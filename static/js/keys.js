@@ -1,4 +1,4 @@
-// Keys: "/" search, "g" and a letter goes to a page, "?" shows the keys, Escape closes a menu.
+// Keys: "/" search, "g" and a letter goes to a page, "?" opens and closes the dialog of keys, Escape closes a menu.
 "use strict";
 (() => {
   let going = false;
@@ -8,7 +8,17 @@
     menu.open = false;
     menu.querySelector("summary").focus();
   };
+  const keys = document.getElementById("keys");
+  for (const button of document.querySelectorAll("[data-keys]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => keys.showModal());
+  }
+
   document.addEventListener("keydown", (event) => {
+    if (keys?.open) {
+      if (event.key === "?") keys.close();
+      return event.stopImmediatePropagation(); // the keys of the page below do nothing now; the browser handles Escape
+    }
     const open = document.querySelector("details.menu[open]");
     if (event.key === "Escape" && open) return close(open);
     if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -26,8 +36,7 @@
       event.preventDefault();
       field.focus();
     } else if (event.key === "?") {
-      const keys = document.querySelector(".keys");
-      if (keys) keys.open = !keys.open;
+      keys?.showModal();
     }
   });
   document.addEventListener("click", (event) => {

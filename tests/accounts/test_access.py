@@ -5,7 +5,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.http import Http404
 
-from accounts.access import require, visible
+from accounts.access import require_role, visible_or_404
 from accounts.models import ApiToken, Role, Subscription
 from jobs.models import Job, JobCollection
 
@@ -24,16 +24,16 @@ def test_a_member_sees_rows_of_the_own_subscriptions_only(make_user, make_job, e
     JobCollection.objects.create(subscription=elsewhere, name="theirs")
     reader = make_user("rita", Role.READER)
 
-    assert list(visible(caller(reader), Job)) == [job]
-    assert [c.name for c in visible(caller(reader), JobCollection)] == ["nightly"]
-    assert [s.name for s in visible(caller(reader), Subscription)] == ["default"]
+    assert list(visible_or_404(caller(reader), Job)) == [job]
+    assert [c.name for c in visible_or_404(caller(reader), JobCollection)] == ["nightly"]
+    assert [s.name for s in visible_or_404(caller(reader), Subscription)] == ["default"]
 
 
 def test_being_an_administrator_of_the_site_shows_no_more(make_user, make_job):
     make_job()
     admin = make_user("root", role=None, is_staff=True, is_superuser=True)
 
-    assert not visible(caller(admin), Job).exists()
+    assert not visible_or_404(caller(admin), Job).exists()
 
 
 @pytest.mark.parametrize("role, may", [(Role.READER, False), (Role.OPERATOR, True), (Role.OWNER, True)])
@@ -41,19 +41,19 @@ def test_a_role_includes_the_lower_ones(make_user, make_job, role, may):
     job = make_job()
     member = caller(make_user("m", role))
 
-    assert visible(member, Job, Role.OPERATOR).exists() is may
-    assert require(member, Job, pk=job.pk) == job
+    assert visible_or_404(member, Job, Role.OPERATOR).exists() is may
+    assert require_role(member, Job, pk=job.pk) == job
     if not may:
         with pytest.raises(PermissionDenied):
-            require(member, Job, Role.OPERATOR, pk=job.pk)
+            require_role(member, Job, Role.OPERATOR, pk=job.pk)
 
 
 def test_a_tokens_role_caps_its_users(owner, make_job):
     make_job()
     token, _ = ApiToken.objects.issue(owner, "watch", role=Role.READER)
 
-    assert visible(caller(owner, token), Job).exists()
-    assert not visible(caller(owner, token), Job, Role.OPERATOR).exists()
+    assert visible_or_404(caller(owner, token), Job).exists()
+    assert not visible_or_404(caller(owner, token), Job, Role.OPERATOR).exists()
 
 
 def test_a_tokens_role_adds_nothing_to_its_users(make_user, make_job):
@@ -62,7 +62,7 @@ def test_a_tokens_role_adds_nothing_to_its_users(make_user, make_job):
     token, _ = ApiToken.objects.issue(reader, "big", role=Role.OWNER)
 
     with pytest.raises(PermissionDenied):
-        require(caller(reader, token), Job, Role.OPERATOR, pk=job.pk)
+        require_role(caller(reader, token), Job, Role.OPERATOR, pk=job.pk)
 
 
 @pytest.mark.parametrize("role", Role)
@@ -70,9 +70,9 @@ def test_what_belongs_to_others_is_missing_for_every_role(make_user, elsewhere, 
     theirs = JobCollection.objects.create(subscription=elsewhere, name="theirs")
 
     with pytest.raises(Http404) as foreign:
-        require(caller(make_user("m")), JobCollection, role, pk=theirs.pk)
+        require_role(caller(make_user("m")), JobCollection, role, pk=theirs.pk)
     with pytest.raises(Http404) as missing:
-        require(caller(make_user("n")), JobCollection, role, pk=theirs.pk + 1)
+        require_role(caller(make_user("n")), JobCollection, role, pk=theirs.pk + 1)
 
     assert str(foreign.value) == str(missing.value)
 
@@ -80,8 +80,8 @@ def test_what_belongs_to_others_is_missing_for_every_role(make_user, elsewhere, 
 def test_it_starts_from_a_narrower_queryset_too(owner, make_job):
     make_job()
 
-    assert not visible(caller(owner), Job.objects.filter(name="other")).exists()
-    assert visible(caller(owner), JobCollection.objects.get().jobs).exists()
+    assert not visible_or_404(caller(owner), Job.objects.filter(name="other")).exists()
+    assert visible_or_404(caller(owner), JobCollection.objects.get().jobs).exists()
 
 
 def test_what_is_made_between_two_looks_is_not_forbidden(owner, subscription):
@@ -95,6 +95,6 @@ def test_what_is_made_between_two_looks_is_not_forbidden(owner, subscription):
         return result
 
     with connection.execute_wrapper(meanwhile):
-        found = require(caller(owner), JobCollection, Role.OPERATOR, name="nightly")
+        found = require_role(caller(owner), JobCollection, Role.OPERATOR, name="nightly")
 
     assert found.name == "nightly"

@@ -117,6 +117,30 @@ def test_a_password_is_not_changed_without_the_old_one(browser, mira):
     assert mira.check_password("correct horse")
 
 
+@pytest.mark.parametrize("ticked, left", [({"revoke_tokens": "on"}, ["hers"]), ({}, ["ci", "hers"])])
+def test_a_password_change_revokes_api_tokens_when_ticked(browser, mira, owner, api_of, ticked, left):
+    text = ApiToken.objects.issue(mira, "ci")[1]
+    ApiToken.objects.issue(owner, "hers")
+    change = {"old_password": "correct horse", "new_password1": "battery staple", "new_password2": "battery staple"}
+
+    form = browser.get("/account/password/").context["form"]
+    answer = browser.post("/account/password/", change | ticked, follow=True)
+
+    assert form["revoke_tokens"].value() is True
+    assert sorted(ApiToken.objects.values_list("name", flat=True)) == left
+    assert api_of(text).get("/api/tokens").status_code == (401 if ticked else 200)
+    assert ("1 API token was revoked." in answer.text) is bool(ticked)
+
+
+def test_a_refused_password_change_revokes_nothing(browser, mira):
+    ApiToken.objects.issue(mira, "ci")
+    change = {"old_password": "wrong", "new_password1": "battery staple", "new_password2": "battery staple"}
+
+    browser.post("/account/password/", change | {"revoke_tokens": "on"})
+
+    assert ApiToken.objects.exists()
+
+
 # Tokens
 
 

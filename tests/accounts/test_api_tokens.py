@@ -1,10 +1,14 @@
 from datetime import timedelta
+from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts.fields import rendered
-from accounts.models import ApiToken, Role
+from accounts.errors import TooManyTokens
+from accounts.models import MOST_TOKENS, ApiToken, Role
+from api.fields import rendered
+from tests.racing import in_threads
 
 
 def test_the_text_of_a_token_is_shown_once_and_signs_in(api, api_of):
@@ -86,3 +90,72 @@ def test_subscriptions_tell_what_the_caller_may_do_there(owner, api_of):
 
     assert (subscription["name"], subscription["role"]) == ("default", "reader")
     assert client.get(f"/api/subscriptions/{subscription['id']}").json() == subscription
+
+
+# How many
+
+
+@pytest.fixture
+def full(owner):
+    """The owner's account with as many tokens as one may have; the first one's text signs in."""
+    text = ApiToken.objects.issue(owner, "first")[1]
+    ApiToken.objects.bulk_create(
+        ApiToken(user=owner, name=f"ci-{number}", prefix="x" * 8, digest=f"{number:064}")
+        for number in range(MOST_TOKENS - 1)
+    )
+    return text
+
+
+def test_an_account_has_a_limited_number_of_tokens(full, owner, api_of):
+    refused = api_of(full).post("/api/tokens", {"name": "one more"})
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "too_many")
+    assert "at most 100 tokens" in refused.json()["error"]["message"]
+    assert owner.apitoken_set.count() == MOST_TOKENS
+
+
+def test_a_revoked_token_makes_room(full, owner, api_of):
+    api_of(full).delete(f"/api/tokens/{owner.apitoken_set.last().pk}")
+
+    assert api_of(full).post("/api/tokens", {"name": "one more"}).status_code == 201
+
+
+def test_the_token_that_expired_first_makes_way(full, owner, api_of):
+    ended = owner.apitoken_set.order_by("pk")[7:9]
+    for token, days in zip(ended, (1, 9), strict=True):
+        ApiToken.objects.filter(pk=token.pk).update(expires_at=timezone.now() - timedelta(days=days))
+
+    assert api_of(full).post("/api/tokens", {"name": "one more"}).status_code == 201
+    assert owner.apitoken_set.filter(expires_at__lt=timezone.now()).get() == ended[0]
+    assert owner.apitoken_set.count() == MOST_TOKENS
+
+
+def test_tokens_of_others_do_not_count(full, make_user):
+    assert ApiToken.objects.issue(make_user("bob"), "his")
+
+
+def test_every_way_to_make_a_token_says_that_there_are_too_many(full, owner, client):
+    client.force_login(owner)
+
+    page = client.post("/account/tokens/", {"name": "one more", "role": "3"})
+    administration = client.post("/admin/accounts/apitoken/add/", {"name": "one more", "role": "3"}, follow=True)
+
+    assert (page.status_code, "An account has at most 100 tokens; revoke one first" in page.text) == (200, True)
+    assert "An account has at most 100 tokens; revoke one first." in administration.text
+    with pytest.raises(CommandError, match="at most 100 tokens"):
+        call_command("create_token", "ada", stdout=StringIO())
+    assert owner.apitoken_set.count() == MOST_TOKENS
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_at_the_same_time_do_not_share_the_last_place(full, owner):
+    owner.apitoken_set.filter(name="ci-0").delete()
+
+    def issue(name: str) -> bool:
+        try:
+            return bool(ApiToken.objects.issue(owner, name))
+        except TooManyTokens:
+            return False
+
+    assert sorted(in_threads(issue, "one", "two", "three")) == [False, False, True]
+    assert owner.apitoken_set.count() == MOST_TOKENS

@@ -7,8 +7,9 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts.authentication import FAILURES_OF_ADDRESS, FAILURES_OF_NAME
+from accounts.authentication import WRONG_TOKENS
 from accounts.models import ApiToken, Role
+from accounts.sign_in_limits import FAILURES_OF_NAME
 
 ADDRESS = "/api/subscriptions"
 
@@ -132,7 +133,7 @@ def test_a_success_forgets_the_failures_before_it(still, owner):
 
 
 def test_an_address_that_keeps_failing_is_stopped_whatever_it_tries(still, owner, token):
-    for number in range(FAILURES_OF_ADDRESS.most):
+    for number in range(WRONG_TOKENS.most):
         APIClient().get(ADDRESS, HTTP_AUTHORIZATION=f"Bearer guess-{number}")
 
     response = APIClient().get(ADDRESS, HTTP_AUTHORIZATION="Bearer guess")
@@ -142,7 +143,7 @@ def test_an_address_that_keeps_failing_is_stopped_whatever_it_tries(still, owner
 
 
 def test_an_address_cannot_be_made_up_by_its_caller(still, owner):
-    for number in range(FAILURES_OF_ADDRESS.most):
+    for number in range(WRONG_TOKENS.most):
         APIClient().get(ADDRESS, HTTP_AUTHORIZATION="Bearer guess", HTTP_X_FORWARDED_FOR=f"10.0.0.{number}")
 
     response = APIClient().get(ADDRESS, HTTP_AUTHORIZATION="Bearer guess", HTTP_X_FORWARDED_FOR="10.9.9.9")
@@ -178,3 +179,13 @@ def test_too_many_requests_of_one_caller_are_refused_for_the_rest_of_the_minute(
     assert refused["Retry-After"] == "50"
     other = ApiToken.objects.issue(make_user("bob"), "his", role=Role.READER)[1]
     assert api_of(other).get(ADDRESS).status_code == 200
+
+
+def test_a_second_token_does_not_double_the_requests_of_an_account(still, api, owner, api_of, settings):
+    settings.API_REQUESTS_PER_MINUTE = 3
+    second = api_of(ApiToken.objects.issue(owner, "second")[1])
+    password = basic("ada:correct horse")
+
+    answers = [api.get(ADDRESS), second.get(ADDRESS), APIClient().get(ADDRESS, **password), second.get(ADDRESS)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]

@@ -9,7 +9,7 @@ from django.utils import translation
 from django.utils.formats import date_format
 from django.utils.translation import to_locale
 
-from accounts.clock import days_words, hour_words, time_words
+from accounts.time_format import days_words, hour_words, time_words
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES]
 

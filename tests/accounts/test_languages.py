@@ -112,4 +112,4 @@ def test_an_api_refuses_in_english(client, mira):
 
     answer = client.post("/api/tokens", {"name": ""}, "application/json", headers={"Accept-Language": "de"})
 
-    assert "blank" in answer.json()["error"]["message"]
+    assert "must not be empty" in answer.json()["error"]["message"]

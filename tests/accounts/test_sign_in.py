@@ -19,7 +19,7 @@ def browser(client, ada):
 def test_everybody_signs_in_whether_staff_or_not(client, ada):
     answer = client.post("/sign-in/", SIGN_IN, follow=True)
 
-    assert answer.request["PATH_INFO"] == "/calendar/"
+    assert answer.request["PATH_INFO"] == "/admin/"
     assert answer.context["user"] == ada
 
 
@@ -48,7 +48,7 @@ def test_nobody_is_led_elsewhere_or_in_a_circle(client, ada, elsewhere):
     again = client.get("/sign-in/", {"next": elsewhere}, follow=True)
 
     assert "example.com" not in there.text
-    assert signed_in.request["PATH_INFO"] == again.request["PATH_INFO"] == "/calendar/"
+    assert signed_in.request["PATH_INFO"] == again.request["PATH_INFO"] == "/admin/"
 
 
 def test_a_way_on_that_is_too_long_is_forgotten(client, ada):

@@ -78,6 +78,16 @@ EVERY_KIND = {
         "type": "Http",
         "request": {**REQUEST, "headers": {"X-Tag": "a:b", "Authorization": "Bearer abcdefgh"}},
     },
+    "marks": {
+        "type": "Https",
+        "request": {
+            **REQUEST,
+            "uri": "https://example.com/x?code=opensesame&who=amber-lantern",
+            "secretQuery": ["who"],
+            "headers": {"X-Tag": "copper-meadow"},
+            "secretHeaders": ["X-Tag"],
+        },
+    },
     "success": {
         "type": "Http",
         "request": {

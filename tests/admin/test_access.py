@@ -1,6 +1,11 @@
-"""Who sees what: superusers everything, staff what their subscriptions hold, changes by role."""
+"""Who sees what: superusers everything, members what their subscriptions hold, changes by role."""
+
+import html
+import re
 
 import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
 
 from accounts.models import ApiToken, Membership, Role, Subscription, User
 from jobs.models import Job, JobCollection, Run
@@ -207,3 +212,168 @@ def test_a_user_is_made_and_given_a_zone(browser, db):
     user.refresh_from_db()
     assert (user.time_zone, user.language, user.week_start, user.hour_cycle) == ("Europe/Lisbon", "", 6, 12)
     assert user.check_password("correct horse")
+
+
+@pytest.mark.parametrize("ticked", [True, False])
+@pytest.mark.parametrize("is_taken_away", [True, False])
+def test_a_password_that_a_superuser_sets_ends_tokens_and_sessions(browser, make_user, ticked, is_taken_away):
+    user = make_user("mira")
+    ApiToken.objects.issue(user, "ci")
+    session = Client()
+    session.force_login(user)
+    address = f"/admin/accounts/user/{user.pk}/password/"
+    form = {"password1": "battery staple", "password2": "battery staple", "usable_password": "true"}
+    if is_taken_away:
+        form = {"usable_password": "false", "unset-password": "1"}
+
+    asked = browser.get(address).context["adminForm"].form["revoke_tokens"].value()
+    browser.post(address, form | ({"revoke_tokens": "on"} if ticked else {}))
+
+    user.refresh_from_db()
+    assert asked is True
+    assert user.check_password("battery staple") is not is_taken_away
+    assert ApiToken.objects.exists() is not ticked
+    assert session.get("/account/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    "sku, is_made", [("Free", True), ("Standard", True), ("P10Premium", False), ("P20Premium", False)]
+)
+def test_an_operator_chooses_no_premium_plan(browser_of, operator, subscription, sku, is_made):
+    form = {
+        "subscription": subscription.pk,
+        "name": "fresh",
+        "resource_group": "default",
+        "state": "enabled",
+        "sku": sku,
+    }
+
+    answer = browser_of(operator).post("/admin/jobs/jobcollection/add/", form)
+
+    assert JobCollection.objects.exists() is is_made
+    assert is_made or list(answer.context["adminform"].form.errors) == ["sku"]
+
+
+@pytest.mark.parametrize("role, sku", [(Role.OPERATOR, "Standard"), (Role.OWNER, "P20Premium")])
+def test_only_an_owner_raises_a_collection_to_a_premium_plan(browser_of, make_user, collection, role, sku):
+    JobCollection.objects.update(sku="Standard")
+    form = {"name": "nightly", "resource_group": "default", "state": "enabled", "sku": "P20Premium"}
+    browser = browser_of(make_user("mem", role, is_staff=True))
+
+    browser.post(f"/admin/jobs/jobcollection/{collection.pk}/change/", form)
+
+    assert JobCollection.objects.get().sku == sku
+
+
+def test_a_superuser_chooses_every_plan(browser_of, make_user, collection):
+    JobCollection.objects.update(sku="Standard")
+    root = make_user("root", role=None, is_staff=True, is_superuser=True)
+
+    form = {"name": "nightly", "resource_group": "default", "state": "enabled", "sku": "P20Premium"}
+    browser_of(root).post(f"/admin/jobs/jobcollection/{collection.pk}/change/", form)
+
+    assert JobCollection.objects.get().sku == "P20Premium"
+
+
+WORK = ("/admin/", "/admin/jobs/job/", "/admin/jobs/run/", "/admin/triggers/trigger/", "/admin/jobs/jobcollection/")
+OF_THE_INSTALLATION = (
+    *("/admin/accounts/user/", "/admin/accounts/apitoken/", "/admin/django_celery_beat/periodictask/"),
+    *("/admin/accounts/user/add/", "/admin/accounts/apitoken/add/"),
+)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_member_who_is_not_staff_opens_the_pages_of_jobs_as_the_role_allows(browser_of, make_user, make_job, role):
+    job = make_job()
+    browser = browser_of(make_user("mira", role))
+
+    for address in (*WORK, f"/admin/jobs/job/{job.pk}/"):
+        assert browser.get(address).status_code == 200, address
+    changed = browser.get(f"/admin/jobs/job/{job.pk}/change/").status_code
+    ordered = browser.post(f"/admin/jobs/job/{job.pk}/run/").status_code
+    assert (changed, ordered) == ((200, 302) if role >= Role.OPERATOR else (403, 403))
+    assert job.runs.exists() is (role >= Role.OPERATOR)
+
+
+@pytest.mark.parametrize("address", OF_THE_INSTALLATION)
+def test_pages_of_the_whole_installation_are_for_staff(browser_of, make_user, address):
+    mira = make_user("mira", Role.OWNER)
+    mira.user_permissions.set(Permission.objects.all())
+
+    assert browser_of(mira).get(address).status_code == 403
+
+
+def test_a_member_who_is_not_staff_sees_nothing_of_other_subscriptions(browser_of, make_user, make_job, make_trigger):
+    other = Subscription.objects.create(name="other")
+    job = make_job("theirs", in_collection=JobCollection.objects.create(subscription=other, name="c", sku="P20Premium"))
+    make_trigger(job, group="secret-group")
+    browser = browser_of(make_user("mira", Role.OWNER))
+
+    home = browser.get("/admin/").text
+    assert "secret-group" not in home
+    assert "theirs" not in home + browser.get("/admin/jobs/job/").text
+    assert browser.get(f"/admin/jobs/job/{job.pk}/").status_code == 404
+
+
+LINK = re.compile(r'<(?:a|form)\b[^>]*?\b(?:href|action)="(/[^"#]*)"')
+
+
+def links_of(page: str) -> set[str]:
+    """The addresses on this site that a page leads to by GET."""
+    forms = re.findall(r"<form\b[^>]*>", page)
+    posted = {link for tag in forms if "post" in tag.lower() for link in LINK.findall(tag)}
+    return {html.unescape(link) for link in LINK.findall(page)} - posted
+
+
+def refused_links(browser, *addresses: str) -> list[tuple[str, str]]:
+    links = {link: address for address in addresses for link in links_of(browser.get(address).text)}
+    return [(address, link) for link, address in links.items() if browser.get(link).status_code >= 400]
+
+
+def test_staff_without_a_subscription_open_every_page_that_they_are_shown(browser_of, make_user, make_job):
+    make_job("theirs")
+    browser = browser_of(make_user("sam", None, is_staff=True))
+
+    assert refused_links(browser, *WORK, "/maintenance/") == []
+    assert "theirs" not in browser.get("/admin/jobs/job/").text
+
+
+def test_staff_without_a_subscription_open_and_change_nothing_of_others(browser_of, make_user, make_job, make_run):
+    job = make_job()
+    run = make_run(job)
+    browser = browser_of(make_user("sam", None, is_staff=True))
+
+    assert {browser.get(address).status_code for address in addresses(job, run)} == {404}
+    assert browser.get("/admin/jobs/job/add/").status_code == 403
+    assert browser.get(f"/admin/jobs/jobcollection/{job.collection_id}/change/").status_code == 302
+
+
+def test_a_superuser_who_is_not_staff_may_do_everything(browser_of, make_user, theirs):
+    browser = browser_of(make_user("root", None, is_superuser=True))
+
+    for address in (*WORK, *OF_THE_INSTALLATION, f"/admin/jobs/job/{theirs.pk}/change/"):
+        assert browser.get(address).status_code == 200, address
+
+
+def test_a_reader_opens_every_page_that_is_linked(browser_of, make_user, make_job, make_run, make_trigger):
+    job = make_job()
+    make_trigger(job)
+    run = make_run(job, Run.State.FAILED)
+    rita = make_user("rita", Role.READER)
+    own = [f"/admin/accounts/subscription/{job.collection.subscription_id}/change/", *addresses(job, run)[:3]]
+
+    assert refused_links(browser_of(rita), *WORK, *own, f"/admin/jobs/run/{run.pk}/change/") == []
+
+
+@pytest.mark.parametrize("action, state", [("run_ticked", "enabled"), ("disable_ticked", "disabled")])
+def test_ticked_jobs_are_changed_only_where_the_role_allows(browser_of, make_user, make_job, theirs, action, state):
+    """A reader of one subscription who is an operator of the other."""
+    mira, ours = make_user("mira", Role.READER), make_job("ours")
+    Membership.objects.create(subscription=theirs.collection.subscription, user=mira, role=Role.OPERATOR)
+    form = {"action": action, "_selected_action": [ours.pk, theirs.pk], "confirmed": "yes"}
+
+    page = browser_of(mira).post("/admin/jobs/job/", form, follow=True).text
+
+    assert "may not change" in page and "ours" in page
+    assert dict(Job.objects.values_list("name", "state")) == {"ours": "enabled", "theirs": state}
+    assert set(Run.objects.values_list("job_name", flat=True)) <= {"theirs"}

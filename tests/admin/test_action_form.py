@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from jobs.action_values import changed_action, fields_do
+from jobs.forms.action_values import action_fields_can_express, merge_action
+from jobs.forms.fields import ScalarField
 from jobs.models import Job
-from jobs.notations import ScalarField
 from tests.admin.actions import BEYOND, BUS, EVERY_KIND, HTTP, REQUEST, STORAGE, edit_of, stored
 from tests.admin.forms import submitted
 
@@ -73,7 +73,7 @@ def test_changing_one_member_leaves_the_others_as_they_are(browser, make_job, na
 def test_members_that_no_field_knows_are_kept():
     document = {"type": "Http", "request": {**REQUEST, "timeout": "PT1M"}, "retryPolicy": {"retryCount": 2}}
 
-    changed = changed_action(document, {"type": "Http", "retry": "Fixed", "method": "PUT"}, {"method"})
+    changed = merge_action(document, {"type": "Http", "retry": "Fixed", "method": "PUT"}, {"method"})
 
     assert changed["request"] == {**REQUEST, "timeout": "PT1M", "method": "PUT"}
     assert changed["retryPolicy"] == {"retryCount": 2}
@@ -105,7 +105,7 @@ def test_an_unchecked_document_that_fields_would_lose_something_of_stays_json(po
     answer = post(_switch="what:fields", what="json", action_json=json.dumps(document))
 
     assert answer.context["form"].mode("what") == "json"
-    assert not fields_do(document)
+    assert not action_fields_can_express(document)
 
 
 @pytest.mark.parametrize("value", ["done", "", " a ", "5", "true", "null", '"', "[1]", "NaN", 5, -1.5, True, False])

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from jobs.forms.fields import without_credentials, without_secrets
 from jobs.models import Action, Job
-from jobs.notations import without_credentials, without_secrets
-from tests.admin.actions import BASIC, BUS, EVERY_KIND, HTTP, REQUEST, STORAGE, edit_of
+from tests.admin.actions import BASIC, BUS, EVERY_KIND, HTTP, REQUEST, STORAGE, edit_of, stored
+from tests.admin.forms import submitted
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,12 @@ WRITTEN = [
     HTTP | {"authentication": "ClientCertificate", "pfx": "b3BlbnNlc2FtZQ==opensesame", "pfx_password": "opensesame"},
     HTTP | {"authentication": "ActiveDirectoryOAuth", "tenant": "a", "client_id": "b", "client_secret": "opensesame"},
     HTTP | {"headers": "Accept: a\r\nauthorization: Bearer opensesame\r\nX-Api-Key:opensesame"},
+    HTTP | {"headers": "X-Foo: opensesame\r\nX-Tag: a", "secret_headers": "X-Bar, x-foo"},
+    HTTP | {"uri": "https://example.com/x?page=1&code=opensesame"},
+    HTTP | {"uri": "https://example.com/x?who=opensesame", "secret_query": "who"},
+    HTTP | {"error_action": "https://example.com/?sig=opensesame"},
+    HTTP | {"error_action": '{"request": {"uri": "https://example.com/?sig=opensesame'},
+    HTTP | {"error_action": '{"request": {"secretQuery": ["who"], "uri": "https://example.com/?who=opensesame'},
     HTTP | {"error_action": json.dumps({"type": "Http", "request": {**REQUEST, "authentication": BASIC}})},
     HTTP | {"error_action": '{"request": {"authentication": {"password": "opensesame'},
     HTTP | {"error_action": '{"a": {"password" : "open\\"opensesame", "x"}}'},
@@ -48,6 +55,15 @@ WRITTEN = [
     BUS | {"sas_key": "opensesame"},
     {"what": "json", "action_json": json.dumps({"type": "Http", "request": {**REQUEST, "authentication": BASIC}})},
     {"what": "json", "action_json": '{"request": {"headers": {"Authorization": "opensesame"}}'},
+    {"what": "json", "action_json": json.dumps({"request": {"uri": "https://example.com/?key=opensesame"}})},
+    {
+        "what": "json",
+        "action_json": json.dumps(
+            {"request": {"uri": "/?who=opensesame", "secretQuery": ["who"], "headers": {"X-Foo": "opensesame"}}}
+            | {"errorAction": {"request": {"headers": {"X-Foo": "opensesame"}, "secretHeaders": ["x-foo"]}}}
+        ).replace('"X-Foo": "opensesame"', '"X-Foo": "a"', 1),
+    },
+    {"what": "json", "action_json": '{"request": {"secretHeaders": ["X-Foo"], "headers": {"X-Foo": "opensesame"}'},
 ]
 
 
@@ -64,6 +80,89 @@ def test_a_written_secret_does_not_come_back_to_the_page(post, fields, how):
 @pytest.mark.parametrize("fields", [fields for fields in WRITTEN if "what" not in fields])
 def test_switching_to_json_does_not_show_what_was_written_into_fields(post, fields):
     assert "opensesame" not in post(**fields, _switch="what:json").text
+
+
+KEYED = {
+    "type": "Http",
+    "request": {
+        "uri": "https://example.com/x?code=opensesame&who=amber-lantern",
+        "method": "POST",
+        "headers": {"X-Foo": "copper-meadow"},
+        "secretHeaders": ["X-Foo"],
+        "secretQuery": ["who"],
+    },
+    "errorAction": {"type": "Https", "request": {"uri": "https://example.com/?sig=ivory-forest", "method": "POST"}},
+}
+
+
+def test_a_form_that_nobody_touched_keeps_keys_and_marks(browser, make_job):
+    job = make_job(action=KEYED)
+    before = stored()
+
+    page = browser.get(edit_of(job)).text
+    browser.post(edit_of(job), submitted(page, "job_form") | {"overlap": ["allow"]})
+
+    assert Job.objects.get().overlap == "allow"
+    assert (stored().pk, stored().secrets) == (before.pk, before.secrets)
+    assert "https://example.com/x?code=********&amp;who=********" in page
+    assert "https://example.com/?sig=********" in page
+
+
+def test_beside_the_address_stands_since_when_its_keys_are_set(browser, make_job):
+    job = make_job(action=KEYED)
+    Action.objects.update(secrets_set_at={"request.query.code": "2025-10-03T08:00:00+00:00"})
+
+    assert "******** keeps what is stored: code set on 3 October 2025." in browser.get(edit_of(job)).text
+    assert "Parameter code" in browser.get(f"/admin/jobs/job/{job.pk}/").text
+
+
+def test_the_name_of_a_key_is_shown_as_text(browser, make_job):
+    request = {"uri": "https://x.example/?<b>token=abcdefgh", "method": "GET"}
+    job = make_job(action={"type": "Https", "request": request})
+
+    page = browser.get(edit_of(job)).text
+
+    assert "&lt;b&gt;token set" in page
+    assert "<b>token" not in page
+
+
+def test_marks_are_written_in_the_form(post):
+    answer = post(
+        **HTTP | {"uri": "https://example.com/x?who=amber-lantern", "headers": "X-Foo: copper-meadow\r\nX-Tag: a"},
+        secret_query="who",
+        secret_headers="x-foo",
+    )
+
+    assert answer.status_code == 302, answer.context["form"].errors
+    assert stored().document["request"]["uri"] == "https://example.com/x?who=********"
+    assert stored().document["request"]["headers"] == {"X-Foo": "********", "X-Tag": "a"}
+    assert stored().secrets == {"request.query.who": "amber-lantern", "request.headers.x-foo": "copper-meadow"}
+
+
+def test_a_mark_that_is_taken_away_needs_the_value_again(browser, post, make_job):
+    job = make_job(action=KEYED)
+    fields = submitted(browser.get(edit_of(job)).text, "job_form") | {"secret_headers": [""]}
+
+    refused = browser.post(edit_of(job), fields)
+    assert "headers" in refused.context["form"].errors
+    browser.post(edit_of(job), fields | {"headers": ["X-Foo: public"]})
+
+    assert stored().document["request"]["headers"] == {"X-Foo": "public"}
+    assert "secretHeaders" not in stored().document["request"]
+
+
+@pytest.mark.parametrize(
+    "field, text", [("secret_headers", "X-Fooo"), ("secret_query", "whoo"), ("secret_headers", "a/b")]
+)
+def test_wrong_marks_are_refused_beside_their_field(post, field, text):
+    assert field in post(**HTTP | {"headers": "X-Foo: a"}, **{field: text}).context["form"].errors
+
+
+def test_the_page_of_a_run_shows_the_address_masked(browser, make_job, make_run):
+    page = browser.get(f"/admin/jobs/run/{make_run(make_job(action=KEYED)).pk}/change/").text
+
+    assert "POST /x?code=********&amp;who=********" in page
+    assert "X-Foo: ********" in page
 
 
 def test_a_refused_credential_is_not_repeated(post):

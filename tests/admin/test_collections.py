@@ -15,6 +15,15 @@ def test_a_collection_is_made_with_tags_and_quota(browser, subscription):
     assert (made.tags, made.max_job_count, made.max_recurrence_frequency) == ({"team": "data"}, 3, "hour")
 
 
+def test_a_quota_that_no_clock_can_count_is_refused(browser, subscription):
+    quota = {"max_recurrence_frequency": "month", "max_recurrence_interval": "2147483647"}
+
+    answer = browser.post(f"{LIST}add/", {**FORM, "subscription": subscription.pk, **quota})
+
+    assert "Write a number from 1 to 1000" in answer.text
+    assert not JobCollection.objects.exists()
+
+
 def test_a_second_free_collection_is_refused_at_the_plan(browser, subscription):
     JobCollection.objects.create(subscription=subscription, name="first", sku="Free")
 
@@ -34,7 +43,7 @@ def test_tags_are_texts(browser, subscription):
 def test_disabling_a_collection_stops_its_jobs(browser, collection, make_job):
     job = make_job()
 
-    browser.post(f"{LIST}{collection.pk}/change/", {"state": "disabled", "sku": collection.sku})
+    browser.post(f"{LIST}{collection.pk}/change/", {**FORM, "state": "disabled", "sku": collection.sku})
 
     assert job.triggers.get().next_fire_at is None
 

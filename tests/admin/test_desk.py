@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from jobs.models import Process, Run
-from scheduler_site import desk
+from scheduler_site import dashboard
 from triggers.models import Trigger
 
 LATER = {"startTime": "2027-06-01T00:00:00Z"}
@@ -113,11 +113,11 @@ def test_outcomes_are_counted_by_the_hour_for_which_they_were_planned(owner, mak
     make_run(job, Run.State.MISSED, ago=timedelta(hours=5, seconds=1))
     make_run(job, ago=timedelta(hours=30))
 
-    hours = desk.outcomes_by_hour(owner, now)
+    hours = dashboard.outcomes_by_hour(owner, now)
 
     assert len(hours) == 24
-    totals = {name: sum(hour[name] for hour in hours) for name in ("ran", "late", "failed", "not_run", "total")}
-    assert totals == {"ran": 1, "late": 1, "failed": 1, "not_run": 1, "total": 4}
+    totals = {name: sum(hour[name] for hour in hours) for name in ("ran", "late", "failed", "missed", "total")}
+    assert totals == {"ran": 1, "late": 1, "failed": 1, "missed": 1, "total": 4}
     failed = next(hour for hour in hours if hour["failed"])
     assert failed["start"] <= now - timedelta(hours=5) < failed["start"] + timedelta(hours=1)
 
@@ -135,7 +135,7 @@ def test_the_next_two_hours_draw_single_starts_and_sum_up_frequent_ones(owner, m
     make_job("single", schedule={"startTime": (now + timedelta(minutes=30)).isoformat()}, now=now)
     make_job("tomorrow", schedule={"startTime": (now + timedelta(days=1)).isoformat()}, now=now)
 
-    outlook = desk.next_hours(owner, now)
+    outlook = dashboard.next_hours(owner, now)
 
     assert [line["job"].name for line in outlook["lines"]] == ["single"]
     assert [line["job"].name for line in outlook["often"]] == ["often"]
@@ -148,7 +148,7 @@ def test_starts_of_the_same_minute_stand_on_each_other(owner, make_job):
     for number in range(3):
         make_job(f"job-{number}", schedule={"startTime": (now + timedelta(minutes=10)).isoformat()}, now=now)
 
-    outlook = desk.next_hours(owner, now)
+    outlook = dashboard.next_hours(owner, now)
 
     assert len(outlook["stacks"][0].dots) == 3
     assert outlook["lines"][0]["more"] == "and 2 more"
@@ -159,7 +159,7 @@ def test_a_run_in_progress_is_measured_by_its_usual_time(owner, make_job, make_r
     make_run(job, ago=timedelta(hours=2))
     make_run(job, Run.State.RUNNING, ago=timedelta(seconds=1))
 
-    (row,) = desk.running_runs(owner, timezone.now())
+    (row,) = dashboard.running_runs(owner, timezone.now())
 
     assert row["usual"] == "2 s"
     assert 40 <= row["share"] <= 90

@@ -5,15 +5,15 @@ from django.contrib.auth.models import AnonymousUser
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 
+from accounts.models import Role
 from scheduler_site.errors import bad_request, server_error
 
 
 def test_the_front_door_leads_each_to_their_own_page(client, browser_of, owner, make_user):
-    plain = make_user("plain")
-
     assert client.get("/").url == "/sign-in/"
     assert browser_of(owner).get("/").url == "/admin/"
-    assert browser_of(plain).get("/").url == "/calendar/"
+    assert browser_of(make_user("mira", Role.READER)).get("/").url == "/admin/"
+    assert browser_of(make_user("plain", role=None)).get("/").url == "/calendar/"
 
 
 def test_the_desk_asks_who_is_there_first_and_is_where_one_comes_out(client, owner):
@@ -34,19 +34,19 @@ def test_the_administrations_own_addresses_lead_to_everybodys_pages(browser, cli
 
 
 @pytest.mark.parametrize("address", ["/admin/", "/admin/jobs/job/", "/admin/nothing", "/admin/login/?next=/admin/"])
-def test_who_is_not_staff_is_told_so_and_sees_nothing(client, make_user, address):
-    client.force_login(make_user("plain"))
+def test_who_is_no_member_is_told_so_and_sees_nothing(client, make_user, address):
+    client.force_login(make_user("plain", role=None))
 
     answer = client.get(address, follow=True)
 
     assert answer.status_code == 403
-    assert "These pages are for staff" in answer.text
+    assert "These pages are for members of a subscription" in answer.text
     assert "Sign in as somebody else" in answer.text
     assert 'href="/admin/' not in answer.text
 
 
-def test_who_is_not_staff_may_sign_in_as_somebody_who_is(client, make_user, owner):
-    client.force_login(make_user("plain"))
+def test_who_is_no_member_may_sign_in_as_somebody_who_is(client, make_user, owner):
+    client.force_login(make_user("plain", role=None))
     told = client.get("/admin/jobs/job/", follow=True)
 
     out = client.post("/sign-out/", {"next": told.context["next"]}, follow=True)
@@ -55,8 +55,8 @@ def test_who_is_not_staff_may_sign_in_as_somebody_who_is(client, make_user, owne
     assert answer.url == "/admin/jobs/job/"
 
 
-def test_who_is_not_staff_has_the_calendar_and_maintenance_alone(client, make_user):
-    client.force_login(make_user("plain"))
+def test_who_is_no_member_has_the_calendar_and_maintenance_alone(client, make_user):
+    client.force_login(make_user("plain", role=None))
 
     page = client.get("/account/")
 
@@ -66,8 +66,10 @@ def test_who_is_not_staff_has_the_calendar_and_maintenance_alone(client, make_us
     assert 'href="/admin/' not in page.text
 
 
-def test_staff_have_every_section_and_a_key_of_its_own_for_each(browser):
-    context = browser.get("/admin/jobs/run/").context
+@pytest.mark.parametrize("is_staff", [True, False])
+def test_members_have_every_section_and_a_key_of_its_own_for_each(client, make_user, is_staff):
+    client.force_login(make_user("mira", Role.READER, is_staff=is_staff))
+    context = client.get("/admin/jobs/run/").context
 
     names = [str(place.name) for place in context["sections"]]
     assert names == ["Home", "Calendar", "Jobs", "Triggers", "Runs", "Collections", "Maintenance"]
@@ -87,7 +89,7 @@ def test_on_the_calendar_the_search_is_the_calendars_and_keeps_the_view(browser)
 
 def test_a_missing_page_keeps_the_way_around_for_each(browser, client, make_user):
     staff = browser.get("/admin/nothing")
-    client.force_login(make_user("plain"))
+    client.force_login(make_user("plain", role=None))
     plain = client.get("/nothing").text
     client.logout()
     nobody = client.get("/nothing").text

@@ -1,12 +1,17 @@
 """The form of a job: fields and JSON to documents and back, errors at their fields, the preview, secrets."""
 
 import json
+from datetime import timedelta
 
 import pytest
+import time_machine
 from django.contrib.admin.models import LogEntry
+from django.contrib.messages import get_messages
 
 from jobs.models import Job
-from tests.conftest import ACTION
+from tests.admin.forms import submitted
+from tests.conftest import ACTION, WEDNESDAY
+from triggers.dispatch import dispatch_due
 from triggers.forms import initial_of
 from triggers.models import Trigger
 from triggers.schedule_form import schedule_of
@@ -45,6 +50,10 @@ def post(browser, collection):
         return browser.post(address, {**FORM, "collection": collection.pk, **fields})
 
     return send
+
+
+def post_messages(response) -> str:
+    return " ".join(str(message) for message in get_messages(response.wsgi_request))
 
 
 def edit_of(job) -> str:
@@ -273,7 +282,7 @@ def test_json_in_front_is_what_is_saved(post):
     post(when="json", what="json", schedule_json=json.dumps(schedule), action_json=json.dumps(queue), frequency="Day")
 
     job = Job.objects.get()
-    assert job.triggers.get().definition == schedule
+    assert job.triggers.get().definition["recurrence"] == schedule["recurrence"]
     assert job.action.document["type"] == "StorageQueue"
     assert job.action.secrets == {"queueMessage.sasToken": "sig=amber-lantern"}
 
@@ -307,15 +316,164 @@ def test_switching_carries_over_what_was_written_and_saves_nothing(post):
     assert not Job.objects.exists()
 
 
+# The first run
+
+
+@pytest.fixture
+def still():
+    """The clock stands still."""
+    with time_machine.travel(WEDNESDAY, tick=False):
+        yield
+
+
+def saved(response) -> Job:
+    assert response.status_code == 302, response.context["form"].errors
+    return Job.objects.get()
+
+
+@pytest.mark.parametrize("first_run", [{}, {"first_run": "next"}])
+@pytest.mark.parametrize(
+    "fields, start",
+    [
+        ({}, "2026-11-05T12:32:00Z"),
+        ({"interval": "3"}, "2026-11-07T12:32:00Z"),
+        ({"hours": "9"}, "2026-11-05T09:32:00Z"),
+        ({"hours": "9", "minutes": "0"}, "2026-11-05T09:00:00Z"),
+        ({"frequency": "Week", "week_days": ["Monday"], "hours": "6", "minutes": "30"}, "2026-11-09T06:30:00Z"),
+        ({"when": "json", "schedule_json": '{"recurrence": {"frequency": "Hour"}}'}, "2026-11-04T13:32:00Z"),
+    ],
+)
+def test_a_new_job_runs_first_at_the_next_time_of_its_schedule(post, still, first_run, fields, start):
+    job = saved(post(start="", **fields, **first_run))
+
+    trigger = job.triggers.get()
+    assert (trigger.definition["startTime"], f"{trigger.next_fire_at:%Y-%m-%dT%H:%M:%SZ}") == (start, start)
+    assert not job.runs.exists()
+
+
+@pytest.mark.parametrize("start", ["", "2027-01-05T08:00"])
+def test_a_new_job_also_runs_now_when_that_is_chosen(post, still, start):
+    response = post(start=start, first_run="now")
+
+    assert saved(response).runs.get().origin == "manual"
+    assert Trigger.objects.get().next_fire_at > WEDNESDAY
+    assert "It runs once now. The next run is" in post_messages(response)
+
+
+def test_a_job_that_is_to_run_once_and_now_runs_once(post, still):
+    job = saved(post(frequency="", start="", first_run="now"))
+
+    assert not job.runs.exists()
+    assert job.triggers.get().next_fire_at == WEDNESDAY
+
+
+def test_a_new_job_that_ends_before_its_first_run_is_refused(post, still):
+    form = post(start="", end="2026-11-05T09:00").context["form"]
+
+    assert "Must be later than the first run" in form.errors["end"]
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("start", ["", "2020-01-05T08:00"])
+def test_a_new_job_that_has_no_time_but_the_present_one_runs_at_once(post, still, start):
+    saved(post(frequency="", start=start))
+
+    assert Trigger.objects.get().next_fire_at == WEDNESDAY
+
+
+@pytest.mark.parametrize(
+    "fields, place, says",
+    [
+        ({"frequency": "", "start": ""}, "start", "Say when. To run it at once there is Run now"),
+        ({"frequency": "", "start": "2020-01-05T08:00"}, "start", "Must be ahead without a recurrence"),
+        ({"when": "json", "schedule_json": "{}"}, "schedule_json", "is required without a recurrence"),
+    ],
+)
+def test_an_edit_to_no_time_but_the_present_one_is_refused(post, make_job, still, fields, place, says):
+    job = make_job()
+    address = f"{PREVIEW}?job={job.pk}"
+
+    assert says in str(post(edit_of(job), revision=1, **fields).context["form"].errors[place])
+    assert says in post(address, **fields).context["meaning"].error
+    assert Trigger.objects.get().definition["recurrence"] == {"frequency": "Day"}
+
+
+@pytest.mark.parametrize("with_start", [True, False])
+def test_an_edit_does_not_run_the_job(post, make_job, still, with_start):
+    start = {"startTime": "2026-11-04T12:00:00Z"} if with_start else {}
+    job = make_job(schedule={**start, "recurrence": {"frequency": "Hour"}}, now=WEDNESDAY - timedelta(minutes=32))
+    dispatch_due(WEDNESDAY - timedelta(minutes=32))
+
+    saved(
+        post(edit_of(job), revision=1, frequency="Hour", interval="2", start="2026-11-04T12:00" if with_start else "")
+    )
+
+    trigger = Trigger.objects.get()
+    assert f"{trigger.next_fire_at:%H:%M}" == "14:00"
+    assert trigger.definition["startTime"] == ("2026-11-04T12:00:00Z" if with_start else "2026-11-04T14:00:00Z")
+    assert job.runs.count() == 1
+
+
+def test_an_edit_runs_the_job_once_more_when_that_is_chosen(post, make_job, still):
+    job = make_job(schedule={"startTime": "2027-01-05T08:00:00Z", "recurrence": {"frequency": "Day"}})
+
+    saved(post(edit_of(job), revision=1, first_run="now", start="2027-01-05T08:00:00"))
+
+    assert job.runs.get().origin == "manual"
+    assert LogEntry.objects.get().get_change_message() == "Changed First run."
+
+
+def test_an_edit_that_runs_a_disabled_job_is_refused(post, make_job, still):
+    job = make_job()
+
+    form = post(edit_of(job), revision=1, first_run="now", state="disabled").context["form"]
+
+    assert "only an enabled job can be run" in str(form.errors["first_run"])
+
+
+def test_a_job_without_a_schedule_has_no_first_run(post, still):
+    assert not saved(post(frequency="None", first_run="now")).runs.exists()
+
+
+def test_the_preview_shows_the_times_that_saving_leads_to(post, still):
+    rows = post(PREVIEW, start="").context["meaning"].rows
+    also = post(PREVIEW, start="", first_run="now").context["meaning"].rows
+
+    assert f"{rows[0]['at']:%d %H:%M}" == "05 12:32"
+    assert (also[0]["at"], also[0]["asides"]) == (WEDNESDAY, ["once, besides the schedule"])
+    assert [row["at"] for row in also[1:]] == [row["at"] for row in rows]
+
+
+def test_the_preview_says_what_saving_would_refuse(post, still):
+    meaning = post(PREVIEW, start="", end="2026-11-05T09:00").context["meaning"]
+
+    assert meaning.error == "End, in UTC: Must be later than the first run"
+
+
 # Preview
 
 
 def test_the_preview_shows_words_times_and_the_document(post):
     page = post(PREVIEW, frequency="Day", hours="6", minutes="0", start="").text
 
-    assert "then every day at 06:00 UTC." in page
+    assert "Every day at 06:00 UTC." in page
     assert page.count("<li>") == 10
     assert "&quot;hours&quot;: [" in page
+
+
+@pytest.mark.parametrize(
+    "fields, says",
+    [
+        ({"misfire": "fire_once"}, "the next three: the last of them runs late, once."),
+        ({"misfire": "fire_all"}, "the next three: each runs late, one after the other in order"),
+        ({"misfire": "skip"}, "the next three: none of them runs"),
+        ({"frequency": "", "misfire": "fire_all"}, "the next one: it runs late."),
+        ({"frequency": "", "misfire": "skip"}, "the next one: it does not run"),
+        ({"misfire": "sometimes"}, "the last of them runs late, once."),  # the default, while it cannot be read
+    ],
+)
+def test_the_preview_says_what_happens_to_times_that_are_missed(post, fields, says):
+    assert says in post(PREVIEW, **fields).text
 
 
 def test_the_preview_says_in_words_what_is_wrong(post):
@@ -363,3 +521,69 @@ def test_action_of_conftest_fits_the_fields(browser, make_job):
     job = make_job(action=ACTION)
 
     assert "id_uri" in browser.get(edit_of(job)).text
+
+
+def test_who_has_no_collection_is_led_to_make_one(browser_of, make_user, elsewhere):
+    browser = browser_of(make_user("olga", in_subscription=elsewhere.subscription, is_staff=True))
+    assert 'name="frequency"' in browser.get(ADD).text
+    elsewhere.delete()
+
+    page = browser.get(ADD).text
+
+    assert 'href="/admin/jobs/jobcollection/add/"' in page
+    assert 'name="frequency"' not in page
+
+
+# What is accepted with a warning
+
+
+WEAK = {"method": "POST", "headers": "Content-Type: application/json", "body": "at {{ fire_time }}"}
+NOT_JSON = "but the body is not JSON: "
+OFF = "The body holds {{ fire_time }}, and filling in placeholders (&quot;template&quot;) is off"
+
+
+def test_a_body_that_is_not_what_it_seems_is_saved_with_a_warning(post, browser):
+    answer = post(**WEAK)
+
+    for address in (answer.url, edit_of(Job.objects.get())):
+        page = browser.get(address).text
+        assert NOT_JSON in page
+        assert OFF in page
+
+
+def test_a_template_that_becomes_json_is_saved_without_one(post, browser):
+    answer = post(**WEAK | {"body": '{"at": "{{ fire_time }}"}', "template": "on"})
+
+    assert 'class="stack cautions"' not in browser.get(answer.url).text
+
+
+def test_a_closed_address_is_refused_at_its_field(post, settings):
+    settings.EGRESS_ALLOW = []
+
+    answer = post(uri="http://10.0.0.5/hook")
+
+    says = "Must not have the host 10.0.0.5: it is a private address, and EGRESS_ALLOW does not open it"
+    assert answer.context["form"].errors == {"uri": [says]}
+    assert not Job.objects.exists()
+
+
+def test_a_closed_address_of_the_error_action_is_refused_at_its_field(post, settings):
+    settings.EGRESS_ALLOW = []
+
+    answer = post(uri="https://example.com/", error_action="http://10.0.0.5/hook")
+
+    assert list(answer.context["form"].errors) == ["error_action"]
+
+
+def test_a_closed_address_that_is_there_already_stays_with_a_warning(browser, make_job, settings):
+    job = make_job()
+    settings.EGRESS_ALLOW = []
+
+    page = browser.get(edit_of(job)).text
+    answer = browser.post(edit_of(job), {**submitted(page, "job_form"), "method": "POST"})
+
+    assert answer.status_code == 302, answer.context["form"].errors
+    job.refresh_from_db()
+    assert job.action.document["request"] == {**ACTION["request"], "method": "POST"}
+    for text in (page, browser.get(answer.url).text):
+        assert "Calls cannot reach 127.0.0.1: it is a loopback address" in text

@@ -1,6 +1,7 @@
 """Signed requests and tests of a job: who may order them, what is shown once, what is left behind."""
 
 from datetime import timedelta
+from threading import Thread
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -8,10 +9,11 @@ from django.test import Client
 from django.utils import timezone
 from standardwebhooks import Webhook
 
-from jobs.models import SIGNING, Job, Run, SigningSecret
-from jobs.rehearsal import REHEARSALS
+from jobs.call_test import REHEARSALS
+from jobs.models import SECRET_PATH, Job, Run, SigningSecret
 from jobs.signing import new_secret
 from tests.peers.server import Answer
+from tests.racing import in_own_connection
 
 REQUEST = {"uri": "https://example.com/x", "method": "POST"}
 QUEUE = {"storageAccount": "account1", "queueName": "mail", "sasToken": "sig=topsecret", "message": "hi"}
@@ -36,7 +38,7 @@ def test_a_secret_is_made_and_shown_in_the_answer_alone(browser, make_job):
 
     answer = browser.post(page_of(job, "signing/"), {"order": "new", "overlap": "0"})
 
-    secret = SigningSecret.objects.get().secrets[SIGNING]
+    secret = SigningSecret.objects.get().secrets[SECRET_PATH]
     assert f'id="secret">{secret}</pre>' in answer.text
     assert "Copy it now." in answer.text
     assert "no-store" in answer["Cache-Control"]
@@ -168,7 +170,7 @@ def test_a_job_that_does_not_run_can_be_tested(browser, make_calling_job, target
 
 def test_one_person_sends_no_more_than_so_many_a_minute(browser, make_calling_job, target, monkeypatch):
     now = timezone.now().replace(second=0)  # of one minute
-    monkeypatch.setattr("jobs.admin.job_orders.timezone.now", lambda: now)
+    monkeypatch.setattr("jobs.admin.job_actions.timezone.now", lambda: now)
     job = make_calling_job()
 
     answers = [browser.post(page_of(job, "test/"), {"part": "action"}) for _ in range(REHEARSALS.most + 1)]
@@ -176,6 +178,38 @@ def test_one_person_sends_no_more_than_so_many_a_minute(browser, make_calling_jo
     assert [answer.status_code for answer in answers] == [200] * REHEARSALS.most + [429]
     assert len(target.calls) == REHEARSALS.most
     assert "Nothing was sent." in answers[-1].text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_person_leaves_a_place_to_others_however_slow_the_target_is(
+    browser, owner, operator, make_job, target, reachable, monkeypatch
+):
+    monkeypatch.setattr("jobs.call_test.LIMIT_S", 120)
+    slow, fast = (
+        make_job(path, action={"type": "Http", "request": {"uri": f"{target.url}/{uri}", "method": "GET"}})
+        for path, uri in (("slow", "slow/120"), ("fast", "fast"))
+    )
+    colleague, answers = Client(), {}
+    colleague.force_login(operator)
+
+    def begin():
+        answers["slow"] = in_own_connection(browser.post, page_of(slow, "test/"), {"part": "action"})
+
+    thread = Thread(target=begin)
+    thread.start()
+    target.wait_for("/slow/120")
+    again = Client()
+    again.force_login(owner)
+    refused = again.post(page_of(fast, "test/"), {"part": "action"})
+    sent = colleague.post(page_of(fast, "test/"), {"part": "action"})
+    target.closing.set()
+    thread.join(30)
+
+    assert (refused.status_code, "still running" in refused.text) == (429, True)
+    assert "GET /fast" in sent.text
+    assert [call.path for call in target.calls] == ["/slow/120", "/fast"]
+    assert answers["slow"].status_code == 200
+    assert again.post(page_of(fast, "test/"), {"part": "action"}).status_code == 200
 
 
 # Who may

@@ -49,7 +49,7 @@ def test_the_page_takes_the_same_queries_however_long_the_history(
 ):
     job = make_job()
     make_run(job)
-    with django_assert_max_num_queries(10) as one:
+    with django_assert_max_num_queries(11) as one:
         browser.get(page_of(job))
     for number in range(60):
         make_run(job, ago=timedelta(minutes=number))

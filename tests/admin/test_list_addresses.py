@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from operations.models import Operation
-from operations.tracking import Caller
-from triggers.collection_orders import DISABLE, order
+from operations.service import Caller
+from triggers.collection_operations import DISABLE, start_operation
 
 LISTS = {
     "jobs/job": "run_ticked",
@@ -23,14 +23,14 @@ def rows(make_job, make_run, make_trigger):
     job = make_job()
     make_run(job)
     make_trigger(job)
-    order(DISABLE, job.collection, Caller(), timezone.now())
+    start_operation(DISABLE, job.collection, Caller(), timezone.now())
 
 
 @pytest.mark.parametrize(
     "query",
     [
         *("p=0", "p=-1", "p=2", "p=9999999999999999999999", "p=x", "p=1.5", "all=", "o=1.2.3", "o=x", "_facets=1"),
-        *("q=%00", "q=%ED%A0%80", "q=" + "a" * 5000, "e=1", "_popup=1", "_to_field=x"),
+        *("q=%00", "q=%ED%A0%80", "q=" + "a" * 5000, "q=" + "a+" * 2000, "e=1", "_popup=1", "_to_field=x"),
         *("state=x", "state__exact=%00", "state__exact=x", "state__in=a,b", "state__isnull=x", "hours=%00", "days=-1"),
         *("result=x", "collection=" + "9" * 30, "enabled=%00", "format=%00", "group=%00", "created_at__gte=x"),
         *("asked_by__password__startswith=p", "lease_token__isnull=0", "subscription__name=x"),

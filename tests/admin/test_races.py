@@ -7,17 +7,17 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Subscription
-from jobs import following
-from jobs.actions.outcome import Outcome
+from jobs.actions.result import AttemptResult
 from jobs.admin import jobs as admin_of_jobs
-from jobs.leasing import lease
 from jobs.models import Job, JobCollection, Run
-from jobs.recording import record
 from jobs.run_now import run_now
-from maintenance import turns
+from jobs.worker import polling
+from jobs.worker.leasing import lease
+from jobs.worker.results import record
+from maintenance import locking
 from operations import tasks
 from tests.racing import at_once, lingering
-from triggers import collection_orders
+from triggers import collection_operations
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def begun(jobs, numbers) -> list:
 def recorded(leased, when: Event):
     def work():
         when.wait(5)
-        record([(each, Outcome(succeeded=True, message="")) for each in leased], timezone.now())
+        record([(each, AttemptResult(succeeded=True, message="")) for each in leased], timezone.now())
 
     return work
 
@@ -64,7 +64,7 @@ def test_disabling_jobs_keeps_no_worker_from_counting_for_them(tick, make_job, m
 def test_deleting_jobs_keeps_no_worker_from_writing_their_runs_down(tick, make_job, monkeypatch):
     jobs = [make_job(name, schedule=None) for name in ("first", "second")]
     leased = begun(jobs, (2, 1))
-    stopped = lingering(monkeypatch, following, "stop")
+    stopped = lingering(monkeypatch, polling, "stop")
 
     assert at_once(lambda: tick("job", "delete_selected", jobs), recorded(leased, stopped)) == []
 
@@ -77,11 +77,11 @@ def test_deleting_collections_keeps_nobody_waiting_who_holds_one_of_them(tick, s
     later = Subscription.objects.create(pk=UUID(int=subscription.pk.int + 1), name="later")
     collections = [JobCollection.objects.create(subscription=each, name="nightly") for each in (later, subscription)]
     monkeypatch.setattr(tasks.carry_out, "delay", lambda operation_id: None)
-    ordered = lingering(monkeypatch, collection_orders, "order")
+    ordered = lingering(monkeypatch, collection_operations, "start_operation")
 
     def maintain():
         ordered.wait(5)
-        with turns.alone(collection.pk for collection in collections):
+        with locking.exclusive_lock(collection.pk for collection in collections):
             pass
 
     assert at_once(lambda: tick("jobcollection", "delete_selected", collections), maintain) == []

@@ -37,7 +37,6 @@ def test_the_list_takes_the_same_queries_however_long(
         ("?result=waiting", 1),
         ("?result=running", 0),
         ("?q=nothing", 0),
-        ("?days=x", 4),
     ],
 )
 def test_filters_narrow_the_list(browser, make_job, make_run, query, count):

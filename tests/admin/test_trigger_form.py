@@ -4,12 +4,14 @@ from datetime import timedelta
 from json import dumps
 
 import pytest
+import time_machine
 from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from recurrence.wire import render, simple
 from tests.admin.forms import submitted
 from tests.admin.trigger_pages import PREVIEW, add_to, page_of
+from tests.conftest import WEDNESDAY
 from triggers.models import Trigger
 
 BERLIN_AT_TEN = {"dateTime": "2027-06-07T10:00:00", "timeZone": "Europe/Berlin"}
@@ -171,9 +173,9 @@ def test_what_is_refused_is_told_at_its_field_and_nothing_is_saved(write, job, f
 def test_a_plans_quota_is_told_at_the_expression(write, job):
     type(job.collection).objects.update(sku="Free")
 
-    answer = write(add_to(job), name="extra", expression="0 * * * * ?")
+    answer = write(add_to(job), name="extra", expression="*/30 * * * * ?")
 
-    assert answer.context["form"].errors["expression"]
+    assert "at most once a minute" in answer.context["form"].errors["expression"][0]
 
 
 def test_a_name_is_there_once_in_a_job(write, trigger):
@@ -265,12 +267,41 @@ def test_the_preview_says_what_is_refused_and_what_looks_odd(write, alive, job, 
     assert says in write(add_to(job), to=f"{PREVIEW}?job={job.pk}", **fields).text
 
 
+@pytest.mark.parametrize(
+    "fields, says",
+    [
+        ({"misfire": "fire_all"}, "each runs late, one after the other in order"),
+        # of many within the threshold those that are still in time run, and no late one does
+        ({"expression": "*/10 * * * * ?", "threshold": "PT1M"}, "none of them runs"),
+        ({"expression": "*/10 * * * * ?", "threshold": "PT1S"}, "the last of them runs late, once."),
+    ],
+)
+def test_the_preview_says_what_happens_to_times_that_are_missed(write, job, fields, says):
+    written = {"expression": "0 15 10 ? * 6L", **fields}
+
+    assert says in write(add_to(job), to=f"{PREVIEW}?job={job.pk}", **written).text
+
+
 def test_what_is_written_already_goes_on_from_where_it_stands(write, job, make_trigger):
     trigger = make_trigger(job, now=timezone.now(), format="simple", definition={"interval": 60_000})
 
     page = write(page_of(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}")
 
     assert page.context["meaning"].rows[0]["at"] == trigger.next_fire_at
+
+
+def test_the_preview_of_a_change_shows_that_it_does_not_run_at_once(write, job, make_trigger):
+    with time_machine.travel(WEDNESDAY, tick=False):
+        trigger = make_trigger(job, now=WEDNESDAY, format="simple", definition={"interval": 3_600_000})
+        fields = {"interval": "PT2H"}
+
+        shown = (
+            write(page_of(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}", **fields).context["meaning"].rows
+        )
+        write(page_of(trigger, "change"), **fields)
+
+    trigger.refresh_from_db()
+    assert shown[0]["at"] == trigger.next_fire_at == WEDNESDAY + timedelta(hours=2)
 
 
 def test_without_script_a_button_previews_and_saves_nothing(write, job):

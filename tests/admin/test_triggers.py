@@ -9,7 +9,7 @@ from jobs.models import Job
 from tests.admin.forms import submitted
 from tests.admin.trigger_pages import LIST, PREVIEW, add_to, page_of
 from triggers.definitions import main_trigger
-from triggers.mint_jobs import load
+from triggers.mint.jobs import load
 from triggers.models import Trigger
 
 DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}}
@@ -111,7 +111,6 @@ def test_a_row_says_what_when_and_where(browser, alive, make_job, make_trigger):
         ("?group=mail", {"mailing"}),
         ("?enabled=no", {"stopped"}),
         ("?enabled=yes&format=quartz", {"hourly"}),
-        ("?enabled=what&format=nonsense", {"hourly", "stopped", "mailing"}),
     ],
 )
 def test_filters_and_search_narrow_the_list(browser, job, make_trigger, query, found):
@@ -136,7 +135,7 @@ def test_a_list_of_triggers_takes_the_same_queries_however_long(
     with django_assert_num_queries(len(one)):
         page = browser.get(LIST).text
 
-    assert page.count('<tr role="row">') == 26  # with the head, and one page
+    assert page.count('<tr role="row"') == 26  # with the head, and one page
 
 
 def test_what_fires_next_comes_first_and_what_does_not_last(browser, job, make_trigger):

@@ -48,7 +48,7 @@ def test_the_page_tells_every_schedule_and_the_next_times_of_all(browser, severa
     text = page.content.decode().lower()
     assert "every-minute" in text and "every minute (utc)" in text
     assert ">off<" in text and "disabled" in text
-    assert page.context["next_fire_at"] == Trigger.objects.get(name="every-minute").next_fire_at
+    assert page.context["next_run"]["runs_at"] == Trigger.objects.get(name="every-minute").next_fire_at
     assert len(page.context["fires"]) == 10
 
 

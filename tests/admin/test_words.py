@@ -4,9 +4,9 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 
-from jobs import charts, words
+from jobs import charts, humanize
 from tests.conftest import utc
 
 NOW = utc("2026-10-21T12:32:07Z")
@@ -21,13 +21,34 @@ NOW = utc("2026-10-21T12:32:07Z")
         (3 * 3600, "3 h"),
         (3 * 3600 + 28 * 60, "3 h 28 min"),
         (86400, "1 day"),
+        (86400 + 59 * 60, "1 day"),
+        (29 * 3600 + 48 * 60, "1 day 5 h"),
+        (3 * 86400 - 1, "2 days 23 h"),
         (9 * 86400, "9 days"),
+        (10 * 86400 - 1, "9 days 23 h"),
+        (10 * 86400 + 3600, "10 days"),
         (90 * 86400, "3 months"),
         (1000 * 86400, "2 years"),
     ],
 )
 def test_a_span_is_said_at_the_precision_one_acts_on(seconds, says):
-    assert words.span(timedelta(seconds=seconds)) == says
+    assert humanize.format_duration(timedelta(seconds=seconds)) == says
+
+
+@pytest.mark.parametrize(
+    "language, ahead, ago",
+    [
+        ("en", "in 2 days 5 h", "2 days 5 h ago"),
+        ("de", "in 2 Tagen 5 h", "vor 2 Tagen 5 h"),
+        ("pt-br", "em 2 dias 5 h", "há 2 dias 5 h"),
+        ("tr", "2 gün 5 sa sonra", "2 gün 5 sa önce"),
+    ],
+)
+def test_a_distance_of_days_has_hours_in_every_language(language, ahead, ago):
+    with translation.override(language):
+        said = [humanize.format_relative(NOW + sign * timedelta(hours=53, minutes=40), NOW) for sign in (1, -1)]
+
+    assert said == [ahead, ago]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +56,7 @@ def test_a_span_is_said_at_the_precision_one_acts_on(seconds, says):
     [(0.64, "640 ms"), (30.84, "30.8 s"), (30, "30 s"), (60, "1 min"), (391, "6 min 31 s"), (4140, "1 h 09 min")],
 )
 def test_a_length_is_said_at_the_precision_one_compares(seconds, says):
-    assert words.took(timedelta(seconds=seconds)) == says
+    assert humanize.format_elapsed(timedelta(seconds=seconds)) == says
 
 
 @pytest.mark.parametrize(
@@ -50,19 +71,30 @@ def test_a_length_is_said_at_the_precision_one_compares(seconds, says):
 )
 def test_a_moment_is_said_in_the_viewers_zone(instant, says):
     with timezone.override(ZoneInfo("Europe/Berlin")):
-        assert words.moment(utc(instant), NOW) == says
+        assert humanize.format_datetime(utc(instant), NOW) == says
 
 
 def test_what_ran_stands_on_the_line_and_what_failed_hangs_from_it():
     chart = charts.hours_chart([charts.Hour(ran=30), charts.Hour(ran=3, late=3, failed=2), charts.Hour(due=15)])
 
-    tall, mixed, due = chart.bars
-    assert tall.ran.y + tall.ran.height == charts.BASE
-    assert tall.ran.height == charts.HEIGHT
-    assert mixed.ran.y + mixed.ran.height < mixed.late.y
-    assert mixed.fell.y > charts.BASE
-    assert (due.ran, due.due.height) == (None, charts.HEIGHT / 2)
-    assert mixed.middle < chart.here < due.middle
+    tall, mixed, due = ({part.kind: part for part in bar.parts} for bar in chart.bars)
+    assert tall["ran"].y + tall["ran"].height == chart.base
+    assert mixed["ran"].y + mixed["ran"].height < mixed["late"].y
+    assert mixed["failed"].y > chart.base
+    assert due.keys() == {"due"}
+    assert due["due"].height == pytest.approx(tall["ran"].height / 2, abs=0.1)
+    assert chart.bars[1].middle < chart.here < chart.bars[2].middle
+
+
+@pytest.mark.parametrize("ran, failed", [(33, 2), (2, 33), (1, 1), (300, 30)])
+def test_what_ran_and_what_failed_have_one_scale(ran, failed):
+    chart = charts.hours_chart([charts.Hour(ran=ran, failed=failed), charts.Hour(missed=failed), charts.Hour()])
+
+    standing, hanging = chart.bars[0].parts
+    (missed,) = chart.bars[1].parts
+    assert standing.height / ran == pytest.approx(hanging.height / failed, rel=0.02)
+    assert missed.height == hanging.height
+    assert standing.y >= charts.TOP and hanging.y + hanging.height <= charts.BOTTOM
 
 
 @pytest.mark.parametrize("top, steps", [(0, "1"), (3, "1"), (4, "2"), (31, "20"), (300, "100"), (301, "200")])
@@ -71,5 +103,5 @@ def test_the_scale_is_round_and_holds_the_highest_bar(top, steps):
 
 
 def test_more_starts_than_fit_are_a_number():
-    assert charts.stack(10, 120, 9).count == 0
-    assert charts.stack(10, 120, 10) == charts.Stack(charts.place(10, 120), (), 10)
+    assert charts.stack_dots(10, 120, 9).count == 0
+    assert charts.stack_dots(10, 120, 10) == charts.Stack(charts.x_position(10, 120), (), 10)

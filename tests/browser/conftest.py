@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from django.utils import timezone
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from jobs.models import Attempt, Job, Process, Run
 from jobs.signing import new_secret
@@ -30,6 +30,10 @@ CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 FIND = """async options => (await axe.run(document, options)).violations.flatMap(
     rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 160)}`))"""
 
+# how htmx reports a request that did not end; `requestfailed` says why it did not
+HTMX_CUT_OFF = ("htmx:afterRequest, ", "htmx:sendAbort, ", "htmx:sendError, ")
+
+expect.set_options(timeout=30_000)  # no test fails on how busy the machine is
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright runs a loop in the test's own thread
 
 
@@ -43,8 +47,8 @@ def chromium():
 
 @pytest.fixture
 def open_page(chromium, live_server):
-    """Open a page in a window of its own; `said` collects what must not be."""
-    contexts, said = [], []
+    """Open a page in a window of its own; its faults fail the test."""
+    contexts, faults = [], []
 
     def open_(scheme="light", width=1280, javascript=True):
         context = chromium.new_context(
@@ -56,25 +60,41 @@ def open_page(chromium, live_server):
             reduced_motion="reduce",
         )
         contexts.append(context)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        context.clock.install(time=timezone.now())
         page = context.new_page()
-        page.on(
-            "console",
-            lambda message: (
-                said.append(f"{message.text} {message.location}") if message.type in ("error", "warning") else None
-            ),
-        )
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: said.append(request.url) if is_elsewhere(request.url) else None)
+        collect_faults(page, live_server.url, faults)
         return page
 
-    def is_elsewhere(url: str) -> bool:
-        return not url.startswith((live_server.url, "data:"))
-
     yield open_
-    heard = list(said)  # closing a page cuts off what it still asks for, and htmx says so
+    found = list(faults)  # before closing a page cuts off what it still asks for
     for context in contexts:
         context.close()
-    assert heard == []
+    assert found == []
+
+
+def collect_faults(page, origin: str, faults: list[str]) -> None:
+    """Add each error on the page's console, each request to elsewhere and each request that fails.
+
+    A request that the page itself cuts off is no fault: a newer one takes its place, or the page is left.
+    """
+
+    def add_message(message) -> None:
+        if message.type in ("error", "warning") and not message.text.startswith(HTMX_CUT_OFF):
+            faults.append(f"{message.text} {message.location}")
+
+    def add_foreign_address(request) -> None:
+        if not request.url.startswith((origin, "data:")):
+            faults.append(request.url)
+
+    def add_failure(request) -> None:
+        if request.failure != "net::ERR_ABORTED":
+            faults.append(f"{request.failure} {request.url}")
+
+    page.on("console", add_message)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", add_foreign_address)
+    page.on("requestfailed", add_failure)
 
 
 @pytest.fixture
@@ -90,6 +110,14 @@ def sign_in():
     return sign_in
 
 
+def press_in_sequence(page, *keys: str) -> None:
+    """Press keys at one instant of the page's clock: they belong together on a busy machine too."""
+    page.clock.pause_at(timezone.now() + timedelta(minutes=1))
+    for key in keys:
+        page.keyboard.press(key)
+    page.clock.resume()
+
+
 @pytest.fixture
 def faults_of():
     """What axe finds wrong on a page in its present colours, then in the dark: one line a finding."""
@@ -100,6 +128,8 @@ def faults_of():
         return page.evaluate(FIND, {**options, "preload": False, "resultTypes": ["violations"]})
 
     def check(page) -> list[str]:
+        # at the first hour the heads, which stay in place, lie over nothing
+        page.evaluate("document.querySelectorAll('.week-wrap').forEach(wrap => { wrap.scrollTop = 0 })")
         faults = [fault for fault in found(page, RULES) if not is_bar_of_strip(fault)]
         page.emulate_media(color_scheme="dark")
         page.evaluate("document.getAnimations().filter(it => it instanceof CSSTransition).forEach(it => it.finish())")

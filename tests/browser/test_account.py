@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.models import Role, User
+from tests.browser.conftest import press_in_sequence
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,8 +42,7 @@ def test_a_language_is_chosen_and_holds(signed_in):
 def test_the_calendar_is_two_keys_away(signed_in):
     page = signed_in()
 
-    page.keyboard.press("g")
-    page.keyboard.press("c")
+    press_in_sequence(page, "g", "c")
 
     page.wait_for_url("**/calendar/")
 

@@ -106,7 +106,7 @@ def test_one_occurrence_is_moved_and_another_cancelled_and_put_back(open_page, s
     expect(page.get_by_label("Ends")).to_have_value("2098-10-08T14:15")
     page.get_by_role("button", name="Save changes").click()
 
-    expect(page).to_have_url(re.compile(r"/calendar/\?date=2098-10-08$"))
+    page.wait_for_url(re.compile(r"/calendar/\?date=2098-10-08$"))  # and until its script has loaded
     item_on(page, "2098-10-08").click()
     expect(about(page)).to_contain_text("moved from 09:00")
     page.keyboard.press("Escape")

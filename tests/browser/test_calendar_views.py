@@ -286,14 +286,10 @@ def test_everything_works_without_script(open_page, sign_in, full):
 
 
 def test_the_present_time_moves_along(open_page, sign_in, full):
-    page = open_page()
-    page.clock.install()
-    sign_in(page)
+    page = sign_in(open_page())
     page.goto("/calendar/?view=day&zone=UTC")
     line = page.locator(".now-line")
-    before = int(line.get_attribute("data-h") or 0) * 60 + int(line.get_attribute("data-m") or 0)
-    if before > 23 * 60 + 50:
-        pytest.fail("the day ends; the page would begin the next")
+    before = int(line.get_attribute("data-h")) * 60 + int(line.get_attribute("data-m"))
 
     page.clock.run_for(5 * 60_000)
 

@@ -1,11 +1,19 @@
-"""Every page: readable to everybody (axe), in light and dark, and without sideways scrolling on a telephone."""
+"""Every page: readable to everybody (axe), in light and dark, and without sideways scrolling at any width."""
 
 import pytest
+import time_machine
+from django.utils import timezone
 
-from accounts.models import ApiToken
+from accounts.invitations import invite
+from accounts.models import ApiToken, Role, Subscription
 from jobs.models import Run
+from tests.browser.layout import find_overflow
+from tests.conftest import utc
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+WIDTHS = (320, 390, 520, 640, 720, 800, 960)  # 640 to 960 is a common window at 200 %
 
 
 def addresses(job, owner, kinds, several) -> list[str]:
@@ -13,10 +21,15 @@ def addresses(job, owner, kinds, several) -> list[str]:
     beside = several.triggers.exclude(name="default")
     token, _ = ApiToken.objects.issue(owner, "ci")
     subscription = job.collection.subscription_id
+    elsewhere, now = Subscription.objects.create(name="elsewhere"), timezone.now()
+    received = invite(elsewhere, owner.username, Role.READER, owner, now)
+    invite(job.collection.subscription, "grace@example.com", Role.READER, owner, now)
     return [
         "/admin/",
         "/admin/outcomes/",
         "/account/",
+        "/account/subscriptions/",
+        f"/account/invitations/{received.pk}/",
         "/account/tokens/",
         f"/account/tokens/{token.pk}/revoke/",
         "/account/password/",
@@ -48,6 +61,7 @@ def addresses(job, owner, kinds, several) -> list[str]:
         f"/admin/accounts/user/{owner.pk}/password/",
         "/admin/accounts/subscription/",
         f"/admin/accounts/subscription/{subscription}/change/",
+        f"/admin/accounts/subscription/{subscription}/invitations/",
         "/admin/accounts/apitoken/",
         "/admin/accounts/apitoken/add/",
         f"/admin/accounts/apitoken/{token.pk}/change/",
@@ -57,19 +71,16 @@ def addresses(job, owner, kinds, several) -> list[str]:
     ]
 
 
-def test_every_page_is_readable_to_everybody_in_light_and_dark_and_fits_a_telephone(
+def test_every_page_is_readable_to_everybody_in_light_and_dark_and_fits_every_width(
     open_page, sign_in, faults_of, owner, history, kinds, several
 ):
     page = sign_in(open_page())
     faults = []
 
     for address in addresses(history, owner, kinds, several):
-        page.set_viewport_size({"width": 1280, "height": 900})
         page.goto(address)
         faults += [f"{address} {fault}" for fault in faults_of(page)]
-        page.set_viewport_size({"width": 390, "height": 844})
-        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-            faults.append(f"{address} scrolls sideways")
+        faults += [f"{address} {fault}" for fault in find_overflow(page, *WIDTHS)]
 
     assert not faults, "\n".join(faults)
 
@@ -118,3 +129,11 @@ def test_what_is_shown_once_is_readable_to_everybody(open_page, sign_in, faults_
 
     assert not faults, "\n".join(faults)
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("now", ["2026-11-04T00:00:00Z", "2026-11-04T23:59:00Z"])
+def test_no_page_scrolls_sideways_at_the_edges_of_a_day(open_page, sign_in, owner, now):
+    with time_machine.travel(utc(now)):
+        page = sign_in(open_page(width=390))
+
+        assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from operations.models import Operation
+from tests.browser.layout import find_overflow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,8 +47,7 @@ def test_they_are_readable_to_everybody_and_fit(open_page, sign_in, faults_of, o
     for address in (LIST, f"{LIST}?q=nothing", *(f"{LIST}{operation.pk}/change/" for operation in operations)):
         page.goto(address)
         faults += [f"{address} {fault}" for fault in faults_of(page)]
-        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-            faults.append(f"{address} scrolls sideways")
+        faults += [f"{address} {fault}" for fault in find_overflow(page, width, 640, 800, 960)]
 
     assert not faults, "\n".join(faults)
 
@@ -59,6 +59,7 @@ def test_the_page_follows_by_itself_and_loses_its_button_at_the_end(open_page, s
     page.get_by_role("button", name="Cancel operation").wait_for()
 
     Operation.objects.filter(pk=operation.pk).update(state="succeeded", percent=100, finished_at=timezone.now())
+    page.clock.run_for(2000)
 
     page.get_by_text("100 %").wait_for()
     page.get_by_text("Succeeded").wait_for()

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from accounts.models import Role
 from jobs.models import Job, Run
+from tests.browser.conftest import press_in_sequence
 from triggers.definitions import JobDefinition
 from triggers.scheduling import save_job
 
@@ -234,24 +235,45 @@ def test_the_pulse_beats_without_a_reload(open_page, sign_in, owner, history):
     expect(page.get_by_role("link", name="1 disabled job not")).to_be_visible()
 
     type(history).objects.filter(name="invoices").update(state="disabled")
+    page.clock.run_for(5000)
 
-    expect(page.get_by_role("link", name="2 disabled jobs")).to_be_visible(timeout=8000)
+    expect(page.get_by_role("link", name="2 disabled jobs")).to_be_visible()
 
 
 def test_keys_lead_around(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
 
-    page.keyboard.press("g")
-    page.keyboard.press("j")
+    press_in_sequence(page, "g", "j")
     page.wait_for_url("**/admin/jobs/job/")
     page.keyboard.press("/")
     page.keyboard.type("back")
     page.keyboard.press("Enter")
     page.wait_for_url("**q=back*")
-    page.keyboard.press("Tab")
-    page.keyboard.press("?")
 
-    expect(page.get_by_text("these keys")).to_be_visible()
+
+def test_the_keys_are_listed_in_a_dialog_in_the_middle(open_page, sign_in, owner):
+    page = sign_in(open_page())
+    sheet = page.get_by_role("dialog", name="Keyboard")
+    page.keyboard.press("Tab")
+    focused = page.evaluate("document.activeElement.outerHTML")
+
+    page.keyboard.press("?")
+    expect(sheet.get_by_text("these keys")).to_be_in_viewport(ratio=1)
+    box = sheet.bounding_box()
+    assert box["x"] + box["width"] / 2 == pytest.approx(640, abs=10)
+    assert box["y"] + box["height"] / 2 == pytest.approx(450, abs=10)
+    expect(sheet.get_by_role("button", name="Close")).to_be_focused()
+
+    page.keyboard.press("/")  # the keys of the page below do nothing
+    expect(sheet.get_by_role("button", name="Close")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    assert page.evaluate("document.activeElement.outerHTML") == focused
+
+    page.get_by_role("button", name="Keyboard").click()
+    expect(sheet).to_be_visible()
+    page.keyboard.press("?")
+    expect(sheet).to_be_hidden()
 
 
 def test_dark_is_chosen_and_stays(open_page, sign_in, owner, collection):

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import press_in_sequence
 from triggers.models import Trigger
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,8 +92,7 @@ def test_a_job_is_left_without_a_schedule(open_page, sign_in, owner, collection)
 
 def test_keys_lead_to_triggers_and_a_search_finds_one(open_page, sign_in, owner, several):
     page = sign_in(open_page())
-    page.keyboard.press("g")
-    page.keyboard.press("t")
+    press_in_sequence(page, "g", "t")
     page.wait_for_url("**/admin/triggers/trigger/")
     page.get_by_role("searchbox", name="Name, or the job's").fill("often")
     page.keyboard.press("Enter")

@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from calendars.pages.runs import InView, collect
+from calendars.pages.runs import RunsInWindow, load_runs
 from jobs.models import Job, Run
 from tests.conftest import utc
 
@@ -48,17 +48,17 @@ def add_runs(job: Job, start: str, end: str, every: timedelta, state: str = Run.
 
 def view(
     user, start: str = MONDAY, end: str = NEXT_MONDAY, zone: str = BERLIN, now: datetime = LATER, **options
-) -> InView:
+) -> RunsInWindow:
     """`start` and `end` are readings of the clocks in `zone`."""
-    return collect(user, instant(start, zone), instant(end, zone), ZoneInfo(zone), now, **options)
+    return load_runs(user, instant(start, zone), instant(end, zone), ZoneInfo(zone), now, **options)
 
 
-def said(seen: InView) -> list[str]:
+def said(seen: RunsInWindow) -> list[str]:
     """ "10-19 08:00 backup Succeeded", in UTC."""
     return [f"{run.at:%m-%d %H:%M} {run.name} {run.word}" for run in seen.runs]
 
 
-def by_day(seen: InView, zone: str = BERLIN) -> Counter:
+def by_day(seen: RunsInWindow, zone: str = BERLIN) -> Counter:
     """How many fire times each day has, drawn or summed up."""
     days: Counter = Counter()
     for run in seen.runs:

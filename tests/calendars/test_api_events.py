@@ -99,6 +99,8 @@ def test_an_all_day_event_is_dates(create):
         ({"subject": "x" * 256}, "subject"),
         ({"categories": [5]}, "categories[0]"),
         ({"attendees": [{"name": 5}]}, "attendees[0].name"),
+        ({"attendees": [{"address": "a"}, {"address": "b\r\nBcc: c"}]}, "attendees[1].address"),
+        ({"attendees": [{"address": "b\x7fc"}]}, "attendees[0].address"),
         ({"showAs": "asleep"}, "showAs"),
         ({"reminderMinutes": -1}, "reminderMinutes"),
         ({"reminderMinutes": True}, "reminderMinutes"),
@@ -106,6 +108,10 @@ def test_an_all_day_event_is_dates(create):
         ({"recurrence": {}}, "recurrence.pattern"),
         ({"recurrence": {**WEEKLY, "pattern": {"type": "weekly", "interval": 0}}}, "recurrence.pattern.interval"),
         ({"recurrence": {**WEEKLY, "range": {"type": "noEnd"}}}, "recurrence.range.startDate"),
+        (
+            {"recurrence": {**WEEKLY, "range": {**WEEKLY["range"], "numberOfOccurrences": 1000}}},
+            "recurrence.range.numberOfOccurrences",
+        ),
         ({"calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"}, "calendarId"),
         ({"calendarId": "x"}, "calendarId"),
         ({"key": ""}, "key"),
@@ -116,6 +122,49 @@ def test_a_wrong_member_is_refused_by_its_path_and_makes_nothing(api, members, t
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, target), response.content
     assert not Event.objects.exists()
+
+
+def test_a_refusal_says_which_characters_or_numbers_are_allowed(api):
+    limits = {**WEEKLY["range"], "numberOfOccurrences": 1000}
+
+    character = api.post("/api/events", {**MEETING, "attendees": [{"address": "b\tc"}]}).json()["error"]["message"]
+    count = api.post("/api/events", {**MEETING, "recurrence": {**WEEKLY, "range": limits}}).json()["error"]["message"]
+
+    assert character == "must not contain control characters, which are U+0000 to U+001F and U+007F to U+009F"
+    assert count == "must be 1 to 999, not 1000; a longer series has an end date"
+
+
+@pytest.mark.parametrize("count, said", [(0, "must be 1 to 999, not 0"), (None, "is required here, 1 to 999")])
+def test_a_refusal_of_too_few_occurrences_says_the_limit(api, count, said):
+    limits = {**WEEKLY["range"], "numberOfOccurrences": count}
+
+    response = api.post("/api/events", {**MEETING, "recurrence": {**WEEKLY, "range": limits}})
+
+    assert (response.status_code, response.json()["error"]["message"]) == (400, said)
+
+
+def test_a_series_of_999_is_made(create):
+    limits = {**WEEKLY["range"], "numberOfOccurrences": 999}
+
+    assert create(recurrence={**WEEKLY, "range": limits})["recurrence"]["range"]["numberOfOccurrences"] == 999
+
+
+def test_a_stored_series_of_more_is_changed_and_keeps_its_count(api, create):
+    address = f"/api/events/{create(recurrence=WEEKLY)['id']}"
+    event = Event.objects.get()
+    event.recurrence["range"]["numberOfOccurrences"] = 2000
+    event.save()
+
+    document = api.get(address).json()
+    moved = api.patch(address, {"startLocal": "2026-01-05T09:00:00"})
+    other = {**document["recurrence"], "pattern": {**document["recurrence"]["pattern"], "interval": 2}}
+    sent_back = api.put(address, {**document, "subject": "Other", "recurrence": other})
+    more = {**other, "range": {**other["range"], "numberOfOccurrences": 1999}}
+
+    assert moved.json()["recurrence"]["range"]["numberOfOccurrences"] == 2000
+    assert (sent_back.status_code, sent_back.json()["subject"]) == (200, "Other")
+    assert sent_back.json()["recurrence"]["range"]["numberOfOccurrences"] == 2000
+    assert api.patch(address, {"recurrence": more}).status_code == 400
 
 
 @pytest.mark.parametrize("header", [True, False])
@@ -176,8 +225,9 @@ def test_a_start_takes_its_series_along(api, create):
     assert days(Event.objects.get()) == ["2026-01-12", "2026-01-19", "2026-01-26", "2026-02-02"]
 
 
-def test_a_zone_alone_leaves_what_clocks_show(api, create):
-    address = f"/api/events/{create()['id']}"
+@pytest.mark.parametrize("repeated", [{}, {"recurrence": WEEKLY}])
+def test_a_zone_alone_leaves_what_clocks_show(api, create, repeated):
+    address = f"/api/events/{create(**repeated)['id']}"
 
     event = api.patch(address, {"timeZone": "America/New_York"}).json()
 
@@ -217,8 +267,9 @@ def test_a_stale_version_is_refused(api, create, method):
     etag = api.get(address)["ETag"]
     api.patch(address, {"subject": "Other"})
 
-    stale = getattr(api, method)(address, MEETING, HTTP_IF_MATCH=etag)
-    fresh = getattr(api, method)(address, MEETING, HTTP_IF_MATCH=api.get(address)["ETag"])
+    body = None if method == "delete" else MEETING
+    stale = getattr(api, method)(address, body, HTTP_IF_MATCH=etag)
+    fresh = getattr(api, method)(address, body, HTTP_IF_MATCH=api.get(address)["ETag"])
 
     assert (stale.status_code, fresh.status_code < 300) == (412, True)
 
@@ -315,8 +366,9 @@ def test_what_is_private_is_veiled_and_left_alone(api_of_bob, create):
 
     assert (seen["subject"], seen["body"], seen["location"], seen["attendees"]) == ("", "", "", [])
     assert (seen["sensitivity"], seen["showAs"], seen["canEdit"]) == ("private", "oof", False)
-    for method in (api_of_bob.patch, api_of_bob.put, api_of_bob.delete):
+    for method in (api_of_bob.patch, api_of_bob.put):
         assert method(address, MEETING).status_code == 403
+    assert api_of_bob.delete(address).status_code == 403
     assert Event.objects.get().subject == "Budget"
 
 

@@ -21,6 +21,9 @@ def listed(api):
     return get
 
 
+LOCAL = ("startLocal", "endLocal")
+
+
 @pytest.fixture
 def second(weekly) -> str:
     """The address of the occurrence of 12 January."""
@@ -204,6 +207,59 @@ def test_what_was_answered_can_be_sent_back_and_changes_nothing(api, second):
     assert not Event.objects.get().exceptions.exists()
 
 
+@pytest.mark.parametrize(
+    "query", ["", "?timeZone=Europe/Berlin", "?timeZone=America/New_York", "?timeZone=Asia/Kolkata"]
+)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_changed_time_is_read_in_the_zone_in_which_it_was_answered(api, second, query, is_whole):
+    document = api.get(second + query).json()
+    later = {name: document[name].replace(":00:00", ":15:00").replace(":30:00", ":45:00") for name in LOCAL}
+
+    changed = api.patch(second + query, {**document, **later} if is_whole else later).json()
+
+    assert (document["start"], changed["start"], changed["end"]) == (
+        "2026-01-12T09:00:00Z", "2026-01-12T09:15:00Z", "2026-01-12T10:15:00Z"
+    )  # fmt: skip
+    assert {name: changed[name] for name in LOCAL} == later
+    assert changed["timeZone"] == document["timeZone"]
+
+
+def test_an_occurrence_is_answered_in_the_zone_of_its_event_and_says_so(api, second, listed, make_event):
+    make_event(subject="Call", **times("2026-01-12T20:00", zone="Asia/Tokyo"))
+
+    read, restored = api.get(second).json(), listed("from=2026-01-12T00:00:00Z&to=2026-01-13T00:00:00Z")
+
+    assert (read["startLocal"], read["timeZone"]) == ("2026-01-12T10:00:00", "Europe/Berlin")
+    assert [(each["startLocal"], each["timeZone"]) for each in restored] == [
+        ("2026-01-12T10:00:00", "Europe/Berlin"),
+        ("2026-01-12T20:00:00", "Asia/Tokyo"),
+    ]
+
+
+@pytest.mark.parametrize("query", ["", "?timeZone=Asia/Tokyo"])
+def test_an_all_day_occurrence_keeps_its_dates_in_every_zone(api, make_event, query):
+    event = make_event(is_all_day=True, recurrence=recurrence(), **times("2026-01-05T00:00", "2026-01-06T00:00"))
+    address = f"/api/occurrences/{event.pk.hex}_20260112{query}"
+
+    document = api.get(address).json()
+    moved = api.patch(address, {"startLocal": "2026-01-13", "endLocal": "2026-01-14"}).json()
+
+    assert (document["startLocal"], document["startDate"]) == ("2026-01-12T00:00:00", "2026-01-12")
+    assert (moved["startLocal"], moved["startDate"], moved["endDate"]) == (
+        "2026-01-13T00:00:00", "2026-01-13", "2026-01-14"
+    )  # fmt: skip
+
+
+def test_a_time_that_clocks_skip_can_be_sent_back_as_they_show_it(api, make_event):
+    event = make_event(recurrence=recurrence("daily", start="2026-03-01"), **times("2026-03-01T02:30"))
+    address = f"/api/occurrences/{event.pk.hex}_20260329"
+
+    document = api.get(address).json()
+
+    assert document["startLocal"] == "2026-03-29T03:30:00"
+    assert api.patch(address, document).json() == document
+
+
 def test_a_start_is_read_in_the_zone_of_the_event_or_in_the_one_that_is_sent(api, second):
     body = {"startLocal": "2026-01-12T15:00:00", "endLocal": "2026-01-12T16:00:00"}
 
@@ -216,7 +272,7 @@ def test_a_start_is_read_in_the_zone_of_the_event_or_in_the_one_that_is_sent(api
     [
         ({"startLocal": "2026-01-19T10:00:00", "endLocal": "2026-01-19T11:00:00"}, "crosses_a_neighbour", "startLocal"),
         ({"endLocal": "2026-01-12T09:00:00"}, "ends_before_it_starts", "endLocal"),
-        ({"recurrence": {"pattern": {"type": "daily", "interval": 1}}}, "invalid", "recurrence"),
+        ({"recurrence": {"pattern": {"type": "daily", "interval": 1}}}, "unknown", "recurrence"),
         ({"showAs": "asleep"}, "invalid_choice", "showAs"),
         ({"subject": None}, "null", "subject"),
     ],
@@ -307,7 +363,8 @@ def test_a_stale_version_is_refused_everywhere(api, second, weekly, method, suff
     etag = api.get(second)["ETag"]
     editing.change(weekly, {"subject": "Other"}, NOW)
 
-    response = getattr(api, method)(f"{second}{suffix}", {"subject": "Mine"}, HTTP_IF_MATCH=etag)
+    body = {"subject": "Mine"} if method == "patch" else None
+    response = getattr(api, method)(f"{second}{suffix}", body, HTTP_IF_MATCH=etag)
 
     assert response.status_code == 412
 

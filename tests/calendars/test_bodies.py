@@ -1,10 +1,13 @@
 """Bodies as HTML and as plain text."""
 
-import time
-
 import pytest
 
-from calendars.bodies import html_of, preview_of, shown_as, text_of
+from calendars.body_text import complete_body, html_of, preview_of, shown_as, text_of
+from calendars.models import Details
+from calendars.validation import BODY_LENGTH
+from tests.growth import assert_linear
+
+TEXT = {"body_type": "text", "body": ""}
 
 
 @pytest.mark.parametrize(
@@ -32,10 +35,14 @@ def test_what_a_reader_sees_of_html(html, text):
     assert text_of(html) == text
 
 
+def details(body_type: str, body: str) -> Details:
+    return Details(**complete_body({"body_type": body_type, "body": body}, TEXT))
+
+
 @pytest.mark.parametrize("text", ["", "Hi", "a < b & c", "one\ntwo", 'a "b"', "<script>alert(1)</script>"])
 def test_text_survives_as_html(text):
     assert text_of(html_of(text)) == text
-    assert shown_as("text", text, "text") == shown_as("html", text, "html") == text
+    assert shown_as("text", details("text", text)) == shown_as("html", details("html", text)) == text
 
 
 def test_text_brings_no_tags_into_html():
@@ -43,16 +50,63 @@ def test_text_brings_no_tags_into_html():
 
 
 @pytest.mark.parametrize(
-    "part", ["<", "<!--", "<a", "<style>", "</p>", "&", " \n", " ", "&#", "<p ", "<script", "\x1f<"]
+    "reference, character",
+    [
+        ("&#" + "0" * 5000 + "65;", "A"),
+        ("&#" + "0" * 5000 + ";", "\ufffd"),
+        ("&#" + "9" * 5000 + ";", "\ufffd"),  # a number that Python does not read from text
+        ("&#x" + "0" * 5000 + "41;", "A"),
+        ("&#x" + "f" * 5000 + ";", "\ufffd"),
+        ("&#0;&#xd800;", "\ufffd\ufffd"),  # what no database stores
+    ],
 )
-def test_any_html_is_read_in_one_pass(part):
-    began = time.process_time()
-
-    text_of(part * (262_144 // len(part)))
-
-    assert time.process_time() - began < 3
+def test_a_reference_may_have_any_number_of_digits(reference, character):
+    assert text_of(f"<p>{reference}</p>") == character
 
 
-def test_a_preview_is_made_from_the_beginning():
-    assert preview_of("html", "<p>Hi</p>" + "<i>x</i>" * 100_000).startswith("Hi\nxxx")
-    assert len(preview_of("text", "x" * 1000)) == 255
+ENTITY = "&CounterClockwiseContourIntegra"  # the longest name but for its end
+UNITS = [
+    *("<", ">", "&", ";", "!", "-", "/", "=", "a", "1", "#", " ", "\n", "\x1f", "\u2028", "\U0001f600", ENTITY),
+    *("&#", "&#9", "&#0", "&#x", "&#xf", "&lt", "&lt;", "&amp", "&a", "&am;", "--", "-->", "<<", ">>", "<>", "</>"),
+    *("<a", "</a", "<!", "<?", "</", "<a>", "</a>", "<a/>", "<br>", "<p>", "</p>", "<p", "<p ", "<1", "<a<", "a<"),
+    *("<!--", "<!-", "<!-->", "<!-->--", "<!---", "<!----->", "<a='", '<a=">"', "<!--<style>", "<style><!--"),
+    *("<style", "<style>", "<style/>", "</style", "</style>", "<STYLE>", "<style></style", "<style></sty"),
+    *("<script>", "<script></script", "<head></head>", "<title>", "<İ", "<scrİpt>", "</ſtyle", "<style></script>"),
+]
+STARTS = ["", "<", "<!", "<!--", "<a ", "<style>", "<title></title", "&#"]
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_any_html_is_converted_in_linear_time(start):
+    for unit in UNITS:
+        for end in ("", "-->"):
+            assert_linear(text_of, lambda n: start + unit * (n // len(unit)) + end, 6_000)  # noqa: B023
+
+
+@pytest.mark.parametrize("unit", ["a", "<", "&", " ", "<a", "<!--", "<style>", "<style></style", "&#9", "</", "\n"])
+def test_the_longest_body_is_converted_in_linear_time(unit):
+    assert_linear(text_of, lambda n: "<" + unit * (n // len(unit)), BODY_LENGTH)
+
+
+def test_a_preview_is_the_beginning_of_the_text():
+    styled = "<style>" + "p {}" * 5_000 + "</style>"
+
+    assert preview_of(details("html", styled + "<p>Hi</p>" + "<i>x</i>" * 1000)) == "Hi\n" + "x" * 252
+    assert preview_of(details("text", "x" * 1000)) == "x" * 255
+
+
+def test_a_change_of_a_part_of_the_body_completes_it():
+    html = {"body_type": "html", "body": "<p>Hi</p>", "body_text": "Hi"}
+
+    assert complete_body({"subject": "Hi"}, html) == {"subject": "Hi"}
+    assert complete_body({"body": "<p>You</p>"}, html) == {
+        "body_type": "html",
+        "body": "<p>You</p>",
+        "body_text": "You",
+    }
+    assert complete_body({"body_type": "text"}, html) == {"body_type": "text", "body": "<p>Hi</p>", "body_text": ""}
+    assert complete_body({"body_type": "html"}, TEXT | {"body": "<i>a"}) == {
+        "body_type": "html",
+        "body": "<i>a",
+        "body_text": "a",
+    }

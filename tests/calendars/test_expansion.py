@@ -148,7 +148,7 @@ def test_an_occurrence_is_found_by_its_day(owner, weekly):
     editing.change_occurrence(weekly, SECOND, {"subject": "Other"}, NOW)
 
     for text, subject in (("2026-01-05", "Stand-up"), ("2026-01-12", "Other")):
-        found = expansion.find(weekly, day(text), UTC, viewer=owner)
+        found = expansion.find_occurrence(weekly, day(text), UTC, viewer=owner)
         assert (found.details.subject, found.day) == (subject, day(text))
 
 
@@ -156,20 +156,20 @@ def test_an_occurrence_is_found_by_its_day(owner, weekly):
 def test_what_is_cancelled_or_never_was_is_not_found(owner, weekly, text):
     editing.cancel_occurrence(weekly, SECOND, NOW)
 
-    assert expansion.find(weekly, day(text), UTC, viewer=owner) is None
+    assert expansion.find_occurrence(weekly, day(text), UTC, viewer=owner) is None
 
 
 def test_a_master_is_no_occurrence(owner, weekly, make_event):
-    assert expansion.find(weekly, None, UTC, viewer=owner) is None
-    assert expansion.find(make_event(), SECOND, UTC, viewer=owner) is None
-    assert expansion.find(make_event(), None, UTC, viewer=owner).start == utc("2026-01-05T09:00Z")
+    assert expansion.find_occurrence(weekly, None, UTC, viewer=owner) is None
+    assert expansion.find_occurrence(make_event(), SECOND, UTC, viewer=owner) is None
+    assert expansion.find_occurrence(make_event(), None, UTC, viewer=owner).start == utc("2026-01-05T09:00Z")
 
 
 def test_what_is_found_is_what_a_window_shows(owner, weekly):
     editing.change_occurrence(weekly, SECOND, times("2026-01-13T15:00"), NOW)
     editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Other"}, NOW)
 
-    found = [expansion.find(weekly, each.day, BERLIN, viewer=owner) for each in laid_out(weekly)]
+    found = [expansion.find_occurrence(weekly, each.day, BERLIN, viewer=owner) for each in laid_out(weekly)]
 
     assert found == laid_out(weekly)
 
@@ -201,7 +201,7 @@ def test_an_occurrence_may_be_private_alone(reader, weekly):
     editing.change_occurrence(weekly, SECOND, {"subject": "Doctor", "sensitivity": "private"}, NOW)
 
     subjects = [each.details.subject for each in shown(reader, "2026-01-01T00:00Z", "2026-01-20T00:00Z")]
-    found = expansion.find(Event.objects.select_related("calendar").get(), SECOND, UTC, viewer=reader)
+    found = expansion.find_occurrence(Event.objects.select_related("calendar").get(), SECOND, UTC, viewer=reader)
 
     assert subjects == ["Stand-up", "", "Stand-up"]
     assert found.details.subject == ""
@@ -308,7 +308,7 @@ def edit(master: Event, kind: str, number: int, shift_days: int, shift_minutes: 
             case "follow":
                 return editing.change_following(master, on, {"subject": "Rest"}, NOW)
             case "end":
-                editing.end_before(master, on, NOW)
+                editing.truncate_series(master, on, NOW)
     except CalendarError as refused:
         event(f"{kind}: {refused.code}")
     return Event.objects.filter(pk=master.pk).first()
@@ -367,7 +367,7 @@ def check_order(row: Event) -> None:
     changes = {each.original_day: each.changes for each in row.exceptions.all()}
     given = row.series.occurrences(row.first_at - timedelta(40), row.first_at + timedelta(400))
     there = [each.day for each in given if each.day not in gone]
-    present = [expansion.walls_of(row, each, changes.get(each, {}))[0].date() for each in there]
+    present = [expansion.wall_times(row, each, changes.get(each, {}))[0].date() for each in there]
     assert present == sorted(set(present))
 
 

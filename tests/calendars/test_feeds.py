@@ -16,6 +16,7 @@ from calendars.models import Calendar, Feed
 from jobs.models import Run
 from tests.calendars.conftest import day, times
 from tests.conftest import NOW
+from triggers.scheduling import Destination, patch_job
 
 
 @pytest.fixture
@@ -278,6 +279,22 @@ def test_runs_to_come_and_those_of_frequent_jobs_are_shown(reader, make_feed, ma
     assert (often[1]["DTSTART"].params["VALUE"], often[1].end - often[1].start) == ("DATE", timedelta(days=1))
     uids = [each.uid for each in told.walk("VEVENT")]
     assert len(set(uids)) == len(uids)
+
+
+def test_runs_to_come_have_the_new_name_of_their_job_and_are_known_again(reader, make_feed, make_job):
+    weekly = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Week"}}
+    job = make_job("seldom", now=timezone.now(), schedule=weekly)
+    address = make_feed(query={"calendars": [], "runs": True})
+
+    def events() -> dict[str, str]:
+        told = icalendar.Calendar.from_ical(reader.get(address).content)
+        return {each.uid: str(each["SUMMARY"]) for each in told.walk("VEVENT")}
+
+    before = events()
+    patch_job(job, {}, timezone.now(), Destination(name="weekly"))
+
+    assert len(before) >= 12
+    assert events() == {uid: summary.replace("seldom", "weekly") for uid, summary in before.items()}
 
 
 def test_a_copy_with_runs_is_good_for_a_few_minutes(reader, make_feed, time_machine, owner):

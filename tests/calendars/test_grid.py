@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calendars.pages.axis import axis_of
-from calendars.pages.grid import Bar, Block, rows_of, side_by_side
+from calendars.pages.lane_layout import Bar, Block, rows_of, side_by_side
 from calendars.pages.window import run_of_days
 
 HOUR = 60

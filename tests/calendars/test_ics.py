@@ -9,8 +9,9 @@ import recurring_ical_events
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from calendars import editing, expansion, ics, vtimezones
+from calendars import editing, expansion
 from calendars.editing import WallTime
+from calendars.ics import exporting, timezones
 from calendars.models import Calendar, Event
 from recurrence.wire import graph
 from tests.calendars.conftest import day, reading, recurrence, times
@@ -24,8 +25,8 @@ def file_of(calendar):
     """The file of what is in the owner's calendar, as `viewer` sees it."""
 
     def make(viewer=None, now: datetime = NOW) -> icalendar.Calendar:
-        parts = ics.events([calendar], viewer or calendar.owner, now)
-        return icalendar.Calendar.from_ical(ics.calendar("Work", "Europe/Berlin", parts))
+        parts = exporting.events([calendar], viewer or calendar.owner, now)
+        return icalendar.Calendar.from_ical(exporting.calendar("Work", "Europe/Berlin", parts))
 
     return make
 
@@ -125,7 +126,7 @@ def test_a_subject_comes_back_as_it_was(make_event, only, subject):
 def test_no_ending_of_a_line_and_no_control_character_gets_out_of_its_value(calendar, make_event, ending):
     make_event(subject=f"a{ending}ATTENDEE:mailto:eve@example.com\x07", uid=f"one{ending}SUMMARY:two")
 
-    file = ics.calendar(f"Work{ending}X-BAD:1", "UTC", ics.events([calendar], calendar.owner, NOW)).decode()
+    file = exporting.calendar(f"Work{ending}X-BAD:1", "UTC", exporting.events([calendar], calendar.owner, NOW)).decode()
 
     assert not {"ATTENDEE", "X-BAD", "SUMMARY:two"} & {line.partition(":")[0] for line in file.splitlines()}
     assert "\x07" not in file
@@ -134,7 +135,7 @@ def test_no_ending_of_a_line_and_no_control_character_gets_out_of_its_value(cale
 def test_lines_are_folded_at_75_octets(calendar, make_event):
     make_event(subject="ü" * 250)
 
-    file = ics.calendar("Work", "UTC", ics.events([calendar], calendar.owner, NOW))
+    file = exporting.calendar("Work", "UTC", exporting.events([calendar], calendar.owner, NOW))
 
     assert max(map(len, file.split(b"\r\n"))) <= 75
 
@@ -209,7 +210,9 @@ def test_cancelled_occurrences_are_left_out_and_changed_ones_told_with_their_ori
 def test_the_same_file_is_told_twice(calendar, weekly, make_event):
     make_event(**times("2026-01-05T09:00", zone="America/New_York"))
 
-    first, second = (b"".join(ics.events([calendar], calendar.owner, now)) for now in (NOW, NOW + timedelta(days=7)))
+    first, second = (
+        b"".join(exporting.events([calendar], calendar.owner, now)) for now in (NOW, NOW + timedelta(days=7))
+    )
 
     assert first == second
 
@@ -219,7 +222,9 @@ def test_the_same_invitation_in_two_calendars_is_told_as_two(calendar, owner, ma
     for each in (calendar, other):
         editing.create(each, times("2026-01-05T10:00"), NOW, uid="one@example.com")
 
-    file = icalendar.Calendar.from_ical(ics.calendar("Both", "UTC", ics.events([calendar, other], owner, NOW)))
+    file = icalendar.Calendar.from_ical(
+        exporting.calendar("Both", "UTC", exporting.events([calendar, other], owner, NOW))
+    )
 
     assert len({each.uid for each in file.walk("VEVENT")}) == 2
 
@@ -229,7 +234,7 @@ def test_it_takes_two_queries(calendar, owner, make_event, weekly, django_assert
     editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
 
     with django_assert_num_queries(2):
-        list(ics.events([calendar], owner, NOW))
+        list(exporting.events([calendar], owner, NOW))
 
 
 # Where a rule does not say the same
@@ -261,7 +266,7 @@ def test_a_series_that_no_rule_can_say_is_told_occurrence_by_occurrence(weekly, 
     """Every series of Graph's has a rule so far; here there is none."""
     editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
     editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Moved", **times("2026-01-20T12:00")}, NOW)
-    monkeypatch.setattr(ics, "rrule_of", lambda series, *, is_all_day: None)
+    monkeypatch.setattr(exporting, "rrule_of", lambda series, *, is_all_day: None)
 
     told = file_of().walk("VEVENT")
 
@@ -271,8 +276,8 @@ def test_a_series_that_no_rule_can_say_is_told_occurrence_by_occurrence(weekly, 
 
 
 def test_single_occurrences_are_told_from_a_year_back_to_two_years_ahead():
-    assert ics.window_around(utc("2026-07-15T12:00Z")) == (utc("2025-07-01T00:00Z"), utc("2028-07-01T00:00Z"))
-    assert ics.window_around(utc("2026-07-31T23:59Z")) == ics.window_around(utc("2026-07-01T00:00Z"))
+    assert exporting.window_around(utc("2026-07-15T12:00Z")) == (utc("2025-07-01T00:00Z"), utc("2028-07-01T00:00Z"))
+    assert exporting.window_around(utc("2026-07-31T23:59Z")) == exporting.window_around(utc("2026-07-01T00:00Z"))
 
 
 # Others make the same of it
@@ -372,7 +377,7 @@ def touch(event: Event, which: date, what: int) -> None:
 
 @pytest.mark.parametrize("name", [*ZONES[:4], "Europe/Dublin", "Africa/Casablanca", "Asia/Gaza", "America/Santiago"])
 def test_a_described_zone_has_the_offsets_of_the_real_one(name):
-    described = icalendar.Timezone.from_ical(vtimezones.described(name, 2019, 2040)).to_tz(lookup_tzid=False)
+    described = icalendar.Timezone.from_ical(timezones.parse_vtimezone(name, 2019, 2040)).to_tz(lookup_tzid=False)
     real, instant = ZoneInfo(name), utc("2019-02-01T00:00Z")
 
     while instant < utc("2041-01-01T00:00Z"):
@@ -392,7 +397,7 @@ def is_repeated(zone, instant) -> bool:
 
 def test_rules_that_go_on_are_told_as_rules_and_others_one_by_one():
     berlin, casablanca = (
-        vtimezones.described(name, 2025, 2040).decode() for name in ("Europe/Berlin", "Africa/Casablanca")
+        timezones.parse_vtimezone(name, 2025, 2040).decode() for name in ("Europe/Berlin", "Africa/Casablanca")
     )
 
     assert "RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3" in berlin

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from accounts.models import Role
 from calendars import editing, expansion, sharing
 from calendars.models import Event
-from calendars.pages import kept as memory
-from calendars.pages.contents import layers_of
+from calendars.pages import occurrence_cache as memory
 from calendars.pages.filters import Filter
-from calendars.pages.kept import MOST, Kept, occurrences_in
+from calendars.pages.occurrence_cache import MOST, OccurrenceCache, occurrences_in
+from calendars.pages.page_data import layers_of
 from recurrence.wire.zone_names import zone_of
 from tests.calendars.conftest import recurrence, times
 from tests.calendars.test_expansion import EDITS, READERS, edit, new_events
@@ -20,7 +20,7 @@ from tests.conftest import NOW, utc
 
 
 def test_windows_that_were_not_asked_for_longest_are_given_up():
-    kept = Kept(6)
+    kept = OccurrenceCache(6)
     kept.keep(("a",), [1, 2])
     kept.keep(("b",), [3])
     assert kept.get(("a",)) == [1, 2]
@@ -31,7 +31,7 @@ def test_windows_that_were_not_asked_for_longest_are_given_up():
 
 
 def test_what_is_kept_again_is_counted_once():
-    kept = Kept(3)
+    kept = OccurrenceCache(3)
     for _ in range(5):
         kept.keep(("a",), [1, 2])
 
@@ -39,7 +39,7 @@ def test_what_is_kept_again_is_counted_once():
 
 
 def test_what_is_larger_than_all_there_is_room_for_is_not_kept():
-    kept = Kept(3)
+    kept = OccurrenceCache(3)
     kept.keep(("a",), [1, 2, 3])
 
     assert kept.get(("a",)) is None
@@ -56,7 +56,7 @@ def told(found) -> list[tuple]:
 def kept_by(viewer, start, end, zone, cancelled=False) -> list:
     versions = {layer.shelf: layer.version for layer in layers_of(viewer, Filter())[0]}
     found = occurrences_in(versions, viewer, start, end, zone, cancelled=cancelled)
-    return memory.merged(found.values())
+    return memory.merge_sorted(found.values())
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ SENSITIVITIES = st.sampled_from(["normal", "private"])
 @given(new_events(), SENSITIVITIES, st.lists(EDITS, max_size=5), st.sampled_from(READERS), st.booleans())
 def test_what_is_kept_is_what_the_database_has(calendar, reader, changes, sensitivity, edits, zone_name, cancelled):
     Event.objects.all().delete()
-    memory.KEPT = Kept(MOST)
+    memory.KEPT = OccurrenceCache(MOST)
     zone = zone_of(zone_name, "zone")
     said = {"subject": "Doctor", "locations": [{"displayName": "Ward 9"}], "sensitivity": sensitivity}
     at = first = editing.create(calendar, changes | said, NOW)[0]
@@ -88,12 +88,12 @@ def test_what_is_kept_is_what_the_database_has(calendar, reader, changes, sensit
 
 
 def test_a_change_by_another_process_is_seen_at_once(monkeypatch, owner, weekly):
-    def look(memory_of_process: Kept) -> list[str]:
+    def look(memory_of_process: OccurrenceCache) -> list[str]:
         monkeypatch.setattr(memory, "KEPT", memory_of_process)
         found = kept_by(owner, utc("2026-01-01T00:00Z"), utc("2026-01-20T00:00Z"), zone_of("Europe/Berlin", "zone"))
         return [f"{each.details.subject} {each.event.calendar.hue} {each.start:%d}" for each in found]
 
-    here, there = Kept(MOST), Kept(MOST)
+    here, there = OccurrenceCache(MOST), OccurrenceCache(MOST)
     assert look(here) == look(there) == ["Stand-up sky 05", "Stand-up sky 12", "Stand-up sky 19"]
 
     editing.change(weekly, {"subject": "Stand-down"}, NOW)
@@ -112,9 +112,7 @@ def test_only_what_has_changed_is_laid_out_again(monkeypatch, owner, make_event)
     window = utc("2026-01-01T00:00Z"), utc("2026-01-20T00:00Z"), zone_of("Europe/Berlin", "zone")
     kept_by(owner, *window)
     laid_out = []
-    monkeypatch.setattr(
-        memory, "lay_out", lambda event, *rest: laid_out.append(event) or expansion.lay_out(event, *rest)
-    )
+    monkeypatch.setattr(memory, "expand", lambda event, *rest: laid_out.append(event) or expansion.expand(event, *rest))
 
     editing.change(Event.objects.get(subject="1"), {"subject": "New"}, NOW)
     found = kept_by(owner, *window)

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from accounts.models import User
 from calendars import editing, ids, sharing
-from calendars.columns import shelf_of, shelves
 from calendars.ids import ItemId
+from calendars.model_fields import bucket_of, buckets
 from calendars.models import Calendar, Event
 from tests.calendars.conftest import day, reading, recurrence, times
 from tests.conftest import NOW, utc
@@ -54,7 +54,7 @@ SHELVES = [
 
 @pytest.mark.parametrize("first, last, shelf", SHELVES)
 def test_an_event_stands_on_a_shelf_by_its_beginning_and_length(first, last, shelf):
-    assert shelf_of(utc(first), utc(last) if last else None) == shelf
+    assert bucket_of(utc(first), utc(last) if last else None) == shelf
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_a_window_is_found_on_its_shelves(since, until):
     since, until = utc(since), utc(until)
     for length in (timedelta(0), timedelta(31), timedelta(32), timedelta(366), timedelta(367)):
         for first in (since - length, since, until - timedelta(seconds=1)):
-            assert shelf_of(first, first + length) in shelves(since, until)
+            assert bucket_of(first, first + length) in buckets(since, until)
 
 
 def test_a_window_of_many_years_is_found_without_them():
-    assert shelves(utc("2000-01-01T00:00Z"), utc("2030-01-01T00:00Z")) is None
+    assert buckets(utc("2000-01-01T00:00Z"), utc("2030-01-01T00:00Z")) is None
 
 
 @pytest.mark.parametrize("recurs", [{}, {"recurrence": recurrence(count=500)}, {"recurrence": recurrence()}])

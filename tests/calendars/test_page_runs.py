@@ -7,7 +7,7 @@ import pytest
 import time_machine
 
 from accounts.models import Role, Subscription
-from calendars.pages import drawn_runs
+from calendars.pages import run_items
 from jobs.models import JobCollection
 from tests.calendars.job_runs import LATER, add_run, add_runs
 from tests.conftest import utc
@@ -185,19 +185,18 @@ def test_others_see_and_open_nothing_of_it(look_as, make_planned, make_user, cli
         assert client.get(address).status_code == 404
 
 
-def test_members_who_do_not_administer_stay_on_the_calendar(look_as, make_planned, make_user):
-    make_planned("0 0/5 * * * ?", "poll")
+def test_a_member_is_led_to_the_job(look_as, make_planned, make_user):
+    job = make_planned("0 0/5 * * * ?", "poll").job
 
     page = look_as(make_user("rita", Role.READER))()
 
-    assert bands(page)
-    assert "/admin/" not in "".join(re.findall(r'<a class="band"[^>]*>', page))
+    assert f'href="/admin/jobs/job/{job.pk}/"' in "".join(re.findall(r'<a class="band"[^>]*>', page))
 
 
 def test_more_than_can_be_shown_is_said(look, make_planned, monkeypatch):
     make_planned()
     assert "more runs than this view can show" not in look()
 
-    monkeypatch.setattr(drawn_runs, "MOST_RUNS", 3)
+    monkeypatch.setattr(run_items, "MOST_RUNS", 3)
 
     assert "more runs than this view can show" in look()

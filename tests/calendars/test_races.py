@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from accounts.models import User
-from calendars import editing, sharing, writing
+from calendars import editing, locking, sharing
 from calendars.errors import CalendarError, ChangedSince, Gone
 from calendars.models import Calendar, Event, EventException, Share
 from tests.calendars.conftest import day, days, recurrence, times
@@ -28,7 +28,7 @@ SECOND, THIRD = day("2026-01-12"), day("2026-01-19")
 @pytest.fixture
 def midway(monkeypatch):
     """Set once somebody holds a calendar and has read what they change; they then linger."""
-    signal, hold = Signal(), writing.hold
+    signal, hold = Signal(), locking.lock_calendars
 
     def lingering(*keys):
         held = hold(*keys)
@@ -37,8 +37,8 @@ def midway(monkeypatch):
             time.sleep(PAUSE_S)
         return held
 
-    monkeypatch.setattr(writing, "hold", lingering)
-    monkeypatch.setattr(editing, "hold", lingering)
+    monkeypatch.setattr(locking, "lock_calendars", lingering)
+    monkeypatch.setattr(editing, "lock_calendars", lingering)
     return signal
 
 
@@ -116,7 +116,7 @@ BESIDE = {
     "move an occurrence": lambda event: editing.change_occurrence(event, SECOND, times("2026-01-13T15:00"), LATER),
     "cancel an occurrence": lambda event: editing.cancel_occurrence(event, SECOND, LATER),
     "change the rest": lambda event: editing.change_following(event, THIRD, {"subject": "Rest"}, LATER),
-    "end it": lambda event: editing.end_before(event, THIRD, LATER),
+    "end it": lambda event: editing.truncate_series(event, THIRD, LATER),
     "make it daily": lambda event: editing.change(event, {"recurrence": recurrence("daily", count=3)}, LATER),
     "make it single": lambda event: editing.change(event, {"recurrence": None}, LATER),
     "delete it": lambda event: editing.delete(event, LATER),

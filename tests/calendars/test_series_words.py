@@ -7,10 +7,10 @@ from django.utils import translation
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calendars.pages.series_words import rule_words, series_words
+from calendars.pages.recurrence_text import rule_words, series_words
+from recurrence.dateutil_rule import DateutilDays
 from recurrence.describe import describe, describe_days
 from recurrence.series import Series
-from recurrence.walked import WalkedDays
 from recurrence.wire import Parsed, WireError, parse
 from tests.recurrence.samples import numbered_rules
 from tests.recurrence.wire.graph_events import NEW_YEAR, events, series
@@ -38,11 +38,14 @@ def test_every_rule_has_words_in_every_language(rule):
             assert "%" not in rule_words(some)
 
 
-def test_a_rule_that_came_from_elsewhere_is_said_as_it_was_written():
-    days = WalkedDays(date(2026, 1, 5), "FREQ=YEARLY;BYWEEKNO=20", without=frozenset([date(2027, 5, 17)]))
+@given(st.integers(0, 2), st.integers(0, 2))
+def test_a_rule_that_came_from_elsewhere_is_said_as_it_was_written(left_out, added):
+    without, besides = (frozenset(date(2027, month, 17) for month in range(1, 1 + n)) for n in (left_out, added))
+    days = DateutilDays(date(2026, 1, 5), "FREQ=YEARLY;BYWEEKNO=20", without=without, besides=besides)
     some = Series(days, 0, timedelta(days=1), UTC)
 
     assert rule_words(some) == describe_days(some)
+    assert series_words(some, None, 24) == describe(Parsed(some, None, UTC))
 
 
 def test_times_are_in_the_viewers_hour_cycle():

@@ -8,9 +8,9 @@ from calendars.expansion import occurrences
 from calendars.models import Calendar, Event, EventException
 from jobs.models import Job, JobCollection
 from maintenance.models import Heed, Notice
-from scheduler_site.addresses import base_url, echo_url
 from scheduler_site.bootstrap import bootstrap
-from scheduler_site.samples import two_months
+from scheduler_site.demo_data import two_months
+from scheduler_site.urls_base import base_url, echo_url
 from tests.conftest import NOW, utc
 
 ECHO = "http://127.0.0.1:8000/echo/"
@@ -79,6 +79,22 @@ def test_without_an_echo_page_there_are_no_samples(db):
 
     assert not JobCollection.objects.exists()
     assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "echo, host", [(ECHO, "127.0.0.1"), ("http://[::1]:8000/echo/", "::1"), ("http://10.0.0.7/echo/", "10.0.0.7")]
+)
+def test_samples_that_calls_cannot_reach_are_left_out(db, settings, caplog, echo, host):
+    settings.EGRESS_ALLOW = []
+
+    bootstrap("ada", "a password", echo, NOW)
+
+    assert {job.action.document["type"] for job in Job.objects.all()} == {"Task"}
+    assert Event.objects.exists()
+    assert Notice.objects.count() == 2
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "scheduler_site.demo_data"]
+    assert line.startswith(f"The samples that call this installation are left out: {host} is a ")
+    assert line.endswith(" address, and EGRESS_ALLOW does not open it.")
 
 
 @pytest.mark.parametrize(

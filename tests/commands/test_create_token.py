@@ -5,7 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts.models import ApiToken
+from accounts.models import ApiToken, Role
 
 
 def created(*arguments: str) -> str:
@@ -38,7 +38,27 @@ def test_it_takes_a_name_and_a_number_of_days(owner):
     assert timedelta(days=6) < token.expires_at - timezone.now() < timedelta(days=8)
 
 
-@pytest.mark.parametrize("days", ["0", "-1", "99999999999"])
+def test_without_options_it_is_no_owner_and_has_an_end(owner):
+    created(owner.username)
+
+    token = ApiToken.objects.get()
+    assert token.role == Role.OPERATOR
+    assert timedelta(days=89) < token.expires_at - timezone.now() <= timedelta(days=90)
+
+
+def test_an_owner_without_end_is_made_when_asked_for(owner):
+    created(owner.username, "--role", "owner", "--expires", "never")
+
+    token = ApiToken.objects.get()
+    assert (token.role, token.expires_at) == (Role.OWNER, None)
+
+
+def test_an_unknown_role_is_refused(owner):
+    with pytest.raises(CommandError, match="invalid choice: 'root'"):
+        created(owner.username, "--role", "root")
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "99999999999", "x", "1.5", "\u0661"])
 def test_a_senseless_number_of_days_is_refused(owner, days):
     with pytest.raises(CommandError, match="--expires takes"):
         created(owner.username, f"--expires={days}")

@@ -12,6 +12,8 @@ from jobs.models import Action, Attempt, Following, Run, SigningSecret
 from scheduler_site.keys import new_encryption_key
 from tests.conftest import NOW
 
+pytestmark = pytest.mark.database
+
 OLD, NEW, OTHER = new_encryption_key(), new_encryption_key(), new_encryption_key()
 PASSWORD = Secrets({"request.authentication.password": "violet-harbour-31"})
 SIGNING = Secrets(signing="whsec_" + "cm90YXRlZA" * 3)
@@ -159,6 +161,6 @@ def test_a_key_that_was_dropped_too_early_is_noticed_and_the_command_named(store
 
 def test_to_notice_it_takes_one_row_of_each_model(stored, django_assert_num_queries):
     with django_assert_num_queries(3) as queries:
-        rotation.lost()
+        rotation.unreadable_rows()
 
     assert all("LIMIT 1" in query["sql"] for query in queries.captured_queries)

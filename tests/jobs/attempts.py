@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from jobs.actions import documents, http, perform
-from jobs.actions.outcome import Context, Outcome
+from jobs.actions.result import AttemptResult, Context
 from tests.conftest import utc
 
 GOODBYE_S = 0.02  # in which the other side of a TLS connection agrees to its end
@@ -15,22 +15,22 @@ FIRE_AT = utc("2026-01-05T08:00:00Z")
 CONTEXT = Context(uuid.UUID(int=7), 3, FIRE_AT, FIRE_AT, "backup", "nightly", "West Europe")
 
 
-def attempt(document: dict, **context) -> Outcome:
+def attempt(document: dict, **context) -> AttemptResult:
     """Read the document as when it is saved, and carry it out."""
     return attempts(document, 1, **context)[0]
 
 
-def attempts(document: dict, count: int, **context) -> list[Outcome]:
+def attempts(document: dict, count: int, **context) -> list[AttemptResult]:
     """So many at once, in one event loop."""
     parsed = documents.parse(document)
     return carry_out([(parsed.document, parsed.secrets)] * count, **context)
 
 
-def carry_out(actions: Sequence[tuple[dict, Mapping[str, str]]], **context) -> list[Outcome]:
+def carry_out(actions: Sequence[tuple[dict, Mapping[str, str]]], **context) -> list[AttemptResult]:
     """Documents and secrets as they are stored, which nothing has checked since."""
     made = replace(CONTEXT, **{"now": datetime.now(UTC), **context})
 
-    async def go() -> list[Outcome]:
+    async def go() -> list[AttemptResult]:
         async with http.open_session() as session:
             outcomes = await asyncio.gather(*(perform(action, secrets, made, session) for action, secrets in actions))
         await asyncio.sleep(GOODBYE_S)

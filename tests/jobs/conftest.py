@@ -1,9 +1,9 @@
 import pytest
 import time_machine
 
-from jobs.calling import Calls
-from jobs.execution import Worker
-from jobs.room import Room
+from jobs.worker.calls import HttpPool
+from jobs.worker.concurrency import CallLimiter
+from jobs.worker.execution import Worker
 from tests.conftest import NOW, utc
 from tests.jobs.arm_client import ArmClient
 
@@ -25,7 +25,7 @@ def at_now():
 
 @pytest.fixture
 def calls():
-    with Calls(Room(limit=100, per_host=50)) as calls:
+    with HttpPool(CallLimiter(limit=100, per_host=50)) as calls:
         yield calls
 
 

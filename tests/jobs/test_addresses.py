@@ -9,6 +9,12 @@ import pytest
 from jobs.actions import addresses
 from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socket, is_open, refuse_closed
 
+
+@pytest.fixture(autouse=True)
+def nothing_is_listed(settings):
+    settings.EGRESS_ALLOW = []
+
+
 PUBLIC = ["8.8.8.8", "1.1.1.1", "172.15.255.255", "172.32.0.1", "100.63.255.255", "2606:4700::1111", "2a00:1450::1"]
 CLOSED = [
     "0.0.0.0",

@@ -1,6 +1,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs.arm import lists
 from jobs.models import Attempt, Job, Run
@@ -113,12 +115,45 @@ def test_an_error_action_is_named_and_has_the_number_of_its_occurrence(arm, job,
     assert (entry["actionName"], entry["repeatCount"]) == ("ErrorAction", 4)
 
 
-def test_a_run_by_hand_has_no_number(arm, job, make_attempt):
-    make_attempt(run=make_run(job, origin=Run.Origin.MANUAL, occurrence=None))
+def by_hand(job: Job, minute: int, **fields) -> Run:
+    at = NOW + timedelta(minutes=minute)
+    return make_run(job, origin=Run.Origin.MANUAL, occurrence=None, fire_at=at, **fields)
+
+
+def test_a_run_by_hand_has_the_number_of_the_occurrence_before_it(arm, job, make_attempt):
+    make_attempt(0, run=by_hand(job, 0))
+    for minute, number in ((10, 1), (20, 2)):
+        make_attempt(minute, run=make_run(job, fire_at=NOW + timedelta(minutes=minute), occurrence=number))
+    for minute in (15, 25, 26):
+        make_attempt(minute, run=by_hand(job, minute))
+
+    found = entries(arm.get(arm.job() + "/history"))
+
+    assert [(entry["startTime"][14:16], entry["repeatCount"]) for entry in found] == [
+        ("26", 2), ("25", 2), ("20", 2), ("15", 1), ("10", 1), ("00", 0)
+    ]  # fmt: skip
+
+
+def test_only_occurrences_of_the_job_itself_count(arm, job, make_attempt, make_job):
+    """Missed fire times have no number, error actions are none, and other jobs count for themselves."""
+    make_run(job, state="missed", occurrence=None, fire_at=NOW + timedelta(minutes=4))
+    parent = make_run(job, state="failed", occurrence=3)
+    make_run(job, parent=parent, origin=Run.Origin.ERROR_ACTION, occurrence=3, fire_at=NOW + timedelta(minutes=2))
+    make_run(make_job("other"), occurrence=9, fire_at=NOW + timedelta(minutes=4))
+    make_attempt(5, run=by_hand(job, 5))
+
+    assert [entry["repeatCount"] for entry in entries(arm.get(arm.job() + "/history"))] == [3]
+
+
+def test_the_error_action_of_a_run_by_hand_has_its_number(arm, job, make_attempt):
+    make_run(job, occurrence=6)
+    parent = by_hand(job, 1, state="failed")
+    at = NOW + timedelta(minutes=2)
+    make_attempt(9, run=make_run(job, parent=parent, origin=Run.Origin.ERROR_ACTION, occurrence=None, fire_at=at))
 
     [entry] = entries(arm.get(arm.job() + "/history"))
 
-    assert "repeatCount" not in entry
+    assert (entry["actionName"], entry["repeatCount"]) == ("ErrorAction", 6)
 
 
 def test_an_attempt_that_goes_on_has_no_entry_yet(arm, make_attempt):
@@ -205,3 +240,33 @@ def test_history_takes_a_fixed_number_of_queries(arm, history, django_assert_num
 
     with django_assert_num_queries(3):  # the token, the job, the attempts with their runs
         assert len(entries(arm.get(history))) == 4
+
+
+def test_runs_by_hand_take_two_queries_however_many(arm, job, history, make_attempt, django_assert_num_queries):
+    for minute in range(40, 50):
+        make_attempt(minute, run=by_hand(job, minute))
+    make_run(job, fire_at=NOW + timedelta(minutes=45))  # after some of them, before the others
+    arm.get(history)
+
+    with django_assert_num_queries(5):
+        assert {entry["repeatCount"] for entry in entries(arm.get(history))} == {7}
+
+
+def test_of_the_occurrences_between_runs_by_hand_nothing_is_read(arm, job, make_attempt):
+    for minute in (0, 55):
+        make_attempt(minute, run=by_hand(job, minute))
+    for minute in range(1, 55):  # without attempts, so that they are not on the page
+        make_run(job, state="skipped", fire_at=NOW + timedelta(minutes=minute), occurrence=minute)
+
+    with CaptureQueriesContext(connection) as captured:
+        found = entries(arm.get(arm.job() + "/history"))
+
+    assert [entry["repeatCount"] for entry in found] == [54, 0]
+    selects = [query["sql"] for query in captured if query["sql"].startswith("SELECT")]
+    assert max(count_rows(sql) for sql in selects) == 2
+
+
+def count_rows(sql: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return len(cursor.fetchall())

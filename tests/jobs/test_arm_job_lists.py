@@ -7,7 +7,7 @@ from jobs.arm import lists
 from jobs.models import Job
 from tests.jobs.arm_jobs import body, refusal
 
-pytestmark = pytest.mark.usefixtures("at_now")
+pytestmark = [pytest.mark.usefixtures("at_now"), pytest.mark.database]
 
 
 @pytest.fixture

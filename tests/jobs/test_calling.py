@@ -8,12 +8,12 @@ import uuid
 import pytest
 
 from jobs import actions
-from jobs.actions import Outcome
-from jobs.calling import Calls
+from jobs.actions import AttemptResult
 from jobs.encryption import Secrets
-from jobs.leasing import Leased
 from jobs.models import Action, Attempt, Run
-from jobs.room import Room
+from jobs.worker.calls import HttpPool
+from jobs.worker.concurrency import CallLimiter
+from jobs.worker.leasing import Leased
 from tests.conftest import NOW
 from tests.peers.server import eventually
 
@@ -45,7 +45,7 @@ def target(target, settings):
 
 @pytest.fixture
 def calls():
-    with Calls(Room(limit=100, per_host=50)) as calls:
+    with HttpPool(CallLimiter(limit=100, per_host=50)) as calls:
         yield calls
 
 
@@ -90,11 +90,11 @@ def test_nothing_ended_is_nothing_after_the_wait(calls):
 
 
 async def succeeds(*_):
-    return Outcome(True, "done")
+    return AttemptResult(True, "done")
 
 
 async def fails(*_):
-    return Outcome(False, "no")
+    return AttemptResult(False, "no")
 
 
 async def breaks(*_):
@@ -148,7 +148,7 @@ def test_calls_in_hand_are_those_whose_outcome_nobody_has_taken_over(calls, monk
 
 def test_the_end_of_a_worker_ends_its_calls(monkeypatch):
     monkeypatch.setattr(actions, "perform", hangs)
-    with Calls(Room(limit=100, per_host=50)) as calls:
+    with HttpPool(CallLimiter(limit=100, per_host=50)) as calls:
         begin(calls, leased())
         assert "calls" in [thread.name for thread in threading.enumerate()]
 

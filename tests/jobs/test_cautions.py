@@ -1,11 +1,11 @@
-"""What is accepted, but said: expiring certificates and credentials without TLS."""
+"""What is accepted, but said: expiring certificates, credentials without TLS, bodies that are not what they seem."""
 
 from datetime import timedelta
 
 import pytest
 
-from jobs.cautions import cautions_of
 from jobs.encryption import MASK
+from jobs.warnings import warnings_of
 from tests.conftest import NOW
 
 DAY = timedelta(days=1)
@@ -15,7 +15,7 @@ CERTIFICATE = {"type": "ClientCertificate", "certificateThumbprint": "00FF", "ce
 
 
 def http(uri="https://example.com/", **members) -> dict:
-    return {"type": "Http", "request": {"uri": uri, "method": "GET", **members}}
+    return {"type": "Http", "request": {"uri": uri, **{"method": "GET", **members}}}
 
 
 def with_certificate(expires_at, uri="https://example.com/") -> dict:
@@ -24,7 +24,7 @@ def with_certificate(expires_at, uri="https://example.com/") -> dict:
 
 
 def codes(document) -> list[tuple[str, str]]:
-    return [(caution.code, caution.target) for caution in cautions_of(document, NOW)]
+    return [(caution.code, caution.target) for caution in warnings_of(document, NOW)]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_certificate_is_flagged_from_30_days_before_its_end(left, code):
 
 
 def test_the_message_names_the_certificate_and_the_day():
-    (caution,) = cautions_of(with_certificate(NOW + 2 * DAY), NOW)
+    (caution,) = warnings_of(with_certificate(NOW + 2 * DAY), NOW)
 
     assert "CN=quando" in caution.message
     assert "2026-01-03" in caution.message
@@ -84,4 +84,137 @@ def test_an_error_action_is_looked_at_as_well():
 def test_queues_give_no_cause():
     queue = {"storageAccount": "acct", "queueName": "mail", "message": "hi"}
 
-    assert cautions_of({"type": "StorageQueue", "queueMessage": queue}, NOW) == []
+    assert warnings_of({"type": "StorageQueue", "queueMessage": queue}, NOW) == []
+
+
+# Bodies and placeholders
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+def sent(body: str, headers: dict = JSON, **members) -> dict:
+    return {**http(method="POST", headers=headers, body=body), **members}
+
+
+def queued(message: str, **members) -> dict:
+    return {"type": "StorageQueue", "queueMessage": {"queueName": "mail", "message": message}, **members}
+
+
+def on_bus(message: str, content_type: str, **members) -> dict:
+    properties = {"contentType": content_type}
+    bus = {"namespace": "orders", "message": message, "brokeredMessageProperties": properties}
+    return {"type": "ServiceBusQueue", "serviceBusQueueMessage": bus, **members}
+
+
+@pytest.mark.parametrize(
+    "body, headers",
+    [
+        ("hello", JSON),
+        ("{'kind': 'weekly'}", JSON),
+        ('{"kind": "weekly",}', JSON),
+        ("kind=weekly", {"content-type": "Application/JSON; charset=utf-8"}),
+        ("<a/>", {"CONTENT-TYPE": "application/problem+json"}),
+        ("NaN", {"Content-Type": "text/json"}),
+        ('"half', JSON),
+        (" ", JSON),
+    ],
+)
+def test_a_body_that_is_no_json_under_a_json_content_type_is_flagged(body, headers):
+    assert codes(sent(body, headers)) == [("body_not_json", "action.request.body")]
+
+
+@pytest.mark.parametrize(
+    "body, headers",
+    [
+        ('{"kind": "weekly"}', JSON),
+        (" [1, 2.5, null] ", JSON),
+        ('"hello"', JSON),
+        ("12345678901234567890123", JSON),
+        ("", JSON),
+        ("hello", {"Content-Type": "text/plain"}),
+        ("hello", {"Content-Type": "application/jsonlines"}),
+        ("hello", {}),
+        ("hello", {"Content-Type": MASK}),  # marked as secret: nobody knows what it is
+    ],
+)
+def test_other_bodies_are_not(body, headers):
+    assert codes(sent(body, headers)) == []
+
+
+@pytest.mark.parametrize(
+    "body, is_flagged",
+    [
+        ('{"run": "{{ run_id }}", "attempt": {{ attempt }}, "at": "{{fire_time}}"}', False),
+        ('{"job": "{{ job.name }} of {{ collection.name }}"}', False),
+        ("{{ attempt }}", False),
+        ('{"brace": "{{ "{{" }}"}', False),
+        ('{"at": {{ fire_time }}}', True),  # no quotation marks around it
+        ('{"run": {{ run_id }}}', True),
+        ('{"job": {{ job.name }}}', True),
+        ('{"attempt": {{ attempt }}', True),  # the last brace is missing
+    ],
+)
+def test_a_template_is_judged_by_what_it_becomes(body, is_flagged):
+    flagged = [("body_not_json", "action.request.body")] if is_flagged else []
+
+    assert codes(sent(body, template=True)) == flagged
+
+
+def test_the_message_says_where_the_json_ends():
+    (caution,) = warnings_of(sent('{"a": 1,\n "b": }'), NOW)
+
+    assert caution.message.startswith("The Content-Type is application/json, but the body is not JSON: ")
+    assert caution.message.endswith("in line 2, column 7.")
+    (caution,) = warnings_of(sent('{"at": {{ fire_time }}}', template=True), NOW)
+    assert "not JSON once its placeholders are filled in: " in caution.message
+
+
+def test_a_message_for_a_service_bus_is_judged_by_its_own_content_type():
+    target = "action.serviceBusQueueMessage.message"
+
+    assert codes(on_bus("hello", "application/json")) == [("body_not_json", target)]
+    assert codes(on_bus("[{{ attempt }}]", "application/json", template=True)) == []
+    assert codes(on_bus("hello", "text/plain")) == []
+
+
+@pytest.mark.parametrize(
+    "action, targets",
+    [
+        (http("https://example.com/{{fire_time}}"), ["action.request.uri"]),
+        (http(headers={"X-Run": "{{ run_id }}", "X-Plain": "{ }"}), ["action.request.headers.X-Run"]),
+        (sent("at {{ fire_time }}, {{ attempt }}", {}), ["action.request.body"]),
+        (sent("{{ somebody.else's }}", {}), ["action.request.body"]),
+        (queued("at {{ fire_time }}"), ["action.queueMessage.message"]),
+        (on_bus("at {{ fire_time }}", "text/plain"), ["action.serviceBusQueueMessage.message"]),
+        ({**http(), "errorAction": sent("{{ run_id }}", {})}, ["action.errorAction.request.body"]),
+        ({**http(), "template": True, "errorAction": sent("{{ run_id }}", {})}, ["action.errorAction.request.body"]),
+        (sent("at {{ fire_time }}", {}, template=True), []),
+        (sent("{{ and } }", {}), []),
+        (sent('{"a": {"b": {}}}', JSON), []),
+    ],
+)
+def test_placeholders_while_they_are_off_are_flagged_once_a_member(action, targets):
+    assert codes(action) == [("placeholders_off", target) for target in targets]
+
+
+def test_the_message_says_what_is_sent_as_it_stands():
+    (caution,) = warnings_of(sent("at {{ fire_time }}", {}), NOW)
+
+    assert caution.message == (
+        'The body holds {{ fire_time }}, and filling in placeholders ("template") is off: it is sent as it stands.'
+    )
+
+
+def test_both_are_said_of_one_body():
+    assert [code for code, _ in codes(sent('{"attempt": {{ attempt }}}'))] == ["body_not_json", "placeholders_off"]
+
+
+def test_the_api_answers_what_it_warns_of(api, collection):
+    job = {"collection": collection.pk, "name": "new", "action": sent("at {{ fire_time }}")}
+
+    answer = api.post("/api/jobs", job)
+
+    assert answer.status_code == 201, answer.content
+    assert [warning["code"] for warning in answer.json()["warnings"]] == ["body_not_json", "placeholders_off"]
+    assert [warning["target"] for warning in answer.json()["warnings"]] == ["action.request.body"] * 2

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from accounts.models import ApiToken, Subscription
-from jobs.api.versions import etag, version_of
+from jobs.api.conditional import etag, version_of
 from jobs.finishing import finish_jobs
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now

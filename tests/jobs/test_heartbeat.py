@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.heartbeat import Heartbeat, report, sign_off
 from jobs.models import PROCESS_SILENCE, Process
+from jobs.worker.heartbeat import Heartbeat, report, sign_off
 from tests.conftest import NOW
 from tests.peers.server import eventually
 

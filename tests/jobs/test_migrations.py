@@ -1,10 +1,17 @@
 """What migrations make of rows that are there."""
 
 from datetime import UTC, datetime
+from importlib import import_module
 
 import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+
+from jobs.actions import documents
+from jobs.encryption import Secrets, UnreadableSecret
+from scheduler_site.keys import new_encryption_key
+from tests.conftest import NOW
+from tests.secrets_watch import watch_of_its_own
 
 SCHEMA, DATA = ("jobs", "0003_certificate_expiry"), ("jobs", "0004_certificate_expiries")
 
@@ -40,3 +47,183 @@ def test_certificates_that_were_stored_before_get_their_expiry(back_to_the_newes
     expiries = dict(migrated(DATA).get_model("jobs", "Action").objects.values_list("pk", "certificate_expires_at"))
 
     assert expiries == {plain: None, one: datetime(2030, 1, 2, tzinfo=UTC), both: datetime(2029, 1, 2, tzinfo=UTC)}
+
+
+IN_THE_CLEAR, ENCRYPTED = ("jobs", "0009_collection_revision"), ("jobs", "0010_encrypt_keys_in_addresses")
+MASKED_HISTORY = ("jobs", "0011_mask_keys_in_history")
+URI = "https://api.example/hook?code=violet-harbour&page=1;key=amber%2Dlantern"
+
+
+def calling(uri, headers=None, **members):
+    return {"type": "Http", "request": {"uri": uri, "method": "GET", "headers": headers or {}}, **members}
+
+
+def columns_of(table: str, name: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {name} FROM {table}")
+        return str(cursor.fetchall())
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Batches so small that every loop goes round more than once."""
+    for migration in (ENCRYPTED, MASKED_HISTORY):
+        monkeypatch.setattr(import_module(f"jobs.migrations.{migration[1]}"), "BATCH", 2)
+    monkeypatch.setattr(import_module(f"jobs.migrations.{MASKED_HISTORY[1]}"), "WINDOW", 2)
+
+
+def test_credentials_that_were_stored_in_the_clear_are_encrypted(back_to_the_newest, many):
+    actions = migrated(IN_THE_CLEAR).get_model("jobs", "Action").objects
+    headers = {"X-Passwd": "violet-forest", "X-Tag": "a", "Authorization": "********"}
+    document = {**calling(URI, headers), "errorAction": calling("https://b.example/?sig=copper-meadow")}
+    stored = Secrets({"request.headers.authorization": "Bearer silver-canyon"})
+    pk = actions.create(document=document, secrets=stored, secrets_set_at={"request.headers.authorization": "then"}).pk
+    filled = calling("https://c.example/?key={{ run_id }}", {"X-Session": "a-{{ run_id }}"}, template=True)
+    others = [actions.create(document=each).pk for each in (calling("https://c.example/?page=1"), filled, {}, filled)]
+
+    action = migrated(ENCRYPTED).get_model("jobs", "Action").objects.get(pk=pk)
+
+    assert action.document["request"] == {
+        "uri": "https://api.example/hook?code=********&page=1;key=********",
+        "method": "GET",
+        "headers": {"X-Passwd": "********", "X-Tag": "a", "Authorization": "********"},
+    }
+    assert action.document["errorAction"]["request"]["uri"] == "https://b.example/?sig=********"
+    assert action.secrets == {
+        "request.query.code": "violet-harbour",
+        "request.query.key": "amber%2Dlantern",
+        "request.headers.x-passwd": "violet-forest",
+        "request.headers.authorization": "Bearer silver-canyon",
+        "errorAction.request.query.sig": "copper-meadow",
+    }
+    assert action.secrets_set_at.pop("request.headers.authorization") == "then"
+    assert action.secrets_set_at == dict.fromkeys(
+        set(action.secrets) - {"request.headers.authorization"}, f"{action.created_at:%Y-%m-%dT%H:%M:%SZ}"
+    )
+    text = columns_of("jobs_action", "document")
+    assert not [each for each in ("violet", "amber", "copper") if each in text]
+    unchanged = migrated(ENCRYPTED).get_model("jobs", "Action").objects.filter(pk__in=others).order_by("pk")
+    assert [(each.document, each.secrets) for each in unchanged] == [
+        (calling("https://c.example/?page=1"), {}),
+        (filled, {}),
+        ({}, {}),
+        (filled, {}),
+    ]
+
+
+def test_the_way_back_makes_addresses_that_can_be_called(back_to_the_newest, many):
+    document = {
+        **calling(URI, {"X-Passwd": "violet-forest"}),
+        "errorAction": calling("https://b.example/?sig=copper-1"),
+    }
+    pk = migrated(IN_THE_CLEAR).get_model("jobs", "Action").objects.create(document=document).pk
+    moved = migrated(ENCRYPTED).get_model("jobs", "Action").objects.get(pk=pk)
+    parsed = documents.parse(document)
+    assert (moved.document, moved.secrets) == (parsed.document, parsed.secrets)
+
+    with watch_of_its_own():  # back there, they are in the clear
+        actions = migrated(IN_THE_CLEAR).get_model("jobs", "Action").objects
+        action = actions.get(pk=pk)
+        actions.all().delete()
+
+    assert action.document["request"]["uri"] == URI
+    assert action.document["errorAction"] == document["errorAction"]
+    assert action.document["request"]["headers"] == {"X-Passwd": "********"}
+    assert action.secrets == {"request.headers.x-passwd": "violet-forest"}
+    assert set(action.secrets_set_at) == {"request.headers.x-passwd"}
+
+
+def test_a_row_that_no_key_opens_stops_the_move_and_names_itself(back_to_the_newest, settings):
+    actions = migrated(IN_THE_CLEAR).get_model("jobs", "Action").objects
+    plain = calling("https://c.example/")
+    actions.create(document=plain, secrets=Secrets({"request.headers.authorization": "Bearer x"}))
+    pk = actions.create(document=calling(URI), secrets=Secrets({"request.headers.authorization": "Bearer x"})).pk
+    keys, settings.ENCRYPTION_KEYS = settings.ENCRYPTION_KEYS, [new_encryption_key()]
+
+    with pytest.raises(UnreadableSecret, match=f"opens the secrets of action {pk}"):
+        migrated(ENCRYPTED)
+
+    settings.ENCRYPTION_KEYS = keys
+    assert "request.query.code" in migrated(ENCRYPTED).get_model("jobs", "Action").objects.get(pk=pk).secrets
+
+
+def test_what_targets_have_repeated_of_them_is_masked(back_to_the_newest, many):
+    apps = migrated(IN_THE_CLEAR)
+    subscription = apps.get_model("accounts", "Subscription").objects.create(name="default")
+    keyed, plain = (
+        apps.get_model("jobs", "Action").objects.create(document=document)
+        for document in (calling(URI, {"X-Passwd": "violet-forest"}), calling("https://c.example/"))
+    )
+    said = 'violet-harbour, amber-lantern, amber%2Dlantern, {"X-Passwd": "violet-forest"}, dmlvbGV0LWZvcmVzdA==, 1'
+    for action, reason in ((plain, "for nobody"), *[(keyed, "for violet-harbour")] * 3):
+        run = apps.get_model("jobs", "Run").objects.create(
+            subscription=subscription, action=action, fire_at=NOW, publish_after=NOW, reason=reason
+        )
+        if action == plain:
+            continue
+        attempt = apps.get_model("jobs", "Attempt").objects.create(
+            run=run,
+            number=1,
+            started_at=NOW,
+            message="no violet-forest",
+            response_body=said,
+            response_headers=[["Location", URI]],
+        )
+        apps.get_model("jobs", "Poll").objects.create(
+            attempt=attempt, number=1, started_at=NOW, message="no violet-forest", body=said
+        )
+
+    apps = migrated(MASKED_HISTORY)
+
+    attempts = apps.get_model("jobs", "Attempt").objects.order_by("pk")
+    masked = [
+        (each.run.reason, each.message, each.response_headers, each.response_body, poll.message, poll.body)
+        for each in attempts
+        for poll in each.polls.all()
+    ]
+    body = '********, ********, ********, {"X-Passwd": "********"}, ********, 1'
+    location = [["Location", "https://api.example/hook?code=********&page=1;key=********"]]
+    assert masked == [("for ********", "no ********", location, body, "no ********", body)] * 3
+    assert apps.get_model("jobs", "Run").objects.filter(reason="for nobody").count() == 1
+
+
+HELD_AND_BLOCKED, MADE_UP_RUNS = ("jobs", "0014_held_and_blocked_runs"), ("jobs", "0015_made_up_runs")
+MADE_UP = "made up for, after the runs before it"
+
+
+@pytest.fixture
+def make_old_run(back_to_the_newest):
+    apps = migrated(HELD_AND_BLOCKED)
+    subscription = apps.get_model("accounts", "Subscription").objects.create(name="default")
+    runs = apps.get_model("jobs", "Run").objects
+
+    def make(**fields):
+        return runs.create(subscription=subscription, fire_at=NOW, publish_after=NOW, **fields)
+
+    yield make
+    subscription.delete()
+
+
+def test_runs_that_wait_to_make_up_for_others_are_marked(make_old_run):
+    waiting, retrying = [make_old_run(state=state, reason=MADE_UP).pk for state in ("waiting", "retrying")]
+    for fields in ({"state": "waiting"}, {"state": "succeeded", "reason": MADE_UP}):
+        make_old_run(**fields)
+
+    runs = migrated(MADE_UP_RUNS).get_model("jobs", "Run").objects
+
+    assert set(runs.filter(is_made_up=True).values_list("pk", flat=True)) == {waiting, retrying}
+
+
+def test_runs_that_are_held_at_the_upgrade_get_a_hold(make_old_run):
+    held = {"state": "held", "held_by": "notice 1", "reason": "held by maintenance: Reboot of db-2"}
+    before, recorded = make_old_run(**held), make_old_run(**held)
+    recorded.holds.create(key="notice 1", reason=held["reason"], held_at=NOW)
+    make_old_run(state="waiting")
+
+    holds = migrated(MADE_UP_RUNS).get_model("jobs", "RunHold").objects
+
+    present = {
+        (before.pk, "notice 1", held["reason"], before.created_at, None),
+        (recorded.pk, "notice 1", held["reason"], NOW, None),
+    }
+    assert set(holds.values_list("run", "key", "reason", "held_at", "released_at")) == present

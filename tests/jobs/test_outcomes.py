@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.outcomes import within_sentence
+from jobs.badges import lowercase_label
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from jobs.outcomes import within_sentence
     ],
 )
 def test_within_a_sentence_only_the_first_letter_is_small(word, within):
-    assert within_sentence(word) == within
+    assert lowercase_label(word) == within

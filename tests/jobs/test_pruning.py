@@ -1,19 +1,20 @@
 """What is removed when it is no longer kept, and what stays."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import pruning
-from jobs.models import Action, Attempt, Job, Process, Run
-from jobs.pruning import prune
+from jobs.models import Action, Attempt, Job, Process, PruningProgress, Run
 from jobs.run_now import run_now
+from jobs.worker import pruning
+from jobs.worker.pruning import prune
 from tests.conftest import NOW
 from triggers.models import Trigger
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 DAY = timedelta(days=1)
 LATER = NOW + 100 * DAY
@@ -156,26 +157,120 @@ def test_rows_go_in_batches(make_job, make_run, monkeypatch):
     assert not Run.objects.exists()
 
 
-def test_what_is_left_after_many_batches_goes_next_time(make_job, make_run, monkeypatch):
+def test_pruning_stops_after_a_batch_when_its_time_is_up_and_goes_on_later(make_job, make_run, monkeypatch):
     monkeypatch.setattr(pruning, "BATCH", 1)
-    monkeypatch.setattr(pruning, "BATCHES", 2)
     job = make_job()
     for age in range(70, 73):
         make_run(job, age * DAY)
 
-    prune(LATER)
+    assert not prune(LATER, is_over=lambda: Run.objects.count() < 2)
     assert Run.objects.count() == 1
-    prune(LATER)
+    assert prune(LATER)
 
     assert not Run.objects.exists()
 
 
+def test_surplus_runs_are_found_look_by_look(make_job, make_run, settings, monkeypatch):
+    monkeypatch.setattr(pruning, "RUNS_OF_A_LOOK", 2)
+    settings.RETENTION_RUNS = 1
+    jobs = [make_job(f"job-{number}") for number in range(3)]
+    kept = {make_run(job, DAY) for job in jobs}
+    for age in range(2, 6):
+        make_run(jobs[age % 2], age * DAY)
+
+    prune(LATER)
+
+    assert set(Run.objects.all()) == kept
+
+
+def test_pruning_does_not_look_again_at_runs_that_it_has_checked(make_job, make_run, settings):
+    settings.RETENTION_RUNS = 2
+    quiet, busy = make_job("quiet"), make_job("busy")
+    make_run(quiet, 5 * DAY)
+    prune(LATER)
+    busy_runs = [make_run(busy, age * DAY) for age in (3, 2, 1)]
+
+    since = PruningProgress.current().runs_until
+
+    assert pruning.crowded_jobs(since, LATER) == [busy.pk]
+    assert list(pruning.ended_runs(since).order_by("finished_at")) == busy_runs
+
+
+def test_with_fewer_runs_to_keep_all_jobs_are_looked_at_again(make_job, make_run, settings):
+    job = make_job()
+    runs = [make_run(job, age * DAY) for age in (1, 2, 3)]
+    prune(LATER)
+
+    settings.RETENTION_RUNS = 1
+    prune(LATER)
+
+    assert list(Run.objects.all()) == runs[:1]
+
+
+def test_versions_of_actions_are_looked_at_by_turns(monkeypatch):
+    monkeypatch.setattr(pruning, "ACTIONS_OF_A_LOOK", 1)
+    monkeypatch.setattr(pruning, "LOOKS_AT_ACTIONS", 2)
+    for _ in range(3):
+        Action.objects.create(document={})
+
+    prune(LATER)
+    assert Action.objects.count() == 1
+    prune(LATER)
+    Action.objects.create(document={})
+    prune(LATER)
+
+    assert not Action.objects.exists()
+
+
+def test_two_prunings_at_once_remove_what_one_removes(make_job, make_run, settings, monkeypatch):
+    """The second one finds its jobs just before the first one removes their surplus."""
+    settings.RETENTION_RUNS = 1
+    job = make_job()
+    kept = make_run(job, DAY)
+    make_run(job, 2 * DAY)
+    found = pruning.crowded_jobs
+
+    def found_by_both(since, until):
+        jobs = found(since, until)
+        monkeypatch.setattr(pruning, "crowded_jobs", found)
+        prune(LATER)
+        return jobs
+
+    monkeypatch.setattr(pruning, "crowded_jobs", found_by_both)
+    prune(LATER)
+
+    assert list(Run.objects.all()) == [kept]
+
+
+def test_batches_of_old_runs_are_read_from_an_index(make_job, make_run):
+    one = make_run(make_job(), 70 * DAY)
+    copied = ("subscription_id", "job_name", "collection_name", "publish_after", "state")
+    Run.objects.bulk_create(
+        Run(fire_at=LATER, finished_at=LATER - 90 * DAY, **{name: getattr(one, name) for name in copied})
+        for _ in range(3000)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+    with CaptureQueriesContext(connection) as asked:
+        prune(LATER)
+
+    reading = next(query["sql"] for query in asked if 'ORDER BY "jobs_run"."finished_at"' in query["sql"])
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {'' if connection.vendor == 'postgresql' else 'QUERY PLAN'} {reading}")
+        plan = "\n".join(str(line[-1]) for line in cursor.fetchall())
+    assert "run_finished" in plan
+    assert not re.search("Seq Scan|SCAN jobs_run|SCAN U0|Sort|TEMP B-TREE", plan), plan
+    assert not Run.objects.exists()
+
+
 def test_jobs_with_little_history_cost_nothing_each(make_job, make_run):
+    prune(LATER)  # the first time makes the row of its progress
     make_run(make_job("one"), DAY)
     with CaptureQueriesContext(connection) as for_one:
         prune(LATER)
     for number in range(10):
-        make_run(make_job(f"job-{number}"), DAY)
+        make_run(make_job(f"job-{number}"), DAY / 2)
 
     with CaptureQueriesContext(connection) as for_many:
         prune(LATER)

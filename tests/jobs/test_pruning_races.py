@@ -8,13 +8,13 @@ from django.db.models.signals import pre_delete
 
 from jobs.errors import Conflict
 from jobs.models import Job, Run
-from jobs.pruning import prune
 from jobs.run_now import run_now
+from jobs.worker.pruning import prune
 from tests.conftest import NOW
 from tests.racing import at_once, linger, lingering
 from triggers import scheduling
 from triggers.definitions import TriggerDefinition
-from triggers.deleting import delete_job
+from triggers.deletion import delete_job
 from triggers.scheduling import save_trigger, set_job_state
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from jobs import rehearsal
+from jobs import call_test
+from jobs.call_test import Part, run_call_test
 from jobs.errors import Conflict
 from jobs.models import Attempt, Following, Job, Run
-from jobs.rehearsal import Part, rehearse
 from jobs.signing import new_secret
 from tests.conftest import NOW
 from tests.peers.server import Answer
@@ -29,7 +29,7 @@ def test_the_target_is_called_and_its_answer_told(make_job, target):
     target.answers["/hook?a=b"] = [Answer(202, {"X-Kind": "later"}, body="in a while")]
     job = make_job(action=http(f"{target.url}/hook?a=b", headers={"X-Tag": "1"}, body="hello"))
 
-    rehearsed = rehearse(job, Part.ACTION, NOW)
+    rehearsed = run_call_test(job, Part.ACTION, NOW)
 
     (call,) = target.calls
     assert (call.method, call.path, call.body) == ("POST", "/hook?a=b", "hello")
@@ -44,7 +44,7 @@ def test_the_target_is_called_and_its_answer_told(make_job, target):
 def test_what_it_begins_is_not_followed(make_job, target):
     target.answers["/start"] = [Answer(202, {"Location": f"{target.url}/poll"}, "")]
 
-    rehearsed = rehearse(make_job(action={**http(f"{target.url}/start"), "follow": True}), Part.ACTION, NOW)
+    rehearsed = run_call_test(make_job(action={**http(f"{target.url}/start"), "follow": True}), Part.ACTION, NOW)
 
     assert rehearsed.outcome.succeeded
     assert rehearsed.outcome.message == "Host '127.0.0.1' answered 'Accepted' and has begun an operation."
@@ -56,7 +56,7 @@ def test_no_run_no_counter_and_no_second_try(make_job, target):
     job = make_job(action=http(f"{target.url}/status/503", body="x"))
     before = Job.objects.values().get()
 
-    rehearsed = rehearse(job, Part.ACTION, NOW)
+    rehearsed = run_call_test(job, Part.ACTION, NOW)
 
     assert not rehearsed.outcome.succeeded
     assert len(target.calls) == 1
@@ -68,8 +68,8 @@ def test_no_run_no_counter_and_no_second_try(make_job, target):
 def test_each_is_a_call_of_its_own(make_job, target):
     job = make_job(action=http(target.url))
 
-    rehearse(job, Part.ACTION, NOW)
-    rehearse(job, Part.ACTION, NOW)
+    run_call_test(job, Part.ACTION, NOW)
+    run_call_test(job, Part.ACTION, NOW)
 
     assert len({call.headers["Idempotency-Key"] for call in target.calls}) == 2
 
@@ -79,7 +79,7 @@ def test_the_error_action_is_called_alone_and_with_its_own_secrets(make_job, tar
     alarm = http(f"{target.url}/alarm", authentication=proof)
     job = make_job(action={**http(f"{target.url}/main"), "errorAction": alarm})
 
-    rehearse(job, Part.ERROR_ACTION, NOW)
+    run_call_test(job, Part.ERROR_ACTION, NOW)
 
     (call,) = target.calls
     assert call.path == "/alarm"
@@ -88,18 +88,18 @@ def test_the_error_action_is_called_alone_and_with_its_own_secrets(make_job, tar
 
 def test_a_job_without_an_error_action_has_none_to_test(make_job, target):
     with pytest.raises(Conflict, match="has no error action"):
-        rehearse(make_job(action=http(target.url)), Part.ERROR_ACTION, NOW)
+        run_call_test(make_job(action=http(target.url)), Part.ERROR_ACTION, NOW)
 
 
 def test_a_disabled_job_can_be_tested(make_job, target):
-    assert rehearse(make_job(action=http(target.url), state="disabled"), Part.ACTION, NOW).outcome.succeeded
+    assert run_call_test(make_job(action=http(target.url), state="disabled"), Part.ACTION, NOW).outcome.succeeded
 
 
 def test_secrets_are_sent_and_not_shown(make_job, target):
     target.answers["/"] = [Answer(body="you said Bearer tellnobody")]
     job = make_job(action=http(f"{target.url}/", headers={"Authorization": "Bearer tellnobody"}))
 
-    rehearsed = rehearse(job, Part.ACTION, NOW)
+    rehearsed = run_call_test(job, Part.ACTION, NOW)
 
     assert target.calls[0].headers["Authorization"] == "Bearer tellnobody"
     assert "tellnobody" not in repr(rehearsed)
@@ -112,35 +112,36 @@ def test_a_signed_job_signs_its_test(make_job, peer):
     now = timezone.now()  # a receiver refuses old signatures
     receiver.secrets.append(new_secret(job, timedelta(0), now))
 
-    assert rehearse(job, Part.ACTION, now).outcome.status_code == 204
+    assert run_call_test(job, Part.ACTION, now).outcome.status_code == 204
 
 
 def test_who_answers_too_slowly_is_given_up(make_job, target, monkeypatch):
-    monkeypatch.setattr(rehearsal, "LIMIT_S", 0.2)
+    monkeypatch.setattr(call_test, "LIMIT_S", 0.2)
 
-    rehearsed = rehearse(make_job(action=http(f"{target.url}/slow/5")), Part.ACTION, NOW)
+    rehearsed = run_call_test(make_job(action=http(f"{target.url}/slow/5")), Part.ACTION, NOW)
 
     assert "A run waits longer." in rehearsed.outcome.message
     assert rehearsed.took < timedelta(seconds=2)
 
 
 def test_slow_tests_leave_the_web_server_its_other_threads(make_job, target, monkeypatch):
-    monkeypatch.setattr(rehearsal, "AT_ONCE", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(call_test, "AT_ONCE", threading.BoundedSemaphore(1))
     job = make_job(action=http(target.url))
 
-    with rehearsal.AT_ONCE:
-        refused = rehearse(job, Part.ACTION, NOW)
+    with call_test.AT_ONCE:
+        refused = run_call_test(job, Part.ACTION, NOW)
 
     assert "other tests are under way" in refused.outcome.message
     assert target.calls == []
-    assert rehearse(job, Part.ACTION, NOW).outcome.succeeded
-    assert rehearse(job, Part.ACTION, NOW).outcome.succeeded
+    assert run_call_test(job, Part.ACTION, NOW).outcome.succeeded
+    assert run_call_test(job, Part.ACTION, NOW).outcome.succeeded
 
 
 def test_an_address_that_is_closed_to_calls_is_not_called(make_job, target, settings):
+    job = make_job(action=http(target.url))
     settings.EGRESS_ALLOW = []
 
-    rehearsed = rehearse(make_job(action=http(target.url)), Part.ACTION, NOW)
+    rehearsed = run_call_test(job, Part.ACTION, NOW)
 
     assert target.calls == []
     assert "was not called" in rehearsed.outcome.message
@@ -151,7 +152,7 @@ def test_credentials_that_no_key_opens_are_said(make_job, target, settings):
     job = make_job(action=http(target.url, authentication=proof))
     settings.ENCRYPTION_KEYS = ["3vRaZG7fHVpSSL2D1FfzqrfXr0KOMPUqVQgGqV5sWbU="]
 
-    rehearsed = rehearse(job, Part.ACTION, NOW)
+    rehearsed = run_call_test(job, Part.ACTION, NOW)
 
     assert "no key in ENCRYPTION_KEYS" in rehearsed.outcome.message
     assert target.calls == []

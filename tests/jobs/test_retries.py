@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.retries import NO_RETRY, RetryPolicy, next_attempt, policy_of
+from jobs.worker.retries import NO_RETRY, RetryPolicy, next_attempt, policy_of
 from tests.conftest import NOW
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.room import Room
+from jobs.worker.concurrency import CallLimiter
 
 
 class Clock:
@@ -20,7 +20,7 @@ def clock():
 
 @pytest.fixture
 def make_room(clock):
-    return lambda limit=100, per_host=10: Room(limit, per_host, clock)
+    return lambda limit=100, per_host=10: CallLimiter(limit, per_host, clock)
 
 
 def taken(room, host="a", most=1000):
@@ -161,7 +161,7 @@ def test_slow_hosts_leave_places_for_others(make_room, clock, seconds, places):
 
 
 def test_few_slow_hosts_are_remembered(make_room, clock, monkeypatch):
-    monkeypatch.setattr("jobs.room.REMEMBERED", 2)
+    monkeypatch.setattr("jobs.worker.concurrency.REMEMBERED", 2)
     room = make_room(limit=100, per_host=100)
 
     for host in "abc":

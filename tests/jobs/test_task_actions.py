@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from datetime import timedelta
 
 import pytest
@@ -13,18 +12,19 @@ from django.conf import settings
 from django.db import connections
 from django.urls import reverse
 
-from jobs import actions, calling, registry
+from jobs import actions, registry
+from jobs.action_text import action_in_words
 from jobs.actions import documents, task
 from jobs.actions.task import Threads, one_line
-from jobs.calling import Calls
-from jobs.cautions import cautions_of
-from jobs.descriptions import action_in_words
+from jobs.call_test import Part, run_call_test
 from jobs.errors import Invalid
-from jobs.execution import Worker
 from jobs.models import Job, Run
-from jobs.rehearsal import Part, rehearse
-from jobs.room import Room
 from jobs.run_now import run_now
+from jobs.warnings import warnings_of
+from jobs.worker import calls as worker_calls
+from jobs.worker.calls import HttpPool
+from jobs.worker.concurrency import CallLimiter
+from jobs.worker.execution import Worker
 from tests.conftest import ACTION, NOW
 from tests.peers.server import eventually
 
@@ -88,7 +88,7 @@ def perform(make_job):
 
     def perform(action: dict, name="nightly", room=None):
         run = run_now(make_job(name, action=action), NOW)
-        with Calls(room or Room(limit=100, per_host=50)) as calls:
+        with HttpPool(room or CallLimiter(limit=100, per_host=50)) as calls:
             worker = Worker("worker", calls, lambda: NOW)
             worker.take([str(run.pk)])
             worker.settle()
@@ -227,7 +227,7 @@ def test_a_task_may_be_an_error_action():
 
 def test_a_task_in_words():
     assert action_in_words(does("tests.note")) == "task tests.note"
-    assert cautions_of(does("tests.note"), NOW) == []
+    assert warnings_of(does("tests.note"), NOW) == []
 
 
 def test_our_api_takes_and_answers_it(api, collection):
@@ -318,16 +318,17 @@ def test_a_task_that_a_worker_does_not_know_is_a_failed_attempt(perform, monkeyp
 
 @pytest.mark.django_db(transaction=True)
 def test_one_that_does_not_end_fails_and_keeps_its_thread_until_it_does(perform, monkeypatch):
-    monkeypatch.setattr(calling, "ATTEMPT_LIMIT_S", 0.2)
+    monkeypatch.setattr(worker_calls, "ATTEMPT_LIMIT_S", 0.2)
     threads = Threads(1)
     monkeypatch.setattr(task, "threads", lambda: threads)
-    monkeypatch.setattr(task, "THREAD_WITHIN_S", 0.1)
+    monkeypatch.setattr(task, "ACQUIRE_TIMEOUT_S", 0.1)
 
     _, (attempt,) = perform(does("tests.waits"), "first")
+    monkeypatch.setattr(worker_calls, "ATTEMPT_LIMIT_S", 30)
     _, (behind,) = perform(does("tests.silent"), "second")
     goes_on.set()
     assert eventually(lambda: called == ["over"])
-    time.sleep(0.05)
+    monkeypatch.setattr(task, "ACQUIRE_TIMEOUT_S", 30)
     _, (after,) = perform(does("tests.silent"), "third")
 
     assert attempt.message == "The action did not end within 0 seconds."
@@ -344,7 +345,7 @@ def test_it_is_the_error_action_of_a_call_that_fails(make_job):
         "errorAction": does("tests.note", arguments={"what": "alarm"}),
     }
     run = run_now(make_job(action=action), NOW)
-    with Calls(Room(limit=100, per_host=50)) as calls:
+    with HttpPool(CallLimiter(limit=100, per_host=50)) as calls:
         worker = Worker("worker", calls, lambda: NOW)
         worker.take([str(run.pk)])
         worker.settle()
@@ -357,7 +358,7 @@ def test_it_is_the_error_action_of_a_call_that_fails(make_job):
 
 
 def test_all_tasks_of_a_worker_share_a_narrow_part_of_its_room():
-    room = Room(100, 50, narrow={task.HOST: 2})
+    room = CallLimiter(100, 50, narrow={task.HOST: 2})
     host = actions.host_of(does("tests.note"))
 
     places = [room.take(host) for _ in range(3)]
@@ -391,7 +392,7 @@ def test_a_line_is_one_line_that_can_be_stored(text, line):
 def test_it_can_be_tried_out(make_job):
     job = make_job(action=does("tests.note", arguments={"what": "rain"}))
 
-    rehearsed = rehearse(job, Part.ACTION, NOW)
+    rehearsed = run_call_test(job, Part.ACTION, NOW)
 
     assert (rehearsed.outcome.succeeded, rehearsed.outcome.message) == (True, "noted rain")
     assert rehearsed.request == {"name": "tests.note", "arguments": {"what": "rain"}}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.actions import documents, http, prepare, templates
-from jobs.actions.outcome import Context
+from jobs.actions.result import Context
 from jobs.errors import Invalid
 from tests.jobs.attempts import CONTEXT
 

@@ -21,7 +21,7 @@ from tests.jobs.attempts import attempt, carry_out
 from tests.peers.target import Target
 from tests.peers.tls import Authority
 
-AGO = datetime.now(UTC) - timedelta(days=1)
+AGO = datetime(2020, 1, 1, tzinfo=UTC)  # OpenSSL reads the machine's clock
 
 
 @pytest.fixture(autouse=True)
@@ -266,7 +266,7 @@ def weak_pfx() -> str:
     key = rsa.generate_private_key(65_537, 1024)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "weak")])
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    certificate = builder.serial_number(7).not_valid_before(AGO).not_valid_after(AGO + timedelta(days=9))
+    certificate = builder.serial_number(7).not_valid_before(AGO).not_valid_after(AGO + timedelta(days=36_500))
     signed = certificate.sign(key, hashes.SHA256())
     return base64.b64encode(serialize_key_and_certificates(b"weak", key, signed, None, NoEncryption())).decode()
 

@@ -9,6 +9,11 @@ from tests.live.installation import COLLECTION, VERSION, Installation, own_datab
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def fixed_start():
+    """Leave the time as it is: the processes of an installation read the machine's clock."""
+
+
 @pytest.fixture(scope="session")
 def live(tmp_path_factory):
     """A running installation: web, worker, beat and broker, with an empty default subscription owned by `ada`."""

@@ -2,17 +2,20 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import psutil
 import psycopg
@@ -71,7 +74,13 @@ class Installation:
         }
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
-                self.command, cwd=BASE_DIR, env=self.variables, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+                self.command,
+                cwd=BASE_DIR,
+                env=self.variables,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                umask=0,  # an installation has a stricter one of its own
             )
 
     @property
@@ -119,6 +128,18 @@ class Installation:
             with error:
                 return error.code, json.loads(error.read() or "null")
 
+    def sign_in(self, username: str, password: str) -> Callable[[str], str]:
+        """Sign in as people do; return what reads the page at a path."""
+        browser = build_opener(HTTPCookieProcessor(CookieJar()))
+
+        def read(path: str, form: dict[str, str] | None = None) -> str:
+            with browser.open(self.url + path, urlencode(form).encode() if form else None, timeout=20) as answer:
+                return answer.read().decode()
+
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', read("/sign-in/"))[1]
+        read("/sign-in/", {"csrfmiddlewaretoken": token, "username": username, "password": password})
+        return read
+
     def delete_collection(self, path: str) -> None:
         """Have it deleted, and wait until it is gone: its name is free then."""
         self.request("DELETE", path)
@@ -128,7 +149,8 @@ class Installation:
     def token(self) -> str:
         if not hasattr(self, "_token"):
             self._token = self.manage(
-                "create_token", self.variables["ADMIN_USERNAME"] or "admin", "--name", "live tests"
+                *("create_token", self.variables["ADMIN_USERNAME"] or "admin"),
+                *("--name", "live tests", "--role", "owner"),
             ).strip()
         return self._token
 

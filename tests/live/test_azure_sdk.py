@@ -252,6 +252,22 @@ def test_every_kind_of_action_comes_back_without_its_secrets(client, collection,
     assert answer == action
 
 
+def test_keys_in_an_address_come_back_masked_and_stay(client, collection):
+    uri = "http://127.0.0.1:9/hook?code=violet-harbour&page=1"
+    action = http_action(uri, request={"headers": {"X-Passwd": "amber-lantern", "X-Tag": "a"}})
+    client.jobs.create_or_update(GROUP, collection, "keyed", job(action=action), **PLAIN)
+
+    answered = client.jobs.get(GROUP, collection, "keyed", **PLAIN)
+    assert answered.properties.action.request.uri == "http://127.0.0.1:9/hook?code=********&page=1"
+    assert answered.properties.action.request.headers == {"X-Passwd": "********", "X-Tag": "a"}
+    again = client.jobs.create_or_update(GROUP, collection, "keyed", answered, **PLAIN)
+
+    assert again.properties.action == answered.properties.action
+    answered.properties.action.request.uri = "http://127.0.0.1:10/hook?code=********"
+    with pytest.raises(HttpResponseError, match="must hold the value of code"):
+        client.jobs.create_or_update(GROUP, collection, "keyed", answered, **PLAIN)
+
+
 def test_the_patched_client_reads_its_own_form_of_durations(client, collection):
     patch_client(client)
     action = http_action(retry_policy=models.RetryPolicy(retry_type="Fixed", retry_interval=timedelta(minutes=1)))
@@ -291,7 +307,7 @@ def test_a_run_by_hand_becomes_history(client, collection, target):
     assert entry.properties.status == models.JobExecutionStatus.COMPLETED
     assert entry.properties.action_name == models.JobHistoryActionName.MAIN_ACTION
     assert entry.properties.start_time <= entry.properties.end_time
-    assert (entry.properties.retry_count, entry.properties.repeat_count) == (0, None)
+    assert (entry.properties.retry_count, entry.properties.repeat_count) == (0, 0)
     assert "127.0.0.1" in entry.properties.message and entry.properties.message.endswith("Body: ok")
     assert history(filter="status eq Completed", top=5) == [entry]
     assert history(filter="status eq Failed") == history(top=1, skip=1) == []

@@ -1,11 +1,15 @@
 """`make run`: how it starts, what it refuses, how it ends."""
 
+import random
 import re
 import signal
 import socket
 import subprocess
+import sys
 import time
+from contextlib import suppress
 
+import psutil
 import pytest
 
 from tests.live.installation import BASE_DIR, COLLECTION, VERSION
@@ -128,6 +132,72 @@ def test_when_a_process_dies_everything_ends(launch):
     assert eventually(lambda: not any(process.is_running() for process in processes))
 
 
+def send_bursts(process: subprocess.Popen) -> None:
+    """Send 200 signals of both kinds, so quickly that one can interrupt the handler of another."""
+    for number in range(100):
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01 if number % 25 == 0 else random.uniform(0, 1e-5))
+
+
+def test_many_signals_at_once_end_it(launch):
+    installation = launch().wait_until_ready()
+    processes = installation.processes()
+
+    send_bursts(installation.process)
+
+    assert installation.process.wait(timeout=20) == 0
+    assert [process for process in processes if process.is_running()] == []
+
+
+@pytest.mark.parametrize("program, says", [("worker", "ready."), ("beat", "beat: Starting...")])
+def test_many_signals_at_once_end_a_part(live, program, says):
+    """One more worker and beat, which end by themselves."""
+    name = ("--hostname", "another@%h") if program == "worker" else ()
+    command = (sys.executable, "-m", "celery", "--app", "scheduler_site", program, "--loglevel", "INFO", *name)
+    pool = ("--pool", "threads") if program == "worker" else ()
+    process = subprocess.Popen(
+        [*command, *pool],
+        cwd=BASE_DIR,
+        env=live.variables,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert any(says in line for line in process.stderr)
+
+        send_bursts(process)
+
+        # a signal that comes while Python itself ends finds no handler any more
+        assert process.wait(timeout=20) in (0, -signal.SIGTERM, -signal.SIGINT)
+        assert "Traceback" not in process.stderr.read()
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_a_killed_launcher_leaves_nothing(launch):
+    installation = launch().wait_until_ready()
+    processes = installation.processes()
+    assert len(processes) >= 5, processes
+
+    installation.process.kill()
+    installation.process.wait()
+    line = refusal(launch())  # until the last of them is gone
+
+    assert line == f"quando: Quando is running with DATA_DIR {installation.data_dir} already"
+    assert eventually(lambda: not any(map(is_alive, processes)), within=IN_TIME), list(filter(is_alive, processes))
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it runs; one that nobody has waited for does not."""
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
 def test_a_second_start_on_the_same_data_is_refused(live, launch):
     line = refusal(launch(data_dir=live.data_dir))
 
@@ -144,6 +214,40 @@ def test_everything_written_lies_under_the_data_dir(live):
     }
 
     assert opened - {str(live.log)} == set()
+
+
+def test_nobody_else_can_read_what_is_written(live):
+    """The database, the keys, and the broker's files, some of which come and go."""
+    written = [live.data_dir, *live.data_dir.rglob("*")]
+
+    modes = {path.name: path.lstat().st_mode & 0o077 for path in written if path.exists()}
+    of_the_embedded = {"secret_key", "encryption_key", "quando.sqlite3"}
+    expected = {"lock", "valkey.log"} | (set() if live.variables.get("DATABASE_URL") else of_the_embedded)
+    assert modes.keys() > expected
+    assert {name: oct(mode) for name, mode in modes.items() if mode} == {}
+
+
+def test_a_data_dir_that_others_could_read_is_corrected_with_a_sentence(launch, tmp_path):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o755)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        installation = launch(data_dir=folder, environment={"PORT": port})
+        installation.process.wait(timeout=20)
+
+    assert installation.logs.startswith(f"quando: DATA_DIR {folder} could be read by others; now only its owner can\n")
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_data_dir_that_others_write_to_is_refused(launch, tmp_path):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+
+    line = refusal(launch(data_dir=folder))
+
+    assert line == f"quando: DATA_DIR {folder} can be written by others: choose a folder of Quando's own"
 
 
 def test_an_old_python_is_one_clear_line(tmp_path):

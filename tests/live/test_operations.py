@@ -197,13 +197,13 @@ def test_deleting_again_follows_the_same_operation(begin, watching, name, worker
 DYING = """
 import time
 from django.utils import timezone
-from operations import tracking
-tracking.carry_out("{}", timezone.now, lambda: print("a step is done", flush=True) or time.sleep(600))
+from operations import service
+service.carry_out("{}", timezone.now, lambda: print("a step is done", flush=True) or time.sleep(600))
 """
 SOME_TIME_LATER = """
 from django.db.models import F
-from operations.models import SILENCE, Operation
-Operation.objects.filter(pk="{}").update(heartbeat_at=F("heartbeat_at") - SILENCE)
+from operations.models import HEARTBEAT_TIMEOUT, Operation
+Operation.objects.filter(pk="{}").update(heartbeat_at=F("heartbeat_at") - HEARTBEAT_TIMEOUT)
 """
 
 

@@ -60,6 +60,23 @@ def test_samples_succeed_retry_complete_and_fail(demo):
     assert jobs("disabled") == {"reminders"}
 
 
+def test_the_job_that_always_fails_is_shown_as_failing(demo):
+    """Its error action succeeds each time, which is nothing of the job's."""
+
+    def failed() -> dict | None:
+        return found(demo, "/api/runs?state=failed").get("partner-that-is-down")
+
+    assert eventually(failed, within=60), demo.logs
+    error_run = failed()["errorRun"]
+    assert eventually(lambda: demo.request("GET", f"/api/runs/{error_run}")[1]["state"] == "succeeded")
+    job = found(demo, "/api/jobs")["partner-that-is-down"]
+    page = demo.sign_in("admin", re.search(r"Password   (\S+)\n", demo.logs)[1])(f"/admin/jobs/job/{job['id']}/")
+
+    assert (job["executionCount"], job["failureCount"], job["faultedCount"]) == (3, 3, 1)
+    assert "0 % of 1 due run succeeded" in page
+    assert "error action succeeded" in page
+
+
 def test_a_newcomer_is_told_where_to_go_and_that_calls_may_stay_here(demo):
     assert f"Address    {demo.url}/admin/\n" in demo.logs
     assert "User name  admin\n" in demo.logs
@@ -69,3 +86,10 @@ def test_a_newcomer_is_told_where_to_go_and_that_calls_may_stay_here(demo):
 
 def test_logs_hold_no_traceback(demo):
     assert "Traceback" not in demo.logs
+
+
+def test_without_a_way_to_itself_an_installation_starts_and_leaves_samples_out(tmp_path):
+    with running(tmp_path, DEMO="1", ADMIN_USERNAME="", EGRESS_ALLOW="") as installation:
+        assert "The samples that call this installation are left out: 127.0.0.1 is a loopback" in installation.logs
+        assert "Calls      may go to public addresses\n" in installation.logs
+        assert set(found(installation, "/api/collections")) == {"monetization"}

@@ -3,7 +3,8 @@ import time_machine
 from django.utils import timezone
 
 from accounts.models import Role
-from maintenance import lifecycle, registering
+from maintenance import lifecycle
+from maintenance import resources as maintenance_resources
 from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Notice, Resource
 from tests.conftest import NOW
@@ -44,7 +45,7 @@ def browser(client, owner):
 @pytest.fixture
 def make_resource(subscription):
     def make(name: str = "db-2", scope_group: str = "db", in_subscription=subscription, **labels: str) -> Resource:
-        return registering.register(in_subscription, name, scope_group, labels, timezone.now())[0]
+        return maintenance_resources.register(in_subscription, name, scope_group, labels, timezone.now())[0]
 
     return make
 

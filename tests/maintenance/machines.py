@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Subscription
-from maintenance import registering
+from maintenance import resources
 from maintenance.models import Resource
 
 PATH = "/metadata/scheduledevents"
@@ -55,7 +55,7 @@ class Machine:
 
 
 def machine(subscription: Subscription, name: str, group: str = "", labels: dict | None = None) -> Machine:
-    return Machine(*registering.register(subscription, name, group, labels or {}, timezone.now()))
+    return Machine(*resources.register(subscription, name, group, labels or {}, timezone.now()))
 
 
 def call(method: str, version: str | None, path: str = PATH, body: object = None, *, headers, query: str = "", **extra):

@@ -6,10 +6,12 @@ from django.db.models import QuerySet
 
 from accounts.models import Subscription
 from jobs.models import Job, Run
-from maintenance import heeding, lifecycle, registering
+from maintenance import holds as maintenance_holds
+from maintenance import lifecycle
+from maintenance import resources as maintenance_resources
 from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Heed, Notice, Resource, Transition, View
-from maintenance.wishes import Wish
+from maintenance.policies import PolicyInput
 from tests.conftest import utc
 from triggers.dispatch import dispatch_due
 
@@ -21,7 +23,7 @@ OPERATOR = "ada"
 
 
 def resource(subscription: Subscription, name: str = "db-2", group: str = "", labels: dict | None = None) -> Resource:
-    return registering.register(subscription, name, group, labels or {}, T0)[0]
+    return maintenance_resources.register(subscription, name, group, labels or {}, T0)[0]
 
 
 def announce(*resources: Resource, now: datetime = T0, actor: str = OPERATOR, **members) -> Notice:
@@ -45,7 +47,7 @@ def cancel(notice: Notice, now: datetime) -> None:
 
 
 def heeds(job: Job, *names: str, now: datetime = T0, **wish) -> Heed:
-    return heeding.heed(job, Wish(resource_names=names or ("db-2",), **wish), now)
+    return maintenance_holds.set_policy(job, PolicyInput(resource_names=names or ("db-2",), **wish), now)
 
 
 def holds(job: Job, *names: str, **wish) -> Heed:

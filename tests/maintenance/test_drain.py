@@ -4,7 +4,8 @@ import pytest
 
 from jobs.models import Run
 from jobs.run_now import run_now
-from maintenance import heeding, lifecycle
+from maintenance import holds as maintenance_holds
+from maintenance import lifecycle
 from maintenance.lifecycle import CLOCK, IDLE, advance
 from maintenance.models import Notice
 from tests.maintenance.notices import (
@@ -191,4 +192,4 @@ def test_waiting_costs_as_many_queries_however_many_runs_are_going(
 def test_it_concerns_the_job_until_it_starts(db2, job):
     notice = drain(db2)
 
-    assert [heed.job for heed in heeding.concerned([notice])[notice.pk]] == [job]
+    assert [heed.job for heed in maintenance_holds.matching_policies([notice])[notice.pk]] == [job]

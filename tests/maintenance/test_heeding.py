@@ -5,11 +5,12 @@ from datetime import timedelta
 import pytest
 
 from jobs.models import Job, JobCollection, Run
-from maintenance import heeding, lifecycle
+from maintenance import holds as maintenance_holds
+from maintenance import lifecycle
 from maintenance.errors import MaintenanceError
 from maintenance.lifecycle import WORK, advance
 from maintenance.models import Heed, Notice, Work
-from maintenance.wishes import Wish
+from maintenance.policies import PolicyInput
 from tests.conftest import utc
 from tests.maintenance.notices import (
     EIGHT,
@@ -32,6 +33,7 @@ from tests.maintenance.notices import (
     status,
     steps,
 )
+from triggers.gates import notice_of
 from triggers.scheduling import set_job_state
 
 pytestmark = pytest.mark.django_db
@@ -77,7 +79,7 @@ def job(make_job):
 )
 def test_a_wish_that_cannot_be_is_refused(wish, path):
     with pytest.raises(MaintenanceError) as refusal:
-        Wish(**{"resource_names": ["db-2"], **wish})
+        PolicyInput(**{"resource_names": ["db-2"], **wish})
 
     assert refusal.value.path == path
 
@@ -88,7 +90,7 @@ def test_a_job_says_one_thing_at_a_time(job):
 
     assert Heed.objects.get() == heed
     assert (heed.resource_names, heed.run_on, heed.during) == (["web"], ["announce", "start"], "nothing")
-    heeding.ignore(job, T0)
+    maintenance_holds.clear_policy(job, T0)
     assert not Heed.objects.exists()
 
 
@@ -238,7 +240,7 @@ def test_work_whose_history_is_gone_has_ended(db2, job):
 
 
 @pytest.mark.parametrize(
-    "wish, members, spells",
+    "wish, members, windows",
     [
         ({}, {"duration_s": 600}, [("08:30", "08:40")]),
         ({"lead": HOUR}, {"duration_s": 600}, [("07:30", "08:40")]),
@@ -253,15 +255,15 @@ def test_work_whose_history_is_gone_has_ended(db2, job):
         ({"resource_names": [], "labels": {"rack": "r7"}}, {"duration_s": 600}, [("08:30", "08:40")]),
     ],
 )
-def test_a_forecast_says_when_a_job_will_be_held(subscription, job, wish, members, spells):
-    heeding.heed(job, Wish(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
+def test_a_forecast_says_when_a_job_will_be_held(subscription, job, wish, members, windows):
+    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
     notice = announce(resource(subscription, labels={"rack": "r7"}), **members)
 
-    found = heeding.forecast([job.pk], T0, T0 + 24 * HOUR, T0 + 2 * MINUTE)
+    found = maintenance_holds.upcoming_holds([job.pk], T0, T0 + 24 * HOUR, T0 + 2 * MINUTE)
 
     assert [
-        (spell.notice, f"{spell.start:%H:%M}", spell.end and f"{spell.end:%H:%M}") for spell in found.get(job.pk, [])
-    ] == [(notice, *spell) for spell in spells]
+        (notice_of(each.key), f"{each.start:%H:%M}", each.end and f"{each.end:%H:%M}") for each in found.get(job.pk, [])
+    ] == [(notice.pk, *window) for window in windows]
 
 
 @pytest.mark.parametrize("during, until", [("nothing", "08:30"), ("hold", "08:40")])
@@ -271,9 +273,9 @@ def test_a_forecast_of_a_notice_that_waits_for_the_last_run(db2, job, during, un
     Run.objects.update(state=Run.State.RUNNING)
     announce(db2, now=EIGHT, not_before=EIGHT + 30 * MINUTE, duration_s=600, approve_when_idle=True)
 
-    [spell] = heeding.forecast([job.pk], EIGHT, EIGHT + HOUR, EIGHT)[job.pk]
+    [window] = maintenance_holds.upcoming_holds([job.pk], EIGHT, EIGHT + HOUR, EIGHT)[job.pk]
 
-    assert (spell.start, f"{spell.end:%H:%M}") == (EIGHT, until)
+    assert (window.start, f"{window.end:%H:%M}") == (EIGHT, until)
 
 
 @pytest.mark.parametrize(
@@ -284,8 +286,8 @@ def test_a_forecast_is_of_a_window(db2, job, start, end, is_found):
     holds(job)
     announce(db2, duration_s=600)
 
-    window = (utc(f"2026-01-05T{start}Z"), utc(f"2026-01-05T{end}Z"))
-    assert bool(heeding.forecast([job.pk], *window, T0)) is is_found
+    span = (utc(f"2026-01-05T{start}Z"), utc(f"2026-01-05T{end}Z"))
+    assert bool(maintenance_holds.upcoming_holds([job.pk], *span, T0)) is is_found
 
 
 @pytest.mark.parametrize("duration_s", [600, 0, -1])
@@ -293,21 +295,21 @@ def test_a_forecast_agrees_with_what_is_held(db2, make_job, duration_s):
     job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Minute"}})
     holds(job, lead=5 * MINUTE)
     notice = announce(db2, duration_s=duration_s)
-    [spell] = heeding.forecast([job.pk], T0, T0 + 24 * HOUR, T0)[job.pk]
+    [window] = maintenance_holds.upcoming_holds([job.pk], T0, T0 + 24 * HOUR, T0)[job.pk]
 
     at = EIGHT
     while at < EIGHT + HOUR:
         if duration_s > 0 and at == notice.not_before + timedelta(seconds=duration_s):
             complete(notice, at)
-        lifecycle.keep_house(at)
+        lifecycle.run_housekeeping(at)
         dispatch(at)
         Run.objects.filter(state=Run.State.WAITING).update(state=Run.State.SUCCEEDED, finished_at=at)
         at += MINUTE
 
     gone = Run.objects.exclude(reason="").values_list("fire_at", flat=True)
-    covered = [EIGHT + n * MINUTE for n in range(60) if spell.covers(EIGHT + n * MINUTE)]
+    covered = [EIGHT + n * MINUTE for n in range(60) if window.covers(EIGHT + n * MINUTE)]
     assert sorted(gone) == (covered[:-1] if duration_s > 0 else covered)  # the newest went on
-    assert spell.reason in Run.objects.exclude(reason="")[0].reason
+    assert window.reason in Run.objects.exclude(reason="")[0].reason
 
 
 def test_a_forecast_takes_two_queries_for_any_number_of_jobs(db2, make_job, django_assert_num_queries):
@@ -316,13 +318,15 @@ def test_a_forecast_takes_two_queries_for_any_number_of_jobs(db2, make_job, djan
         holds(job)
 
     with django_assert_num_queries(1):
-        assert heeding.forecast([job.pk for job in jobs], T0, T0 + HOUR, T0) == {}
+        assert maintenance_holds.upcoming_holds([job.pk for job in jobs], T0, T0 + HOUR, T0) == {}
     for number in range(5):
         announce(db2, not_before=T0 + number * MINUTE)
     with django_assert_num_queries(2):
-        found = heeding.forecast([job.pk for job in jobs], T0, T0 + HOUR, T0)
-        assert {spell.notice.event_type for spells in found.values() for spell in spells} == {"Reboot"}
-    assert [len(spells) for spells in found.values()] == [5] * 20
+        found = maintenance_holds.upcoming_holds([job.pk for job in jobs], T0, T0 + HOUR, T0)
+        assert {each.reason for windows in found.values() for each in windows} == {
+            "held by maintenance: Reboot of db-2"
+        }
+    assert [len(windows) for windows in found.values()] == [5] * 20
 
 
 def test_whom_notices_concern_takes_as_many_queries_however_many_there_are(db2, make_job, django_assert_num_queries):
@@ -333,9 +337,9 @@ def test_whom_notices_concern_takes_as_many_queries_however_many_there_are(db2, 
     notices = [announce(db2), announce(resource(db2.subscription, "web"))]
 
     with django_assert_num_queries(2):
-        concerned = heeding.concerned(notices)
+        concerned = maintenance_holds.matching_policies(notices)
         names = [[(heed.job.name, heed.job.collection.name) for heed in concerned[notice.pk]] for notice in notices]
     assert names == [[(f"job-{number}", "nightly") for number in range(3)], []]
     with django_assert_num_queries(3):
-        going = heeding.going(notices)
+        going = maintenance_holds.running_runs(notices)
     assert [[run.job_name for run in going[notice.pk]] for notice in notices] == [["job-1"], []]

@@ -7,13 +7,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import pruning, reclaiming
 from jobs.cancel import cancel as cancel_run
-from jobs.leasing import lease
 from jobs.models import Job, Run
 from jobs.run_now import run_now
-from maintenance import heeding, lifecycle, registering
-from maintenance.wishes import Wish
+from jobs.worker import pruning, rescue
+from jobs.worker.leasing import lease
+from maintenance import holds as maintenance_holds
+from maintenance import lifecycle, resources
+from maintenance.policies import PolicyInput
 from tests.maintenance.notices import (
     EIGHT,
     HOUR,
@@ -31,7 +32,7 @@ from tests.maintenance.notices import (
     states,
 )
 from triggers.definitions import JobDefinition, document_of
-from triggers.deleting import delete_collection, delete_job
+from triggers.deletion import delete_collection, delete_job
 from triggers.dispatch import dispatch_due
 from triggers.scheduling import save_job, set_job_state
 
@@ -76,7 +77,7 @@ def claimed(now):
     ],
 )
 def test_what_is_due_is_held(subscription, job, wish, members, held):
-    heeding.heed(job, Wish(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
+    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
     announce(resource(subscription, labels={"rack": "r7", "kind": "database"}), **members)
 
     rung = dispatch_due(EIGHT)
@@ -124,9 +125,9 @@ def test_what_waits_is_held_by_housekeeping_when_the_lead_time_begins(db2, job):
     announce(db2, not_before=EIGHT + 20 * MINUTE)
     dispatch(EIGHT)
 
-    lifecycle.keep_house(EIGHT + 9 * MINUTE)
+    lifecycle.run_housekeeping(EIGHT + 9 * MINUTE)
     assert states() == {"08:00": WAITING}
-    lifecycle.keep_house(EIGHT + 10 * MINUTE)
+    lifecycle.run_housekeeping(EIGHT + 10 * MINUTE)
     assert states() == {"08:00": HELD}
 
 
@@ -146,7 +147,7 @@ def test_what_somebody_orders_goes_through(db2, job):
     announce(db2, has_started=True)
 
     run = run_now(job, EIGHT)
-    lifecycle.keep_house(EIGHT)
+    lifecycle.run_housekeeping(EIGHT)
 
     assert [leased.run.pk for leased in claimed(EIGHT)] == [run.pk]
 
@@ -250,7 +251,7 @@ def test_held_runs_of_what_is_deleted_are_cancelled(db2, job, delete):
     dispatch(EIGHT)
 
     delete(job, EIGHT)
-    lifecycle.keep_house(EIGHT)
+    lifecycle.run_housekeeping(EIGHT)
 
     assert list(Run.objects.values_list("state", "held_by", "job")) == [("cancelled", None, None)]
 
@@ -270,10 +271,10 @@ def unplan(job, db2):
         lambda job, db2: None,
         replan,
         unplan,
-        lambda job, db2: registering.remove(db2),  # the notice keeps its name
-        lambda job, db2: registering.change(db2, labels={}, scope_group="elsewhere"),
+        lambda job, db2: resources.unregister(db2),  # the notice keeps its name
+        lambda job, db2: resources.change(db2, labels={}, scope_group="elsewhere"),
         lambda job, db2: [set_job_state(job, state, NINE) for state in (Job.State.DISABLED, Job.State.ENABLED)],
-        lambda job, db2: [lifecycle.keep_house(NINE) for _ in range(3)],
+        lambda job, db2: [lifecycle.run_housekeeping(NINE) for _ in range(3)],
     ],
     ids=["nothing", "replanned", "unplanned", "removed", "moved", "disabled and enabled", "looked after"],
 )
@@ -286,7 +287,7 @@ def test_what_was_held_runs_once_whatever_happens_meanwhile(db2, job, meanwhile)
     meanwhile(job, db2)
     assert claimed(NINE) == []
     complete(notice, NINE)
-    lifecycle.keep_house(NINE)
+    lifecycle.run_housekeeping(NINE)
 
     assert [leased.run.fire_at for leased in claimed(NINE)] == [NINE]
     assert states() == {"08:00": SKIPPED, "09:00": "running"}
@@ -299,9 +300,9 @@ def test_what_is_let_go_is_one_run_also_when_its_worker_dies(db2, job):
     complete(notice, NINE)
     assert len(claimed(NINE)) == 1
 
-    reclaiming.reap(NINE + 5 * MINUTE)
+    rescue.rescue_expired(NINE + 5 * MINUTE)
     announce(db2, now=NINE + 5 * MINUTE, has_started=True)  # it has begun, so it goes on
-    lifecycle.keep_house(NINE + 5 * MINUTE)
+    lifecycle.run_housekeeping(NINE + 5 * MINUTE)
 
     [again] = claimed(NINE + 30 * MINUTE)
     assert (Run.objects.count(), again.attempt.number) == (1, 2)
@@ -313,7 +314,7 @@ def test_a_run_that_was_held_while_its_job_went_away_ends(db2, job):
     dispatch(EIGHT)
     Run.objects.update(job=None)  # as deleting leaves one that came after its look at what is open
 
-    lifecycle.keep_house(NINE)
+    lifecycle.run_housekeeping(NINE)
 
     assert Run.objects.values_list("state", "held_by", "finished_at").get() == ("cancelled", None, NINE)
 
@@ -345,8 +346,8 @@ def test_a_held_run_can_be_cancelled(db2, job):
     "change",
     [
         lambda job, db2: holds(job, "db-1", now=EIGHT),
-        lambda job, db2: heeding.ignore(job, EIGHT),
-        lambda job, db2: heeding.heed(job, Wish(), EIGHT),
+        lambda job, db2: maintenance_holds.clear_policy(job, EIGHT),
+        lambda job, db2: maintenance_holds.set_policy(job, PolicyInput(), EIGHT),
     ],
     ids=["names another", "gone", "nothing"],
 )
@@ -371,12 +372,12 @@ def test_a_job_that_begins_to_heed_it_is_held(db2, job):
 
 def test_housekeeping_finds_what_a_changed_label_holds_no_more(subscription, job):
     rack = resource(subscription, labels={"rack": "r7"})
-    heeding.heed(job, Wish(labels={"rack": "r7"}, during="hold"), T0)
+    maintenance_holds.set_policy(job, PolicyInput(labels={"rack": "r7"}, during="hold"), T0)
     announce(rack, has_started=True)
     dispatch(EIGHT)
 
-    registering.change(rack, labels={})
-    lifecycle.keep_house(EIGHT)
+    resources.change(rack, labels={})
+    lifecycle.run_housekeeping(EIGHT)
 
     assert states() == {"08:00": WAITING}
 
@@ -389,9 +390,9 @@ def test_held_runs_are_neither_reaped_nor_pruned(db2, job, settings):
         dispatch(now)
 
     far = TEN + timedelta(days=400)
-    reclaiming.reap(far)
+    rescue.rescue_expired(far)
     pruning.prune(far)
-    lifecycle.keep_house(far)
+    lifecycle.run_housekeeping(far)
 
     assert states() == {"08:00": HELD, "09:00": HELD, "10:00": HELD}
 
@@ -431,7 +432,8 @@ def test_dispatch_asks_as_often_however_many_jobs_are_held(db2, make_job, settin
     notice = announce(db2, has_started=True)
     for name in ("web", "mail"):
         announce(resource(db2.subscription, name), has_started=True)
-    assert queries(20, TEN) == without + 2  # and how the jobs heed it
+    # and how the jobs heed it, which of the held runs are new, and their holds
+    assert queries(20, TEN) == without + 4
     few = queries_of(complete, notice, TEN)
     notice = announce(db2, has_started=True)
     queries(40, TEN + HOUR)
@@ -445,7 +447,7 @@ def test_what_is_over_is_not_walked_through(db2, job):
     announce(db2, has_started=True)
     dispatch(EIGHT)
 
-    plans = plans_of(lifecycle.keep_house, EIGHT)
+    plans = plans_of(lifecycle.run_housekeeping, EIGHT)
 
     assert [plan for sql, plan in plans if "maintenance_notice" in sql and "notice_shown" not in plan] == []
     runs = [plan for sql, plan in plans if 'FROM "jobs_run" WHERE' in sql and "maintenance_heed" not in sql]

@@ -7,7 +7,7 @@ import time_machine
 
 from accounts.models import Subscription
 from jobs.models import Run
-from maintenance import lifecycle, tasks, turns
+from maintenance import lifecycle, locking, tasks
 from maintenance.errors import MaintenanceError, TooLate
 from maintenance.lifecycle import CLOCK, Announcement, advance
 from maintenance.models import MINIMUM_NOTICE, Approval, EventType, Notice, Transition
@@ -160,7 +160,7 @@ def test_a_shorter_notice_is_given_with_a_warning(db2, event_type):
     least = MINIMUM_NOTICE[event_type]
 
     def warning(ahead):
-        return lifecycle.shorter_than_usual(Announcement(event_type, [db2], not_before=T0 + ahead), T0)
+        return lifecycle.notice_warning(Announcement(event_type, [db2], not_before=T0 + ahead), T0)
 
     assert warning(least) is None
     assert f"at least {int(least.total_seconds())} s" in warning(least - timedelta(seconds=2))
@@ -327,14 +327,14 @@ def is_quicker(monkeypatch):
     """Let a step be taken by somebody else just before whoever comes next has their turn."""
 
     def first(step):
-        real = turns.alone
+        real = locking.exclusive_lock
 
         def alone(*args):
-            monkeypatch.setattr(turns, "alone", real)
+            monkeypatch.setattr(locking, "exclusive_lock", real)
             step()
             return real(*args)
 
-        monkeypatch.setattr(turns, "alone", alone)
+        monkeypatch.setattr(locking, "exclusive_lock", alone)
 
     return first
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from maintenance import heeding
-from maintenance.matching import may_concern
+from maintenance import holds
 from maintenance.models import Heed
+from maintenance.queries import matching_q
 from tests.maintenance.notices import announce, heeds, resource
 
 pytestmark = pytest.mark.django_db
@@ -16,14 +16,14 @@ ODD = ('a "quoted" name', "back\\slash", "Ünï ☃ 🕐", "100%", "{0}", "'; --
 
 def read_for(notice) -> list[str]:
     """The jobs whose heeds are read for a notice; among them are all that it concerns."""
-    read = Heed.objects.filter(may_concern(heeding.told([notice]))).order_by("job__name")
+    read = Heed.objects.filter(matching_q(holds.load_notices([notice]))).order_by("job__name")
     names = list(read.values_list("job__name", flat=True))
-    assert {heed.job.name for heed in heeding.concerned([notice])[notice.pk]} <= set(names)
+    assert {heed.job.name for heed in holds.matching_policies([notice])[notice.pk]} <= set(names)
     return names
 
 
 def concerned_by(notice) -> list[str]:
-    return [heed.job.name for heed in heeding.concerned([notice])[notice.pk]]
+    return [heed.job.name for heed in holds.matching_policies([notice])[notice.pk]]
 
 
 @pytest.mark.parametrize("name", ODD)

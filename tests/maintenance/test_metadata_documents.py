@@ -9,6 +9,7 @@ import time_machine
 from django.test import Client
 
 from accounts.models import User
+from maintenance import tasks
 from maintenance.models import Notice
 from scheduler_site.settings import SECURE_REDIRECT_EXEMPT
 from tests.conftest import utc
@@ -154,8 +155,10 @@ def test_the_shown_time_is_rounded_down_and_nothing_starts_before_it(api, db2):
     announced(api, db2, notBefore="2027-01-01T00:00:10.999999Z")
 
     with time_machine.travel(utc("2027-01-01T00:00:09.999999Z"), tick=False):
+        tasks.advance()
         (before,) = db2.events()
     with time_machine.travel(utc("2027-01-01T00:00:10Z"), tick=False):
+        tasks.advance()
         (after,) = db2.events()
 
     assert (before["EventStatus"], before["NotBefore"]) == ("Scheduled", "Fri, 01 Jan 2027 00:00:10 GMT")
@@ -433,8 +436,8 @@ def test_a_fault_of_ours_is_told_in_the_same_form(db2, monkeypatch, caplog):
     def broken(*args):
         raise RuntimeError("the secret is 42")
 
-    monkeypatch.setattr("maintenance.metadata.rendered", broken)
-    monkeypatch.setattr("maintenance.metadata.Sight.read", broken)
+    monkeypatch.setattr("maintenance.metadata.render_event", broken)
+    monkeypatch.setattr("maintenance.metadata.EventFeed.read", broken)
     caplog.set_level(logging.CRITICAL)
 
     assert "42" not in error_of(db2.get(), 500)

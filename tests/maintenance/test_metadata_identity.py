@@ -7,9 +7,9 @@ import pytest
 import time_machine
 from django.test import Client
 
-from accounts.authentication import FAILURES_OF_ADDRESS
+from accounts.authentication import WRONG_TOKENS
 from accounts.models import ApiToken, Membership, Role, Subscription
-from maintenance import registering
+from maintenance import resources
 from maintenance.models import Resource
 from tests.conftest import NOW, utc
 from tests.maintenance.machines import NEWEST, PATH, Machine, announced, call, machine, moved
@@ -150,7 +150,7 @@ def test_the_token_of_a_deleted_machine_is_worth_nothing(api, db2):
 
 
 def test_a_machine_that_polls_with_a_dead_token_locks_nobody_out(db2, api):
-    for _ in range(FAILURES_OF_ADDRESS.most + 1):
+    for _ in range(WRONG_TOKENS.most + 1):
         error_of(call("GET", NEWEST, headers=bearer("dead")), 401)
         error_of(call("GET", NEWEST, f"/r/dead{PATH}", headers=METADATA), 401)
 
@@ -213,6 +213,21 @@ def test_too_many_failed_log_ins_are_told_in_the_same_form(db2, owner):
 
     error_of(last, 429)
     assert int(last["Retry-After"]) > 0
+
+
+def test_the_limit_counts_the_account_whatever_resource_it_names(db2, db3, token, settings):
+    settings.METADATA_REQUESTS_PER_SECOND = 4
+    ways = [{"query": "&resource=db-2"}, {"query": "&resource=db-3"}, {}, {"headers": {"X-Scheduler-Resource": "db-2"}}]
+
+    with time_machine.travel(NOW, tick=False):
+        answers = [
+            call("GET", NEWEST, headers={**bearer(token), **way.get("headers", {})}, query=way.get("query", ""))
+            for way in (*ways, *ways)
+        ]
+        machines = [each.get().status_code for each in (db2, db3)]
+
+    assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 4
+    assert machines == [200, 200]
 
 
 @pytest.mark.parametrize("name", ["unknown", "DB-2", "%00", "%FF", "theirs"])
@@ -395,4 +410,13 @@ def test_no_log_repeats_the_token_of_a_path(db2, caplog, settings, path, version
 
 def test_a_token_is_stored_as_its_digest_only(db2):
     assert db2.token not in str(vars(Resource.objects.get()))
-    assert registering.new_token(db2.resource) != db2.token
+    assert resources.new_token(db2.resource) != db2.token
+
+
+def test_a_name_in_two_subscriptions_means_the_default_one(api, api_of, elsewhere, owner, db2, token):
+    ours, _ = announced(api, db2), announced(api_of_eve(api_of), machine(elsewhere, "db-2"))
+    owner.default_subscription = db2.resource.subscription
+    owner.save()
+    Membership.objects.create(subscription=elsewhere, user=owner, role=Role.READER)
+
+    assert ids(call("GET", NEWEST, headers=bearer(token), query="&resource=db-2")) == {ours}

@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from accounts.models import Role, Subscription
 from jobs.models import Run
-from maintenance import heeding, lifecycle
+from maintenance import holds, lifecycle
 from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Notice, Resource
-from maintenance.wishes import Wish
+from maintenance.policies import PolicyInput
 from tests.maintenance.pages import announced, said
 from triggers.dispatch import dispatch_due
 
@@ -41,7 +41,7 @@ def test_somebody_who_is_not_signed_in_is_sent_to_sign_in(client):
 def test_what_waits_stands_with_what_it_affects(browser, make_resource, make_notice, make_job):
     db = make_resource("db-2")
     job = make_job("reindex", schedule={"recurrence": {"frequency": "Minute", "interval": 30}}, now=timezone.now())
-    heeding.heed(job, Wish(resource_names=("db-2",), during="hold", after="drop"), timezone.now())
+    holds.set_policy(job, PolicyInput(resource_names=("db-2",), during="hold", after="drop"), timezone.now())
     run = Run.objects.create(
         subscription=db.subscription,
         job=job,
@@ -57,7 +57,7 @@ def test_what_waits_stands_with_what_it_affects(browser, make_resource, make_not
     (card,) = browser.get("/maintenance/").context["cards"]
 
     assert (card["notice"], card["title"]) == (notice, "Reboot of db-2")
-    assert [(each["name"], each["seen"]) for each in card["resources"]] == [("db-2", "has never asked")]
+    assert [(each["name"], each["seen"]) for each in card["resources"]] == [("db-2", "has never polled")]
     assert [(each["run"], each["since"]) for each in card["live"]] == [(run, "38 min")]
     assert [each["job"] for each in card["to_be_held"]] == [job]
     assert card["to_be_held"][0]["words"].endswith(", not at all")
@@ -113,9 +113,9 @@ def test_a_notice_is_cancelled_in_other_words_than_a_run(
 @pytest.mark.parametrize(
     "last_seen, words, state",
     [
-        (None, "has never asked", "idle"),
+        (None, "has never polled", "idle"),
         (timedelta(seconds=3), "listening, 3 s ago", "success"),
-        (timedelta(hours=30), "silent, last seen 1 day ago", "warning"),
+        (timedelta(hours=30), "silent, last seen 1 day 6 h ago", "warning"),
     ],
 )
 def test_a_resource_says_whether_it_listens(browser, make_resource, last_seen, words, state):
@@ -136,7 +136,7 @@ def test_a_notice_whose_time_has_come_is_shown_started(browser, make_resource, m
 
     assert context["cards"] == []
     assert [(row["notice"], row["state"].word) for row in context["under_way"]] == [(notice, "Started")]
-    assert [step["actor"] for step in context["steps"]] == ["ada", "by its time"]
+    assert [step["actor"] for step in context["steps"]] == ["ada"]  # the beat takes the step
 
 
 def test_every_step_says_who_made_it_and_the_number_it_gave(browser, make_resource, make_notice):
@@ -164,7 +164,7 @@ def test_the_page_costs_the_same_however_much_is_announced(
     for number in range(count):
         resource = make_resource(f"db-{number}")
         job = make_job(f"job-{number}")
-        heeding.heed(job, Wish(resource_names=(resource.name,), during="hold"), timezone.now())
+        holds.set_policy(job, PolicyInput(resource_names=(resource.name,), during="hold"), timezone.now())
         make_notice(resource)
         ended = make_notice(resource, has_started=True)
         lifecycle.complete(ended, "ada", timezone.now())
@@ -178,8 +178,8 @@ def test_the_history_is_paged_and_costs_the_same(browser, make_resource, make_no
     for _ in range(25):
         lifecycle.cancel(make_notice(resource), "ada", timezone.now())
 
-    # session, user, subscriptions, what is due, notices, affected, steps; and how many wait, in the masthead
-    with django_assert_num_queries(8):
+    # session, user, subscriptions, notices, affected, steps; and how many wait, in the masthead
+    with django_assert_num_queries(7):
         first = browser.get("/maintenance/history/").context
     second = browser.get(first["older"]).context
 
@@ -306,7 +306,6 @@ def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resour
     notice = make_notice(make_resource())
 
     browser.post(f"/maintenance/notices/{notice.pk}/drain")
-    browser.get("/maintenance/")
 
     notice.refresh_from_db()
     assert (notice.approve_when_idle, notice.status) == (True, "started")
@@ -315,9 +314,9 @@ def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resour
 def test_a_question_counts_what_the_order_does(browser, make_resource, make_job):
     now, db = timezone.now(), make_resource()
     hourly = {"schedule": {"recurrence": {"frequency": "Hour"}}, "now": now}
-    heeding.heed(make_job("once"), Wish(("db-2",), during="hold"), now)
-    heeding.heed(make_job("reindex", **hourly), Wish(("db-2",), during="hold", run_on=["complete"]), now)
-    heeding.heed(make_job("patch"), Wish(("db-2",), run_on=["start", "cancel"]), now)
+    holds.set_policy(make_job("once"), PolicyInput(("db-2",), during="hold"), now)
+    holds.set_policy(make_job("reindex", **hourly), PolicyInput(("db-2",), during="hold", run_on=["complete"]), now)
+    holds.set_policy(make_job("patch"), PolicyInput(("db-2",), run_on=["start", "cancel"]), now)
     wanted = Announcement(REBOOT, [db], not_before=now + timedelta(hours=5))
     notice = lifecycle.announce(db.subscription, wanted, "ada", now)
 

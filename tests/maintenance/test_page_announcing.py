@@ -122,7 +122,7 @@ def test_the_forms_say_who_of_the_resources_does_not_listen(browser, make_resour
         assert {resource.name: silent for _, resource, silent in group["boxes"]} == {
             "db-1": "",
             "db-2": "silent, last seen 2 days ago",
-            "db-3": "has never asked",
+            "db-3": "has never polled",
         }
 
 

@@ -67,14 +67,27 @@ def test_what_is_refused_stands_beside_its_field(browser, db_2, wrong, field):
     assert Resource.objects.count() == 1
 
 
-def test_group_and_labels_are_changed_and_the_name_is_not(browser, db_2):
+def test_name_group_and_labels_are_changed(browser, db_2):
     form = browser.get(f"/maintenance/resources/{db_2.pk}/edit").context["form"]
-    assert (form["scope_group"].value(), form["labels"].value()) == ("databases", "rack=r7")
+    assert (form["name"].value(), form["scope_group"].value(), form["labels"].value()) == (
+        *("db-2", "databases"),
+        "rack=r7",
+    )
 
     browser.post(f"/maintenance/resources/{db_2.pk}/edit", {"name": "x", "scope_group": "", "labels": "env=test"})
 
     db_2.refresh_from_db()
-    assert (db_2.name, db_2.scope_group, db_2.labels) == ("db-2", "", {"env": "test"})
+    assert (db_2.name, db_2.scope_group, db_2.labels) == ("x", "", {"env": "test"})
+
+
+def test_a_new_name_that_is_taken_is_refused_beside_its_field(browser, db_2, make_resource):
+    make_resource("db-3")
+
+    answer = browser.post(f"/maintenance/resources/{db_2.pk}/edit", {"name": "db-3", "labels": "env=test"})
+
+    db_2.refresh_from_db()
+    assert list(answer.context["form"].errors) == ["name"]
+    assert (db_2.name, db_2.labels) == ("db-2", {"rack": "r7"})
 
 
 def test_a_new_token_takes_the_place_of_the_one_before(browser, db_2):

@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
-from jobs import pruning as pruning_of_runs
 from jobs.models import Run
 from jobs.run_now import run_now
-from maintenance import registering
+from jobs.worker import pruning as pruning_of_runs
+from maintenance import resources
 from maintenance.models import Affected, Notice, Work
 from maintenance.pruning import prune
 from tests.maintenance.notices import T0, announce, resource
@@ -22,7 +22,7 @@ LATER = T0 + timedelta(days=100)
 
 OTHERS = {
     "the runs of its work": (Work, lambda resource: pruning_of_runs.prune(LATER)),
-    "its resource": (Affected, registering.remove),
+    "its resource": (Affected, resources.unregister),
 }
 
 

@@ -13,16 +13,18 @@ from uuid import UUID
 import pytest
 from django.db import connection, transaction
 
-from jobs import leasing
-from jobs.actions.outcome import Outcome
-from jobs.leasing import lease
+from jobs.actions.result import AttemptResult
 from jobs.models import Run
-from jobs.reclaiming import hand_back
-from jobs.recording import record
-from maintenance import heeding, lifecycle, registering
-from maintenance.lifecycle import CLOCK, Announcement, advance, approve, keep_house
+from jobs.worker import leasing
+from jobs.worker.leasing import lease
+from jobs.worker.rescue import release_leases
+from jobs.worker.results import record
+from maintenance import holds as maintenance_holds
+from maintenance import lifecycle
+from maintenance import resources as maintenance_resources
+from maintenance.lifecycle import CLOCK, Announcement, advance, approve, run_housekeeping
 from maintenance.models import Approval, EventType, Notice, Transition
-from maintenance.sights import Sight
+from maintenance.visibility import EventFeed
 from tests.maintenance.notices import (
     EIGHT,
     HOUR,
@@ -43,7 +45,7 @@ from tests.maintenance.notices import (
 )
 from tests.racing import PAUSE_S, at_once, lingering
 from triggers import dispatch
-from triggers.deleting import delete_job
+from triggers.deletion import delete_job
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,7 +71,7 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     def reader(member, now):
         def read():
             for _ in range(3):
-                sight = Sight.of(member)
+                sight = EventFeed.of(member)
                 advance(now, sight.notices)
                 number, shown = sight.read()
                 with lock:
@@ -80,7 +82,7 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     raised = at_once(
         *(approver(member) for member in members),
         *(reader(member, DUE - timedelta(seconds=1) * (number % 2)) for number, member in enumerate(members)),
-        lambda: keep_house(DUE),
+        lambda: run_housekeeping(DUE),
     )
 
     assert raised == []
@@ -129,9 +131,9 @@ def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a
         lambda: approve(Notice.objects.all(), "one", DUE),
         lambda: approve(list(Notice.objects.order_by("-pk")), "other", DUE),
         lambda: advance(DUE),
-        lambda: keep_house(DUE),
-        lambda: [registering.change(each, scope_group="") for each in resources[3:]],
-        lambda: [registering.remove(each) for each in resources[:3]],
+        lambda: run_housekeeping(DUE),
+        lambda: [maintenance_resources.change(each, scope_group="") for each in resources[3:]],
+        lambda: [maintenance_resources.unregister(each) for each in resources[:3]],
     )
 
     assert raised == []
@@ -159,7 +161,7 @@ def test_a_run_that_is_made_while_it_starts_is_held(subscription, make_job, monk
 def test_a_start_that_is_not_yet_committed_holds_what_is_made(subscription, make_job, monkeypatch):
     holds(make_job(schedule=HOURLY))
     notice = announce(resource(subscription), not_before=DUE)
-    settled = lingering(monkeypatch, heeding, "settle")
+    settled = lingering(monkeypatch, maintenance_holds, "sync_holds")
 
     def fire():
         settled.wait(5)
@@ -190,7 +192,7 @@ def test_no_worker_begins_what_the_start_is_about_to_hold(subscription, make_job
     holds(make_job(schedule=HOURLY))
     notice = announce(resource(subscription), not_before=DUE)
     dispatch.dispatch_due(EIGHT)
-    settled = lingering(monkeypatch, heeding, "settle")
+    settled = lingering(monkeypatch, maintenance_holds, "sync_holds")
     leased, run_ids = [], [str(Run.objects.get().pk)]
 
     def claim():
@@ -202,9 +204,9 @@ def test_no_worker_begins_what_the_start_is_about_to_hold(subscription, make_job
 
 
 WRITES = {
-    "record": lambda leased: record([(each, Outcome(succeeded=True, message="")) for each in leased], EIGHT),
+    "record": lambda leased: record([(each, AttemptResult(succeeded=True, message="")) for each in leased], EIGHT),
     "renew": lambda leased: leasing.renew(leased, EIGHT),
-    "hand back": lambda leased: hand_back(leased, EIGHT),
+    "hand back": lambda leased: release_leases(leased, EIGHT),
 }
 
 
@@ -264,13 +266,13 @@ def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
     def work():
         pending = Run.objects.filter(state__in=Run.PENDING).order_by("fire_at", "priority", "id")  # as they queue
         leased = lease([str(pk) for pk in pending.values_list("pk", flat=True)[:20]], "worker", later())
-        record([(each, Outcome(succeeded=True, message="")) for each in leased], later())
+        record([(each, AttemptResult(succeeded=True, message="")) for each in leased], later())
         if leased:
             worked.set()
 
     def edit():
         heeds(jobs[0], "db-2", during="hold", now=later())
-        registering.change(machines[1], scope_group=f"group {next(names)}", labels={})
+        maintenance_resources.change(machines[1], scope_group=f"group {next(names)}", labels={})
         job = make_job(f"short-{next(names)}", schedule=HOURLY)
         holds(job, "db-2")
         dispatch.dispatch_due(later())
@@ -286,12 +288,12 @@ def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
     raised = at_once(
         *(repeatedly(step) for step in (maintain, maintain, work, work, edit)),
         repeatedly(lambda: dispatch.dispatch_due(later())),
-        repeatedly(lambda: keep_house(later())),
+        repeatedly(lambda: run_housekeeping(later())),
     )
 
     assert raised == []
     assert Run.objects.filter(state=Run.State.SUCCEEDED).exists()
-    keep_house(later())
+    run_housekeeping(later())
     assert not Run.objects.filter(state=Run.State.HELD).exists()
     assert set(Transition.objects.values_list("notice").distinct()) == set(Notice.objects.values_list("pk"))
     assert OPERATOR in Transition.objects.values_list("actor", flat=True)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from accounts.models import Subscription
-from maintenance import lifecycle, pruning, registering
+from maintenance import lifecycle, pruning, resources
 from maintenance.models import Notice
 from tests.maintenance.notices import (
     MINUTE,
@@ -80,7 +80,7 @@ def test_a_number_never_goes_back_when_a_resource_goes_elsewhere(subscription, d
     notice = announce(resource(subscription, "web", "front"))
     before = numbers(subscription)
 
-    registering.change(db2, scope_group="front")
+    resources.change(db2, scope_group="front")
 
     after = numbers(subscription)
     assert after["group front"] > max(before["group front"], before["resource db-2"])
@@ -94,7 +94,7 @@ def test_a_number_never_goes_back_when_a_resource_or_an_old_notice_is_deleted(su
     notice = announce(db2)
     told = numbers(subscription)
 
-    registering.remove(db2)
+    resources.unregister(db2)
     after_removal = numbers(subscription)
     cancel(notice, LATER)
     pruning.prune(LATER + timedelta(days=2))
@@ -108,7 +108,7 @@ def test_a_number_never_goes_back_when_a_resource_or_an_old_notice_is_deleted(su
 
 def test_history_outlives_resources(db2):
     notice = announce(db2)
-    registering.remove(db2)
+    resources.unregister(db2)
 
     lifecycle.change(notice, {"description": "a new kernel"}, OPERATOR, LATER)
     start(notice, LATER)

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from operations import tracking
+from operations import service
 from operations.models import Operation
 from tests.jobs.arm_client import ArmClient
-from triggers.collection_orders import JOBS_A_STEP
+from triggers.collection_operations import JOBS_A_STEP
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def step_once():
     """Let a worker do one step and then stop."""
 
     def step(operation: Operation) -> None:
-        tracking.carry_out(operation.pk, timezone.now, lambda: True)
+        service.carry_out(operation.pk, timezone.now, lambda: True)
 
     return step
 

@@ -9,7 +9,7 @@ from accounts.models import Role, Subscription
 from jobs.models import Job, JobCollection
 from operations.models import Operation
 from tests.conftest import utc
-from triggers.collection_orders import JOBS_A_STEP
+from triggers.collection_operations import JOBS_A_STEP
 
 LIST = "/admin/operations/operation/"
 COLLECTIONS = "/admin/jobs/jobcollection/"
@@ -67,7 +67,7 @@ def test_the_list_takes_the_same_queries_however_long(
 
 @pytest.mark.parametrize(
     "query, count",
-    [("", 3), ("?state__exact=failed", 1), ("?hours=1", 2), ("?q=other", 1), ("?q=nothing", 0), ("?hours=x", 3)],
+    [("", 3), ("?state__exact=failed", 1), ("?hours=1", 2), ("?q=other", 1), ("?q=nothing", 0)],
 )
 def test_filters_narrow_the_list(browser, make_operation, query, count):
     make_operation("running")
@@ -242,7 +242,7 @@ def test_ticked_collections_are_deleted_the_same_way(browser, collection, subscr
 
 def test_the_form_of_a_collection_being_deleted_is_refused(browser, arm, collection):
     arm.delete(arm.collection())
-    form = {"state": "enabled", "sku": "P20Premium", "location": "", "tags": ""}
+    form = {"resource_group": "default", "name": collection.name, "state": "enabled", "sku": "P20Premium"}
 
     page = browser.post(f"{COLLECTIONS}{collection.pk}/change/", form)
 

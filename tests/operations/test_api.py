@@ -7,8 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-import accounts.viewsets
 from accounts.models import ApiToken, Membership, Role, Subscription
+from api import viewsets
 from jobs.models import JobCollection
 from operations.models import Operation
 from tests.conftest import NOW
@@ -111,7 +111,7 @@ def test_the_list_takes_the_same_queries_however_long(api, make_operation, owner
 
 @pytest.mark.parametrize("most", [0, 10])
 def test_operations_of_several_subscriptions_are_one_list(api, owner, make_operation, monkeypatch, most):
-    monkeypatch.setattr(accounts.viewsets, "MOST_PARTS", most)  # more subscriptions than that are asked for together
+    monkeypatch.setattr(viewsets, "MOST_PARTS", most)  # more subscriptions than that are asked for together
     second = Subscription.objects.create(name="second")
     Membership.objects.create(subscription=second, user=owner)
     for minutes in range(0, 6, 2):
@@ -206,7 +206,7 @@ def test_deleting_a_collection_is_an_operation(api, collection, make_job, carry_
     response = api.delete(f"/api/collections/{collection.pk}")
 
     assert (response.status_code, response["Retry-After"]) == (202, "1")
-    assert response["Location"] == f"{LIST}/{response.json()['id']}"
+    assert response["Location"] == f"http://testserver{LIST}/{response.json()['id']}"
     assert (response.json()["state"], response.json()["target"]) == ("accepted", "default/nightly")
     assert response.json()["correlationId"] == response["x-ms-request-id"]
     assert api.get(f"/api/collections/{collection.pk}").json()["state"] == "deleted"

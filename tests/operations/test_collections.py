@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from accounts.models import ApiToken, Role, Subscription
 from jobs.models import Job, JobCollection
-from operations import tracking
-from operations.models import SILENCE, Operation
+from operations import service
+from operations.models import HEARTBEAT_TIMEOUT, Operation
 from tests.jobs.arm_client import ArmClient
-from triggers.collection_orders import JOBS_A_STEP
+from triggers.collection_operations import JOBS_A_STEP
 from triggers.models import Trigger
 
 HOST = "http://testserver"
@@ -221,7 +221,7 @@ def test_what_ends_while_it_is_being_cancelled_is_told_as_it_ended(arm, collecti
 
     def too_late(operation, now):
         carry_out()
-        return tracking.cancel(operation, now)
+        return service.cancel(operation, now)
 
     monkeypatch.setattr("operations.arm.cancel", too_late)
 
@@ -234,7 +234,7 @@ def test_what_ends_while_it_is_being_cancelled_is_told_as_it_ended(arm, collecti
 def test_a_failure_leaves_the_collection_and_tells_its_code(arm, make_job, carry_out, monkeypatch):
     make_job()
     answer = arm.delete(arm.collection())
-    monkeypatch.setattr("triggers.deleting.remove_jobs", lambda *_: 1 / 0)
+    monkeypatch.setattr("triggers.deletion.remove_jobs", lambda *_: 1 / 0)
 
     carry_out()
 
@@ -250,12 +250,12 @@ def test_a_dead_worker_is_a_failure_with_a_stable_code(arm, many_jobs):
     status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
     operation = Operation.objects.get()
     taken_at = timezone.now()
-    assert tracking.take(operation.pk, taken_at)
+    assert service.lease(operation.pk, taken_at)
 
-    tracking.watch(taken_at + SILENCE)
+    service.watch(taken_at + HEARTBEAT_TIMEOUT)
     assert arm.get(status).json()["status"] == "Running"
 
-    tracking.watch(taken_at + SILENCE + timedelta(seconds=1))
+    service.watch(taken_at + HEARTBEAT_TIMEOUT + timedelta(seconds=1))
     ended = arm.get(status).json()
     assert (ended["status"], ended["error"]["code"]) == ("Failed", "WorkerLost")
     assert arm.get(arm.collection()).json()["properties"]["state"] == "Enabled"
@@ -264,10 +264,10 @@ def test_a_dead_worker_is_a_failure_with_a_stable_code(arm, many_jobs):
 def test_a_worker_that_lost_its_lease_does_no_further_step(arm, many_jobs):
     arm.delete(arm.collection())
     operation = Operation.objects.get()
-    token = tracking.take(operation.pk, timezone.now())
-    tracking.watch(timezone.now() + SILENCE + timedelta(seconds=1))
+    token = service.lease(operation.pk, timezone.now())
+    service.watch(timezone.now() + HEARTBEAT_TIMEOUT + timedelta(seconds=1))
 
-    assert tracking._step(operation.pk, token, timezone.now) is False
+    assert service._step(operation.pk, token, timezone.now) is False
     assert Job.objects.count() == 2 * JOBS_A_STEP + 1
 
 
@@ -275,8 +275,8 @@ def test_two_workers_do_not_take_the_same_operation(arm, collection):
     arm.delete(arm.collection())
     operation = Operation.objects.get()
 
-    assert tracking.take(operation.pk, timezone.now())
-    assert tracking.take(operation.pk, timezone.now()) is None
+    assert service.lease(operation.pk, timezone.now())
+    assert service.lease(operation.pk, timezone.now()) is None
 
 
 # Who may see it
@@ -348,8 +348,8 @@ def test_an_operation_is_kept_for_a_day_after_its_end(arm, collection, carry_out
     carry_out()
     finished_at = Operation.objects.get().finished_at
 
-    tracking.prune(finished_at + timedelta(hours=24))
+    service.prune(finished_at + timedelta(hours=24))
     assert arm.get(status).status_code == 200
 
-    tracking.prune(finished_at + timedelta(hours=24, seconds=1))
+    service.prune(finished_at + timedelta(hours=24, seconds=1))
     assert arm.get(status).status_code == 404

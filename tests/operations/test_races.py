@@ -13,18 +13,18 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from jobs import following
-from jobs.actions.outcome import Outcome
-from jobs.leasing import lease, renew
+from jobs.actions.result import AttemptResult
 from jobs.models import Job, JobCollection, Run
-from jobs.reclaiming import hand_back
-from jobs.recording import record
 from jobs.run_now import run_now
-from operations import tasks, tracking
+from jobs.worker import polling
+from jobs.worker.leasing import lease, renew
+from jobs.worker.rescue import release_leases
+from jobs.worker.results import record
+from operations import service, tasks
 from operations.models import Operation
-from operations.tracking import AlreadyGoing, Caller
+from operations.service import AlreadyRunning, Caller
 from tests.jobs.arm_client import ArmClient
-from triggers.collection_orders import CollectionWork
+from triggers.collection_operations import CollectionOperation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,7 +60,7 @@ def all_at_once(*works) -> list:
 
 
 def carry_out(operation):
-    return lambda: tracking.carry_out(operation.pk, timezone.now, lambda: False)
+    return lambda: service.carry_out(operation.pk, timezone.now, lambda: False)
 
 
 @pytest.fixture
@@ -97,13 +97,13 @@ def test_many_workers_do_an_operation_once(call, collection, many_jobs, monkeypa
     call("DELETE")()
     operation = Operation.objects.get()
     done = []
-    step = CollectionWork.step
+    step = CollectionOperation.step
 
     def counted(self, *arguments):
         done.append(1)
         return step(self, *arguments)
 
-    monkeypatch.setattr(CollectionWork, "step", counted)
+    monkeypatch.setattr(CollectionOperation, "step", counted)
 
     assert all_at_once(*[carry_out(operation)] * 6) == [None] * 6
 
@@ -116,7 +116,7 @@ def test_a_cancellation_meets_the_end_and_one_of_them_wins(call, collection, man
     call("DELETE")()
     operation = Operation.objects.get()
 
-    results = all_at_once(carry_out(operation), lambda: tracking.cancel(operation, timezone.now()))
+    results = all_at_once(carry_out(operation), lambda: service.cancel(operation, timezone.now()))
 
     operation.refresh_from_db()
     assert results[0] is None
@@ -148,7 +148,7 @@ def test_an_order_that_meets_a_cancellation_waits_for_it(call, collection, make_
     make_job()
     call("POST", "/disable")()
     operation = Operation.objects.get()
-    midway, undo = Event(), CollectionWork.undo
+    midway, undo = Event(), CollectionOperation.undo
 
     def lingering(self, *arguments):
         midway.set()
@@ -156,13 +156,13 @@ def test_an_order_that_meets_a_cancellation_waits_for_it(call, collection, make_
             time.sleep(PAUSE_S)
         undo(self, *arguments)
 
-    monkeypatch.setattr(CollectionWork, "undo", lingering)
+    monkeypatch.setattr(CollectionOperation, "undo", lingering)
 
     def order():
         midway.wait(5)
         return call("POST", "/enable")()
 
-    cancelled, answer = all_at_once(lambda: tracking.cancel(operation, timezone.now()), order)
+    cancelled, answer = all_at_once(lambda: service.cancel(operation, timezone.now()), order)
 
     assert cancelled is True
     assert answer in (202, 409)
@@ -175,8 +175,8 @@ def test_a_watch_at_the_end_of_a_step_leaves_the_worker_at_work(call, collection
     call("DELETE")()
     operation = Operation.objects.get()
     long_ago = timezone.now() - timedelta(minutes=10)
-    token = tracking.take(operation.pk, long_ago)
-    midway, step = Event(), CollectionWork.step
+    token = service.lease(operation.pk, long_ago)
+    midway, step = Event(), CollectionOperation.step
 
     def lingering(self, *arguments):
         midway.set()
@@ -184,22 +184,22 @@ def test_a_watch_at_the_end_of_a_step_leaves_the_worker_at_work(call, collection
             time.sleep(PAUSE_S)
         return step(self, *arguments)
 
-    monkeypatch.setattr(CollectionWork, "step", lingering)
+    monkeypatch.setattr(CollectionOperation, "step", lingering)
 
     def watch():
         midway.wait(5)
-        tracking.watch(timezone.now())
+        service.watch(timezone.now())
 
-    went_on, _ = all_at_once(lambda: tracking._step(operation.pk, token, timezone.now), watch)
+    went_on, _ = all_at_once(lambda: service._step(operation.pk, token, timezone.now), watch)
 
     operation.refresh_from_db()
     assert (went_on, operation.state) == (True, "running")
 
 
 WRITES = {
-    "record": lambda leased, now: record([(each, Outcome(succeeded=True, message="")) for each in leased], now),
+    "record": lambda leased, now: record([(each, AttemptResult(succeeded=True, message="")) for each in leased], now),
     "renew": renew,
-    "hand back": hand_back,
+    "hand back": release_leases,
 }
 
 
@@ -211,7 +211,7 @@ def test_a_worker_at_runs_of_jobs_that_are_being_deleted_waits_in_no_circle(call
         Run.objects.filter(pk=run_now(job, timezone.now()).pk).update(id=UUID(int=number))
     leased = lease([str(UUID(int=number)) for number in (1, 2)], "worker", timezone.now())
     call("DELETE")()
-    operation, midway, stop = Operation.objects.get(), Event(), following.stop
+    operation, midway, stop = Operation.objects.get(), Event(), polling.stop
 
     def lingering(*arguments):
         midway.set()
@@ -219,7 +219,7 @@ def test_a_worker_at_runs_of_jobs_that_are_being_deleted_waits_in_no_circle(call
             time.sleep(PAUSE_S)
         stop(*arguments)
 
-    monkeypatch.setattr(following, "stop", lingering)
+    monkeypatch.setattr(polling, "stop", lingering)
 
     def work():
         midway.wait(5)
@@ -235,8 +235,8 @@ def test_one_of_many_accepts_is_written(subscription):
     def accept():
         try:
             values = {"target": "it", "target_key": "one", "place": "global", "caller": Caller()}
-            return tracking.accept(subscription, "test.count", now=timezone.now(), **values).pk
-        except AlreadyGoing as going:
+            return service.create(subscription, "test.count", now=timezone.now(), **values).pk
+        except AlreadyRunning as going:
             return going.operation.pk
 
     results = all_at_once(*[accept] * 8)

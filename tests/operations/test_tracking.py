@@ -2,16 +2,15 @@
 
 import logging
 import re
-import threading
 from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from operations import tasks, tracking, work
-from operations.models import SILENCE, UNHEARD, Operation
-from operations.tracking import AlreadyGoing, Caller
+from operations import handlers, service, stopping, tasks
+from operations.models import HEARTBEAT_TIMEOUT, PUBLISH_TIMEOUT, Operation
+from operations.service import AlreadyRunning, Caller
 from tests.conftest import NOW
 
 SECOND = timedelta(seconds=1)
@@ -42,7 +41,7 @@ class Counting:
 @pytest.fixture
 def counting(monkeypatch) -> Counting:
     counting = Counting()
-    monkeypatch.setitem(work._works, "test.count", counting)
+    monkeypatch.setitem(handlers._works, "test.count", counting)
     return counting
 
 
@@ -50,7 +49,7 @@ def counting(monkeypatch) -> Counting:
 def accept(subscription):
     def accept(key: str = "the one", now=NOW, **fields) -> Operation:
         values = {"target": "it", "target_key": key, "place": "global", "caller": Caller(), "now": now}
-        return tracking.accept(subscription, "test.count", **values | fields)
+        return service.create(subscription, "test.count", **values | fields)
 
     return accept
 
@@ -87,7 +86,7 @@ def test_what_is_rolled_back_was_never_accepted(accept, rung, db):
 def test_one_operation_at_a_time_on_a_target(accept):
     going = accept()
 
-    with pytest.raises(AlreadyGoing) as refused:
+    with pytest.raises(AlreadyRunning) as refused:
         accept()
 
     assert refused.value.operation == going
@@ -97,7 +96,7 @@ def test_one_operation_at_a_time_on_a_target(accept):
 def test_steps_are_done_to_the_end(accept, counting):
     operation = accept()
 
-    tracking.carry_out(operation.pk, at(NOW + SECOND), lambda: False)
+    service.carry_out(operation.pk, at(NOW + SECOND), lambda: False)
 
     operation.refresh_from_db()
     assert (operation.state, operation.percent, counting.steps) == ("succeeded", 100, 3)
@@ -109,12 +108,12 @@ def test_a_worker_that_stops_leaves_the_rest_to_another(accept, counting, rung, 
     operation = accept()
 
     with django_capture_on_commit_callbacks(execute=True):
-        tracking.carry_out(operation.pk, at(NOW), lambda: True)
+        service.carry_out(operation.pk, at(NOW), lambda: True)
     operation.refresh_from_db()
     assert (operation.state, operation.percent, operation.lease_token) == ("running", 30, None)
     assert rung[-1] == str(operation.pk)
 
-    tracking.carry_out(operation.pk, at(NOW + SECOND), lambda: False)
+    service.carry_out(operation.pk, at(NOW + SECOND), lambda: False)
     operation.refresh_from_db()
     assert (operation.state, operation.started_at, counting.steps) == ("succeeded", NOW, 3)
 
@@ -123,13 +122,13 @@ def test_a_worker_that_stops_leaves_the_rest_to_another(accept, counting, rung, 
 def test_a_lost_message_is_sent_again_and_a_fresh_one_is_not(accept, counting, rung, state):
     operation = accept()
     if state == "running":
-        tracking.carry_out(operation.pk, at(NOW), lambda: True)
+        service.carry_out(operation.pk, at(NOW), lambda: True)
     rung.clear()
 
-    tracking.watch(NOW + UNHEARD)
+    service.watch(NOW + PUBLISH_TIMEOUT)
     assert rung == []
-    tracking.watch(NOW + UNHEARD + SECOND)
-    tracking.watch(NOW + UNHEARD + 2 * SECOND)
+    service.watch(NOW + PUBLISH_TIMEOUT + SECOND)
+    service.watch(NOW + PUBLISH_TIMEOUT + 2 * SECOND)
 
     assert rung == [str(operation.pk)]
 
@@ -138,13 +137,15 @@ def test_the_same_message_twice_does_the_work_once(accept, counting):
     operation = accept()
 
     for _ in range(2):
-        tracking.carry_out(operation.pk, at(NOW), lambda: False)
+        service.carry_out(operation.pk, at(NOW), lambda: False)
 
     assert counting.steps == 3
 
 
 def test_a_message_about_nothing_does_nothing(db):
-    tracking.carry_out("00000000-0000-0000-0000-000000000009", at(NOW), lambda: False)
+    service.carry_out("00000000-0000-0000-0000-000000000009", at(NOW), lambda: False)
+
+    assert not Operation.objects.exists()
 
 
 def test_a_broker_that_is_away_loses_nothing(accept, monkeypatch, django_capture_on_commit_callbacks):
@@ -160,23 +161,23 @@ def test_a_broker_that_is_away_loses_nothing(accept, monkeypatch, django_capture
 
 def test_a_dead_worker_is_a_failure_with_a_stable_code(accept, counting):
     operation = accept()
-    assert tracking.take(operation.pk, NOW)
+    assert service.lease(operation.pk, NOW)
 
-    tracking.watch(NOW + SILENCE)
+    service.watch(NOW + HEARTBEAT_TIMEOUT)
     operation.refresh_from_db()
     assert operation.state == "running"
 
-    tracking.watch(NOW + SILENCE + SECOND)
+    service.watch(NOW + HEARTBEAT_TIMEOUT + SECOND)
     operation.refresh_from_db()
     assert (operation.state, operation.error_code, counting.undone) == ("failed", "WorkerLost", 1)
 
 
 def test_each_step_is_a_heartbeat(accept, counting):
     operation = accept()
-    token = tracking.take(operation.pk, NOW)
+    token = service.lease(operation.pk, NOW)
 
-    assert tracking._step(operation.pk, token, at(NOW + SILENCE)) is True
-    tracking.watch(NOW + SILENCE + SECOND)
+    assert service._step(operation.pk, token, at(NOW + HEARTBEAT_TIMEOUT)) is True
+    service.watch(NOW + HEARTBEAT_TIMEOUT + SECOND)
 
     operation.refresh_from_db()
     assert operation.state == "running"
@@ -184,9 +185,9 @@ def test_each_step_is_a_heartbeat(accept, counting):
 
 def test_a_step_that_fails_takes_what_it_did_with_it(accept, counting):
     operation = accept()
-    counting.failure = work.OperationFailed("NoRoom", "there is none")
+    counting.failure = handlers.OperationFailed("NoRoom", "there is none")
 
-    tracking.carry_out(operation.pk, at(NOW), lambda: False)
+    service.carry_out(operation.pk, at(NOW), lambda: False)
 
     operation.refresh_from_db()
     assert (operation.state, operation.percent, operation.notes) == ("failed", 0, {})
@@ -197,7 +198,7 @@ def test_a_bug_is_told_without_its_detail(accept, counting):
     operation = accept()
     counting.failure = ZeroDivisionError("a secret")
 
-    tracking.carry_out(operation.pk, at(NOW), lambda: False)
+    service.carry_out(operation.pk, at(NOW), lambda: False)
 
     operation.refresh_from_db()
     assert (operation.state, operation.error_code) == ("failed", "InternalError")
@@ -207,7 +208,7 @@ def test_a_bug_is_told_without_its_detail(accept, counting):
 def test_work_that_nobody_knows_any_more_fails(accept):
     operation = accept()
 
-    tracking.carry_out(operation.pk, at(NOW), lambda: False)
+    service.carry_out(operation.pk, at(NOW), lambda: False)
 
     operation.refresh_from_db()
     assert (operation.state, operation.error_code) == ("failed", "UnknownOperation")
@@ -217,7 +218,7 @@ def test_an_undoing_that_fails_keeps_no_end_away(accept, counting):
     operation = accept()
     counting.undoing_fails = True
 
-    assert tracking.cancel(operation, NOW) is True
+    assert service.cancel(operation, NOW) is True
 
     operation.refresh_from_db()
     assert (operation.state, operation.error_code, counting.undone) == ("canceled", "OperationCanceled", 1)
@@ -225,15 +226,15 @@ def test_an_undoing_that_fails_keeps_no_end_away(accept, counting):
 
 def test_who_has_it_is_asked_to_stop_before_the_next_step(accept, counting):
     operation = accept()
-    token = tracking.take(operation.pk, NOW)
-    tracking._step(operation.pk, token, at(NOW))
+    token = service.lease(operation.pk, NOW)
+    service._step(operation.pk, token, at(NOW))
 
-    assert tracking.cancel(operation, NOW + SECOND) is True
-    assert tracking.cancel(operation, NOW + 2 * SECOND) is True
+    assert service.cancel(operation, NOW + SECOND) is True
+    assert service.cancel(operation, NOW + 2 * SECOND) is True
     operation.refresh_from_db()
     assert (operation.state, operation.cancel_asked_at, counting.undone) == ("running", NOW + SECOND, 0)
 
-    assert tracking._step(operation.pk, token, at(NOW + 3 * SECOND)) is False
+    assert service._step(operation.pk, token, at(NOW + 3 * SECOND)) is False
     operation.refresh_from_db()
     assert (operation.state, operation.percent, counting.steps, counting.undone) == ("canceled", 30, 1, 1)
 
@@ -244,10 +245,10 @@ def test_an_end_never_changes(make_operation, state):
     before = Operation.objects.values().get()
     later = timezone.now() + timedelta(hours=1)
 
-    assert tracking.cancel(operation, later) is False
-    assert tracking.take(operation.pk, later) is None
-    tracking.carry_out(operation.pk, at(later), lambda: False)
-    tracking.watch(later)
+    assert service.cancel(operation, later) is False
+    assert service.lease(operation.pk, later) is None
+    service.carry_out(operation.pk, at(later), lambda: False)
+    service.watch(later)
 
     assert Operation.objects.values().get() == before
 
@@ -287,7 +288,7 @@ def test_what_ended_is_kept_as_long_as_the_setting_says(make_operation, settings
 def test_what_goes_on_is_kept_however_old(make_operation, counting):
     make_operation("accepted", timedelta(days=30), kind="test.count")
 
-    tracking.prune(timezone.now())
+    service.prune(timezone.now())
 
     assert Operation.objects.exists()
 
@@ -297,7 +298,7 @@ def test_the_log_finds_an_operation_by_its_callers_ids(accept, counting, caplog)
     caller = Caller(correlation_id="c-1", client_request_id="r-1")
     operation = accept(caller=caller)
 
-    tracking.carry_out(operation.pk, at(NOW), lambda: False)
+    service.carry_out(operation.pk, at(NOW), lambda: False)
 
     lines = [line for line in caplog.messages if str(operation.pk) in line]
     assert [line.split()[0] for line in lines] == ["accepted", "succeeded:"]
@@ -305,7 +306,7 @@ def test_the_log_finds_an_operation_by_its_callers_ids(accept, counting, caplog)
 
 
 def test_a_turn_ends(accept, counting, rung, monkeypatch):
-    monkeypatch.setattr(tasks, "TURN", timedelta(0))
+    monkeypatch.setattr(tasks, "TIME_SLICE", timedelta(0))
     operation = accept(now=timezone.now())
 
     tasks.carry_out(str(operation.pk))
@@ -318,10 +319,9 @@ def test_a_turn_ends(accept, counting, rung, monkeypatch):
 
 
 def test_a_worker_that_is_being_stopped_takes_nothing(accept, counting, monkeypatch):
-    stopping = threading.Event()
-    monkeypatch.setattr(tasks, "stopping", stopping)
+    monkeypatch.setattr(stopping, "_is_requested", False)
     operation = accept()
-    stopping.set()
+    stopping.request()
 
     tasks.carry_out(str(operation.pk))
 

@@ -19,6 +19,11 @@ from tests.peers.webhooks import Receiver
 GRANT = {"grant_type": "client_credentials", "client_id": "quando", "client_secret": "its secret", "resource": "there"}
 
 
+@pytest.fixture(autouse=True)
+def fixed_start():
+    """Leave the time as it is: the emulator of queues reads the machine's clock."""
+
+
 def get(server: Server, path: str = "/", **fields) -> requests.Response:
     return requests.get(server.url + path, timeout=10, **fields)
 

@@ -9,7 +9,7 @@ from recurrence import wire
 from recurrence.clock_changes import clock_changes
 from recurrence.preview import preview
 from recurrence.wire import parse
-from recurrence.zones import showing, skipped
+from recurrence.zones import instants_at, skipped
 from tests.conftest import utc
 from tests.recurrence.wire.graph_events import NEW_YEAR, event
 
@@ -33,8 +33,16 @@ def told(expression, since, zone="America/New_York", limit=3, **members):
         ("0 30 3 * * ?", SPRING, ["", "", ""]),
         ("0 30 1 * * ?", AUTUMN, ["01:30 happens twice; this is the first", "", ""]),
         ("0 0 2 * * ?", AUTUMN, ["", "", ""]),  # the hour that shows twice ends here
-        # an interval follows real time: what clocks skip is not there, what they repeat is there twice
-        ("0 0/30 2 * * ?", SPRING, ["02:00 and 02:30 on 8 March 2026 are left out: clocks skip them", "", ""]),
+        # the end of the gap is one of its own times as well
+        ("0 0 2,3 * * ?", SPRING, ["also takes the place of 02:00, which clocks skip", "", ""]),
+        # an interval: what clocks skip fires once, what they repeat fires twice
+        ("0 0/30 2 * * ?", SPRING, ["moved from 02:00 and 02:30, which clocks skip", "", ""]),
+        ("0 0 0/2 * * ?", "2026-03-08T06:00Z", ["moved from 02:00, which clocks skip", "", ""]),
+        (
+            "0 0/15 * * * ?",
+            "2026-03-08T06:40Z",
+            ["", "also takes the place of its times from 02:00 to 03:00, which clocks skip", "", ""],
+        ),
         (
             "0 0/30 1 * * ?",
             AUTUMN,
@@ -97,7 +105,7 @@ def test_formats_without_a_zone_tell_nothing(format, definition):
     ],
 )
 def test_a_reading_shows_once_or_for_the_first_or_the_second_time(instant, number):
-    assert showing(BERLIN, utc(instant)) == number
+    assert instants_at(BERLIN, utc(instant)) == number
 
 
 def test_skipped_readings_are_found_between_two_instants_of_which_the_later_counts():

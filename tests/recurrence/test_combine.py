@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recurrence.combine import FirstThen, Limited
+from recurrence.composites import Bounded, FirstThen
 from recurrence.schedules import FIRST_INSTANT, LAST_INSTANT, Every, Once, between
 from tests.recurrence.samples import CREATED_AT, first, instants, utc
 
@@ -12,13 +12,13 @@ HOURLY = Every(timedelta(hours=1), CREATED_AT)
 
 
 def test_both_bounds_are_included():
-    limited = Limited(HOURLY, utc("2026-01-01T02:00Z"), utc("2026-01-01T04:00Z"))
+    limited = Bounded(HOURLY, utc("2026-01-01T02:00Z"), utc("2026-01-01T04:00Z"))
 
     assert first(9, limited) == [utc("2026-01-01T02:00Z"), utc("2026-01-01T03:00Z"), utc("2026-01-01T04:00Z")]
 
 
 def test_a_bound_that_is_none_does_not_limit():
-    assert first(3, Limited(HOURLY)) == first(3, HOURLY)
+    assert first(3, Bounded(HOURLY)) == first(3, HOURLY)
 
 
 def test_the_first_fire_time_stands_before_the_others():
@@ -36,22 +36,22 @@ def test_a_first_fire_time_that_is_also_the_rules_own_comes_once():
 @given(instants(years=1), st.integers(0, 100), st.integers(-100, 200), st.booleans())
 def test_combined_schedules_count_what_a_walk_counts(start, hours, later, begins_now):
     rule = FirstThen(start, HOURLY) if begins_now else HOURLY
-    limited = Limited(rule, start, start + timedelta(hours=hours))
+    limited = Bounded(rule, start, start + timedelta(hours=hours))
     instant = start + timedelta(hours=later)
 
     assert limited.count_before(instant) == len(list(between(limited, FIRST_INSTANT, instant)))
 
 
 def test_an_end_of_time_is_an_end():
-    assert Limited(Once(LAST_INSTANT), None, LAST_INSTANT).count_before(LAST_INSTANT) == 0
+    assert Bounded(Once(LAST_INSTANT), None, LAST_INSTANT).count_before(LAST_INSTANT) == 0
 
 
 def test_bounds_are_instants_in_utc():
     naive = datetime(2026, 1, 1)  # noqa: DTZ001 - naive on purpose
 
     with pytest.raises(ValueError, match="in UTC"):
-        Limited(HOURLY, naive)
+        Bounded(HOURLY, naive)
     with pytest.raises(ValueError, match="in UTC"):
-        Limited(HOURLY, None, naive)
+        Bounded(HOURLY, None, naive)
     with pytest.raises(ValueError, match="in UTC"):
         FirstThen(naive, HOURLY)

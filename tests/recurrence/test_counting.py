@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recurrence import wire
-from recurrence.combine import FirstThen, Limited
+from recurrence.composites import Bounded, FirstThen
 from recurrence.counting import count_within
 from recurrence.days import EveryNDays
 from recurrence.rules import CalendarRule
@@ -92,7 +92,7 @@ def test_days_of_a_clock_change_are_counted_true(expression, day, fires):
         (Every(timedelta(minutes=5), utc("2026-01-05T12:00Z")), 144),
         (FirstThen(utc("2026-01-05T11:58Z"), Every(timedelta(hours=1), utc("2020-01-01T00:00Z"))), 13),
         (FirstThen(utc("2026-01-07T00:00Z"), Every(timedelta(hours=1), utc("2020-01-01T00:00Z"))), 0),
-        (Limited(Every(timedelta(hours=1), utc("2020-01-01T00:00Z")), None, utc("2026-01-05T03:00Z")), 4),
+        (Bounded(Every(timedelta(hours=1), utc("2020-01-01T00:00Z")), None, utc("2026-01-05T03:00Z")), 4),
     ],
 )
 def test_a_day_of_simple_schedules(schedule, fires):

@@ -185,6 +185,13 @@ BERLIN = ZoneInfo("Europe/Berlin")
         (Every(timedelta(days=1), utc(START)), BERLIN, "every day from 5 January 2026 at 09:00 Europe/Berlin"),
         (Every(timedelta(hours=1), utc(START)), timezone(timedelta(hours=5.5)), "every hour at :30 UTC+05:30"),
         (Every(timedelta(seconds=90), utc(START)), UTC, "every 90 seconds from 5 January 2026 at 08:00 UTC"),
+        (
+            Every(timedelta(milliseconds=500), utc(START)),
+            UTC,
+            "every 500 milliseconds from 5 January 2026 at 08:00 UTC",
+        ),
+        (Every(timedelta(milliseconds=1), utc(START)), UTC, "every millisecond from 5 January 2026 at 08:00 UTC"),
+        (Every(timedelta(seconds=2), utc(START)), UTC, "every 2 seconds from 5 January 2026 at 08:00 UTC"),
     ],
 )
 def test_times_are_told_in_their_zone(schedule, zone, expected):

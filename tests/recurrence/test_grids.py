@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recurrence.grids import EveryWithin
+from recurrence.elapsed import EveryWithinPeriod
 from recurrence.schedules import between
 from recurrence.times import Times
 from tests.recurrence.samples import by_day, first, instants, times, utc
@@ -15,27 +15,27 @@ MINUTE, HOUR = 1, 60
 
 def test_every_seventh_minute_within_two_listed_ones():
     # 05:00 is 295 minutes after the start, one too many; each day adds 1440, which is 5 more than a multiple of 7
-    rule = EveryWithin(MINUTE, 7, utc("2026-01-01T00:05Z"), Times.of([5], [0, 30]))
+    rule = EveryWithinPeriod(MINUTE, 7, utc("2026-01-01T00:05Z"), Times.of([5], [0, 30]))
 
     assert first(3, rule) == [utc("2026-01-05T05:00Z"), utc("2026-01-06T05:30Z"), utc("2026-01-12T05:00Z")]
 
 
 def test_every_fifth_hour_at_two_minutes_of_office_hours():
     # hours 8, 13, 18, 23 of the first day, 4, 9, 14, 19 of the second, 0, 5, 10, 15, 20 of the third
-    rule = EveryWithin(HOUR, 5, utc("2026-01-01T08:20Z"), Times.of(range(9, 17), [15, 45]))
+    rule = EveryWithinPeriod(HOUR, 5, utc("2026-01-01T08:20Z"), Times.of(range(9, 17), [15, 45]))
 
     assert by_day(first(6, rule)) == "01-01 13:15 13:45, 01-02 09:15 09:45 14:15 14:45"
 
 
 def test_every_24th_hour_from_eight_is_never_nine():
-    rule = EveryWithin(HOUR, 24, utc("2026-01-01T08:00Z"), Times.of([9], [0]))
+    rule = EveryWithinPeriod(HOUR, 24, utc("2026-01-01T08:00Z"), Times.of([9], [0]))
 
     assert rule.after(utc("2026-01-01T00:00Z")) is None
     assert rule.count_before(utc("2999-01-01T00:00Z")) == 0
 
 
 def test_an_hour_counts_whole_though_the_start_lies_within_it():
-    rule = EveryWithin(HOUR, 2, utc("2026-01-01T08:20Z"), Times.of(range(24), QUARTERS))
+    rule = EveryWithinPeriod(HOUR, 2, utc("2026-01-01T08:20Z"), Times.of(range(24), QUARTERS))
 
     assert [fire.strftime("%H:%M") for fire in first(4, rule)] == ["08:30", "08:45", "10:00", "10:15"]
 
@@ -49,7 +49,7 @@ def test_an_hour_counts_whole_though_the_start_lies_within_it():
 )
 @settings(max_examples=40)
 def test_every_within_agrees_with_a_look_at_every_minute(period, interval, start, times, skipped):
-    rule = EveryWithin(period, interval, start, times)
+    rule = EveryWithinPeriod(period, interval, start, times)
     beginning = start + timedelta(days=skipped, seconds=-7)
     end = beginning + timedelta(days=9)
 
@@ -71,7 +71,7 @@ def looked_up(period, interval, start, times, beginning, end):
 
 
 def test_every_within_ends_with_the_last_year():
-    rule = EveryWithin(MINUTE, 7, utc("2026-01-01T00:05Z"), Times.of([5], [0]))
+    rule = EveryWithinPeriod(MINUTE, 7, utc("2026-01-01T00:05Z"), Times.of([5], [0]))
 
     assert rule.after(utc("9999-12-31T12:00Z")) is None
 
@@ -82,4 +82,4 @@ def test_every_within_ends_with_the_last_year():
 )
 def test_every_within_without_meaning_cannot_exist(period, interval, times):
     with pytest.raises(ValueError, match="must"):
-        EveryWithin(period, interval, utc("2026-01-01T00:05Z"), times)
+        EveryWithinPeriod(period, interval, utc("2026-01-01T00:05Z"), times)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recurrence.zones import DAY, EPOCH, EPOCH_DAY, missing_days, stretch_at
+from recurrence.zones import DAY, EPOCH, EPOCH_DAY, missing_days, offset_period_at
 from tests.recurrence.samples import instants, utc
 
 ZONES = ["Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "America/New_York", "Asia/Tokyo"]
@@ -40,7 +40,7 @@ def test_the_clocks_of_a_zone_change_at_a_known_second(name, change, before, aft
     zone = ZoneInfo(name)
     at = seconds(utc(change))
 
-    old, new = stretch_at(zone, at - 1), stretch_at(zone, at)
+    old, new = offset_period_at(zone, at - 1), offset_period_at(zone, at)
 
     assert (old.end, old.offset, old.after) == (at, before, after)
     assert (new.start, new.before, new.offset) == (at, before, after)
@@ -51,7 +51,7 @@ def test_the_clocks_of_a_zone_change_at_a_known_second(name, change, before, aft
 def test_a_stretch_has_the_offset_that_its_zone_has(name, instant):
     zone = ZoneInfo(name)
 
-    stretch = stretch_at(zone, seconds(instant))
+    stretch = offset_period_at(zone, seconds(instant))
 
     assert stretch.start <= seconds(instant) < stretch.end
     assert timedelta(seconds=stretch.offset) == instant.astimezone(zone).utcoffset()
@@ -60,9 +60,9 @@ def test_a_stretch_has_the_offset_that_its_zone_has(name, instant):
 @given(st.sampled_from(ZONES), instants(utc("1985-01-01T00:00Z"), years=60))
 @settings(max_examples=60)
 def test_stretches_follow_each_other_without_a_hole(name, instant):
-    stretch = stretch_at(ZoneInfo(name), seconds(instant))
+    stretch = offset_period_at(ZoneInfo(name), seconds(instant))
 
-    following = stretch_at(ZoneInfo(name), stretch.end)
+    following = offset_period_at(ZoneInfo(name), stretch.end)
 
     assert following.offset == stretch.after
     assert following.start == stretch.end or following.before == following.offset
@@ -73,7 +73,7 @@ def test_stretches_follow_each_other_without_a_hole(name, instant):
 def test_a_stretch_is_known_at_the_ends_of_the_calendar(zone, instant):
     at = seconds(utc(instant))
 
-    stretch = stretch_at(zone, at)
+    stretch = offset_period_at(zone, at)
 
     assert stretch.start <= at < stretch.end
 

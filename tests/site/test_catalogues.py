@@ -25,7 +25,7 @@ def test_every_language_but_english_has_a_catalogue():
 
 @pytest.mark.parametrize("language", catalogues.LANGUAGES)
 def test_every_text_is_translated(language, texts):
-    faults = [*catalogues.faults(catalogues.updated(language, texts))]
+    faults = [*catalogues.problems(catalogues.updated(language, texts))]
 
     assert not faults, "run `make texts`, then translate:\n" + "\n".join(faults)
 
@@ -106,4 +106,4 @@ def test_a_translation_that_is_missing_or_has_other_placeholders_is_told(text, s
     catalogue = catalogues.Catalog(locale="de")
     catalogue.add(text, said)
 
-    assert bool([*catalogues.faults(catalogue)]) is is_fault
+    assert bool([*catalogues.problems(catalogue)]) is is_fault

@@ -11,7 +11,7 @@ NO_KEYS = "quando: with DATABASE_URL, set SECRET_KEY and ENCRYPTION_KEYS in the 
 COMMANDS = {
     "check": ("manage.py", "check"),
     "rotation": ("manage.py", "rotate_encryption_keys"),
-    "web": ("-c", "import scheduler_site.wsgi"),
+    "web": ("-c", "import scheduler_site.asgi"),
     "worker": ("-m", "celery", "--quiet", "--app", "scheduler_site", "worker", "--pool", "threads"),
     "beat": ("-m", "celery", "--quiet", "--app", "scheduler_site", "beat"),
 }

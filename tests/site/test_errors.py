@@ -136,3 +136,9 @@ def test_a_bug_is_answered_without_detail(api, monkeypatch):
     assert response.status_code == 500
     assert response.json()["error"]["code"] == "internal_error"
     assert "42" not in response.content.decode()
+
+
+def test_too_many_parameters_of_a_page_are_refused(client, owner):
+    client.force_login(owner)
+
+    assert client.get("/calendar/?" + "&".join(f"a{number}=1" for number in range(1001))).status_code == 400

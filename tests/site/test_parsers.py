@@ -6,9 +6,10 @@ from io import BytesIO
 import pytest
 from rest_framework.exceptions import ParseError
 
-from scheduler_site.errors import flattened
-from scheduler_site.parsers import DEPTH_LIMIT, LIST_LIMIT, parsed
+from api.parsers import DEPTH_LIMIT, LIST_LIMIT, parsed
+from scheduler_site.errors import flatten_errors
 from scheduler_site.wsgi import application
+from tests.growth import assert_linear
 
 ADDRESS = "/api/tokens"
 
@@ -72,7 +73,7 @@ def test_what_is_not_strict_json_is_refused(body, code):
     with pytest.raises(ParseError) as refusal:
         parsed(body)
 
-    (fault,) = flattened(refusal.value.detail)
+    (fault,) = flatten_errors(refusal.value.detail)
     assert fault.code == code
     assert len(str(refusal.value.detail)) < 250
 
@@ -89,7 +90,7 @@ def test_what_cannot_be_stored_is_named_and_not_repeated(body, path):
     with pytest.raises(ParseError) as refusal:
         parsed(body)
 
-    (fault,) = flattened(refusal.value.detail)
+    (fault,) = flatten_errors(refusal.value.detail)
     assert fault.target == path
     assert "nobody" not in fault.message
 
@@ -119,7 +120,7 @@ def test_both_media_types_are_read(api, content_type):
     ],
 )
 def test_other_media_types_are_refused(api, content_type):
-    response = api.generic("POST", f"{ADDRESS}?a=%41", b'{"name": "a"}', content_type=content_type)
+    response = api.generic("POST", ADDRESS, b'{"name": "a"}', content_type=content_type)
 
     assert response.status_code == 415, response.content
     assert response.json()["error"]["code"] == "unsupported_media_type"
@@ -149,7 +150,9 @@ def test_a_body_that_is_no_object_is_refused(api, body):
     assert response.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("parameter", ["charset=bz2_codec", "charset=nonsense", "a*=nonsense''%41", "a*=idna''%41"])
+@pytest.mark.parametrize(
+    "parameter", ["charset=bz2_codec", "charset=nonsense", "a*=nonsense''%41", "a*=idna''%41", "a*=b; a*0=c"]
+)
 def test_a_charset_that_is_none_is_refused_before_django_stumbles_on_it(parameter):
     environ = {
         "REQUEST_METHOD": "POST",
@@ -167,3 +170,13 @@ def test_a_charset_that_is_none_is_refused_before_django_stumbles_on_it(paramete
 
     assert response.status_code == 415
     assert json.loads(response.content)["error"]["code"] == "unsupported_media_type"
+
+
+def test_time_grows_in_proportion_to_the_length_of_the_body():
+    """Not with the length of a name times the number of items below it."""
+
+    def body_of(length: int) -> bytes:
+        items = b"[" + b",".join([b"1"] * LIST_LIMIT) + b"]"
+        return b'{"' + b"a" * (length // 2) + b'":[' + b",".join([items] * (length // len(items) // 2)) + b"]}"
+
+    assert_linear(parsed, body_of, 400_000)

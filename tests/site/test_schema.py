@@ -1,12 +1,15 @@
 """The description of our API, and its pages."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
 
+from scheduler_site import docs
+from tests.site.description import DESCRIPTION
 from tests.site.test_tenancy import ALL
 
 
@@ -71,6 +74,42 @@ def test_orders_take_the_version_that_they_are_for(schema, path):
     assert "412" in operation["responses"]
 
 
+def test_no_schema_of_a_patch_has_a_default(schema):
+    """A generated client sends it with every request, and resets what its caller did not mention."""
+    bodies = {
+        path: operations["patch"]["requestBody"]["content"]
+        for path, operations in schema["paths"].items()
+        if "patch" in operations
+    }
+
+    assert bodies
+    assert {path: found for path, body in bodies.items() if (found := [*defaults(schema, body)])} == {}
+
+
+def defaults(schema: dict, part: object, place: str = "") -> Iterator[str]:
+    """Where there are any, through all references."""
+    if isinstance(part, list):
+        part = dict(enumerate(part))
+    if isinstance(part, dict):
+        if "default" in part and place.rpartition(".")[2] != "properties":
+            yield place
+        for name, member in part.items():
+            if name == "$ref":
+                component = member.rpartition("/")[2]
+                yield from defaults(schema, schema["components"]["schemas"][component], f"{place} {component}")
+            else:
+                yield from defaults(schema, member, f"{place}.{name}")
+
+
+def test_a_merged_object_of_a_patch_takes_any_of_its_members_alone(schema):
+    request = schema["components"]["schemas"]["PatchedHttpRequest"]
+
+    assert "required" not in request
+    assert request["properties"]["body"]["nullable"]  # null removes it
+    assert "nullable" not in request["properties"]["uri"]  # which cannot be removed
+    assert "required" in schema["components"]["schemas"]["HttpRequest"]
+
+
 def test_no_answer_describes_a_secret(schema):
     members = {name: each for name, each in schema["components"]["schemas"].items() if name != "NewSigningSecret"}
     secrets = [
@@ -102,8 +141,43 @@ def test_anyone_may_read_it(api_of, path):
     assert b"/api/schedules/preview" in response.content
 
 
-def test_it_is_json_on_request(api_of):
-    assert api_of().get("/api/schema", HTTP_ACCEPT="application/json").json()["info"]["title"] == "Quando"
+@pytest.mark.parametrize("accept", ["*/*", "text/html", "application/yaml"])
+def test_it_is_json_on_request(api_of, accept):
+    by_header = api_of().get("/api/schema", HTTP_ACCEPT="application/json")
+    by_query = api_of().get("/api/schema?format=json", HTTP_ACCEPT=accept)
+
+    assert by_header.json()["info"]["title"] == "Quando"
+    assert by_query["Content-Type"] == "application/json"
+    assert by_query.json() == by_header.json()
+
+
+def test_it_is_yaml_on_request(api_of):
+    response = api_of().get("/api/schema?format=yaml", HTTP_ACCEPT="application/json")
+
+    assert response["Content-Type"].startswith("application/yaml")
+    assert response.content.startswith(b"openapi:")
+
+
+def test_another_format_is_refused(api_of):
+    response = api_of().get("/api/schema?format=xml")
+
+    assert response.status_code == 400
+    assert response.json()["error"]["target"] == "format"
+
+
+def test_it_is_made_once_for_each_format(api_of, monkeypatch):
+    """Anyone may ask, and making it takes a second: neither the query nor a header makes it anew, or changes it."""
+    made = []
+    parse = SchemaGenerator.parse
+    monkeypatch.setattr(SchemaGenerator, "parse", lambda *args: made.append(args) or parse(*args))
+    docs.description.cache_clear()
+
+    first = api_of().get("/api/schema?format=json")
+    queries = ["version=1", "version=%0d%0aa:b", "lang=de", "lang=xx-yy", "a=1"]
+    others = [api_of().get(f"/api/schema?format=json&{query}", HTTP_COOKIE=f"a={query}") for query in queries]
+
+    assert [(each.status_code, each.content == first.content) for each in others] == [(200, True)] * len(queries)
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("path", ["/api/docs", "/api/docs/"])
@@ -114,7 +188,7 @@ def test_its_pages_load_nothing_from_elsewhere_and_have_nothing_inline(api_of, p
     assert response.status_code == 200
     addresses = re.findall(r'(?:src|href)="([^"]*)"', page)
     assert len(addresses) >= 5
-    assert all(address.startswith("/") and not address.startswith("//") for address in addresses)
+    assert all(re.match(r"/(?!/)|#", address) for address in addresses)
     assert "<style" not in page
     assert not re.search(r"<script(?![^>]*\bsrc=)", page)
     assert "'unsafe-inline'" not in response["Content-Security-Policy"]
@@ -127,3 +201,21 @@ def test_the_script_of_the_pages_is_a_file_of_its_own_that_asks_nobody_else(api_
     assert response["Content-Type"].startswith("application/javascript")
     assert '"validatorUrl": null' in script
     assert "/api/schema" in script
+
+
+def test_objects_of_requests_have_no_further_members(schema):
+    components = schema["components"]["schemas"]
+
+    for name in ("JobRequest", "JobReplacement", "PatchedJobReplacement", "HttpAction", "HttpRequest", "Recurrence"):
+        assert components[name]["additionalProperties"] is False
+    assert components["TriggerRequest"]["properties"]["triggerDataMap"]["additionalProperties"] == {}
+    assert "additionalProperties" not in components["Job"]
+
+
+def test_the_text_of_a_body_says_what_happens_to_members_that_are_left_out():
+    texts = {name: schema.get("description", "") for name, schema in DESCRIPTION["components"]["schemas"].items()}
+    replacements = {name for name in texts if name.endswith("Replacement") and not name.startswith("Patched")}
+
+    assert len(replacements) >= 5
+    assert {name for name in replacements if "is left out gets its default" not in texts[name]} == set()
+    assert {name for name in replacements if "is left out stays as it is" not in texts[f"Patched{name}"]} == set()

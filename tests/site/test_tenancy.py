@@ -1,5 +1,6 @@
 """Every address of our API, asked for what belongs to somebody else."""
 
+import re
 import uuid
 
 import pytest
@@ -10,13 +11,14 @@ from accounts.models import ApiToken, Subscription
 from calendars import editing, feeds
 from calendars.models import Calendar, Event, EventException, Feed, Share
 from jobs.models import Job, JobCollection, Run
-from maintenance import heeding
+from maintenance import holds
 from maintenance.models import Heed, Notice, Resource
-from maintenance.wishes import Wish
+from maintenance.policies import PolicyInput
 from operations.models import Operation
 from tests.calendars.conftest import times
 from tests.conftest import NOW
 from tests.maintenance.notices import announce, resource
+from tests.site.description import DESCRIPTION
 from triggers.models import Trigger
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -44,6 +46,14 @@ DETAILS = [route for route in ALL if "<" in route]
 LISTS = [route for route in ALL if "<" not in route and route not in WITHOUT_TENANT]
 
 
+DESCRIBED = DESCRIPTION["paths"]
+
+
+def takes_body(route: str, method: str) -> bool:
+    path = "/" + re.sub(r"<(?:\w+:)?\w+>", "{id}", route)
+    return "requestBody" in DESCRIBED[path].get(method, {})
+
+
 @pytest.fixture
 def theirs(make_user, make_job, make_trigger):
     """One of everything, in a subscription that the caller is no member of; and an id of each kind that is none's."""
@@ -64,7 +74,7 @@ def theirs(make_user, make_job, make_trigger):
     event, _ = editing.create(calendar, {"subject": "secret", **times("2026-01-05T09:00")}, NOW)
     feed, _ = feeds.make(stranger, "hers", NOW, calendar=calendar)
     machine = resource(subscription, "hers")
-    heeding.heed(job, Wish(resource_names=["hers"], during="hold"), NOW)
+    holds.set_policy(job, PolicyInput(resource_names=["hers"], during="hold"), NOW)
     operation = Operation.objects.create(
         subscription=subscription, kind="collection.delete", target="default/theirs", published_at=NOW, created_at=NOW
     )
@@ -122,7 +132,8 @@ def test_what_belongs_to_others_looks_like_what_is_missing(api, theirs, route, m
     }
 
     foreign, missing = (
-        getattr(api, method)(address(route, pk), None if method == "get" else body) for pk in (foreign_id, missing_id)
+        getattr(api, method)(address(route, pk), body if takes_body(route, method) else None)
+        for pk in (foreign_id, missing_id)
     )
 
     assert foreign.status_code == missing.status_code
@@ -181,9 +192,10 @@ def test_no_notice_is_announced_to_a_resource_of_others(api, theirs):
     assert state_of(theirs) == before
 
 
-@pytest.mark.parametrize("path", ["resources", "notices"])
-def test_nothing_is_made_in_a_subscription_of_others(api, theirs, path):
-    body = {"name": "mine", "eventType": "Reboot", "resources": ["hers"]}
+@pytest.mark.parametrize(
+    "path, body", [("resources", {"name": "mine"}), ("notices", {"eventType": "Reboot", "resources": ["hers"]})]
+)
+def test_nothing_is_made_in_a_subscription_of_others(api, theirs, path, body):
     api.get("/api/jobs")  # writes when the token was last used
     before = state_of(theirs)
 

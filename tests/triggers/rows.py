@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from jobs.actions import Outcome
-from jobs.leasing import lease
+from jobs.actions import AttemptResult
 from jobs.models import Job, Run
-from jobs.recording import record
+from jobs.worker.leasing import lease
+from jobs.worker.results import record
 from tests.conftest import utc
 from triggers.definitions import TriggerDefinition
 from triggers.models import Trigger
@@ -29,7 +29,7 @@ def fired(**fields) -> list:
 def work_off(now, succeeded=True) -> None:
     """Carry out all runs that wait."""
     ids = [str(pk) for pk in Run.objects.filter(state__in=Run.PENDING).values_list("pk", flat=True)]
-    record([(item, Outcome(succeeded, "done", may_retry=False)) for item in lease(ids, "worker", now)], now)
+    record([(item, AttemptResult(succeeded, "done", may_retry=False)) for item in lease(ids, "worker", now)], now)
 
 
 def state_of(job: Job) -> str:

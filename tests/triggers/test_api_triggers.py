@@ -9,13 +9,14 @@ from django.utils import timezone
 
 from accounts.models import ApiToken, Role
 from jobs.models import Job, JobCollection
+from tests.conftest import WEDNESDAY
 from triggers.models import Trigger
 from triggers.scheduling import save_collection
 
 ADDRESS = "/api/triggers"
 LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L", "timeZone": "Europe/Berlin"}
 NEVER_AGAIN = {"format": "quartz", "expression": "0 15 10 ? * 6L 2013-2015"}
-FUTURE = (timezone.now() + timedelta(days=7)).strftime("%Y-%m-%dT08:00:00Z")
+FUTURE = f"{WEDNESDAY + timedelta(days=7):%Y-%m-%dT08:00:00Z}"
 ONCE = {"format": "once", "at": FUTURE}
 
 
@@ -52,7 +53,7 @@ def test_a_trigger_is_created_and_answered_whole(api, body):
 
     assert response.status_code == 201, response.content
     trigger = response.json()
-    assert response["Location"] == f"{ADDRESS}/{trigger['id']}"
+    assert response["Location"] == f"http://testserver{ADDRESS}/{trigger['id']}"
     stored = Trigger.objects.get(name="extra")
     assert trigger == {
         "id": stored.pk,
@@ -70,6 +71,7 @@ def test_a_trigger_is_created_and_answered_whole(api, body):
         "misfireThreshold": "PT1M30S",
         "description": "at 10:15 Europe/Berlin on the last Friday of each month",
         "nextFireAt": f"{stored.next_fire_at:%Y-%m-%dT%H:%M:%SZ}",
+        "hold": None,
         "previousFireAt": None,
         "warnings": [],
         "createdAt": trigger["createdAt"],
@@ -130,6 +132,27 @@ def test_a_series_that_has_ended_is_kept_without_a_fire_time(api, body):
     assert (trigger["nextFireAt"], trigger["warnings"]) == (None, ["It will not fire again."])
 
 
+def test_a_new_series_counts_to_999_and_a_stored_one_goes_on(api, body):
+    response = api.post(ADDRESS, body | {"schedule": counted_series(1000)})
+    preview = api.post("/api/schedules/preview", {"schedule": counted_series(1000)})
+
+    assert refused(response) == (400, "schedule.recurrence.range.numberOfOccurrences")
+    assert refused(preview) == (400, "schedule.recurrence.range.numberOfOccurrences")
+    assert "must be 1 to 999, not 1000" in response.json()["error"]["message"]
+    made = api.post(ADDRESS, body | {"schedule": counted_series(999)})
+    definition = counted_series(1000)
+    Trigger.objects.filter(name="extra").update(format=definition.pop("format"), definition=definition)
+    stored = api.patch(made["Location"], {"priority": 1})
+    assert (stored.status_code, stored.json()["schedule"]["recurrence"]["range"]["numberOfOccurrences"]) == (200, 1000)
+
+
+def counted_series(count: int) -> dict:
+    at = {"dateTime": "2026-11-06T10:00:00", "timeZone": "UTC"}
+    limits = {"type": "numbered", "startDate": "2026-11-06", "numberOfOccurrences": count}
+    recurrence = {"pattern": {"type": "daily", "interval": 1}, "range": limits}
+    return {"format": "outlook", "start": at, "end": at, "recurrence": recurrence}
+
+
 def test_what_is_left_out_gets_its_default(api, body):
     trigger = api.post(ADDRESS, body).json()
 
@@ -145,7 +168,6 @@ def test_what_is_left_out_gets_its_default(api, body):
                 "format": "quartz",
                 "expression": "0 0 12 ? * mon",
                 "timeZone": "W. Europe Standard Time",
-                "colour": "red",
             },
             {"format": "quartz", "expression": "0 0 12 ? * mon", "timeZone": "Europe/Berlin"},
             "at 12:00 Europe/Berlin on Mondays",
@@ -242,11 +264,14 @@ def test_a_schedule_faster_than_the_plan_allows_is_refused(api, body, collection
     collection.sku = "Free"
     save_collection(collection, timezone.now())
 
-    response = api.post(ADDRESS, body | {"schedule": {"format": "quartz", "expression": "0 0/30 * * * ?"}})
+    response = api.post(ADDRESS, body | {"schedule": {"format": "quartz", "expression": "0/30 * * * * ?"}})
 
     assert refused(response) == (409, "schedule")
     assert response.json()["error"]["code"] == "quota_exceeded"
-    assert api.post(ADDRESS, body | {"schedule": {"format": "quartz", "expression": "0 0 * * * ?"}}).status_code == 201
+    assert response.json()["error"]["message"] == (
+        "must fire at most once a minute, the limit of the Free plan; two fire times are 30 seconds apart"
+    )
+    assert api.post(ADDRESS, body | {"schedule": {"format": "quartz", "expression": "0 * * * * ?"}}).status_code == 201
 
 
 def test_a_job_that_has_ended_takes_no_trigger(api, body):
@@ -304,13 +329,8 @@ def test_a_patch_to_another_format_replaces_the_schedule(api, address):
     assert trigger["warnings"] == []
 
 
-@pytest.mark.parametrize("patch, target", [({"schedule": {"at": "soon"}}, "schedule.at"), ({"name": "x"}, None)])
-def test_a_patch_changes_no_name_and_refuses_what_is_wrong(api, address, patch, target):
-    response = api.patch(address, patch)
-
-    if target:
-        assert refused(response) == (400, target)
-    assert Trigger.objects.filter(name="extra").exists()
+def test_a_patch_refuses_what_is_wrong(api, address):
+    assert refused(api.patch(address, {"schedule": {"at": "soon"}})) == (400, "schedule.at")
 
 
 @pytest.mark.parametrize("method", ["put", "patch", "post"])
@@ -358,7 +378,8 @@ def test_a_fire_time_is_no_new_version(api, address):
 
     Trigger.objects.update(fire_count=1, previous_fire_at=timezone.now())
 
-    assert api.get(address)["ETag"] == known
+    assert api.get(address)["ETag"].partition("/")[0] == known.partition("/")[0]
+    assert api.patch(address, {"priority": 3}, headers={"If-Match": known}).status_code == 200
 
 
 def test_a_deleted_trigger_is_gone(api, address):
@@ -373,7 +394,8 @@ def test_the_schedule_in_the_job_itself_is_shown_and_changed_there_only(api, bod
     shown = api.get(f"{ADDRESS}/{main.pk}").json()
     assert (shown["name"], shown["schedule"]) == ("default", {"format": "azure", "startTime": FUTURE})
 
-    response = getattr(api, method)(f"{ADDRESS}/{main.pk}{rest}", {"schedule": ONCE})
+    body_of_it = {"schedule": ONCE} if method in ("put", "patch") else None
+    response = getattr(api, method)(f"{ADDRESS}/{main.pk}{rest}", body_of_it)
 
     assert response.status_code == 409
     assert f"/api/jobs/{body['job']}" in response.json()["error"]["message"]
@@ -483,7 +505,7 @@ def test_a_write_costs_the_same_queries_whatever_the_number_of_triggers(api, sev
     for number in range(20):
         make_trigger(several[1], f"more-{number}", now=timezone.now())
 
-    assert patch("three") == before <= 14  # on PostgreSQL one of them wakes the beat
+    assert patch("three") == before <= 16  # on PostgreSQL one of them wakes the beat
 
 
 # Jobs

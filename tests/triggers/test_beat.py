@@ -13,18 +13,19 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask, PeriodicTasks
 
-from jobs.heartbeat import own_name
 from jobs.models import Process, Run
 from jobs.run_now import run_now
+from jobs.worker.heartbeat import own_name
 from scheduler_site.celery import app as product
 from tests.triggers.test_bell import Broker, messages
 from triggers.beat import LONGEST_WAIT_S, Listener, TriggerScheduler
 from triggers.models import Trigger
-from triggers.wake import wake_beat
+from triggers.notify import notify_beat
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the parent class closes connections within transactions
 
 BUSY_S = 5  # by which a busy machine may be late
+LONG_S = 60  # a wait that something else ends
 HOUSEKEEPING = import_module("triggers.migrations.0002_housekeeping")
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL can notify")
 
@@ -240,7 +241,7 @@ def test_waiting_takes_its_time():
 
     listener.wait(0.2)
 
-    assert 0.2 <= time.monotonic() - started < 0.5
+    assert 0.2 <= time.monotonic() - started < 0.2 + BUSY_S
     listener.close()
 
 
@@ -252,15 +253,15 @@ def test_a_notice_ends_the_waiting():
     def change():
         time.sleep(0.1)
         with transaction.atomic():
-            wake_beat()
+            notify_beat()
         connection.close()
 
     thread = Thread(target=change)
     thread.start()
     started = time.monotonic()
-    listener.wait(5)
+    listener.wait(LONG_S)
 
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < LONG_S / 2
     thread.join()
     listener.close()
 
@@ -269,12 +270,12 @@ def test_a_notice_ends_the_waiting():
 def test_a_notice_that_came_before_the_waiting_is_not_lost():
     listener = Listener()
     listener.wait(0)
-    wake_beat()
+    notify_beat()
     started = time.monotonic()
 
-    listener.wait(5)
+    listener.wait(LONG_S)
 
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < LONG_S / 2
     listener.close()
 
 
@@ -292,9 +293,9 @@ def test_a_listener_whose_connection_was_cut_listens_again():
     assert time.monotonic() - started >= 0.2
 
     listener.wait(0)
-    wake_beat()
+    notify_beat()
     started = time.monotonic()
-    listener.wait(5)
+    listener.wait(LONG_S)
 
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < LONG_S / 2
     listener.close()

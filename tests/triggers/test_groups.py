@@ -6,7 +6,7 @@ from django.db import connection
 
 from jobs.models import PROCESS_SILENCE, Process
 from tests.conftest import NOW
-from triggers.groups import COMING, coming_groups, not_served
+from triggers.groups import COMING, groups_with_due_runs, unserved_groups
 from triggers.models import Trigger
 
 
@@ -16,11 +16,11 @@ def test_groups_are_those_of_triggers_that_will_fire(make_job, make_trigger):
         make_trigger(job, f"trigger-{number}", group=group)
     make_trigger(job, "off", group="off", enabled=False)
 
-    assert coming_groups() == {"a", "b", "c", "default"}
+    assert groups_with_due_runs() == {"a", "b", "c", "default"}
 
 
 def test_the_group_of_runs_by_hand_is_always_there(db):
-    assert coming_groups() == {"default"}
+    assert groups_with_due_runs() == {"default"}
 
 
 def test_groups_take_one_query_that_goes_by_the_index(make_job, django_assert_num_queries):
@@ -31,7 +31,7 @@ def test_groups_take_one_query_that_goes_by_the_index(make_job, django_assert_nu
     )
 
     with django_assert_num_queries(1):
-        assert coming_groups() == {"g0", "g1", "g2", "default"}
+        assert groups_with_due_runs() == {"g0", "g1", "g2", "default"}
     plan = plan_of(COMING)
     assert "trigger_group" in plan
     assert "Seq Scan" not in plan
@@ -58,5 +58,5 @@ def test_a_queue_is_served_by_living_workers_only(db):
 
 
 def test_a_group_that_is_not_served_says_so():
-    assert not_served("mail", {"default"}) == "nobody serves mail: its runs wait"
-    assert not_served("default", {"default"}) == ""
+    assert unserved_groups("mail", {"default"}) == "nobody serves mail: its runs wait"
+    assert unserved_groups("default", {"default"}) == ""

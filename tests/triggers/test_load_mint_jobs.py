@@ -11,11 +11,11 @@ from accounts.models import Subscription
 from jobs import registry
 from jobs.models import Job, JobCollection
 from jobs.registry import TaskContext
-from scheduler_site import samples
+from scheduler_site import demo_data
 from tests.conftest import NOW, utc
-from triggers import mint_jobs
-from triggers.deleting import delete_job
-from triggers.mint_jobs import SHIPPED, switch_on
+from triggers.deletion import delete_job
+from triggers.mint import jobs as mint_jobs
+from triggers.mint.jobs import SHIPPED, enable
 from triggers.models import Trigger
 from triggers.scheduling import change_trigger, save_trigger
 
@@ -172,7 +172,7 @@ def test_an_unknown_subscription_is_refused():
 
 
 def test_they_are_part_of_the_samples(subscription):
-    samples.load(subscription, "http://127.0.0.1:8000/echo/", NOW)
+    demo_data.load(subscription, "http://127.0.0.1:8000/echo/", NOW)
 
     assert Job.objects.filter(collection__name=mint_jobs.COLLECTION).count() == 20
 
@@ -180,7 +180,7 @@ def test_they_are_part_of_the_samples(subscription):
 def test_samples_loaded_again_restore_no_job_of_theirs(loaded):
     delete_job(trigger_of("MINT.XEFEED").job, NOW)
 
-    samples.load(loaded, "http://127.0.0.1:8000/echo/", NOW)
+    demo_data.load(loaded, "http://127.0.0.1:8000/echo/", NOW)
 
     assert Job.objects.filter(collection__name=mint_jobs.COLLECTION).count() == 19
 
@@ -201,19 +201,19 @@ def test_samples_loaded_again_restore_no_job_of_theirs(loaded):
 )
 def test_switching_on_starts_this_day_or_the_next(loaded, jobs, now, start):
     for job in jobs:
-        trigger = switch_on(trigger_of(job), utc(now))
+        trigger = enable(trigger_of(job), utc(now))
 
         assert (trigger.enabled, trigger.next_fire_at) == (True, utc(start))
 
 
 def test_a_single_one_fires_once_for_each_time_that_it_is_switched_on(loaded):
     for job in EVENING + MORNING:
-        assert len(next_times(switch_on(trigger_of(job), NOW), 3)) == 1
+        assert len(next_times(enable(trigger_of(job), NOW), 3)) == 1
 
 
 def test_one_that_looks_at_dates_does_so_each_day(loaded):
     for job in DAILY:
-        fires = next_times(switch_on(trigger_of(job), NOW), 3)
+        fires = next_times(enable(trigger_of(job), NOW), 3)
 
         assert fires == [utc("2026-01-01T21:00Z"), utc("2026-01-02T21:00Z"), utc("2026-01-03T21:00Z")]
 
@@ -224,12 +224,12 @@ def test_a_start_that_somebody_chose_stays(loaded):
     chosen = {"startTime": mint_jobs.milliseconds(utc("2026-06-01T04:30:00Z"))}
     save_trigger(trigger.job, trigger.name, mint_jobs.replace(definition, definition=chosen), NOW)
 
-    assert switch_on(trigger, NOW).next_fire_at == utc("2026-06-01T04:30:00Z")
+    assert enable(trigger, NOW).next_fire_at == utc("2026-06-01T04:30:00Z")
 
 
 def test_switching_on_twice_is_once(loaded):
-    first = switch_on(trigger_of("MINT.ADHOC_NOTIFY"), NOW)
-    second = switch_on(first, NOW + timedelta(hours=1))
+    first = enable(trigger_of("MINT.ADHOC_NOTIFY"), NOW)
+    second = enable(first, NOW + timedelta(hours=1))
 
     assert (second.definition, second.next_fire_at) == (first.definition, first.next_fire_at)
 
@@ -238,7 +238,7 @@ def test_any_other_trigger_is_switched_on_as_it_is(loaded):
     trigger = trigger_of("MINT.CHARGE_DAILY")
     change_trigger(trigger, lambda stored: mint_jobs.replace(stored, enabled=False), NOW)
 
-    switched = switch_on(trigger, NOW + timedelta(days=1, hours=2))
+    switched = enable(trigger, NOW + timedelta(days=1, hours=2))
 
     assert switched.definition == {"expression": "0 20 1 * * ?"}
     assert switched.next_fire_at == utc("2026-01-03T01:20:00Z")

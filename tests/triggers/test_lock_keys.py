@@ -7,14 +7,14 @@ import pytest
 from django.db import connection
 
 from accounts.models import Subscription
-from jobs.actions import Outcome
+from jobs.actions import AttemptResult
 from jobs.errors import Invalid
-from jobs.leasing import LEASE, lease
 from jobs.models import JobCollection, Run
-from jobs.overlap import BUSY, ORGANIZATION, TAKEN
-from jobs.reclaiming import reap
-from jobs.recording import record
 from jobs.run_now import run_now
+from jobs.worker.leasing import LEASE, lease
+from jobs.worker.overlap import BUSY, ORGANIZATION, TAKEN
+from jobs.worker.rescue import rescue_expired
+from jobs.worker.results import record
 from tests.conftest import ACTION, utc
 from triggers.dispatch import dispatch_due
 from triggers.scheduling import LOCK_KEY_LIMIT
@@ -49,7 +49,7 @@ def test_the_one_that_finds_its_key_taken_is_skipped_with_the_reason(locked_pair
     assert [item.run.trigger_name for item in leased] == ["t1"]  # the lower priority number goes first
     assert states() == {"t1": Run.State.RUNNING, "t2": Run.State.SKIPPED}
     loser = Run.objects.get(trigger_name="t2")
-    assert (loser.reason, loser.finished_at) == (TAKEN, START)
+    assert (loser.reason, loser.finished_at, loser.blocked_by) == (TAKEN, START, leased[0].run.pk)
 
 
 def test_also_when_another_worker_has_it(locked_pair):
@@ -61,7 +61,7 @@ def test_also_when_another_worker_has_it(locked_pair):
 
 
 def test_after_its_end_the_key_is_free(locked_pair):
-    record([(item, Outcome(True, "done")) for item in lease(due()[:1], "worker", START)], START)
+    record([(item, AttemptResult(True, "done")) for item in lease(due()[:1], "worker", START)], START)
     Run.objects.exclude(state=Run.State.SUCCEEDED).delete()
 
     (item,) = lease(due(START + HOUR)[1:], "worker", START + HOUR)
@@ -71,7 +71,7 @@ def test_after_its_end_the_key_is_free(locked_pair):
 
 def test_a_run_that_waits_for_its_next_attempt_holds_its_key(locked_pair):
     first, second = due()
-    record([(item, Outcome(False, "no")) for item in lease([first], "worker", START)], START)
+    record([(item, AttemptResult(False, "no")) for item in lease([first], "worker", START)], START)
 
     assert lease([second], "worker", START) == []
 
@@ -83,8 +83,8 @@ def test_the_lock_of_a_dead_worker_ends_with_its_lease(locked_pair):
     lease([first], "dead", START)
     Run.objects.filter(pk=first).update(attempt_count=2, failed_count=1)  # its last attempt
 
-    assert reap(START + LEASE) == 0
-    assert reap(START + LEASE + timedelta(seconds=1)) == 1
+    assert rescue_expired(START + LEASE) == 0
+    assert rescue_expired(START + LEASE + timedelta(seconds=1)) == 1
 
     (item,) = lease([second], "worker", START + LEASE + timedelta(seconds=1))
     assert item.run.trigger_name == "t2"

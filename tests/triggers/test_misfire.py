@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recurrence.schedules import Every, Once
 from tests.conftest import utc
-from triggers.misfire import FIRE_ALL_LIMIT, SINGLE_LIMIT, STEPS, Missed, plan_fires
+from triggers.misfire import FIRE_ALL_LIMIT, SINGLE_LIMIT, STEPS, MissedRange, plan_fires
 from triggers.models import Trigger
 
 MINUTE = timedelta(minutes=1)
@@ -135,7 +135,7 @@ def test_a_thousand_missed_fire_times_have_a_row_each():
 def test_more_than_a_thousand_missed_fire_times_become_one_row_with_their_number():
     result = plan(HOURLY, at(SINGLE_LIMIT + 1.5), FIRE_ONCE)
 
-    assert result.missed == (Missed(at(0), at(SINGLE_LIMIT), SINGLE_LIMIT + 1),)
+    assert result.missed == (MissedRange(at(0), at(SINGLE_LIMIT), SINGLE_LIMIT + 1),)
     assert result.fires == (at(SINGLE_LIMIT + 1),)
 
 

@@ -66,13 +66,19 @@ def test_without_now_the_clock_says_when_the_schedule_counts_as_created(api):
     assert len(fires(response)) == 1
 
 
-def test_unknown_members_of_a_schedule_are_warned_of(api):
-    schedule = {"format": "azure", "recurrence": {"frequency": "day", "hours": [5]}}
+@pytest.mark.parametrize(
+    "schedule, target",
+    [
+        ({"format": "azure", "recurrence": {"frequency": "day", "hours": [5]}}, "schedule.recurrence.hours"),
+        ({"format": "azure", "timeZone": "Europe/Berlin"}, "schedule.timeZone"),
+        ({"format": "quartz", "expression": "0 0 * * * ?", "timezone": None}, "schedule.timezone"),
+    ],
+)
+def test_unknown_members_of_a_schedule_are_refused(api, schedule, target):
+    response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR})
 
-    warnings = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR}).json()["warnings"]
-
-    assert len(warnings) == 1
-    assert "hours" in warnings[0]
+    error = response.json()["error"]
+    assert (response.status_code, error["code"], error["target"]) == (400, "unknown", target)
 
 
 AZURE = {"format": "azure"}
@@ -93,25 +99,25 @@ LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
     [
         ({"schedule": None}, "schedule"),
         ({"schedule": []}, "schedule"),
-        ({"schedule": {}}, "format"),
-        ({"schedule": {"format": ["azure"]}}, "format"),
-        ({"schedule": {"format": "crontab"}}, "format"),
-        ({"schedule": AZURE | {"startTime": "tomorrow"}}, "startTime"),
-        ({"schedule": AZURE | {"startTime": 5}}, "startTime"),
-        ({"schedule": AZURE | {"startTime": "2026-02-30T00:00:00Z"}}, "startTime"),
-        ({"schedule": AZURE | {"recurrence": "daily"}}, "recurrence"),
-        ({"schedule": AZURE | {"recurrence": {}}}, "recurrence.frequency"),
-        ({"schedule": AZURE | {"recurrence": {"frequency": "year"}}}, "recurrence.frequency"),
-        ({"schedule": AZURE | {"recurrence": {"frequency": "day", "interval": True}}}, "recurrence.interval"),
-        ({"schedule": AZURE | {"recurrence": {"frequency": "day", "interval": 549}}}, "recurrence.interval"),
+        ({"schedule": {}}, "schedule.format"),
+        ({"schedule": {"format": ["azure"]}}, "schedule.format"),
+        ({"schedule": {"format": "crontab"}}, "schedule.format"),
+        ({"schedule": AZURE | {"startTime": "tomorrow"}}, "schedule.startTime"),
+        ({"schedule": AZURE | {"startTime": 5}}, "schedule.startTime"),
+        ({"schedule": AZURE | {"startTime": "2026-02-30T00:00:00Z"}}, "schedule.startTime"),
+        ({"schedule": AZURE | {"recurrence": "daily"}}, "schedule.recurrence"),
+        ({"schedule": AZURE | {"recurrence": {}}}, "schedule.recurrence.frequency"),
+        ({"schedule": AZURE | {"recurrence": {"frequency": "year"}}}, "schedule.recurrence.frequency"),
+        ({"schedule": AZURE | {"recurrence": {"frequency": "day", "interval": True}}}, "schedule.recurrence.interval"),
+        ({"schedule": AZURE | {"recurrence": {"frequency": "day", "interval": 549}}}, "schedule.recurrence.interval"),
         (
             {"schedule": AZURE | {"recurrence": {"frequency": "day", "schedule": {"weekDays": ["monday"]}}}},
-            "recurrence.schedule.weekDays",
+            "schedule.recurrence.schedule.weekDays",
         ),
         # an end before the start: it would never fire
         (
             {"schedule": AZURE | {"recurrence": {"frequency": "day", "endTime": "2025-01-01T00:00:00Z"}}},
-            "recurrence.endTime",
+            "schedule.recurrence.endTime",
         ),
         # every twelve months from February on the 30th
         (
@@ -122,22 +128,22 @@ LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
                     "recurrence": {"frequency": "month", "interval": 12, "schedule": {"monthDays": [30]}},
                 }
             },
-            "recurrence",
+            "schedule.recurrence",
         ),
-        ({"schedule": {"format": "quartz"}}, "expression"),
-        ({"schedule": LAST_FRIDAY | {"expression": 5}}, "expression"),
-        ({"schedule": LAST_FRIDAY | {"expression": "15 10 * * 5"}}, "expression"),
-        ({"schedule": LAST_FRIDAY | {"timeZone": "Europe/Atlantis"}}, "timeZone"),
-        ({"schedule": {"format": "outlook"}}, "start"),
+        ({"schedule": {"format": "quartz"}}, "schedule.expression"),
+        ({"schedule": LAST_FRIDAY | {"expression": 5}}, "schedule.expression"),
+        ({"schedule": LAST_FRIDAY | {"expression": "15 10 * * 5"}}, "schedule.expression"),
+        ({"schedule": LAST_FRIDAY | {"timeZone": "Europe/Atlantis"}}, "schedule.timeZone"),
+        ({"schedule": {"format": "outlook"}}, "schedule.start"),
         (
             {"schedule": EVERY_MONDAY | {"start": {"dateTime": "2017-09-04T13:00:00", "timeZone": "X"}}},
-            "start.timeZone",
+            "schedule.start.timeZone",
         ),
-        ({"schedule": EVERY_MONDAY | {"recurrence": {"pattern": {}, "range": {}}}}, "recurrence.pattern.type"),
-        ({"schedule": {"format": "rrule", "start": EVERY_MONDAY["start"], "rrule": "FREQ=HOURLY"}}, "rrule"),
-        ({"schedule": LAST_FRIDAY | {"clockChange": "java"}}, "clockChange"),
-        ({"schedule": LAST_FRIDAY | {"startTime": "tomorrow"}}, "startTime"),
-        ({"schedule": LAST_FRIDAY | {"startTime": "2026-02-01", "endTime": "2026-01-01"}}, "endTime"),
+        ({"schedule": EVERY_MONDAY | {"recurrence": {"pattern": {}, "range": {}}}}, "schedule.recurrence.pattern.type"),
+        ({"schedule": {"format": "rrule", "start": EVERY_MONDAY["start"], "rrule": "FREQ=HOURLY"}}, "schedule.rrule"),
+        ({"schedule": LAST_FRIDAY | {"clockChange": "java"}}, "schedule.clockChange"),
+        ({"schedule": LAST_FRIDAY | {"startTime": "tomorrow"}}, "schedule.startTime"),
+        ({"schedule": LAST_FRIDAY | {"startTime": "2026-02-01", "endTime": "2026-01-01"}}, "schedule.endTime"),
         ({"now": "2026-01-01T00:00:00"}, "now"),  # whose midnight?
         ({"now": "0001-01-01T00:00:00+10:00"}, "now"),
         ({"now": 1767225600}, "now"),
@@ -256,6 +262,89 @@ def test_unless_it_is_asked_for_the_past_a_calendar_is_told_from_now_on(api):
     assert fires(answer) == ["2017-12-25T21:00:00Z"]
     assert answer.json()["more"] is False
     assert api.post(ADDRESS, {"schedule": EVERY_MONDAY}).json()["warnings"] == ["It will not fire again."]
+
+
+MARCH = {"from": "2026-03-01T00:00:00Z", "to": "2026-03-04T00:00:00Z"}
+MARCH_DAYS = ["2026-03-01", "2026-03-02", "2026-03-03"]
+
+
+@pytest.mark.parametrize("now", [{}, {"now": "2026-02-01T00:00:00Z"}, {"now": "2026-10-01T00:00:00Z"}])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        {"format": "quartz", "expression": "0 0 5 * * ?"},
+        DAILY_AT_FIVE,
+        # grids are those of the start, and the end may have passed
+        {"format": "azure", "startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "day"}},
+        DAILY_AT_FIVE | {"recurrence": DAILY_AT_FIVE["recurrence"] | {"endTime": "2026-03-20T00:00:00Z"}},
+        {"format": "simple", "startTime": "2026-02-01T09:00:00Z", "interval": 86_400_000},
+        {"format": "simple", "startTime": "2026-02-01T09:00:00Z", "interval": 86_400_000, "repeatCount": 40},
+        {
+            "format": "rrule",
+            "start": {"dateTime": "2026-01-05T09:00:00", "timeZone": "Europe/Berlin"},
+            "rrule": "FREQ=DAILY",
+        },
+    ],
+)
+def test_a_window_is_answered_whatever_now_is(api, schedule, now):
+    """It is November."""
+    assert [at[:10] for at in fires(api.post(ADDRESS, {"schedule": schedule, **MARCH, **now}))] == MARCH_DAYS
+
+
+@pytest.mark.parametrize("window", [{}, {"from": "2026-03-04T00:00:00Z"}, {"after": "2026-03-05T00:00:00Z"}])
+def test_a_window_that_ends_before_it_begins_is_refused(api, window):
+    """Without `from` and `after` it begins now, in November: an empty answer would look like a schedule of no times."""
+    response = api.post(ADDRESS, {"schedule": DAILY_AT_FIVE, "to": "2026-03-04T00:00:00Z", **window})
+
+    assert response.status_code == 400
+    assert (response.json()["error"]["target"], response.json()["error"]["code"]) == ("to", "out_of_range")
+
+
+@pytest.mark.parametrize(
+    "schedule, at",
+    [
+        ({"format": "once", "at": "2026-03-02T09:00:00Z"}, ["2026-03-02T09:00:00Z"]),
+        ({"format": "azure", "startTime": "2026-03-02T09:00:00Z"}, ["2026-03-02T09:00:00Z"]),
+        ({"format": "azure", "startTime": "2026-12-02T09:00:00Z", "recurrence": {"frequency": "day"}}, []),
+        # begins when it is created: where the window begins
+        (
+            {"format": "azure", "recurrence": {"frequency": "day"}},
+            [f"{day}T00:00:00Z" for day in MARCH_DAYS],
+        ),
+        ({"format": "simple"}, ["2026-03-01T00:00:00Z"]),
+    ],
+)
+def test_a_window_before_now_is_answered_as_for_a_schedule_that_existed_then(api, schedule, at):
+    assert fires(api.post(ADDRESS, {"schedule": schedule, **MARCH})) == at
+
+
+def test_a_window_before_now_of_a_counted_schedule_holds_what_was_left_of_it_since_its_start(api):
+    schedule = DAILY_AT_FIVE | {"recurrence": DAILY_AT_FIVE["recurrence"] | {"count": 55}}  # from 6 January
+
+    assert fires(api.post(ADDRESS, {"schedule": schedule, **MARCH})) == ["2026-03-01T05:00:00Z"]
+
+
+def test_a_schedule_without_a_start_has_no_time_before_the_creation_that_is_given(api):
+    schedule = {"format": "azure", "recurrence": {"frequency": "day"}}
+
+    answer = api.post(ADDRESS, {"schedule": schedule, **MARCH, "now": "2026-03-02T09:00:00Z"})
+
+    assert fires(answer) == ["2026-03-02T09:00:00Z", "2026-03-03T09:00:00Z"]
+
+
+def test_after_asks_for_the_past_too(api):
+    body = {"schedule": LAST_FRIDAY, "after": "2026-03-27T10:15:00Z", "count": 1}
+
+    assert fires(api.post(ADDRESS, body)) == ["2026-04-24T10:15:00Z"]
+
+
+def test_a_window_before_now_still_warns_of_what_never_fires_again(api):
+    schedule = LAST_FRIDAY | {"expression": "0 0 5 * * ? 2026", "endTime": "2026-05-01T00:00:00Z"}
+
+    answer = api.post(ADDRESS, {"schedule": schedule, **MARCH})
+
+    assert len(fires(answer)) == 3
+    assert answer.json()["warnings"] == ["It will not fire again."]
 
 
 def test_after_excludes_the_moment_it_names(api):

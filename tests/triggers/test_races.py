@@ -13,17 +13,17 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.models import Subscription
-from jobs import recording
-from jobs.actions.outcome import Outcome
+from jobs.actions.result import AttemptResult
 from jobs.errors import Conflict
-from jobs.execution import insist
-from jobs.leasing import lease
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
+from jobs.worker import results as worker_results
+from jobs.worker.execution import write_with_retry
+from jobs.worker.leasing import lease
 from tests.conftest import ACTION, NOW, utc
-from triggers import dispatch, placing
+from triggers import dispatch, next_fire
 from triggers.definitions import TriggerDefinition
-from triggers.deleting import delete_collection, delete_job
+from triggers.deletion import delete_collection, delete_job
 from triggers.models import Trigger
 from triggers.scheduling import delete_trigger, patch_job, save_collection, save_trigger, set_job_state
 
@@ -139,7 +139,7 @@ def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkey
     run = run_now(job, NOW)
     leased = lease([str(run.pk)], "worker", NOW)
     ordered = Event()
-    order = recording._order_error_actions
+    order = worker_results._order_error_actions
 
     def lingering(runs, now):
         order(runs, now)
@@ -147,11 +147,11 @@ def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkey
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
 
-    monkeypatch.setattr(recording, "_order_error_actions", lingering)
-    results = [(leased[0], Outcome(False, "no"))]
+    monkeypatch.setattr(worker_results, "_order_error_actions", lingering)
+    results = [(leased[0], AttemptResult(False, "no"))]
 
     raised = at_once(
-        lambda: insist(recording.record, results, NOW + timedelta(seconds=1)),
+        lambda: write_with_retry(worker_results.record, results, NOW + timedelta(seconds=1)),
         lambda: CHANGES[delete](job),
         ordered,
     )
@@ -224,7 +224,7 @@ def test_a_trigger_that_comes_while_the_last_run_ends_waits_for_nobody_in_a_circ
     dispatch.dispatch_due(DUE)
     leased = lease([str(Run.objects.get().pk)], "worker", DUE)
     owned = Event()
-    own = recording.own
+    own = worker_results.lock_owned
 
     def lingering(items):
         found = own(items)
@@ -233,10 +233,10 @@ def test_a_trigger_that_comes_while_the_last_run_ends_waits_for_nobody_in_a_circ
             time.sleep(PAUSE_S)
         return found
 
-    monkeypatch.setattr(recording, "own", lingering)
+    monkeypatch.setattr(worker_results, "lock_owned", lingering)
 
     raised = at_once(
-        lambda: recording.record([(leased[0], Outcome(True, "done"))], DUE),
+        lambda: worker_results.record([(leased[0], AttemptResult(True, "done"))], DUE),
         lambda: save_trigger(job, "hourly", HOURLY, DUE),
         owned,
     )
@@ -252,7 +252,7 @@ def test_two_workers_that_count_for_the_same_jobs_wait_for_nobody_in_a_circle(ma
     run_ids = [[str(run_now(job, NOW).pk) for job in jobs] for _ in range(2)]
     Run.objects.filter(pk=run_ids[0][1]).update(is_last=True)
     by_worker = [lease(ids, "worker", NOW) for ids in run_ids]
-    finished, finish = Event(), recording.finish_jobs
+    finished, finish = Event(), worker_results.finish_jobs
 
     def lingering(job_ids, *args):
         job_ids = list(job_ids)
@@ -262,10 +262,10 @@ def test_two_workers_that_count_for_the_same_jobs_wait_for_nobody_in_a_circle(ma
             if connection.vendor == "postgresql":
                 time.sleep(PAUSE_S)
 
-    monkeypatch.setattr(recording, "finish_jobs", lingering)
+    monkeypatch.setattr(worker_results, "finish_jobs", lingering)
 
     def write(leased):
-        return lambda: recording.record([(each, Outcome(True, "done")) for each in leased], NOW)
+        return lambda: worker_results.record([(each, AttemptResult(True, "done")) for each in leased], NOW)
 
     assert at_once(*map(write, by_worker), finished) == []
     assert [(job.state, job.execution_count) for job in Job.objects.order_by("name")] == [
@@ -277,7 +277,7 @@ def test_two_workers_that_count_for_the_same_jobs_wait_for_nobody_in_a_circle(ma
 @pytest.mark.parametrize("second", [HOURLY, DAILY], ids=["the same", "another"])
 def test_two_who_save_one_trigger_at_once_leave_one(make_job, monkeypatch, second):
     job = make_job(schedule=None)
-    saves, place = Event(), placing.place_one
+    saves, place = Event(), next_fire.set_next_fire_time
 
     def lingering(trigger, now):
         saves.set()
@@ -285,7 +285,7 @@ def test_two_who_save_one_trigger_at_once_leave_one(make_job, monkeypatch, secon
             time.sleep(PAUSE_S)
         place(trigger, now)
 
-    monkeypatch.setattr(placing, "place_one", lingering)
+    monkeypatch.setattr(next_fire, "set_next_fire_time", lingering)
 
     raised = at_once(
         lambda: save_trigger(job, "hourly", HOURLY, NOW), lambda: save_trigger(job, "hourly", second, NOW), saves

@@ -1,5 +1,6 @@
 """Triggers beside a job's own schedule: how they are saved, stopped and started, and what a plan allows."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -24,6 +25,8 @@ from triggers.scheduling import (
 )
 
 pytestmark = pytest.mark.django_db
+
+RULE = {"start": {"dateTime": "2026-01-05T09:00:00", "timeZone": "UTC"}}
 
 
 # Saved
@@ -244,40 +247,153 @@ def test_a_disabled_trigger_of_a_job_that_is_started_stays_disabled(make_job, ma
 # Plans and quotas
 
 
-@pytest.mark.parametrize(
-    "quota, slow, fast",
-    [
-        (None, "0 0 * * * ?", "0 0,59 * * * ?"),
-        (("day", 1), "0 0 9 * * ?", "0 0 9,21 * * ?"),
-        (("week", 1), "0 0 9 ? * MON", "0 0 9 ? * MON,FRI"),
-    ],
-)
-def test_fire_times_closer_than_the_quota_allows_are_refused(make_job, make_trigger, collection, quota, slow, fast):
-    collection.sku = "Free" if quota is None else "Standard"
+def in_plan(collection, sku, quota=None):
+    collection.sku = sku
     collection.max_recurrence_frequency, collection.max_recurrence_interval = quota or (None, None)
     save_collection(collection, NOW)
+
+
+EVERY_MINUTE, EVERY_SECOND = {"expression": "30 * * * * ?"}, {"expression": "* * * * * ?"}
+EVERY_HOUR = {"recurrence": {"frequency": "hour"}}
+DAILY_AT_9 = {"expression": "0 0 9 * * ?"}
+
+
+@pytest.mark.parametrize(
+    "sku, format, slow, fast, says",
+    [
+        ("Free", "quartz", EVERY_MINUTE, {"expression": "0,30 * * * * ?"}, "once a minute, the limit of the Free plan"),
+        ("Free", "quartz", EVERY_MINUTE, EVERY_SECOND, "two fire times are one second apart"),
+        ("Free", "quartz", EVERY_MINUTE, {"expression": "0,59 59 23 31 12 ?"}, "two fire times are 59 seconds apart"),
+        ("Free", "simple", {"interval": 60_000}, {"interval": 59_999}, "59999 milliseconds apart"),
+        ("Standard", "simple", {"interval": 1000}, {"interval": 1}, "once a second, the limit of the Standard plan"),
+        ("Standard", "simple", {"interval": 1000}, {"interval": 999}, "two fire times are 999 milliseconds apart"),
+        ("Standard", "simple", {"interval": 1, "repeatCount": 0}, {"interval": 1, "repeatCount": 1}, "once a second"),
+        ("P10Premium", "simple", {"interval": 100}, {"interval": 99}, "10 times a second, the limit of the P10Premium"),
+        ("P20Premium", "simple", {"interval": 100}, {"interval": 99}, "10 times a second, the limit of the P20Premium"),
+        # Azure's own limits for its recurrences, also beside a job
+        ("Free", "azure", EVERY_HOUR, {"recurrence": {"frequency": "minute"}}, "once an hour, the limit of the Free"),
+    ],
+)  # fmt: skip
+def test_a_plan_limits_how_often_every_format_fires(make_job, make_trigger, collection, sku, format, slow, fast, says):
+    in_plan(collection, sku)
     job = make_job(schedule=None)
 
-    make_trigger(job, definition={"expression": slow})
+    make_trigger(job, format=format, definition=slow)
     with pytest.raises(QuotaExceeded) as refusal:
-        make_trigger(job, definition={"expression": fast})
+        make_trigger(job, format=format, definition=fast)
 
     assert refusal.value.path == "definition"
-    assert job.triggers.get().definition == {"expression": slow}
+    assert says in refusal.value.message
+    assert job.triggers.get().definition == slow
 
 
-def test_a_plan_that_allows_every_minute_allows_every_second(make_job, make_trigger, collection):
-    collection.sku = "Standard"
-    save_collection(collection, NOW)
+def test_a_standard_collection_takes_an_expression_for_every_second(make_job, make_trigger, collection):
+    in_plan(collection, "Standard")
 
-    assert make_trigger(make_job(schedule=None), definition={"expression": "* * * * * ?"}).next_fire_at == NOW
+    assert make_trigger(make_job(schedule=None), definition=EVERY_SECOND).next_fire_at == NOW
+
+
+@pytest.mark.parametrize(
+    "quota, format, slow, fast, says",
+    [
+        (("day", 1), "quartz", DAILY_AT_9, {"expression": "0 0 9,21 * * ?"}, "once a day, the limit of collection"),
+        (("week", 1), "quartz", {"expression": "0 0 9 ? * MON"}, {"expression": "0 0 9 ? * MON,FRI"}, "3 days apart"),
+        (("hour", 2), "simple", {"interval": 7_200_000}, {"interval": 3_600_000}, "once every 2 hours, the limit of"),
+        (("minute", 1), "quartz", EVERY_MINUTE, EVERY_SECOND, "once a minute, the limit of collection"),
+        # months are as long as they are
+        (("month", 1), "quartz", {"expression": "0 0 9 L * ?"}, {"expression": "0 0 9 1,15 * ?"}, "once a month"),
+        (("month", 3), "quartz", {"expression": "0 0 9 LW 1/3 ?"}, {"expression": "0 0 9 1 1/2 ?"}, "every 3 months"),
+        (("day", 2), "rrule", {**RULE, "rrule": "FREQ=WEEKLY"}, {**RULE, "rrule": "FREQ=DAILY"}, "every 2 days"),
+    ],
+)  # fmt: skip
+def test_a_slower_quota_of_an_owner_binds_every_format(
+    make_job, make_trigger, collection, quota, format, slow, fast, says
+):
+    in_plan(collection, "P20Premium", quota)
+    job = make_job(schedule=None)
+
+    make_trigger(job, format=format, definition=slow)
+    with pytest.raises(QuotaExceeded) as refusal:
+        make_trigger(job, format=format, definition=fast)
+
+    assert says in refusal.value.message
+
+
+def test_a_faster_quota_than_the_plans_changes_nothing(make_job, make_trigger, collection):
+    in_plan(collection, "Free", ("minute", 1))
+
+    with pytest.raises(QuotaExceeded):
+        make_trigger(make_job(schedule=None), "t", "azure", definition={"recurrence": {"frequency": "minute"}})
+
+
+@pytest.mark.parametrize(
+    "expression, zone, change",
+    [
+        ("0 30 * * * ?", "America/New_York", "2026-03-08T07:00Z"),  # 01:30, 03:00 for the gap, 03:30
+        ("0 30 */1 * * ?", "America/New_York", "2026-11-01T06:00Z"),
+        ("0 0 * * * ?", "Australia/Lord_Howe", "2026-10-03T15:30Z"),
+        ("0 0 * * * ?", "Australia/Lord_Howe", "2026-04-04T15:00Z"),
+    ],
+)
+def test_a_change_of_the_clocks_does_not_make_a_schedule_too_fast(
+    make_job, make_trigger, collection, expression, zone, change
+):
+    in_plan(collection, "Standard", ("hour", 1))
+    job, before = make_job(schedule=None), utc(change) - 10 * HOUR
+
+    make_trigger(job, "t", now=before, definition={"expression": expression, "timeZone": zone})
+
+    with pytest.raises(QuotaExceeded):
+        make_trigger(job, "u", now=before, definition={"expression": "0 0,30 * * * ?", "timeZone": zone})
+
+
+def test_a_daily_time_keeps_to_a_daily_quota_when_a_day_has_23_hours(make_job, make_trigger, collection):
+    in_plan(collection, "Standard", ("day", 1))
+
+    definition = {"expression": "0 0 9 * * ?", "timeZone": "America/New_York"}
+
+    assert make_trigger(make_job(schedule=None), now=utc("2026-03-01T00:00Z"), definition=definition).next_fire_at
+
+
+def test_a_stored_trigger_that_is_faster_keeps_working(make_job, make_trigger, collection):
+    trigger = make_trigger(make_job(schedule=None), "t", "simple", definition={"interval": 100})
+    JobCollection.objects.update(sku="Standard")
+
+    change_trigger(trigger, lambda stored: replace(stored, priority=1), NOW)
+
+    dispatch_due(again(trigger).next_fire_at)
+    assert again(trigger).fire_count == 1
+    with pytest.raises(QuotaExceeded):
+        change_trigger(trigger, lambda stored: replace(stored, definition={"interval": 101}), NOW)
+
+
+def test_a_higher_plan_takes_a_stored_trigger_that_is_faster(make_job, make_trigger, collection):
+    trigger = make_trigger(make_job(schedule=None), "t", "simple", definition={"interval": 100})
+    Trigger.objects.update(definition={"interval": 1})
+    JobCollection.objects.update(sku="Standard")
+    collection.refresh_from_db()
+
+    in_plan(collection, "P10Premium")
+
+    assert again(trigger).definition == {"interval": 1}
+
+
+def test_the_cost_of_the_check_does_not_grow_with_the_schedule(make_job, make_trigger, collection):
+    """A rule that is walked day by day, and fires rarely, is looked at for a few years only."""
+    in_plan(collection, "Standard", ("month", 1))
+    definition = {**RULE, "rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=SU"}
+    started = time.thread_time()
+
+    make_trigger(make_job(schedule=None), "t", "rrule", definition=definition)
+
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.parametrize(
     "format, definition",
     [
-        ("quartz", {"expression": "0 */30 * * * ?"}),
-        ("simple", {"interval": 60_000}),
+        ("quartz", {"expression": "*/30 * * * * ?"}),
+        ("simple", {"interval": 30_000}),
         ("azure", {"recurrence": {"frequency": "Day", "schedule": {"minutes": [0, 10], "hours": [5]}}}),
     ],
 )

@@ -11,8 +11,8 @@ from jobs.run_now import run_now
 from recurrence.wire import WireError
 from tests.conftest import ACTION, NOW, utc
 from triggers import scheduling
-from triggers.definitions import JobDefinition, merged
-from triggers.deleting import delete_collection, delete_job
+from triggers.definitions import JobDefinition, merge_patch
+from triggers.deletion import delete_collection, delete_job
 from triggers.models import Trigger
 from triggers.scheduling import patch_job, save_collection, save_job, set_job_state
 
@@ -206,7 +206,7 @@ def test_a_job_that_has_ended_is_not_patched(make_job):
     ],
 )
 def test_merging_follows_rfc_7396(document, patch, result):
-    assert merged(document, patch) == result
+    assert merge_patch(document, patch) == result
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 
 from jobs.errors import Conflict
-from jobs.leasing import lease
 from jobs.models import Job, Run
+from jobs.worker.leasing import lease
 from tests.conftest import ACTION, NOW
 from tests.triggers.rows import HOUR, MINUTE, ONCE, START, again, fired, state_of, work_off
 from triggers.definitions import JobDefinition

@@ -65,11 +65,18 @@ def test_what_cannot_be_said_at_all_is_told(api):
 
 
 def test_what_looks_odd_is_warned_of(api):
-    schedule = {"format": "cron", "expression": "0 0 30 2 *", "colour": "red"}
+    schedule = {"format": "cron", "expression": "0 0 30 2 *"}
 
     answer = api.post(ADDRESS, {"schedule": schedule, "to": "quartz"}).json()
 
-    assert len(answer["warnings"]) == 2
+    assert len(answer["warnings"]) == 1
+
+
+def test_an_unknown_member_is_refused(api):
+    response = api.post(ADDRESS, {"schedule": {"format": "cron", "expression": "@daily", "tz": "UTC"}, "to": "quartz"})
+
+    assert response.status_code == 400
+    assert response.json()["error"]["target"] == "schedule.tz"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Triggers across all jobs and the form of one, and the housekeeping of the installation."""
+"""The admin pages of triggers: the list across all jobs, the form of one trigger, and the housekeeping tasks."""
 
 from triggers.admin.housekeeping import HousekeepingTaskAdmin
 from triggers.admin.triggers import TriggerAdmin

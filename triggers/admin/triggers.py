@@ -1,13 +1,12 @@
-"""Triggers in the admin: a list across jobs, and the form in which one beside a job's own schedule is written.
+"""Triggers in the admin: a list across jobs, and the form of an additional trigger.
 
-What is changed here is recorded among the changes of the job.
+Changes made here are recorded in the history of the job.
 """
 
 from dataclasses import replace
 from datetime import datetime
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import F
 from django.http import Http404, HttpResponse, HttpResponseRedirect
@@ -18,21 +17,24 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from accounts.staff import may
+from accounts.admin_permissions import ListingChangeList, has_role
 from accounts.zones import zone_choices
+from jobs.admin.errors import DomainErrorAdminMixin
 from jobs.admin.lists import CappedPaginator, badge
-from jobs.admin.refusals import RefusableAdmin
 from jobs.errors import JobError
 from jobs.models import Job, Process
-from jobs.pages.jobs import next_run_in_words, trigger_row
+from jobs.pages.jobs import trigger_row
+from jobs.pages.next_runs import next_run_in_words
+from recurrence.schedules import LAST_INSTANT
 from recurrence.wire import WireError
-from triggers import views
-from triggers.mint_jobs import switch_on
+from triggers import preview
+from triggers.gates import forecast
+from triggers.mint.jobs import enable
 from triggers.models import GROUP, MAIN, Trigger
 from triggers.scheduling import change_trigger, delete_trigger
 from triggers.trigger_form import FORMATS, TriggerForm
 
-GROUPS_LISTED = 50  # in the filter
+GROUPS_LISTED = 50  # groups that the filter offers
 
 
 class FormatFilter(admin.SimpleListFilter):
@@ -52,10 +54,13 @@ class GroupFilter(admin.SimpleListFilter):
 
     def lookups(self, request, model_admin):
         groups = model_admin.get_queryset(request).order_by("group").values_list("group", flat=True).distinct()
-        return [(group, group) for group in groups[:GROUPS_LISTED]]
+        listed, chosen = list(groups[:GROUPS_LISTED]), self.value()
+        if chosen is not None and chosen not in listed:
+            listed += groups.filter(group=chosen)
+        return [(group, group) for group in listed]
 
     def queryset(self, request, queryset):
-        return queryset.filter(group=self.value()) if self.value() else queryset
+        return queryset.filter(group=self.value()) if self.value() is not None else queryset
 
 
 class EnabledFilter(admin.SimpleListFilter):
@@ -69,24 +74,26 @@ class EnabledFilter(admin.SimpleListFilter):
         return queryset.filter(enabled=self.value() == "yes") if self.value() in ("yes", "no") else queryset
 
 
-class TriggerChangeList(ChangeList):
+class TriggerChangeList(ListingChangeList):
     def get_results(self, request) -> None:
         super().get_results(request)
         served = Process.objects.served(request.now)
         triggers = list(self.result_list)
+        windows = forecast({trigger.job_id for trigger in triggers}, request.now, LAST_INSTANT, request.now)
         for trigger in triggers:
-            trigger.row = trigger_row(trigger, trigger.job, served)
+            trigger.row = trigger_row(trigger, trigger.job, served, windows.get(trigger.job_id, ()))
             trigger.row["may_change"] = self.model_admin.has_change_permission(request, trigger)
             trigger.row["now"] = request.now
         self.result_list = triggers
 
 
 @admin.register(Trigger)
-class TriggerAdmin(RefusableAdmin):
+class TriggerAdmin(DomainErrorAdminMixin):
     list_display = ("title", "in_job", "next_fire", "written_as", "in_group", "goes", "state")
     list_display_links = None
     list_filter = (FormatFilter, GroupFilter, EnabledFilter)
     list_per_page = 25
+    is_refreshed = True
     list_select_related = ("job__collection",)
     search_fields = ("name", "job__name")
     search_help_text = "Name, or the job's"
@@ -151,18 +158,15 @@ class TriggerAdmin(RefusableAdmin):
     def state(self, trigger: Trigger) -> str:
         return badge(trigger.row["state"])
 
-    # writing one
+    # the form
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        trigger = self._trigger(request, object_id)
-        job = trigger.job if trigger else self._job(request)
-        if not may(request.user, self.write_role, job.collection.subscription_id):
-            raise PermissionDenied
+        job, trigger = self._job_and_trigger(request, object_id)
         if trigger and trigger.name == MAIN:
             return HttpResponseRedirect(reverse("admin:jobs_job_change", args=[job.pk]))
         if job.is_final:
             messages.error(request, f"{job.name} is {job.state}, which is final. It can only be deleted.")
-            return _to_job(job)
+            return _redirect_to_job(job)
         now = timezone.now()
         form = TriggerForm(request.POST or None, job=job, trigger=trigger)
         if request.method == "POST" and form.is_valid() and "_preview" not in request.POST:
@@ -180,69 +184,72 @@ class TriggerAdmin(RefusableAdmin):
             "starts_at": trigger_row(trigger, job, served)["starts_at"] if trigger else None,
             "zones": [zone for zone, _ in zone_choices()],
             "groups": sorted({GROUP, *served}),
-            "meaning": views.meaning_of_form(form, now, served),
+            "meaning": preview.preview_form(form, now, served),
             "now": now,
         }
         return TemplateResponse(request, "admin/triggers/trigger/form.html", context)
 
+    def _job_and_trigger(self, request, object_id: str | None) -> tuple[Job, Trigger | None]:
+        """Return the job and the trigger; the trigger is None for a new one.
+
+        Raises PermissionDenied for users who may only read the job.
+        """
+        trigger = self._trigger(request, object_id)
+        job = trigger.job if trigger else self._job(request)
+        if not has_role(request.user, self.write_role, job.collection.subscription_id):
+            raise PermissionDenied
+        return job, trigger
+
     def _trigger(self, request, object_id: str | None) -> Trigger | None:
-        if object_id is None:
-            return None
-        if not object_id.isdecimal():
-            raise Http404
-        return self.visible(request, int(object_id))
+        return None if object_id is None else self.visible(request, object_id)
 
     def _job(self, request) -> Job:
-        """The job that the address of a new trigger names."""
-        number = request.GET.get("job", "")
+        """Return the job that the address of a new trigger names."""
         jobs = Job.objects.select_related("collection")
         if not request.user.is_superuser:
             jobs = jobs.visible_to(request.user)
-        job = jobs.filter(pk=int(number)).first() if number.isdecimal() else None
-        if job is None:
-            raise Http404
-        return job
+        return self.visible(request, request.GET.get("job"), jobs)
 
     def _save(self, request, form: TriggerForm, now: datetime) -> HttpResponse | None:
-        """Save and lead to the job's page; None when it was refused, which the form then shows."""
+        """Save and redirect to the job's page; None when the core refused the input, which the form then shows."""
         try:
             trigger, created = form.save(now)
         except (WireError, JobError) as error:
             form.refuse(error)
             return None
-        named = {"name": "trigger", "object": trigger.name}
+        entry = {"name": "trigger", "object": trigger.name}
         fields = [str(form.fields[name].label or name) for name in form.changed_data]
         self.log_change(
-            request, trigger.job, [{"added": named}] if created else [{"changed": {**named, "fields": fields}}]
+            request, trigger.job, [{"added": entry}] if created else [{"changed": {**entry, "fields": fields}}]
         )
         messages.success(request, f"Saved. {next_run_in_words(Job.objects.get(pk=trigger.job_id), now)}")
-        return _to_job(trigger.job)
+        return _redirect_to_job(trigger.job)
 
     def preview_view(self, request) -> HttpResponse:
-        """What the schedule in the posted form means: asked for while somebody types."""
+        """Show the preview of the schedule in the posted form.  The page requests it while the user types."""
         if request.method != "POST":
             raise Http404
-        trigger = self._trigger(request, request.GET.get("trigger"))
+        job, trigger = self._job_and_trigger(request, request.GET.get("trigger"))
         now = timezone.now()
-        form = TriggerForm(request.POST, job=trigger.job if trigger else self._job(request), trigger=trigger)
+        form = TriggerForm(request.POST, job=job, trigger=trigger)
         form.is_valid()
-        meaning = views.meaning_of_form(form, now, Process.objects.served(now))
+        meaning = preview.preview_form(form, now, Process.objects.served(now))
         return TemplateResponse(request, "admin/jobs/job/_beside.html", {"meaning": meaning, "now": now})
 
-    # orders
+    # actions
 
     def state_view(self, request, object_id: int) -> HttpResponse:
         trigger = self.changeable(request, object_id)
-        order = request.POST.get("enabled")
-        if request.method == "POST" and order in ("yes", "no"):
-            self._switch(request, trigger, order == "yes")
-        return _to_job(trigger.job)
+        enabled = request.POST.get("enabled")
+        if request.method == "POST" and enabled in ("yes", "no"):
+            self._set_enabled(request, trigger, enabled == "yes")
+        return _redirect_to_job(trigger.job)
 
-    def _switch(self, request, trigger: Trigger, is_on: bool) -> None:
+    def _set_enabled(self, request, trigger: Trigger, is_enabled: bool) -> None:
         now = timezone.now()
         try:
-            if is_on:
-                trigger = switch_on(trigger, now)
+            if is_enabled:
+                trigger = enable(trigger, now)
             else:
                 trigger = change_trigger(trigger, lambda stored: replace(stored, enabled=False), now)
         except (WireError, JobError) as error:
@@ -250,9 +257,9 @@ class TriggerAdmin(RefusableAdmin):
             return
         except Trigger.DoesNotExist:
             raise Http404 from None
-        done = "Enabled" if is_on else "Disabled"
+        done = "Enabled" if is_enabled else "Disabled"
         self.log_change(request, trigger.job, f"{done} trigger “{trigger.name}”.")
-        next_run = f" {next_run_in_words(Job.objects.get(pk=trigger.job_id), now)}" if is_on else ""
+        next_run = f" {next_run_in_words(Job.objects.get(pk=trigger.job_id), now)}" if is_enabled else ""
         messages.success(request, f"{done}: {trigger.name}.{next_run}")
 
     # Django's own pages
@@ -278,8 +285,8 @@ class TriggerAdmin(RefusableAdmin):
 
     def response_delete(self, request, obj_display, obj_id) -> HttpResponse:
         messages.success(request, f"Deleted: {obj_display}.")
-        return _to_job(request.job)
+        return _redirect_to_job(request.job)
 
 
-def _to_job(job: Job) -> HttpResponse:
+def _redirect_to_job(job: Job) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))

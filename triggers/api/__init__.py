@@ -1,4 +1,4 @@
-"""Our own REST resources about when: triggers, and what schedules do and say before anyone saves them."""
+"""REST resources of schedules: triggers, and the preview and translation of schedules that are not saved."""
 
 from django.urls import include, path
 from rest_framework.routers import SimpleRouter

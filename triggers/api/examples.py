@@ -1,4 +1,4 @@
-"""Examples of the description: requests that work as they stand."""
+"""Examples for the OpenAPI description: requests that work without changes."""
 
 from drf_spectacular.utils import OpenApiExample
 

@@ -1,61 +1,67 @@
-"""A schedule as a member of our own documents, and refusals that name its members."""
+"""The field for a schedule in documents of our API, and errors with the paths of its members."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
-from rest_framework import serializers
 
+from api.fields import SharedField
 from jobs.errors import JobError
 from recurrence import wire
-from recurrence.wire import WireError
+from recurrence.wire import WireError, json_values
+from triggers.api.schedules import SCHEDULES
 
-# where the core, which speaks of its own fields, means a member of ours
+# the member of our documents by the name of the core's field
 MEMBERS = {"definition": "schedule", "data_map": "triggerDataMap", "misfire_threshold": "misfireThreshold"}
 
 
-@extend_schema_field(
-    {
-        "type": "object",
-        "required": ["format"],
-        "properties": {"format": {"type": "string", "enum": sorted(wire.PARSERS)}},
-        "additionalProperties": True,
-        "description": (
-            "`format` says how the other members are read. `azure` takes `startTime` and `recurrence`. `quartz` takes "
-            "`expression` (six or seven fields, such as `0 15 10 ? * MON-FRI`), `timeZone` (a name of IANA's or of "
-            "Windows, by default UTC), `clockChange` (`cron` by default, or `quartz`), `startTime` and `endTime`, "
-            "both included. `simple` takes `startTime` (by default at once), `endTime` (not included), `interval` in "
-            "milliseconds and `repeatCount` (-1: without end), times also in milliseconds since 1970. `once` takes "
-            "`at`. `outlook` takes `start`, `end` and `recurrence` as events of Microsoft Graph have them: what clocks "
-            "show (`dateTime` and `timeZone`), and a `pattern` with its `range`. `rrule` takes such a `start`, perhaps "
-            "an `end`, a rule of iCalendar such as `FREQ=MONTHLY;BYMONTHDAY=1,15`, and lists of dates: "
-            "`exdates`, on which it is not, and `rdates`, on which it is besides. Of all but `azure`, one that never "
-            "fires again has no occurrences and a warning."
-        ),
-    }
-)
-class ScheduleField(serializers.Field):
-    """A schedule in one of the formats we read: which one, and its definition."""
+@extend_schema_field(SCHEDULES)
+class ScheduleField(SharedField):
+    """A schedule: the name of its format, and its definition in that format.
 
-    default_error_messages = {"invalid": "must be an object"}
-    formats: Collection[str] = wire.PARSERS
+    A schedule that never fires again has no occurrences and a warning, except in the format `azure`, which refuses it.
+    """
+
+    refusals = (WireError,)
+    members: Mapping[str, Any] = wire.MEMBERS
+    renderers: Mapping[str, Callable] = wire.RENDERERS
 
     def to_internal_value(self, data: object) -> tuple[str, dict]:
-        if not isinstance(data, dict):
-            return self.fail("invalid")
-        format = data.get("format")
+        return split(super().to_internal_value(data))
+
+    def check(self, data):
+        format, definition = split(data)
         if not isinstance(format, str):
-            raise WireError("format", "required", f"must be one of {', '.join(self.formats)}")
-        return format, {name: value for name, value in data.items() if name != "format"}
+            raise WireError("format", "required", f"must be one of {', '.join(self.members)}")
+        if format not in self.members:
+            message = f"must be one of {', '.join(self.members)}, not {json_values.shown(format)}"
+            raise WireError("format", "unsupported", message)
+        self.renderers[format](definition)
+
+    def unknown_in(self, sent, data):
+        format, _ = split(data)
+        if not isinstance(format, str) or format not in self.members:
+            return ()
+        return wire.unknown_members(sent, {"format": None, **self.members[format]})
+
+
+def split(schedule: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the format of a schedule, and its definition."""
+    return schedule.get("format"), {name: value for name, value in schedule.items() if name != "format"}
 
 
 @contextmanager
 def member_paths() -> Iterator[None]:
-    """Refusals of the cores name the members of our document: a schedule's are below `schedule`."""
+    """Rewrite the paths of errors that cores raise in the block: they name members of our documents then.
+
+    The members of a schedule are below `schedule`.
+    """
     try:
         yield
     except WireError as error:
-        error.path = f"schedule.{error.path}"
+        for each in (error, *error.others):
+            each.path = f"schedule.{each.path}"
         raise
     except JobError as error:
         error.path = MEMBERS.get(error.path or "", error.path)

@@ -1,28 +1,44 @@
-"""/api/schedules/preview: what a schedule would do, before anyone saves it."""
+"""/api/schedules/preview: the fire times of a schedule that is not saved."""
 
 from datetime import datetime
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.fields import InstantField, WholeNumberField, read, rendered
+from accounts.examples import with_example
+from api.fields import Document, InstantField, WholeNumberField, read, rendered
+from api.viewsets import DescribedView
 from recurrence import wire
 from recurrence.describe import describe
 from recurrence.preview import preview
 from recurrence.series import Series
 from recurrence.wire import Parsed
-from triggers.api.fields import ScheduleField
+from triggers.api.fields import ScheduleField, member_paths
 
 COUNT = 10
 MOST = 1_000
 
 
-class PreviewRequest(serializers.Serializer):
-    schedule = ScheduleField()
-    now = InstantField(required=False, help_text="When the schedule counts as created; by default the present moment.")
+@with_example(
+    {
+        "now": "2026-01-01T00:00:00Z",
+        "count": 8,
+        "after": "2026-01-04T00:00:00Z",
+        "from": "2026-01-05T00:00:00Z",
+        "to": "2026-02-01T00:00:00Z",
+    }
+)
+class PreviewRequest(Document):
+    schedule = ScheduleField(help_text="The schedule, as triggers have it.")
+    now = InstantField(
+        required=False,
+        help_text="When the schedule counts as created; by default the present moment.  It bounds no window: `from` and"
+        " `after` may be earlier.",
+    )
     count = WholeNumberField(default=COUNT, min_value=1, max_value=MOST, help_text="How many occurrences to answer.")
     after = InstantField(required=False, help_text="Answer only occurrences after this instant.")
 
@@ -34,6 +50,14 @@ class PreviewRequest(serializers.Serializer):
         }
 
 
+@with_example(
+    {
+        "at": "2026-01-05T09:00:00Z",
+        "local": "2026-01-05T10:00:00+01:00",
+        "end": "2026-01-05T10:00:00Z",
+        "endLocal": "2026-01-05T11:00:00+01:00",
+    }
+)
 class OccurrenceSerializer(serializers.Serializer):
     at = InstantField(help_text="In UTC.")
     local = serializers.DateTimeField(help_text="The same instant on the clocks of the schedule's zone.")
@@ -41,15 +65,22 @@ class OccurrenceSerializer(serializers.Serializer):
     endLocal = serializers.DateTimeField(required=False, help_text="The same end on the clocks of the schedule's zone.")
 
 
+@with_example(
+    {
+        "description": "every 2 weeks on Monday and Wednesday from 10:00 to 11:00 Europe/Berlin",
+        "more": True,
+        "warnings": [],
+    }
+)
 class PreviewAnswer(serializers.Serializer):
     description = serializers.CharField(help_text="The schedule in words.")
-    occurrences = OccurrenceSerializer(many=True)
+    occurrences = OccurrenceSerializer(many=True, help_text="Its fire times in the window, earliest first.")
     more = serializers.BooleanField(help_text="Whether further occurrences follow within the limits.")
     warnings = serializers.ListField(child=serializers.CharField(), help_text="What was understood but looks odd.")
 
 
-class SchedulePreview(APIView):
-    """What a schedule would do.  Nothing is written."""
+class SchedulePreview(DescribedView, APIView):
+    """The next fire times of a schedule.  Nothing is saved."""
 
     @extend_schema(
         operation_id="previewSchedule",
@@ -63,7 +94,7 @@ class SchedulePreview(APIView):
                     "schedule": {
                         "format": "azure",
                         "startTime": "2026-01-05T08:00:00Z",
-                        "recurrence": {"frequency": "day", "schedule": {"hours": [5]}},
+                        "recurrence": {"frequency": "Day", "schedule": {"hours": [5]}},
                     },
                     "now": "2026-01-01T00:00:00Z",
                     "count": 8,
@@ -98,18 +129,24 @@ class SchedulePreview(APIView):
         ],
     )
     def post(self, request):
-        question = read(PreviewRequest, request.data)
-        now = question.get("now") or timezone.now()
-        format, definition = question["schedule"]
-        parsed = wire.parse(format, definition, now)
-        wire.refuse_unreachable(parsed, now)
+        document = read(PreviewRequest, request.data)
+        created_at, now = document.get("now"), timezone.now()
+        after, start = document.get("after"), document.get("from")
+        end = document.get("to")
+        begins_at = max((bound for bound in (after, start) if bound), default=created_at or now)
+        if end is not None and end <= begins_at:
+            message = f"must be after the window begins, at {rendered(begins_at)}; `from` lets it begin earlier"
+            raise serializers.ValidationError({"to": [ErrorDetail(message, "out_of_range")]})
+        with member_paths():
+            parsed, created_at = wire.parse_for_window(*document["schedule"], created_at, now, begins_at)
+            wire.refuse_unreachable(parsed, created_at)
         fires, more = preview(
             parsed,
-            created_at=now,
-            after=question.get("after"),
-            start=question.get("from"),
-            end=question.get("to"),
-            limit=question["count"],
+            created_at=created_at,
+            after=after,
+            start=start,
+            end=end,
+            limit=document["count"],
         )
         return Response(
             {

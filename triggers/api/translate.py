@@ -1,4 +1,4 @@
-"""/api/schedules/translate: what a schedule is in another format."""
+"""/api/schedules/translate: a schedule in another format."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,38 +9,32 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.fields import InstantField, WordField, read, rendered
+from accounts.examples import with_example
+from api.fields import Document, InstantField, WordField, read, rendered
+from api.viewsets import DescribedView
 from recurrence.differences import differences
-from recurrence.translate import FORMATS, parse, translate
+from recurrence.translate import FORMATS, MEMBERS, RENDERERS, parse, translate
 from triggers.api.fields import ScheduleField, member_paths
+from triggers.api.schedules import TRANSLATABLE_SCHEDULES
 
 YEARS = 10
-MOST = 10  # differences that are answered
+MOST = 10  # differences in one answer
 SIDES = {True: "source", False: "translation"}
-LAST_NOW = 9989  # a later year has no ten years before it
+LAST_NOW = 9989  # the last year after which YEARS more years exist in the calendar
 
 
-@extend_schema_field(
-    {
-        "type": "object",
-        "required": ["format"],
-        "properties": {"format": {"type": "string", "enum": list(FORMATS)}},
-        "additionalProperties": True,
-        "description": (
-            "`cron` takes `expression`, the five fields of a crontab line such as `*/15 9-17 * * MON-FRI`, and"
-            " `timeZone`; `quartz` and `azure` take what the preview takes."
-        ),
-    }
-)
+@extend_schema_field(TRANSLATABLE_SCHEDULES)
 class TranslatableField(ScheduleField):
-    """A schedule in one of the formats that are translated."""
+    """A schedule in one of the formats that can be translated."""
 
-    formats = FORMATS
+    members = MEMBERS
+    renderers = RENDERERS
 
 
-class TranslateRequest(serializers.Serializer):
-    schedule = TranslatableField()
-    to = WordField(list(FORMATS))
+@with_example({"to": "quartz", "now": "2026-01-01T00:00:00Z"})
+class TranslateRequest(Document):
+    schedule = TranslatableField(help_text="The schedule that is translated.")
+    to = WordField(list(FORMATS), help_text="The format that it is translated into.")
     now = InstantField(required=False, help_text="When the schedule counts as created; by default the present moment.")
 
     def validate_now(self, now):
@@ -49,11 +43,19 @@ class TranslateRequest(serializers.Serializer):
         return now
 
 
+@with_example({"at": "2026-03-29T01:00:00Z", "only": "source"})
 class DifferenceSerializer(serializers.Serializer):
-    at = InstantField()
+    at = InstantField(help_text="A time at which only one of the two fires.")
     only = serializers.ChoiceField([*SIDES.values()], help_text="Which of the two fires then.")
 
 
+@with_example(
+    {
+        "schedule": {"format": "quartz", "expression": "0 0/15 9-17 ? * MON-FRI", "timeZone": "Europe/Berlin"},
+        "cannotSay": ["startTime: a cron expression has no start"],
+        "warnings": [],
+    }
+)
 class TranslateAnswer(serializers.Serializer):
     schedule = TranslatableField(allow_null=True, help_text="The translation; null: the other format cannot say it.")
     cannotSay = serializers.ListField(
@@ -67,8 +69,8 @@ class TranslateAnswer(serializers.Serializer):
     warnings = serializers.ListField(child=serializers.CharField(), help_text="What was understood but looks odd.")
 
 
-class ScheduleTranslation(APIView):
-    """A schedule in another format.  Nothing is written."""
+class ScheduleTranslation(DescribedView, APIView):
+    """A schedule in another format.  Nothing is saved."""
 
     @extend_schema(
         operation_id="translateSchedule",
@@ -104,21 +106,21 @@ class ScheduleTranslation(APIView):
             return Response(translated(read(TranslateRequest, request.data)))
 
 
-def translated(question: Mapping[str, Any]) -> dict[str, Any]:
-    # whole: a fraction of a second at which a schedule is created is nothing that anybody wrote
-    now = question.get("now") or timezone.now().replace(microsecond=0)
-    (format, definition), to = question["schedule"], question["to"]
+def translated(document: Mapping[str, Any]) -> dict[str, Any]:
+    # whole seconds: nobody wrote the fraction of a second at which a schedule counts as created
+    now = document.get("now") or timezone.now().replace(microsecond=0)
+    (format, definition), to = document["schedule"], document["to"]
     source = parse(format, definition, now)
     translation = translate(format, definition, to, now)
     found = []
     if translation.definition is not None:
-        theirs = parse(to, translation.definition, now)
-        found = differences(source, theirs, now, now.replace(year=now.year + YEARS, day=min(now.day, 28)), MOST)
+        target = parse(to, translation.definition, now)
+        found = differences(source, target, now, now.replace(year=now.year + YEARS, day=min(now.day, 28)), MOST)
     return {
         "schedule": None if translation.definition is None else {"format": to, **translation.definition},
         "cannotSay": translation.losses,
         "differences": [
-            {"at": rendered(each.at), "only": "source" if each.is_ours else "translation"} for each in found
+            {"at": rendered(each.at), "only": "source" if each.only_in_first else "translation"} for each in found
         ],
         "warnings": [*source.warnings, *translation.notes],
     }

@@ -1,6 +1,6 @@
 """/api/triggers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -8,31 +8,41 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db import transaction
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from django_filters import CharFilter, ChoiceFilter, FilterSet
+from django_filters import FilterSet
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
+from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import naming, require, visible
-from accounts.fields import FlagField, InstantField, TextField, WholeNumberField, WordField, read
-from accounts.filters import WholeNumberFilter
+from accounts.access import as_field_error, require_role, visible_or_404
+from accounts.examples import with_example
 from accounts.models import Role
-from accounts.viewsets import GONE, ApiViewSet, created
+from api.fields import Document, FlagField, InstantField, MapField, TextField, WholeNumberField, WordField, read
+from api.filters import FlagFilter, TextFilter, WholeNumberFilter, WordFilter
+from api.idempotency import IDEMPOTENCY_KEY, repeatable
+from api.viewsets import HTTP_410, LOCATION, ApiViewSet, created
 from jobs import durations
+from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, lock_row, refuse_stale, respond
 from jobs.api.fields import DurationField
-from jobs.api.versions import IF_MATCH, locked, refuse_stale
+from jobs.api.holds import HoldSerializer, rendered_hold
+from jobs.api.upcoming import PARAMETERS as UPCOMING_PARAMETERS
+from jobs.api.upcoming import UpcomingAnswer, upcoming
 from jobs.errors import Conflict
+from jobs.locking import lock_collections_of
 from jobs.models import Job
 from jobs.names import NAME_LENGTH
 from recurrence import wire
+from recurrence.schedules import LAST_INSTANT
 from recurrence.wire import WireError
+from triggers import gates
 from triggers.api import examples
 from triggers.api.fields import ScheduleField, member_paths
-from triggers.definitions import TriggerDefinition, kept, merged
+from triggers.definitions import TriggerDefinition, canonical, merge_patch
+from triggers.gates import HoldWindow
 from triggers.models import (
     MAIN,
     MISFIRE_THRESHOLD,
@@ -44,6 +54,7 @@ from triggers.models import (
 )
 from triggers.outlook import words_and_warnings
 from triggers.scheduling import delete_trigger, save_trigger
+from triggers.upcoming import find_hold
 
 GROUP_LENGTH = 100
 MISFIRES = {
@@ -55,12 +66,24 @@ MISFIRE_WORDS = {policy.value: word for word, policy in MISFIRES.items()}
 
 
 @extend_schema_field({"type": "object", "additionalProperties": {}})
-class DataMapField(serializers.DictField):
-    """An object of the caller's, kept as it is."""
+class DataMapField(MapField):
+    """An object of the caller, stored unchanged."""
 
 
-class TriggerReplacement(serializers.Serializer):
-    """What a trigger is to be; what is left out gets its default."""
+@with_example(
+    {
+        "schedule": {"format": "quartz", "expression": "0 15 10 ? * 6L", "timeZone": "Europe/Berlin"},
+        "enabled": True,
+        "priority": 1,
+        "group": "default",
+        "triggerDataMap": {"custom_lock_key": "reports.__ORG_ID__"},
+        "misfire": "fireOnce",
+        "misfireThreshold": "PT5M",
+        "name": "last-friday",
+    }
+)
+class TriggerReplacement(Document):
+    """The new values of a trigger.  A member that is left out gets its default."""
 
     schedule = ScheduleField(help_text="When it fires, as the preview of schedules takes it.")
     enabled = FlagField(default=True, help_text="While it is disabled it does not fire, and it does not catch up.")
@@ -79,10 +102,20 @@ class TriggerReplacement(serializers.Serializer):
         " `__ORG_ID__` in it stands for the id of the subscription.",
     )
     misfire = WordField(
-        list(MISFIRES), default="fireOnce", help_text="What becomes of fire times that are found too late."
+        list(MISFIRES),
+        default="fireOnce",
+        help_text="What becomes of fire times that are found too late.  Those of `fireAll` run one after the other,"
+        " whatever `overlap` of the job says.",
     )
     misfireThreshold = DurationField(
         default=MISFIRE_THRESHOLD, help_text="How late is too late, from a second to a year."
+    )
+
+    name = TextField(
+        min_length=1,
+        max_length=NAME_LENGTH,
+        required=False,
+        help_text=f"Its new name, unique in its job and not {MAIN!r}.  Left out, it keeps its name.",
     )
 
     def validate_misfireThreshold(self, threshold: timedelta) -> timedelta:
@@ -91,6 +124,7 @@ class TriggerReplacement(serializers.Serializer):
         return threshold
 
 
+@with_example({"job": 1})
 class TriggerRequest(TriggerReplacement):
     job = WholeNumberField(min_value=1, help_text="The id of its job.")
     name = TextField(
@@ -98,42 +132,66 @@ class TriggerRequest(TriggerReplacement):
     )
 
 
+@with_example(
+    {
+        "id": 2,
+        "job": 1,
+        "jobName": "collect-orders",
+        "collectionName": "nightly",
+        "name": "last-friday",
+        "format": "quartz",
+        "schedule": {"format": "quartz", "expression": "0 15 10 ? * 6L", "timeZone": "Europe/Berlin"},
+        "enabled": True,
+        "priority": 1,
+        "group": "default",
+        "triggerDataMap": {"custom_lock_key": "reports.__ORG_ID__"},
+        "misfire": "fireOnce",
+        "misfireThreshold": "PT5M",
+        "description": "at 10:15 Europe/Berlin on the last Friday of each month",
+        "nextFireAt": "2026-01-30T09:15:00Z",
+        "previousFireAt": "2025-12-26T09:15:00Z",
+        "warnings": [],
+        "createdAt": "2026-01-01T09:30:00Z",
+        "updatedAt": "2026-01-05T08:00:00Z",
+    }
+)
 class TriggerSerializer(serializers.Serializer):
-    id = serializers.IntegerField()
+    id = serializers.IntegerField(help_text="The id in its address.")
     job = serializers.IntegerField(help_text="The id of its job.")
-    jobName = serializers.CharField()
-    collectionName = serializers.CharField()
+    jobName = serializers.CharField(help_text="The name of its job.")
+    collectionName = serializers.CharField(help_text="The name of the collection of its job.")
     name = serializers.CharField(help_text=f"`{MAIN}` is the schedule in the job itself, which is changed there.")
-    format = serializers.ChoiceField(sorted(wire.PARSERS))
-    schedule = ScheduleField()
-    enabled = serializers.BooleanField()
-    priority = serializers.IntegerField()
-    group = serializers.CharField()
-    triggerDataMap = DataMapField()
-    misfire = serializers.ChoiceField(list(MISFIRES))
-    misfireThreshold = DurationField()
+    format = serializers.ChoiceField(sorted(wire.PARSERS), help_text="The format of its schedule.")
+    schedule = ScheduleField(help_text="When it fires.")
+    enabled = serializers.BooleanField(help_text="While it is disabled it does not fire, and it does not catch up.")
+    priority = serializers.IntegerField(help_text="Of triggers due at the same instant the lower number goes first.")
+    group = serializers.CharField(help_text="The queue that its runs go to.")
+    triggerDataMap = DataMapField(help_text="An object of the caller's; `custom_lock_key` in it names a lock.")
+    misfire = serializers.ChoiceField(list(MISFIRES), help_text="What becomes of fire times that are found too late.")
+    misfireThreshold = DurationField(help_text="How late is too late.")
     description = serializers.CharField(help_text="The schedule in words.")
     nextFireAt = InstantField(
         allow_null=True, help_text="Null while it, its job or its collection is stopped, and when nothing is left."
     )
-    previousFireAt = InstantField(allow_null=True)
+    hold = HoldSerializer(allow_null=True, help_text="What holds the next fire time; null: nothing.")
+    previousFireAt = InstantField(allow_null=True, help_text="Its last fire time; null: there was none.")
     warnings = serializers.ListField(child=serializers.CharField(), help_text="What was understood but looks odd.")
-    createdAt = InstantField()
-    updatedAt = InstantField()
+    createdAt = InstantField(help_text="When it was made.")
+    updatedAt = InstantField(help_text="When it was last changed.")
 
 
+@with_example({"job": 1, "group": "default", "enabled": True, "format": "quartz"})
 class TriggerFilter(FilterSet):
     job = WholeNumberFilter(field_name="job_id", help_text="The id of a job.")
-    group = CharFilter(max_length=GROUP_LENGTH)
-    enabled = ChoiceFilter(choices=[("true", "true"), ("false", "false")], method="filter_enabled")
-    format = ChoiceFilter(choices=[(name, name) for name in sorted(wire.PARSERS)])
-
-    def filter_enabled(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(enabled=value == "true")
+    group = TextFilter(max_length=GROUP_LENGTH, help_text="The queue that its runs go to.")
+    enabled = FlagFilter(help_text="Only those that are enabled, or that are disabled.")
+    format = WordFilter(
+        choices=[(name, name) for name in sorted(wire.PARSERS)], help_text="Only those with a schedule in this format."
+    )
 
 
 class Triggers(ApiViewSet):
-    """When jobs run: their own schedules, and the triggers beside them."""
+    """When jobs run: their own schedules, and their additional triggers."""
 
     queryset = Trigger.objects.order_by("id")
     serializer_class = TriggerSerializer
@@ -143,91 +201,112 @@ class Triggers(ApiViewSet):
 
     @extend_schema(operation_id="listTriggers", summary="List triggers across jobs")
     def list(self, request):
-        return self.get_paginated_response([rendered_trigger(row) for row in self.page(*TRIGGER_COLUMNS)])
+        return self.get_paginated_response(rendered_triggers(self.page(*TRIGGER_COLUMNS)))
 
-    @extend_schema(operation_id="readTrigger", summary="Read a trigger")
+    @extend_schema(operation_id="readTrigger", summary="Read a trigger", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(visible(request, Trigger), pk)
+        return answered(visible_or_404(request, Trigger), pk, request=request)
 
     @extend_schema(
         operation_id="createTrigger",
         summary="Create a trigger",
         request=TriggerRequest,
-        responses={201: TriggerSerializer},
+        parameters=[IDEMPOTENCY_KEY, ETAG, LOCATION],
+        responses={200: TriggerSerializer, 201: TriggerSerializer},
         examples=examples.TRIGGERS,
     )
+    @repeatable(lambda view, request, pk: answered(visible_or_404(request, Trigger), pk))
     def create(self, request):
         with member_paths():
-            wanted = read(TriggerRequest, request.data)
-            with naming("job", "no job that you may see"):
-                job = require(request, Job, Role.OPERATOR, pk=wanted["job"])
-            with locked(job.collection_id):
-                if wanted["name"] != MAIN and job.triggers.filter(name=wanted["name"]).exists():
-                    raise Conflict(f"job {job.name!r} has a trigger {wanted['name']!r} already", path="name")
-                trigger, _ = save_trigger(job, wanted["name"], definition_of(wanted), timezone.now())
-        return created(f"/api/triggers/{trigger.pk}", answered(Trigger.objects, trigger.pk))
+            members = self.read(TriggerRequest)
+            with as_field_error("job", "no job that you may see"):
+                job = require_role(request, Job, Role.OPERATOR, pk=members["job"])
+            with lock_row(job.collection_id):
+                if members["name"] != MAIN and job.triggers.filter(name=members["name"]).exists():
+                    raise Conflict(f"job {job.name!r} has a trigger {members['name']!r} already", path="name")
+                trigger, _ = save_trigger(job, members["name"], definition_of(members), timezone.now())
+        return created(request, f"/api/triggers/{trigger.pk}", answered(Trigger.objects, trigger.pk))
 
     @extend_schema(
         operation_id="replaceTrigger",
         summary="Replace a trigger",
         description="A schedule that stays the same keeps its place; a changed one does not fire for earlier times.",
         request=TriggerReplacement,
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def update(self, request, pk):
-        return self._changed(request, pk, lambda trigger: read(TriggerReplacement, request.data))
+        return self._changed(request, pk, lambda trigger: self.read(TriggerReplacement, fixed={"job": trigger.job_id}))
 
     @extend_schema(
         operation_id="patchTrigger",
         summary="Change a trigger",
         description="Objects are merged, values replaced; null gives a member its default.  A schedule of another"
-        " format replaces the one before.",
+        " format replaces the one before.  `name` renames it; its runs keep the name that they were made with.",
         request=TriggerReplacement,
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def partial_update(self, request, pk):
-        return self._changed(request, pk, lambda trigger: patched(trigger, request.data))
+        return self._changed(request, pk, lambda trigger: patched(trigger, request.data, fixed={"job": trigger.job_id}))
 
     @extend_schema(
         operation_id="deleteTrigger",
         summary="Delete a trigger",
         description="Runs that it has made stay as they are.",
         parameters=[IF_MATCH],
-        responses={204: GONE},
+        responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
-        with self._own_to_change(request, pk) as trigger:
+        with self._locked_for_change(request, pk) as trigger:
             delete_trigger(trigger, timezone.now())
         return Response(status=204)
 
-    @extend_schema(operation_id="enableTrigger", summary="Enable a trigger", request=None)
+    @extend_schema(
+        operation_id="listUpcomingRunsOfTrigger",
+        summary="List what will become of a trigger's next fire times",
+        description="With what is going to hold them, as far as is known.",
+        parameters=UPCOMING_PARAMETERS,
+        responses=UpcomingAnswer,
+        filters=False,
+    )
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def upcoming(self, request, pk):
+        trigger = get_object_or_404(visible_or_404(request, Trigger).values("id", "job_id"), pk=pk)
+        return upcoming(request, trigger["job_id"], timezone.now(), trigger["id"])
+
+    @extend_schema(operation_id="enableTrigger", summary="Enable a trigger", request=None, parameters=[IF_MATCH, ETAG])
     @action(detail=True, methods=["post"])
     def enable(self, request, pk):
         return self._changed(request, pk, lambda trigger: patched(trigger, {"enabled": True}))
 
-    @extend_schema(operation_id="disableTrigger", summary="Disable a trigger", request=None)
+    @extend_schema(
+        operation_id="disableTrigger", summary="Disable a trigger", request=None, parameters=[IF_MATCH, ETAG]
+    )
     @action(detail=True, methods=["post"])
     def disable(self, request, pk):
         return self._changed(request, pk, lambda trigger: patched(trigger, {"enabled": False}))
 
-    def _changed(self, request, pk, wanted_of) -> Response:
-        with self._own_to_change(request, pk) as trigger, member_paths():
-            definition = definition_of(wanted_of(trigger))
-            save_trigger(trigger.job, trigger.name, definition, timezone.now())
+    def _changed(self, request, pk, read_members) -> Response:
+        with self._locked_for_change(request, pk) as trigger, member_paths():
+            members = read_members(trigger)
+            save_trigger(trigger.job, trigger.name, definition_of(members), timezone.now(), members.get("name"))
         return answered(Trigger.objects, pk)
 
     @contextmanager
-    def _own_to_change(self, request, pk) -> Iterator[Trigger]:
-        """The trigger as it is while nobody else writes the collection's jobs.
+    def _locked_for_change(self, request, pk) -> Iterator[Trigger]:
+        """Lock the collection of the trigger's job, and yield the stored trigger.
 
-        Raises Conflict for the schedule in a job itself, and Stale when the caller means another version.
+        Raises Conflict for the schedule in a job itself, and Stale when the caller expects another version.
         """
-        found = require(request, Trigger.objects.select_related("job"), Role.OPERATOR, pk=pk)
+        found = require_role(request, Trigger.objects.select_related("job"), Role.OPERATOR, pk=pk)
         if found.name == MAIN:
-            raise Conflict(f"this is the schedule in the job itself: change it there, at /api/jobs/{found.job_id}")
-        with locked(found.job.collection_id):
+            raise Conflict(
+                "this is the schedule in the job itself, which has no other name: change it there,"
+                f" at /api/jobs/{found.job_id}"
+            )
+        with transaction.atomic():
+            lock_collections_of([found.job])
             trigger = Trigger.objects.select_related("job").get(pk=pk)
-            refuse_stale(request, etag(pk, trigger.updated_at))
+            refuse_stale(request, version(pk, trigger.updated_at))
             yield trigger
 
 
@@ -238,22 +317,22 @@ TRIGGER_COLUMNS = (
 )
 
 
-def definition_of(wanted: Mapping[str, Any]) -> TriggerDefinition:
-    format, definition = wanted["schedule"]
+def definition_of(members: Mapping[str, Any]) -> TriggerDefinition:
+    format, definition = members["schedule"]
     return TriggerDefinition(
         format=format,
-        definition=kept(format, definition),
-        enabled=wanted["enabled"],
-        priority=wanted["priority"],
-        group=wanted["group"],
-        data_map=wanted["triggerDataMap"],
-        misfire=MISFIRES[wanted["misfire"]],
-        misfire_threshold=wanted["misfireThreshold"],
+        definition=canonical(format, definition),
+        enabled=members["enabled"],
+        priority=members["priority"],
+        group=members["group"],
+        data_map=members["triggerDataMap"],
+        misfire=MISFIRES[members["misfire"]],
+        misfire_threshold=members["misfireThreshold"],
     )
 
 
-def patched(trigger: Trigger, patch: object) -> dict[str, Any]:
-    """The members of the trigger with `patch` merged into them, as RFC 7396 has it."""
+def patched(trigger: Trigger, patch: object, **options) -> dict[str, Any]:
+    """Return the members of the trigger with `patch` merged into them (RFC 7396)."""
     if not isinstance(patch, dict):
         return read(TriggerReplacement, patch)
     document = {
@@ -268,19 +347,30 @@ def patched(trigger: Trigger, patch: object) -> dict[str, Any]:
     schedule = patch.get("schedule")
     if isinstance(schedule, dict) and schedule.get("format", trigger.format) != trigger.format:
         del document["schedule"]
-    return read(TriggerReplacement, merged(document, patch))
+    return read(TriggerReplacement, merge_patch(document, patch), sent=patch, answer=TriggerSerializer, **options)
 
 
-def etag(trigger_id: int, updated_at: datetime) -> str:
-    return f'"{trigger_id}-{updated_at:%Y%m%d%H%M%S%f}"'
+def version(trigger_id: int, updated_at: datetime) -> str:
+    return f"{trigger_id}-{updated_at:%Y%m%d%H%M%S%f}"
 
 
-def answered(triggers, pk: int) -> Response:
+def answered(triggers, pk: int, request: Request | None = None) -> Response:
     row = get_object_or_404(triggers.values(*TRIGGER_COLUMNS), pk=pk)
-    return Response(rendered_trigger(row), headers={"ETag": etag(pk, row["updated_at"])})
+    document = rendered_triggers([row])[0]
+    return respond(document, etag(version(pk, row["updated_at"]), document), request=request)
 
 
-def rendered_trigger(row: Mapping[str, Any]) -> dict[str, Any]:
+def rendered_triggers(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the triggers as documents.  The cost is one query for all rows, and one more while a job may be held."""
+    rows, now = list(rows), timezone.now()
+    firing = {row["job_id"] for row in rows if row["next_fire_at"]}
+    windows = gates.forecast(firing, now, LAST_INSTANT, now)
+    return [rendered_trigger(row, windows.get(row["job_id"], ())) for row in rows]
+
+
+def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow]) -> dict[str, Any]:
+    fire_at = row["next_fire_at"]
+    hold = find_hold(windows, fire_at) if fire_at else None
     description, warnings = words_and_warnings(row["format"], row["definition"], row["anchored_at"])
     return {
         "id": row["id"],
@@ -289,7 +379,7 @@ def rendered_trigger(row: Mapping[str, Any]) -> dict[str, Any]:
         "collectionName": row["job__collection__name"],
         "name": row["name"],
         "format": row["format"],
-        "schedule": {"format": row["format"], **spelled(row["format"], orjson.dumps(row["definition"]))},
+        "schedule": {"format": row["format"], **canonical_definition(row["format"], orjson.dumps(row["definition"]))},
         "enabled": row["enabled"],
         "priority": row["priority"],
         "group": row["group"],
@@ -297,7 +387,8 @@ def rendered_trigger(row: Mapping[str, Any]) -> dict[str, Any]:
         "misfire": MISFIRE_WORDS[row["misfire"]],
         "misfireThreshold": durations.render(row["misfire_threshold"]),
         "description": description,
-        "nextFireAt": row["next_fire_at"],
+        "nextFireAt": fire_at,
+        "hold": rendered_hold(fire_at, hold),
         "previousFireAt": row["previous_fire_at"],
         "warnings": warnings,
         "createdAt": row["created_at"],
@@ -306,10 +397,10 @@ def rendered_trigger(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=10_000)
-def spelled(format: str, definition: bytes) -> dict[str, Any]:
-    """A stored definition as it is answered; one that cannot be read any more is answered as it stands."""
+def canonical_definition(format: str, definition: bytes) -> dict[str, Any]:
+    """Return a stored definition in canonical form, or as stored when the parser does not accept it any more."""
     stored = orjson.loads(definition)
     try:
-        return kept(format, stored)
+        return canonical(format, stored)
     except WireError:
         return stored

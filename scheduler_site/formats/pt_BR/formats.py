@@ -1,6 +1,6 @@
 """Dates in the Portuguese of Brazil; the names are explained in `scheduler_site.formats`.
 
-E is the month within a date, which is written with a small letter.
+E is the month within a date, with a small first letter.
 """
 
 LONG_DATE_FORMAT = r"l, j \d\e E \d\e Y"

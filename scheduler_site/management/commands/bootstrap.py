@@ -4,8 +4,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from scheduler_site.addresses import echo_url
 from scheduler_site.bootstrap import bootstrap
+from scheduler_site.urls_base import echo_url
 
 
 class Command(BaseCommand):

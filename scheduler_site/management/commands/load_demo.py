@@ -3,8 +3,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from accounts.models import DEFAULT_SUBSCRIPTION_ID, Subscription
-from scheduler_site import samples
-from scheduler_site.addresses import echo_url
+from scheduler_site import demo_data
+from scheduler_site.urls_base import echo_url
 
 
 class Command(BaseCommand):
@@ -14,4 +14,4 @@ class Command(BaseCommand):
         subscription = Subscription.objects.filter(pk=DEFAULT_SUBSCRIPTION_ID).first()
         if subscription is None:
             raise CommandError("there is no default subscription: run `manage.py bootstrap` first")
-        samples.load(subscription, echo_url(settings.HOST, settings.PORT), timezone.now())
+        demo_data.load(subscription, echo_url(settings.HOST, settings.PORT), timezone.now())

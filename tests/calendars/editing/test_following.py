@@ -217,7 +217,7 @@ def test_days_that_a_zone_never_had_are_not_counted(make_event):
 
 
 def test_a_series_ends_before_an_occurrence(with_exceptions_around):
-    editing.end_before(with_exceptions_around, MIDDLE, LATER)
+    editing.truncate_series(with_exceptions_around, MIDDLE, LATER)
 
     event = Event.objects.get()
     assert days(event) == BEFORE
@@ -226,6 +226,6 @@ def test_a_series_ends_before_an_occurrence(with_exceptions_around):
 
 
 def test_a_series_that_ends_before_its_first_occurrence_is_deleted(weekly):
-    editing.end_before(weekly, day("2026-01-05"), LATER)
+    editing.truncate_series(weekly, day("2026-01-05"), LATER)
 
     assert not Event.objects.exists()

@@ -56,7 +56,7 @@ GONE = {
     "cancel": lambda event: editing.cancel_occurrence(event, date(2026, 1, 12), LATER),
     "restore": lambda event: editing.restore_occurrence(event, date(2026, 1, 12), LATER),
     "change the rest": lambda event: editing.change_following(event, date(2026, 1, 12), {}, LATER),
-    "end": lambda event: editing.end_before(event, date(2026, 1, 12), LATER),
+    "end": lambda event: editing.truncate_series(event, date(2026, 1, 12), LATER),
     "move": lambda event: editing.move(event, event.calendar, LATER),
     "delete": lambda event: editing.delete(event, LATER),
 }

@@ -168,7 +168,7 @@ ACTS = {
     "change": lambda event, day: editing.change_occurrence(event, day, {"subject": "Other"}, LATER),
     "cancel": lambda event, day: editing.cancel_occurrence(event, day, LATER),
     "change the rest": lambda event, day: editing.change_following(event, day, {"subject": "Other"}, LATER),
-    "end": lambda event, day: editing.end_before(event, day, LATER),
+    "end": lambda event, day: editing.truncate_series(event, day, LATER),
 }
 
 
@@ -211,7 +211,7 @@ def test_a_cancelled_occurrence_is_gone(weekly, act):
         lambda event, revision: editing.change_occurrence(event, SECOND, {"subject": "A"}, LATER, revision=revision),
         lambda event, revision: editing.cancel_occurrence(event, SECOND, LATER, revision=revision),
         lambda event, revision: editing.change_following(event, SECOND, {"subject": "A"}, LATER, revision=revision),
-        lambda event, revision: editing.end_before(event, SECOND, LATER, revision=revision),
+        lambda event, revision: editing.truncate_series(event, SECOND, LATER, revision=revision),
     ],
 )
 def test_an_occurrence_has_a_revision_of_its_own(weekly, act):

@@ -43,6 +43,20 @@ def test_saving_an_untouched_form_changes_nothing(fill, fields_of_series, on, sc
     assert (Event.objects.values().get(), list(event.exceptions.values())) == before
 
 
+def test_a_stored_series_that_is_longer_than_one_may_be_keeps_its_count(fill, make_event):
+    event = make_event(recurrence=recurrence("daily", count=10))
+    event.recurrence["range"]["numberOfOccurrences"] = 2000
+    event.save()
+
+    kept = fill(edit(event), subject="Other")
+    other = fill(edit(event), times="1500")
+
+    assert kept.status_code == 302
+    assert errors(other) == {"times": ["Must be 1 to 999, not 1500; a longer series has an end date"]}
+    event.refresh_from_db()
+    assert (event.subject, event.recurrence["range"]["numberOfOccurrences"]) == ("Other", 2000)
+
+
 @pytest.mark.parametrize(
     "pattern",
     [

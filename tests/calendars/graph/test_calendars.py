@@ -2,7 +2,7 @@
 
 import pytest
 
-from calendars.models import Calendar, Hue
+from calendars.models import Calendar, Color
 from tests.calendars.graph.conftest import error_of, event
 
 VALUE = "ErrorPropertyValidationFailure"
@@ -58,7 +58,7 @@ def test_a_calendar_lives_and_dies(graph, calendar):
 
 
 def test_what_get_returns_patch_takes(graph, calendar, other_calendar):
-    for hue in Hue.values:
+    for hue in Color.values:
         Calendar.objects.filter(pk=other_calendar.pk).update(hue=hue)
         read = graph.read(f"/me/calendars/{other_calendar.pk}")
 

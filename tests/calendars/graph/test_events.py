@@ -398,6 +398,8 @@ MALFORMED = [
     ({"attendees": [{"emailAddress": {"name": "Bob"}}]}, VALUE, "attendees[0].emailAddress.address"),
     ({"attendees": [{"emailAddress": {"address": 5}}]}, LITERAL, "attendees[0].emailAddress.address"),
     ({"attendees": [{"emailAddress": {"address": "b"}, "type": "boss"}]}, VALUE, "attendees[0].type"),
+    ({"attendees": [{"emailAddress": {"address": "b\r\nBcc: c"}}]}, VALUE, "attendees[0].emailAddress.address"),
+    ({"attendees": [{"emailAddress": {"address": "b\x85"}}]}, VALUE, "attendees[0].emailAddress.address"),
     (
         {"attendees": [{"emailAddress": {"address": "b"}, "status": {"response": "x"}}]},
         VALUE,

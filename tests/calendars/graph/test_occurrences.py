@@ -35,6 +35,26 @@ def cancelled(graph, master: str) -> list[str]:
 # Occurrences
 
 
+@pytest.mark.parametrize("zone", [None, "Tokyo Standard Time", "America/New_York"])
+def test_a_changed_time_is_read_in_the_zone_in_which_it_was_answered(graph, calendar, zone):
+    """An answer names its zone: UTC, or the one that `Prefer` asks for, whatever the zone of the series."""
+    berlin = event("2026-01-05T10:00:00", "2026-01-05T11:00:00", zone="Europe/Berlin", recurrence=recurrence())
+    address = f"/me/events/{on(graph.create(berlin)['id'], '0112')}"
+    headers = {"Prefer": f'outlook.timezone="{zone}"'} if zone else {}
+
+    document = graph.read(address, headers)
+    later = {
+        side: {**document[side], "dateTime": document[side]["dateTime"].replace(":00:00.", ":15:00.")}
+        for side in ("start", "end")
+    }
+    response = graph.patch(address, {**document, **later}, headers)
+
+    assert document["start"]["timeZone"] == (zone or "UTC")
+    assert response.status_code == 200, response.content
+    assert {side: response.json()[side] for side in later} == later
+    assert graph.read(address)["start"]["dateTime"] == "2026-01-12T09:15:00.0000000"
+
+
 def test_an_occurrence_says_which_series_it_is_of(graph, master):
     read = graph.read(f"/me/events/{on(master, '0112')}")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calendars.graph.errors import Refusal
-from calendars.graph.prefer import preferences_of
+from calendars.graph.preferences import preferences_of
 from tests.calendars.graph.conftest import YEAR, at, error_of, event, recurrence
 
 

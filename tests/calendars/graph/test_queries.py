@@ -236,6 +236,7 @@ BROKEN = [
     {"orderby": "recurrence"},
     {"orderby": "isAllDay"},
     {"orderby": "subject,"},
+    {"orderby": "subject,start/dateTime,Subject desc"},  # thousands of these would take seconds
     {"filter": ""},
     {"filter": "subject"},
     {"filter": "subject eq"},

@@ -174,6 +174,7 @@ WRONG_RANGES = [
     ({"type": "numbered", "numberOfOccurrences": 0}, VALUE, "numberOfOccurrences"),
     ({"type": "numbered", "numberOfOccurrences": -3}, VALUE, "numberOfOccurrences"),
     ({"type": "numbered", "numberOfOccurrences": "3"}, LITERAL, "numberOfOccurrences"),
+    ({"type": "numbered", "numberOfOccurrences": 1000}, VALUE, "numberOfOccurrences"),
     ({"type": "numbered", "numberOfOccurrences": 2**62}, VALUE, "numberOfOccurrences"),
     ({"recurrenceTimeZone": "Middle-earth"}, UNKNOWN_ZONE, "recurrenceTimeZone"),
     ({"recurrenceTimeZone": 5}, LITERAL, "recurrenceTimeZone"),

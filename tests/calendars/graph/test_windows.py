@@ -2,6 +2,7 @@
 
 import pytest
 
+from calendars.graph import documents
 from tests.calendars.graph.conftest import YEAR, at, error_of, event, recurrence
 
 DAILY = recurrence({"type": "daily", "interval": 1}, type="noEnd")
@@ -11,6 +12,11 @@ DAILY = recurrence({"type": "daily", "interval": 1}, type="noEnd")
 def path(request, graph, calendar) -> str:
     """Ten Mondays from 5 January 2026, 10:00 to 11:00 UTC."""
     return request.param.format(graph.create(event(recurrence=recurrence()))["id"])
+
+
+@pytest.fixture
+def instances(graph, calendar) -> str:
+    return f"/me/events/{graph.create(event(recurrence=recurrence()))['id']}/instances"
 
 
 def found(graph, path: str, start: str, end: str, **query) -> list[str]:
@@ -103,12 +109,37 @@ def test_the_parameters_come_in_any_case(graph, path, name):
 
 
 @pytest.mark.parametrize("start, end", [("0001-01-01", "9999-12-31"), ("0001-01-01T00:00:00+14:00", "9999-12-31")])
-def test_a_window_may_reach_to_the_ends_of_time(graph, path, start, end):
-    response = graph.get(path, startDateTime=start, endDateTime=end)
+def test_a_window_of_instances_may_reach_to_the_ends_of_time(graph, instances, start, end):
+    response = graph.get(instances, startDateTime=start, endDateTime=end)
 
     assert response.status_code in (200, 400)
     if "+" not in start:
-        assert len(found(graph, path, start, end)) == 10
+        assert len(found(graph, instances, start, end)) == 10
+
+
+@pytest.mark.parametrize("start, end", [("0001-01-01", "0003-01-01"), ("9998-01-01", "9999-12-31")])
+def test_a_view_at_the_ends_of_time_is_empty(graph, calendar, start, end):
+    assert found(graph, "/me/calendarView", start, end) == []
+
+
+@pytest.mark.parametrize("view", ["/me/calendarView", "/me/calendarView/delta"])
+@pytest.mark.parametrize(
+    "start, end, is_taken",
+    [
+        ("2026-01-01T00:00:00Z", "2030-12-31T00:00:00Z", True),  # 1,825 days
+        ("2026-01-01T00:00:00Z", "2030-12-31T00:00:01Z", False),
+        ("2024-01-01", "2029-01-01", False),  # five years, with two leap days
+        ("0001-01-01", "9999-12-31", False),
+    ],
+)
+def test_a_view_is_of_1825_days_at_most(graph, calendar, view, start, end, is_taken):
+    response = graph.get(view, startDateTime=start, endDateTime=end)
+
+    if is_taken:
+        assert response.status_code == 200
+    else:
+        assert error_of(response) == (400, "ErrorInvalidRequest")
+        assert response.json()["error"]["message"] == "endDateTime: must be at most 1825 days after startDateTime"
 
 
 @pytest.mark.parametrize("day", ["2076-01-06", "2500-01-06", "4000-01-06"])
@@ -159,3 +190,31 @@ def test_instances_are_of_series_only(graph, calendar):
 
     for id in (single, f"{master}_20260112"):
         assert error_of(graph.get(f"/me/events/{id}/instances", **YEAR)) == (400, "ErrorInvalidParameter")
+
+
+@pytest.mark.parametrize(
+    "address", ["/me/calendarView", "/me/calendarView/delta", "/me/events/{}/instances", "/me/events"]
+)
+def test_a_page_ends_where_long_bodies_fill_it(graph, calendar, monkeypatch, address):
+    """A thousand occurrences repeat the body of their series, which may have 262,144 characters."""
+    monkeypatch.setattr(documents, "PAGE_BODIES_LENGTH", 25)
+    body = {"contentType": "html", "content": "x" * 10}
+    masters = [graph.create(event(recurrence=recurrence(), body=body))["id"] for _ in range(4)]
+    path = address.format(masters[0])
+
+    page = graph.read(path, {"Prefer": "odata.maxpagesize=100"}, **YEAR)
+
+    assert len(page["value"]) == 3
+    told = graph.values(path, {"Prefer": "odata.maxpagesize=100"}, **YEAR)
+    expected = {"/me/events": 4, "/me/events/{}/instances": 10}.get(address, 40)
+    assert len({each["id"] for each in told}) == len(told) == expected
+
+
+def test_a_page_without_bodies_is_as_long_as_asked_for(graph, calendar, monkeypatch):
+    monkeypatch.setattr(documents, "PAGE_BODIES_LENGTH", 25)
+    body = {"contentType": "html", "content": "x" * 10}
+    master = graph.create(event(recurrence=recurrence(), body=body))["id"]
+
+    page = graph.read(f"/me/events/{master}/instances", _top=100, _select="subject", **YEAR)
+
+    assert len(page["value"]) == 10

@@ -2,8 +2,8 @@
 
 import pytest
 
-from calendars.import_report import Line
-from calendars.importing import import_calendar
+from calendars.ics.import_report import Line
+from calendars.ics.importing import import_calendar
 from calendars.models import Event
 from tests.calendars.importing.files import REFUSED, TAKEN, file_of, vevent
 from tests.conftest import NOW

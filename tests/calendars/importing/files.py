@@ -1,6 +1,6 @@
 """iCalendar files by hand, valid by default; a test names only what matters to it."""
 
-from calendars.import_report import Status
+from calendars.ics.import_report import Status
 from calendars.models import Calendar, Event, EventException
 from tests.calendars.conftest import starts
 

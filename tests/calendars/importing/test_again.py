@@ -2,7 +2,7 @@
 
 import pytest
 
-from calendars.importing import import_calendar
+from calendars.ics.importing import import_calendar
 from calendars.models import Calendar, Event
 from tests.calendars.conftest import days
 from tests.calendars.importing.files import (

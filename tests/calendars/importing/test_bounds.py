@@ -5,8 +5,8 @@ from time import process_time
 
 import pytest
 
-from calendars import importing, repetition
-from calendars.importing import import_calendar
+from calendars.ics import importing, recurrence
+from calendars.ics.importing import import_calendar
 from calendars.models import Calendar, Event, EventException
 from tests.calendars.conftest import days, starts
 from tests.calendars.importing.files import REFUSED, TAKEN, UNCHANGED, file_of, override, repeating, vevent
@@ -32,7 +32,7 @@ def test_a_file_makes_only_so_many_changes(calendar, monkeypatch):
 
 
 def test_rules_that_are_no_series_are_followed_through_so_many_years(take, monkeypatch):
-    monkeypatch.setattr(repetition, "MOST_YEARS", 20)
+    monkeypatch.setattr(recurrence, "MOST_YEARS", 20)
     rule, start = "FREQ=MONTHLY;BYMONTHDAY=31", ";TZID=Europe/Berlin:20200131T100000"
 
     lines = take(
@@ -54,7 +54,7 @@ def test_what_is_refused_so_leaves_what_is_here_as_it_is(take, monkeypatch):
     rule = repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31", start=";TZID=Europe/Berlin:20200131T100000")
     take(rule)
     before = Event.objects.count()
-    monkeypatch.setattr(repetition, "MOST_YEARS", 1)
+    monkeypatch.setattr(recurrence, "MOST_YEARS", 1)
 
     (line,) = take(rule)
 
@@ -89,7 +89,7 @@ def seconds(calendar: Calendar, file: str) -> float:
 
 
 def test_a_file_becomes_only_so_many_events(take, monkeypatch):
-    monkeypatch.setattr(repetition, "MOST_EVENTS", 5)
+    monkeypatch.setattr(recurrence, "MOST_EVENTS", 5)
 
     lines = take(vevent(uid="a"), vevent(listed("RDATE", DAYS[:5]), uid="b"), vevent(uid="c"))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from calendars import vtimezones
+from calendars.ics import timezones
 from calendars.models import Event
 from tests.calendars.importing.files import REFUSED, vevent
 
@@ -130,6 +130,13 @@ def test_nobody_is_invited(taken):
     ]
 
 
+def test_control_characters_in_an_address_are_left_out_and_told(taken):
+    event, notes = taken("ATTENDEE:mailto:bob@example.com\x01\x7f", r"ATTENDEE:mailto:eve\n@example.com")
+
+    assert [each["emailAddress"]["address"] for each in event.attendees] == ["bob@example.com", "eve@example.com"]
+    assert notes[1:] == ["Control characters in the addresses of attendees are left out."]
+
+
 @pytest.mark.parametrize(
     "lines, note",
     [
@@ -182,7 +189,7 @@ def described(name: str, more: str = "", autumn: str = "-1SU") -> str:
         ("(UTC+01:00) Amsterdam", described("(UTC+01:00) Amsterdam"), "Europe/Berlin"),
         (
             "New York",
-            vtimezones.described("America/New_York", 2020, 2040).decode().replace("America/New_York", "New York"),
+            timezones.parse_vtimezone("America/New_York", 2020, 2040).decode().replace("America/New_York", "New York"),
             "America/New_York",
         ),
     ],

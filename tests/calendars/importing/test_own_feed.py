@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from calendars import editing, ics
+from calendars import editing
 from calendars.editing import WallTime
-from calendars.import_report import Report, Status
-from calendars.importing import import_calendar
+from calendars.ics import exporting
+from calendars.ics.import_report import Report, Status
+from calendars.ics.importing import import_calendar
 from calendars.models import Calendar, Event
 from tests.calendars.conftest import day, times, wall
 from tests.calendars.importing.files import TAKEN, UNCHANGED, everything_in
@@ -38,7 +39,7 @@ def back(calendar, owner):
     """Import the feed of the calendar into it, or into another one."""
 
     def run(into: Calendar | None = None) -> Report:
-        feed = ics.calendar("One", "America/New_York", ics.events([calendar], owner, NOW))
+        feed = exporting.calendar("One", "America/New_York", exporting.events([calendar], owner, NOW))
         return import_calendar(into or calendar, feed, NOW)
 
     return run

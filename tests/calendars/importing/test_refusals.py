@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from calendars.errors import CalendarError
-from calendars.importing import import_calendar
+from calendars.ics.importing import import_calendar
 from calendars.models import EventException
 from tests.calendars.importing.files import (
     REFUSED,

@@ -4,7 +4,8 @@ import pytest
 
 from calendars.models import Event
 from tests.calendars.conftest import days
-from tests.calendars.importing.files import TAKEN, everything, repeating
+from tests.calendars.importing.files import REFUSED, TAKEN, UNCHANGED, everything, repeating
+from tests.conftest import utc
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,31 @@ def test_a_series_has_the_occurrences_that_its_rule_counts(take):
     take(repeating())
 
     assert days(Event.objects.get()) == ["2026-01-05", "2026-01-12", "2026-01-19", "2026-01-26"]
+
+
+def test_a_series_that_is_longer_than_one_may_be_ends_on_a_day_instead(taken):
+    event, notes = taken("RRULE:FREQ=WEEKLY;COUNT=1000")
+
+    limits = event.recurrence["range"]
+    assert (limits["type"], limits["endDate"], limits["numberOfOccurrences"]) == ("endDate", "2045-02-27", 0)
+    assert event.series.count_before(utc("2100-01-01T00:00Z")) == 1000
+    assert notes == ["It repeats 1000 times, and at most 999 can be counted: it is a series that ends on 2045-02-27."]
+
+
+def test_the_same_file_again_changes_nothing_in_a_longer_series(take):
+    file = repeating(rule="FREQ=WEEKLY;COUNT=1000")
+    take(file)
+
+    (line,) = take(file)
+
+    assert line.status is UNCHANGED
+
+
+@pytest.mark.parametrize("count", [2_000_000, 2**31 - 1])
+def test_a_series_that_no_calendar_holds_is_refused_in_the_report(take, count):
+    (line,) = take(repeating(rule=f"FREQ=DAILY;COUNT={count}"))
+
+    assert (line.status, line.notes) == (REFUSED, [f"It repeats {count} times, beyond the year 4500."])
 
 
 @pytest.mark.parametrize(

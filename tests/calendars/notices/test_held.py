@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from calendars.pages.held import hold_at
-from maintenance.models import Heed, Notice
-from maintenance.spells import Spell
+from maintenance.models import Notice
 from tests.calendars.job_runs import LATER, add_run
 from tests.calendars.notices.reading import FRIDAY, HOUR, THURSDAY, cell, notices, reboot_of, rows, runs, words
 from tests.conftest import utc
 from tests.maintenance.notices import announce, holds
+from triggers.gates import HoldWindow
+from triggers.upcoming import find_hold
 
 pytestmark = pytest.mark.django_db
 
@@ -22,6 +22,12 @@ def test_a_run_that_will_be_held_is_seen_before_and_again_where_it_is_moved_to(l
         "held: 18:00 invoices , held, held by maintenance: Reboot of db-2",
         "planned: 18:30 invoices , planned, once, after maintenance",
     ]
+
+
+def test_the_legend_has_held(look, reboot, invoices):
+    page = look(f"view=day&date={THURSDAY}")
+
+    assert re.search(r'<li data-state="held"><svg.*?</svg>held</li>', page)
 
 
 def test_other_days_are_as_planned(look, reboot, invoices):
@@ -151,12 +157,12 @@ def at(text: str):
     return utc(f"2026-10-29T{text}Z")
 
 
-def spell(start: str, end: str | None) -> Spell:
-    return Spell(Notice(), at(start), at(end) if end else None, Heed.After.RUN_ONCE, "")
+def window(start: str, end: str | None) -> HoldWindow:
+    return HoldWindow("notice", "", at(start), at(end) if end else None)
 
 
 @pytest.mark.parametrize(
-    ("spells", "until"),
+    ("windows", "until"),
     [
         ([("10:00", "11:00")], "11:00"),
         ([("10:00", "11:00"), ("11:00", "12:00")], "12:00"),  # it would not run in between
@@ -165,12 +171,12 @@ def spell(start: str, end: str | None) -> Spell:
         ([("10:00", "11:00"), ("10:45", None)], None),
     ],
 )
-def test_a_run_waits_until_nothing_holds_it_any_more(spells, until):
-    hold = hold_at([spell(*each) for each in spells], at("10:30"))
+def test_a_run_waits_until_nothing_holds_it_any_more(windows, until):
+    hold = find_hold([window(*each) for each in windows], at("10:30"))
 
     assert hold.until == (at(until) if until else None)
 
 
 @pytest.mark.parametrize("moment", ["09:59", "11:00"])
-def test_a_spell_is_half_open(moment):
-    assert hold_at([spell("10:00", "11:00")], at(moment)) is None
+def test_a_window_is_half_open(moment):
+    assert find_hold([window("10:00", "11:00")], at(moment)) is None

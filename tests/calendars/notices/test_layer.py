@@ -100,12 +100,12 @@ def test_what_was_withdrawn_is_not_shown(look, reboot, invoices):
         assert "Held" not in page, view
 
 
-def test_what_nobody_has_looked_at_since_its_time_came_has_started(look, db2, clock):
+def test_what_is_due_is_shown_as_started_and_nothing_is_written(look, db2, clock):
     announce(db2, now=LATER, not_before=LATER + HOUR, duration_s=7200)
     clock.move_to(LATER + HOUR)
 
     assert notices(look()) == ["running: 15:32 Reboot of db-2 , maintenance, started"]
-    assert Notice.objects.get().status == "started"
+    assert Notice.objects.get().status == "scheduled"
 
 
 def test_what_is_over_by_its_duration_has_ended(look, db2, clock):
@@ -191,7 +191,9 @@ def test_what_lasts_longer_than_was_expected_goes_on(look, db2, make_planned, cl
 
     day = look("view=day")
 
-    assert notices(day) == ["running: 14:32 Reboot of db-2 , maintenance, started, nobody knows how long"]
+    assert notices(day) == [
+        "running: 14:32 Reboot of db-2 , maintenance, started, longer than 10 min, nobody knows how long"
+    ]
     assert 'under maintenance" data-h="14" data-m="32" data-dh="9" data-dm="28"' in day
     assert runs(day) == ["held: 16:00 invoices , held, held by maintenance: Reboot of db-2"]
 
@@ -203,6 +205,37 @@ def test_what_interrupts_nothing_holds_until_somebody_ends_it(look, db2, invoice
 
     assert len(notices(page)) == 1
     assert runs(page) == ["held: 18:00 invoices , held, held by maintenance: Reboot of db-2"]
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"has_started": True, "duration_s": 600}, "longer than 10 min, nobody knows how long"),
+        ({"has_started": True}, "nobody knows how long"),
+        ({"has_started": True, "duration_s": 0}, "no interruption, nobody knows how long"),
+        ({"not_before": LATER + 3 * HOUR, "duration_s": 0}, "no interruption, nobody knows how long"),
+        ({"has_started": True, "duration_s": 7200}, "about 2 h"),
+        ({"not_before": LATER + 3 * HOUR, "duration_s": 7200}, "about 2 h"),
+        ({"has_started": True, "duration_s": 600, "ends_after_duration": True}, "10 min"),  # it is over
+    ],
+)
+def test_its_length_is_said_in_the_same_words_everywhere(look, client, db2, clock, members, said):
+    notice = announce(db2, now=LATER, **members)
+    clock.move_to(LATER + HOUR)
+
+    day, agenda = look("view=day"), look("view=agenda")
+    assert notice.is_open_ended(LATER + HOUR) is ("nobody knows" in said) or said == "10 min"
+    for page in (day, agenda):
+        assert ("nobody knows" in page) is ("nobody knows" in said)
+        assert "nobody knows" not in said or said in page
+    for address in (
+        f"/calendar/notices/{notice.pk}",
+        f"/admin/maintenance/notice/{notice.pk}/change/",
+        "/admin/maintenance/notice/",
+        f"/maintenance/notices/{notice.pk}/",
+        *([] if "has_started" in members else ["/maintenance/"]),
+    ):
+        assert said in words(client.get(address).content.decode()), address
 
 
 # What a click opens

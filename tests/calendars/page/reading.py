@@ -25,18 +25,15 @@ def column(page: str, day: str) -> str:
 
 
 def add_run(job, at: datetime, state: str = "succeeded", **fields) -> Run:
-    return Run.objects.create(
-        subscription=job.collection.subscription,
-        job=job,
-        action=job.action,
-        collection_name=job.collection.name,
-        job_name=job.name,
-        trigger_name="default",
-        fire_at=at,
-        publish_after=at,
-        state=state,
-        started_at=at,
-        finished_at=at + timedelta(minutes=40),
-        attempt_count=1,
-        **fields,
-    )
+    values = {
+        "subscription": job.collection.subscription,
+        "action": job.action,
+        "collection_name": job.collection.name,
+        "job_name": job.name,
+        "trigger_name": "default",
+        "publish_after": at,
+        "started_at": at,
+        "finished_at": at + timedelta(minutes=40),
+        "attempt_count": 1,
+    }
+    return Run.objects.create(job=job, fire_at=at, state=state, **values | fields)

@@ -64,7 +64,7 @@ def test_the_queries_of_a_month_are_as_many_whatever_is_in_it(
             editing.cancel_occurrence(series, date(2026, 1, 12), NOW)
             add_run(make_job(f"job-{number}-{count}", now=WEDNESDAY), datetime(2026, 1, 6, 8, tzinfo=UTC))
 
-    own, of_every_page = 7, 3  # layers, events, exceptions, maintenance, and three for runs
+    own, of_every_page = 9, 3  # layers, events, exceptions, maintenance, outages, and four for runs
     for count in (1, 30):
         add(count)
         with django_assert_max_num_queries(own + of_every_page):

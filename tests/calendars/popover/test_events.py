@@ -133,6 +133,19 @@ def test_notes_are_text_and_never_markup(browser, make_event):
     assert "&lt;b&gt;as it is&lt;/b&gt;" in browser.get(address(plain)).content.decode()
 
 
+def test_notes_have_links(browser, make_event):
+    html = browser.get(address(make_event(body="See https://example.org/a?b=1&c=2\n<b>"))).content.decode()
+
+    assert '<a href="https://example.org/a?b=1&amp;c=2" rel="nofollow">' in html
+    assert "<br>&lt;b&gt;" in html
+
+
+def test_notes_with_a_long_reference_are_shown_as_they_are(browser, make_event):
+    reference = "https://example.org/&#" + "9" * 5000 + ";"
+
+    assert reference.replace("&", "&amp;") in browser.get(address(make_event(body=reference))).content.decode()
+
+
 def test_beside_its_item_it_is_a_part_of_the_page(browser, make_event):
     whole = browser.get(address(make_event()))
     part = browser.get(address(Event.objects.get()), headers={"HX-Request": "true"})

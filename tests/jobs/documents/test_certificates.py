@@ -4,10 +4,10 @@ import base64
 
 import pytest
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.serialization import PrivateFormat
-from cryptography.hazmat.primitives.serialization.pkcs12 import PBES, serialize_key_and_certificates
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
-from jobs.actions import documents, pfx
+from jobs.actions import documents
 from jobs.errors import Invalid
 from tests.jobs.documents.conftest import pfx_of
 from tests.jobs.documents.samples import http, refusal, stored
@@ -54,16 +54,87 @@ def test_a_stored_certificate_stays_with_its_host(certificate):
     assert (path, code) == ("action.request.authentication.pfx", "required")
 
 
-def test_a_certificate_made_to_keep_a_processor_busy_is_refused(certificate):
-    costly = (
-        PrivateFormat.PKCS12.encryption_builder()
-        .kdf_rounds(pfx.ITERATIONS_LIMIT // 2)  # more than that for its certificate, its key and its seal together
-        .key_cert_algorithm(PBES.PBESv2SHA256AndAES256CBC)
-        .hmac_hash(hashes.SHA256())
-        .build(b"pw")
-    )
-    data = serialize_key_and_certificates(b"job", *certificate, None, costly)
-    authentication = {"type": "ClientCertificate", "pfx": base64.b64encode(data).decode(), "password": "pw"}
+# A PFX by hand (RFC 7292): no library writes what keeps a processor busy
 
-    with pytest.raises(Invalid, match="at most 2000000 iterations"):
+
+def element(tag: int, *parts: bytes) -> bytes:
+    content = b"".join(parts)
+    size = (len(content).bit_length() + 7) // 8
+    length = bytes([len(content)]) if len(content) < 0x80 else bytes([0x80 | size]) + len(content).to_bytes(size, "big")
+    return bytes([tag]) + length + content
+
+
+def sequence(*parts: bytes) -> bytes:
+    return element(0x30, *parts)
+
+
+def octets(content: bytes) -> bytes:
+    return element(0x04, content)
+
+
+def integer(number: int) -> bytes:
+    return element(0x02, number.to_bytes(number.bit_length() // 8 + 1, "big"))
+
+
+def object_id(digits: str) -> bytes:
+    return element(0x06, bytes.fromhex(digits))
+
+
+def encrypted_by(derivation: bytes) -> bytes:
+    """Parameters of PBES2 with AES-256-CBC and an initial vector of zeros."""
+    cipher = sequence(object_id("60864801650304012a"), octets(bytes(16)))
+    return sequence(object_id("2a864886f70d01050d"), sequence(derivation, cipher))
+
+
+def pbkdf2(rounds: int) -> bytes:
+    function = sequence(object_id("2a864886f70d0209"), element(0x05))  # HMAC with SHA-256
+    return sequence(object_id("2a864886f70d01050c"), sequence(octets(b"saltsalt"), integer(rounds), function))
+
+
+def scrypt(parallelism: int) -> bytes:
+    numbers = (integer(16_384), integer(1), integer(parallelism))
+    return sequence(object_id("2b06010401da47040b"), sequence(octets(b"saltsalt"), *numbers))
+
+
+def key_bag(derivation: bytes) -> bytes:
+    """SafeContents with a key that nobody can open."""
+    key = sequence(encrypted_by(derivation), octets(bytes(64)))
+    return sequence(sequence(object_id("2a864886f70d010c0a0102"), element(0xA0, key)))
+
+
+DATA = object_id("2a864886f70d010701")
+
+
+def plain(contents: bytes) -> bytes:
+    return sequence(DATA, element(0xA0, octets(contents)))
+
+
+def sealed(contents: bytes, password: bytes) -> bytes:
+    """The contents as EncryptedData, so that nobody without the password sees what they say."""
+    key = PBKDF2HMAC(hashes.SHA256(), 32, b"saltsalt", 1).derive(password)
+    padding = 16 - len(contents) % 16
+    encryptor = Cipher(algorithms.AES256(key), modes.CBC(bytes(16))).encryptor()
+    ciphertext = encryptor.update(contents + bytes([padding]) * padding) + encryptor.finalize()
+    data = sequence(integer(0), sequence(DATA, encrypted_by(pbkdf2(1)), element(0x80, ciphertext)))
+    return sequence(object_id("2a864886f70d010706"), element(0xA0, data))
+
+
+def pfx_with(*safes: bytes) -> str:
+    return base64.b64encode(sequence(integer(3), plain(sequence(*safes)))).decode()
+
+
+@pytest.mark.parametrize(
+    "safe",
+    [
+        plain(key_bag(pbkdf2(2**31 - 1))),
+        plain(key_bag(scrypt(131_072))),
+        sealed(key_bag(pbkdf2(2**31 - 1)), b"pw"),
+        sealed(key_bag(scrypt(131_072)), b"pw"),
+    ],
+    ids=["rounds", "scrypt", "hidden rounds", "hidden scrypt"],
+)
+def test_a_certificate_made_to_keep_a_processor_busy_is_refused(safe):
+    authentication = {"type": "ClientCertificate", "pfx": pfx_with(safe), "password": "pw"}
+
+    with pytest.raises(Invalid, match="in less time"):
         documents.parse(http(authentication))

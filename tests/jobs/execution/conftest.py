@@ -4,9 +4,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from jobs.calling import Calls
-from jobs.execution import Worker
-from jobs.room import Room
+from jobs.worker.calls import HttpPool
+from jobs.worker.concurrency import CallLimiter
+from jobs.worker.execution import Worker
 from tests.jobs.conftest import START
 from tests.jobs.runs import NO_RETRY
 
@@ -51,7 +51,7 @@ def make_worker(clock):
     with ExitStack() as stack:
 
         def make(limit=100, per_host=50, **fields):
-            calls = stack.enter_context(Calls(Room(limit, per_host)))
+            calls = stack.enter_context(HttpPool(CallLimiter(limit, per_host)))
             return Worker("worker", calls, clock, **fields)
 
         yield make

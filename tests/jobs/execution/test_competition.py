@@ -5,18 +5,18 @@ from threading import Event, Thread
 import pytest
 from django.db import transaction
 
-from jobs import execution
-from jobs.actions import Outcome
-from jobs.leasing import LEASE, lease
+from jobs.actions import AttemptResult
 from jobs.models import Attempt, Job, Run
-from jobs.reclaiming import reap
-from jobs.recording import record
 from jobs.run_now import run_now
+from jobs.worker import execution
+from jobs.worker.leasing import LEASE, lease
+from jobs.worker.rescue import rescue_expired
+from jobs.worker.results import record
 from tests.jobs.conftest import START
 from tests.jobs.runs import DAY, counters, dispatched, states, take
 from tests.peers.server import eventually
 from tests.racing import at_once, by_index, in_own_connection, in_threads, linger
-from triggers.deleting import delete_job
+from triggers.deletion import delete_job
 
 pytestmark = pytest.mark.django_db
 
@@ -94,7 +94,7 @@ def test_workers_that_count_for_the_same_jobs_do_not_block_each_other(calling):
     ]
 
     in_threads(
-        lambda batch: record([(item, Outcome(True, "done")) for item in batch], START + 4 * DAY),
+        lambda batch: record([(item, AttemptResult(True, "done")) for item in batch], START + 4 * DAY),
         *[batch[:: (-1) ** number] for number, batch in enumerate(batches)],
     )
 
@@ -108,7 +108,7 @@ def test_late_results_and_the_deletion_of_their_job_wait_in_no_circle(make_job):
     leased = lease([str(run_now(job, START).pk) for _ in range(3)], "worker", START)
     leased.sort(key=lambda each: each.attempt.pk)
     given_up_at, holding = START + 2 * LEASE, Event()
-    reap(given_up_at)
+    rescue_expired(given_up_at)
 
     def hold_up():
         with transaction.atomic():
@@ -117,7 +117,7 @@ def test_late_results_and_the_deletion_of_their_job_wait_in_no_circle(make_job):
 
     def report():
         holding.wait(5)
-        record([(each, Outcome(True, "done")) for each in leased], given_up_at)
+        record([(each, AttemptResult(True, "done")) for each in leased], given_up_at)
 
     def delete():
         holding.wait(5)

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.actions import Outcome
-from jobs.execution import Worker
-from jobs.leasing import LEASE, RENEWAL, lease, renew
+from jobs.actions import AttemptResult
 from jobs.models import Attempt, Job, Run
-from jobs.reclaiming import reap
-from jobs.recording import record
+from jobs.worker.execution import Worker
+from jobs.worker.leasing import LEASE, RENEWAL, lease, renew
+from jobs.worker.rescue import rescue_expired
+from jobs.worker.results import record
 from tests.jobs.conftest import START
 from tests.jobs.runs import NO_RETRY, ONCE, TWICE_MORE, attempts_of, counters, states, the_run
 
@@ -24,10 +24,10 @@ def test_a_result_after_the_lease_was_taken_away_changes_only_its_attempt(callin
     run = the_run()
     (ours,) = lease([str(run.pk)], "slow worker", START)
     later = START + LEASE + timedelta(seconds=1)
-    reap(later)
+    rescue_expired(later)
     (theirs,) = lease([str(run.pk)], "other worker", later)
 
-    record([(ours, Outcome(True, "done", 200))], later)
+    record([(ours, AttemptResult(True, "done", 200))], later)
 
     run.refresh_from_db()
     late, current = attempts_of(run)
@@ -45,7 +45,7 @@ def test_a_renewed_lease_does_not_expire(calling):
 
     renew(leased, START + RENEWAL)
 
-    assert reap(START + LEASE + timedelta(seconds=1)) == 0
+    assert rescue_expired(START + LEASE + timedelta(seconds=1)) == 0
     assert states(run) == [Run.State.RUNNING]
 
 
@@ -67,7 +67,7 @@ def test_a_lease_that_was_taken_away_is_not_renewed(calling):
     calling(policy=TWICE_MORE)
     run = the_run()
     leased = lease([str(run.pk)], "worker", START)
-    reap(START + LEASE * 2)
+    rescue_expired(START + LEASE * 2)
 
     renew(leased, START + LEASE * 2)
 
@@ -81,8 +81,8 @@ def test_runs_of_a_worker_that_vanished_are_tried_again(calling):
     lease([str(run.pk)], "worker", START)
     now = START + LEASE + timedelta(seconds=1)
 
-    assert reap(START + LEASE) == 0
-    assert reap(now) == 1
+    assert rescue_expired(START + LEASE) == 0
+    assert rescue_expired(now) == 1
 
     run.refresh_from_db()
     (attempt,) = attempts_of(run)
@@ -99,7 +99,7 @@ def test_a_run_that_brings_its_workers_down_ends_failed(calling):
     for _ in range(3):
         assert lease([str(run.pk)], "worker", now)
         now += 2 * LEASE
-        reap(now)
+        rescue_expired(now)
 
     run.refresh_from_db()
     assert run.state == Run.State.FAILED
@@ -113,7 +113,7 @@ def test_at_most_once_means_lost_and_not_again(calling):
     run = the_run()
     lease([str(run.pk)], "worker", START)
 
-    reap(START + 2 * LEASE)
+    rescue_expired(START + 2 * LEASE)
 
     run.refresh_from_db()
     assert (run.state, run.finished_at) == (Run.State.LOST, START + 2 * LEASE)

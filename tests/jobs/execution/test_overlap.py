@@ -2,13 +2,13 @@
 
 import pytest
 
-from jobs import overlap
-from jobs.actions import Outcome
-from jobs.leasing import Leased, lease
+from jobs.actions import AttemptResult
 from jobs.models import Attempt, Job, Run
-from jobs.overlap import BUSY
-from jobs.recording import record
 from jobs.run_now import run_now
+from jobs.worker import overlap
+from jobs.worker.leasing import Leased, lease
+from jobs.worker.overlap import BUSY
+from jobs.worker.results import record
 from tests.jobs.conftest import START
 from tests.jobs.runs import DAY, ONCE, TWICE_MORE, attempts_of, states, the_run
 
@@ -29,7 +29,7 @@ def test_overlapping_runs_are_skipped_by_default(calling, work):
     assert work(*others) == 0
 
     assert states(*others) == [Run.State.SKIPPED] * 3
-    assert {run.reason for run in others} == {BUSY}
+    assert {(run.reason, run.blocked_by) for run in others} == {(BUSY, first.pk)}
     assert not Attempt.objects.exclude(run=first).exists()
 
 
@@ -37,6 +37,7 @@ def test_overlapping_runs_go_side_by_side_when_allowed(calling, work):
     _, *others = overlapping(calling, "allow")
 
     assert work(*others, at=START + 3 * DAY) == 3
+    assert {run.blocked_by for run in others} == {None}
 
 
 def test_one_run_may_wait_for_its_turn(calling, work):
@@ -48,16 +49,29 @@ def test_one_run_may_wait_for_its_turn(calling, work):
     assert others[0].publish_after > START + 3 * DAY
 
 
+def test_a_run_that_waited_says_for_which(calling, work):
+    first, second, *_ = overlapping(calling, "queue_one")
+    now = START + DAY
+    work(second, at=now)
+    assert (second.state, second.blocked_by) == (Run.State.WAITING, first.pk)
+
+    first.refresh_from_db()
+    record([(Leased(first, attempts_of(first)[0]), AttemptResult(True, "done"))], now)
+    work(second, at=now)
+
+    assert (second.state, second.blocked_by) == (Run.State.SUCCEEDED, first.pk)
+
+
 def test_queued_runs_start_one_after_the_other(calling, work):
     first, *others = overlapping(calling, "queue_all")
     now = START + 3 * DAY
     assert work(*others, at=now) == 0
     assert states(*others) == [Run.State.WAITING] * 3
 
-    record([(Leased(first, attempts_of(first)[0]), Outcome(True, "done"))], now)
+    record([(Leased(first, attempts_of(first)[0]), AttemptResult(True, "done"))], now)
     assert states(first) == [Run.State.RUNNING]  # without the token it is not ours to end
     first.refresh_from_db()
-    record([(Leased(first, attempts_of(first)[0]), Outcome(True, "done"))], now)
+    record([(Leased(first, attempts_of(first)[0]), AttemptResult(True, "done"))], now)
 
     assert states(first) == [Run.State.SUCCEEDED]
     others[0].refresh_from_db()

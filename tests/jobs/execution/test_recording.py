@@ -4,14 +4,15 @@ import pytest
 from django.db import DataError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import actions, execution, recording
-from jobs.actions import Outcome
-from jobs.calling import Calls
-from jobs.execution import Worker, insist
-from jobs.leasing import lease
+from jobs import actions
+from jobs.actions import AttemptResult
 from jobs.models import Run
-from jobs.recording import record
-from jobs.room import Room
+from jobs.worker import execution, results
+from jobs.worker.calls import HttpPool
+from jobs.worker.concurrency import CallLimiter
+from jobs.worker.execution import Worker, write_with_retry
+from jobs.worker.leasing import lease
+from jobs.worker.results import record
 from tests.conftest import NOW
 from tests.jobs.conftest import START
 from tests.jobs.runs import dispatched, states, take
@@ -26,10 +27,10 @@ def test_a_result_that_cannot_be_written_does_not_keep_others_from_it(calling, m
     runs = dispatched()
 
     async def perform(action, secrets, context, session):
-        return Outcome(True, "done", 10**6 if context.job_name == "b" else 200)  # too large for its column
+        return AttemptResult(True, "done", 10**6 if context.job_name == "b" else 200)  # too large for its column
 
     monkeypatch.setattr(actions, "perform", perform)
-    monkeypatch.setattr("jobs.recording._save", refusing(lambda attempt: attempt.status_code > 999))
+    monkeypatch.setattr("jobs.worker.results._save", refusing(lambda attempt: attempt.status_code > 999))
     worker = make_worker()
 
     take(worker, *runs)
@@ -41,7 +42,7 @@ def test_a_result_that_cannot_be_written_does_not_keep_others_from_it(calling, m
 
 def refusing(is_wrong):
     """What a database does that is stricter than SQLite."""
-    save = recording._save
+    save = results._save
 
     def strict(attempts):
         if any(is_wrong(attempt) for attempt in attempts):
@@ -56,7 +57,7 @@ def test_a_worker_records_from_a_thread_of_its_own(calling):
     for number in range(5):
         calling(name=f"job-{number}")
     runs = dispatched()
-    worker = Worker("worker", Calls(Room(100, 50)), lambda: START)
+    worker = Worker("worker", HttpPool(CallLimiter(100, 50)), lambda: START)
     worker.start()
 
     take(worker, *runs)
@@ -77,7 +78,7 @@ def test_the_thread_that_records_outlives_what_goes_wrong(calling, monkeypatch, 
         record(*arguments)
 
     monkeypatch.setattr(execution, "record", once_broken)
-    worker = Worker("worker", Calls(Room(100, 50)), lambda: START)
+    worker = Worker("worker", HttpPool(CallLimiter(100, 50)), lambda: START)
     worker.start()
 
     take(worker, first)
@@ -97,7 +98,7 @@ def test_a_result_is_written_when_the_database_is_back(monkeypatch):
             raise failures.pop()
         written.append(items)
 
-    insist(write, ["result"], NOW)
+    write_with_retry(write, ["result"], NOW)
 
     assert written == [["result"]]
 
@@ -107,7 +108,7 @@ def test_a_batch_costs_the_same_queries_whatever_its_size(calling):
         ids = [str(run.pk) for run in dispatched()]
         with CaptureQueriesContext(connection) as queries:
             leased = lease(ids, "worker", START)
-            record([(item, Outcome(True, "done")) for item in leased], START)
+            record([(item, AttemptResult(True, "done")) for item in leased], START)
         return len(queries)
 
     calling(name="single")

@@ -107,7 +107,7 @@ def test_an_action_that_breaks_is_a_failed_attempt(calling, monkeypatch, work):
 
 
 def test_an_action_that_does_not_end_is_cut_off(calling, monkeypatch, work):
-    monkeypatch.setattr("jobs.calling.ATTEMPT_LIMIT_S", 0.1)
+    monkeypatch.setattr("jobs.worker.calls.ATTEMPT_LIMIT_S", 0.1)
     calling("/slow/20")
     run = the_run()
 
@@ -134,7 +134,7 @@ def test_a_failed_run_is_followed_by_its_error_action(calling, target, work):
     assert error_run.state == Run.State.SUCCEEDED
     (call,) = target.calls_to("/error")
     assert (call.method, call.headers["Idempotency-Key"]) == ("POST", str(error_run.pk))
-    assert counters(job) == (2, 1, 1)  # its attempt is an execution; the occurrence stays a faulted one
+    assert counters(job) == (1, 1, 1)  # of the job's own action alone; the occurrence stays a faulted one
 
 
 def test_an_error_action_follows_only_when_the_retries_are_used_up(calling, work):
@@ -156,7 +156,7 @@ def test_an_error_action_has_no_error_action_and_faults_nothing(calling, work):
 
     assert error_run.state == Run.State.FAILED
     assert Run.objects.count() == 2
-    assert counters(job) == (2, 2, 1)
+    assert counters(job) == (1, 1, 1)
     assert job.state == Job.State.FAULTED
 
 

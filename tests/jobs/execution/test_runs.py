@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.actions import Outcome
-from jobs.execution import Worker
-from jobs.leasing import LEASE, lease
+from jobs.actions import AttemptResult
 from jobs.models import Attempt, Job, Run
-from jobs.recording import record
+from jobs.worker.execution import Worker
+from jobs.worker.leasing import LEASE, lease
+from jobs.worker.results import record
 from tests.conftest import NOW
 from tests.jobs.conftest import START
 from tests.jobs.runs import (
@@ -22,7 +22,7 @@ from tests.jobs.runs import (
     states,
     the_run,
 )
-from triggers.deleting import delete_job
+from triggers.deletion import delete_job
 from triggers.scheduling import save_collection, set_job_state
 
 pytestmark = pytest.mark.django_db
@@ -147,7 +147,7 @@ def test_a_job_that_was_given_a_new_schedule_meanwhile_does_not_end(calling):
     (leased,) = lease([str(run.pk)], "worker", START)
     calling(schedule={"startTime": "2026-02-01T00:00:00Z"})
 
-    record([(leased, Outcome(True, "done"))], START)
+    record([(leased, AttemptResult(True, "done"))], START)
 
     job.refresh_from_db()
     assert job.state == Job.State.ENABLED
@@ -214,7 +214,7 @@ def test_an_attempt_that_runs_while_its_job_is_disabled_ends_normally(calling):
     (leased,) = lease([str(run.pk)], "worker", START)
     set_job_state(job, Job.State.DISABLED, START)
 
-    record([(leased, Outcome(True, "done"))], START)
+    record([(leased, AttemptResult(True, "done"))], START)
 
     assert states(run) == [Run.State.SUCCEEDED]
 
@@ -236,7 +236,7 @@ def test_the_history_of_a_deleted_job_is_completed(calling):
     (leased,) = lease([str(run.pk)], "worker", START)
     delete_job(job, START)
 
-    record([(leased, Outcome(False, "no"))], START)
+    record([(leased, AttemptResult(False, "no"))], START)
 
     assert states(run) == [Run.State.FAILED]
     assert Run.objects.count() == 1

@@ -5,15 +5,15 @@ from datetime import timedelta
 import pytest
 from django.db import DatabaseError
 
-from jobs import overlap
-from jobs.execution import ABSENCE, ABSENCES, PATIENCE
-from jobs.leasing import lease
 from jobs.models import Job, Run
+from jobs.worker import overlap
+from jobs.worker.execution import BACKOFF_STEP, MAX_BACKOFF_STEPS, MAX_WAIT_FOR_SLOT
+from jobs.worker.leasing import lease
 from tests.jobs.conftest import START
 from tests.jobs.runs import DAY, INTERVAL, TWICE_MORE, counters, dispatched, states, take, the_run
 from tests.peers.server import eventually
 from tests.peers.target import Target
-from triggers.dispatch import REPUBLISH, dispatch_due, take_ready
+from triggers.dispatch import REPUBLISH, claim_ready, dispatch_due
 from triggers.scheduling import set_job_state
 
 pytestmark = pytest.mark.django_db
@@ -47,26 +47,26 @@ def test_a_run_that_has_waited_long_enough_is_put_off(calling, target, make_work
     take(worker, first)
     take(worker, second)
 
-    clock.now += PATIENCE
+    clock.now += MAX_WAIT_FOR_SLOT
     worker.step(wait_s=0)
 
     second.refresh_from_db()
     assert (second.state, second.attempt_count, second.started_at) == (Run.State.WAITING, 0, None)
-    assert second.publish_after == clock.now + ABSENCE
+    assert second.publish_after == clock.now + BACKOFF_STEP
     assert not second.attempts.exists()
     assert ready_at(second.publish_after) == [second.pk]
 
 
 def ready_at(now):
-    return [run_id for _, run_id in take_ready(now)]
+    return [run_id for _, run_id in claim_ready(now)]
 
 
 @pytest.mark.parametrize(
     "wait_s, absence",
     [
-        (2.01, 3 * ABSENCE),  # in steps, so that many come back together
-        (4, 4 * ABSENCE),
-        (3600, ABSENCES * ABSENCE),
+        (2.01, 3 * BACKOFF_STEP),  # in steps, so that many come back together
+        (4, 4 * BACKOFF_STEP),
+        (3600, MAX_BACKOFF_STEPS * BACKOFF_STEP),
     ],
 )
 def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_worker, monkeypatch, wait_s, absence):
@@ -89,7 +89,7 @@ def test_a_run_that_was_put_off_is_done_when_it_comes_again(calling, make_worker
     worker = make_worker(per_host=1)
     take(worker, first)
     take(worker, second)
-    clock.now += PATIENCE
+    clock.now += MAX_WAIT_FOR_SLOT
     worker.step(wait_s=0)
     worker.settle()
 
@@ -110,12 +110,12 @@ def test_a_retry_without_room_stays_a_retry(calling, make_worker, clock, work):
     take(worker, other)
     take(worker, run)
 
-    clock.now += PATIENCE
+    clock.now += MAX_WAIT_FOR_SLOT
     worker.step(wait_s=0)
 
     run.refresh_from_db()
     assert (run.state, run.attempt_count, run.not_before) == (Run.State.RETRYING, 1, START + INTERVAL)
-    assert run.publish_after >= clock.now + ABSENCE
+    assert run.publish_after >= clock.now + BACKOFF_STEP
     assert counters(job) == (1, 1, 0)
 
 

@@ -3,7 +3,7 @@
 import json
 from datetime import timedelta
 
-from jobs.actions.outcome import By, Operation, Outcome
+from jobs.actions.result import AttemptResult, Operation, PollSource
 from jobs.models import Poll
 from tests.peers.server import Answer
 from tests.peers.target import Target
@@ -11,7 +11,9 @@ from tests.peers.target import Target
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-GOES_ON = Outcome(True, "The operation goes on.", 200, operation=Operation(By.STATUS, "https://x.example/"))
+GOES_ON = AttemptResult(
+    True, "The operation goes on.", 200, operation=Operation(PollSource.STATUS, "https://x.example/")
+)
 
 
 def accepted(target: Target, wait: int | None = 10, **more: str) -> Answer:

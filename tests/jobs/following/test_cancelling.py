@@ -2,13 +2,13 @@
 
 import pytest
 
-from jobs.actions.outcome import Outcome
+from jobs.actions.result import AttemptResult
 from jobs.cancel import can_be_cancelled, cancel
 from jobs.errors import Conflict
-from jobs.following import UNWATCHED
-from jobs.leasing import lease
 from jobs.models import Attempt, Following, Run
-from jobs.recording import record
+from jobs.worker.leasing import lease
+from jobs.worker.polling import UNWATCHED
+from jobs.worker.results import record
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import GOES_ON, HOUR, SECOND, polls_of, status
 from tests.jobs.runs import ONCE, attempts_of, counters, dispatched, the_run
@@ -40,7 +40,7 @@ def test_it_can_be_cancelled_during_a_poll_whose_result_changes_nothing_then(sta
     assert can_be_cancelled(run)
 
     cancel(run, "cancelled by ada", START + 11 * SECOND)
-    record([(leased, Outcome(True, "The operation succeeded.", 200, status="Succeeded"))], START + 12 * SECOND)
+    record([(leased, AttemptResult(True, "The operation succeeded.", 200, status="Succeeded"))], START + 12 * SECOND)
 
     run.refresh_from_db()
     (attempt,), (poll,) = attempts_of(run), polls_of(run)
@@ -67,7 +67,7 @@ def test_cancelling_and_a_poll_that_ends_leave_one_of_two_histories(starting, wo
     runs = dispatched()
     work(*runs)
     leased = lease([str(run.pk) for run in runs], "worker", START + 10 * SECOND)
-    outcome = Outcome(True, "The operation succeeded.", 200, status="Succeeded") if ends else GOES_ON
+    outcome = AttemptResult(True, "The operation succeeded.", 200, status="Succeeded") if ends else GOES_ON
     now = START + 11 * SECOND
 
     def go(what) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jobs.actions.outcome import Unread
-from jobs.following import LIMIT, TROUBLES
+from jobs.actions.result import PollFailure
 from jobs.models import Attempt, Following, Job, Run
+from jobs.worker.polling import LIMIT, MAX_POLL_FAILURES
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import FAILED, HOUR, SECOND, accepted, go_on, polls_of, status, words_of
 from tests.jobs.runs import ONCE, TWICE_MORE, attempts_of, counters, the_run
@@ -131,7 +131,7 @@ def test_an_operation_that_nothing_is_heard_of_is_given_up(starting, work):
     go_on(work, run)
 
     assert run.state == Run.State.FAILED
-    assert len(polls_of(run)) == TROUBLES[Unread.PASSING]
+    assert len(polls_of(run)) == MAX_POLL_FAILURES[PollFailure.PASSING]
     assert run.reason.startswith("What becomes of the operation is not known: 10 polls in a row told nothing.")
 
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from jobs.following import UNWATCHED
-from jobs.leasing import lease
 from jobs.models import Attempt, Following, Job, Run
-from jobs.overlap import BUSY
-from jobs.recording import record
+from jobs.worker.leasing import lease
+from jobs.worker.overlap import BUSY
+from jobs.worker.polling import UNWATCHED
+from jobs.worker.results import record
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import DAY, GOES_ON, HOUR, SECOND, go_on, status
 from tests.jobs.runs import attempts_of, the_run
-from triggers.deleting import delete_job
+from triggers.deletion import delete_job
 from triggers.scheduling import set_job_state
 
 pytestmark = pytest.mark.django_db

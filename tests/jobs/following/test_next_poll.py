@@ -4,8 +4,17 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.actions.outcome import Outcome, Unread
-from jobs.following import SHARE, TROUBLES, WAIT, WAIT_LEAST, WAIT_MOST, Watch, given_up, next_poll
+from jobs.actions.result import AttemptResult, PollFailure
+from jobs.worker.polling import (
+    MAX_POLL_FAILURES,
+    SHARE,
+    WAIT,
+    WAIT_LEAST,
+    WAIT_MOST,
+    PollWindow,
+    next_poll,
+    poll_failure_outcome,
+)
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import DAY, GOES_ON, HOUR, SECOND
 
@@ -24,16 +33,18 @@ from tests.jobs.following.operations import DAY, GOES_ON, HOUR, SECOND
     ],
 )
 def test_how_long_it_waits_for_the_next_poll(asked, after, wait):
-    outcome = Outcome(True, "", 200, operation=GOES_ON.operation, retry_after=asked)
+    outcome = AttemptResult(True, "", 200, operation=GOES_ON.operation, retry_after=asked)
     now = START + after
 
-    assert next_poll(Watch(START, START + DAY), outcome, now) == now + wait
+    assert next_poll(PollWindow(START, START + DAY), outcome, now) == now + wait
 
 
 @pytest.mark.parametrize("limit, most", [(HOUR, 320), (DAY, 520)])
 def test_its_polls_are_few_however_often_it_asks_for_them(limit, most):
-    watch, polls, now = Watch(START, START + limit), 0, START
-    while due_at := next_poll(watch, Outcome(True, "", 200, retry_after=SECOND, operation=GOES_ON.operation), now):
+    watch, polls, now = PollWindow(START, START + limit), 0, START
+    while due_at := next_poll(
+        watch, AttemptResult(True, "", 200, retry_after=SECOND, operation=GOES_ON.operation), now
+    ):
         assert due_at > now
         now, polls = due_at, polls + 1
 
@@ -41,26 +52,26 @@ def test_its_polls_are_few_however_often_it_asks_for_them(limit, most):
     assert polls <= most
 
 
-@pytest.mark.parametrize("unread", list(Unread))
+@pytest.mark.parametrize("unread", list(PollFailure))
 def test_polls_that_tell_nothing_are_further_and_further_apart_and_come_to_an_end(unread):
     waits, now = [], START
     for troubles in range(1, 100):
-        due_at = next_poll(Watch(START, START + DAY, troubles), Outcome(False, "", 503, unread=unread), now)
+        due_at = next_poll(PollWindow(START, START + DAY, troubles), AttemptResult(False, "", 503, unread=unread), now)
         if due_at is None:
             break
         waits.append(due_at - now)
 
-    assert len(waits) == TROUBLES[unread] - 1
+    assert len(waits) == MAX_POLL_FAILURES[unread] - 1
     assert waits[:2] == [30 * SECOND, 60 * SECOND]
     assert max(waits) <= timedelta(minutes=10)
 
 
-@pytest.mark.parametrize("outcome", [GOES_ON, Outcome(False, "", 503, unread=Unread.PASSING)])
+@pytest.mark.parametrize("outcome", [GOES_ON, AttemptResult(False, "", 503, unread=PollFailure.PASSING)])
 def test_at_the_limit_nobody_asks_any_more(outcome):
-    watch = Watch(START, START + HOUR)
+    watch = PollWindow(START, START + HOUR)
 
     assert next_poll(watch, outcome, START + HOUR) is None
 
-    end = given_up(watch, outcome, START + HOUR)
+    end = poll_failure_outcome(watch, outcome, START + HOUR)
     assert (end.succeeded, end.may_retry, end.goes_on) == (False, False, False)
     assert "has not ended within 1 h" in end.message

@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from jobs.calling import Calls
-from jobs.execution import Worker
-from jobs.leasing import host_of, lease
 from jobs.models import Following, Poll, Run
-from jobs.room import Room
+from jobs.worker.calls import HttpPool
+from jobs.worker.concurrency import CallLimiter
+from jobs.worker.execution import Worker
+from jobs.worker.leasing import host_of, lease
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import SECOND, accepted, go_on, polls_of, status, words_of
 from tests.jobs.runs import dispatched, the_run
 from tests.peers.server import Answer
 from tests.peers.target import Target
 from tests.racing import in_threads
-from triggers.dispatch import take_ready
+from triggers.dispatch import claim_ready
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def test_a_poll_is_rung_for_when_it_is_due(starting, work):
     run = the_run()
     work(run)
 
-    early, due = take_ready(START + 9 * SECOND), take_ready(START + 10 * SECOND)
+    early, due = claim_ready(START + 9 * SECOND), claim_ready(START + 10 * SECOND)
 
     assert [run_id for _, run_id in early] == []
     assert [str(run_id) for _, run_id in due] == [str(run.pk)]
@@ -45,7 +45,7 @@ def test_nothing_is_lost_between_two_workers(starting, work):
     run = the_run()
     work(run)
 
-    with Calls(Room(limit=10, per_host=10)) as others:
+    with HttpPool(CallLimiter(limit=10, per_host=10)) as others:
         other = Worker("other", others, lambda: START + 10 * SECOND)
         other.take([str(run.pk)])
         other.settle()

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from jobs.models import Poll, Run
-from jobs.pruning import prune
+from jobs.worker.pruning import prune
 from scheduler_site.keys import new_encryption_key
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import accepted, go_on, polls_of, status

@@ -2,12 +2,12 @@
 
 import pytest
 
-from jobs.actions.outcome import Outcome, Unread
-from jobs.following import TROUBLES
-from jobs.leasing import LEASE, lease
+from jobs.actions.result import AttemptResult, PollFailure
 from jobs.models import Attempt, Following, Run
-from jobs.reclaiming import reap
-from jobs.recording import record
+from jobs.worker.leasing import LEASE, lease
+from jobs.worker.polling import MAX_POLL_FAILURES
+from jobs.worker.rescue import rescue_expired
+from jobs.worker.results import record
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import GOES_ON, HOUR, SECOND, accepted, go_on, polls_of, status, words_of
 from tests.jobs.runs import TWICE_MORE, attempts_of, counters, dispatched, the_run
@@ -22,7 +22,7 @@ def test_a_poll_whose_worker_vanished_is_made_again(starting, target, work):
     lease([str(run.pk)], "gone", run.publish_after)
     now = START + 10 * SECOND + LEASE + SECOND
 
-    assert reap(now) == 1
+    assert rescue_expired(now) == 1
 
     run.refresh_from_db()
     assert (run.state, run.not_before, run.publish_after, run.lease_token) == (Run.State.FOLLOWING, now, now, None)
@@ -40,10 +40,10 @@ def test_a_poll_that_brings_its_workers_down_comes_to_an_end(starting, work):
     run = the_run()
     work(run)
     now = run.publish_after
-    for _ in range(TROUBLES[Unread.PASSING]):
+    for _ in range(MAX_POLL_FAILURES[PollFailure.PASSING]):
         assert lease([str(run.pk)], "gone", now)
         now += 2 * LEASE
-        assert reap(now) == 1
+        assert rescue_expired(now) == 1
 
     run.refresh_from_db()
     (attempt,) = attempts_of(run)
@@ -62,7 +62,7 @@ def test_runs_of_both_kinds_are_taken_back_together(starting, work):
     lease([str(polled.pk)], "gone", polled.publish_after)
     lease([str(called.pk)], "gone", START)
 
-    assert reap(START + HOUR) == 2
+    assert rescue_expired(START + HOUR) == 2
 
     polled.refresh_from_db(), called.refresh_from_db()
     assert (polled.state, called.state) == (Run.State.FOLLOWING, Run.State.RETRYING)
@@ -73,9 +73,9 @@ def test_a_late_result_of_a_poll_changes_nothing(starting, work):
     run = the_run()
     work(run)
     (leased,) = lease([str(run.pk)], "slow", run.publish_after)
-    reap(START + HOUR)
+    rescue_expired(START + HOUR)
 
-    record([(leased, Outcome(False, "The operation failed.", 200, status="Failed"))], START + HOUR)
+    record([(leased, AttemptResult(False, "The operation failed.", 200, status="Failed"))], START + HOUR)
 
     run.refresh_from_db()
     assert run.state == Run.State.FOLLOWING
@@ -87,7 +87,7 @@ def test_what_began_too_late_is_not_followed(starting):
     starting(policy=TWICE_MORE)
     run = the_run()
     (leased,) = lease([str(run.pk)], "slow", START)
-    reap(START + HOUR)
+    rescue_expired(START + HOUR)
 
     record([(leased, GOES_ON)], START + HOUR)
 

@@ -8,10 +8,21 @@ import pytest
 from aiohttp import ClientSession
 
 from jobs.actions import documents, http, oauth, perform
-from jobs.actions.outcome import Outcome
+from jobs.actions.result import AttemptResult
 from tests.jobs.attempts import CONTEXT, attempt, attempts
 from tests.jobs.oauth.tokens import Saying, document, token_of
 from tests.peers.server import eventually
+
+DEADLINE_S = 30
+
+
+@pytest.fixture
+def silent(peer, settings):
+    """An authority that answers when the test says so."""
+    authority = peer(Saying, token_of(expires_in=3600))
+    authority.may_answer.clear()
+    settings.OAUTH_AUTHORITY = authority.url
+    return authority
 
 
 def test_runs_that_need_the_same_token_ask_once(issuer, protected):
@@ -53,75 +64,70 @@ def test_a_refusal_is_not_remembered(issuer, protected):
     assert attempt(document(protected.url, secret="set later")).succeeded
 
 
-def test_when_the_run_that_asks_is_cancelled_another_one_asks(peer, settings, target):
-    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
-    settings.OAUTH_AUTHORITY = issuer.url
+def test_when_the_run_that_asks_is_cancelled_another_one_asks(silent, target):
 
     async def go():
         async with http.open_session() as session:
             first, *others = [asyncio.create_task(_send(target.url, session)) for _ in range(5)]
-            await asyncio.to_thread(eventually, lambda: issuer.calls)
+            await asyncio.to_thread(eventually, lambda: silent.calls)
             first.cancel()
             await asyncio.wait([first])
-            return first.cancelled(), await asyncio.wait_for(asyncio.gather(*others), 5)
+            silent.may_answer.set()
+            return first.cancelled(), await asyncio.wait_for(asyncio.gather(*others), DEADLINE_S)
 
     cancelled, outcomes = asyncio.run(go())
 
     assert cancelled
     assert [outcome.succeeded for outcome in outcomes] == [True] * 4
-    assert len(issuer.calls) == 2
+    assert len(silent.calls) == 2
 
 
-def test_when_a_run_that_waits_is_cancelled_the_others_still_get_the_token(peer, settings, target):
-    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
-    settings.OAUTH_AUTHORITY = issuer.url
+def test_when_a_run_that_waits_is_cancelled_the_others_still_get_the_token(silent, target):
 
     async def go():
         async with http.open_session() as session:
             first, second, third = [asyncio.create_task(_send(target.url, session)) for _ in range(3)]
-            await asyncio.to_thread(eventually, lambda: issuer.calls)
+            await asyncio.to_thread(eventually, lambda: silent.calls)
             second.cancel()
-            return await asyncio.wait_for(asyncio.gather(first, third), 5)
+            silent.may_answer.set()
+            return await asyncio.wait_for(asyncio.gather(first, third), DEADLINE_S)
 
     assert [outcome.succeeded for outcome in asyncio.run(go())] == [True, True]
-    assert len(issuer.calls) == 1
+    assert len(silent.calls) == 1
 
 
-def test_when_the_loop_that_asks_stops_a_run_of_another_loop_asks(peer, settings, target):
-    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
-    settings.OAUTH_AUTHORITY = issuer.url
+def test_when_the_loop_that_asks_stops_a_run_of_another_loop_asks(silent, target):
     outcomes = []
 
     def stops():
         with asyncio.Runner() as runner:
             session = runner.run(_opened())
             asks = runner.get_loop().create_task(_send(target.url, session))
-            runner.run(asyncio.to_thread(eventually, lambda: issuer.calls))
+            runner.run(asyncio.to_thread(eventually, lambda: silent.calls))
             time.sleep(0.2)  # nothing turns the loop meanwhile
             asks.cancel()
             runner.run(asyncio.wait([asks]))
             runner.run(session.close())
+        silent.may_answer.set()
 
     def goes_on():
-        eventually(lambda: issuer.calls)
+        eventually(lambda: silent.calls)
         outcomes.extend(attempts(document(target.url), 3))
 
     _in_threads(stops, goes_on)
 
     assert [outcome.succeeded for outcome in outcomes] == [True] * 3
-    assert len(issuer.calls) == 2
+    assert len(silent.calls) == 2
 
 
-def test_a_loop_that_is_closed_while_it_waits_disturbs_nobody(peer, settings, target):
-    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
-    settings.OAUTH_AUTHORITY = issuer.url
+def test_a_loop_that_is_closed_while_it_waits_disturbs_nobody(silent, target):
     outcomes = []
 
     def asks():
         outcomes.extend(attempts(document(target.url), 1))
 
     def leaves():
-        eventually(lambda: issuer.calls)
+        eventually(lambda: silent.calls)
 
         async def go():
             async with http.open_session() as session:
@@ -129,11 +135,12 @@ def test_a_loop_that_is_closed_while_it_waits_disturbs_nobody(peer, settings, ta
                     await asyncio.wait_for(_send(target.url, session), 0.05)
 
         asyncio.run(go())
+        silent.may_answer.set()
 
     _in_threads(asks, leaves)
 
     assert [outcome.succeeded for outcome in outcomes] == [True]
-    assert len(issuer.calls) == 1
+    assert len(silent.calls) == 1
 
 
 def test_a_failure_that_nobody_foresaw_leaves_nobody_waiting(monkeypatch, issuer, target):
@@ -146,7 +153,7 @@ def test_a_failure_that_nobody_foresaw_leaves_nobody_waiting(monkeypatch, issuer
     async def go():
         async with http.open_session() as session:
             tasks = (_send(target.url, session) for _ in range(3))
-            return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+            return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), DEADLINE_S)
 
     assert [str(error) for error in asyncio.run(go())] == ["unforeseen"] * 3
 
@@ -155,7 +162,7 @@ async def _opened() -> ClientSession:
     return http.open_session()
 
 
-async def _send(uri: str, session: ClientSession) -> Outcome:
+async def _send(uri: str, session: ClientSession) -> AttemptResult:
     parsed = documents.parse(document(uri))
     return await perform(parsed.document, parsed.secrets, CONTEXT, session)
 
@@ -165,4 +172,4 @@ def _in_threads(*work) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(DEADLINE_S)

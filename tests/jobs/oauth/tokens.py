@@ -1,6 +1,7 @@
 """Actions that need a token, and an authority that says whatever a test wants."""
 
 import json
+from threading import Event
 
 from tests.peers.server import Answer, Server
 
@@ -21,16 +22,23 @@ def document(uri: str, method="GET", template=False, request=None, **grant) -> d
 
 
 class Saying(Server):
-    """An authority that always answers the same."""
+    """An authority that always answers the same, after a pause, and not before `may_answer` is set."""
 
     def __init__(self, answer: Answer, pause: float = 0):
         self.said = answer
         self.pause = pause
+        self.may_answer = Event()
+        self.may_answer.set()
         super().__init__()
 
     def answer(self, call):
         self.closing.wait(self.pause)
+        self.may_answer.wait()
         return self.said
+
+    def close(self) -> None:
+        self.may_answer.set()
+        super().close()
 
 
 def token_of(text="a-token", **members) -> Answer:

@@ -66,13 +66,12 @@ class ByHand:
         return None
 
     def fires_in_zone(self, zone, start, end):
-        """The fire times in [start, end), second by second, by the rule that cron has for changes of the clocks."""
+        """The fire times in [start, end), second by second, by the rule of Cronos for changes of the clocks."""
         at, earlier = start, (start - SECOND).astimezone(zone)
         while at < end:
             wall = at.astimezone(zone)
-            skipped = [] if self.is_interval else readings_between(earlier, wall)
             counts = self.is_interval or not wall.fold
-            if (counts and self.has(wall)) or any(map(self.has, skipped)):
+            if (counts and self.has(wall)) or any(map(self.has, readings_between(earlier, wall))):
                 yield at
             at, earlier = at + SECOND, wall
 

@@ -11,6 +11,7 @@ from tests.recurrence.samples import utc
 
 NEW_YORK, LONDON, LORD_HOWE = "America/New_York", "Europe/London", "Australia/Lord_Howe"
 SAO_PAULO, SANTIAGO, CASABLANCA = "America/Sao_Paulo", "America/Santiago", "Africa/Casablanca"
+APIA = "Pacific/Apia"
 
 # New York springs over 02:00-03:00 at 07:00Z and shows 01:00-02:00 twice, from 05:00Z and from 06:00Z
 NEW_YORK_SPRING = "2026-03-08T00:00Z", "2026-03-09T00:00Z"
@@ -30,6 +31,7 @@ SANTIAGO_SPRING = "2026-09-05T12:00Z", "2026-09-07T00:00Z"
 # Casablanca shows 02:00-03:00 twice, from 01:00Z and 02:00Z, when Ramadan begins, and springs over it when it ends
 CASABLANCA_AUTUMN = "2025-02-23T00:00Z", "2025-02-23T12:00Z"
 CASABLANCA_SPRING = "2025-04-06T00:00Z", "2025-04-06T12:00Z"
+APIA_DATE_LINE = "2011-12-30T00:00Z", "2011-12-31T00:00Z"
 
 
 def fires(text, zone, window, clock_change):
@@ -81,9 +83,38 @@ def fires(text, zone, window, clock_change):
         ("0 30 */1 ? * SUN", LONDON, ("2026-10-25T00:00Z", "2026-10-25T03:00Z"), "00:30, 01:30, 02:30", "01:30, 02:30"),
         ("0 */10 2 * * ?", LORD_HOWE, LORD_HOWE_SPRING, "15:30, 15:40, 15:50", "15:30, 15:40, 15:50"),
         ("0 */20 1 * * ?", LORD_HOWE, LORD_HOWE_AUTUMN, "14:00, 14:20, 14:40, 15:10", "14:00, 14:20, 15:10"),
-        # an interval within the gap alone is not moved to its end
-        ("0 */30 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "", ""),
-        ("0 */20 0 * * ?", SAO_PAULO, SAO_PAULO_SPRING, "", ""),
+        # an interval whose readings the gap swallows: once, when the gap ends, beside its own times
+        ("0 */30 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
+        ("0 15-45/15 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
+        ("*/20 30 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
+        ("0 0 */2 * * ?", NEW_YORK, ("2026-03-08T05:00Z", "2026-03-08T09:00Z"), "05:00, 07:00, 08:00", "05:00, 08:00"),
+        ("0 30 1-3 * * ?", NEW_YORK, NEW_YORK_SPRING, "06:30, 07:00, 07:30", "06:30, 07:30"),
+        (
+            "0 */40 * * * ?", NEW_YORK, ("2026-03-08T06:30Z", "2026-03-08T08:30Z"),
+            "06:40, 07:00, 07:40, 08:00",
+            "06:40, 07:00, 07:40, 08:00",
+        ),
+        (
+            "30 * * * * ?", NEW_YORK, ("2026-03-08T06:59Z", "2026-03-08T07:02Z"),
+            "06:59, 07:00, 07:00, 07:01",
+            "06:59, 07:00, 07:01",
+        ),
+        ("0 */20 1 * * ?", LONDON, LONDON_SPRING, "01:00", ""),
+        ("0 0 * * * ?", LORD_HOWE, ("2026-10-03T14:00Z", "2026-10-03T17:00Z"), "14:30, 15:30, 16:00", "14:30, 16:00"),
+        ("0 0-25/5 2 * * ?", LORD_HOWE, LORD_HOWE_SPRING, "15:30", ""),
+        ("0 */20 0 * * ?", SAO_PAULO, SAO_PAULO_SPRING, "03:00", ""),
+        (
+            "0 30 */1 * * ?", SAO_PAULO, ("2018-11-04T02:00Z", "2018-11-04T05:00Z"),
+            "02:30, 03:00, 03:30, 04:30",
+            "02:30, 03:30, 04:30",
+        ),
+        ("0 */20 0 * * ?", SANTIAGO, SANTIAGO_SPRING, "04:00", ""),
+        ("0 30 */6 * * ?", SANTIAGO, ("2026-09-06T00:00Z", "2026-09-06T10:00Z"), "04:00, 09:30", "09:30"),
+        ("0 */20 2 * * ?", CASABLANCA, CASABLANCA_SPRING, "02:00", ""),
+        # Apia had no 30 December 2011: 29 December, 24:00, was 31 December, 00:00, at 10:00Z
+        ("0 30 */6 * * ?", APIA, APIA_DATE_LINE, "04:30, 10:00, 10:30, 16:30, 22:30", "04:30, 10:30, 16:30, 22:30"),
+        ("0 0 12 30 12 ?", APIA, APIA_DATE_LINE, "10:00", ""),
+        ("0 0 0 * * ?", APIA, APIA_DATE_LINE, "10:00", "10:00"),
         # days, months and years do not make an interval
         ("0 30 1 */1 1-12 ? 2026-2030", NEW_YORK, NEW_YORK_AUTUMN, "05:30", "06:30"),
         ("0 30 2 ? * SAT-SUN", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),

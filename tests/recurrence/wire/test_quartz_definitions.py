@@ -5,10 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from recurrence.combine import Limited
-from recurrence.rules import Zoned
+from recurrence.composites import Bounded
+from recurrence.rules import ZonedRule
 from recurrence.wire import WireError, parse
-from recurrence.wire.quartz import AsQuartz, parse_expression, render
+from recurrence.wire.quartz import QuartzSchedule, parse_expression, render
 from recurrence.zones import Fold, Gap
 from tests.recurrence.samples import CREATED_AT, first, utc
 
@@ -24,19 +24,19 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ({"timeZone": "UTC", "clockChange": "quartz"}, parse_expression(DAILY["expression"]).rule),
         (
             {"timeZone": "Europe/Berlin"},
-            Zoned(parse_expression(DAILY["expression"]).rule, BERLIN, Gap.END, Fold.FIRST),
+            ZonedRule(parse_expression(DAILY["expression"]).rule, BERLIN, Gap.END, Fold.FIRST),
         ),
         (
             {"timeZone": "Europe/Berlin", "clockChange": "CRON", "expression": "0 */30 2 * * ?"},
-            Zoned(parse_expression("0 */30 2 * * ?").rule, BERLIN, Gap.SKIP, Fold.BOTH),
+            ZonedRule(parse_expression("0 */30 2 * * ?").rule, BERLIN, Gap.END, Fold.BOTH),
         ),
         (
             {"timeZone": "Europe/Berlin", "clockChange": "Quartz"},
-            AsQuartz(Zoned(parse_expression(DAILY["expression"]).rule, BERLIN, Gap.SKIP, Fold.SECOND)),
+            QuartzSchedule(ZonedRule(parse_expression(DAILY["expression"]).rule, BERLIN, Gap.SKIP, Fold.SECOND)),
         ),
         (
             {"startTime": "2026-01-02", "endTime": "2026-01-03T02:30:00Z"},
-            Limited(parse_expression(DAILY["expression"]).rule, utc("2026-01-02T00:00Z"), utc("2026-01-03T02:30Z")),
+            Bounded(parse_expression(DAILY["expression"]).rule, utc("2026-01-02T00:00Z"), utc("2026-01-03T02:30Z")),
         ),
     ],
 )

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from dateutil.rrule import rrulestr
 
+from recurrence.dateutil_rule import DateutilDays
 from recurrence.describe import describe, describe_days
-from recurrence.walked import WalkedDays
 from recurrence.wire import WireError, parse, render
 from recurrence.wire.rrule import graph_of, read, rrule_of
 from tests.recurrence.samples import utc
@@ -264,10 +264,37 @@ def test_a_rule_of_weeks_is_followed_to_the_last_year_there_is():
 def test_a_meter_is_told_how_many_days_are_looked_through():
     told = []
     thirty_firsts = read("FREQ=MONTHLY;BYMONTHDAY=31", START, END, UTC, meter=told.append)
-    told.clear()
 
     assert first_days(2, thirty_firsts) == ["2026-01-31", "2026-03-31"]
     assert told == [0, 26, 59]
+
+
+def test_each_day_is_walked_once_however_often_a_series_is_asked():
+    told = []
+    yearly = read("FREQ=YEARLY;BYYEARDAY=100", START, END, UTC, meter=told.append)
+
+    fires = [yearly.after(utc(f"{year}-01-01T00:00")) for year in [*range(2030, 2050), 2028]]
+
+    assert [fire.year for fire in fires] == [*range(2030, 2050), 2028]
+    assert len(told) <= 26  # once to begin, and each year from 2026 on
+
+
+def test_a_series_goes_on_after_its_meter_ended_a_walk():
+    class Enough(Exception):
+        pass
+
+    def refuse(days):
+        if days > 400 and is_strict:
+            raise Enough
+
+    is_strict = False
+    leap_days = read("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", START, END, UTC, meter=refuse)
+    is_strict = True
+    with pytest.raises(Enough):
+        leap_days.after(utc("2030-01-01T00:00"))
+    is_strict = False
+
+    assert leap_days.after(utc("2030-01-01T00:00")).year == 2032
 
 
 def test_a_meter_ends_a_walk_by_what_it_raises():
@@ -388,9 +415,30 @@ def test_a_definition_is_refused_for_a_wrong_member(change, path, code):
     assert (caught.value.path, caught.value.code) == (path, code)
 
 
-def test_a_walked_rule_in_words():
-    parsed = parse("rrule", DEFINITION | {"rrule": "FREQ=MONTHLY;BYMONTHDAY=1,15", "exdates": ["2026-02-01"]}, NEW_YEAR)
+@pytest.mark.parametrize(
+    "exdates, rdates, says",
+    [
+        ([], [], ""),
+        (["2026-02-01"], [], ", except 1 day"),
+        (["2026-02-01", "2026-03-01"], [], ", except 2 days"),
+        ([], ["2026-02-03"], ", plus 1 extra day"),
+        (["2026-02-01"], ["2026-02-03", "2026-02-04"], ", except 1 day, plus 2 extra days"),
+    ],
+)
+def test_a_walked_rule_in_words(exdates, rdates, says):
+    rule = {"rrule": "FREQ=MONTHLY;BYMONTHDAY=1,15", "exdates": exdates, "rdates": rdates}
 
-    assert isinstance(parsed.schedule.days, WalkedDays)
-    assert describe(parsed) == ("by the rule FREQ=MONTHLY;BYMONTHDAY=1,15 except 1 of its days at 10:00 Europe/Berlin")
-    assert describe_days(parsed.schedule) == "by the rule FREQ=MONTHLY;BYMONTHDAY=1,15 except 1 of its days"
+    parsed = parse("rrule", DEFINITION | rule, NEW_YEAR)
+
+    assert isinstance(parsed.schedule.days, DateutilDays)
+    assert describe(parsed) == f"by the rule FREQ=MONTHLY;BYMONTHDAY=1,15 at 10:00 Europe/Berlin{says}"
+    assert describe_days(parsed.schedule) == f"by the rule FREQ=MONTHLY;BYMONTHDAY=1,15{says}"
+
+
+def test_a_day_that_a_zone_never_had_is_no_exception_of_a_rule():
+    start = {"dateTime": "2011-12-01T10:00:00", "timeZone": "Pacific/Apia"}
+    definition = {"start": start, "rrule": "FREQ=DAILY", "exdates": ["2011-12-24"]}
+
+    parsed = parse("rrule", definition, NEW_YEAR)
+
+    assert describe_days(parsed.schedule) == "by the rule FREQ=DAILY, except 1 day"

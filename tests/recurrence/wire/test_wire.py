@@ -1,6 +1,7 @@
 """The door to all formats, and schedules that would never fire."""
 
 import sys
+from datetime import timedelta
 
 import pytest
 from hypothesis import assume, given, settings
@@ -31,7 +32,10 @@ def test_an_error_names_path_code_and_message():
 
 
 def reach(recurrence, start="2026-01-31T08:00:00Z", created_at=CREATED_AT):
-    refuse_unreachable(parse("azure", {"startTime": start, "recurrence": recurrence}, created_at), created_at)
+    """Return the first fire time, once the recurrence is accepted."""
+    parsed = parse("azure", {"startTime": start, "recurrence": recurrence}, created_at)
+    refuse_unreachable(parsed, created_at)
+    return parsed.schedule.after(created_at - timedelta(microseconds=1))
 
 
 @pytest.mark.parametrize(
@@ -76,18 +80,22 @@ def test_a_recurrence_that_cannot_come_is_refused_on_writing(recurrence, start):
     ],
 )
 def test_a_recurrence_that_comes_is_accepted(recurrence, start):
-    reach(recurrence, start)
+    assert reach(recurrence, start) >= CREATED_AT
 
 
 LEAP_DAY = {"frequency": "month", "interval": 12, "schedule": {"monthDays": [29], "hours": [9], "minutes": [0]}}
 
 
 def test_the_horizon_reaches_over_a_century_without_a_leap_day():
-    reach(LEAP_DAY, start="2096-02-29T09:00:00Z", created_at=utc("2096-02-29T10:00Z"))
+    fire = reach(LEAP_DAY, start="2096-02-29T09:00:00Z", created_at=utc("2096-02-29T10:00Z"))
+
+    assert fire == utc("2104-02-29T09:00Z")
 
 
 def test_the_horizon_is_counted_from_a_start_that_lies_ahead():
-    reach(LEAP_DAY, start="2096-02-29T10:00:00Z", created_at=utc("2095-01-01T00:00Z"))
+    fire = reach(LEAP_DAY, start="2096-02-29T10:00:00Z", created_at=utc("2095-01-01T00:00Z"))
+
+    assert fire == utc("2104-02-29T09:00Z")
 
 
 def test_the_horizon_is_eight_years():

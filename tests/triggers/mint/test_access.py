@@ -5,7 +5,7 @@ import base64
 import pytest
 from rest_framework.test import APIClient
 
-from accounts.models import ApiToken, Role
+from accounts.models import ApiToken, Role, User
 from jobs.models import Job
 from tests.conftest import NOW
 from tests.triggers.mint.triggers import (
@@ -19,6 +19,8 @@ from tests.triggers.mint.triggers import (
 )
 from triggers.definitions import JobDefinition
 from triggers.scheduling import save_job
+
+ACCOUNT = {"time_zone": "UTC", "language": "", "week_start": "0", "hour_cycle": "24"}
 
 # Who may
 
@@ -38,12 +40,24 @@ def test_user_name_or_e_mail_address_and_password_sign_in(make_user, make_trigge
     assert refusal(signed_in(name, "wrong").get(f"{LIST}/{CHARGE_ID}"))[0] == 401
 
 
-def test_an_address_of_two_users_signs_nobody_in(make_user):
-    make_user("ada", email="team@example.com")
-    make_user("grace", email="team@example.com")
+def test_nobody_takes_the_sign_in_of_another_by_setting_the_same_address(make_user, client):
+    make_user("ada", email="ada@example.com")
+    client.force_login(make_user("eve"))
 
-    assert signed_in("team@example.com").get(f"{LIST}?orgid=default").status_code == 401
-    assert signed_in("ada").get(f"{LIST}?orgid=default").status_code == 200
+    for address in ("ada@example.com", "ADA@Example.COM"):
+        assert client.post("/account/", ACCOUNT | {"email": address}).status_code == 200
+
+    assert signed_in("ada@example.com").get(f"{LIST}?orgid=default").status_code == 200
+
+
+def test_an_address_that_is_the_name_of_a_user_stays_the_sign_in_of_that_user(make_user, client):
+    make_user("ada@example.com")
+    client.force_login(make_user("eve"))
+
+    client.post("/account/", ACCOUNT | {"email": "ADA@example.com"})
+
+    assert not User.objects.exclude(email="").exists()
+    assert signed_in("ada@example.com").get(f"{LIST}?orgid=default").status_code == 200
 
 
 def test_an_address_that_is_another_users_name_signs_in_nobody_else(make_user):
@@ -154,6 +168,17 @@ def test_an_id_that_several_organizations_have_needs_to_be_told_which(api, put, 
     assert [read_again(each).enabled for each in (ours, theirs)] == [True, False]
 
 
+def test_an_id_that_several_organizations_have_means_the_default_one(put, owner, elsewhere, make_trigger):
+    ours, theirs = make_trigger(), make_trigger(in_collection=elsewhere)
+    owner.default_subscription = ours.job.collection.subscription
+    owner.save()
+    elsewhere.subscription.membership_set.create(user=owner, role=Role.OPERATOR)
+
+    assert put(CHARGE_ID, enabled=False).status_code == 200
+
+    assert [read_again(each).enabled for each in (ours, theirs)] == [False, True]
+
+
 def test_a_job_that_is_over_cannot_be_changed_here_either(put, make_trigger):
     trigger = make_trigger()
     Job.objects.filter(pk=trigger.job_id).update(state=Job.State.COMPLETED)
@@ -170,7 +195,7 @@ def test_a_wrong_host_or_a_bug_is_answered_in_the_same_shape(api, make_trigger, 
 
     make_trigger()
     assert refusal(api.get(f"{LIST}?orgid=default", HTTP_HOST="evil.example"))[0] == 400
-    monkeypatch.setattr("triggers.mint.rendered", fails)
+    monkeypatch.setattr("triggers.mint.api.rendered", fails)
     api.raise_request_exception = False
 
     assert refusal(api.get(f"{LIST}?orgid=default"))[0] == 500

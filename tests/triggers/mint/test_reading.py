@@ -14,7 +14,7 @@ from tests.triggers.mint.triggers import (
     SIMPLE,
     START,
 )
-from triggers import mint_jobs
+from triggers.mint import jobs
 
 
 def test_a_cron_trigger_has_the_published_members_and_types(api, make_trigger):
@@ -110,7 +110,7 @@ def test_reading_takes_as_many_queries_however_many_triggers_there_are(
     api.get(f"{LIST}?orgid=default")  # writes when the token was last used
     with django_assert_num_queries(3):  # who calls, which organization, its triggers
         assert len(api.get(f"{LIST}?orgid=default").json()) == 1
-    mint_jobs.load(subscription, NOW)
+    jobs.load(subscription, NOW)
     with django_assert_num_queries(3):
         assert len(api.get(f"{LIST}?orgid=default").json()) == 21
     with django_assert_num_queries(2):

@@ -2,7 +2,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from accounts.models import Subscription
-from triggers import mint_jobs
+from triggers.mint import jobs
 
 
 class Command(BaseCommand):
@@ -16,5 +16,5 @@ class Command(BaseCommand):
         subscription = Subscription.objects.filter(name=name).first()
         if subscription is None:
             raise CommandError(f"there is no subscription {name!r}")
-        created = mint_jobs.load(subscription, timezone.now())
-        self.stdout.write(f"{created} created, {len(mint_jobs.SHIPPED) - created} were there already")
+        created = jobs.load(subscription, timezone.now())
+        self.stdout.write(f"{created} created, {len(jobs.SHIPPED) - created} were there already")

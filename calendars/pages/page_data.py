@@ -1,0 +1,113 @@
+"""The contents of a window for a viewer after the filter: events, runs, maintenance, and the layers."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from django.db.models import CharField, Value
+from django.db.models.functions import Cast
+
+from calendars.event_rows import CalendarSummary
+from calendars.expansion import Occurrence
+from calendars.items import Band, NoticeItem, RunItem, hue_of
+from calendars.models import Calendar
+from calendars.pages.filters import Filter
+from calendars.pages.frequent_runs import FREQUENT_PER_HOUR
+from calendars.pages.maintenance_holds import apply_holds, lead_times
+from calendars.pages.notices import load_announced, notice_items
+from calendars.pages.occurrence_cache import CalendarKey, merge_sorted, occurrences_in
+from calendars.pages.rights import seen_by
+from calendars.pages.runs import load_runs
+from jobs.models import JobCollection
+
+Id = TypeVar("Id", UUID, int)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer(Generic[Id]):
+    """A calendar or a job collection, and the number of its items in view."""
+
+    id: Id
+    name: str
+    hue: str
+    is_shown: bool
+    shelf: CalendarKey | None = None  # only for calendars, as is `version`
+    version: str = ""
+    count: int | None = None
+
+    @property
+    def key(self) -> str:
+        return self.id.hex if isinstance(self.id, UUID) else str(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The contents of a window.
+
+    `folded` is a lower bound of the number of jobs with more runs than are shown. None means that there may be such
+    jobs, in unknown number.
+    """
+
+    occurrences: list[Occurrence]
+    runs: list[RunItem]
+    bands: list[Band]
+    calendars: list[Layer[UUID]]
+    collections: list[Layer[int]]
+    folded: int | None = 0
+    notices: list[NoticeItem] = field(default_factory=list)
+
+
+def contents(
+    user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo, now: datetime, *, has_hours: bool
+) -> Contents:
+    """Return the contents of [start, end).
+
+    The number of queries does not depend on the number of items: one for the layers, two for events, five for runs,
+    one for maintenance, and one for the runs that maintenance holds, unless all of it is over. Without `has_hours`,
+    the page has no scale of hours, and jobs that run every hour are frequent as well.
+    """
+    calendars, collections = layers_of(user, chosen)
+    versions = {layer.shelf: layer.version for layer in calendars if layer.is_shown and layer.shelf}
+    by_calendar = occurrences_in(versions, user, start, end, zone, cancelled=chosen.cancelled)
+    occurrences = merge_sorted(by_calendar.values())
+    calendars = [replace(layer, count=len(by_calendar.get(layer.id, ()))) for layer in calendars]
+
+    announced = load_announced(user, start, end, now)
+    shown_ids: list = [layer.id for layer in collections if layer.is_shown]
+    if not shown_ids:
+        notices = [] if chosen.nomaintenance else notice_items(announced, start, end, zone, now)
+        return Contents(occurrences, [], [], calendars, collections, notices=notices)
+    collection_ids: Collection[int] | None = None if len(shown_ids) == len(collections) else shown_ids
+    view = load_runs(
+        *(user, start, end, zone, now, collection_ids),
+        skipped=not chosen.noskipped,
+        only_failures=chosen.failures,
+        an_hour=FREQUENT_PER_HOUR if has_hours else 0,
+    )
+    collections = [replace(layer, count=view.counts[layer.id]) for layer in collections]
+    view, windows = apply_holds(view, announced, start, end, zone, now)
+    notices = [] if chosen.nomaintenance else notice_items(announced, start, end, zone, now, lead_times(windows))
+    return Contents(occurrences, view.runs, view.bands, calendars, collections, view.folded, notices)
+
+
+def layers_of(user, chosen: Filter) -> tuple[list[Layer[UUID]], list[Layer[int]]]:
+    """Return the user's calendars, the default one first, and their job collections, both by name, with one query."""
+    key, updated_at = Cast("pk", CharField()), Cast("updated_at", CharField())
+    calendars = Calendar.objects.visible_to(user).values_list(
+        Value("calendar"), key, "name", Cast("hue", CharField()), "is_default", "owner_id", "revision", updated_at
+    )
+    collections = seen_by(user, JobCollection.objects).values_list(
+        Value("collection"), key, "name", Value(""), Value(False), Value(0), Value(0), Value("")
+    )
+    found: tuple[list[Layer[UUID]], list[Layer[int]]] = [], []
+    rows = sorted(calendars.union(collections, all=True), key=lambda row: (not row[4], row[2].casefold(), row[1]))
+    for kind, text, name, hue, _, owner, *version in rows:
+        if kind == "calendar":
+            calendar = UUID(text)
+            calendar_key = CalendarKey(CalendarSummary(calendar, owner, name, hue), owner == user.pk)
+            found[0].append(Layer(calendar, name, hue, calendar not in chosen.off, calendar_key, str(version)))
+        else:
+            found[1].append(Layer(int(text), name, hue_of(int(text)), int(text) not in chosen.noruns))
+    return found

@@ -1,0 +1,178 @@
+"""The preview of an event's form: its times in words, and its next occurrences with the effects of clock changes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import MAXYEAR, UTC, datetime, timedelta
+from itertools import islice
+from typing import cast
+
+from django.utils.formats import date_format
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+
+from calendars.errors import CalendarError
+from calendars.event_times import Times, WallTime, apply_changes
+from calendars.pages.event_form import EventForm, EventFormData, Scope
+from calendars.pages.formatting import TimeFormatter, place_of
+from calendars.pages.recurrence_text import series_words
+from jobs.humanize import format_duration
+from recurrence.series import Occurrence, Series
+from recurrence.zones import EPOCH, SECOND, instant_of, instants_at, offset_period_at
+
+UPCOMING = 10
+FAR = datetime(MAXYEAR, 12, 30, tzinfo=UTC)
+NOTHING = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One of the next occurrences.
+
+    `beside` is its start in UTC, `asides` are notes on clock changes. An all-day occurrence has no times.
+    """
+
+    at: datetime
+    day: str
+    clock: str = ""
+    beside: str = ""
+    asides: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrencePreview:
+    """The preview: an error, or words, and rows with a heading."""
+
+    words: str = ""
+    rows: Sequence[Row] = ()
+    heading: str = ""
+    note: str = ""
+    error: str = ""
+
+
+def preview_recurrence(form: EventForm, formatter: TimeFormatter) -> RecurrencePreview:
+    """Return the preview of what the form would save; of an unbound form, of its initial data."""
+    if invalid := next((form[name] for name in form.fields if name in form.counting_fields() & set(form.errors)), None):
+        return RecurrencePreview(error=f"{invalid.label}: {invalid.errors[0]}")
+    try:
+        times = times_of(form)
+    except CalendarError as error:
+        return error_preview(form, error)
+    formatter = replace(formatter, zone=times.zone)
+    return preview_series(times, formatter) if times.series else preview_single(times, formatter)
+
+
+def error_preview(form: EventForm, error: CalendarError) -> RecurrencePreview:
+    place = form.place_of(error.path or "")
+    message = capfirst(error.message)
+    return RecurrencePreview(error=f"{form[place].label}: {message}" if place else message)
+
+
+def times_of(form: EventForm) -> Times:
+    """Return the times that the event would have. Raise CalendarError."""
+    if not form.is_bound:
+        return initial_times(form.written)
+    changes = form.when()
+    if form.written.scope == Scope.NEW:
+        return apply_changes(None, changes)
+    return apply_changes(initial_times(form.written), changes) if changes else initial_times(form.written)
+
+
+def initial_times(form_data: EventFormData) -> Times:
+    """Return the times of the initial data."""
+    start, end = WallTime(form_data.start, form_data.zone), WallTime(form_data.end, form_data.zone)
+    values = {"start": start, "end": end, "is_all_day": form_data.is_all_day}
+    return apply_changes(None, {**values, "recurrence": form_data.recurrence if form_data.may_repeat else None})
+
+
+def preview_series(times: Times, formatter: TimeFormatter) -> RecurrencePreview:
+    series = cast(Series, times.series)
+    upcoming = series.occurrences(formatter.now, FAR)
+    found = [*islice(upcoming, UPCOMING + 1)]
+    is_past = not found
+    if is_past:
+        found = [*islice(series.occurrences(series.first.start, FAR), UPCOMING + 1)]
+    rows = [*rows_of(found[:UPCOMING], times, formatter)]
+    limits = cast(dict, times.recurrence)["range"]
+    count = limits["numberOfOccurrences"] if limits["type"] == "numbered" else None
+    words = capfirst(series_words(series, count, formatter.hour_cycle)) + "."
+    return RecurrencePreview(words, rows, heading(found, is_past), note_of(found[:UPCOMING], times, formatter))
+
+
+def heading(found: Sequence[Occurrence], is_past: bool) -> str:
+    if is_past:
+        return gettext("All of it is past; it began with")
+    if len(found) > UPCOMING:
+        return gettext("The next ten")
+    return gettext("The only one left") if len(found) == 1 else gettext("All that are left")
+
+
+def preview_single(times: Times, formatter: TimeFormatter) -> RecurrencePreview:
+    if times.is_all_day:
+        return RecurrencePreview(
+            gettext("%(days)s, all day.") % {"days": formatter.days(times.start.date(), times.end.date())}
+        )
+    start, end = instant_of(times.start, times.zone), instant_of(times.end, times.zone)
+    when = f"{formatter.span(start, max(start, end))} {place_of(times.zone)}."
+    local, note = start.astimezone(times.zone), clock_change_note(times.start, start, formatter)
+    row = Row(
+        start,
+        formatter.day(local.date()),
+        formatter.clock(local),
+        formatter.elsewhere(start, [UTC]),
+        [note] if note else [],
+    )
+    return RecurrencePreview(when, [row], gettext("The only time"))
+
+
+def rows_of(occurrences: Sequence[Occurrence], times: Times, formatter: TimeFormatter) -> Iterator[Row]:
+    zone, before = times.zone, None
+    for each in occurrences:
+        if times.is_all_day:
+            yield Row(each.start, formatter.days(each.day, each.day + (times.end - times.start)))
+            continue
+        local = each.start.astimezone(zone)
+        wall_time = datetime.combine(each.day, times.start.time())
+        asides = (changed_clock(before, local, formatter), clock_change_note(wall_time, each.start, formatter))
+        utc_text = formatter.elsewhere(each.start, [UTC])
+        yield Row(each.start, formatter.day(local.date()), formatter.clock(local), utc_text, [*filter(None, asides)])
+        before = local
+
+
+def changed_clock(before: datetime | None, after: datetime, formatter: TimeFormatter) -> str:
+    """Return a note at the first occurrence after a clock change, as in Clock went back on 25 October."""
+    shift = NOTHING if before is None else offset_of(after) - offset_of(before)
+    if not shift:
+        return ""
+    period = offset_period_at(formatter.zone, (after - EPOCH) // SECOND)
+    if period.offset == period.before:  # the change is too long ago to be known
+        return gettext("Clock went forward") if shift > NOTHING else gettext("Clock went back")
+    day = date_format((EPOCH + timedelta(seconds=period.start)).astimezone(formatter.zone), "MONTH_DAY_FORMAT")
+    words = gettext("Clock went forward on %(day)s") if shift > NOTHING else gettext("Clock went back on %(day)s")
+    return words % {"day": day}
+
+
+def clock_change_note(wall_time: datetime, start: datetime, formatter: TimeFormatter) -> str:
+    """Return a note if clocks skip the wall time, or show it twice."""
+    clock = formatter.clock(wall_time)
+    if start.astimezone(formatter.zone).replace(tzinfo=None, fold=0) != wall_time:
+        return gettext("Moved from %(clock)s, which clocks skip") % {"clock": clock}
+    if instants_at(formatter.zone, start):
+        return gettext("%(clock)s happens twice; this is the first") % {"clock": clock}
+    return ""
+
+
+def note_of(occurrences: Sequence[Occurrence], times: Times, formatter: TimeFormatter) -> str:
+    """Return a note if the offset from UTC differs between the occurrences."""
+    offsets = [offset_of(each.start.astimezone(times.zone)) for each in occurrences]
+    if times.is_all_day or max(offsets) == min(offsets):
+        return ""
+    values = {
+        "clock": formatter.clock(times.start),
+        "place": place_of(times.zone),
+        "by": format_duration(max(offsets) - min(offsets)),
+    }
+    return gettext("%(clock)s stays %(clock)s in %(place)s when its clock changes; in UTC it moves by %(by)s.") % values
+
+
+def offset_of(moment: datetime) -> timedelta:
+    return moment.utcoffset() or NOTHING

@@ -1,0 +1,195 @@
+"""Find credentials in the response of a target, also in other encodings.
+
+The search finds the text itself in upper or lower case, its hexadecimal digits, and its base64 form in both alphabets,
+alone or within a longer text.  At the beginning of a response it also finds these forms escaped for addresses, JSON,
+HTML or string literals up to LAYERS times, or broken into lines.  A target that wants to publish a credential can
+always use a form that is not found.
+
+A job can have hundreds of credentials, and a target can send a response that makes the search slow.  A text whose
+search would take too long is masked as a whole, because other calls wait meanwhile.
+"""
+
+import base64
+import html
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, islice
+from urllib.parse import unquote
+
+from jobs.encryption import MASK
+
+LAYERS = 3  # nested escapes, such as an address in JSON in JSON
+ESCAPED_LIMIT = 65_536  # characters of a response in which escapes are undone: it takes time, and other calls wait
+SEARCH_LIMIT = 200_000_000  # characters to compare: of all views of a text, for each needle; takes 0.2 seconds
+SPANS_LIMIT = 100_000  # matches in one text
+PART_LENGTH = 8  # characters; a shorter part of a credential could occur anywhere by chance
+ESCAPED_LENGTH = 6  # maximum length of one escaped character in one layer: \u0041, &#x41;
+
+# One character per match, so that a credential between other escapes is found separately
+ESCAPE = re.compile(
+    r"(%[0-7][0-9a-f]|(?:%[89a-f][0-9a-f])+|%u[0-9a-f]{4}"
+    r"|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[^ux]"
+    r"|&#[0-9]{1,7};|&#x[0-9a-f]{1,6};|&[a-z]{2,8};)",
+    re.IGNORECASE,
+)
+BREAK = re.compile(r"(\s+)")
+FOLDING = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ",  # upper case, base64 for addresses, and a space in a form
+    "abcdefghijklmnopqrstuvwxyz+/+",
+)
+LITERALS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+Span = tuple[int, int]
+
+
+def spellings(*credentials: str) -> tuple[str, ...]:
+    """Return the needles by which `masked` finds these credentials; empty ones are ignored."""
+    found = (form for text in credentials if text for form in _forms(text))
+    return tuple(dict.fromkeys(form.translate(FOLDING) for form in found))
+
+
+def longest(needles: Sequence[str]) -> int:
+    """Return how many bytes of a response one credential may take."""
+    return max((len(needle) for needle in needles), default=0) * ESCAPED_LENGTH
+
+
+def masked(text: str, needles: Sequence[str], end: int | None = None) -> str:
+    """Return `text` up to `end`, with the mask for each of the needles, which are results of `spellings`.
+
+    A credential that crosses `end` is masked as well.  If the search would take too long, only the mask is returned.
+    """
+    end = len(text) if end is None else end
+    views = 2 * LAYERS + 1  # the layers, and the text itself and each layer without line breaks
+    if len(needles) * (len(text) + views * min(len(text), ESCAPED_LIMIT)) > SEARCH_LIMIT:
+        return MASK
+    spans = list(islice(_spans(text, needles), SPANS_LIMIT + 1))
+    if len(spans) > SPANS_LIMIT:
+        return MASK
+    parts, position = [], 0
+    for start, stop in _merged(spans):
+        if start >= end:
+            break
+        parts += [text[position:start], MASK]
+        position = stop
+    return "".join([*parts, text[position:end]])
+
+
+def _forms(text: str) -> Iterator[str]:
+    yield from (text, text.upper(), text.lower())
+    data = text.encode(errors="surrogatepass")
+    encoded = base64.b64encode(data).decode()
+    yield encoded
+    yield encoded.rstrip("=")
+    yield data.hex()
+    for offset in range(3):
+        # without the characters at both ends, which contain bits of neighbouring bytes
+        within = base64.b64encode(bytes(offset) + data)[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6].decode()
+        if len(within) >= PART_LENGTH:
+            yield within
+
+
+def _spans(text: str, needles: Sequence[str]) -> Iterator[Span]:
+    yield from _spans_in(View(text), needles)
+    for layer in _layers(text[:ESCAPED_LIMIT]):
+        if layer.before:
+            yield from _spans_in(layer, needles)
+        unbroken = layer.changed(BREAK, lambda _: "")
+        if unbroken is not layer:
+            yield from _spans_in(unbroken, [needle for needle in needles if len(needle) >= PART_LENGTH])
+
+
+def _spans_in(view: "View", needles: Sequence[str]) -> Iterator[Span]:
+    folded = view.text.translate(FOLDING)
+    for needle in needles:
+        if needle in folded:
+            yield from (view.origin(span) for span in _found(needle, folded))
+
+
+def _found(needle: str, text: str) -> Iterator[Span]:
+    start = text.find(needle)
+    while start >= 0:
+        yield start, start + len(needle)
+        start = text.find(needle, start + len(needle))
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    """Return the spans in order; overlapping spans are joined."""
+    merged: list[Span] = []
+    for start, stop in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(stop, merged[-1][1])
+        else:
+            merged.append((start, stop))
+    return merged
+
+
+@dataclass(frozen=True)
+class View:
+    """A text made from another one by replacing every second of its parts."""
+
+    text: str
+    before: "View | None" = None
+    parts: Sequence[str] = ()  # parts of the text before
+    made: Sequence[str] = ()  # replacement for each part
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The start of each part in `text`."""
+        return list(accumulate(map(len, self.made[:-1]), initial=0))
+
+    @cached_property
+    def origins(self) -> list[int]:
+        """The start of each part in the text before, and the end of the last part."""
+        return list(accumulate(map(len, self.parts), initial=0))
+
+    def changed(self, pattern: re.Pattern[str], replace: Callable[[str], str]) -> "View":
+        """Return a view with each match replaced, or this view itself without a match.  `pattern` must be one group."""
+        parts = pattern.split(self.text)
+        if len(parts) == 1:
+            return self
+        made = list(parts)
+        made[1::2] = map(replace, parts[1::2])
+        return View("".join(made), self, parts, made)
+
+    def origin(self, span: Span) -> Span:
+        """Return the corresponding span of the first text."""
+        if self.before is None:
+            return span
+        return self.before.origin((self._source(span[0], 0), self._source(span[1] - 1, 1)))
+
+    def _source(self, position: int, beyond: int) -> int:
+        """Return the start of the source of a character, or with `beyond` = 1 its end."""
+        part = bisect_right(self.starts, position) - 1
+        if part % 2:
+            return self.origins[part + beyond]
+        return self.origins[part] + position - self.starts[part] + beyond
+
+
+def _layers(text: str) -> Iterator[View]:
+    view = View(text)
+    yield view
+    for _ in range(LAYERS):
+        inner = view.changed(ESCAPE, _unescaped)
+        if inner is view:
+            return
+        yield inner
+        view = inner
+
+
+def _unescaped(escape: str) -> str:
+    kind = escape[:2].lower()
+    if kind == "%u":
+        return chr(int(escape[2:], 16))
+    if kind[0] == "%":
+        return unquote(escape, errors="replace")
+    if kind[0] == "&":
+        return html.unescape(escape)
+    if kind == "\\u":
+        return json.loads(f'"{escape.lower()}"')
+    if kind == "\\x":
+        return chr(int(escape[2:], 16))
+    return LITERALS.get(escape[1], escape[1])

@@ -1,0 +1,236 @@
+"""Conditional requests: the `ETag` of an answer, and the conditions If-Match and If-None-Match.
+
+The tag of a job or a collection is `"<id>-<revision>/<digest>"`, two validators in one:
+
+* The version, `<id>-<revision>`, counts the changes of the definition and the state, whatever caused them.  A write
+  that repeats the stored values changes nothing.  A condition on a write compares the version alone.  The counters and
+  times of a job change with each run: a condition that included them would refuse nearly every write, although no write
+  can overwrite them.  The version contains the id, so that a resource that replaced a deleted one has another version.
+  A tag without a digest is accepted as well.
+* The digest is computed from the answered document.  So the tag changes with everything that a caller can see, and a
+  304 never hides a change, not even another representation of the same resource.
+
+Triggers, calendars, events and occurrences have tags of the same form; the version of a trigger is the instant of its
+last change.  Resources that belong to another one, such as the triggers of a job, have tags of their own.  Tags are
+compared without the prefix `W/`, which proxies add when they compress an answer.  A header without valid tags is
+refused (400): if it were ignored, a write would succeed that its sender wanted to prevent.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+import orjson
+from django.db import transaction
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs.errors import Invalid
+from jobs.members import shorten_repr
+from jobs.models import Job, JobCollection
+from operations.models import Operation
+from operations.service import Caller
+from triggers import collection_operations, scheduling
+from triggers.scheduling import STAY, Destination
+
+ANY = "*"
+DIGEST_BYTES = 8
+PART = re.compile(
+    r'\s*((?:W/)?"[^"]*"(?=\s*(?:,|\Z))|[^,]+)'
+)  # one part of a list; a comma within quotes is no separator
+TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+TAG_EXAMPLE = '"1-3/6f0c1d2e3b4a5968"'
+
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    {"type": "string", "example": TAG_EXAMPLE},
+    OpenApiParameter.HEADER,
+    description="The `ETag` as you know it, or several: 412 when it has been changed since.",
+)
+IF_ABSENT = OpenApiParameter(
+    "If-None-Match",
+    {"type": "string", "example": TAG_EXAMPLE},
+    OpenApiParameter.HEADER,
+    description="`*` for what must not be there yet, or the `ETag` of a version that must not be changed: else 412.",
+)
+IF_NONE_MATCH = OpenApiParameter(
+    "If-None-Match",
+    {"type": "string", "example": TAG_EXAMPLE},
+    OpenApiParameter.HEADER,
+    description="The `ETag` of the answer that you have, or several: 304 while it is still the same.",
+)
+ETAG = OpenApiParameter(
+    "ETag",
+    {"type": "string", "example": TAG_EXAMPLE},
+    OpenApiParameter.HEADER,
+    description="Names the version that is shown.",
+    response=[200, 201],
+)
+
+
+class PreconditionFailed(APIException):
+    """The resource is in another version than the caller's conditions require."""
+
+    status_code = 412
+    default_code = "stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The tags in the caller's If-Match and If-None-Match: ANY, or tags with their quotes; None: no such header."""
+
+    match: tuple[str, ...] | None
+    none_match: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """Parse the headers.  Raise Invalid for a header that is neither `*` nor a list of tags."""
+        return cls(tags_in(request, "If-Match"), tags_in(request, "If-None-Match"))
+
+    def __bool__(self) -> bool:
+        return not self.match is self.none_match is None
+
+    def hold(self, current: str | None) -> bool:
+        """Return True if the conditions allow a write to the `current` version; None: the resource does not exist."""
+        try:
+            self.refuse(current)
+        except PreconditionFailed:
+            return False
+        return True
+
+    def refuse(self, current: str | None) -> None:
+        """Raise PreconditionFailed if the conditions forbid a write to the `current` version.
+
+        None: the resource does not exist yet.
+        """
+        if self.match is not None and not matches(self.match, current):
+            if current is None:
+                raise PreconditionFailed("If-Match: there is no such thing")
+            raise PreconditionFailed(f'it has been changed since: its ETag is "{current}" now')
+        if self.none_match is not None and matches(self.none_match, current):
+            raise PreconditionFailed(f'If-None-Match: it is there, and its ETag is "{current}"')
+
+
+@contextmanager
+def lock_row(collection_id: int) -> Iterator[None]:
+    """Open a transaction and lock the collection: nobody else can write its jobs and their triggers meanwhile."""
+    with transaction.atomic():
+        JobCollection.objects.select_for_update(no_key=True).get(pk=collection_id)
+        yield
+
+
+@contextmanager
+def written(request: Request, job: Job, to: Destination = STAY) -> Iterator[Job]:
+    """Lock the job and yield its current row.  With `to`, the collection that the job is moved to is locked as well.
+
+    Until the transaction ends, nobody else can write them.
+    Raise PreconditionFailed if the caller's conditions do not match the job, and what `scheduling.locked_job` raises.
+    """
+    conditions = Conditions.of(request)
+    with scheduling.locked_job(job, to) as current:
+        conditions.refuse(version_of(current))
+        yield current
+
+
+@contextmanager
+def get_if_match(request: Request, job: Job) -> Iterator[Job]:
+    """Yield the job if it matches the caller's conditions.
+
+    With conditions, the job is locked and read again: nobody else can write it meanwhile.  Without conditions, `job`
+    itself is yielded without a lock.
+    Raise PreconditionFailed if the conditions do not match, and what `scheduling.locked_job` raises.
+    """
+    if not Conditions.of(request):
+        yield job
+        return
+    with written(request, job) as current:
+        yield current
+
+
+@contextmanager
+def get_collection_if_match(request: Request, found: JobCollection) -> Iterator[JobCollection]:
+    """Yield the current row of the collection, locked.
+
+    Until the transaction ends, nobody else can write the collections of its subscription.
+    Raise PreconditionFailed if the caller's conditions do not match it, and Conflict while it is being deleted.
+    """
+    conditions = Conditions.of(request)
+    with scheduling.locked_for_write(found.subscription_id):
+        collection = scheduling.lock_collection(found.pk)
+        conditions.refuse(version_of(collection))
+        yield collection
+
+
+def start_collection_operation(
+    request: Request, kind: str, found: JobCollection, caller: Caller, now: datetime
+) -> Operation:
+    """Call `collection_operations.start_operation` if the caller's conditions match the collection.
+
+    While the same operation is running, a repeated request may also name the version with which the operation began.
+    """
+    conditions = Conditions.of(request)
+    with scheduling.locked_for_write(found.subscription_id):
+        collection = JobCollection.objects.select_for_update(no_key=True).get(pk=found.pk)
+        running = collection_operations.going_on(kind, collection)
+        if running is None or not conditions.hold(version(collection.pk, running.notes["revision"])):
+            conditions.refuse(version_of(collection))
+        return collection_operations.start_operation(kind, collection, caller, now)
+
+
+def matches(tags: tuple[str, ...], version: str | None) -> bool:
+    if version is None:
+        return False
+    return any(tag in (ANY, f'"{version}"') or tag.startswith(f'"{version}/') for tag in tags)
+
+
+def tags_in(request: Request, header: str) -> tuple[str, ...] | None:
+    text = request.headers.get(header)
+    if text is None:
+        return None
+    if text.strip() == ANY:
+        return (ANY,)
+    parts = [part.strip() for part in PART.findall(text) if part.strip()]
+    tags = [match[1] for match in map(TAG.fullmatch, parts) if match]
+    if not tags or len(tags) < len(parts):
+        raise Invalid(f'must be * or tags such as "12-3", not {shorten_repr(text)}', path=header, code="malformed")
+    return tuple(tags)
+
+
+def refuse_stale(request: Request, current: str) -> None:
+    """Raise PreconditionFailed (412) when the caller's conditions do not allow a write to the `current` version."""
+    Conditions.of(request).refuse(current)
+
+
+def version_of(row: Job | JobCollection) -> str:
+    return version(row.pk, row.revision)
+
+
+def version(id: int, revision: int) -> str:
+    return f"{id}-{revision}"
+
+
+def etag(version: str, document: Mapping[str, Any]) -> str:
+    """Return the tag of a document in this version.
+
+    The order of members does not matter, because PostgreSQL does not preserve it in stored JSON.
+    """
+    text = orjson.dumps(document, default=str, option=orjson.OPT_SORT_KEYS)
+    digest = hashlib.blake2b(text, digest_size=DIGEST_BYTES).hexdigest()
+    return f'"{version}/{digest}"'
+
+
+def respond(document: Mapping[str, Any], tag: str, status: int = 200, request: Request | None = None) -> Response:
+    """Return the document with its ETag.
+
+    `request` is a GET that may have If-None-Match: if it names the tag, the answer is 304.
+    """
+    known = tags_in(request, "If-None-Match") if request else None
+    if known and (ANY in known or tag in known):
+        return Response(status=304, headers={"ETag": tag})
+    return Response(document, status, headers={"ETag": tag})

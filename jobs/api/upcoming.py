@@ -1,0 +1,163 @@
+"""/api/jobs/{id}/upcoming and /api/triggers/{id}/upcoming: the next fire times and what is expected of them."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.examples import with_example
+from api.fields import InstantField
+from jobs.api.holds import HoldSerializer, rendered_hold
+from jobs.models import Run
+from recurrence.schedules import LAST_INSTANT
+from triggers import gates
+from triggers.models import Trigger
+from triggers.upcoming import ExpectedRun, runs_within
+
+COUNT = 10
+COUNT_MOST = 1_000
+INSTANT = {"type": "string", "format": "date-time"}
+PARAMETERS = [
+    OpenApiParameter(
+        "count",
+        {"type": "integer", "minimum": 1, "maximum": COUNT_MOST, "default": COUNT, "example": 20},
+        description="How many runs to answer at most.",
+    ),
+    OpenApiParameter(
+        "from",
+        {**INSTANT, "example": "2026-01-05T00:00:00Z"},
+        description="Only what fires at or after this instant, or is held from before and runs then.  By default, and"
+        " where it is not ahead, from the next fire time on.",
+    ),
+    OpenApiParameter(
+        "to",
+        {**INSTANT, "example": "2026-02-01T00:00:00Z"},
+        description="Only what fires before this instant, which is after now and `from`.",
+    ),
+]
+
+
+@with_example(
+    {
+        "fireAt": "2026-01-05T08:00:00Z",
+        "runsAt": "2026-01-05T08:10:00Z",
+        "expected": "held",
+        "trigger": 1,
+        "triggerName": "default",
+        "run": "0b9e5c1e-7d1f-4f5c-9a57-8b1d6c2f3e10",
+    }
+)
+class UpcomingRunSerializer(serializers.Serializer):
+    fireAt = InstantField(help_text="When it is due.")
+    runsAt = InstantField(
+        allow_null=True,
+        help_text="When it runs, as far as is known: after a hold, if it is held.  Null: see `expected`.",
+    )
+    expected = serializers.ChoiceField(
+        ["run", "held", "skipped"],
+        help_text="`run`: it runs when it is due.  `held`: it runs at the end of `hold`; if `runsAt` is null, nobody"
+        " knows when.  `skipped`: a later fire time runs for it at the end of `hold`, or none does.",
+    )
+    trigger = serializers.IntegerField(allow_null=True, help_text="The id of its trigger; null: that is gone.")
+    triggerName = serializers.CharField(help_text="`default` is the schedule in the job itself.")
+    run = serializers.UUIDField(allow_null=True, help_text="The id of the run, if it is made already and held.")
+    hold = HoldSerializer(allow_null=True, help_text="What holds it; null: nothing.")
+
+
+@with_example({"more": True})
+class UpcomingAnswer(serializers.Serializer):
+    value = UpcomingRunSerializer(many=True, help_text="By `fireAt`.")
+    more = serializers.BooleanField(help_text="Whether further runs follow within the limits.")
+
+
+class HeldRun(NamedTuple):
+    """The newest run that is held at present."""
+
+    id: UUID
+    trigger_name: str | None
+    fire_at: datetime
+
+
+def upcoming(request: Request, job_id: int, now: datetime, trigger_id: int | None = None) -> Response:
+    """Answer the next fire times of a job, or of one of its triggers, with what is expected to become of each.
+
+    It takes three queries, and two more while a hold is announced.
+    """
+    count, start, end = window_of(request, now)
+    triggers = list(Trigger.objects.filter(job=job_id).order_by("pk"))
+    shown = triggers if trigger_id is None else [each for each in triggers if each.pk == trigger_id]
+    windows = gates.forecast([job_id], now, LAST_INSTANT, now).get(job_id, [])
+    held = newest_held_run(job_id, shown if trigger_id else None) if windows else None
+    runs = runs_within(shown, triggers, windows, now, start, end, held and held.fire_at)
+    found = list(islice(runs, count + 1))
+    ids = {trigger.name: trigger.pk for trigger in triggers}
+    value = [rendered_run(run, ids, held) for run in found[:count]]
+    return Response({"value": value, "more": len(found) > count})
+
+
+def window_of(request: Request, now: datetime) -> tuple[int, datetime | None, datetime | None]:
+    """Return the count, the start and the end of the window in the query.  The start is None if it is not after `now`.
+
+    Raise ValidationError with all parameters that are wrong.
+    """
+    errors: dict[str, list] = {}
+    count = COUNT
+    if (text := request.query_params.get("count")) is not None:
+        is_whole = text.isascii() and text.isdigit() and len(text) <= len(str(COUNT_MOST))
+        if is_whole and 1 <= int(text) <= COUNT_MOST:
+            count = int(text)
+        else:
+            message = f"must be a whole number, 1 to {COUNT_MOST}"
+            errors["count"] = [ErrorDetail(message, "out_of_range")]
+    bounds: dict[str, datetime | None] = dict.fromkeys(("from", "to"))
+    for name in bounds:
+        if (text := request.query_params.get(name)) is not None:
+            try:
+                bounds[name] = InstantField().run_validation(text)
+            except ValidationError as error:
+                errors[name] = error.detail
+    start, end = bounds["from"], bounds["to"]
+    if end is not None and (end <= now or (start is not None and end <= start)):
+        errors["to"] = [ErrorDetail("must be after now and `from`", "out_of_range")]
+    if errors:
+        raise ValidationError(errors)
+    return count, start if start is None or start > now else None, end
+
+
+def newest_held_run(job_id: int, triggers: Collection[Trigger] | None) -> HeldRun | None:
+    """Return the newest held run of a job, or of these of its triggers; None if no run is held."""
+    held = Run.objects.filter(held_by__isnull=False, state=Run.State.HELD, job=job_id)
+    if triggers is not None:
+        held = held.filter(trigger_name__in=[trigger.name for trigger in triggers])
+    row = held.order_by("-fire_at").values_list("pk", "trigger_name", "fire_at").first()
+    return HeldRun(*row) if row else None
+
+
+def rendered_run(run: ExpectedRun, ids: Mapping[str, int], held: HeldRun | None) -> dict[str, Any]:
+    """Return the document of an expected run.
+
+    `ids` has the ids of the triggers by name.  A `run` without a trigger stands for `held`, a run that exists already.
+    """
+    name = run.trigger.name if run.trigger else (held and held.trigger_name) or ""
+    return {
+        "fireAt": run.fire_at,
+        "runsAt": run.runs_at,
+        "expected": expectation(run),
+        "trigger": ids.get(name),
+        "triggerName": name,
+        "run": None if run.trigger or held is None else held.id,
+        "hold": rendered_hold(run.fire_at, run.hold),
+    }
+
+
+def expectation(run: ExpectedRun) -> str:
+    if run.hold is None:
+        return "run"
+    return "skipped" if run.hold.is_dropped or run.is_superseded else "held"

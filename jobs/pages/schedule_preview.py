@@ -1,0 +1,146 @@
+"""The preview of a schedule, in words and times, shown next to the form that edits the schedule."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.forms import Form
+
+from jobs.action_text import written
+from jobs.errors import JobError
+from jobs.pages.fires import UPCOMING, fire_rows
+from recurrence.clock_changes import clock_changes
+from recurrence.describe import describe
+from recurrence.preview import preview
+from recurrence.schedules import Schedule, just_after
+from recurrence.wire import WireError, parse, refuse_unreachable
+from triggers.definitions import FORMAT
+from triggers.first_run import anchor_of_change
+from triggers.forms import JobForm
+from triggers.misfire import plan_fires
+from triggers.models import MISFIRE_THRESHOLD, Trigger
+from triggers.outlook import upcoming
+from triggers.schedule_form import WHEN_FIELDS
+
+ALSO_NOW = "once, besides the schedule"
+LATE_TIMES = 3  # number of next fire times for which a page says what happens when they are missed
+NUMBERS = {1: "the next one", 2: "the next two", LATE_TIMES: "the next three"}
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulePreview:
+    """The preview of a schedule: either an error, or words and fire times."""
+
+    words: str = ""
+    rows: Sequence[dict] = ()
+    more: bool = False
+    warnings: Sequence[str] = ()
+    error: str = ""
+    is_hint: bool = False  # `error` is no error, but says what the user still has to enter
+    document: str = ""
+    if_missed: str = ""
+
+
+def meaning_of(
+    schedule: dict,
+    trigger: Trigger | None,
+    now: datetime,
+    format: str = FORMAT,
+    misfire: str = Trigger.Misfire.FIRE_ONCE,
+    threshold: timedelta = MISFIRE_THRESHOLD,
+) -> SchedulePreview:
+    """Return what saving `schedule` at `now` would lead to.
+
+    An unchanged schedule continues with the next fire time of its trigger.
+    Raise WireError if saving would be refused.
+    """
+    is_unchanged = trigger is not None and (trigger.format, trigger.definition) == (format, schedule)
+    if trigger is not None and is_unchanged and trigger.next_fire_at is not None:
+        fires = upcoming([trigger], UPCOMING + 1)
+        more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
+    else:
+        parsed = parse(format, schedule, now)
+        refuse_unreachable(parsed, now)
+        if trigger is not None and not is_unchanged:
+            parsed = parse(format, schedule, anchor_of_change(trigger, format, schedule, now))
+        fires, more = preview(parsed, created_at=now, limit=UPCOMING)
+    sentence = describe(parsed)
+    return SchedulePreview(
+        words=sentence[:1].upper() + sentence[1:] + ".",
+        rows=fire_rows(fires, now, parsed.zone, clock_changes(parsed.schedule, fires, now)),
+        more=more,
+        warnings=parsed.warnings,
+        document=written(schedule),
+        if_missed=if_missed(parsed.schedule, fires, misfire, threshold),
+    )
+
+
+def also_now(schedule_preview: SchedulePreview, now: datetime) -> SchedulePreview:
+    """Return the preview with a run at `now` in addition, unless the schedule itself has one then."""
+    rows = schedule_preview.rows
+    if rows and rows[0]["at"] <= now:
+        return schedule_preview
+    return replace(schedule_preview, rows=[*fire_rows([now], now, notes=[ALSO_NOW]), *rows])
+
+
+def if_missed(schedule: Schedule, fires: Sequence[datetime], misfire: str, threshold: timedelta) -> str:
+    """Return a sentence that says what happens if the scheduler does not run during the first fire times."""
+    late = fires[:LATE_TIMES]
+    if not late:
+        return ""
+    plan = plan_fires(schedule, late[0], just_after(late[-1] + threshold), misfire, threshold)
+    made_up = [fire for fire in late if fire in plan.fires]
+    if not made_up:
+        consequence = "it does not run" if len(late) == 1 else "none of them runs"
+        return f"If the scheduler is away over {NUMBERS[len(late)]}: {consequence}, and the history says so."
+    if len(late) == 1:
+        consequence = "it runs late."
+    elif made_up == late:
+        consequence = "each runs late, one after the other in order, whatever the job does with new runs that overlap."
+    else:
+        consequence = "the last of them runs late, once. The history says that the others were missed."
+    return f"If the scheduler is away over {NUMBERS[len(late)]}: {consequence}"
+
+
+def meaning_of_form(form: JobForm, now: datetime) -> SchedulePreview:
+    """Return the preview of the schedule in the form; while nothing is posted, of its initial schedule."""
+    if form.carried:
+        (schedule,) = form.carried
+    elif not form.is_bound:
+        if form.job is None:
+            return SchedulePreview(error="Choose how often it repeats and when it starts.", is_hint=True)
+        schedule = form.trigger.definition if form.trigger else None
+    elif error_preview := error_text(form, ("when", *WHEN_FIELDS, "schedule_json")):
+        return error_preview
+    else:
+        schedule = form.schedule()
+    if schedule is None:
+        return SchedulePreview(
+            error="No schedule of its own: it runs by hand, and by the triggers beside it.", is_hint=True
+        )
+    try:
+        to_save = (form.schedule_at(now) if form.is_bound else None) or schedule
+        schedule_preview = meaning_of(to_save, form.trigger, now, misfire=misfire_of(form))
+        return also_now(schedule_preview, now) if form.is_bound and form.runs_now else schedule_preview
+    except (WireError, JobError) as error:
+        return refusal(form, error, schedule)
+
+
+def misfire_of(form: Form) -> str:
+    """Return the misfire policy that is chosen in the form, even if other fields are invalid."""
+    chosen = form["misfire"].value()
+    return chosen if chosen in Trigger.Misfire.values else Trigger.Misfire.FIRE_ONCE
+
+
+def error_text(form: Form, names: Collection[str]) -> SchedulePreview | None:
+    """Return a preview with the error of the first invalid field among `names`; None if all are valid."""
+    invalid = next((field for field in form if field.errors and field.name in names), None)
+    return SchedulePreview(error=f"{invalid.label}: {invalid.errors[0]}") if invalid else None
+
+
+def refusal(form: Any, error: WireError | JobError, schedule: dict | None = None) -> SchedulePreview:
+    """Return a preview with the error of a core, and with the label of the field that it concerns."""
+    field, message = form.place_of(error)
+    label = form[field].label if field else "Schedule"
+    return SchedulePreview(error=f"{label}: {message}", document=written(schedule) if schedule is not None else "")

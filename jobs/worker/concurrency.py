@@ -1,0 +1,149 @@
+"""Limit the concurrent calls of a worker process, in total and per host.  Knows no runs and no database.
+
+A host never gets more slots than it leaves free, so a slow host can take at most half of them.  A tenant leaves a fifth
+of the free slots to other tenants, whatever hosts it calls.  A tenant that has SLOW_SHARE of all slots gets no more
+slots for slow hosts; a tenant that has OPEN_SHARE gets no more for any host.  A host without an
+active call is an exception: one slot for it does not depend on the share.
+"""
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+
+TENANT_SHARE = 4  # slots that one tenant may take for each slot that it leaves free
+OPEN_SHARE = 0.7  # part of all slots; a tenant that has so many gets one more only for a host without a call
+SLOW_SHARE = 0.5  # the same part for slow hosts
+SLOW_S = 0.5  # a host is slow when its calls take this long or longer
+REMEMBERED = 1000  # slow hosts without an active call that are remembered
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """The permission for one call, from before the call begins until its result has been taken over."""
+
+    host: str
+    tenant: Hashable
+    taken_at: float
+
+
+@dataclass(slots=True)
+class Host:
+    """The state of a host that has active calls."""
+
+    active: dict[Slot, None] = field(default_factory=dict)  # active calls, oldest first
+    took_s: float = 0.0  # duration of its calls: an average in which recent calls weigh most
+    promised_at: float = 0.0  # when the slot that was promised last becomes free
+
+
+class CallLimiter:
+    """Hand out at most `limit` slots, at most `per_host` for one host.  Thread-safe.
+
+    `narrow` holds lower limits for single hosts.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        per_host: int,
+        monotonic: Callable[[], float] = time.monotonic,
+        narrow: Mapping[str, int] | None = None,
+    ):
+        self.limit = limit
+        self.per_host = per_host
+        self.narrow = narrow or {}
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._hosts: dict[str, Host] = {}
+        self._slow: dict[str, float] = {}  # `took_s` of slow hosts without an active call
+        self._tenants: Counter[Hashable] = Counter()  # slots that each tenant has
+        self._taken = 0
+
+    def take(self, name: str, tenant: Hashable = None) -> Slot | None:
+        """Return a slot for a call of the tenant to the host; None when no slot is free."""
+        with self._lock:
+            if self._free_slots(name, tenant) <= 0:
+                return None
+            slot = Slot(name, tenant, self._monotonic())
+            if name not in self._hosts:
+                self._hosts[name] = Host(took_s=self._slow.pop(name, 0.0))
+            self._hosts[name].active[slot] = None
+            self._tenants[tenant] += 1
+            self._taken += 1
+            return slot
+
+    def end(self, slot: Slot) -> None:
+        """Note that the call has ended: the next call to its host may begin.  The total counts it until `leave`."""
+        with self._lock:
+            host = self._hosts[slot.host]
+            elapsed_s = self._monotonic() - slot.taken_at
+            host.took_s = (host.took_s * 7 + elapsed_s) / 8 if host.took_s else elapsed_s
+            self._release_slot(slot)
+
+    def leave(self, slot: Slot) -> None:
+        with self._lock:
+            self._taken -= 1
+            self._tenants[slot.tenant] -= 1
+            if not self._tenants[slot.tenant]:
+                del self._tenants[slot.tenant]
+            self._release_slot(slot)
+
+    @property
+    def is_empty(self) -> bool:
+        return self._taken == 0
+
+    def free(self, name: str, tenant: Hashable = None) -> int:
+        """Return how many calls of the tenant to the host could begin now."""
+        with self._lock:
+            return self._free_slots(name, tenant)
+
+    def pace_s(self, name: str) -> float:
+        """Return the average seconds until one more call to the host ends; 0 when the host has no active call."""
+        with self._lock:
+            return self._pace_s(name)
+
+    def promise(self, name: str) -> float:
+        """Return in how many seconds a slot for the host is expected.  Each expected slot is promised to one caller."""
+        with self._lock:
+            host = self._hosts.get(name)
+            if host is None:
+                return 0.0
+            now = self._monotonic()
+            host.promised_at = max(host.promised_at, now) + self._pace_s(name)
+            return host.promised_at - now
+
+    def _pace_s(self, name: str) -> float:
+        host = self._hosts.get(name)
+        if host is None:
+            return 0.0
+        elapsed_s = self._monotonic() - next(iter(host.active)).taken_at
+        return max(host.took_s, elapsed_s) / len(host.active)
+
+    def _free_slots(self, name: str, tenant: Hashable) -> int:
+        host = self._hosts.get(name)
+        active = len(host.active) if host else 0
+        free = self.limit - self._taken
+        is_slow = (host.took_s if host else self._slow.get(name, 0.0)) >= SLOW_S
+        share = math.ceil(self.limit * (SLOW_SHARE if is_slow else OPEN_SHARE))
+        left_of_share = max(share - self._tenants[tenant], 0 if active else 1)
+        per_host = self.narrow.get(name, self.per_host)
+        return min(per_host - active, (free - active + 1) // 2, self._free_slots_for(tenant, free), left_of_share)
+
+    def _free_slots_for(self, tenant: Hashable, free: int) -> int:
+        if tenant is None:
+            return free
+        return (TENANT_SHARE * free - self._tenants[tenant] + TENANT_SHARE) // (TENANT_SHARE + 1)
+
+    def _release_slot(self, slot: Slot) -> None:
+        host = self._hosts.get(slot.host)
+        if host is None or slot not in host.active:
+            return
+        del host.active[slot]
+        if not host.active:
+            del self._hosts[slot.host]
+            if host.took_s >= SLOW_S:
+                self._slow[slot.host] = host.took_s
+                if len(self._slow) > REMEMBERED:
+                    del self._slow[next(iter(self._slow))]

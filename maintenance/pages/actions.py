@@ -1,0 +1,257 @@
+"""Announce maintenance, change a notice, and carry out actions on it.
+
+Each action asks for confirmation first, because no action can be undone.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import Role
+from jobs import humanize
+from maintenance import lifecycle
+from maintenance.errors import MaintenanceError, TooLate
+from maintenance.models import MINIMUM_NOTICE, Notice, Resource, Step
+from maintenance.pages.forms import PICKED_MOST, AnnounceForm, ChangeForm, refuse, suggested_time
+from maintenance.pages.impact import impact_of
+from maintenance.pages.presenters import title_of, type_word
+from maintenance.pages.rights import require, seen_by, subscriptions_of
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def announce(request) -> HttpResponse:
+    """Announce maintenance.  If the notice is shorter than the minimum of its type, ask for confirmation first."""
+    if not subscriptions_of(request.user, Role.OPERATOR):
+        raise PermissionDenied
+    now = timezone.now()
+    own = seen_by(request.user, Resource.objects.select_related("subscription"), Role.OPERATOR)
+    resources = list(own.order_by("subscription__name", "scope_group", "name")[: PICKED_MOST + 1])
+    form = AnnounceForm(
+        request.POST or None,
+        resources=resources[:PICKED_MOST],
+        now=now,
+        initial={"not_before": suggested_time(now), "resources": request.GET.getlist("resource")},
+    )
+    warning = ""
+    if request.method == "POST" and form.is_valid():
+        try:
+            wanted = form.announcement()
+            wanted.start(now)
+            warning = short_notice_words(wanted) if lifecycle.notice_warning(wanted, now) else ""
+            if not warning or "_anyway" in request.POST:
+                subscription = wanted.resources[0].subscription
+                notice = lifecycle.announce(subscription, wanted, str(request.user), now)
+                messages.success(request, gettext("Announced: %(notice)s.") % {"notice": title_of(notice)})
+                return redirect("maintenance:page")
+        except MaintenanceError as error:
+            refuse(form, error)
+            warning = ""
+    context = {
+        "title": gettext("Announce maintenance"),
+        "form": form,
+        "warning": warning,
+        "has_resources": bool(resources),
+        "is_cut": len(resources) > PICKED_MOST,
+        "most": PICKED_MOST,
+    }
+    return render(request, "maintenance/announce.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def change(request, notice_id: UUID) -> HttpResponse:
+    """Change a notice that has not started.  Machines that poll see the changes."""
+    now = timezone.now()
+    notice = current_notice(request, require(request.user, Notice.objects, Role.OPERATOR, pk=notice_id), now)
+    if notice.status != Notice.Status.SCHEDULED:
+        return too_late(request, notice)
+    own = Resource.objects.filter(subscription=notice.subscription_id).select_related("subscription")
+    picked = list(own.filter(notices=notice))
+    others = own.exclude(pk__in=[each.pk for each in picked]).order_by("scope_group", "name")[:PICKED_MOST]
+    form = ChangeForm(request.POST or None, notice=notice, resources=[*picked, *others], now=now)
+    if request.method == "POST" and form.is_valid():
+        try:
+            lifecycle.change(notice, form.changes(), str(request.user), now)
+        except MaintenanceError as error:
+            refuse(form, error)
+        else:
+            messages.success(request, gettext("Saved."))
+            return redirect("maintenance:notice", notice.pk)
+    context = {
+        "title": gettext("Change %(notice)s") % {"notice": title_of(notice)},
+        "form": form,
+        "has_resources": True,
+        "notice": notice,
+    }
+    return render(request, "maintenance/announce.html", context)
+
+
+def current_notice(request, notice: Notice, now: datetime) -> Notice:
+    """Return the notice with the steps that time has brought about.
+
+    A GET only shows these steps; a POST takes them first.
+    """
+    if request.method == "POST":
+        lifecycle.advance(now, Notice.objects.filter(pk=notice.pk))
+        notice.refresh_from_db()
+    return notice.as_of(now)
+
+
+def too_late(request, notice: Notice) -> HttpResponse:
+    messages.warning(request, gettext("Somebody was quicker: this is how it is now."))
+    return redirect("maintenance:notice", notice.pk)
+
+
+def short_notice_words(wanted: lifecycle.Announcement) -> str:
+    minimum = humanize.format_duration(MINIMUM_NOTICE[wanted.event_type])
+    values = {"type": type_word(wanted.event_type), "span": minimum}
+    return gettext("%(type)s is promised %(span)s of notice, and this gives less.") % values
+
+
+# Actions
+
+
+class NoticeAction(NamedTuple):
+    """An action on a notice, with the texts of its confirmation page."""
+
+    give: Callable[[Notice, Any, datetime], object]  # carries it out for the notice and the user, at a time
+    of: str  # the status that a notice must have
+    question: Promise
+    answer: Promise
+    keep: Promise
+    done: Promise
+    is_dangerous: bool = False
+
+
+def approve(notice: Notice, user, now: datetime) -> None:
+    lifecycle.approve([notice], str(user), now, user=user)
+    if notice.status not in Notice.SHOWN:  # a person is told that it is too late, a machine is not
+        raise TooLate(f"it is {notice.status}")
+
+
+def complete(notice: Notice, user, now: datetime) -> None:
+    lifecycle.complete(notice, str(user), now)
+
+
+def cancel(notice: Notice, user, now: datetime) -> None:
+    lifecycle.cancel(notice, str(user), now)
+
+
+def drain(notice: Notice, user, now: datetime) -> None:
+    lifecycle.change(notice, {"approve_when_idle": True}, str(user), now)
+
+
+ACTIONS = {
+    "approve": NoticeAction(
+        approve,
+        Notice.Status.SCHEDULED,
+        _("Approve %(notice)s?"),
+        _("Approve"),
+        _("Leave it"),
+        _("Approved: %(notice)s."),
+    ),
+    "drain": NoticeAction(
+        drain,
+        Notice.Status.SCHEDULED,
+        _("Approve %(notice)s when nothing runs any more?"),
+        _("Approve when idle"),
+        _("Leave it"),
+        _("It starts when the last run has ended: %(notice)s."),
+    ),
+    "complete": NoticeAction(
+        complete,
+        Notice.Status.STARTED,
+        _("Complete %(notice)s?"),
+        _("Complete"),
+        _("Leave it open"),
+        _("Completed: %(notice)s."),
+    ),
+    "cancel": NoticeAction(
+        cancel,
+        Notice.Status.SCHEDULED,
+        _("Cancel %(notice)s?"),
+        _("Cancel notice"),
+        _("Keep it"),
+        _("Cancelled: %(notice)s."),
+        is_dangerous=True,
+    ),
+}
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm_view(request, notice_id: UUID, verb: str) -> HttpResponse:
+    if verb not in ACTIONS:
+        raise Http404
+    action, now = ACTIONS[verb], timezone.now()
+    notice = current_notice(request, require(request.user, Notice.objects, Role.OPERATOR, pk=notice_id), now)
+    values = {"notice": title_of(notice)}
+    if request.method == "POST":
+        try:
+            action.give(notice, request.user, now)
+        except TooLate:
+            return too_late(request, notice)
+        messages.success(request, action.done % values)
+        return redirect("maintenance:page")
+    if notice.status != action.of:
+        return too_late(request, notice)
+    context = {
+        "title": action.question % values,
+        "order": action,
+        "consequences": consequence_words(notice, verb, now),
+        "keep_url": reverse("maintenance:notice", args=[notice.pk]),
+    }
+    return render(request, "maintenance/order.html", context)
+
+
+STEPS = {"approve": Step.START, "complete": Step.COMPLETE, "cancel": Step.CANCEL}
+
+
+def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
+    """Return the sentences that say what the action will do, with the numbers of runs and jobs."""
+    impact = impact_of([notice], now)[notice.pk]
+    live, held = len(impact.live), impact.held
+    going = ngettext("%(count)d run is going on its resources.", "%(count)d runs are going on its resources.", live)
+    if verb == "drain":
+        now_going = going % {"count": live} if live else gettext("Nothing runs on its resources now.")
+        return [gettext("Until it starts, no new run begins on its resources."), now_going]
+    sentences = {
+        "approve": gettext("It starts at once, for all of its resources, and does not go back."),
+        "complete": gettext("Whoever listens sees that it is over, and begins again."),
+        "cancel": gettext("It is withdrawn, and whoever listens sees it no more."),
+    }
+    holding = ngettext(
+        "Planned runs of %(count)d job are held until its end.",
+        "Planned runs of %(count)d jobs are held until its end.",
+        impact.holding,
+    )
+    releasing = ngettext(
+        "%(count)d held run is let go, as its job has it.",
+        "%(count)d held runs are let go, as their jobs have it.",
+        held,
+    )
+    started = impact.ordered[STEPS[verb]]
+    starting = ngettext("%(count)d job runs once because of it.", "%(count)d jobs run once because of it.", started)
+    counted = [(live, going), (impact.holding, holding)] if verb == "approve" else [(held, releasing)]
+    return [sentences[verb], *(text % {"count": count} for count, text in [*counted, (started, starting)] if count)]
+
+
+urlpatterns = [
+    path("announce", announce, name="announce"),
+    path("notices/<uuid:notice_id>/change", change, name="change"),
+    path("notices/<uuid:notice_id>/<slug:verb>", confirm_view, name="order"),
+]

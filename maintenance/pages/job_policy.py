@@ -1,0 +1,80 @@
+"""The maintenance policy of a job: a card on its page in the admin, and a form."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import Role
+from jobs import humanize
+from jobs.models import Job
+from maintenance import holds
+from maintenance.errors import MaintenanceError
+from maintenance.models import Heed, Resource
+from maintenance.pages.forms import PICKED_MOST, PolicyForm, refuse
+from maintenance.pages.presenters import truncate_names
+from maintenance.pages.rights import require
+
+NAMED = 6  # resources and labels that the card shows at most
+ON = {
+    "announce": "announced",
+    "start": "started",
+    "complete": "completed",
+    "cancel": "cancelled",
+}
+
+
+def heed_card(job: Job) -> dict[str, Any]:
+    """Return what the job's page shows of the policy.  In English, as all of the admin."""
+    policy = Heed.objects.filter(job=job).first() or Heed(job=job)
+    names = [*policy.resource_names, *(f"{name}={value}" for name, value in sorted(policy.labels.items()))]
+    sentences = []
+    if policy.during == Heed.During.HOLD:
+        lead = f", from {humanize.format_duration(policy.lead)} before it" if policy.lead else ""
+        then = "run once after it" if policy.after == Heed.After.RUN_ONCE else "do not run at all"
+        sentences.append(f"planned runs are held while it lasts{lead}, and {then}")
+    if policy.run_on:
+        sentences.append(f"runs once when it is {' and '.join(ON[step] for step in policy.run_on)}")
+    return {
+        "named": truncate_names(names, NAMED),
+        "does": [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences],
+        "url": reverse("maintenance:heed", args=[job.pk]),
+    }
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_policy(request, job_id: int) -> HttpResponse:
+    job = require(request.user, Job.objects.select_related("collection"), Role.OPERATOR, pk=job_id)
+    stored = Heed.objects.filter(job=job).first() or Heed(job=job, lead=timedelta(0))
+    resources = Resource.objects.filter(subscription=job.collection.subscription_id).order_by("name")
+    names = list(resources.values_list("name", flat=True)[: PICKED_MOST + 1])
+    form = PolicyForm(request.POST or None, policy=stored, names=names[:PICKED_MOST])
+    back = reverse("admin:jobs_job_page", args=[job.pk])
+    if request.method == "POST" and form.is_valid():
+        try:
+            holds.set_policy(job, form.policy_input(), timezone.now())
+        except MaintenanceError as error:
+            refuse(form, error)
+        else:
+            messages.success(request, gettext("Saved."))
+            return redirect(back)
+    context = {
+        "title": gettext("Maintenance and %(job)s") % {"job": job.name},
+        "form": form,
+        "choices": [form["during"], form["after"], form["run_on"]],
+        "is_cut": len(names) > PICKED_MOST,
+        "most": PICKED_MOST,
+        "back": back,
+    }
+    return render(request, "maintenance/heed.html", context)
+
+
+urlpatterns = [path("jobs/<int:job_id>", edit_policy, name="heed")]

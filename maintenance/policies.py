@@ -1,0 +1,76 @@
+"""The input of a job's maintenance policy, and its validation.  The API and the form both use it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from maintenance.errors import MaintenanceError
+from maintenance.models import Heed, Step
+
+RESOURCES_MOST, LABELS_MOST = 1_000, 50
+TEXT_LENGTH = 255
+LEAD_MOST = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInput:
+    """The values of a job's maintenance policy, validated.
+
+    Raises MaintenanceError if a value is not allowed.  The paths of the error are the members of the API.
+    """
+
+    resource_names: Sequence[str] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)  # matches a resource that has all of these
+    during: str = Heed.During.NOTHING
+    after: str = Heed.After.RUN_ONCE
+    lead: timedelta = timedelta(0)
+    run_on: Sequence[str] = ()  # values of Step
+
+    def __post_init__(self) -> None:
+        if len(self.resource_names) > RESOURCES_MOST:
+            raise MaintenanceError(f"may be {RESOURCES_MOST} at most", path="resources", code="out_of_range")
+        for position, name in enumerate(self.resource_names):
+            check_text(name, f"resources[{position}]", least=1)
+        if len(self.labels) > LABELS_MOST:
+            raise MaintenanceError(f"may be {LABELS_MOST} at most", path="labels", code="out_of_range")
+        for name, text in self.labels.items():
+            check_text(name, "labels", least=1)
+            check_text(text, "labels")
+        _check_word(self.during, Heed.During.values, "during")
+        _check_word(self.after, Heed.After.values, "after")
+        for position, step in enumerate(self.run_on):
+            _check_word(step, Step.values, f"runOn[{position}]")
+        if not timedelta(0) <= self.lead <= LEAD_MOST:
+            raise MaintenanceError("must be PT0S to P7D", path="lead", code="out_of_range")
+        if (self.during != Heed.During.NOTHING or self.run_on) and not (self.resource_names or self.labels):
+            raise MaintenanceError("must name resources, or labels of them", path="resources", code="required")
+
+    def fields(self) -> dict[str, object]:
+        """Return the values for the fields of the stored policy: each name once, steps in the order of Step."""
+        return {
+            "resource_names": list(dict.fromkeys(self.resource_names)),
+            "labels": dict(self.labels),
+            "during": self.during,
+            "after": self.after,
+            "lead": self.lead,
+            "run_on": [step for step in Step.values if step in self.run_on],
+        }
+
+
+def check_text(text: object, path: str, *, least: int = 0, most: int = TEXT_LENGTH) -> None:
+    """Raise MaintenanceError unless `text` is a text that the database can store and every page can show.
+
+    The length must be `least` to `most` characters, both included.
+    """
+    if not isinstance(text, str):
+        raise MaintenanceError(f"must be a text, not {str(text)[:80]!r}", path=path)
+    if not least <= len(text) <= most:
+        raise MaintenanceError(f"must have {least} to {most} characters", path=path, code="out_of_range")
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise MaintenanceError("must not have NUL or half characters", path=path)
+
+
+def _check_word(word: object, words: Sequence[str], path: str) -> None:
+    if word not in words:
+        message = f"must be one of {', '.join(words)}, not {str(word)[:80]!r}"
+        raise MaintenanceError(message, path=path, code="unknown_value")

@@ -1,0 +1,43 @@
+"""The handlers of operations, by kind.  The app that owns the target of an operation registers its handler here."""
+
+from datetime import datetime
+from typing import Protocol
+
+from operations.models import Operation
+
+
+class OperationFailed(Exception):
+    """The operation cannot be carried out.  `code` is for programs, in Pascal case; `message` is for people."""
+
+    def __init__(self, code: str, message: str):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class OperationHandler(Protocol):
+    """The work of one kind of operation, in short steps.  Every method is called in a transaction."""
+
+    def step(self, operation: Operation, now: datetime) -> int:
+        """Do one step.  Return how much of the operation is done then, in percent; 100 ends the operation.
+
+        The step may store data for the next step in `operation.notes`.  Raises OperationFailed.
+        """
+
+    def undo(self, operation: Operation, now: datetime) -> None:
+        """Undo what can be undone, after the operation has failed or was cancelled."""
+
+
+_works: dict[str, OperationHandler] = {}
+
+
+def register(kind: str, handler: OperationHandler) -> None:
+    _works[kind] = handler
+
+
+def handler_for(operation: Operation) -> OperationHandler:
+    """Return the handler of the operation's kind.  Raises OperationFailed if no handler is registered any more."""
+    handler = _works.get(operation.kind)
+    if handler is None:
+        raise OperationFailed("UnknownOperation", f"nothing here does {operation.kind!r} any more")
+    return handler

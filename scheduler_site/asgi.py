@@ -1,0 +1,183 @@
+"""The ASGI application that a web process serves: it collects whole requests, then answers them in a few threads.
+
+The server calls it as soon as it has the headers of a request.  The body is received by the event loop, so a client
+that sends slowly costs a connection and no thread.  A client that reads slowly gets its answer in pieces until a
+deadline, so it costs no thread either and, for static files, little memory.
+"""
+
+import asyncio
+import resource
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from io import BytesIO
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+from urllib.parse import unquote_to_bytes
+
+from django.conf import settings
+
+from scheduler_site import wsgi
+
+THREADS = 4  # for answers; a request that waits for one of these threads occupies none
+BODY_WITHIN_S = 10.0  # from the headers to the end of the body; bytes that arrive extend the time at this rate:
+BODY_BYTES_PER_S = 10_000
+BODY_LIMIT = 2 * settings.BODY_LIMIT  # bytes to receive: enough for a longer body to be refused as too long
+BODY_IN_MEMORY = 16_384  # bytes of one body; a longer body is in a file, so that slow clients do not fill the memory
+PATH_LIMIT = 2_048  # bytes of a path, without its query: each is compared with all patterns of addresses
+HEADER_LIMIT = 8_192  # bytes of one header; the time that Django takes for a longer Content-Type is quadratic
+ANSWER_WITHIN_S = 20.0  # until the client has taken the answer; bytes that it takes extend the time at BODY_BYTES_PER_S
+ANSWER_PIECE = 16_384  # bytes given to the server at once; it asks for more when the client has taken them
+OPEN_FILES = 4_096  # more than two for each connection that the Procfile's `--backpressure` allows
+OWN_NAMES = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}  # without HTTP_ in an environ
+REFUSALS = {
+    400: b"the body cannot be read\n",
+    408: b"the body did not arrive in time\n",
+    414: f"no path may be longer than {PATH_LIMIT} bytes\n".encode(),
+    431: f"no header may be longer than {HEADER_LIMIT} bytes\n".encode(),
+}
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Parts = tuple[int, list[tuple[str, str]], IO[bytes]]  # status, headers and body
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    environ = environ_of(scope)
+    if len(environ["PATH_INFO"]) > PATH_LIMIT:
+        await refuse(send, 414)
+        return
+    if any(len(value) > HEADER_LIMIT for value in header_values(environ)):
+        await refuse(send, 431)
+        return
+    with SpooledTemporaryFile(BODY_IN_MEMORY) as body:
+        if refusal := await collect(body, environ, receive):
+            await refuse(send, refusal)
+            return
+        answer, parts = await asyncio.get_running_loop().run_in_executor(threads, run, environ | {"wsgi.input": body})
+    with closing(answer):
+        await respond(send, *parts)
+
+
+def environ_of(scope: Scope) -> dict[str, Any]:
+    """Return the WSGI environ of a request, without its body.
+
+    Headers with an underscore in their names are left out: in the environ, such a name looks like the same name with a
+    hyphen, for example the name of a header that a proxy sets.
+    """
+    mounted_at = scope.get("root_path", "").encode()
+    path = unquote_to_bytes(scope["raw_path"])
+    environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": mounted_at.decode("latin-1"),
+        "PATH_INFO": path.removeprefix(mounted_at).decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "SERVER_NAME": scope["server"][0],
+        "SERVER_PORT": str(scope["server"][1]),
+        "REMOTE_ADDR": scope["client"][0],
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]):
+        if "_" in name:
+            continue
+        key = OWN_NAMES.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
+        separator = ";" if name == "cookie" else ","
+        environ[key] = f"{environ[key]}{separator}{value}" if key in environ else value
+    return environ
+
+
+def header_values(environ: dict[str, Any]) -> Iterator[str]:
+    """Yield the headers of the request; one that was sent more than once counts as one."""
+    for name, value in environ.items():
+        if name.startswith("HTTP_") or name in OWN_NAMES.values():
+            yield value
+
+
+async def collect(body: IO[bytes], environ: dict[str, Any], receive: Receive) -> int | None:
+    """Receive the body into a file; return the status with which it is refused, or None.
+
+    A body that announces more than BODY_LIMIT is not received.  A body that comes in pieces gets a CONTENT_LENGTH:
+    without it, Django treats the body as empty.
+    """
+    in_pieces = "HTTP_TRANSFER_ENCODING" in environ
+    if not in_pieces and not 0 < int(environ.get("CONTENT_LENGTH") or 0) <= BODY_LIMIT:
+        return None
+    ends_at = asyncio.get_running_loop().time() + BODY_WITHIN_S
+    try:
+        async with asyncio.timeout_at(ends_at) as deadline:
+            more = True
+            while more and body.tell() < BODY_LIMIT:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return 400
+                ends_at += body.write(message.get("body", b"")) / BODY_BYTES_PER_S
+                deadline.reschedule(ends_at)
+                more = message.get("more_body", False)
+    except TimeoutError:
+        return 408
+    if in_pieces:
+        environ |= {"CONTENT_LENGTH": str(body.tell())}
+    body.seek(0)
+    return None
+
+
+def run(environ: dict[str, Any]) -> tuple[Any, Parts]:
+    """Call the WSGI application; return the object to close at the end, and the parts of the answer.
+
+    A static file is read later, piece by piece: otherwise many slow readers of large files would fill the memory.
+    """
+    started: list[Any] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None, /) -> Callable[[bytes], None]:
+        started[:] = int(status[:3]), headers
+        return lambda chunk: None
+
+    response: Any = wsgi.application(environ, start_response)
+    if file := getattr(response, "file_to_stream", None):
+        return response, (started[0], started[1], file)
+    with closing(response):
+        body = BytesIO(b"".join(response))
+    return body, (started[0], started[1], body)
+
+
+async def refuse(send: Send, status: int) -> None:
+    headers = [("Content-Type", "text/plain"), ("Connection", "close")]
+    await respond(send, status, headers, BytesIO(REFUSALS[status]))
+
+
+async def respond(send: Send, status: int, headers: list[tuple[str, str]], body: IO[bytes]) -> None:
+    """Send an answer in pieces.  A client that does not take it in time loses its connection."""
+    lines = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    await send({"type": "http.response.start", "status": status, "headers": lines})
+    ends_at = asyncio.get_running_loop().time() + ANSWER_WITHIN_S
+    with suppress(TimeoutError):
+        async with asyncio.timeout_at(ends_at) as deadline:
+            piece = body.read(ANSWER_PIECE)
+            more = True
+            while more:
+                following = body.read(ANSWER_PIECE)
+                ends_at += len(piece) / BODY_BYTES_PER_S
+                deadline.reschedule(ends_at)
+                more = bool(following)
+                await send({"type": "http.response.body", "body": piece, "more_body": more})
+                piece = following
+
+
+def allow_connections() -> None:
+    """Raise the number of files that this process may have open, as far as the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < OPEN_FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
+
+
+allow_connections()

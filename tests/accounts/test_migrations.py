@@ -1,0 +1,40 @@
+"""What migrations make of rows that are there."""
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+BEFORE, DATA = ("accounts", "0002_viewer_settings"), ("accounts", "0004_one_account_per_email")
+ACCOUNTS = [
+    ("left", "Team@example.com", False),
+    ("ada", "team@example.com", True),
+    ("grace", "TEAM@example.com", True),
+    ("bob", "bob@example.com", False),
+    ("nora", "", True),
+    ("olga", "", True),
+]
+
+
+def migrated(*targets):
+    executor = MigrationExecutor(connection)
+    executor.migrate(list(targets))
+    return executor.loader.project_state(list(targets)).apps
+
+
+@pytest.fixture
+def back_to_the_newest(transactional_db):
+    yield
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+def test_an_address_of_several_accounts_stays_with_the_oldest_active_one(back_to_the_newest, caplog):
+    users = migrated(BEFORE).get_model("accounts", "User").objects
+    for day, (name, email, is_active) in enumerate(ACCOUNTS, 1):
+        users.create(username=name, email=email, is_active=is_active, date_joined=f"2026-01-0{day}T00:00:00Z")
+
+    emails = dict(migrated(DATA).get_model("accounts", "User").objects.values_list("username", "email"))
+
+    kept = {"ada": "team@example.com", "bob": "bob@example.com"}
+    assert emails == dict.fromkeys(["left", "grace", "nora", "olga"], "") | kept
+    assert sorted(record.args for record in caplog.records) == [("grace", "ada"), ("left", "ada")]

@@ -1,0 +1,189 @@
+"""Outages and missed runs on the pages of operators."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs import outages
+from jobs.models import LastPass, Outage, Process, Run
+from scheduler_site import dashboard
+from scheduler_site.outcome_hours import spread
+from tests.conftest import utc
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+NEVER_YET = {"startTime": "2027-06-01T00:00:00Z"}
+SAID = "The scheduler did not run from 08:51:41 to 08:55:27"  # today is 2026-11-04, 12:32
+
+
+@pytest.fixture
+def job(make_job):
+    return make_job(schedule=NEVER_YET)
+
+
+@pytest.fixture
+def outage(db):
+    return Outage.objects.create(started_at=utc("2026-11-04T08:51:41Z"), ended_at=utc("2026-11-04T08:55:27Z"))
+
+
+@pytest.fixture
+def hit(job, make_run):
+    """Runs that the outage hit: three missed and one late; and two that it did not."""
+    now = timezone.now()
+
+    def run_at(clock, state=Run.State.MISSED, **fields):
+        return make_run(job, state, ago=now - utc(f"2026-11-04T{clock}Z"), **fields)
+
+    return {
+        "before": run_at("08:51:00", Run.State.SUCCEEDED),
+        **{clock: run_at(clock) for clock in ("08:52:00", "08:53:00", "08:54:00")},
+        "late": run_at("08:55:00", Run.State.SUCCEEDED, delay=timedelta(seconds=28)),
+        "after": run_at("08:56:00", Run.State.SUCCEEDED),
+    }
+
+
+# Home
+
+
+def test_home_tells_of_an_outage_and_counts_what_was_missed(browser, alive, outage, hit):
+    answer = browser.get("/admin/")
+
+    assert answer.context["health"].word == "The scheduler is alive"
+    assert answer.context["health"].advice == f"{SAID}. 3 runs were missed in the last 24 h."
+    assert answer.context["missed"] == 3
+    (row,) = answer.context["outage_rows"]
+    assert (row["words"], row["length"], row["missed"]) == (SAID, "3 min 46 s", 3)
+    listed = browser.get(row["url"]).context["cl"].result_list
+    assert [run.state for run in listed] == ["succeeded", "missed", "missed", "missed"]
+
+
+def test_home_says_that_nothing_was_missed_only_where_nothing_was(browser, alive, job, make_run):
+    before = browser.get("/admin/pulse/").context["health"].advice
+    make_run(job, Run.State.MISSED)
+    after = browser.get("/admin/pulse/").context["health"].advice
+
+    assert before == "No due run was missed in the last 24 h."
+    assert after == "1 run was missed in the last 24 h."
+
+
+def test_several_outages_are_summed_up(browser, alive):
+    now = timezone.now()
+    for hours in (30, 5, 3):
+        Outage.objects.create(started_at=now - hours * HOUR, ended_at=now - hours * HOUR + 2 * MINUTE)
+
+    answer = browser.get("/admin/")
+
+    assert answer.context["health"].advice == "It did not run 2 times in the last 24 h, 4 min in all."
+    assert len(answer.context["outage_rows"]) == 2
+
+
+def test_a_scheduler_that_was_stopped_has_run_before(browser):
+    """A beat that ends as it should takes its row with it."""
+    LastPass.objects.create(pk=outages.ONLY, at=timezone.now() - 5 * MINUTE)
+
+    answer = browser.get("/admin/")
+
+    assert answer.context["health"].word == "The scheduler stands still"
+    assert "5 min ago" in answer.context["health"].advice
+    assert [row["words"] for row in answer.context["outage_rows"]] == ["The scheduler has not run since 12:27:00"]
+
+
+def test_a_row_that_stands_for_many_counts_in_every_hour_and_by_its_share(browser, alive, owner, job, make_run):
+    """2,880 fire times of two days and an hour, until an hour ago: 23 hours of them are of the last day."""
+    now = timezone.now()
+    Outage.objects.create(started_at=now - 3 * DAY, ended_at=now - HOUR)
+    until = now - HOUR
+    make_run(job, Run.State.MISSED, ago=2 * DAY + HOUR, missed_count=2880, missed_until=until)
+
+    context = browser.get("/admin/").context
+    hours = dashboard.outcomes_by_hour(owner, now)
+
+    assert context["missed"] == 1380
+    assert [hour["missed"] for hour in hours[:-2]] == [60] * 22
+    assert hours[-1]["missed"] == 0
+
+
+def test_fire_times_are_spread_so_that_none_is_lost():
+    first = utc("2026-11-04T08:20:00Z")
+    starts = [utc("2026-11-04T07:00:00Z") + number * HOUR for number in range(5)]
+
+    shares = dict(spread(1001, first, first + 2 * HOUR, starts))
+
+    assert sum(shares.values()) == 1001
+    assert starts[0] not in shares and starts[4] not in shares
+    assert shares[starts[1]] == 334
+    assert dict(spread(7, first, first, starts)) == {starts[1]: 7}
+
+
+def test_the_chart_shows_missed_and_skipped_and_leads_to_the_runs_of_an_hour(browser, job, make_run):
+    for number, state in enumerate([Run.State.MISSED, Run.State.SKIPPED, Run.State.FAILED, Run.State.SUCCEEDED]):
+        make_run(job, state, ago=HOUR + number * MINUTE)
+    make_run(job, ago=3 * HOUR)
+
+    answer = browser.get("/admin/")
+
+    bar = next(bar for bar in answer.context["chart"].bars if bar.hour.failed)
+    assert {part.kind for part in bar.parts} == {"ran", "failed", "missed", "skipped"}
+    assert bar.hour.words == "today 11:00: 1 succeeded, 1 failed, 1 missed, 1 skipped"
+    assert f'<a href="{bar.hour.url.replace("&", "&amp;")}"' in answer.text
+    assert len(browser.get(bar.hour.url).context["cl"].result_list) == 4
+    assert "1 failed, 1 missed" in answer.context["chart_title"]
+
+
+def test_the_table_of_outcomes_leads_to_the_runs_of_an_hour(browser, job, make_run):
+    make_run(job, Run.State.MISSED)
+
+    answer = browser.get("/admin/outcomes/")
+
+    (hour,) = [hour for hour in answer.context["hours"] if hour["total"]]
+    assert hour["missed"] == 1
+    assert f'href="{hour["url"].replace("&", "&amp;")}"' in answer.text
+
+
+# A job and its runs
+
+
+def test_a_job_with_missed_runs_has_not_succeeded_every_time(browser, job, outage, hit):
+    answer = browser.get(f"/admin/jobs/job/{job.pk}/")
+
+    assert answer.context["record"].startswith("50 % of 6 due runs succeeded")
+    assert answer.text.count(SAID) == 4
+
+
+def test_a_row_that_stands_for_many_counts_as_many_due_runs(browser, job, make_run):
+    make_run(job)
+    until = timezone.now() - HOUR
+    make_run(job, Run.State.MISSED, ago=2 * DAY, missed_count=1200, missed_until=until)
+
+    record = browser.get(f"/admin/jobs/job/{job.pk}/").context["record"]
+
+    assert record.startswith("less than 1 % of 1,201 due runs succeeded")
+
+
+def test_the_list_of_runs_says_which_were_hit(browser, outage, hit):
+    assert browser.get("/admin/jobs/run/").text.count(SAID) == 4
+
+
+@pytest.mark.parametrize("clock, is_hit", [("08:52:00", True), ("late", True), ("before", False), ("after", False)])
+def test_the_page_of_a_run_says_whether_the_outage_hit_it(browser, outage, hit, clock, is_hit):
+    trail = browser.get(f"/admin/jobs/run/{hit[clock].pk}/change/").context["trail"]
+
+    assert (trail[1]["what"] == SAID) == is_hit
+
+
+def test_an_outage_over_midnight_names_both_days(browser, job, make_run):
+    outage = Outage.objects.create(started_at=utc("2026-11-02T23:59:02Z"), ended_at=utc("2026-11-03T00:01:10Z"))
+    run = make_run(job, Run.State.MISSED, ago=timezone.now() - outage.started_at - MINUTE)
+
+    trail = browser.get(f"/admin/jobs/run/{run.pk}/change/").context["trail"]
+
+    said = "The scheduler did not run from Mon 2 November, 23:59:02 to Tue 3 November, 00:01:10"
+    assert trail[1]["what"] == said
+
+
+def test_the_pulse_says_nothing_of_outages_of_before(browser, alive):
+    now = timezone.now()
+    Outage.objects.create(started_at=now - 2 * DAY, ended_at=now - 2 * DAY + HOUR)
+    Process.objects.update(seen_at=now)
+
+    assert browser.get("/admin/pulse/").context["outages"] == []

@@ -1,0 +1,37 @@
+"""What is wrong with the layout of a page at one width of the window: boxes that do not fit."""
+
+# elements whose box passes an edge of the part of the page that they belong to, and of the page itself
+FIND = """() => {
+  const faults = new Set();
+  const clips = (element) => {
+    const { overflowX, clipPath } = getComputedStyle(element);
+    return overflowX !== "visible" || clipPath !== "none";
+  };
+  for (const part of document.querySelectorAll(".card, .page-head, .banner, .agenda, .layers, .calendar-head")) {
+    const edge = part.getBoundingClientRect();
+    for (const element of part.querySelectorAll("*")) {
+      if (element.closest("svg svg, details:not([open]) > :not(summary)") || clips(element)) continue;
+      const box = element.getBoundingClientRect();
+      if (!box.width || (box.right <= edge.right + 1 && box.left >= edge.left - 1)) continue;
+      let outer = element.parentElement;
+      while (outer !== part && !clips(outer)) outer = outer.parentElement;
+      if (outer === part) faults.add(`${element.outerHTML.slice(0, 60)} passes the edge of .${part.classList[0]}`);
+    }
+  }
+  for (const element of document.querySelectorAll("[hidden]")) {
+    if (element.checkVisibility()) faults.add(`${element.outerHTML.slice(0, 60)} is hidden, but drawn`);
+  }
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth > clientWidth) faults.add(`scrolls sideways by ${scrollWidth - clientWidth} px`);
+  return [...faults];
+}"""
+
+
+def find_overflow(page, *widths: int) -> list[str]:
+    """Return what does not fit in a window of each of the widths; the window keeps its own."""
+    size, faults = page.viewport_size, []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        faults += [f"at {width} px: {fault}" for fault in page.evaluate(FIND)]
+    page.set_viewport_size(size)
+    return faults

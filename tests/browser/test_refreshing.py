@@ -1,0 +1,85 @@
+"""What changes is refreshed on open pages, and what somebody reads or uses stays where it is."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from jobs.models import Run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def make_run(job, minutes_ago: int, **fields) -> Run:
+    at = timezone.now() - timedelta(minutes=minutes_ago)
+    names = {"job_name": job.name, "collection_name": job.collection.name}
+    belongs = {"job": job, "action": job.action, "subscription": job.collection.subscription}
+    return Run.objects.create(fire_at=at, publish_after=at, started_at=at, **belongs, **names, **fields)
+
+
+def finish(run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, finished_at=timezone.now())
+
+
+def test_rows_change_in_place_and_newer_ones_are_offered(open_page, sign_in, owner, make_job):
+    job = make_job()
+    older, newer = make_run(job, 9, state="running"), make_run(job, 8, state="running")
+    page = sign_in(open_page())
+    page.goto("/admin/jobs/run/")
+    row = page.locator(f"#row-{older.pk}")
+    expect(row).to_contain_text("Running")
+    expect(page.get_by_text("Show newer entries")).to_be_hidden()
+    page.locator(f"#row-{newer.pk}").get_by_role("link").first.focus()
+    place = row.bounding_box()
+
+    finish(older)
+    finish(newer)
+    make_run(job, 1, state="running")
+    page.clock.fast_forward(10_500)
+
+    expect(row).to_contain_text("Failed")
+    assert row.bounding_box() == place
+    expect(page.locator("#rows tbody tr")).to_have_count(2)
+    expect(page.locator(f"#row-{newer.pk}")).to_contain_text("Running")  # somebody is there
+    page.locator(f"#row-{newer.pk}").get_by_role("link").first.blur()
+    page.clock.fast_forward(10_500)
+    expect(page.locator(f"#row-{newer.pk}")).to_contain_text("Failed")
+    page.get_by_role("link", name="Show newer entries").click()
+    expect(page.locator("#rows tbody tr")).to_have_count(3)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_last_entry_can_be_read_beside_the_offer_of_newer_ones(open_page, sign_in, owner, make_job, width):
+    job = make_job()
+    for minutes in range(30, 2, -1):
+        make_run(job, minutes, state="running")
+    page = sign_in(open_page(width=width))
+    page.goto("/admin/jobs/run/")
+
+    make_run(job, 1, state="running")
+    page.clock.fast_forward(10_500)
+    offer = page.get_by_text("Show newer entries")
+    expect(offer).to_be_visible()
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+
+    row = page.locator("#rows tbody tr").last.bounding_box()
+    assert row["y"] + row["height"] <= page.locator("#newer").bounding_box()["y"]
+
+
+def test_the_cards_of_home_and_the_page_of_a_run_follow(open_page, sign_in, owner, make_job):
+    run = make_run(make_job(), 2, state="running")
+    page = sign_in(open_page())
+    expect(page.locator("#running-now-card")).to_contain_text("backup")
+    finish(run)
+    page.clock.fast_forward(10_500)
+    expect(page.locator("#running-now-card")).to_contain_text("Nothing.")
+    expect(page.locator("#failed-last-card")).to_contain_text("backup")
+
+    run = make_run(run.job, 1, state="running")
+    page.goto(f"/admin/jobs/run/{run.pk}/change/")
+    expect(page.locator("#run-head")).to_contain_text("Running")
+    finish(run)
+    page.clock.fast_forward(2_500)
+    expect(page.locator("#run-head")).to_contain_text("Failed")
+    expect(page.locator("#refresh[hx-get]")).to_have_count(0)

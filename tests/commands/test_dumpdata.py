@@ -1,0 +1,127 @@
+"""Moving the database by a fixture: everything secret comes along, and nothing of it can be read in the fixture."""
+
+import json
+from datetime import datetime
+
+import pytest
+from django.core.checks import run_checks
+from django.core.management import CommandError, call_command
+
+from accounts.models import ApiToken
+from calendars import feeds
+from calendars.models import Calendar, Feed
+from jobs import rotation, signing
+from jobs.encryption import Secrets
+from jobs.models import SECRET_PATH, Action, Attempt, Following, Job, Run, SigningSecret
+from maintenance import resources
+from maintenance.models import Resource
+from scheduler_site.keys import new_encryption_key
+from tests.conftest import NOW
+
+pytestmark = pytest.mark.database
+
+PASSWORD, HEADER = "violet-harbour-31", "amber-lantern-77"
+ADDRESS = "https://hooks.example/operations/7?key=violet-harbour-32"
+ACTION = {
+    "type": "Https",
+    "request": {
+        "uri": "https://hooks.example/",
+        "method": "GET",
+        "headers": {"X-Api-Key": HEADER},
+        "authentication": {"type": "Basic", "username": "ada", "password": PASSWORD},
+    },
+}
+TABLES = (Following, Attempt, Run, SigningSecret, Job, Action, Feed, Resource, ApiToken)
+
+
+@pytest.fixture
+def texts(make_job, owner, subscription) -> dict[str, str]:
+    """One of everything that has a secret, as the product stores it; the texts that nobody may read."""
+    job = make_job(action=ACTION)
+    run = Run.objects.create(subscription=subscription, job=job, fire_at=NOW, publish_after=NOW)
+    attempt = Attempt.objects.create(run=run, number=1, started_at=NOW)
+    Following.objects.create(
+        run=run, attempt=attempt, secrets=Secrets({Following.ADDRESS: ADDRESS}), since=NOW, until=NOW
+    )
+    return {
+        "password": PASSWORD,
+        "header": HEADER,
+        "address": ADDRESS,
+        "signing": signing.new_secret(job, signing.OVERLAP_MOST, NOW),
+        "feed": feeds.make(owner, "phone", NOW, calendar=Calendar.objects.default_of(owner))[1],
+        "machine": resources.register(subscription, "db-2", "", {}, NOW)[1],
+        "token": ApiToken.objects.issue(owner, "tests")[1],
+    }
+
+
+def moved(path, format: str) -> str:
+    """Dump everything, delete it, and load it again; return what the fixture says."""
+    fixture = path / f"all.{format}"
+    call_command("dumpdata", format=format, output=str(fixture), verbosity=0)
+    for model in TABLES:
+        model._base_manager.all().delete()
+    assert not Action.objects.exists() and not ApiToken.objects.exists()
+    call_command("loaddata", str(fixture), verbosity=0)
+    return fixture.read_text()
+
+
+def rows() -> dict[str, list[dict]]:
+    """All that is stored, without times: in JSON, Django cuts them to milliseconds."""
+    return {
+        model.__name__: [
+            {name: value for name, value in row.items() if not isinstance(value, datetime)}
+            for row in model._base_manager.order_by("pk").values()
+        ]
+        for model in TABLES
+    }
+
+
+@pytest.mark.parametrize("format", ["json", "jsonl", "xml"])
+def test_all_secrets_come_along_and_none_can_be_read(texts, tmp_path, format):
+    before = rows()
+
+    said = moved(tmp_path, format)
+
+    assert [name for name, text in texts.items() if text in said or text.removeprefix("whsec_") in said] == []
+    assert rows() == before
+    assert Job.objects.get().action.secrets == {
+        "request.authentication.password": PASSWORD,
+        "request.headers.x-api-key": HEADER,
+    }
+    assert SigningSecret.objects.get().secrets == {SECRET_PATH: texts["signing"]}
+    assert Following.objects.get().secrets == {Following.ADDRESS: ADDRESS}
+
+
+def test_the_fixture_is_no_use_without_its_key_and_that_is_noticed(texts, tmp_path, settings):
+    own = settings.ENCRYPTION_KEYS
+    fixture = tmp_path / "all.json"
+    call_command("dumpdata", output=str(fixture), verbosity=0)
+    settings.ENCRYPTION_KEYS = [new_encryption_key()]
+
+    call_command("loaddata", str(fixture), verbosity=0)
+
+    assert [message.id for message in run_checks() if message.id.startswith("jobs.")] == ["jobs.W001"]
+    settings.ENCRYPTION_KEYS = [*settings.ENCRYPTION_KEYS, *own]
+    assert [message.id for message in run_checks() if message.id.startswith("jobs.")] == []
+    assert SigningSecret.objects.get().secrets == {SECRET_PATH: texts["signing"]}
+
+
+def test_what_no_key_opens_is_not_dumped_without_a_word(texts, tmp_path, settings):
+    settings.ENCRYPTION_KEYS = [new_encryption_key()]
+
+    with pytest.raises(CommandError, match="ENCRYPTION_KEYS"):
+        call_command("dumpdata", "jobs.action", output=str(tmp_path / "all.json"))
+
+
+def test_a_fixture_with_a_secret_in_clear_text_is_refused(texts, tmp_path):
+    fixture = tmp_path / "all.json"
+    call_command("dumpdata", "jobs.action", output=str(fixture), verbosity=0)
+    (row, *_) = json.loads(fixture.read_text())
+    row["fields"]["secrets"] = PASSWORD
+    fixture.write_text(json.dumps([row]))
+
+    with pytest.raises(ValueError, match="must be encrypted") as refused:
+        call_command("loaddata", str(fixture), verbosity=0)
+
+    assert PASSWORD not in str(refused.value)
+    assert rotation.unreadable_rows() is None

@@ -1,0 +1,46 @@
+"""A beat that is killed and started again some minutes later: what its pages then say of that time."""
+
+import re
+import signal
+
+import pytest
+
+from tests.clock import COMPILER, clock_ahead
+from tests.live.installation import COLLECTION, VERSION
+from tests.peers.server import eventually
+
+AWAY_S = 240
+PASSWORD = "correct horse battery staple"  # noqa: S105
+
+
+@pytest.mark.skipif(COMPILER is None, reason="another time of day needs a C compiler")
+def test_an_outage_is_told_by_the_beat_that_comes_back(launch, target, tmp_path):
+    environment = {"ADMIN_PASSWORD": PASSWORD, "EGRESS_ALLOW": "127.0.0.0/8"}
+    first = launch(environment=environment).wait_until_ready()
+    collection = COLLECTION.format("outage")
+    first.request("PUT", collection + VERSION, {"location": "here", "properties": {}})
+    action = {"type": "Http", "request": {"uri": f"{target.url}/tick", "method": "GET"}}
+    body = {"properties": {"action": action, "recurrence": {"frequency": "Minute", "interval": 1}}}
+    status, answer = first.request("PUT", f"{collection}/jobs/tick{VERSION}", body)
+    assert status == 201, answer
+    assert target.wait_for("/tick")
+    beat = next(process for process in first.processes() if "beat" in process.cmdline())
+
+    beat.send_signal(signal.SIGKILL)
+    assert first.process.wait(timeout=20) == 1  # one that has lost its beat does not pretend to go on
+    second = launch(environment=environment | clock_ahead(AWAY_S, tmp_path)).wait_until_ready()
+
+    def missed() -> list[dict]:
+        return second.request("GET", "/api/runs?state=missed")[1]["value"]
+
+    assert eventually(missed, within=30), second.logs
+    page = second.sign_in("ada", PASSWORD)
+
+    home = page("/admin/")
+    (said,) = set(re.findall(r"The scheduler did not run from [^<.]*\d\d:\d\d:\d\d to [^<.]*\d\d:\d\d:\d\d", home))
+    assert "Every due run was taken in time" not in home
+    assert f"{len(missed())} runs were missed in the last 24 h." in home
+    assert said in page("/admin/jobs/run/?result=missed")
+    assert said in page(f"/admin/jobs/run/{missed()[0]['id']}/change/")
+    assert said in page("/calendar/?view=agenda")
+    assert second.logs.count("no pass was made from") == 1

@@ -1,0 +1,112 @@
+"""The client that openapi-python-client generates from our description, and objects of its classes from documents."""
+
+import json
+import re
+import sys
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Union
+from uuid import UUID
+
+import attrs
+import httpx
+import openapi_python_client
+from openapi_python_client.config import Config, ConfigFile, MetaType
+
+PACKAGE = "generated_quando_client"
+Part = tuple[str, str]  # the name of a generated class, and one of its members
+
+
+class GeneratedClient:
+    """The package that is generated into `folder`."""
+
+    def __init__(self, description: Mapping[str, Any], folder: Path):
+        source = folder / "openapi.json"
+        source.write_text(json.dumps(description))
+        config = Config.from_sources(
+            ConfigFile(post_hooks=[]), MetaType.NONE, source, "utf-8", overwrite=False, output_path=folder / PACKAGE
+        )
+        openapi_python_client.generate(config=config)
+        sys.path.insert(0, str(folder))
+        self.models = import_module(f"{PACKAGE}.models")
+        self._connect = import_module(PACKAGE).AuthenticatedClient
+        sys.path.remove(str(folder))
+
+    def connected(self, application, token: str):
+        """A client of the WSGI application, which needs no server."""
+        transport = httpx.WSGITransport(application)
+        return self._connect(base_url="http://127.0.0.1", token=token, httpx_args={"transport": transport})
+
+    def call(self, operation: Mapping[str, Any]):
+        """The generated function for an operation of the description."""
+        name = re.sub("(?<=[a-z])(?=[A-Z])", "_", operation["operationId"]).lower()
+        return import_module(f"{PACKAGE}.api.{operation['tags'][0]}.{name}").sync_detailed
+
+    def hints(self, model: type) -> dict[str, Any]:
+        """The types of a class's members."""
+        found = typing.get_type_hints(model, localns=vars(self.models))
+        return {name: hint for name, hint in found.items() if name != "additional_properties"}
+
+    def body_of(self, call) -> type:
+        hint = typing.get_type_hints(call)["body"]
+        return next(filter(attrs.has, alternatives(hint)))
+
+    def make(self, model: type, members: Mapping[str, Any], used: set[Part]) -> Any:
+        """Call the class's constructor with these members alone, and note them in `used`."""
+        hints = {plain(name): (name, hint) for name, hint in self.hints(model).items()}
+        named, others = {}, {}
+        for member, value in members.items():
+            if plain(member) in hints:
+                name, hint = hints[plain(member)]
+                named[name] = self.fit(hint, value, used)
+                used.add((model.__name__, plain(member)))
+            else:
+                others[member] = value
+        made = model(**named)
+        if others:  # which only a class of an object with names of the caller's can take
+            made.additional_properties.update(others)
+        return made
+
+    def fit(self, hint: Any, value: Any, used: set[Part]) -> Any:
+        """The value as the type hint of a member asks for it."""
+        kinds = alternatives(hint)
+        models = [kind for kind in kinds if attrs.has(kind)]
+        if isinstance(value, dict) and models:
+            return self.make(max(models, key=lambda model: self.known(model, value)), value, used)
+        for kind in kinds:
+            if isinstance(value, list) and typing.get_origin(kind) is list:
+                return [self.fit(typing.get_args(kind)[0], each, used) for each in value]
+            if isinstance(value, str) and kind in (date, datetime):
+                return kind.fromisoformat(value)
+            if isinstance(value, str) and kind is UUID:
+                return UUID(value)
+            if isinstance(value, str) and isinstance(kind, type) and issubclass(kind, Enum):
+                return kind(value)
+        return value
+
+    def known(self, model: type, members: Mapping[str, Any]) -> int:
+        """How many of the members the class has."""
+        return len({plain(name) for name in self.hints(model)} & {plain(name) for name in members})
+
+    def parts(self, model: type, merged: tuple[str, ...] | None = None) -> Iterator[Part]:
+        """What can be sent alone: the members of the class and, of its merged members (None: all), their members."""
+        for name, hint in self.hints(model).items():
+            yield model.__name__, plain(name)
+            if merged is None or any(plain(name) == plain(each) for each in merged):
+                for kind in alternatives(hint):
+                    if attrs.has(kind):
+                        yield from self.parts(kind)
+
+
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
+def plain(name: str) -> str:
+    """The name of a member without what Python needs otherwise."""
+    return name.replace("_", "").lower()

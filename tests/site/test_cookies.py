@@ -1,0 +1,54 @@
+"""The cookies of a request, which anybody can send without signing in."""
+
+from io import BytesIO
+
+import pytest
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpResponse
+
+from scheduler_site.wsgi import Request
+from tests.growth import assert_linear
+
+LONGEST = 30_000  # characters of a header; the web server takes about 60,000
+
+
+def request_with(header: str) -> Request:
+    return Request({"REQUEST_METHOD": "GET", "wsgi.input": BytesIO(), "HTTP_COOKIE": header})
+
+
+@pytest.mark.parametrize(
+    "header, cookies",
+    [
+        ("", {}),
+        ("sessionid=abc; csrftoken=d", {"sessionid": "abc", "csrftoken": "d"}),
+        (" a = b=c ;;x; =y", {"a": "b=c", "": "y"}),
+        ("a=1; a=2", {"a": "2"}),
+        ('a="b\\"c"', {"a": '"b\\"c"'}),  # of another application on this host
+        ("a=\xc3\xa9", {"a": "é"}),
+        ("a=\xff", {"a": "�"}),
+    ],
+)
+def test_cookies_are_read_as_they_are(header, cookies):
+    assert cookies == request_with(header).COOKIES
+
+
+@pytest.mark.parametrize("text", ["\\", "\\101", '\\"', "a", ";", "=", " ", "a=b; "])
+def test_cookies_are_read_in_linear_time(text):
+    """Python's own reader takes quadratic time for backslashes in quotes."""
+
+    def read(header: str) -> dict[str, str]:
+        return request_with(header).COOKIES
+
+    assert_linear(read, lambda length: f'a="{text * (length // len(text))}"', LONGEST)
+
+
+def test_cookies_of_messages_need_no_quotes(rf):
+    """Messages are the only cookie of Quando whose value could be anything."""
+    response, storage = HttpResponse(), CookieStorage(rf.get("/"))
+    storage.add(25, 'ready; "a, b" \\ é')
+    storage.update(response)
+    (pair, *_) = response.cookies["messages"].OutputString().split(";")
+
+    read = CookieStorage(request_with(pair))
+
+    assert [message.message for message in read] == ['ready; "a, b" \\ é']

@@ -1,0 +1,79 @@
+"""Who can read what an installation writes."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from scheduler_site.data_dir import protect
+
+PROGRAMS = {
+    "command": ("manage.py", "check"),
+    "worker and beat": ("-m", "celery", "--app", "scheduler_site", "report"),
+    "web": ("-c", "import scheduler_site.asgi"),
+}
+
+
+def mode(path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_what_a_program_writes_is_for_its_owner(tmp_path, program):
+    """Every program writes the keys when it is the first."""
+    folder = tmp_path / "new" / "data"
+    nothing = dict.fromkeys(("DATABASE_URL", "SECRET_KEY", "ENCRYPTION_KEYS"), "")
+    environment = os.environ | nothing | {"DATA_DIR": str(folder)}
+    environment["DJANGO_SETTINGS_MODULE"] = "scheduler_site.settings"
+
+    subprocess.run(
+        [sys.executable, *program], cwd=settings.BASE_DIR, env=environment, umask=0, check=True, capture_output=True
+    )
+
+    written = [folder, *folder.iterdir()]
+    assert folder / "secret_key" in written
+    assert {path.name: oct(mode(path)) for path in written if mode(path) & 0o077} == {}
+
+
+def test_an_installation_of_before_is_corrected(tmp_path, capsys):
+    (tmp_path / "broker" / "appendonlydir").mkdir(parents=True)
+    names = ("quando.sqlite3", "quando.sqlite3-wal", "quando.sqlite3-shm", "secret_key", "broker/appendonlydir/1.aof")
+    for name in names:
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)
+    (tmp_path / "notes").touch()
+    (tmp_path / "notes").chmod(0o644)
+    tmp_path.chmod(0o755)
+
+    protect(tmp_path)
+    said = capsys.readouterr().err
+    protect(tmp_path)
+
+    assert {name: mode(tmp_path / name) for name in names} == dict.fromkeys(names, 0o600)
+    assert mode(tmp_path) == mode(tmp_path / "broker") == mode(tmp_path / "broker" / "appendonlydir") == 0o700
+    assert mode(tmp_path / "notes") == 0o644  # not written by Quando
+    assert said == f"quando: DATA_DIR {tmp_path} could be read by others; now only its owner can\n"
+    assert capsys.readouterr().err == ""
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere").touch()
+    (tmp_path / "elsewhere").chmod(0o644)
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+
+    protect(tmp_path)
+
+    assert mode(tmp_path / "elsewhere") == 0o644
+
+
+def test_a_folder_that_others_write_to_is_refused(tmp_path):
+    tmp_path.chmod(0o1777)
+
+    with pytest.raises(ImproperlyConfigured, match="can be written by others"):
+        protect(tmp_path)
+
+    assert mode(tmp_path) == 0o1777

@@ -1,0 +1,137 @@
+"""A GET changes nothing, whatever time has brought about meanwhile: that is the beat's to do."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import get_resolver
+from django.utils import timezone
+
+from accounts.invitations import invite
+from accounts.models import Role, Subscription
+from calendars import editing, feeds
+from calendars.models import Calendar
+from jobs.models import Run
+from maintenance import lifecycle
+from maintenance.models import Notice
+from operations.models import Operation
+from tests.calendars.conftest import recurrence, times
+from tests.calendars.job_runs import add_run
+from tests.maintenance.machines import NEWEST, Machine, machine
+from tests.maintenance.notices import HOUR, MINUTE, announce, end, heeds, holds, resource
+from tests.site.test_tenancy import routes
+from tests.test_secrets import MINT_NAME, addresses
+
+pytestmark = pytest.mark.django_db
+
+# what a read may write down: that it took place, and the number under which somebody was shown something
+READERS_RECORDS = {
+    "django_session": None,
+    "accounts_apitoken": {"last_used_at"},
+    "calendars_feed": {"last_read_at"},
+    "maintenance_resource": {"last_seen_at"},
+    "maintenance_overview": None,
+    "calendars_syncstate": None,  # of Graph's deltas
+}
+WRITE = re.compile(r'\s*(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM) "(\w+)"')
+VIEWS = [f"/calendar/?view={view}" for view in ("month", "week", "workweek", "day", "agenda")]
+
+
+@pytest.fixture
+def now():
+    return timezone.now()
+
+
+@pytest.fixture
+def polls(subscription, settings) -> Machine:
+    settings.METADATA_REQUESTS_PER_SECOND = 0
+    return machine(subscription, "db-2", "databases")
+
+
+@pytest.fixture
+def due(owner, polls, make_job, make_trigger, subscription, now):
+    """One of everything, and notices of which each is to start or to end, and none of which has been looked at."""
+    then, db2 = now - 4 * HOUR, polls.resource
+    job = make_job("backup", now=then, schedule={"startTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"})
+    make_trigger(job, MINT_NAME, definition={"expression": "0 0 0 1 1 ?"})
+    holds(job, now=then)
+    heeds(make_job("work", now=then, schedule=None), now=then, run_on=["start"])
+    site = make_job("site", now=then, schedule=None)
+    heeds(site, "web-1", now=then)
+    going = add_run(site, then, Run.State.RUNNING)
+    announce(db2, now=then, not_before=now - MINUTE)
+    announce(db2, now=then, has_started=True, duration_s=600, ends_after_duration=True)
+    announce(resource(subscription, "web-1"), now=then, not_before=now + HOUR, approve_when_idle=True)
+    announce(db2, now=then, has_started=True)  # ends with its work
+    end(going, now=now - HOUR)
+    Run.objects.filter(origin=Run.Origin.MANUAL).update(state=Run.State.SUCCEEDED, finished_at=now - HOUR)
+    add_run(job, now - MINUTE, Run.State.WAITING)  # to be held
+    series = {"subject": "Stand-up", "recurrence": recurrence("daily"), **times("2026-01-05T09:00")}
+    editing.create(Calendar.objects.default_of(owner), series, now)
+    Operation.objects.create(
+        subscription=subscription, kind="collection.delete", target="default/nightly", published_at=now, created_at=now
+    )
+    elsewhere = Subscription.objects.create(name="elsewhere")
+    invite(elsewhere, owner.username, Role.READER, owner, now)
+    invite(subscription, "grace@example.com", Role.READER, owner, now)
+    return feeds.make(owner, "all", now, query={"runs": True})[1]
+
+
+def rows() -> dict[str, list[dict]]:
+    """All that is stored, but for what a read may write down."""
+    found = {}
+    for model in apps.get_models(include_auto_created=True):
+        left_out = READERS_RECORDS.get(model._meta.db_table, set())
+        if left_out is not None:
+            columns = [field.attname for field in model._meta.concrete_fields if field.attname not in left_out]
+            found[model._meta.db_table] = [*model._base_manager.order_by("pk").values(*columns)]
+    return found
+
+
+def everywhere(polls: Machine, feed: str) -> Iterator[str]:
+    """Every address that there is, with every notice where it is about one."""
+    notices = [str(pk) for pk in Notice.objects.order_by("pk").values_list("pk", flat=True)]
+    for route, _ in routes(get_resolver().url_patterns):
+        for address in addresses(route):
+            yield from {address.replace(notices[0], notice) for notice in notices}
+    for verb in ("approve", "drain", "complete", "cancel"):
+        yield from (f"/maintenance/notices/{notice}/{verb}" for notice in notices)
+    yield from (*VIEWS, "/calendar/?q=reboot", "/admin/jobs/job/?q=backup", "/api/notices?eventStatus=Started")
+    yield from (f"/admin/maintenance/notice/{notice}/change/" for notice in notices)
+    yield f"/metadata/scheduledevents?api-version={NEWEST}"
+    yield f"/r/{polls.token}/metadata/scheduledevents?api-version={NEWEST}"
+    yield f"/calendar/feeds/{feed}.ics"
+
+
+def test_no_get_changes_anything(due, polls, api, client, owner, now):
+    client.force_login(owner)
+    before, written, statuses = rows(), {}, Counter()
+    assert {each.has_come(now) or each.has_run_out(now) for each in Notice.objects.all()} == {True, False}
+
+    for address in everywhere(polls, due):
+        is_page = address.startswith(("/admin/", "/calendar/", "/maintenance/", "/account/"))
+        with CaptureQueriesContext(connection) as queries:
+            response = (client if is_page else api).get(address, headers={"Metadata": "true"})
+        statuses[response.status_code] += 1
+        tables = {found[1] for query in queries if (found := WRITE.match(query["sql"]))}
+        if further := tables - READERS_RECORDS.keys():
+            written[address] = further
+
+    assert written == {}
+    assert rows() == before
+    assert statuses[200] > 150
+    assert not [status for status in statuses if status >= 500 and status != 503]  # nobody works here, says /healthz
+
+
+def test_the_beat_does_what_time_brings_about(due, now):
+    before = rows()
+
+    lifecycle.run_housekeeping(now)
+
+    after = rows()
+    assert {table for table in after if after[table] != before[table]} >= {"maintenance_notice", "jobs_run"}
+    assert Counter(Notice.objects.values_list("status", flat=True)) == {"started": 2, "completed": 2}

@@ -1,0 +1,297 @@
+"""Fire times that `fire_all` makes up for: they run after each other, whatever the overlap policy says of new ones."""
+
+import random
+from collections import Counter
+from datetime import timedelta
+from threading import Barrier, Lock, Thread
+
+import pytest
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+
+from jobs.actions import AttemptResult
+from jobs.models import Job, Run
+from jobs.worker.leasing import lease
+from jobs.worker.overlap import BUSY, QUEUE_CHECK, TAKEN
+from jobs.worker.results import record
+from tests.conftest import ACTION
+from tests.triggers.rows import HOUR, MINUTE, START
+from triggers.dispatch import dispatch_due
+
+pytestmark = pytest.mark.django_db
+
+HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
+BACK = START + 3 * HOUR + 2 * MINUTE  # when a scheduler that stopped before START is there again
+RETRY = {"retryType": "Fixed", "retryCount": 1, "retryInterval": "PT15S"}
+POLICIES = Job.Overlap.values
+
+
+@pytest.fixture
+def make_late(make_job):
+    """Make a job with runs that make up for the fire times of four hours."""
+
+    def make(overlap: str = "skip", **fields) -> Job:
+        job = make_job(schedule=HOURLY, overlap=overlap, misfire="fire_all", **fields)
+        dispatch_due(BACK)
+        return job
+
+    return make
+
+
+def waiting() -> list[str]:
+    return [str(pk) for pk in Run.objects.filter(state__in=Run.PENDING).values_list("pk", flat=True)]
+
+
+def begin(now=BACK, ids=None) -> list:
+    """Lease what waits, the newest named first."""
+    return lease(ids or waiting()[::-1], "worker", now)
+
+
+def end(items, now=BACK, outcome=None) -> None:
+    record([(item, outcome or AttemptResult(True, "done")) for item in items], now)
+
+
+def hours() -> dict[int, str]:
+    """By the hours since START, the state of the run."""
+    rows = Run.objects.order_by("fire_at").values_list("fire_at", "state")
+    return {int((fire_at - START) / HOUR): state for fire_at, state in rows}
+
+
+@pytest.mark.parametrize("overlap", POLICIES)
+def test_they_run_one_after_the_other_in_the_order_of_their_fire_times(make_late, overlap):
+    make_late(overlap)
+
+    for hour in range(4):
+        (item,) = begin()
+        assert item.run.fire_at == START + hour * HOUR
+        assert begin() == []
+        end([item])
+
+    assert set(hours().values()) == {Run.State.SUCCEEDED}
+
+
+def test_one_that_is_retried_holds_its_place(make_late):
+    make_late(action=ACTION | {"retryPolicy": RETRY})
+    end(begin(), outcome=AttemptResult(False, "no"))
+
+    assert begin() == []
+
+    assert hours() == {0: "retrying", 1: "waiting", 2: "waiting", 3: "waiting"}
+
+
+@pytest.mark.parametrize("overlap", ["queue_one", "queue_all", "skip"])
+def test_they_wait_for_a_run_that_was_going_before(make_job, overlap):
+    make_job(schedule=HOURLY, overlap=overlap, misfire="fire_all")
+    dispatch_due(START)
+    (before,) = begin(START)
+    dispatch_due(BACK)
+
+    assert begin() == []
+    end([before])
+
+    assert [item.run.fire_at for item in begin()] == [START + HOUR]
+
+
+@pytest.mark.parametrize(
+    "overlap, state, reason",
+    [
+        ("skip", Run.State.SKIPPED, BUSY),
+        ("queue_one", Run.State.WAITING, ""),  # the places of those that are made up for do not count
+        ("queue_all", Run.State.WAITING, ""),
+        ("allow", Run.State.RUNNING, ""),
+    ],
+)
+def test_new_runs_do_what_the_policy_says(make_late, overlap, state, reason):
+    make_late(overlap)
+    begin()
+    now = START + 4 * HOUR
+    dispatch_due(now)
+
+    begin(now)
+
+    new = Run.objects.get(fire_at=now)
+    assert (new.state, new.reason) == (state, reason)
+    assert [hours()[hour] for hour in range(4)] == ["running", "waiting", "waiting", "waiting"]
+
+
+def test_a_new_run_that_waits_comes_after_them(make_late):
+    make_late("queue_one")
+    now = START + 4 * HOUR
+    dispatch_due(now)
+
+    order = []
+    while items := begin(now):
+        order += [item.run.fire_at for item in items]
+        end(items, now)
+
+    assert order == [START + hour * HOUR for hour in range(5)]
+
+
+def test_a_new_run_does_not_start_between_two_of_them(make_late):
+    make_late("skip")
+    end(begin())
+    now = START + 4 * HOUR
+    dispatch_due(now)
+    new = Run.objects.get(fire_at=now)
+
+    assert begin(now, [str(new.pk)]) == []
+
+    new.refresh_from_db()
+    assert (new.state, new.reason) == (Run.State.SKIPPED, BUSY)
+    assert new.blocked_by == Run.objects.get(fire_at=START + HOUR).pk
+    assert [item.run.fire_at for item in begin(now)] == [START + HOUR]
+
+
+def test_a_new_run_of_another_job_with_their_lock_key_starts_between_two_of_them(make_job, make_trigger):
+    job, other = make_job("one", schedule=None), make_job("two", schedule=None)
+    key = {"custom_lock_key": "shared"}
+    make_trigger(job, now=START, data_map=key, misfire="fire_all")
+    dispatch_due(BACK)
+    end(begin())
+    make_trigger(other, now=BACK, data_map=key)
+    dispatch_due(START + 4 * HOUR)
+    new = Run.objects.get(job=other)
+
+    assert [item.run.pk for item in begin(START + 4 * HOUR, [str(new.pk)])] == [new.pk]
+
+
+def test_their_queue_is_found_by_an_index(make_late):
+    make_late("skip")
+    end(begin())
+    dispatch_due(START + 4 * HOUR)
+    new = Run.objects.get(fire_at=START + 4 * HOUR)
+
+    with CaptureQueriesContext(connection) as captured:
+        begin(START + 4 * HOUR, [str(new.pk)])
+
+    [query] = [each["sql"] for each in captured if "UNION ALL" in each["sql"]]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+        cursor.execute(f"{explain} {query}")
+        plan = str(cursor.fetchall())
+    assert "run_made_up" in plan and "run_lock" in plan, plan
+
+
+def test_one_that_maintenance_held_still_waits_for_its_turn(make_late):
+    make_late("skip")
+    (first,) = begin()
+    held = Run.objects.get(fire_at=START + HOUR)
+    Run.objects.filter(pk=held.pk).update(reason="")  # as the end of a hold leaves it
+
+    assert begin(BACK, [str(held.pk)]) == []
+
+    held.refresh_from_db()
+    assert (held.state, held.blocked_by) == (Run.State.WAITING, first.run.pk)
+
+
+def test_one_that_is_found_in_time_with_late_ones_comes_after_them(make_job):
+    make_job(schedule=HOURLY, misfire="fire_all")
+    dispatch_due(START + 2 * HOUR)
+
+    for _ in range(3):
+        end(begin())
+
+    assert hours() == dict.fromkeys(range(3), Run.State.SUCCEEDED)
+
+
+def test_several_that_are_found_in_time_make_up_for_nothing(make_job, make_trigger):
+    job = make_job(schedule=None)
+    make_trigger(job, definition={"expression": "*/10 * * * * ?"}, now=START, misfire="fire_all")
+    dispatch_due(START + timedelta(seconds=20))
+
+    begin()
+
+    assert sorted(Run.objects.values_list("state", "reason")) == [("running", ""), ("skipped", BUSY), ("skipped", BUSY)]
+
+
+@pytest.mark.parametrize("misfire", ["fire_once", "skip"])
+def test_other_misfire_policies_make_up_for_none(make_job, misfire):
+    make_job(schedule=HOURLY, misfire=misfire)
+
+    dispatch_due(BACK)
+
+    assert not Run.objects.filter(is_made_up=True).exists()
+
+
+def test_runs_of_a_trigger_with_a_lock_of_its_own_queue_for_that(make_job, make_trigger):
+    job, other = make_job("one", schedule=None), make_job("two", schedule=None)
+    key = {"custom_lock_key": "shared"}
+    make_trigger(job, now=START, data_map=key, misfire="fire_all")
+    make_trigger(other, now=START + 3 * HOUR, data_map=key)
+    dispatch_due(BACK)
+
+    (first,) = begin()
+    assert first.run.fire_at == START
+    assert Run.objects.get(job=other).reason == TAKEN  # it is new, and whatever finds the key taken is skipped
+    end([first])
+
+    assert [item.run.fire_at for item in begin()] == [START + HOUR]
+
+
+def test_the_end_of_one_calls_the_next_at_once(make_late):
+    make_late()
+    items = begin()
+    assert Run.objects.ready(BACK + QUEUE_CHECK / 2).count() == 0
+
+    end(items, BACK + MINUTE / 30)
+
+    assert [run.fire_at for run in Run.objects.ready(BACK + MINUTE / 30)] == [START + HOUR]
+
+
+def test_they_say_what_they_wait_for_and_a_failure_says_its_own_reason(make_late):
+    make_late()
+    assert set(Run.objects.values_list("reason", flat=True)) == {"made up for, after the runs before it"}
+
+    end(begin(), outcome=AttemptResult(False, "no", may_retry=False))
+
+    assert Run.objects.get(fire_at=START).reason == ""
+
+
+def test_the_last_of_them_ends_its_job(make_job):
+    counted = HOURLY | {"recurrence": {"frequency": "Hour", "count": 3}}
+    job = make_job(schedule=counted, misfire="fire_all")
+    dispatch_due(BACK)
+
+    for _ in range(3):
+        assert Job.objects.get().state == Job.State.ENABLED
+        end(begin())
+
+    job.refresh_from_db()
+    assert job.state == Job.State.COMPLETED
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("overlap", POLICIES)
+def test_several_workers_keep_the_order(make_late, overlap):
+    make_late(overlap)
+    dispatch_due(START + 3 * HOUR)  # nothing new
+    log, guard, together = [], Lock(), Barrier(4)
+
+    def work(name):
+        together.wait()
+        try:
+            while ids := waiting():
+                random.Random(name).shuffle(ids)
+                try:
+                    items = lease(ids, name, BACK)
+                except OperationalError:  # SQLite lets one write at a time
+                    continue
+                for item in items:
+                    with guard:
+                        log.append((item.run.fire_at, "begins"))
+                    with guard:
+                        log.append((item.run.fire_at, "ends"))
+                    end([item])
+        finally:
+            connection.close()
+
+    threads = [Thread(target=work, args=(f"worker {number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert log == [(START + hour * HOUR, what) for hour in range(4) for what in ("begins", "ends")]
+    assert Counter(hours().values()) == {Run.State.SUCCEEDED: 4}

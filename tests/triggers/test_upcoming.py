@@ -1,0 +1,186 @@
+"""What becomes of fire times to come, as far as is known."""
+
+from datetime import timedelta
+
+import pytest
+
+from jobs.models import Job, Run
+from maintenance.models import Notice
+from tests.conftest import utc
+from tests.maintenance.notices import EIGHT, HOUR, MINUTE, T0, announce, dispatch, holds, resource
+from triggers.gates import HoldWindow
+from triggers.models import Trigger
+from triggers.scheduling import set_job_state
+from triggers.upcoming import expected_runs, fires_of, next_run, next_runs
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
+QUARTER = timedelta(minutes=15)
+
+
+def window(start: str, end: str | None, **fields) -> HoldWindow:
+    times = [utc(f"2026-01-05T{text}Z") if text else None for text in (start, end)]
+    return HoldWindow("notice", "held", *times, **fields)
+
+
+def told(runs, count: int) -> list[tuple]:
+    """Each fire time with when it runs, as clocks show it."""
+    found = [next(runs) for _ in range(count)]
+    return [(f"{each.fire_at:%H:%M}", each.runs_at and f"{each.runs_at:%H:%M}") for each in found]
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"),
+    [
+        ([], [("08:00", "08:00"), ("09:00", "09:00"), ("10:00", "10:00")]),
+        ([("08:30", "09:30")], [("08:00", "08:00"), ("09:00", "09:30"), ("10:00", "10:00")]),
+        # of those that are held until the same moment the newest runs
+        ([("08:00", "09:30")], [("08:00", None), ("09:00", "09:30"), ("10:00", "10:00")]),
+        ([("08:00", "08:30"), ("08:30", "09:30")], [("08:00", None), ("09:00", "09:30"), ("10:00", "10:00")]),
+        # one that comes at the end itself is not held
+        ([("08:00", "09:00")], [("08:00", "09:00"), ("09:00", "09:00"), ("10:00", "10:00")]),
+        ([("08:30", None)], [("08:00", "08:00"), ("09:00", None), ("10:00", None)]),
+    ],
+)
+def test_a_held_fire_time_runs_when_nothing_holds_it_any_more(make_job, windows, expected):
+    job = make_job(schedule=HOURLY)
+
+    runs = expected_runs(job.triggers.all(), [window(*each) for each in windows])
+
+    assert told(runs, 3) == expected
+
+
+def test_what_is_dropped_does_not_run(make_job):
+    job = make_job(schedule=HOURLY)
+
+    runs = expected_runs(job.triggers.all(), [window("08:30", "09:30", is_dropped=True)])
+
+    assert told(runs, 3) == [("08:00", "08:00"), ("09:00", None), ("10:00", "10:00")]
+
+
+def test_fire_times_of_several_triggers_are_told_together(make_job, make_trigger):
+    job = make_job(schedule=HOURLY)
+    half = make_trigger(job, "half", definition={"expression": "0 30 * * * ?"}, now=T0 + HOUR)
+
+    runs = [*zip(expected_runs(job.triggers.all(), [window("08:00", "09:00")]), range(3), strict=False)]
+
+    assert [(f"{each.fire_at:%H:%M}", each.trigger.name, each.is_superseded) for each, _ in runs] == [
+        ("08:00", "default", True),
+        ("08:30", half.name, False),
+        ("09:00", "default", False),
+    ]
+
+
+def test_fire_times_end_with_the_budget_of_the_trigger(make_job):
+    job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Hour", "count": 3}})
+    [trigger] = job.triggers.all()
+
+    assert [f"{fire:%H:%M}" for fire in fires_of(trigger)] == ["08:00", "09:00", "10:00"]
+    assert [f"{fire:%H:%M}" for fire in fires_of(trigger, EIGHT + MINUTE)] == ["09:00", "10:00"]
+    assert [*fires_of(trigger, EIGHT + 3 * HOUR)] == []
+    assert len([*expected_runs([trigger], [])]) == 3
+
+
+# The next run of a job
+
+
+@pytest.mark.parametrize(
+    ("windows", "fire_at", "runs_at"),
+    [
+        ([], "08:00", "08:00"),
+        ([window("07:00", "08:30")], "08:00", "08:30"),
+        ([window("07:00", None)], "08:00", None),
+        ([window("07:00", "08:30", is_dropped=True)], "09:00", "09:00"),
+        ([window("07:00", "08:30", is_dropped=True), window("08:45", "09:15")], "09:00", "09:15"),
+        ([window("07:00", None, is_dropped=True)], "08:00", None),
+    ],
+)
+def test_the_next_run_is_the_one_that_is_known_to_come(make_job, windows, fire_at, runs_at):
+    job = make_job(schedule=HOURLY)
+
+    expected = next_run(job.triggers.all(), windows, T0)
+
+    assert (f"{expected.fire_at:%H:%M}", expected.runs_at and f"{expected.runs_at:%H:%M}") == (fire_at, runs_at)
+
+
+def test_a_dropped_window_of_years_is_not_walked_through(make_job):
+    job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Minute"}})
+    [trigger] = job.triggers.all()
+    days = HoldWindow("notice", "", T0, utc("2036-01-05T08:00Z"), is_dropped=True)
+
+    assert next_run([trigger], [days], T0).runs_at == utc("2036-01-05T08:00Z")
+
+
+@pytest.fixture
+def db2(subscription):
+    return resource(subscription)
+
+
+def test_a_job_is_told_when_it_runs_after_the_maintenance(db2, make_job):
+    job = make_job(schedule=HOURLY)
+    holds(job)
+    notice = announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
+
+    expected = next_runs([job.pk], job.triggers.all(), T0)[job.pk]
+
+    assert (expected.fire_at, expected.runs_at) == (EIGHT, EIGHT + QUARTER)
+    assert expected.hold.window.key == f"notice {notice.pk}"
+
+
+def test_a_run_that_is_held_already_is_the_next(db2, make_job):
+    job = make_job(schedule=HOURLY)
+    holds(job)
+    announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
+    dispatch(EIGHT)
+
+    expected = next_runs([job.pk], job.triggers.all(), EIGHT + MINUTE)[job.pk]
+
+    assert (expected.fire_at, expected.runs_at) == (EIGHT, EIGHT + QUARTER)
+    assert Run.objects.get().state == Run.State.HELD
+
+
+@pytest.mark.parametrize("after", ["run_once", "drop"])
+def test_nobody_knows_the_next_run_while_the_end_is_unknown(db2, make_job, after):
+    job = make_job(schedule=HOURLY)
+    holds(job, after=after)
+    announce(db2, has_started=True)
+    dispatch(EIGHT)
+
+    expected = next_runs([job.pk], job.triggers.all(), EIGHT + MINUTE)[job.pk]
+
+    assert (expected.runs_at, expected.hold.until) == (None, None)
+
+
+def test_a_held_run_of_a_disabled_job_does_not_run(db2, make_job):
+    job = make_job(schedule=HOURLY)
+    holds(job)
+    announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
+    dispatch(EIGHT)
+    set_job_state(job, Job.State.DISABLED, EIGHT + MINUTE)
+
+    assert next_runs([job.pk], job.triggers.all(), EIGHT + 2 * MINUTE) == {}
+
+
+def test_a_notice_that_is_due_holds_though_nobody_has_started_it(db2, make_job):
+    job = make_job(schedule=HOURLY)
+    holds(job)
+    announce(db2, not_before=EIGHT - QUARTER, duration_s=1800, ends_after_duration=True)
+
+    assert next_runs([job.pk], job.triggers.all(), EIGHT - MINUTE)[job.pk].runs_at == EIGHT + QUARTER
+    assert next_runs([job.pk], job.triggers.all(), EIGHT + QUARTER)[job.pk].runs_at == EIGHT  # it is over
+    assert Notice.objects.get().status == Notice.Status.SCHEDULED
+
+
+def test_next_runs_take_as_many_queries_however_many_jobs_there_are(db2, make_job, django_assert_num_queries):
+    jobs = [make_job(f"job-{number}", schedule=HOURLY) for number in range(20)]
+    ids, triggers = [job.pk for job in jobs], list(Trigger.objects.all())
+
+    with django_assert_num_queries(1):
+        next_runs(ids, triggers, T0)
+    for job in jobs:
+        holds(job)
+    announce(db2, duration_s=600)
+    announce(db2, duration_s=7200)
+    with django_assert_num_queries(3):
+        assert {run.fire_at for run in next_runs(ids, triggers, T0).values()} == {EIGHT}

@@ -1,0 +1,51 @@
+"""The preview of a schedule on the pages of triggers."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.utils.text import capfirst
+
+from jobs.action_text import written
+from jobs.pages.schedule_preview import SchedulePreview, error_text, meaning_of, misfire_of, refusal
+from recurrence.wire import WireError
+from triggers.groups import unserved_groups
+from triggers.models import MISFIRE_THRESHOLD
+from triggers.trigger_form import WHEN_FIELDS, TriggerForm
+
+
+def preview_form(form: TriggerForm, now: datetime, served: Collection[str]) -> SchedulePreview:
+    """Return the preview of the form's schedule, with a warning when no worker serves its group.
+
+    `served` are the queues with a worker.
+    """
+    if form.is_bound:
+        preview = error_text(form, WHEN_FIELDS) or _preview_posted(form, now)
+    elif form.trigger:
+        preview = _preview_stored(form, now)
+    else:
+        return SchedulePreview(error="Write when it fires.", is_hint=True)
+    unserved = unserved_groups(str(form["group"].value()), served)
+    return replace(preview, warnings=(*preview.warnings, f"{capfirst(unserved)}.")) if unserved else preview
+
+
+def _preview_posted(form: TriggerForm, now: datetime) -> SchedulePreview:
+    try:
+        return _preview(form, *form.schedule(now), now)
+    except WireError as error:
+        return refusal(form, error)
+
+
+def _preview_stored(form: TriggerForm, now: datetime) -> SchedulePreview:
+    assert form.trigger is not None
+    try:
+        return _preview(form, form.trigger.format, form.trigger.definition, now)
+    except WireError as error:  # stored when the parser accepted more, or a schedule that never fires again
+        return SchedulePreview(error=str(error))
+
+
+def _preview(form: TriggerForm, format: str, definition: dict[str, Any], now: datetime) -> SchedulePreview:
+    threshold = form.cleaned_data.get("threshold") if form.is_bound else form.trigger and form.trigger.misfire_threshold
+    preview = meaning_of(definition, form.trigger, now, format, misfire_of(form), threshold or MISFIRE_THRESHOLD)
+    return replace(preview, document=written({"format": format, **definition}))

@@ -1,0 +1,262 @@
+"""Forecast what happens with future fire times.  A fire time runs when it is due, once after a hold, or not at all.
+
+Every page, the feeds and the APIs use this module, so that all of them show the same.  The windows in which gates hold
+a job come from `triggers.gates.forecast`.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from heapq import merge
+from itertools import chain, pairwise
+
+from django.db.models import Max
+
+from jobs.models import Run
+from recurrence.composites import FirstThen
+from recurrence.counting import count_within
+from recurrence.schedules import LAST_INSTANT, TICK, just_after, just_before
+from recurrence.wire import WireError
+from triggers import gates
+from triggers.gates import HoldWindow
+from triggers.models import Trigger
+
+# Single fire times
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedHold:
+    """The expected hold of a fire time: the first window that covers it, and the moment when no window does any more.
+
+    `until` None: the end is not known.
+    """
+
+    window: HoldWindow
+    until: datetime | None
+
+    @property
+    def is_dropped(self) -> bool:
+        return self.window.is_dropped
+
+
+def find_hold(windows: Iterable[HoldWindow], at: datetime) -> ExpectedHold | None:
+    """Return the hold of a run that is due at `at`; None: the run is not held.
+
+    The windows are in order of their starts.  Windows that follow each other without a gap count as one hold, because
+    the run would not start in between.
+    """
+    first, until = None, at
+    for window in windows:
+        if window.covers(until):
+            first = first or window
+            if window.end is None:
+                return ExpectedHold(first, None)
+            until = window.end
+    return ExpectedHold(first, until) if first else None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedRun:
+    """A future fire time, and what is expected to happen with it.
+
+    If several fire times are held until the same moment, the newest runs at that moment.  For the others
+    `is_superseded` is True.  `trigger` None: the run already exists, and is held.
+    """
+
+    fire_at: datetime
+    trigger: Trigger | None
+    hold: ExpectedHold | None = None
+    is_superseded: bool = False
+
+    @property
+    def runs_at(self) -> datetime | None:
+        """The moment at which it runs; None when it does not run, and when the moment is not known."""
+        if self.hold is None:
+            return self.fire_at
+        return None if self.hold.is_dropped or self.is_superseded else self.hold.until
+
+
+def expected_runs(triggers: Iterable[Trigger], windows: Sequence[HoldWindow]) -> Iterator[ExpectedRun]:
+    """Yield the expected runs of one job's triggers, earliest first; the iterator may be endless.
+
+    `windows` are those that hold the job, from now on.
+    """
+    fires = merge(*map(_with_trigger, triggers), key=lambda each: each[0])
+    for each, following in pairwise(chain(fires, [None])):
+        if each is not None:
+            fire, trigger = each
+            hold = find_hold(windows, fire)
+            until = hold and (hold.until or LAST_INSTANT)
+            yield ExpectedRun(fire, trigger, hold, bool(until and following and following[0] < until))
+
+
+def _with_trigger(trigger: Trigger, since: datetime | None = None) -> Iterator[tuple[datetime, Trigger]]:
+    return ((fire, trigger) for fire in fires_of(trigger, since))
+
+
+def fires_of(trigger: Trigger, since: datetime | None = None) -> Iterator[datetime]:
+    """Yield the future fire times of a trigger, those at or after `since`; none while the trigger is stopped."""
+    fire, left = trigger.next_fire_at, trigger.fires_left
+    if fire is None:
+        return
+    try:
+        schedule = trigger.parsed.schedule
+    except WireError:  # stored when the parser of its format accepted more
+        return
+    if since is not None and since > fire:
+        since = since.astimezone(UTC)
+        if left is not None:
+            left -= count_within(FirstThen(fire, schedule), fire, since)
+        fire = schedule.after(just_before(since))
+    while fire is not None and (left is None or left > 0):
+        yield fire
+        left = None if left is None else left - 1
+        fire = schedule.after(fire)
+
+
+# The fire times of a window
+
+
+def runs_within(
+    selected: Sequence[Trigger],
+    triggers: Collection[Trigger],
+    windows: Sequence[HoldWindow],
+    now: datetime,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    held_fire: datetime | None = None,
+) -> Iterator[ExpectedRun]:
+    """Yield the expected runs of the triggers `selected` in [start, end), earliest first; the iterator may be endless.
+
+    `start` None: from the next fire times on.  `triggers` are all triggers of the job: a later fire time of any of them
+    replaces one that is held.  `windows` are those that hold the job from `now` on.  `held_fire` is the newest fire
+    time that is held now.  A run that is held since before `start` comes first, if it runs in the window or its moment
+    is not known.
+    """
+    if carried := _carried_run(selected, triggers, windows, now, start, end, held_fire):
+        yield carried
+    fires = merge(*(_with_trigger(trigger, start) for trigger in selected), key=lambda each: each[0])
+    for fire, trigger in fires:
+        if end is not None and fire >= end:
+            return
+        hold = find_hold(windows, fire)
+        yield ExpectedRun(fire, trigger, hold, _is_superseded(fire, trigger, hold, triggers))
+
+
+def _carried_run(
+    selected: Sequence[Trigger],
+    triggers: Collection[Trigger],
+    windows: Sequence[HoldWindow],
+    now: datetime,
+    start: datetime | None,
+    end: datetime | None,
+    held_fire: datetime | None,
+) -> ExpectedRun | None:
+    """Return the run that is held since before the window and runs in the window; None: there is none."""
+    begins_at = start or now
+    if not find_hold(windows, just_before(begins_at)):
+        return None
+    fires = [(fire, trigger) for trigger in selected if start and (fire := last_fire_before(trigger, start))]
+    fire, trigger = max(fires, key=lambda each: each[0], default=(held_fire, None))
+    hold = find_hold(windows, fire if trigger else now) if fire else None
+    if fire is None or hold is None or hold.is_dropped or _is_superseded(fire, trigger, hold, triggers):
+        return None
+    if hold.until is None:
+        return ExpectedRun(fire, None, hold) if start is None else None
+    if hold.until < begins_at or (end is not None and hold.until >= end):
+        return None
+    return ExpectedRun(fire, trigger, hold)
+
+
+def _is_superseded(
+    fire: datetime, trigger: Trigger | None, hold: ExpectedHold | None, triggers: Iterable[Trigger]
+) -> bool:
+    """Return True if a later fire time runs in place of one that is held.
+
+    Of fire times at the same moment the one that is dispatched last runs.
+    """
+    if hold is None or hold.until is None:
+        return False
+    rank = (trigger.priority, trigger.pk) if trigger else (0, 0)
+    for other in triggers:
+        since = fire if (other.priority, other.pk) > rank else just_after(fire)
+        following = next(fires_of(other, since), None)
+        if following is not None and following < hold.until:
+            return True
+    return False
+
+
+def last_fire_before(trigger: Trigger, end: datetime) -> datetime | None:
+    """Return the last future fire time before `end`, found by bisection; None: there is none."""
+    last, beyond = next(fires_of(trigger), None), end
+    if last is None or last >= end:
+        return None
+    while beyond - last > TICK:
+        middle = last + (beyond - last) / 2
+        fire = next(fires_of(trigger, middle), None)
+        if fire is None or fire >= end:
+            beyond = middle
+        else:
+            last = fire
+    return last
+
+
+# The next run of jobs
+
+
+def next_runs(
+    job_ids: Collection[int],
+    triggers: Iterable[Trigger],
+    now: datetime,
+    windows: Mapping[int, Sequence[HoldWindow]] | None = None,
+) -> dict[int, ExpectedRun]:
+    """Return the next run of each job that has one, as far as is known; `triggers` are all triggers of the jobs.
+
+    For a fire time that will be held, and for a run that is held now, this is the run after the hold; its `runs_at` is
+    None when the end of the hold is not known.  The cost is the queries of the gates, and one more query when one of
+    the jobs is going to be held.  `windows` are the gates' forecast from `now` on, for callers that already have it.
+    """
+    by_job: dict[int, list[Trigger]] = defaultdict(list)
+    for trigger in triggers:
+        by_job[trigger.job_id].append(trigger)
+    if windows is None:
+        windows = gates.forecast(job_ids, now, LAST_INSTANT, now)
+    waiting = _newest_held_runs(windows) if windows else {}
+    expected = {
+        job_id: next_run(by_job[job_id], windows.get(job_id, ()), now, waiting.get(job_id)) for job_id in job_ids
+    }
+    return {job_id: run for job_id, run in expected.items() if run}
+
+
+def next_run(
+    triggers: Sequence[Trigger], windows: Sequence[HoldWindow], now: datetime, held_fire: datetime | None = None
+) -> ExpectedRun | None:
+    """Return the next run of one job; None: there is none.  `held_fire` is the newest fire time that is held now."""
+    expected = _next_fire(triggers, windows)
+    hold = find_hold(windows, now) if held_fire else None
+    if held_fire is None or hold is None or hold.is_dropped:
+        return expected
+    waiting = ExpectedRun(held_fire, None, hold)
+    runs_at = expected.runs_at if expected else None
+    return waiting if runs_at is None or hold.until is None or hold.until <= runs_at else expected
+
+
+def _next_fire(triggers: Sequence[Trigger], windows: Sequence[HoldWindow]) -> ExpectedRun | None:
+    """Return the first fire time that runs, also if it runs later or at a moment that is not known."""
+    since = None
+    while True:
+        firsts = [(fire, trigger) for trigger in triggers if (fire := next(fires_of(trigger, since), None))]
+        if not firsts:
+            return None
+        fire, trigger = min(firsts, key=lambda each: (each[0], each[1].pk))
+        hold = find_hold(windows, fire)
+        if hold is None or not hold.is_dropped or hold.until is None:
+            return ExpectedRun(fire, trigger, hold)
+        since = hold.until
+
+
+def _newest_held_runs(job_ids: Iterable[int]) -> dict[int, datetime]:
+    """Return the newest fire time of the held runs of each job that has some."""
+    held = Run.objects.filter(held_by__isnull=False, state=Run.State.HELD, job__in=list(job_ids))
+    return dict(held.order_by().values_list("job").annotate(newest=Max("fire_at")))
