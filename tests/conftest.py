@@ -4,7 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 import time_machine
+from django.apps import apps
 from django.core.cache import cache
+from django.db import connection
+from django.db.models import AutoField
 from django.utils import timezone
 from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
@@ -49,6 +52,22 @@ def fixed_start():
     """
     with time_machine.travel(WEDNESDAY):
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Start the ids of each table at a number of its own.
+
+    No test passes, or fails, because an id happens to be equal to a constant or to the id of a row in another table.
+    """
+    tables = sorted(model._meta.db_table for model in apps.get_models() if isinstance(model._meta.pk, AutoField))
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        for number, table in enumerate(tables, start=1):
+            if connection.vendor == "sqlite":
+                cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [table])
+                cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, 1000 * number])
+            else:
+                cursor.execute("SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", [table, 1000 * number])
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -34,7 +34,8 @@ def touches_database(item: pytest.Function) -> bool:
     mark = item.get_closest_marker("django_db")
     if (mark and mark.kwargs.get("transaction")) or FIXTURES & set(item.fixturenames):
         return True
-    fixtures = (definitions[-1].func for definitions in item._fixtureinfo.name2fixturedefs.values())
+    definitions = (each[-1] for each in item._fixtureinfo.name2fixturedefs.values())
+    fixtures = (definition.func for definition in definitions if definition.scope != "session")  # those prepare all tests
     return any(uses_database(function, set()) for function in (item.function, *fixtures))
 
 
