@@ -35,7 +35,8 @@ def touches_database(item: pytest.Function) -> bool:
     if (mark and mark.kwargs.get("transaction")) or FIXTURES & set(item.fixturenames):
         return True
     definitions = (each[-1] for each in item._fixtureinfo.name2fixturedefs.values())
-    fixtures = (definition.func for definition in definitions if definition.scope != "session")  # those prepare all tests
+    # a fixture of the session prepares all tests, so it says nothing about one of them
+    fixtures = (definition.func for definition in definitions if definition.scope != "session")
     return any(uses_database(function, set()) for function in (item.function, *fixtures))
 
 
