@@ -67,7 +67,7 @@ class Occurrence:
         """Return a value that changes with this occurrence, but not with another occurrence of its series."""
         if self.day is None:
             return self.event.version
-        return self.event.series_revision, self.exception.revision if self.exception else 0
+        return self.event.master_revision, self.exception.revision if self.exception else 0
 
 
 def occurrences(

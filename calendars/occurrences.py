@@ -40,7 +40,7 @@ class Occurrences:
         row = self.rows.get(day) or EventException(event=self.event, original_day=day, revision=0)
         if row.is_cancelled:
             raise Gone
-        check_version((self.event.series_revision, row.revision), revision)
+        check_version((self.event.master_revision, row.revision), revision)
         return row
 
     def change(self, day: date, changes: Mapping[str, Any], revision: Revision | None = None) -> None:

@@ -52,7 +52,7 @@ class EventFilter(FilterSet):
     search = TextFilter(method="filter_search", max_length=SEARCH_LENGTH, help_text="In subject or body, in any case.")
 
     def filter_from(self, rows: QuerySet, name: str, value: datetime) -> QuerySet:
-        return rows.filter(Q(ends_at=None) | Q(ends_at__gt=value) | Q(ends_at=value, first_at=value))
+        return rows.filter(Q(covers_until=None) | Q(covers_until__gt=value) | Q(covers_until=value, covers_from=value))
 
     def filter_search(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         has_text = Q(subject__icontains=value) | Q(body__icontains=value)
@@ -63,7 +63,7 @@ EventFilter.base_filters["from"] = InstantFilter(
     method="filter_from", help_text="Only events that end after this instant, or start at it; series at their end."
 )
 EventFilter.base_filters["to"] = InstantFilter(
-    field_name="first_at", lookup_expr="lt", help_text="Only events that start, or series that begin, before it."
+    field_name="covers_from", lookup_expr="lt", help_text="Only events that start, or series that begin, before it."
 )
 
 

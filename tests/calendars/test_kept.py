@@ -78,7 +78,7 @@ def test_what_is_kept_is_what_the_database_has(calendar, reader, changes, sensit
     said = {"subject": "Doctor", "locations": [{"displayName": "Ward 9"}], "sensitivity": sensitivity}
     at = first = editing.create(calendar, changes | said, NOW)[0]
     editing.create(calendar, {"subject": "Other", **times("2026-01-05T10:00"), "recurrence": recurrence()}, NOW)
-    window = first.first_at - timedelta(20), first.first_at + timedelta(300), zone
+    window = first.covers_from - timedelta(20), first.covers_from + timedelta(300), zone
 
     for each in [None, *edits]:
         at = edit(at, *each) if at and each else at

@@ -80,7 +80,7 @@ def test_several_occurrences_are_changed_as_one(weekly, calendar):
     after = Event.objects.get()
     assert starts(weekly)[1:4] == ["2026-01-19T10:00", "2026-01-26T10:00", "2026-02-03T15:00"]
     assert subjects(weekly)[1:3] == ["Back", "Stand-up"]
-    assert (after.revision, after.series_revision) == (weekly.revision + 1, weekly.series_revision)
+    assert (after.revision, after.master_revision) == (weekly.revision + 1, weekly.master_revision)
     assert {row.revision for row in EventException.objects.all()} == {after.revision}
     assert calendar.revision + 1 == type(calendar).objects.get(pk=calendar.pk).revision
 
