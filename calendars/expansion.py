@@ -63,10 +63,10 @@ class Occurrence:
         return None if regular is None else regular.start
 
     @property
-    def revision(self) -> tuple[int, int]:
+    def revision_pair(self) -> tuple[int, int]:
         """Return a value that changes with this occurrence, but not with another occurrence of its series."""
         if self.day is None:
-            return self.event.version
+            return self.event.revision_pair
         return self.event.master_revision, self.exception.revision if self.exception else 0
 
 

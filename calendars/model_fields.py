@@ -60,9 +60,9 @@ class InstantField(models.DateTimeField):
 class TimeBucketField(models.PositiveIntegerField):
     """The time bucket of a row, computed from `covers_from` and `covers_until` whenever the row is saved.
 
-    The bucket is the month of `covers_from` (202603) if the row lasts at most a month, the year (2026) if it lasts at most
-    a year, and 0 otherwise.  So a query for a window reads only a few buckets, however many rows lie before and after
-    the window.  A range condition on one column would read all rows of the past, or all of the future.
+    The bucket is the month of `covers_from` (202603) if the row lasts at most a month, the year (2026) if it lasts at
+    most a year, and 0 otherwise.  So a query for a window reads only a few buckets, however many rows lie before and
+    after the window.  A range condition on one column would read all rows of the past, or all of the future.
     """
 
     def __init__(self, *args, **options):

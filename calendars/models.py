@@ -153,7 +153,7 @@ class Details:
     reminder_minutes: int = REMINDER_MINUTES  # before the start
 
     @property
-    def place(self) -> str:
+    def location_name(self) -> str:
         return str(self.locations[0].get("displayName") or "") if self.locations else ""
 
     @property
@@ -189,8 +189,8 @@ class Event(models.Model):
 
     `start` and `end` are wall times in `zone`; for a series, those of its first occurrence.  An all-day event lasts
     from midnight to a midnight, the last day not included, in the zone of each reader.
-    `covers_from` and `covers_until` are bounds around all occurrences, moved ones included.  `covers_until` is None without an end.
-    For an all-day event, the bounds are midnights in UTC.
+    `covers_from` and `covers_until` are bounds around all occurrences, moved ones included.  Without an end,
+    `covers_until` is None.  For an all-day event, the bounds are midnights in UTC.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -262,8 +262,8 @@ class Event(models.Model):
         return self.recurrence is not None
 
     @property
-    def version(self) -> tuple[int, int]:
-        """Return the revision of the event as a whole, in the form of `Occurrence.revision`."""
+    def revision_pair(self) -> tuple[int, int]:
+        """Return `revision` in the form of `Occurrence.revision_pair`: for the event as a whole, the second is 0."""
         return self.revision, 0
 
     @property

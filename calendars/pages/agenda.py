@@ -122,7 +122,7 @@ def event_row(context: ViewContext, day: date, each: Occurrence) -> dict:
         "is_all_day": bool(each.days),
         "hue": each.event.calendar.hue,
         "how": " · ".join(part for part in details if part),
-        "where": " · ".join(part for part in (each.details.place, each.event.calendar.name) if part),
+        "where": " · ".join(part for part in (each.details.location_name, each.event.calendar.name) if part),
         "attributes": mark_safe(" data-cancelled" if each.is_cancelled else ""),
     }
 

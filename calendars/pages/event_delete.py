@@ -43,7 +43,7 @@ def event_delete(request, item_id: str) -> HttpResponse:
     conflict = False
     if request.method == "POST" and (scope in scopes or not scopes):
         try:
-            if revision_in(request.POST.get("revision", "")) != event.version:
+            if revision_in(request.POST.get("revision", "")) != event.revision_pair:
                 raise ChangedSince
             return deleted(request, occurrence, Scope(scope), formatter, target)
         except ChangedSince:
@@ -56,7 +56,7 @@ def event_delete(request, item_id: str) -> HttpResponse:
         "what": recurrence_text(event, formatter.hour_cycle) if event.is_series else time_text(occurrence, formatter),
         "choices": choices(scopes, occurrence, formatter),
         "answer": gettext("Delete") if event.is_series else gettext("Delete event"),
-        "revision": revision_text(event.version),
+        "revision": revision_text(event.revision_pair),
         "conflict": conflict,
         "whence": target,
     }
@@ -70,14 +70,14 @@ def deleted(
     event, day = occurrence.event, cast(date, occurrence.day)
     back = redirect(target.back(start_day(occurrence, formatter)))
     if scope == Scope.OCCURRENCE:
-        editing.cancel_occurrence(event, day, formatter.now, revision=occurrence.revision)
+        editing.cancel_occurrence(event, day, formatter.now, revision=occurrence.revision_pair)
         flash(request, gettext("Deleted:"), occurrence, formatter, target, gettext("Put it back"))
         return back
     if scope == Scope.FOLLOWING:
-        editing.truncate_series(event, day, formatter.now, revision=occurrence.revision)
+        editing.truncate_series(event, day, formatter.now, revision=occurrence.revision_pair)
         text = gettext("Deleted: %(name)s, from %(day)s on.") % {"name": name_of(occurrence), "day": formatter.day(day)}
     else:
-        editing.delete(event, formatter.now, revision=event.version)
+        editing.delete(event, formatter.now, revision=event.revision_pair)
         text = gettext("Deleted: %(name)s.") % {"name": name_of(occurrence)}
     messages.success(request, text)
     return back

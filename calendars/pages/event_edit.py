@@ -163,7 +163,7 @@ def stored_event(request, event: Event, day: date | None, target: ReturnTarget) 
             event.is_all_day,
             event.details,
             event.recurrence,
-            revision_text(event.version),
+            revision_text(event.revision_pair),
             event,
             day,
         )
@@ -172,7 +172,7 @@ def stored_event(request, event: Event, day: date | None, target: ReturnTarget) 
         return None
     if is_veiled(event, occurrence.details, request.user):
         raise PermissionDenied
-    times = Times.of(event).split(day)[1] if scope == Scope.FOLLOWING else None
+    times = Times.from_event(event).split(day)[1] if scope == Scope.FOLLOWING else None
     start, end, is_all_day = wall_times(
         event, day, occurrence.exception.changes if occurrence.exception and not times else {}
     )
@@ -185,7 +185,7 @@ def stored_event(request, event: Event, day: date | None, target: ReturnTarget) 
         is_all_day,
         event.details if times else occurrence.details,
         times.recurrence if times else None,
-        revision_text(occurrence.revision),
+        revision_text(occurrence.revision_pair),
         event,
         day,
     )

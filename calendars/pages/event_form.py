@@ -360,7 +360,7 @@ def initial_of(form_data: EventFormData, week_start: int) -> dict[str, Any]:
         "last_day": last_day,
         "zone": form_data.zone,
         "subject": details.subject,
-        "place": details.place,
+        "place": details.location_name,
         "show_as": details.show_as,
         "sensitivity": details.sensitivity,
         "importance": details.importance,

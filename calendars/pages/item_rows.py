@@ -173,7 +173,7 @@ def icon_of(context: ViewContext, each: Occurrence) -> tuple[str, list[str]]:
 
 
 def title_of(context: ViewContext, each: Occurrence, start: datetime) -> str:
-    place = each.details.place
+    place = each.details.location_name
     text = f"{span_of(context, each, start)} {name_of(each)}"
     return f"{text} · {place} · {each.event.calendar.name}" if place else f"{text} · {each.event.calendar.name}"
 

@@ -99,7 +99,7 @@ def occurrences_in(
 def with_exceptions(keys: Iterable[CalendarKey], rows: Mapping[UUID, Sequence[Row]]) -> list[EventSummary]:
     """Return the events that have exceptions."""
     return [
-        EventSummary.of(key.calendar, row)
+        EventSummary.from_row(key.calendar, row)
         for key in keys
         for row in rows.get(key.calendar.id, ())
         if row[HAS_EXCEPTIONS]
@@ -119,7 +119,7 @@ def expand_changed(
     for row in rows:
         found = None if row[HAS_EXCEPTIONS] else old_by_event.get(row)
         if found is None:
-            event = EventSummary.of(calendar, row)
+            event = EventSummary.from_row(calendar, row)
             own = exceptions[event.pk] if row[HAS_EXCEPTIONS] else {}
             expanded = expand(event, own, window.start, window.end, window.zone, viewer)
             found = [each for each in expanded if window.cancelled or not each.is_cancelled]

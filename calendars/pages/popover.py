@@ -64,7 +64,7 @@ def event_popover(occurrence: Occurrence, viewer, formatter: TimeFormatter, targ
         "elsewhere": "" if occurrence.days else formatter.elsewhere(occurrence.start, [event_zone, UTC]),
         "was": original_time(occurrence, formatter),
         "repeats": recurrence_text(event, formatter.hour_cycle),
-        "where": details.place,
+        "where": details.location_name,
         "shows_as": SHOWS_AS.get(ShowAs(details.show_as), ""),
         "importance": IMPORTANCES.get(Importance(details.importance), ""),
         "reminder": reminder_words(details.reminder_minutes) if details.is_reminder_on else "",

@@ -262,7 +262,7 @@ def span_on(column: Column, start: datetime, end: datetime) -> tuple[int, int, s
 
 def event_block(context: ViewContext, column: Column, each: Occurrence) -> Block:
     first, last, part = span_on(column, each.start, each.end)
-    where, time = each.details.place, context.time_at(each.start)
+    where, time = each.details.location_name, context.time_at(each.start)
     if CONTINUED in part.split():
         time, where = "", gettext("since %s") % context.near(each.start, column.day)
     elif part:

@@ -84,7 +84,7 @@ def test_changes_of_different_things_both_hold(weekly, midway):
 
 def test_of_two_who_have_read_the_same_one_changes_it(weekly, midway):
     def change():
-        editing.change(weekly, {"subject": str(time.monotonic())}, LATER, revision=weekly.version)
+        editing.change(weekly, {"subject": str(time.monotonic())}, LATER, revision=weekly.revision_pair)
 
     raised = at_once(change, change, midway)
 

@@ -104,7 +104,7 @@ def test_what_changes_nothing_leaves_the_revision(with_exceptions):
     event = editing.change(with_exceptions, {"subject": "Stand-up", **SAME["all of it, in UTC"]}, LATER)
     again = editing.change(event, {"subject": "Stand-up", **SAME["all of it, in UTC"]}, LATER)
 
-    assert again.version == event.version
+    assert again.revision_pair == event.revision_pair
 
 
 def test_a_start_alone_takes_the_series_along(weekly):
@@ -217,14 +217,14 @@ def test_who_has_read_an_older_revision_changes_nothing(weekly):
     before = everything()
 
     with pytest.raises(ChangedSince):
-        editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.version)
+        editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.revision_pair)
     with pytest.raises(ChangedSince):
-        editing.delete(weekly, LATER, revision=weekly.version)
+        editing.delete(weekly, LATER, revision=weekly.revision_pair)
 
     assert everything() == before
 
 
 def test_who_has_read_the_present_revision_may_change(weekly):
-    event = editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.version)
+    event = editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.revision_pair)
 
-    editing.delete(event, LATER, revision=event.version)
+    editing.delete(event, LATER, revision=event.revision_pair)
