@@ -54,13 +54,13 @@ def measure(rounds: int) -> None:
     from calendars import models
     from calendars.pages import occurrence_cache, views
     from calendars.pages.filters import Query
-    from calendars.pages.stack import with_room
+    from calendars.pages.stack import call_with_reserved_stack
 
     logging.disable(logging.WARNING)
     call_command("migrate", verbosity=0)
     user = build()
     query = Query(date=MONTH.replace(day=21))
-    context = views.shown(user, views.sight_of(user, query, NOW))
+    context = views.page_values(user, views.build_view_context(user, query, NOW))
     address = query.address(reverse("calendar:page"))
     request = RequestFactory().get(address)
     request.user, request.id, request.htmx = user, "bench", False
@@ -79,17 +79,17 @@ def measure(rounds: int) -> None:
         response.close()
 
     def prepare() -> None:
-        with_room(views.shown, user, views.sight_of(user, query, NOW))
+        call_with_reserved_stack(views.page_values, user, views.build_view_context(user, query, NOW))
 
     def render() -> None:
-        with_room(template.render, context, request)
+        call_with_reserved_stack(template.render, context, request)
 
     def change(events) -> None:
         events.update(subject=f"Series {time.monotonic()}")
         models.Calendar.objects.update(revision=F("revision") + 1)
 
     def clear_windows() -> None:
-        occurrence_cache.KEPT = occurrence_cache.OccurrenceCache(occurrence_cache.MOST)
+        occurrence_cache.CACHE = occurrence_cache.OccurrenceCache(occurrence_cache.MOST)
 
     def clear_rules() -> None:
         clear_windows()

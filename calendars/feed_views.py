@@ -98,7 +98,7 @@ def parts_of(request, row: Feed, calendars: Sequence[Calendar], now: datetime) -
         yield from exporting.render_runs(view.runs, view.bands, site_of(request), now)
         if view.is_cut:
             yield exporting.render_folded_runs(
-                folded_words(view.folded), site_of(request) + reverse("calendar:page"), now
+                folded_words(view.hidden_jobs), site_of(request) + reverse("calendar:page"), now
             )
 
 

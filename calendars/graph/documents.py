@@ -103,7 +103,7 @@ def render_event(item: Occurrence, options: RenderOptions) -> dict[str, Any]:
         "onlineMeeting": None,
         "recurrence": None if is_occurrence else event.recurrence,
         "responseStatus": {"response": "organizer", "time": NEVER},
-        "body": {"contentType": body_type, "content": body_text.shown_as(body_type, details)},
+        "body": {"contentType": body_type, "content": body_text.convert_body(body_type, details)},
         "start": date_time(item, 0, options.preferences),
         "end": date_time(item, 1, options.preferences),
         "location": locations[0] if locations else LOCATION,

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from accounts.models import User
 from calendars import expansion
-from calendars.expansion import Occurrence, details_for, order
+from calendars.expansion import Occurrence, details_for, sort_key
 from calendars.models import Event, EventException, EventQuerySet
 
 
@@ -25,7 +25,9 @@ def items_in_window(events: EventQuerySet, start: datetime, end: datetime, viewe
     """
     found = list(events.overlapping(start, end).select_related("calendar__owner"))
     exceptions = expansion.exceptions_in([event for event in found if event.is_series], start, end)
-    return merge(*(expand_event(each, exceptions[each.pk].values(), start, end, viewer) for each in found), key=order)
+    return merge(
+        *(expand_event(each, exceptions[each.pk].values(), start, end, viewer) for each in found), key=sort_key
+    )
 
 
 def expand_event(
@@ -35,7 +37,7 @@ def expand_event(
     in_window = expansion.expand(event, by_day, start, end, UTC, viewer)  # `expand` yields exceptions last, in no order
     regular = takewhile(lambda each: each.exception is None, in_window)
     changed = [item for item in exceptions_of(event, by_day.values(), viewer) if overlaps(item, start, end)]
-    return merge(regular, sorted(changed, key=order), key=order)
+    return merge(regular, sorted(changed, key=sort_key), key=sort_key)
 
 
 def exceptions_of(event: Event, exceptions: Iterable[EventException], viewer: User) -> Iterator[Occurrence]:

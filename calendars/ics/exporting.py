@@ -20,7 +20,7 @@ from icalendar import vDuration
 from icalendar.parser import Contentline
 
 from calendars.body_text import get_plain_text
-from calendars.expansion import details_for, expand, order, wall_times
+from calendars.expansion import details_for, expand, sort_key, wall_times
 from calendars.ics import timezones
 from calendars.items import Band, RunItem
 from calendars.models import (
@@ -154,7 +154,7 @@ def render_event(context: ExportContext, window: tuple[datetime, datetime]) -> I
 
 def render_individually(context: ExportContext, window: tuple[datetime, datetime]) -> Iterator[bytes]:
     event = context.event
-    for each in sorted(expand(event, context.exceptions, *window, UTC, context.viewer), key=order):
+    for each in sorted(expand(event, context.exceptions, *window, UTC, context.viewer), key=sort_key):
         if not each.is_cancelled and each.day is not None:
             when = time_properties(
                 event, *wall_times(event, each.day, each.exception.changes if each.exception else {})
@@ -292,16 +292,20 @@ def render_runs(items: Iterable[RunItem], bands: Iterable[Band], site: str, now:
     """
     today = datetime.combine(now.date(), time(), UTC)
     for run in items:
-        name = f"{run.name}: {run.word}" + (f" ({run.count})" if run.count > 1 else "")
-        ends = [utc_property("DTEND", run.end)] if run.end is not None and run.end - run.at >= ONE_SECOND else []
-        when = [utc_property("DTSTART", run.at), *ends, utc_property("DTSTAMP", run.at if run.at < now else today)]
+        name = f"{run.name}: {run.label}" + (f" ({run.count})" if run.count > 1 else "")
+        ends = [utc_property("DTEND", run.end)] if run.end is not None and run.end - run.fire_at >= ONE_SECOND else []
+        when = [
+            utc_property("DTSTART", run.fire_at),
+            *ends,
+            utc_property("DTSTAMP", run.fire_at if run.fire_at < now else today),
+        ]
         yield render_run(f"run-{run.key}", when, name, run.reason, site + run.url)
     for band in bands:
         when = [f"DTSTART;VALUE=DATE:{band.day:%Y%m%d}", f"DTEND;VALUE=DATE:{band.day + ONE_DAY:%Y%m%d}"]
         summary = ngettext("%(total)d run", "%(total)d runs", band.total) % {"total": band.total}
-        if band.failed:
-            summary += ", " + ngettext("%(n)d failed", "%(n)d failed", band.failed) % {"n": band.failed}
-        name = f"{band.name}: {band.every}, {summary}"
+        if band.failed_count:
+            summary += ", " + ngettext("%(n)d failed", "%(n)d failed", band.failed_count) % {"n": band.failed_count}
+        name = f"{band.name}: {band.interval}, {summary}"
         yield render_run(
             *(f"runs-{band.job_id}-{band.day:%Y%m%d}", [*when, utc_property("DTSTAMP", today)]),
             *(name, band.reason, site + band.url),
