@@ -97,7 +97,7 @@ def measure(rounds: int) -> None:
 
     def clear_rules() -> None:
         clear_windows()
-        models.compiled.cache_clear()
+        models.compile_series.cache_clear()
 
     one = models.Event.objects.filter(pk=models.Event.objects.values("pk")[:1])
     rendered, prepared, *answers = least(

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import CharField, Exists, OuterRef, TextField
 from django.db.models.functions import Cast
 
-from calendars.models import Details, Event, EventException, compiled
+from calendars.models import Details, Event, EventException, compile_series
 from recurrence.series import Series
 from recurrence.wire.zone_names import zone_of
 
@@ -89,7 +89,7 @@ class EventSummary:
     def series(self) -> Series:
         """Return the compiled series.  Only for an event that is a series."""
         assert self.recurrence is not None
-        return compiled(self.recurrence, self.start, self.end, self.zone)
+        return compile_series(self.recurrence, self.start, self.end, self.zone)
 
     @cached_property
     def details(self) -> Details:

@@ -155,8 +155,8 @@ def rebase_recurrence(recurrence: object, stored: Any, rest: Any, day: date) -> 
 
 def count_before(series: Series, day: date) -> int:
     """Return the number of occurrences of a series before `day`, without days that its zone skipped."""
-    never_were = (date.fromordinal(each) for each in missing_days(series.zone))
-    missing = sum(each < day and series.days.on_or_after(each) == each for each in never_were)
+    skipped_days = (date.fromordinal(each) for each in missing_days(series.zone))
+    missing = sum(each < day and series.days.on_or_after(each) == each for each in skipped_days)
     return series.days.count_before(day) - missing
 
 

@@ -273,7 +273,7 @@ class Event(models.Model):
     @property
     def series(self) -> Series:
         """Return the compiled recurrence.  Only for an event that is a series."""
-        return compiled(dumps(self.recurrence, sort_keys=True), self.start, self.end, self.zone)
+        return compile_series(dumps(self.recurrence, sort_keys=True), self.start, self.end, self.zone)
 
     @property
     def details(self) -> Details:
@@ -281,7 +281,7 @@ class Event(models.Model):
 
 
 @lru_cache(maxsize=20_000)
-def compiled(recurrence: str, start: datetime, end: datetime, zone: str) -> Series:
+def compile_series(recurrence: str, start: datetime, end: datetime, zone: str) -> Series:
     return graph.read(loads(recurrence), start, end, zone_of(zone, "timeZone")).series
 
 
