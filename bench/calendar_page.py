@@ -6,6 +6,8 @@ turns in every round, and the database is in the process, so that other work of 
 
 The first answer after a change is measured in four cases: one series has changed; all series have changed, but only in
 their subjects; the cache has nothing of the window, with the rules of the series parsed already, and without.
+
+The last figures compare the rendering with and without `calendars.pages.stack`, at several depths of the stack.
 """
 
 import argparse
@@ -15,12 +17,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 MONTH = date(2026, 10, 1)
 NOW = datetime(2026, 10, 21, 12, 32, tzinfo=UTC)
 SINCE = datetime(2019, 1, 7, 9)  # noqa: DTZ001  # a wall time: the series are years old
 MONTHLY, WEEKLY, SERIES = 360, 22, 1_000  # of SERIES; all others are yearly, in other months
 MOST = 2.0  # times the rendering
+DEPTHS = range(0, 136, 6)  # frames below the rendering; in this range, it crosses the border of a chunk of the stack
 ANSWERS = (
     "whole answer, with the session",
     "when one series has changed",
@@ -54,13 +58,13 @@ def measure(rounds: int) -> None:
     from calendars import models
     from calendars.pages import occurrence_cache, views
     from calendars.pages.filters import Query
-    from calendars.pages.stack import with_room
+    from calendars.pages.stack import call_with_reserved_stack
 
     logging.disable(logging.WARNING)
     call_command("migrate", verbosity=0)
     user = build()
     query = Query(date=MONTH.replace(day=21))
-    context = views.shown(user, views.sight_of(user, query, NOW))
+    context = views.page_values(user, views.build_view_context(user, query, NOW))
     address = query.address(reverse("calendar:page"))
     request = RequestFactory().get(address)
     request.user, request.id, request.htmx = user, "bench", False
@@ -79,21 +83,21 @@ def measure(rounds: int) -> None:
         response.close()
 
     def prepare() -> None:
-        with_room(views.shown, user, views.sight_of(user, query, NOW))
+        call_with_reserved_stack(views.page_values, user, views.build_view_context(user, query, NOW))
 
     def render() -> None:
-        with_room(template.render, context, request)
+        call_with_reserved_stack(template.render, context, request)
 
     def change(events) -> None:
         events.update(subject=f"Series {time.monotonic()}")
         models.Calendar.objects.update(revision=F("revision") + 1)
 
     def clear_windows() -> None:
-        occurrence_cache.KEPT = occurrence_cache.OccurrenceCache(occurrence_cache.MOST)
+        occurrence_cache.CACHE = occurrence_cache.OccurrenceCache(occurrence_cache.MOST)
 
     def clear_rules() -> None:
         clear_windows()
-        models.compiled.cache_clear()
+        models.compile_series.cache_clear()
 
     one = models.Event.objects.filter(pk=models.Event.objects.values("pk")[:1])
     rendered, prepared, *answers = least(
@@ -115,6 +119,18 @@ def measure(rounds: int) -> None:
     for name, took in zip(ANSWERS, answers, strict=True):
         print(f"{name:<40}{took:>8.1f}{took / rendered:>8.2f}")
     print(f"(at most {MOST} with nothing changed)")
+    print_stack_figures(max(rounds // 6, 3), render, lambda: template.render(context, request))
+
+
+def print_stack_figures(rounds: int, with_stack: Callable[[], object], without: Callable[[], object]) -> None:
+    """Print the fastest and the slowest rendering among DEPTHS, each with the reserved stack and without."""
+    for name, function in (("with reserved stack", with_stack), ("without", without)):
+        took = least(rounds, *((nothing, partial(call_at_depth, depth, function)) for depth in DEPTHS))
+        print(f"template at {len(took)} depths, {name:<22}{min(took):>8.1f} to {max(took):.1f}")
+
+
+def call_at_depth(depth: int, function: Callable[[], object]) -> object:
+    return function() if depth == 0 else call_at_depth(depth - 1, function)
 
 
 def nothing() -> None:

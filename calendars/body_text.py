@@ -39,7 +39,7 @@ def get_plain_text(details: Details) -> str:
     return details.body_text if details.body_type == BodyType.HTML else details.body
 
 
-def shown_as(wanted: str, details: Details) -> str:
+def convert_body(wanted: str, details: Details) -> str:
     """Return the body in the wanted form, `text` or `html`."""
     if details.body_type == wanted:
         return details.body

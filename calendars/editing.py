@@ -6,7 +6,7 @@ their keys), so that changes of one calendar run one after the other.  Events ar
 
 `changes` contains the values to change: any of the names of Details, `is_all_day`, `start` and `end` as WallTime, and
 `recurrence`, Graph's document or None.  All other values stay.  A `revision` is the one that the caller has read,
-`Event.version` or `Occurrence.revision`; ChangedSince is raised if it is no longer the present one.
+`Event.revision_pair` or `Occurrence.revision_pair`; ChangedSince is raised if it is no longer the present one.
 """
 
 import uuid
@@ -58,7 +58,7 @@ __all__ = [
 KEY_LENGTH = 255  # characters of an iCalendar uid, and of an idempotency key (`transaction_id`)
 NAME_LENGTH = 255
 CALENDARS = 250  # of one person
-WHEN = ("start", "end", "is_all_day", "recurrence")
+TIME_NAMES = ("start", "end", "is_all_day", "recurrence")
 
 
 def create(
@@ -76,7 +76,7 @@ def create(
     event = Event(created_at=now, updated_at=now)
     event.uid = text(uid, "uid", KEY_LENGTH) if uid else str(event.pk)
     event.transaction_id = text(transaction_id, "transactionId", KEY_LENGTH) if transaction_id else None
-    _describe_changes(event, check_changes(changes))
+    _set_details(event, check_changes(changes))
     apply_changes(None, changes).apply_to(event)
     with transaction.atomic():
         (calendar,) = lock_calendars(calendar.pk)
@@ -98,7 +98,7 @@ def change(event: Event, changes: Mapping[str, Any], now: datetime, *, revision:
     recurrence any more.
     """
     with locked_event(event) as event:
-        check_version(event.version, revision)
+        check_version(event.revision_pair, revision)
         _change(event, changes, now)
     return event
 
@@ -151,7 +151,7 @@ def change_following(
     Raises Gone if there is no such occurrence, or it is cancelled.
     """
     with locked_event(event) as event:
-        Occurrences(event).of(day, revision)
+        Occurrences(event).get_exception(day, revision)
         stored = event.recurrence
         rest = event if day == event.series.days.start else _split_series(event, day, now)
         if changes.get("recurrence") is not None:
@@ -167,7 +167,7 @@ def change_following(
 def truncate_series(event: Event, day: date, now: datetime, *, revision: Revision | None = None) -> None:
     """Delete the occurrence of `day` and all later ones; for the first day, delete the whole series."""
     with locked_event(event) as event:
-        Occurrences(event).of(day, revision)
+        Occurrences(event).get_exception(day, revision)
         if day == event.series.days.start:
             event.delete()
             bump_revision(event.calendar, now)
@@ -208,7 +208,7 @@ def change_and_move(
 def delete(event: Event, now: datetime, *, revision: Revision | None = None) -> None:
     """Delete a single event, or a series with its exceptions."""
     with locked_event(event) as event:
-        check_version(event.version, revision)
+        check_version(event.revision_pair, revision)
         event.delete()
         bump_revision(event.calendar, now)
 
@@ -249,11 +249,11 @@ def delete_calendar(calendar: Calendar, now: datetime) -> None:
 
 def _change(event: Event, changes: Mapping[str, Any], now: datetime) -> None:
     details = check_changes(changes)
-    old = Times.of(event)
-    new = apply_changes(old, changes) if any(name in changes for name in WHEN) else old
+    old = Times.from_event(event)
+    new = apply_changes(old, changes) if any(name in changes for name in TIME_NAMES) else old
     if new == old and all(getattr(event, name) == value for name, value in details.items()):
         return
-    _describe_changes(event, details)
+    _set_details(event, details)
     new.apply_to(event)
     if not new.has_same_occurrences(old):
         event.exceptions.all().delete()
@@ -262,7 +262,7 @@ def _change(event: Event, changes: Mapping[str, Any], now: datetime) -> None:
     save(event, now)
 
 
-def _describe_changes(event: Event, details: Mapping[str, Any]) -> None:
+def _set_details(event: Event, details: Mapping[str, Any]) -> None:
     for name, value in complete_body(details, {name: getattr(event, name) for name in BODY}).items():
         setattr(event, name, value)
 
@@ -272,7 +272,7 @@ def _split_series(event: Event, day: date, now: datetime) -> Event:
     rest = copy(event)
     rest.pk, rest._state.adding = uuid.uuid4(), True
     rest.uid, rest.transaction_id, rest.created_at = str(rest.pk), None, now
-    head, tail = Times.of(event).split(day)
+    head, tail = Times.from_event(event).split(day)
     tail.apply_to(rest)
     update_bounds(rest)
     rest.save(force_insert=True)

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import CharField, Exists, OuterRef, TextField
 from django.db.models.functions import Cast
 
-from calendars.models import Details, Event, EventException, compiled
+from calendars.models import Details, Event, EventException, compile_series
 from recurrence.series import Series
 from recurrence.wire.zone_names import zone_of
 
@@ -49,10 +49,10 @@ class EventSummary:
     """An event with only the values that lists and calendar views show.  Its `details` have only these values, too."""
 
     calendar: CalendarSummary
-    key: str
+    id_text: str
     is_all_day: bool
-    begins: str
-    ends: str
+    start_text: str
+    end_text: str
     zone: str
     recurrence: str | None
     subject: str
@@ -61,7 +61,7 @@ class EventSummary:
     sensitivity: str
 
     @classmethod
-    def of(cls, calendar: CalendarSummary, row: Row) -> "EventSummary":
+    def from_row(cls, calendar: CalendarSummary, row: Row) -> "EventSummary":
         _, _, *values = row
         return cls(calendar, *values)
 
@@ -71,15 +71,15 @@ class EventSummary:
 
     @cached_property
     def pk(self) -> UUID:
-        return UUID(self.key)
+        return UUID(self.id_text)
 
     @cached_property
     def start(self) -> datetime:
-        return datetime.fromisoformat(self.begins)
+        return datetime.fromisoformat(self.start_text)
 
     @cached_property
     def end(self) -> datetime:
-        return datetime.fromisoformat(self.ends)
+        return datetime.fromisoformat(self.end_text)
 
     @property
     def tzinfo(self) -> tzinfo:
@@ -89,7 +89,7 @@ class EventSummary:
     def series(self) -> Series:
         """Return the compiled series.  Only for an event that is a series."""
         assert self.recurrence is not None
-        return compiled(self.recurrence, self.start, self.end, self.zone)
+        return compile_series(self.recurrence, self.start, self.end, self.zone)
 
     @cached_property
     def details(self) -> Details:

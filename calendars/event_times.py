@@ -50,7 +50,7 @@ class Times:
     series: Series | None = None
 
     @classmethod
-    def of(cls, event: Event) -> "Times":
+    def from_event(cls, event: Event) -> "Times":
         return cls(
             event.start,
             event.end,
@@ -109,7 +109,7 @@ def apply_changes(old: Times | None, changes: Mapping[str, Any], zone: tzinfo | 
     With `zone`, the result has wall times in this zone.  Raises CalendarError.
     """
     with refuse_when():
-        times, recurrence = _written(old, changes, zone), changes.get("recurrence")
+        times, recurrence = _read_times(old, changes, zone), changes.get("recurrence")
         if "recurrence" not in changes and old is not None and old.recurrence is not None:
             limits = {**old.recurrence["range"], "startDate": times.start.date().isoformat()}
             recurrence = {**old.recurrence, "range": limits}
@@ -155,8 +155,8 @@ def rebase_recurrence(recurrence: object, stored: Any, rest: Any, day: date) -> 
 
 def count_before(series: Series, day: date) -> int:
     """Return the number of occurrences of a series before `day`, without days that its zone skipped."""
-    never_were = (date.fromordinal(each) for each in missing_days(series.zone))
-    missing = sum(each < day and series.days.on_or_after(each) == each for each in never_were)
+    skipped_days = (date.fromordinal(each) for each in missing_days(series.zone))
+    missing = sum(each < day and series.days.on_or_after(each) == each for each in skipped_days)
     return series.days.count_before(day) - missing
 
 
@@ -176,7 +176,7 @@ def convert_wall(zone: tzinfo, wall: datetime, own: tzinfo) -> datetime:
     return instant_of(wall, own).astimezone(zone).replace(tzinfo=None, fold=0)
 
 
-def _written(old: Times | None, changes: Mapping[str, Any], zone: tzinfo | None) -> Times:
+def _read_times(old: Times | None, changes: Mapping[str, Any], zone: tzinfo | None) -> Times:
     """Return the times from `changes`, completed from `old`, as wall times in the zone of the event."""
     is_all_day = changes.get("is_all_day", old is not None and old.is_all_day)
     if not isinstance(is_all_day, bool):

@@ -63,11 +63,11 @@ class Occurrence:
         return None if regular is None else regular.start
 
     @property
-    def revision(self) -> tuple[int, int]:
+    def revision_pair(self) -> tuple[int, int]:
         """Return a value that changes with this occurrence, but not with another occurrence of its series."""
         if self.day is None:
-            return self.event.version
-        return self.event.series_revision, self.exception.revision if self.exception else 0
+            return self.event.revision_pair
+        return self.event.master_revision, self.exception.revision if self.exception else 0
 
 
 def occurrences(
@@ -83,10 +83,10 @@ def occurrences(
     rows = list(events.overlapping(start, end).select_related("calendar"))
     exceptions = exceptions_in([event for event in rows if event.is_series], start, end)
     expanded = (each for event in rows for each in expand(event, exceptions[event.pk], start, end, zone, viewer))
-    return sorted((each for each in expanded if cancelled or not each.is_cancelled), key=order)
+    return sorted((each for each in expanded if cancelled or not each.is_cancelled), key=sort_key)
 
 
-def order(each: Occurrence) -> tuple:
+def sort_key(each: Occurrence) -> tuple:
     """Return the sort key: the start, all-day first, the longest first, the subject."""
     length = each.end - each.start
     return each.start, each.days is None, -length, each.details.subject, each.event.pk, each.day or NO_DAY

@@ -39,7 +39,7 @@ def feed(request, secret: str) -> HttpResponse:
     if row is None or (row.calendar_id and not calendars):
         WRONG_ADDRESSES.count(address_of(request), now)
         return refusal(404, "there is no such feed, or no more")
-    feeds.note_use(row, now)
+    feeds.record_use(row, now)
     etag, last_modified = etag_of(row, calendars, now), changed_at_of(row, calendars, now)
     response = get_conditional_response(request, etag=etag, last_modified=last_modified)
     if response is None:
@@ -85,19 +85,21 @@ def month_of(now: datetime) -> datetime:
 def content_of(request, row: Feed, calendars: Sequence[Calendar], now: datetime) -> bytes:
     owner = row.owner
     with translation.override(owner.language or settings.LANGUAGE_CODE):
-        return exporting.calendar(row.name, owner.time_zone, parts_of(request, row, calendars, now))
+        return exporting.render_calendar(row.name, owner.time_zone, parts_of(request, row, calendars, now))
 
 
 def parts_of(request, row: Feed, calendars: Sequence[Calendar], now: datetime) -> Iterator[bytes]:
-    yield from exporting.events(calendars, row.owner, now)
+    yield from exporting.render_events(calendars, row.owner, now)
     feed_filter = feeds.filter_of(row)
     if feed_filter.runs:
         window, zone = (now - RUNS_BACK, now + RUNS_AHEAD), ZoneInfo(row.owner.time_zone)
         view = load_runs(row.owner, *window, zone, now, feed_filter.collections)
         view, _ = apply_holds(view, load_announced(row.owner, *window, now), *window, zone, now)
-        yield from exporting.runs(view.runs, view.bands, site_of(request), now)
+        yield from exporting.render_runs(view.runs, view.bands, site_of(request), now)
         if view.is_cut:
-            yield exporting.folded_runs(folded_words(view.folded), site_of(request) + reverse("calendar:page"), now)
+            yield exporting.render_folded_runs(
+                folded_words(view.hidden_jobs), site_of(request) + reverse("calendar:page"), now
+            )
 
 
 def site_of(request) -> str:

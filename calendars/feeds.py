@@ -35,14 +35,14 @@ class Filter:
     runs: bool = False
 
     @classmethod
-    def read(cls, query: Mapping[str, Any]) -> "Filter":
+    def parse(cls, query: Mapping[str, Any]) -> "Filter":
         """Return the filter in a document.  Other members are ignored.  Raises CalendarError."""
         runs = query.get("runs", False)
         if not isinstance(runs, bool):
             raise CalendarError("must be true or false", path="query.runs")
         return cls(keys(query, "calendars", UUID), keys(query, "collections", int), runs)
 
-    def query(self) -> dict[str, Any]:
+    def as_document(self) -> dict[str, Any]:
         return {
             "calendars": None if self.calendars is None else [str(key) for key in self.calendars],
             "collections": None if self.collections is None else list(self.collections),
@@ -88,7 +88,7 @@ def make(
         raise CalendarError("must not be empty", path="name", code="required")
     if owner.feeds.count() >= FEEDS:
         raise CalendarError(f"nobody has more than {FEEDS} feeds", code="too_many")
-    chosen = Filter((calendar.pk,)) if calendar is not None else Filter.read(query or {})
+    chosen = Filter((calendar.pk,)) if calendar is not None else Filter.parse(query or {})
     require_visible(chosen, owner)
     secret = secrets.token_urlsafe(SECRET_BYTES)
     feed = Feed.objects.create(
@@ -96,7 +96,7 @@ def make(
         name=name,
         digest=digest_of(secret),
         calendar=calendar,
-        query={} if query is None else chosen.query(),
+        query={} if query is None else chosen.as_document(),
         created_at=now,
     )
     return feed, secret
@@ -127,7 +127,7 @@ def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
-def note_use(feed: Feed, now: datetime) -> None:
+def record_use(feed: Feed, now: datetime) -> None:
     """Set `last_read_at`, at most once per USE_PRECISION."""
     stale = Q(last_read_at=None) | Q(last_read_at__lt=now - USE_PRECISION)
     if feed.last_read_at is None or feed.last_read_at < now - USE_PRECISION:
@@ -135,7 +135,7 @@ def note_use(feed: Feed, now: datetime) -> None:
 
 
 def filter_of(feed: Feed) -> Filter:
-    return Filter((feed.calendar_id,)) if feed.calendar_id else Filter.read(feed.query)
+    return Filter((feed.calendar_id,)) if feed.calendar_id else Filter.parse(feed.query)
 
 
 def calendars_of(feed: Feed) -> Sequence[Calendar]:

@@ -20,8 +20,8 @@ class RunItem:
     """A fire time of a job: a past or future run, or a fire time without a run.
 
     `state` is a CSS name (success late failure lost missed running planned uncertain held skipped cancelled waiting),
-    and `word` is its label.  `end` is the end of the run; for a future run, the end it usually has.  An item for missed
-    fire times stands for `count` of them.
+    and `label` says the same in words.  `end` is the end of the run; for a future run, the end it usually has.  An item
+    for missed fire times stands for `count` of them.
     """
 
     key: str
@@ -29,10 +29,10 @@ class RunItem:
     name: str
     collection_id: int
     hue: str
-    at: datetime  # UTC, as all instants here
+    fire_at: datetime  # UTC, as all instants here
     end: datetime | None
     state: str
-    word: str
+    label: str
     reason: str
     run_id: UUID | None
     trigger_name: str | None
@@ -49,15 +49,15 @@ class Band:
     collection_id: int
     hue: str
     day: date
-    every: str  # "every 5 min"
+    interval: str  # "every 5 min"
     total: int
-    done: int
-    failed: int
-    ran: tuple[tuple[float, float], ...]
-    will: tuple[tuple[float, float], ...]
-    fell: tuple[float, ...]
+    done_count: int
+    failed_count: int
+    run_spans: tuple[tuple[float, float], ...]
+    planned_spans: tuple[tuple[float, float], ...]
+    failure_positions: tuple[float, ...]
     url: str
-    held: tuple[tuple[float, float], ...] = ()  # times at which maintenance holds the job, or will hold it
+    held_spans: tuple[tuple[float, float], ...] = ()  # times at which maintenance holds the job, or will hold it
     reason: str = ""  # why it is held
 
 
@@ -71,10 +71,10 @@ class NoticeItem:
     title: str
     start: datetime
     end: datetime
-    mark: str
+    icon: str
     state: str  # a CSS name, for its colour
-    word: str
-    is_open: bool  # its end is not known
-    length: str  # the known duration in words; empty if its end is drawn
+    label: str
+    is_open_ended: bool  # its end is not known
+    duration_text: str  # the known duration in words; empty if its end is drawn
     is_over: bool
-    lead: datetime | None  # when it starts to hold jobs of the page, if that is before its start
+    holds_from: datetime | None  # when it starts to hold jobs of the page, if that is before its start

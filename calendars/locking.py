@@ -58,11 +58,11 @@ def check_version(present: Revision, read: Revision | None) -> None:
 def save(event: Event, now: datetime, *, series: bool = True) -> None:
     """Save a changed event, and increase its revisions and that of its calendar.
 
-    `series` is False when only exceptions changed: then `series_revision` stays.
+    `series` is False when only exceptions changed: then `master_revision` stays.
     """
     event.revision += 1
     if series:
-        event.series_revision += 1
+        event.master_revision += 1
     event.updated_at = now
     update_bounds(event)
     event.save()
@@ -74,22 +74,22 @@ def bump_revision(calendar: Calendar, now: datetime) -> None:
 
 
 def update_bounds(event: Event) -> None:
-    """Set `first_at` and `ends_at` around all occurrences of the event, moved ones included.
+    """Set `covers_from` and `covers_until` around all occurrences of the event, moved ones included.
 
-    `ends_at` is None when the series has no end, or one after the last year in YEARS.
+    `covers_until` is None when the series has no end, or one after the last year in YEARS.
     """
     own = localize(event, None, event.start, event.end, event.is_all_day, UTC, event.details)
-    event.first_at, event.ends_at = own.start, own.end
+    event.covers_from, event.covers_until = own.start, own.end
     if not event.is_series:
         return
     last = event.series.last
     if last is None or last.year not in YEARS:
-        event.ends_at = None
+        event.covers_until = None
     elif last_day := event.series.day_before(last + ONE_DAY):
-        event.ends_at = localize(event, last_day, *wall_times(event, last_day, {}), UTC, event.details).end
+        event.covers_until = localize(event, last_day, *wall_times(event, last_day, {}), UTC, event.details).end
     if event._state.adding:
         return
     moved = event.exceptions.aggregate(first=Min("start_at"), last=Max("end_at"))
     if moved["first"] is not None:
-        event.first_at = min(event.first_at, moved["first"])
-        event.ends_at = event.ends_at and max(event.ends_at, moved["last"])
+        event.covers_from = min(event.covers_from, moved["first"])
+        event.covers_until = event.covers_until and max(event.covers_until, moved["last"])

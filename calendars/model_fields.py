@@ -8,7 +8,7 @@ from recurrence.zones import instant_of
 
 MONTH = timedelta(days=31)
 YEAR = timedelta(days=366)
-SHELVED = 10 * YEAR  # the longest window for which `buckets` lists the buckets
+BUCKETED = 10 * YEAR  # the longest window for which `buckets` lists the buckets
 
 
 class WallField(models.CharField):
@@ -58,32 +58,32 @@ class InstantField(models.DateTimeField):
 
 
 class TimeBucketField(models.PositiveIntegerField):
-    """The time bucket of a row, computed from `first_at` and `ends_at` whenever the row is saved.
+    """The time bucket of a row, computed from `covers_from` and `covers_until` whenever the row is saved.
 
-    The bucket is the month of `first_at` (202603) if the row lasts at most a month, the year (2026) if it lasts at most
-    a year, and 0 otherwise.  So a query for a window reads only a few buckets, however many rows lie before and after
-    the window.  A range condition on one column would read all rows of the past, or all of the future.
+    The bucket is the month of `covers_from` (202603) if the row lasts at most a month, the year (2026) if it lasts at
+    most a year, and 0 otherwise.  So a query for a window reads only a few buckets, however many rows lie before and
+    after the window.  A range condition on one column would read all rows of the past, or all of the future.
     """
 
     def __init__(self, *args, **options):
         super().__init__(*args, **{"editable": False, **options})
 
     def pre_save(self, model_instance, add) -> int:
-        bucket = bucket_of(model_instance.first_at, model_instance.ends_at)
+        bucket = bucket_of(model_instance.covers_from, model_instance.covers_until)
         setattr(model_instance, self.attname, bucket)
         return bucket
 
 
-def bucket_of(first_at: datetime, ends_at: datetime | None) -> int:
-    if ends_at is None or ends_at - first_at > YEAR:
+def bucket_of(covers_from: datetime, covers_until: datetime | None) -> int:
+    if covers_until is None or covers_until - covers_from > YEAR:
         return 0
-    first = first_at.astimezone(UTC)
-    return first.year if ends_at - first_at > MONTH else first.year * 100 + first.month
+    first = covers_from.astimezone(UTC)
+    return first.year if covers_until - covers_from > MONTH else first.year * 100 + first.month
 
 
 def buckets(start: datetime, end: datetime) -> list[int] | None:
-    """Return the buckets of rows that may overlap [start, end), or None for a window longer than SHELVED."""
-    if end - start > SHELVED:
+    """Return the buckets of rows that may overlap [start, end), or None for a window longer than BUCKETED."""
+    if end - start > BUCKETED:
         return None
     since, until = (start - MONTH).astimezone(UTC), end.astimezone(UTC)
     months = range(since.year * 12 + since.month - 1, until.year * 12 + until.month)

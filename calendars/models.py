@@ -153,7 +153,7 @@ class Details:
     reminder_minutes: int = REMINDER_MINUTES  # before the start
 
     @property
-    def place(self) -> str:
+    def location_name(self) -> str:
         return str(self.locations[0].get("displayName") or "") if self.locations else ""
 
     @property
@@ -179,9 +179,9 @@ class EventQuerySet(models.QuerySet):
         The window is extended by a day on each side, because the midnights of all-day events depend on the reader.
         """
         start, end = max(start, EARLIEST) - ONE_DAY, min(end, LATEST) + ONE_DAY
-        near = self.filter(Q(ends_at=None) | Q(ends_at__gte=start), first_at__lt=end)
+        near = self.filter(Q(covers_until=None) | Q(covers_until__gte=start), covers_from__lt=end)
         among = buckets(start, end)
-        return near if among is None else near.filter(shelf__in=among)
+        return near if among is None else near.filter(time_bucket__in=among)
 
 
 class Event(models.Model):
@@ -189,8 +189,8 @@ class Event(models.Model):
 
     `start` and `end` are wall times in `zone`; for a series, those of its first occurrence.  An all-day event lasts
     from midnight to a midnight, the last day not included, in the zone of each reader.
-    `first_at` and `ends_at` are bounds around all occurrences, moved ones included.  `ends_at` is None without an end.
-    For an all-day event, the bounds are midnights in UTC.
+    `covers_from` and `covers_until` are bounds around all occurrences, moved ones included.  Without an end,
+    `covers_until` is None.  For an all-day event, the bounds are midnights in UTC.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -224,11 +224,11 @@ class Event(models.Model):
 
     start_at = InstantField(of="start")  # for the order and the filters of lists
     end_at = InstantField(of="end")
-    first_at = models.DateTimeField(editable=False)
-    ends_at = models.DateTimeField(null=True, editable=False)
-    shelf = TimeBucketField()
+    covers_from = models.DateTimeField(editable=False)
+    covers_until = models.DateTimeField(null=True, editable=False)
+    time_bucket = TimeBucketField()
     revision = models.PositiveIntegerField(default=1, editable=False)  # grows with every change, also of occurrences
-    series_revision = models.PositiveIntegerField(default=1, editable=False)  # does not grow with exceptions
+    master_revision = models.PositiveIntegerField(default=1, editable=False)  # does not grow with exceptions
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
@@ -245,7 +245,7 @@ class Event(models.Model):
         ]
         indexes = [
             # serves EventQuerySet.overlapping
-            models.Index(fields=["calendar", "shelf"], name="event_shelf"),
+            models.Index(fields=["calendar", "time_bucket"], name="event_time_bucket"),
             # serves the import
             models.Index(fields=["uid", "calendar"], name="event_uid"),
         ]
@@ -262,8 +262,8 @@ class Event(models.Model):
         return self.recurrence is not None
 
     @property
-    def version(self) -> tuple[int, int]:
-        """Return the revision of the event as a whole, in the form of `Occurrence.revision`."""
+    def revision_pair(self) -> tuple[int, int]:
+        """Return `revision` in the form of `Occurrence.revision_pair`: for the event as a whole, the second is 0."""
         return self.revision, 0
 
     @property
@@ -273,7 +273,7 @@ class Event(models.Model):
     @property
     def series(self) -> Series:
         """Return the compiled recurrence.  Only for an event that is a series."""
-        return compiled(dumps(self.recurrence, sort_keys=True), self.start, self.end, self.zone)
+        return compile_series(dumps(self.recurrence, sort_keys=True), self.start, self.end, self.zone)
 
     @property
     def details(self) -> Details:
@@ -281,7 +281,7 @@ class Event(models.Model):
 
 
 @lru_cache(maxsize=20_000)
-def compiled(recurrence: str, start: datetime, end: datetime, zone: str) -> Series:
+def compile_series(recurrence: str, start: datetime, end: datetime, zone: str) -> Series:
     return graph.read(loads(recurrence), start, end, zone_of(zone, "timeZone")).series
 
 

@@ -13,9 +13,9 @@ from calendars.models import DETAILS, YEARS, Event, EventException
 from calendars.validation import check_changes
 from recurrence.wire import graph
 
-PLACED = ["start_at", "end_at"]
-WRITTEN = [*PLACED, "is_cancelled", "changes", "revision", "updated_at"]
-WHEN = ("start", "end", "is_all_day")
+INSTANT_FIELDS = ["start_at", "end_at"]
+WRITTEN_FIELDS = [*INSTANT_FIELDS, "is_cancelled", "changes", "revision", "updated_at"]
+TIME_NAMES = ("start", "end", "is_all_day")
 BATCH = 500  # rows that are written or deleted at once
 
 
@@ -30,7 +30,7 @@ class Occurrences:
         self.rows = {row.original_day: row for row in event.exceptions.all()}
         self.changed_days: set[date] = set()
 
-    def of(self, day: date, revision: Revision | None = None) -> EventException:
+    def get_exception(self, day: date, revision: Revision | None = None) -> EventException:
         """Return the exception of `day`, or a new row for an occurrence without one.
 
         Raises Gone if the series has no such occurrence, or it is cancelled, and ChangedSince for another `revision`.
@@ -40,14 +40,14 @@ class Occurrences:
         row = self.rows.get(day) or EventException(event=self.event, original_day=day, revision=0)
         if row.is_cancelled:
             raise Gone
-        check_version((self.event.series_revision, row.revision), revision)
+        check_version((self.event.master_revision, row.revision), revision)
         return row
 
     def change(self, day: date, changes: Mapping[str, Any], revision: Revision | None = None) -> None:
         """Change the occurrence of `day`.  It must stay strictly between the days of its neighbours."""
-        self._change(self.of(day, revision), changes)
+        self._change(self.get_exception(day, revision), changes)
 
-    def revive(self, day: date, changes: Mapping[str, Any]) -> None:
+    def uncancel(self, day: date, changes: Mapping[str, Any]) -> None:
         """Bring a cancelled occurrence back as its series has it, with `changes`."""
         self._change(self.rows[day], changes)
 
@@ -57,7 +57,8 @@ class Occurrences:
         details, event, day = check_changes(changes), self.event, row.original_day
         before = {} if row.is_cancelled else row.changes
         series_times, old_times = times_of(event, day, {}), times_of(event, day, before)
-        new_times = apply_changes(old_times, {name: changes[name] for name in WHEN if name in changes}, event.tzinfo)
+        time_changes = {name: changes[name] for name in TIME_NAMES if name in changes}
+        new_times = apply_changes(old_times, time_changes, event.tzinfo)
         if new_times.end - new_times.start > graph.LONGEST:
             message = f"must be at most {graph.LONGEST.days} days after the start"
             raise CalendarError(message, path="end", code="out_of_range")
@@ -76,8 +77,8 @@ class Occurrences:
             self._upsert(row)
 
     def cancel(self, day: date, revision: Revision | None = None) -> None:
-        """Cancel the occurrence of `day`.  Raises Gone and ChangedSince as `of` does."""
-        row = self.of(day, revision)
+        """Cancel the occurrence of `day`.  Raises Gone and ChangedSince as `get_exception` does."""
+        row = self.get_exception(day, revision)
         row.is_cancelled = True
         self._upsert(row)
 
@@ -116,7 +117,7 @@ class Occurrences:
             else:
                 obsolete.append(self.rows.pop(day).pk)
         EventException.objects.bulk_create(created, BATCH)
-        EventException.objects.bulk_update(updated, WRITTEN, BATCH)
+        EventException.objects.bulk_update(updated, WRITTEN_FIELDS, BATCH)
         for position in range(0, len(obsolete), BATCH):
             EventException.objects.filter(pk__in=obsolete[position : position + BATCH]).delete()
         self.changed_days.clear()
@@ -152,7 +153,7 @@ def localize_all(event: Event) -> None:
     for exception in exceptions:
         exception.event = event
         _set_instants(exception)
-    EventException.objects.bulk_update(exceptions, PLACED)
+    EventException.objects.bulk_update(exceptions, INSTANT_FIELDS)
 
 
 def _set_instants(exception: EventException) -> None:

@@ -20,7 +20,7 @@ from api.viewsets import HTTP_410, LOCATION, ApiViewSet, created
 from calendars import editing, sharing
 from calendars.api import examples
 from calendars.api.fields import WholeDocument
-from calendars.api.importing import IMPORT, imported
+from calendars.api.importing import IMPORT, import_file
 from calendars.api.parsers import BytesParser, CalendarParser, FileParser
 from calendars.errors import CalendarError
 from calendars.models import Calendar, Color, Share
@@ -84,11 +84,11 @@ class Calendars(ApiViewSet):
     @extend_schema(operation_id="listCalendars", summary="List calendars")
     def list(self, request):
         Calendar.objects.default_of(request.user)
-        return self.get_paginated_response(list(rendered_calendars(request, self.page())))
+        return self.get_paginated_response(list(render_calendars(request, self.page())))
 
     @extend_schema(operation_id="readCalendar", summary="Read a calendar", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(request, require_role(request, Calendar, pk=pk), is_reading=True)
+        return calendar_response(request, require_role(request, Calendar, pk=pk), is_reading=True)
 
     @extend_schema(
         operation_id="createCalendar",
@@ -98,7 +98,7 @@ class Calendars(ApiViewSet):
         responses={200: CalendarSerializer, 201: CalendarSerializer},
         examples=examples.CALENDARS,
     )
-    @repeatable(lambda view, request, pk: answered(request, require_role(request, Calendar, pk=pk)))
+    @repeatable(lambda view, request, pk: calendar_response(request, require_role(request, Calendar, pk=pk)))
     def create(self, request):
         wanted = self.read(CalendarReplacement)
         if highest_role(request) < Role.OPERATOR:
@@ -106,7 +106,7 @@ class Calendars(ApiViewSet):
         with transaction.atomic():
             calendar = editing.create_calendar(request.user, wanted["name"], wanted.get("hue"), timezone.now())
             share_with(request, calendar, wanted["shares"])
-        return created(request, f"/api/calendars/{calendar.pk}", answered(request, calendar))
+        return created(request, f"/api/calendars/{calendar.pk}", calendar_response(request, calendar))
 
     @extend_schema(
         operation_id="replaceCalendar",
@@ -115,7 +115,7 @@ class Calendars(ApiViewSet):
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def update(self, request, pk):
-        return self._changed(request, self._own(request, pk), self.read(CalendarReplacement))
+        return self._change(request, self._get_own(request, pk), self.read(CalendarReplacement))
 
     @extend_schema(
         operation_id="patchCalendar",
@@ -125,8 +125,8 @@ class Calendars(ApiViewSet):
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
     def partial_update(self, request, pk):
-        calendar = self._own(request, pk)
-        return self._changed(request, calendar, self.read(CalendarReplacement, partial=True))
+        calendar = self._get_own(request, pk)
+        return self._change(request, calendar, self.read(CalendarReplacement, partial=True))
 
     @extend_schema(
         operation_id="deleteCalendar",
@@ -135,7 +135,7 @@ class Calendars(ApiViewSet):
         responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
-        calendar = self._own(request, pk)
+        calendar = self._get_own(request, pk)
         with transaction.atomic():
             refuse_changed(request, calendar)
             editing.delete_calendar(calendar, timezone.now())
@@ -150,9 +150,11 @@ class Calendars(ApiViewSet):
         parser_classes=[CalendarParser, BytesParser, FileParser],
     )
     def import_(self, request, pk):
-        return imported(request, require_role(request, Calendar.objects.select_related("owner"), Role.OPERATOR, pk=pk))
+        return import_file(
+            request, require_role(request, Calendar.objects.select_related("owner"), Role.OPERATOR, pk=pk)
+        )
 
-    def _changed(self, request, calendar: Calendar, values: Mapping[str, Any]) -> Response:
+    def _change(self, request, calendar: Calendar, values: Mapping[str, Any]) -> Response:
         now = timezone.now()
         changes = {name: values[name] for name in ("name", "hue") if name in values}
         with transaction.atomic():
@@ -161,9 +163,9 @@ class Calendars(ApiViewSet):
                 calendar = editing.change_calendar(calendar, changes, now)
             if "shares" in values:
                 share_with(request, calendar, values["shares"])
-        return answered(request, calendar)
+        return calendar_response(request, calendar)
 
-    def _own(self, request, pk) -> Calendar:
+    def _get_own(self, request, pk) -> Calendar:
         calendar = require_role(request, Calendar, Role.OPERATOR, pk=pk)
         if calendar.owner_id != request.user.pk:
             raise PermissionDenied("a calendar is changed by its owner only")
@@ -205,13 +207,13 @@ def version(calendar: Calendar) -> str:
     return f"{calendar.pk.hex}-{calendar.revision}"
 
 
-def answered(request, calendar: Calendar, is_reading: bool = False) -> Response:
+def calendar_response(request, calendar: Calendar, is_reading: bool = False) -> Response:
     current = Calendar.objects.select_related("owner").get(pk=calendar.pk)
-    document = next(rendered_calendars(request, [current]))
+    document = next(render_calendars(request, [current]))
     return respond(document, etag(version(current), document), request=request if is_reading else None)
 
 
-def rendered_calendars(request, calendars: Iterable[Calendar]) -> Iterator[dict[str, Any]]:
+def render_calendars(request, calendars: Iterable[Calendar]) -> Iterator[dict[str, Any]]:
     """Render calendars with one query in total.  Their owners must already be loaded."""
     rows, highest = list(calendars), highest_role(request)
     shares = (

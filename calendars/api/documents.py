@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from accounts.examples import with_example
 from api.fields import Document, FlagField, IdField, InstantField, ListField, TextField, WholeNumberField, WordField
-from calendars.api.fields import LocalField, RecurrenceField, WholeDocument, ZoneNameField, shown
+from calendars.api.fields import LocalField, RecurrenceField, WholeDocument, ZoneNameField, format_wall
 from calendars.errors import CalendarError
 from calendars.event_times import WallTime
 from calendars.expansion import Occurrence, details_for, localize, wall_times
@@ -273,14 +273,14 @@ class RenderContext:
     time_zone: str
 
     @classmethod
-    def of(cls, event: Event) -> "RenderContext":
+    def from_event(cls, event: Event) -> "RenderContext":
         return cls(event.details, event.start, event.end, event.is_all_day, event.zone)
 
     @classmethod
-    def of_occurrence(cls, occurrence: Occurrence) -> "RenderContext":
+    def from_occurrence(cls, occurrence: Occurrence) -> "RenderContext":
         event, changes = occurrence.event, occurrence.exception.changes if occurrence.exception else {}
         if occurrence.day is None:
-            return cls.of(event)
+            return cls.from_event(event)
         return cls(occurrence.details, *wall_times(event, occurrence.day, changes), event.zone)
 
 
@@ -289,7 +289,7 @@ def changes_of(wanted: Mapping[str, Any], present: RenderContext | None) -> dict
 
     A member that a client sends back unchanged is no change, even if our document contains less than what is stored.
     """
-    rendered = {} if present is None else rendered_details(present.details)
+    rendered = {} if present is None else render_details(present.details)
     changes: dict[str, Any] = {}
     for member, change in CHANGES.items():
         if member in wanted and (present is None or wanted[member] != rendered[member]):
@@ -336,7 +336,7 @@ def as_graph(attendee: Mapping[str, str]) -> dict[str, Any]:
 # Render
 
 
-def rendered_event(event: Event, viewer, exceptions: Iterable[EventException], can_edit: bool) -> dict[str, Any]:
+def render_event(event: Event, viewer, exceptions: Iterable[EventException], can_edit: bool) -> dict[str, Any]:
     """Render an event as `viewer` sees it.  `exceptions` are those of the event, by day."""
     details = details_for(viewer, event, event.details)
     whole = localize(event, None, event.start, event.end, event.is_all_day, event.tzinfo, details)
@@ -345,10 +345,10 @@ def rendered_event(event: Event, viewer, exceptions: Iterable[EventException], c
         "calendarId": event.calendar_id,
         "uid": event.uid,
         "type": "series" if event.is_series else "single",
-        **rendered_details(details),
-        **rendered_times(whole, event.tzinfo),
-        "startLocal": shown(event.start),
-        "endLocal": shown(event.end),
+        **render_details(details),
+        **render_times(whole, event.tzinfo),
+        "startLocal": format_wall(event.start),
+        "endLocal": format_wall(event.end),
         "timeZone": event.zone,
         "recurrence": event.recurrence,
         "description": describe_days(event.series) if event.is_series else None,
@@ -362,7 +362,7 @@ def rendered_event(event: Event, viewer, exceptions: Iterable[EventException], c
     }
 
 
-def rendered_occurrence(occurrence: Occurrence, zone: tzinfo, zone_name: str) -> dict[str, Any]:
+def render_occurrence(occurrence: Occurrence, zone: tzinfo, zone_name: str) -> dict[str, Any]:
     details = occurrence.details
     return {
         "id": str(occurrence.id),
@@ -370,12 +370,12 @@ def rendered_occurrence(occurrence: Occurrence, zone: tzinfo, zone_name: str) ->
         "calendarId": occurrence.event.calendar_id,
         "type": "single" if occurrence.day is None else "occurrence",
         "subject": details.subject,
-        "location": details.place,
+        "location": details.location_name,
         "categories": details.categories,
         "showAs": details.show_as,
         "sensitivity": details.sensitivity,
         "importance": details.importance,
-        **rendered_times(occurrence, zone),
+        **render_times(occurrence, zone),
         "timeZone": zone_name,
         "isException": occurrence.exception is not None and not occurrence.is_cancelled,
         "isCancelled": occurrence.is_cancelled,
@@ -383,27 +383,27 @@ def rendered_occurrence(occurrence: Occurrence, zone: tzinfo, zone_name: str) ->
     }
 
 
-def rendered_times(occurrence: Occurrence, zone: tzinfo) -> dict[str, Any]:
+def render_times(occurrence: Occurrence, zone: tzinfo) -> dict[str, Any]:
     first_day, day_after = occurrence.days or (None, None)
     return {
         "isAllDay": occurrence.is_all_day,
         "start": occurrence.start,
         "end": occurrence.end,
-        "startLocal": shown(occurrence.start.astimezone(zone)),
-        "endLocal": shown(occurrence.end.astimezone(zone)),
+        "startLocal": format_wall(occurrence.start.astimezone(zone)),
+        "endLocal": format_wall(occurrence.end.astimezone(zone)),
         "startDate": first_day,
         "endDate": day_after,
     }
 
 
-def rendered_details(details: Details) -> dict[str, Any]:
+def render_details(details: Details) -> dict[str, Any]:
     return {
         "subject": details.subject,
         "body": details.body,
         "bodyType": details.body_type,
-        "location": details.place,
+        "location": details.location_name,
         "categories": details.categories,
-        "attendees": [rendered_attendee(each) for each in details.attendees],
+        "attendees": [render_attendee(each) for each in details.attendees],
         "showAs": details.show_as,
         "sensitivity": details.sensitivity,
         "importance": details.importance,
@@ -411,7 +411,7 @@ def rendered_details(details: Details) -> dict[str, Any]:
     }
 
 
-def rendered_attendee(attendee: Mapping[str, Any]) -> dict[str, str]:
+def render_attendee(attendee: Mapping[str, Any]) -> dict[str, str]:
     """Render an attendee from the stored document, which a client of Graph sent and which was not validated."""
     contact = attendee.get("emailAddress")
     contact = contact if isinstance(contact, Mapping) else {}

@@ -29,14 +29,13 @@ from calendars.api.documents import (
     RenderContext,
     changes_of,
     member_paths,
-    rendered_event,
+    render_event,
 )
 from calendars.errors import CalendarError
-from calendars.models import Calendar, Event, EventException, Sensitivity
+from calendars.models import PRIVATE, Calendar, Event, EventException
 from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 
 SEARCH_LENGTH = 200
-VEILED = (Sensitivity.PRIVATE.value, Sensitivity.CONFIDENTIAL.value)
 
 
 @with_example(
@@ -52,18 +51,18 @@ class EventFilter(FilterSet):
     search = TextFilter(method="filter_search", max_length=SEARCH_LENGTH, help_text="In subject or body, in any case.")
 
     def filter_from(self, rows: QuerySet, name: str, value: datetime) -> QuerySet:
-        return rows.filter(Q(ends_at=None) | Q(ends_at__gt=value) | Q(ends_at=value, first_at=value))
+        return rows.filter(Q(covers_until=None) | Q(covers_until__gt=value) | Q(covers_until=value, covers_from=value))
 
     def filter_search(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         has_text = Q(subject__icontains=value) | Q(body__icontains=value)
-        return rows.filter(has_text & (Q(calendar__owner=self.request.user) | ~Q(sensitivity__in=VEILED)))
+        return rows.filter(has_text & (Q(calendar__owner=self.request.user) | ~Q(sensitivity__in=PRIVATE)))
 
 
 EventFilter.base_filters["from"] = InstantFilter(
     method="filter_from", help_text="Only events that end after this instant, or start at it; series at their end."
 )
 EventFilter.base_filters["to"] = InstantFilter(
-    field_name="first_at", lookup_expr="lt", help_text="Only events that start, or series that begin, before it."
+    field_name="covers_from", lookup_expr="lt", help_text="Only events that start, or series that begin, before it."
 )
 
 
@@ -81,7 +80,7 @@ class Events(ApiViewSet):
         description="Earliest first; a series is one of them, where it begins.  For what is when, list occurrences.",
     )
     def list(self, request):
-        return self.get_paginated_response(list(rendered_events(request, self.page())))
+        return self.get_paginated_response(list(render_events(request, self.page())))
 
     @extend_schema(operation_id="readEvent", summary="Read an event", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
@@ -122,7 +121,7 @@ class Events(ApiViewSet):
     )
     def update(self, request, pk):
         event = get_for_update(request, pk)
-        return self._changed(request, event, self.read(EventReplacement))
+        return self._change(request, event, self.read(EventReplacement))
 
     @extend_schema(
         operation_id="patchEvent",
@@ -136,7 +135,7 @@ class Events(ApiViewSet):
     def partial_update(self, request, pk):
         event = get_for_update(request, pk)
         refuse_read_only(request.data, event)
-        return self._changed(request, event, self.read(EventReplacement, partial=True))
+        return self._change(request, event, self.read(EventReplacement, partial=True))
 
     @extend_schema(
         operation_id="deleteEvent",
@@ -147,12 +146,12 @@ class Events(ApiViewSet):
     )
     def destroy(self, request, pk):
         event = get_for_update(request, pk)
-        editing.delete(event, timezone.now(), revision=read_version(request, event))
+        editing.delete(event, timezone.now(), revision=read_revision(request, event))
         return Response(status=204)
 
-    def _changed(self, request, event: Event, wanted: Mapping[str, Any]) -> Response:
+    def _change(self, request, event: Event, wanted: Mapping[str, Any]) -> Response:
         now, changes = timezone.now(), changes_of_event(wanted, event)
-        revision = read_version(request, event)
+        revision = read_revision(request, event)
         with member_paths():
             if wanted.get("calendarId") in (None, event.calendar_id):
                 event = editing.change(event, changes, now, revision=revision)
@@ -170,12 +169,12 @@ def get_for_update(request, pk: uuid.UUID) -> Event:
 
 def forbid_private(request, event: Event, sensitivity: str) -> None:
     """Raise PermissionDenied if the event is private and the caller does not own its calendar."""
-    if sensitivity in VEILED and event.calendar.owner_id != request.user.pk:
+    if sensitivity in PRIVATE and event.calendar.owner_id != request.user.pk:
         raise PermissionDenied(f"what is {sensitivity} is changed by the calendar's owner only")
 
 
 def changes_of_event(wanted: Mapping[str, Any], event: Event) -> dict[str, Any]:
-    changes = changes_of(wanted, RenderContext.of(event))
+    changes = changes_of(wanted, RenderContext.from_event(event))
     if "recurrence" in wanted and wanted["recurrence"] != event.recurrence:
         changes["recurrence"] = wanted["recurrence"]
     return changes | changes_of_zone(wanted, event)
@@ -216,19 +215,19 @@ def version(event: Event) -> str:
     return f"{event.pk.hex}-{event.revision}"
 
 
-def read_version(request, event: Event) -> tuple[int, int] | None:
+def read_revision(request, event: Event) -> tuple[int, int] | None:
     """Return the version in If-Match, or None for any.  Raises Stale if it is not that of `event`."""
     refuse_stale(request, version(event))
-    return event.version if request.headers.get("If-Match", "*").strip() != "*" else None
+    return event.revision_pair if request.headers.get("If-Match", "*").strip() != "*" else None
 
 
 def event_response(request, event: Event, is_reading: bool = False) -> Response:
     current = Event.objects.select_related("calendar").get(pk=event.pk)
-    document = next(rendered_events(request, [current]))
+    document = next(render_events(request, [current]))
     return respond(document, etag(version(current), document), request=request if is_reading else None)
 
 
-def rendered_events(request, events: Iterable[Event]) -> Iterator[dict[str, Any]]:
+def render_events(request, events: Iterable[Event]) -> Iterator[dict[str, Any]]:
     """Render events with two queries in total.  Their calendars must already be loaded."""
     rows = list(events)
     calendars = {row.calendar_id for row in rows}
@@ -240,6 +239,6 @@ def rendered_events(request, events: Iterable[Event]) -> Iterator[dict[str, Any]
     for each in EventException.objects.filter(event__in=series).order_by("original_day"):
         exceptions[each.event_id].append(each)
     for row in rows:
-        is_redacted = row.sensitivity in VEILED and row.calendar.owner_id != request.user.pk
+        is_redacted = row.sensitivity in PRIVATE and row.calendar.owner_id != request.user.pk
         can_edit = row.calendar_id in editable and not is_redacted
-        yield rendered_event(row, request.user, exceptions[row.pk], can_edit)
+        yield render_event(row, request.user, exceptions[row.pk], can_edit)

@@ -88,11 +88,11 @@ class Feeds(ApiViewSet):
 
     @extend_schema(operation_id="listFeeds", summary="List your feeds")
     def list(self, request):
-        return self.get_paginated_response([rendered_feed(feed) for feed in self.page()])
+        return self.get_paginated_response([render_feed(feed) for feed in self.page()])
 
     @extend_schema(operation_id="readFeed", summary="Read a feed's description")
     def retrieve(self, request, pk):
-        return Response(rendered_feed(get_object_or_404(self.get_queryset(), pk=pk)))
+        return Response(render_feed(get_object_or_404(self.get_queryset(), pk=pk)))
 
     @extend_schema(
         operation_id="createFeed",
@@ -104,7 +104,7 @@ class Feeds(ApiViewSet):
         responses={200: FeedSerializer, 201: NewFeedSerializer},
         examples=examples.FEEDS,
     )
-    @repeatable(lambda view, request, pk: Response(rendered_feed(get_object_or_404(view.get_queryset(), pk=pk))))
+    @repeatable(lambda view, request, pk: Response(render_feed(get_object_or_404(view.get_queryset(), pk=pk))))
     def create(self, request):
         wanted = self.read(FeedRequest)
         refuse_escalation(request)
@@ -116,7 +116,7 @@ class Feeds(ApiViewSet):
             query=wanted.get("query"),
         )
         address = reverse("calendar:feed", args=[secret])
-        document = {**rendered_feed(feed), "address": absolute(request, address)}
+        document = {**render_feed(feed), "address": absolute(request, address)}
         return created(request, f"/api/feeds/{feed.pk}", Response(document, headers=NO_STORE))
 
     @extend_schema(
@@ -147,12 +147,12 @@ def calendar_of(request, wanted) -> Calendar | None:
         return require_role(request, Calendar, pk=wanted)
 
 
-def rendered_feed(feed: Feed) -> dict[str, Any]:
+def render_feed(feed: Feed) -> dict[str, Any]:
     return {
         "id": feed.pk,
         "name": feed.name,
         "calendarId": feed.calendar_id,
-        "query": None if feed.calendar_id else feeds.filter_of(feed).query(),
+        "query": None if feed.calendar_id else feeds.filter_of(feed).as_document(),
         "createdAt": feed.created_at,
         "lastReadAt": feed.last_read_at,
     }

@@ -45,10 +45,10 @@ class LocalField(Messages, serializers.Field):
             return self.fail("out_of_range", shown=repr(data)[:ECHO])
 
     def to_representation(self, value: datetime) -> str:
-        return shown(value)
+        return format_wall(value)
 
 
-def shown(wall: datetime) -> str:
+def format_wall(wall: datetime) -> str:
     """Render a wall time without zone and offset."""
     return wall.replace(tzinfo=None).isoformat(timespec="seconds")
 

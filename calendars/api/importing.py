@@ -94,16 +94,16 @@ IMPORT: dict[str, Any] = {
 }
 
 
-def imported(request, calendar: Calendar) -> Response:
+def import_file(request, calendar: Calendar) -> Response:
     dry_run = request.query_params.get("dryRun", "false")
     if dry_run not in ("true", "false"):
         raise serializers.ValidationError({"dryRun": ["must be true or false"]}, "invalid")
     content = request.data if isinstance(request.data, bytes) else b""
     report = import_calendar(calendar, content, timezone.now(), dry_run=dry_run == "true", viewer=request.user)
-    return Response(rendered_report(report))
+    return Response(render_report(report))
 
 
-def rendered_report(report: Report) -> dict[str, Any]:
+def render_report(report: Report) -> dict[str, Any]:
     return {
         "dryRun": report.dry_run,
         **{status.value: report.count(status) for status in Status},

@@ -33,8 +33,8 @@ from calendars.api.documents import (
     RenderContext,
     changes_of,
     member_paths,
-    rendered_details,
-    rendered_occurrence,
+    render_details,
+    render_occurrence,
 )
 from calendars.api.events import changes_of_event, changes_of_zone, event_response, forbid_private
 from calendars.errors import Gone
@@ -71,23 +71,23 @@ TIME_ZONE = OpenApiParameter(
 class OccurrenceFilter(FilterSet):
     calendar = IdFilter(field_name="calendar_id", help_text="The id of a calendar.")
     event = TextFilter(method="filter_event", max_length=64, help_text="The id of an event.")
-    timeZone = TextFilter(method="keep", max_length=100, help_text=TIME_ZONE.description)
-    cancelled = FlagFilter(method="keep", help_text="`true`: cancelled occurrences come along.")
+    timeZone = TextFilter(method="filter_nothing", max_length=100, help_text=TIME_ZONE.description)
+    cancelled = FlagFilter(method="filter_nothing", help_text="`true`: cancelled occurrences come along.")
 
     def filter_event(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         item = ids.parse(value)
         return rows.none() if item is None or item.day else rows.filter(pk=item.event)
 
-    def keep(self, rows: QuerySet, name: str, value: object) -> QuerySet:
+    def filter_nothing(self, rows: QuerySet, name: str, value: object) -> QuerySet:
         """Return `rows` unchanged: this parameter concerns occurrences, not events."""
         return rows
 
 
 OccurrenceFilter.base_filters["from"] = InstantFilter(
-    method="keep", required=True, help_text="Only what ends after this instant, or starts at it."
+    method="filter_nothing", required=True, help_text="Only what ends after this instant, or starts at it."
 )
 OccurrenceFilter.base_filters["to"] = InstantFilter(
-    method="keep",
+    method="filter_nothing",
     required=True,
     help_text=f"Only what starts before this instant, which is at most {WINDOW_MOST.days} days after `from`.",
 )
@@ -108,10 +108,10 @@ class Occurrences(ApiViewSet):
     )
     def list(self, request):
         events = self.filter_queryset(self.get_queryset())
-        window = Window.of(request, OccurrenceFilter(request.query_params, events, request=request))
-        page, has_more = window.page(events, request.user)
-        shown = [rendered_occurrence(each, *zone_asked(request, each.event)) for each in page]
-        return Response(page_of(request, shown, cursor_of(page[-1]) if has_more else None))
+        window = Window.from_request(request, OccurrenceFilter(request.query_params, events, request=request))
+        page, has_more = window.load_page(events, request.user)
+        shown = [render_occurrence(each, *requested_zone(request, each.event)) for each in page]
+        return Response(page_of(request, shown, format_cursor(page[-1]) if has_more else None))
 
     @extend_schema(
         operation_id="readOccurrence",
@@ -120,7 +120,7 @@ class Occurrences(ApiViewSet):
         responses=OccurrenceDetailSerializer,
     )
     def retrieve(self, request, pk):
-        return shown_to(request, found_by(request, pk, Role.READER), is_reading=True)
+        return occurrence_response(request, get_occurrence(request, pk, Role.READER), is_reading=True)
 
     @extend_schema(
         operation_id="patchOccurrence",
@@ -134,19 +134,19 @@ class Occurrences(ApiViewSet):
         examples=examples.OCCURRENCE_PATCHES,
     )
     def partial_update(self, request, pk):
-        occurrence = found_by(request, pk, Role.OPERATOR)
+        occurrence = get_occurrence(request, pk, Role.OPERATOR)
         wanted = self.read(
-            OccurrenceReplacement, answer=OccurrenceDetailSerializer, fixed=fixed_in(occurrence), partial=True
+            OccurrenceReplacement, answer=OccurrenceDetailSerializer, fixed=fixed_members(occurrence), partial=True
         )
-        present = RenderContext.of_occurrence(occurrence)
-        changes = changes_of(read_in_zone(request, wanted, present, occurrence.event), present)
+        present = RenderContext.from_occurrence(occurrence)
+        changes = changes_of(convert_from_requested_zone(request, wanted, present, occurrence.event), present)
         revision, now = read_revision(request, occurrence), timezone.now()
         with member_paths():
             if occurrence.day is None:
                 editing.change(occurrence.event, changes, now, revision=revision)
             else:
                 editing.change_occurrence(occurrence.event, occurrence.day, changes, now, revision=revision)
-        return shown_to(request, found_by(request, pk, Role.READER))
+        return occurrence_response(request, get_occurrence(request, pk, Role.READER))
 
     @extend_schema(
         operation_id="cancelOccurrence",
@@ -168,13 +168,13 @@ class Occurrences(ApiViewSet):
     )
     @action(detail=True, methods=["post"])
     def restore(self, request, pk):
-        event = event_of(request, pk, Role.OPERATOR)
+        event = get_event(request, pk, Role.OPERATOR)
         if pk.day is None:
             raise Gone("a single event is no occurrence of a series")
         if exception := event.exceptions.filter(original_day=pk.day).first():
             forbid_private(request, event, exception.changes.get("sensitivity", event.sensitivity))
         editing.restore_occurrence(event, pk.day, timezone.now())
-        return shown_to(request, found_by(request, pk, Role.READER))
+        return occurrence_response(request, get_occurrence(request, pk, Role.READER))
 
     @extend_schema(
         operation_id="patchFollowing",
@@ -188,17 +188,17 @@ class Occurrences(ApiViewSet):
     )
     @action(detail=True, methods=["patch"])
     def following(self, request, pk):
-        occurrence = found_by(request, pk, Role.OPERATOR)
+        occurrence = get_occurrence(request, pk, Role.OPERATOR)
         event, now = occurrence.event, timezone.now()
         wanted = self.read(
-            FollowingReplacement, answer=OccurrenceDetailSerializer, fixed=fixed_in(occurrence), partial=True
+            FollowingReplacement, answer=OccurrenceDetailSerializer, fixed=fixed_members(occurrence), partial=True
         )
         with member_paths():
             if occurrence.day is None:
                 changes, revision = changes_of_event(wanted, event), read_revision(request, occurrence)
                 return event_response(request, editing.change(event, changes, now, revision=revision))
             begin = datetime.combine(occurrence.day, event.start.time())
-            present = replace(RenderContext.of(event), start=begin, end=begin + (event.end - event.start))
+            present = replace(RenderContext.from_event(event), start=begin, end=begin + (event.end - event.start))
             changes = changes_of(wanted, present)
             if "recurrence" in wanted:
                 changes["recurrence"] = wanted["recurrence"]
@@ -222,7 +222,7 @@ class Occurrences(ApiViewSet):
 
     def _remove(self, request, pk, remove) -> Response:
         """Remove the occurrence from its series with `remove`; delete a single event."""
-        occurrence = found_by(request, pk, Role.OPERATOR)
+        occurrence = get_occurrence(request, pk, Role.OPERATOR)
         revision, now = read_revision(request, occurrence), timezone.now()
         if occurrence.day is None:
             editing.delete(occurrence.event, now, revision=revision)
@@ -234,21 +234,21 @@ class Occurrences(ApiViewSet):
 # One occurrence
 
 
-def fixed_in(occurrence: Occurrence) -> dict[str, Any]:
+def fixed_members(occurrence: Occurrence) -> dict[str, Any]:
     """Return members that an occurrence takes from its event, and that cannot be changed."""
     return {"calendarId": occurrence.event.calendar_id, "eventId": occurrence.event.pk.hex}
 
 
-def event_of(request, pk: ItemId, role: Role) -> Event:
+def get_event(request, pk: ItemId, role: Role) -> Event:
     event = require_role(request, Event.objects.select_related("calendar"), role, pk=pk.event)
     if role > Role.READER:
         forbid_private(request, event, event.sensitivity)
     return event
 
 
-def found_by(request, pk: ItemId, role: Role) -> Occurrence:
-    event = event_of(request, pk, role)
-    occurrence = find_occurrence(event, pk.day, zone_asked(request, event)[0], viewer=request.user)
+def get_occurrence(request, pk: ItemId, role: Role) -> Occurrence:
+    event = get_event(request, pk, role)
+    occurrence = find_occurrence(event, pk.day, requested_zone(request, event)[0], viewer=request.user)
     if occurrence is None:
         raise Http404
     if role > Role.READER:
@@ -256,39 +256,41 @@ def found_by(request, pk: ItemId, role: Role) -> Occurrence:
     return occurrence
 
 
-def shown_to(request, occurrence: Occurrence, is_reading: bool = False) -> Response:
-    times = rendered_occurrence(occurrence, *zone_asked(request, occurrence.event))
-    document = times | rendered_details(occurrence.details)
+def occurrence_response(request, occurrence: Occurrence, is_reading: bool = False) -> Response:
+    times = render_occurrence(occurrence, *requested_zone(request, occurrence.event))
+    document = times | render_details(occurrence.details)
     return respond(document, etag(version(occurrence), document), request=request if is_reading else None)
 
 
-def zone_asked(request, event: Event) -> tuple[tzinfo, str]:
+def requested_zone(request, event: Event) -> tuple[tzinfo, str]:
     """Return the zone in the address and its name, by default the zone of the event.  Raises WireError."""
     name = request.query_params.get("timeZone") or event.zone
     return zone_of(name, "timeZone"), name
 
 
-def read_in_zone(request, wanted: dict[str, Any], present: RenderContext, event: Event) -> dict[str, Any]:
+def convert_from_requested_zone(
+    request, wanted: dict[str, Any], present: RenderContext, event: Event
+) -> dict[str, Any]:
     """Convert times in a body without a zone from the zone in the address to the zone of the event.
 
     A client may send back the response from the same address.  Dates of an all-day event are not converted.
     """
     if "timeZone" in wanted or wanted.get("isAllDay", present.is_all_day):
         return wanted
-    zone = zone_asked(request, event)[0]
+    zone = requested_zone(request, event)[0]
     times = {name: wanted[name] for name in ("startLocal", "endLocal") if name in wanted}
     return wanted | {name: convert_wall(event.tzinfo, wall, zone) for name, wall in times.items()}
 
 
 def version(occurrence: Occurrence) -> str:
-    series, own = occurrence.revision
+    series, own = occurrence.revision_pair
     return f"{occurrence.id}-{series}-{own}"
 
 
 def read_revision(request, occurrence: Occurrence) -> tuple[int, int] | None:
     """Return the version in If-Match, or None for any.  Raises Stale if it is not that of the occurrence."""
     refuse_stale(request, version(occurrence))
-    return occurrence.revision if request.headers.get("If-Match", "*").strip() != "*" else None
+    return occurrence.revision_pair if request.headers.get("If-Match", "*").strip() != "*" else None
 
 
 # A window of occurrences, page by page.  The cursor is the start and the id of the last one on the page
@@ -299,12 +301,12 @@ class Window:
     start: datetime
     end: datetime
     zone: tzinfo | None  # None: the zone of each event
-    cancelled: bool
+    with_cancelled: bool
     limit: int
-    after: tuple[datetime, str] | None
+    cursor: tuple[datetime, str] | None
 
     @classmethod
-    def of(cls, request, filterset: OccurrenceFilter) -> "Window":
+    def from_request(cls, request, filterset: OccurrenceFilter) -> "Window":
         """Return the window in the query parameters.  Raises ValidationError and WireError."""
         filterset.is_valid()
         parameters = filterset.form.cleaned_data
@@ -316,14 +318,14 @@ class Window:
             refuse("to", "must be after `from`", "out_of_range")
         if end - start > WINDOW_MOST:
             refuse("to", f"must be at most {WINDOW_MOST.days} days after `from`", "out_of_range")
-        limit, after = limit_of(request.query_params.get("limit")), after_of(request.query_params.get("cursor"))
+        limit, cursor = parse_limit(request.query_params.get("limit")), parse_cursor(request.query_params.get("cursor"))
         name = request.query_params.get("timeZone")
         zone = zone_of(name, "timeZone") if name else None
-        return cls(start, end, zone, parameters["cancelled"] == "true", limit, after)
+        return cls(start, end, zone, parameters["cancelled"] == "true", limit, cursor)
 
-    def page(self, events: EventQuerySet, viewer) -> tuple[list[Occurrence], bool]:
+    def load_page(self, events: EventQuerySet, viewer) -> tuple[list[Occurrence], bool]:
         """Return at most `limit` occurrences after the cursor, and whether more follow.  Two queries."""
-        start = max(self.start, self.after[0]) if self.after else self.start
+        start = max(self.start, self.cursor[0]) if self.cursor else self.start
         if start >= self.end:
             return [], False
         rows = list(events.overlapping(start, self.end))
@@ -342,7 +344,7 @@ class Window:
         return found[: self.limit], len(found) > self.limit
 
     def is_wanted(self, item: Occurrence) -> bool:
-        return (self.cancelled or not item.is_cancelled) and (self.after is None or sort_key(item) > self.after)
+        return (self.with_cancelled or not item.is_cancelled) and (self.cursor is None or sort_key(item) > self.cursor)
 
 
 def chunks(start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
@@ -357,7 +359,7 @@ def sort_key(occurrence: Occurrence) -> tuple[datetime, str]:
     return occurrence.start, str(occurrence.id)
 
 
-def limit_of(text: str | None) -> int:
+def parse_limit(text: str | None) -> int:
     if text is None:
         return LIMIT
     if text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MOST:
@@ -365,12 +367,12 @@ def limit_of(text: str | None) -> int:
     refuse("limit", f"must be a whole number, 1 to {MOST}", "out_of_range")
 
 
-def cursor_of(last: Occurrence) -> str:
+def format_cursor(last: Occurrence) -> str:
     start, item = sort_key(last)
     return base64.urlsafe_b64encode(f"{start.isoformat()} {item}".encode()).decode().rstrip("=")
 
 
-def after_of(cursor: str | None) -> tuple[datetime, str] | None:
+def parse_cursor(cursor: str | None) -> tuple[datetime, str] | None:
     if cursor is None:
         return None
     try:

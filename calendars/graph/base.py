@@ -77,11 +77,11 @@ class GraphView(APIView):
     def is_own(self) -> bool:
         return self.person == self.request.user
 
-    def calendars(self, role: Role = Role.READER) -> QuerySet[Calendar]:
+    def visible_calendars(self, role: Role = Role.READER) -> QuerySet[Calendar]:
         rows = access.visible_or_404(self.request, Calendar, role)
         return rows if self.is_own else rows.filter(owner=self.person)
 
-    def calendar(self, role: Role = Role.READER) -> Calendar:
+    def get_calendar(self, role: Role = Role.READER) -> Calendar:
         """Return the calendar in the address, or the default calendar of the person.
 
         Raises Http404 and PermissionDenied.
@@ -99,27 +99,29 @@ class GraphView(APIView):
     # Responses
 
     @cached_property
-    def root(self) -> str:
+    def base_url(self) -> str:
         return settings.PUBLIC_URL or self.request.build_absolute_uri("/").rstrip("/")
 
-    def context(self, resource: str) -> str:
-        return f"{self.root}{VERSION}/$metadata#users('{self.person.pk}'){resource}"
+    def context_url(self, resource: str) -> str:
+        return f"{self.base_url}{VERSION}/$metadata#users('{self.person.pk}'){resource}"
 
-    def link(self, **changed: object) -> str:
+    def build_link(self, **changed: object) -> str:
         """Return the address of this request with some options `changed`; their names have no dollar."""
         names = {f"${name}": str(value) for name, value in changed.items()}
         unchanged = {name: value for name, value in self.request.query_params.items() if name.lower() not in names}
         query = urlencode({**unchanged, **names}, safe=READABLE_IN_LINKS, quote_via=quote)
-        return f"{self.root}{escape_uri_path(self.request.path)}?{query}"
+        return f"{self.base_url}{escape_uri_path(self.request.path)}?{query}"
 
-    def page(self, resource: str, documents: list[dict[str, Any]], options: Options, more: bool, count: int | None):
+    def page_response(
+        self, resource: str, documents: list[dict[str, Any]], options: Options, more: bool, count: int | None
+    ):
         """Return a page of a list; `more` is True if another page follows."""
-        document: dict[str, Any] = {"@odata.context": self.context(resource)}
+        document: dict[str, Any] = {"@odata.context": self.context_url(resource)}
         if count is not None:
             document["@odata.count"] = count
-        document["value"] = [options.selected(each) for each in documents]
+        document["value"] = [options.select_members(each) for each in documents]
         if more:
-            document["@odata.nextLink"] = self.link(skip=options.skip + len(documents))
+            document["@odata.nextLink"] = self.build_link(skip=options.skip + len(documents))
         return Response(document)
 
 

@@ -22,9 +22,9 @@ ZONE_STANDARD = re.compile(
 
 class Person(GraphView):
     def get(self, request, **kwargs):
-        options = queries.options_of(request, ["$select"], documents.PEOPLE)
-        context = {"@odata.context": f"{self.root}/v1.0/$metadata#users/$entity"}
-        return Response(options.selected(context | documents.render_person(self.person)))
+        options = queries.parse_options(request, ["$select"], documents.PEOPLE)
+        context = {"@odata.context": f"{self.base_url}/v1.0/$metadata#users/$entity"}
+        return Response(options.select_members(context | documents.render_person(self.person)))
 
 
 class SupportedTimeZones(GraphView):
@@ -39,31 +39,31 @@ class SupportedTimeZones(GraphView):
         is_iana = match is not None and match[1].lower() == "iana"
         names = sorted(set(win_tz.values()) if is_iana else win_tz)
         value = [{"alias": name, "displayName": name} for name in names]
-        return Response({"@odata.context": f"{self.root}/v1.0/$metadata#timeZoneInformation", "value": value})
+        return Response({"@odata.context": f"{self.base_url}/v1.0/$metadata#timeZoneInformation", "value": value})
 
 
 class CalendarsView(GraphView):
-    def rendered(self, calendars: list[Calendar]) -> list[dict]:
+    def render_calendars(self, calendars: list[Calendar]) -> list[dict]:
         keys = [calendar.pk for calendar in calendars]
-        editable = set(self.calendars(Role.OPERATOR).filter(pk__in=keys).values_list("pk", flat=True))
+        editable = set(self.visible_calendars(Role.OPERATOR).filter(pk__in=keys).values_list("pk", flat=True))
         return [documents.render_calendar(each, self.request.user, each.pk in editable) for each in calendars]
 
-    def answer(self, calendar: Calendar) -> dict:
-        return {"@odata.context": self.context("/calendars/$entity"), **self.rendered([calendar])[0]}
+    def render_entity(self, calendar: Calendar) -> dict:
+        return {"@odata.context": self.context_url("/calendars/$entity"), **self.render_calendars([calendar])[0]}
 
 
 class Calendars(CalendarsView):
     def get(self, request, **kwargs):
-        options = queries.options_of(request, queries.LIST, documents.CALENDARS)
+        options = queries.parse_options(request, queries.LIST, documents.CALENDARS)
         if self.is_own:
             Calendar.objects.default_of(request.user)
-        rows = self.calendars().select_related("owner").order_by("created_at", "pk")
+        rows = self.visible_calendars().select_related("owner").order_by("created_at", "pk")
         rows = options.apply_to(rows)
         length = options.top or queries.PAGE_LENGTH
         found = list(rows[options.skip : options.skip + length + 1])
-        rendered = self.rendered(found[:length])
+        rendered = self.render_calendars(found[:length])
         count = rows.count() if options.count else None
-        return self.page("/calendars", rendered, options, len(found) > length, count)
+        return self.page_response("/calendars", rendered, options, len(found) > length, count)
 
     def post(self, request, **kwargs):
         require_writer(request)
@@ -73,20 +73,20 @@ class Calendars(CalendarsView):
         if "name" not in changes:
             JsonObject(request.data, "").refuse("name", "is required", "required")
         calendar = editing.create_calendar(request.user, changes["name"], changes.get("hue"), timezone.now())
-        return Response(self.answer(calendar), 201)
+        return Response(self.render_entity(calendar), 201)
 
 
 class OneCalendar(CalendarsView):
     def get(self, request, **kwargs):
-        options = queries.options_of(request, ["$select"], documents.CALENDARS)
-        return Response(options.selected(self.answer(self.calendar())))
+        options = queries.parse_options(request, ["$select"], documents.CALENDARS)
+        return Response(options.select_members(self.render_entity(self.get_calendar())))
 
     def patch(self, request, **kwargs):
         calendar = self.own_calendar()
         changes = reading.calendar_changes(request.data)
         if changes.get("hue") == calendar.hue:
             del changes["hue"]
-        return Response(self.answer(editing.change_calendar(calendar, changes, timezone.now())))
+        return Response(self.render_entity(editing.change_calendar(calendar, changes, timezone.now())))
 
     def delete(self, request, **kwargs):
         editing.delete_calendar(self.own_calendar(), timezone.now())
@@ -94,7 +94,7 @@ class OneCalendar(CalendarsView):
 
     def own_calendar(self) -> Calendar:
         """Return the calendar.  Raises PermissionDenied for a caller who does not own it but may change its events."""
-        calendar = self.calendar(Role.OPERATOR)
+        calendar = self.get_calendar(Role.OPERATOR)
         if calendar.owner_id != self.request.user.pk:
             raise PermissionDenied("a calendar is changed by its owner")
         return calendar

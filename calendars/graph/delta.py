@@ -28,20 +28,20 @@ TOKEN = re.compile(r"([A-Za-z0-9_-]{43})(?:\.([0-9]{1,6}))?", re.ASCII)
 
 class Delta(EventView):
     def get(self, request, **kwargs):
-        parameters = queries.parameters_of(request)
+        parameters = queries.read_parameters(request)
         queries.refuse_unknown(parameters, ("$deltatoken", "$skiptoken"))
         if "$deltatoken" in parameters and "$skiptoken" in parameters:
             raise Refusal("must not stand beside $deltatoken", target="$skiptoken")
-        calendar, now = self.calendar(), timezone.now()
+        calendar, now = self.get_calendar(), timezone.now()
         if "$skiptoken" in parameters:
-            return self.page_of(*self.state(parameters["$skiptoken"], calendar, now))
+            return self.delta_page(*self.get_state(parameters["$skiptoken"], calendar, now))
         if "$deltatoken" in parameters:
-            return self.next_round(self.state(parameters["$deltatoken"], calendar, now)[0], now)
+            return self.start_round(self.get_state(parameters["$deltatoken"], calendar, now)[0], now)
         start, end = view_of(parameters)
         first = SyncState(user=request.user, calendar=calendar, start_at=start, end_at=end, created_at=now)
-        return self.next_round(first, now)
+        return self.start_round(first, now)
 
-    def state(self, token: str, calendar: Calendar, now: datetime) -> tuple[SyncState, int]:
+    def get_state(self, token: str, calendar: Calendar, now: datetime) -> tuple[SyncState, int]:
         """Return the round of a token and the offset of its page.  Raises Refusal (410) for an invalid token."""
         match = TOKEN.fullmatch(token)
         found = match and SyncState.objects.filter(
@@ -53,13 +53,13 @@ class Delta(EventView):
             raise Refusal(message, code=OF_STATUS[410], status=410)
         return state, int(match[2] or 0)
 
-    def next_round(self, last: SyncState, now: datetime) -> Response:
-        found = self.items_of(last)
+    def start_round(self, last: SyncState, now: datetime) -> Response:
+        found = self.load_items(last)
         keys = {id: items.change_key(item) for id, item in found.items()}
         pending = [id for id, key in keys.items() if last.seen.get(id) != key]
         pending += [id for id in last.seen if id not in keys]
         if not pending and not last._state.adding and last.created_at > now - FRESH:
-            return self.answer_of(last, [], None)
+            return self.delta_response(last, [], None)
         state = SyncState.objects.create(
             user=last.user,
             calendar=last.calendar,
@@ -71,28 +71,28 @@ class Delta(EventView):
         )
         oldest = SyncState.objects.filter(user=last.user).order_by("-created_at", "pk").values("pk")[STATES:]
         SyncState.objects.filter(pk__in=list(oldest.values_list("pk", flat=True))).delete()
-        return self.page_of(state, 0, found)
+        return self.delta_page(state, 0, found)
 
-    def page_of(self, state: SyncState, offset: int, found: dict[str, Occurrence] | None = None) -> Response:
+    def delta_page(self, state: SyncState, offset: int, found: dict[str, Occurrence] | None = None) -> Response:
         length = self.preferences.page_length or PAGE_LENGTH
         ids = state.pending[offset : offset + length]
-        found = self.items_of(state) if found is None else found
+        found = self.load_items(state) if found is None else found
         rendered = documents.fill_page(
             documents.render_event(found[id], self.render_options) if id in found else documents.render_removed(id)
             for id in ids
         )
         next_offset = offset + len(rendered)
-        return self.answer_of(state, rendered, next_offset if next_offset < len(state.pending) else None)
+        return self.delta_response(state, rendered, next_offset if next_offset < len(state.pending) else None)
 
-    def items_of(self, state: SyncState) -> dict[str, Occurrence]:
+    def load_items(self, state: SyncState) -> dict[str, Occurrence]:
         rows = self.visible_events(calendar=state.calendar)
-        found = items.sort_items(rows, state.start_at, state.end_at, self.request.user)
+        found = items.items_in_window(rows, state.start_at, state.end_at, self.request.user)
         return {str(item.id): item for item in refuse_large_window(found, MOST)}
 
-    def answer_of(self, state: SyncState, rendered: list[dict], next_offset: int | None) -> Response:
-        address = self.link().partition("?")[0]
+    def delta_response(self, state: SyncState, rendered: list[dict], next_offset: int | None) -> Response:
+        address = self.build_link().partition("?")[0]
         links = {"@odata.deltaLink": f"{address}?$deltatoken={state.pk}"}
         if next_offset is not None:
             links = {"@odata.nextLink": f"{address}?$skiptoken={state.pk}.{next_offset}"}
-        context = {"@odata.context": self.context("/calendarView")}
-        return self.events_answer(Response({**context, "value": rendered, **links}))
+        context = {"@odata.context": self.context_url("/calendarView")}
+        return self.add_preference_header(Response({**context, "value": rendered, **links}))

@@ -45,7 +45,7 @@ class RenderOptions:
 
     viewer: User
     preferences: Preferences
-    root: str  # of absolute links, without a slash at the end
+    base_url: str  # of absolute links, without a slash at the end
 
 
 def fill_page(rendered: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -71,8 +71,8 @@ def render_event(item: Occurrence, options: RenderOptions) -> dict[str, Any]:
     document = {
         "@odata.etag": etag(item),
         "id": str(item.id),
-        "createdDateTime": instant(event.created_at),
-        "lastModifiedDateTime": instant(changed_at(item)),
+        "createdDateTime": format_instant(event.created_at),
+        "lastModifiedDateTime": format_instant(changed_at(item)),
         "changeKey": change_key(item),
         "categories": details.categories,
         "originalStartTimeZone": event.start_zone_name,
@@ -96,14 +96,14 @@ def render_event(item: Occurrence, options: RenderOptions) -> dict[str, Any]:
         "occurrenceId": item.id.occurrence_id if is_occurrence else None,
         "showAs": details.show_as,
         "type": type_of(item),
-        "webLink": f"{options.root}/calendar/items/{item.id}",
+        "webLink": f"{options.base_url}/calendar/items/{item.id}",
         "onlineMeetingUrl": None,
         "isOnlineMeeting": False,
         "onlineMeetingProvider": "unknown",
         "onlineMeeting": None,
         "recurrence": None if is_occurrence else event.recurrence,
         "responseStatus": {"response": "organizer", "time": NEVER},
-        "body": {"contentType": body_type, "content": body_text.shown_as(body_type, details)},
+        "body": {"contentType": body_type, "content": body_text.convert_body(body_type, details)},
         "start": date_time(item, 0, options.preferences),
         "end": date_time(item, 1, options.preferences),
         "location": locations[0] if locations else LOCATION,
@@ -120,8 +120,8 @@ def render_event(item: Occurrence, options: RenderOptions) -> dict[str, Any]:
 
 def original_start(item: Occurrence) -> str | None:
     if item.event.is_all_day and item.day:
-        return instant(datetime.combine(item.day, time(), UTC))
-    return instant(item.original_start) if item.original_start else None
+        return format_instant(datetime.combine(item.day, time(), UTC))
+    return format_instant(item.original_start) if item.original_start else None
 
 
 def date_time(item: Occurrence, side: int, preferences: Preferences) -> dict[str, str]:
@@ -185,14 +185,14 @@ def address_of(user: User) -> dict[str, str]:
     return {"name": user.get_full_name() or user.get_username(), "address": user.email or user.get_username()}
 
 
-def instant(moment: datetime) -> str:
+def format_instant(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 # Options for each resource
 
 
-def format_instant(names: str) -> dict[str, str]:
+def index_by_lower_case(names: str) -> dict[str, str]:
     return {name.lower(): name for name in names.split()}
 
 
@@ -207,7 +207,7 @@ EVENT_FIELDS = {
     "showas": Field("show_as", lambda item: item.details.show_as, tuple(ShowAs.values), is_orderable=False),
 }
 EVENTS = Resource(
-    format_instant(
+    index_by_lower_case(
         f"""
         id createdDateTime lastModifiedDateTime changeKey categories transactionId originalStartTimeZone
         originalEndTimeZone iCalUId reminderMinutesBeforeStart isReminderOn hasAttachments subject bodyPreview
@@ -220,7 +220,7 @@ EVENTS = Resource(
     EVENT_FIELDS,
 )
 CALENDARS = Resource(
-    format_instant(
+    index_by_lower_case(
         """
         id name color hexColor isDefaultCalendar changeKey canShare canViewPrivateItems canEdit isRemovable
         isTallyingResponses allowedOnlineMeetingProviders defaultOnlineMeetingProvider owner
@@ -229,7 +229,7 @@ CALENDARS = Resource(
     {"name": Field("name", lambda calendar: calendar.name, str)},
 )
 PEOPLE = Resource(
-    format_instant(
+    index_by_lower_case(
         """
         id displayName givenName surname mail userPrincipalName businessPhones jobTitle mobilePhone officeLocation
         preferredLanguage

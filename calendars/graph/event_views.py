@@ -17,7 +17,7 @@ from calendars.expansion import Occurrence
 from calendars.graph import documents, items, queries, reading
 from calendars.graph.base import GraphView
 from calendars.graph.documents import CANCELLED, EVENTS, EXCEPTIONS, RenderOptions
-from calendars.graph.preferences import preferences_of
+from calendars.graph.preferences import parse_preferences
 from calendars.graph.queries import Options
 from calendars.models import Calendar, Event, Sensitivity
 from jobs.members import JsonObject
@@ -30,68 +30,68 @@ class EventView(GraphView):
     def initial(self, request, *args, **kwargs):
         super().initial(request, *args, **kwargs)
         # before the method runs, so that a request with a wrong header changes nothing
-        self.preferences = preferences_of(request.headers.get("Prefer", ""))
+        self.preferences = parse_preferences(request.headers.get("Prefer", ""))
 
     @property
     def render_options(self) -> RenderOptions:
-        return RenderOptions(self.request.user, self.preferences, self.root)
+        return RenderOptions(self.request.user, self.preferences, self.base_url)
 
-    def events(self) -> QuerySet[Event]:
+    def addressed_events(self) -> QuerySet[Event]:
         """Return the events that an id can name at this address.  The rights of the caller are checked later."""
         rows = Event.objects.select_related("calendar__owner")
         if "calendar" in self.kwargs or "default" in self.kwargs:
-            return rows.filter(calendar=self.calendar())
+            return rows.filter(calendar=self.get_calendar())
         return rows if self.is_own else rows.filter(calendar__owner=self.person)
 
     def visible_events(self, **lookup) -> Any:  # an EventQuerySet, which the types of Django do not know
         return access.visible_or_404(self.request, Event.objects.filter(**lookup))
 
-    def item(self, role: Role = Role.READER) -> Occurrence:
+    def get_item(self, role: Role = Role.READER) -> Occurrence:
         """Return the item with the id in the address.  Raises Http404 and PermissionDenied."""
         id = ids.parse(self.kwargs["event"])
         if id is None:
             raise Http404
-        event = access.require_role(self.request, self.events(), role, pk=id.event)
+        event = access.require_role(self.request, self.addressed_events(), role, pk=id.event)
         if id.day is None:
-            return items.single_events(event, self.request.user)
+            return items.as_item(event, self.request.user)
         found = expansion.find_occurrence(event, id.day, UTC, viewer=self.request.user)
         if found is None:
             raise Http404
         return found
 
-    def item_to_change(self) -> Occurrence:
-        item = self.item(Role.OPERATOR)
+    def get_item_to_change(self) -> Occurrence:
+        item = self.get_item(Role.OPERATOR)
         if item.details.is_private and item.event.calendar.owner_id != self.request.user.pk:
             raise PermissionDenied("it is private, so its owner changes it")
         return item
 
-    def revision(self, item: Occurrence) -> tuple[int, int] | None:
+    def read_revision(self, item: Occurrence) -> tuple[int, int] | None:
         """Return the revision in If-Match, or None for any.  Raises ChangedSince if it is not the present one."""
         tags = [tag.strip() for tag in self.request.headers.get("If-Match", "*").split(",")]
         if "*" in tags:
             return None
         if not revision_matches(items.etag(item), tags):
             raise ChangedSince
-        return item.revision
+        return item.revision_pair
 
-    def answer(self, item: Occurrence, options: Options = EVERYTHING, status: int = 200) -> Response:
-        document = options.selected(documents.render_event(item, self.render_options))
+    def item_response(self, item: Occurrence, options: Options = EVERYTHING, status: int = 200) -> Response:
+        document = options.select_members(documents.render_event(item, self.render_options))
         if items.type_of(item) == "seriesMaster":
             if CANCELLED in (options.select or ()):
                 document[CANCELLED] = documents.cancelled_occurrences(item.event)
             if EXCEPTIONS in options.expand:
-                document[EXCEPTIONS] = self.exceptions_of(item.event)
-        response = Response({"@odata.context": self.context("/events/$entity"), **document}, status)
+                document[EXCEPTIONS] = self.render_exceptions(item.event)
+        response = Response({"@odata.context": self.context_url("/events/$entity"), **document}, status)
         response["ETag"] = items.etag(item)
-        return self.events_answer(response)
+        return self.add_preference_header(response)
 
-    def events_answer(self, response: Response) -> Response:
+    def add_preference_header(self, response: Response) -> Response:
         """Add the header Preference-Applied to a response that contains events."""
         if self.preferences.applied:
             response["Preference-Applied"] = ", ".join(self.preferences.applied)
         return response
 
-    def exceptions_of(self, event: Event) -> list[dict]:
+    def render_exceptions(self, event: Event) -> list[dict]:
         rows = event.exceptions.filter(is_cancelled=False).order_by("original_day")
         return [
             documents.render_event(item, self.render_options)
@@ -101,58 +101,60 @@ class EventView(GraphView):
 
 class Events(EventView):
     def get(self, request, **kwargs):
-        options = queries.options_of(request, queries.LIST, EVENTS)
-        calendar = self.calendar()
+        options = queries.parse_options(request, queries.LIST, EVENTS)
+        calendar = self.get_calendar()
         rows = queryable_fields(self.visible_events(calendar=calendar), calendar, request.user).order_by(
             "start_at", "pk"
         )
         rows = options.apply_to(rows)
         length = options.top or self.preferences.page_length or queries.PAGE_LENGTH
         found = list(rows.select_related("calendar__owner")[options.skip : options.skip + length + 1])
-        in_page = (items.single_events(event, request.user) for event in found[:length])
+        in_page = (items.as_item(event, request.user) for event in found[:length])
         rendered = documents.fill_page(
-            options.selected(documents.render_event(item, self.render_options)) for item in in_page
+            options.select_members(documents.render_event(item, self.render_options)) for item in in_page
         )
         count = rows.count() if options.count else None
-        return self.events_answer(self.page("/events", rendered, options, len(found) > len(rendered), count))
+        return self.add_preference_header(
+            self.page_response("/events", rendered, options, len(found) > len(rendered), count)
+        )
 
     def post(self, request, **kwargs):
-        calendar = self.calendar(Role.OPERATOR)
+        calendar = self.get_calendar(Role.OPERATOR)
         changes = reading.event_changes(request.data, None)
         key = JsonObject(request.data, "").text("transactionId", editing.KEY_LENGTH)
         event, _ = editing.create(calendar, changes, timezone.now(), transaction_id=key or None)
         event.calendar = calendar
-        response = self.answer(items.single_events(event, request.user), status=201)
-        response["Location"] = f"{self.root}{request.path.rstrip('/')}/{event.pk.hex}"
+        response = self.item_response(items.as_item(event, request.user), status=201)
+        response["Location"] = f"{self.base_url}{request.path.rstrip('/')}/{event.pk.hex}"
         return response
 
 
 class OneEvent(EventView):
     def get(self, request, **kwargs):
-        options = queries.options_of(request, queries.ITEM, EVENTS)
-        item = self.item()
+        options = queries.parse_options(request, queries.ITEM, EVENTS)
+        item = self.get_item()
         tags = [tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")]
         if "*" in tags or revision_matches(items.etag(item), tags):
             return Response(status=304, headers={"ETag": items.etag(item)})
-        return self.answer(item, options)
+        return self.item_response(item, options)
 
     def patch(self, request, **kwargs):
-        item = self.item_to_change()
-        revision = self.revision(item)
+        item = self.get_item_to_change()
+        revision = self.read_revision(item)
         reading.refuse_other_transaction(request.data, None if item.day else item.event.transaction_id)
         changes = reading.event_changes(request.data, item)
         if changes and item.day is None:
             editing.change(item.event, changes, timezone.now(), revision=revision)
         elif changes:
             editing.change_occurrence(item.event, item.day, changes, timezone.now(), revision=revision)
-        return self.answer(self.item())
+        return self.item_response(self.get_item())
 
     def delete(self, request, **kwargs):
-        item = self.item_to_change()
+        item = self.get_item_to_change()
         if item.day is None:
-            editing.delete(item.event, timezone.now(), revision=self.revision(item))
+            editing.delete(item.event, timezone.now(), revision=self.read_revision(item))
         else:
-            editing.cancel_occurrence(item.event, item.day, timezone.now(), revision=self.revision(item))
+            editing.cancel_occurrence(item.event, item.day, timezone.now(), revision=self.read_revision(item))
         return Response(status=204)
 
 

@@ -42,16 +42,16 @@ class Field:
     """
 
     column: str
-    of: Callable[[Any], Any]
+    get_value: Callable[[Any], Any]
     kind: type | tuple[str, ...]
     is_orderable: bool = True
 
-    def ordered(self) -> F | Lower:
+    def order_expression(self) -> F | Lower:
         return Lower(self.column) if self.kind is str else F(self.column)
 
     def sort_value(self, item: Any) -> Any:
         """Return the value by which an item is ordered."""
-        return self.of(item).casefold() if self.kind is str else self.of(item)
+        return self.get_value(item).casefold() if self.kind is str else self.get_value(item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Comparison:
         return Q(**{f"{self.field.column}{lookup}": self.value})
 
     def matches(self, item: Any) -> bool:
-        found, value = self.field.of(item), self.value
+        found, value = self.field.get_value(item), self.value
         if self.field.kind is str:
             found, value = found.casefold(), value.casefold()
         return (COMPARISONS | FUNCTIONS)[self.operation](found, value)
@@ -78,42 +78,42 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    part: "Filter"
+    operand: "Filter"
 
     def q(self) -> Q:
-        return ~self.part.q()
+        return ~self.operand.q()
 
     def matches(self, item: Any) -> bool:
-        return not self.part.matches(item)
+        return not self.operand.matches(item)
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """Parts joined by `and` or `or`."""
+class BooleanExpression:
+    """Operands combined by `and` or `or`."""
 
-    parts: tuple["Filter", ...]
-    word: str  # and, or
+    operands: tuple["Filter", ...]
+    connector: str  # and, or
 
     def q(self) -> Q:
-        join = operator.and_ if self.word == "and" else operator.or_
-        return reduce(join, (part.q() for part in self.parts))
+        combine = operator.and_ if self.connector == "and" else operator.or_
+        return reduce(combine, (operand.q() for operand in self.operands))
 
     def matches(self, item: Any) -> bool:
-        join = all if self.word == "and" else any
-        return join(part.matches(item) for part in self.parts)
+        combine = all if self.connector == "and" else any
+        return combine(operand.matches(item) for operand in self.operands)
 
 
-Filter = Comparison | Not | Joined
+Filter = Comparison | Not | BooleanExpression
 
 
-def filter_of(text: str, fields: Mapping[str, Field]) -> Filter:
+def parse_filter(text: str, fields: Mapping[str, Field]) -> Filter:
     """Parse a filter.  The names in `fields` are in lower case.  Raises Refusal."""
     if len(text) > LENGTH_LIMIT:
         refuse(f"must have at most {LENGTH_LIMIT} characters, not {len(text)}")
-    return Reader(tokens_of(text), fields).whole()
+    return Parser(split_tokens(text), fields).parse()
 
 
-def tokens_of(text: str) -> list[str]:
+def split_tokens(text: str) -> list[str]:
     tokens, position, end = [], 0, len(text.rstrip())
     while position < end:
         match = TOKEN.match(text, position)
@@ -128,7 +128,7 @@ def refuse(message: str) -> NoReturn:
     raise Refusal(message, target="$filter")
 
 
-class Reader:
+class Parser:
     """A recursive descent parser over the tokens, with a limit of the depth."""
 
     def __init__(self, tokens: list[str], fields: Mapping[str, Field]):
@@ -138,79 +138,79 @@ class Reader:
         self.depth = 0
 
     @property
-    def here(self) -> str:
+    def current_token(self) -> str:
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
-    def next(self) -> str:
-        token = self.here
+    def next_token(self) -> str:
+        token = self.current_token
         self.position += 1
         return token
 
     def expect(self, wanted: str) -> None:
-        found = self.next()
+        found = self.next_token()
         if found != wanted:
             refuse(f"must have {wanted!r} where it has {json_values.shown(found)}")
 
-    def whole(self) -> Filter:
-        found = self.joined("or")
-        if self.here:
-            refuse(f"must be one expression; {json_values.shown(self.here)} does not belong to it")
+    def parse(self) -> Filter:
+        found = self.parse_boolean("or")
+        if self.current_token:
+            refuse(f"must be one expression; {json_values.shown(self.current_token)} does not belong to it")
         return found
 
-    def joined(self, word: str) -> Filter:
-        parts = [self.operand(word)]
-        while self.here.lower() == word:
-            self.next()
-            parts.append(self.operand(word))
-        return parts[0] if len(parts) == 1 else Joined(tuple(parts), word)
+    def parse_boolean(self, word: str) -> Filter:
+        parts = [self.parse_operand(word)]
+        while self.current_token.lower() == word:
+            self.next_token()
+            parts.append(self.parse_operand(word))
+        return parts[0] if len(parts) == 1 else BooleanExpression(tuple(parts), word)
 
-    def operand(self, word: str) -> Filter:
-        return self.joined("and") if word == "or" else self.factor()
+    def parse_operand(self, word: str) -> Filter:
+        return self.parse_boolean("and") if word == "or" else self.parse_factor()
 
-    def factor(self) -> Filter:
-        word = self.here.lower()
+    def parse_factor(self) -> Filter:
+        word = self.current_token.lower()
         if word not in ("(", "not"):
-            return self.function(word) if word in FUNCTIONS else self.comparison()
+            return self.parse_function(word) if word in FUNCTIONS else self.parse_comparison()
         self.depth += 1
         if self.depth > DEPTH_LIMIT:
             refuse(f"must not nest deeper than {DEPTH_LIMIT} levels")
-        self.next()
-        found = self.inside() if word == "(" else Not(self.factor())
+        self.next_token()
+        found = self.parse_parentheses() if word == "(" else Not(self.parse_factor())
         self.depth -= 1
         return found
 
-    def inside(self) -> Filter:
-        found = self.joined("or")
+    def parse_parentheses(self) -> Filter:
+        found = self.parse_boolean("or")
         self.expect(")")
         return found
 
-    def function(self, name: str) -> Filter:
-        self.next()
+    def parse_function(self, name: str) -> Filter:
+        self.next_token()
         self.expect("(")
-        field = self.field()
+        field = self.parse_field()
         if field.kind is not str:
             refuse(f"{name} is of texts, such as subject")
         self.expect(",")
-        value = self.value(field)
+        value = self.parse_value(field)
         self.expect(")")
         return Comparison(field, name, value)
 
-    def comparison(self) -> Filter:
-        field = self.field()
-        operation = self.next().lower()
+    def parse_comparison(self) -> Filter:
+        field = self.parse_field()
+        operation = self.next_token().lower()
         known = COMPARISONS if field.kind not in (str, bool) and not isinstance(field.kind, tuple) else EQUALITIES
         if operation not in known:
             refuse(f"must have one of {', '.join(known)} where it has {json_values.shown(operation)}")
-        return Comparison(field, operation, self.value(field))
+        return Comparison(field, operation, self.parse_value(field))
 
-    def field(self) -> Field:
-        name = self.next()
+    def parse_field(self) -> Field:
+        name = self.next_token()
         if name.lower() not in self.fields:
             refuse(f"{json_values.shown(name)} is no property to filter by; there are {', '.join(self.fields)}")
         return self.fields[name.lower()]
 
-    def value(self, field: Field) -> object:
-        token = self.next()
+    def parse_value(self, field: Field) -> object:
+        token = self.next_token()
         is_quoted = token.startswith("'")
         text = token[1:-1].replace("''", "'") if is_quoted else token
         if field.kind is str:

@@ -8,34 +8,36 @@ from itertools import takewhile
 
 from accounts.models import User
 from calendars import expansion
-from calendars.expansion import Occurrence, details_for, order
+from calendars.expansion import Occurrence, details_for, sort_key
 from calendars.models import Event, EventException, EventQuerySet
 
 
-def single_events(event: Event, viewer: User) -> Occurrence:
+def as_item(event: Event, viewer: User) -> Occurrence:
     """Return a single event, or a series as its first occurrence.  An all-day event lies between midnights in UTC."""
     details = details_for(viewer, event, event.details)
     return expansion.localize(event, None, event.start, event.end, event.is_all_day, UTC, details)
 
 
-def sort_items(events: EventQuerySet, start: datetime, end: datetime, viewer: User) -> Iterator[Occurrence]:
+def items_in_window(events: EventQuerySet, start: datetime, end: datetime, viewer: User) -> Iterator[Occurrence]:
     """Yield the occurrences of `events` in [start, end) as `expansion.occurrences` does, but expand them lazily.
 
     All-day occurrences lie between midnights in UTC, so that the client's preferred zone does not change the result.
     """
     found = list(events.overlapping(start, end).select_related("calendar__owner"))
     exceptions = expansion.exceptions_in([event for event in found if event.is_series], start, end)
-    return merge(*(expand_items(each, exceptions[each.pk].values(), start, end, viewer) for each in found), key=order)
+    return merge(
+        *(expand_event(each, exceptions[each.pk].values(), start, end, viewer) for each in found), key=sort_key
+    )
 
 
-def expand_items(
+def expand_event(
     event: Event, exceptions: Iterable[EventException], start: datetime, end: datetime, viewer: User
 ) -> Iterator[Occurrence]:
     by_day = {exception.original_day: exception for exception in exceptions}
     in_window = expansion.expand(event, by_day, start, end, UTC, viewer)  # `expand` yields exceptions last, in no order
     regular = takewhile(lambda each: each.exception is None, in_window)
     changed = [item for item in exceptions_of(event, by_day.values(), viewer) if overlaps(item, start, end)]
-    return merge(regular, sorted(changed, key=order), key=order)
+    return merge(regular, sorted(changed, key=sort_key), key=sort_key)
 
 
 def exceptions_of(event: Event, exceptions: Iterable[EventException], viewer: User) -> Iterator[Occurrence]:
@@ -57,7 +59,7 @@ def type_of(item: Occurrence) -> str:
 
 
 def change_key(item: Occurrence) -> str:
-    return ".".join(map(str, item.revision))
+    return ".".join(map(str, item.revision_pair))
 
 
 def etag(item: Occurrence) -> str:

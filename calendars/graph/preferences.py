@@ -25,7 +25,7 @@ class Preferences:
     applied: tuple[str, ...] = ()  # for the header Preference-Applied
 
 
-def preferences_of(header: str) -> Preferences:
+def parse_preferences(header: str) -> Preferences:
     """Parse the header.  Unknown or invalid preferences are ignored, as RFC 7240 requires.
 
     Raises Refusal for an unknown time zone.
@@ -35,7 +35,7 @@ def preferences_of(header: str) -> Preferences:
         requested.setdefault(name.lower(), quoted or plain.strip())  # the first one counts
     zone_name = requested.get("outlook.timezone")
     body_type = requested.get("outlook.body-content-type", "").lower()
-    page_length = page_length_of(requested.get("odata.maxpagesize", ""))
+    page_length = parse_page_length(requested.get("odata.maxpagesize", ""))
     applied = []
     if zone_name is not None:
         applied.append(f'outlook.timezone="{zone_name}"')
@@ -59,7 +59,7 @@ def known_zone(name: str) -> tzinfo:
         raise Refusal(error.message, target="Prefer: outlook.timezone", code=UNKNOWN_ZONE) from None
 
 
-def page_length_of(text: str) -> int | None:
+def parse_page_length(text: str) -> int | None:
     if not re.fullmatch("0*[1-9][0-9]*", text, re.ASCII):
         return None
     return PAGE_MOST if len(text) > 9 else min(int(text), PAGE_MOST)

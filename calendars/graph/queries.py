@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.db.models.expressions import OrderBy
 
 from calendars.graph.errors import Refusal
-from calendars.graph.filters import Field, Filter, filter_of
+from calendars.graph.filters import Field, Filter, parse_filter
 from recurrence.wire.json_values import shown
 
 PAGE_LENGTH = 10
@@ -35,7 +35,7 @@ class Options:
     filter: Filter | None = None
     count: bool = False
 
-    def selected(self, document: dict[str, Any]) -> dict[str, Any]:
+    def select_members(self, document: dict[str, Any]) -> dict[str, Any]:
         """Return the members of a document in `select`, always with its id and annotations."""
         if self.select is None:
             return document
@@ -46,7 +46,7 @@ class Options:
         """Filter and order the rows.  The key is the last part of the order, so that pages do not overlap."""
         if self.filter is not None:
             rows = rows.filter(self.filter.q())
-        order = [OrderBy(field.ordered(), descending=descends) for field, descends in self.order]
+        order = [OrderBy(field.order_expression(), descending=descends) for field, descends in self.order]
         return rows.order_by(*order, "pk") if order else rows
 
 
@@ -54,24 +54,24 @@ LIST = ("$top", "$skip", "$select", "$orderby", "$filter", "$count")
 ITEM = ("$select", "$expand")
 
 
-def parameters_of(request) -> dict[str, str]:
+def read_parameters(request) -> dict[str, str]:
     """Return the parameters by their names in lower case.  Raises Refusal for a repeated parameter, or a NUL."""
     parameters: dict[str, str] = {}
     for name, values in request.query_params.lists():
         if name.lower() in parameters or len(values) > 1:
-            raise Refusal("is given twice", target=shortened(name))
+            raise Refusal("is given twice", target=shorten(name))
         if "\0" in values[0]:
-            raise Refusal("must not contain NUL", target=shortened(name))
+            raise Refusal("must not contain NUL", target=shorten(name))
         parameters[name.lower()] = values[0]
     return parameters
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:40]}…"
 
 
-def options_of(request, known: Iterable[str], resource: Resource) -> Options:
-    parameters = parameters_of(request)
+def parse_options(request, known: Iterable[str], resource: Resource) -> Options:
+    parameters = read_parameters(request)
     refuse_unknown(parameters, known)
     values: dict[str, Any] = {}
     if "$top" in parameters:
@@ -83,9 +83,9 @@ def options_of(request, known: Iterable[str], resource: Resource) -> Options:
     if "$expand" in parameters:
         values["expand"] = frozenset(names(parameters["$expand"], "$expand", EXPANDABLE))
     if "$orderby" in parameters:
-        values["order"] = order_of(parameters["$orderby"], resource.fields)
+        values["order"] = parse_order(parameters["$orderby"], resource.fields)
     if "$filter" in parameters:
-        values["filter"] = filter_of(parameters["$filter"], resource.fields)
+        values["filter"] = parse_filter(parameters["$filter"], resource.fields)
     if "$count" in parameters:
         if parameters["$count"].lower() not in ("true", "false"):
             raise Refusal(f"must be true or false, not {shown(parameters['$count'])}", target="$count")
@@ -99,7 +99,7 @@ EXPANDABLE = {"exceptionoccurrences": "exceptionOccurrences"}
 def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
     for name in names:
         if name.startswith("$") and name not in known:
-            raise Refusal(f"is not known here; there are {', '.join(known)}", target=shortened(name))
+            raise Refusal(f"is not known here; there are {', '.join(known)}", target=shorten(name))
 
 
 def number(text: str, name: str, least: int) -> int:
@@ -118,7 +118,7 @@ def names(text: str, option: str, known: Mapping[str, str]) -> list[str]:
     return found
 
 
-def order_of(text: str, fields: Mapping[str, Field]) -> tuple[tuple[Field, bool], ...]:
+def parse_order(text: str, fields: Mapping[str, Field]) -> tuple[tuple[Field, bool], ...]:
     orderable = {name: field for name, field in fields.items() if field.is_orderable}
     found: list[tuple[Field, bool]] = []
     for part in text.split(","):

@@ -110,7 +110,7 @@ def body_of(members: JsonObject, current: Occurrence | None) -> dict[str, str]:
     sent = members.members("body") or JsonObject({}, "body")
     content = sent.text("content", BODY_LENGTH) or ""
     body_type = sent.choice("contentType", BodyType.values) or DEFAULTS.body_type
-    if current is not None and content == body_text.shown_as(body_type, current.details):
+    if current is not None and content == body_text.convert_body(body_type, current.details):
         return {}
     return {"body": content, "body_type": body_type}
 

@@ -17,40 +17,44 @@ MOST = 50_000  # occurrences that one request expands
 LONGEST_VIEW = timedelta(days=1825)  # Graph's limit; it has none for the instances of a series
 
 
-class Window(EventView):
+class WindowView(EventView):
     resource = ""
 
     def get(self, request, **kwargs):
-        options = queries.options_of(request, queries.LIST, EVENTS)
-        start, end = self.window()
-        found = requested_order(refuse_large_window(items.sort_items(self.rows(), start, end, request.user)), options)
+        options = queries.parse_options(request, queries.LIST, EVENTS)
+        start, end = self.requested_window()
+        found = requested_order(
+            refuse_large_window(items.items_in_window(self.events_to_expand(), start, end, request.user)), options
+        )
         length = options.top or self.preferences.page_length or queries.PAGE_LENGTH
         page = list(islice(found, options.skip, options.skip + length + 1))
         rendered = documents.fill_page(
-            options.selected(documents.render_event(item, self.render_options)) for item in page[:length]
+            options.select_members(documents.render_event(item, self.render_options)) for item in page[:length]
         )
         count = len(found) if isinstance(found, list) and options.count else None
-        return self.events_answer(self.page(self.resource, rendered, options, len(page) > len(rendered), count))
+        return self.add_preference_header(
+            self.page_response(self.resource, rendered, options, len(page) > len(rendered), count)
+        )
 
-    def window(self) -> tuple[datetime, datetime]:
-        return window_of(queries.parameters_of(self.request))
+    def requested_window(self) -> tuple[datetime, datetime]:
+        return window_of(queries.read_parameters(self.request))
 
 
-class CalendarView(Window):
+class CalendarView(WindowView):
     resource = "/calendarView"
 
-    def window(self) -> tuple[datetime, datetime]:
-        return view_of(queries.parameters_of(self.request))
+    def requested_window(self) -> tuple[datetime, datetime]:
+        return view_of(queries.read_parameters(self.request))
 
-    def rows(self):
-        return self.visible_events(calendar=self.calendar())
+    def events_to_expand(self):
+        return self.visible_events(calendar=self.get_calendar())
 
 
-class Instances(Window):
+class Instances(WindowView):
     resource = "/events/instances"
 
-    def rows(self):
-        item = self.item()
+    def events_to_expand(self):
+        item = self.get_item()
         if items.type_of(item) != "seriesMaster":
             raise Refusal("must name a series; this is one event", target="id", code=WRONG_PARAMETER)
         return self.visible_events(pk=item.event.pk)

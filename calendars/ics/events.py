@@ -79,7 +79,7 @@ class IcsTime:
     def zone(self) -> tzinfo:
         return zone_of(self.zone_name, "timeZone")
 
-    def on(self, zone: tzinfo) -> datetime:
+    def in_zone(self, zone: tzinfo) -> datetime:
         """Return the wall time in `zone`.  A date is not converted."""
         return self.wall if self.is_date else convert_wall(zone, self.wall, self.zone)
 
@@ -98,17 +98,17 @@ class VEvent:
     start: IcsTime
     end: IcsTime
     rule: str | None = None
-    excluded: list[IcsTime] = field(default_factory=list)
+    exdates: list[IcsTime] = field(default_factory=list)
     extra_periods: list[tuple[IcsTime, IcsTime]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def changes(self) -> dict[str, Any]:
         """Return all values in the form of `changes` in `calendars.editing`."""
-        return {name: getattr(self.details, name) for name in EDITABLE} | self.when
+        return {name: getattr(self.details, name) for name in EDITABLE} | self.time_changes
 
     @property
-    def when(self) -> dict[str, Any]:
+    def time_changes(self) -> dict[str, Any]:
         return {"is_all_day": self.start.is_date, "start": self.start.wall_time, "end": self.end.wall_time}
 
 
@@ -116,47 +116,47 @@ class VEvent:
 class Zones:
     """The zones of one file: known names, and zones that the file describes in VTIMEZONE components.
 
-    `default` is the zone of times without a zone.
+    `default_name` is the zone of times without a zone.
     """
 
-    default: str
-    described: Mapping[str, Component]
+    default_name: str
+    vtimezones: Mapping[str, Component]
     now: datetime
-    found: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+    names_by_tzid: dict[str, tuple[str | None, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, file: Component, default: str, now: datetime) -> "Zones":
-        described = {each.text("TZID"): each for each in file.parts_named("VTIMEZONE")[:DESCRIBED_ZONES]}
-        return cls(known(file.text("X-WR-TIMEZONE")) or default, described, now)
+    def from_file(cls, file: Component, default_name: str, now: datetime) -> "Zones":
+        vtimezones = {each.get_text("TZID"): each for each in file.get_components("VTIMEZONE")[:DESCRIBED_ZONES]}
+        return cls(find_iana_name(file.get_text("X-WR-TIMEZONE")) or default_name, vtimezones, now)
 
-    def name_of(self, tzid: str, notes: list[str]) -> str:
+    def get_name(self, tzid: str, notes: list[str]) -> str:
         """Return the IANA name for the zone `tzid` of the file, or `tzid` if it is known.  Raises ImportRefused."""
-        if tzid not in self.found:
-            self.found[tzid] = self.look_up(tzid)
-        name, note = self.found[tzid]
+        if tzid not in self.names_by_tzid:
+            self.names_by_tzid[tzid] = self.find_name(tzid)
+        name, note = self.names_by_tzid[tzid]
         if name is None:
             raise ImportRefused(note)
         if note and note not in notes:
             notes.append(note)
         return name
 
-    def look_up(self, tzid: str) -> tuple[str | None, str]:
+    def find_name(self, tzid: str) -> tuple[str | None, str]:
         """Return a name and a note about it ("" for none), or None and the reason why no zone was found."""
-        if known(tzid):
+        if find_iana_name(tzid):
             return tzid, ""
         shown = tzid[:ECHO]
         parts = tzid.strip("/").split("/")[-PARTS_OF_A_NAME:]
-        described = self.described.get(tzid)
+        described = self.vtimezones.get(tzid)
         guesses = ["/".join(parts[position:]) for position in range(len(parts))]
-        guesses.append(described.text("X-LIC-LOCATION") if described else "")
-        name = next(filter(None, map(known, guesses)), None)
+        guesses.append(described.get_text("X-LIC-LOCATION") if described else "")
+        name = next(filter(None, map(find_iana_name, guesses)), None)
         if name is None and described is None:
             return None, gettext("Its time zone %(zone)s is not known, and the file does not describe it.") % {
                 "zone": shown
             }
         if name is None and described is not None:
             try:
-                name = timezones.zone_named_like(described, self.now, [self.default])
+                name = timezones.find_matching_zone(described, self.now, [self.default_name])
             except (ValueError, OverflowError) as error:
                 values = {"zone": shown, "error": str(error)[:ECHO]}
                 return None, gettext(
@@ -167,7 +167,7 @@ class Zones:
         return name, gettext("Its time zone %(zone)s is taken as %(name)s.") % {"zone": shown, "name": name}
 
 
-def known(name: str) -> str | None:
+def find_iana_name(name: str) -> str | None:
     """Return the IANA name of a zone for any known name, such as a Windows name; None if `name` is not known."""
     try:
         return iana_name(name.strip(), "timeZone")
@@ -182,27 +182,27 @@ def read(component: Component, zones: Zones, *, is_cancelled: bool = False) -> V
     if start is None:
         refuse(gettext("It has no DTSTART."))
     for name in ("RRULE", "EXRULE"):
-        if len(component.all(name)) > (name == "RRULE"):
+        if len(component.get_all(name)) > (name == "RRULE"):
             refuse(gettext("It repeats by more than one rule."))
-    rule = component.first("RRULE")
+    rule = component.get_first("RRULE")
     event = VEvent(
         component.line,
         uid_of(component),
         moment_of(component, "RECURRENCE-ID", zones, notes),
-        is_cancelled or component.text("STATUS").strip().upper() == "CANCELLED",
+        is_cancelled or component.get_text("STATUS").strip().upper() == "CANCELLED",
         details_of(component, notes),
         start,
         end_of(component, start, zones, notes),
         rule.raw.strip() if rule else None,
         notes=notes,
     )
-    if any("RANGE" in each.parameters for each in component.all("RECURRENCE-ID")):
+    if any("RANGE" in each.parameters for each in component.get_all("RECURRENCE-ID")):
         refuse(gettext("It changes an occurrence and all that follow, which is not taken."))
-    event.excluded = list(moments_of(component, "EXDATE", zones, notes))
+    event.exdates = list(moments_of(component, "EXDATE", zones, notes))
     event.extra_periods = [
-        period for each in component.all("RDATE") for period in periods_of(each, event, zones, notes)
+        period for each in component.get_all("RDATE") for period in periods_of(each, event, zones, notes)
     ]
-    if len(event.excluded) + len(event.extra_periods) > EXTRA_DATES:
+    if len(event.exdates) + len(event.extra_periods) > EXTRA_DATES:
         refuse(gettext("It has more than %(most)d dates of its own.") % {"most": EXTRA_DATES})
     left_out = Counter(each.name for each in component.properties if each.name in LEFT_OUT)
     if left_out:
@@ -216,7 +216,7 @@ def refuse(sentence: str) -> NoReturn:
 
 def uid_of(component: Component) -> str:
     """Return the UID.  Without one, return a digest of the content, so that a second import finds the same event."""
-    uid = component.text("UID").strip().replace("\n", " ")
+    uid = component.get_text("UID").strip().replace("\n", " ")
     if not uid:
         content = [
             (each.name, each.raw) for each in component.properties if each.name not in ("DTSTAMP", "LAST-MODIFIED")
@@ -230,7 +230,7 @@ def uid_of(component: Component) -> str:
 def fill_defaults(imported: Details, stored: Details) -> Details:
     """Return the details of the file, with values of `ours` where the file only writes them differently or cannot."""
     values: dict[str, Any] = {"attendees": imported.attendees or stored.attendees}
-    if [each.get("displayName") for each in imported.locations] == [stored.place] * bool(stored.place):
+    if [each.get("displayName") for each in imported.locations] == [stored.location_name] * bool(stored.location_name):
         values["locations"] = stored.locations
     if not (imported.is_reminder_on or stored.is_reminder_on):
         values["reminder_minutes"] = stored.reminder_minutes
@@ -253,12 +253,12 @@ def unescape(text: str) -> str:
 
 
 def moment_of(component: Component, name: str, zones: Zones, notes: list[str]) -> IcsTime | None:
-    line = component.first(name)
+    line = component.get_first(name)
     return None if line is None else moment(line, line.raw, zones, notes)
 
 
 def moments_of(component: Component, name: str, zones: Zones, notes: list[str]) -> Iterator[IcsTime]:
-    for each in component.all(name):
+    for each in component.get_all(name):
         for value in filter(None, each.raw.split(",")):
             yield moment(each, value, zones, notes)
 
@@ -274,7 +274,7 @@ def moment(line: Property, value: str, zones: Zones, notes: list[str]) -> IcsTim
     if isinstance(parsed, datetime):
         return IcsTime(parsed.replace(tzinfo=None), zone_name_of(line, parsed, zones, notes))
     if isinstance(parsed, date):
-        return IcsTime(datetime.combine(parsed, MIDNIGHT), zones.default, is_date=True)
+        return IcsTime(datetime.combine(parsed, MIDNIGHT), zones.default_name, is_date=True)
     refuse(gettext("Its %(name)s is no time: %(value)s.") % {"name": line.name, "value": repr(value[:ECHO])})
 
 
@@ -283,19 +283,19 @@ def zone_name_of(line: Property, parsed: datetime, zones: Zones, notes: list[str
         return "UTC"
     tzid = line.parameters.get("TZID", "")
     if tzid:
-        return zones.name_of(tzid, notes)
-    note = gettext("A time without a zone is taken as one in %(zone)s.") % {"zone": zones.default}
+        return zones.get_name(tzid, notes)
+    note = gettext("A time without a zone is taken as one in %(zone)s.") % {"zone": zones.default_name}
     if note not in notes:
         notes.append(note)
-    return zones.default
+    return zones.default_name
 
 
 def end_of(component: Component, start: IcsTime, zones: Zones, notes: list[str]) -> IcsTime:
     end = moment_of(component, "DTEND", zones, notes)
     if end is None:
-        duration = component.first("DURATION")
+        duration = component.get_first("DURATION")
         return end_from_duration(
-            start, duration.raw if duration else None, repeats=component.first("RRULE") is not None
+            start, duration.raw if duration else None, repeats=component.get_first("RRULE") is not None
         )
     if end.is_date != start.is_date:
         refuse(gettext("One of its DTSTART and DTEND is a date and the other is none."))
@@ -345,7 +345,9 @@ def periods_of(line: Property, event: VEvent, zones: Zones, notes: list[str]) ->
             yield (
                 start,
                 IcsTime(
-                    start.wall + (event.end.on(event.start.zone) - event.start.wall), start.zone_name, start.is_date
+                    start.wall + (event.end.in_zone(event.start.zone) - event.start.wall),
+                    start.zone_name,
+                    start.is_date,
                 ),
             )
         elif last.strip().upper().startswith(("P", "+P")):
@@ -358,19 +360,19 @@ def periods_of(line: Property, event: VEvent, zones: Zones, notes: list[str]) ->
 
 
 def details_of(component: Component, notes: list[str]) -> Details:
-    reminders = component.parts_named("VALARM")
+    reminders = component.get_components("VALARM")
     minutes = reminder_of(reminders, notes)
     body, body_type = body_of(component)
-    location = truncate(component.text("LOCATION"), LOCATION_LENGTH, "LOCATION", notes)
+    location = truncate(component.get_text("LOCATION"), LOCATION_LENGTH, "LOCATION", notes)
     return Details(
-        subject=truncate(" ".join(component.text("SUMMARY").split("\n")), SUBJECT_LENGTH, "SUMMARY", notes),
+        subject=truncate(" ".join(component.get_text("SUMMARY").split("\n")), SUBJECT_LENGTH, "SUMMARY", notes),
         body=truncate(body, BODY_LENGTH, "DESCRIPTION", notes),
         body_type=body_type,
         locations=[{"displayName": location}] if location else [],
         categories=categories_of(component, notes),
         attendees=attendees_of(component, notes),
         show_as=show_as_of(component),
-        sensitivity=CLASSES.get(component.text("CLASS").strip().upper() or "PUBLIC", Sensitivity.PRIVATE).value,
+        sensitivity=CLASSES.get(component.get_text("CLASS").strip().upper() or "PUBLIC", Sensitivity.PRIVATE).value,
         importance=importance_of(component),
         is_reminder_on=minutes is not None,
         reminder_minutes=REMINDER_MINUTES if minutes is None else minutes,
@@ -385,14 +387,14 @@ def truncate(text: str, limit: int, name: str, notes: list[str]) -> str:
 
 
 def body_of(component: Component) -> tuple[str, str]:
-    for each in component.all("X-ALT-DESC"):
+    for each in component.get_all("X-ALT-DESC"):
         if each.parameters.get("FMTTYPE", "").lower() == "text/html" and each.text.strip():
             return each.text, BodyType.HTML.value
-    return component.text("DESCRIPTION"), BodyType.TEXT.value
+    return component.get_text("DESCRIPTION"), BodyType.TEXT.value
 
 
 def categories_of(component: Component, notes: list[str]) -> list[str]:
-    names = [each.strip() for line in component.all("CATEGORIES") for each in split_on_unescaped_comma(line.raw)]
+    names = [each.strip() for line in component.get_all("CATEGORIES") for each in split_on_unescaped_comma(line.raw)]
     kept = [each for each in dict.fromkeys(names) if each and len(each) <= CATEGORY_LENGTH][:CATEGORIES]
     if len(kept) < len(set(filter(None, names))):
         notes.append(gettext("Some of its categories are left out: there are too many, or they are too long."))
@@ -400,7 +402,7 @@ def categories_of(component: Component, notes: list[str]) -> list[str]:
 
 
 def attendees_of(component: Component, notes: list[str]) -> list[dict[str, Any]]:
-    lines = component.all("ATTENDEE")
+    lines = component.get_all("ATTENDEE")
     if lines:
         note = ngettext(
             "%(count)d attendee is kept by name; nobody is invited.",
@@ -430,18 +432,18 @@ def attendee(line: Property) -> dict[str, Any]:
 
 
 def show_as_of(component: Component) -> str:
-    busy = BUSY_STATES.get(component.text("X-MICROSOFT-CDO-BUSYSTATUS").strip().upper())
+    busy = BUSY_STATES.get(component.get_text("X-MICROSOFT-CDO-BUSYSTATUS").strip().upper())
     if busy is not None:
         return busy.value
-    if component.text("TRANSP").strip().upper() == "TRANSPARENT":
+    if component.get_text("TRANSP").strip().upper() == "TRANSPARENT":
         return ShowAs.FREE.value
-    is_tentative = component.text("STATUS").strip().upper() == "TENTATIVE"
+    is_tentative = component.get_text("STATUS").strip().upper() == "TENTATIVE"
     return (ShowAs.TENTATIVE if is_tentative else ShowAs.BUSY).value
 
 
 def importance_of(component: Component) -> str:
     """Return the importance for PRIORITY: 1 is the highest, 9 the lowest, 5 is normal, and 0 is undefined."""
-    text = component.text("PRIORITY").strip()
+    text = component.get_text("PRIORITY").strip()
     priority = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
     if 1 <= priority <= 4:
         return Importance.HIGH.value
@@ -450,7 +452,7 @@ def importance_of(component: Component) -> str:
 
 def reminder_of(alarms: list[Component], notes: list[str]) -> int | None:
     """Return the minutes before the start of the first reminder that can be stored; None if there is none."""
-    active = [each for each in alarms if each.text("ACTION").strip().upper() != "NONE"]
+    active = [each for each in alarms if each.get_text("ACTION").strip().upper() != "NONE"]
     found = [minutes for each in active if (minutes := minutes_of(each)) is not None]
     if active and not found:
         notes.append(gettext("Its reminder is left out: it is not before the start."))
@@ -461,7 +463,7 @@ def reminder_of(alarms: list[Component], notes: list[str]) -> int | None:
 
 def minutes_of(alarm: Component) -> int | None:
     """Return the minutes before the start, rounded up; None if the TRIGGER is not relative to it, or out of range."""
-    trigger = alarm.first("TRIGGER")
+    trigger = alarm.get_first("TRIGGER")
     if trigger is None or trigger.parameters.get("RELATED", "START").upper() != "START":
         return None
     try:

@@ -20,7 +20,7 @@ from icalendar import vDuration
 from icalendar.parser import Contentline
 
 from calendars.body_text import get_plain_text
-from calendars.expansion import details_for, expand, order, wall_times
+from calendars.expansion import details_for, expand, sort_key, wall_times
 from calendars.ics import timezones
 from calendars.items import Band, RunItem
 from calendars.models import (
@@ -65,7 +65,7 @@ BUSY_STATES = {
 }
 
 
-def calendar(name: str, zone_name: str, parts: Iterable[bytes]) -> bytes:
+def render_calendar(name: str, zone_name: str, parts: Iterable[bytes]) -> bytes:
     """Return the whole file.  `zone_name` is the zone of its reader (X-WR-TIMEZONE)."""
     head = [
         "BEGIN:VCALENDAR",
@@ -73,13 +73,13 @@ def calendar(name: str, zone_name: str, parts: Iterable[bytes]) -> bytes:
         f"PRODID:{PRODUCT}",
         "CALSCALE:GREGORIAN",
         "METHOD:PUBLISH",
-        text("NAME", name),
-        text("X-WR-CALNAME", name),
+        text_property("NAME", name),
+        text_property("X-WR-CALNAME", name),
         f"X-WR-TIMEZONE:{zone_name}",
         f"REFRESH-INTERVAL;VALUE=DURATION:{REFRESH}",
         f"X-PUBLISHED-TTL:{REFRESH}",
     ]
-    return b"".join([written(head), *parts, b"END:VCALENDAR\r\n"])
+    return b"".join([join_lines(head), *parts, b"END:VCALENDAR\r\n"])
 
 
 def window_around(now: datetime) -> tuple[datetime, datetime]:
@@ -94,29 +94,29 @@ def window_around(now: datetime) -> tuple[datetime, datetime]:
 # Events
 
 
-def events(calendars: Iterable[Calendar], viewer, now: datetime) -> Iterator[bytes]:
+def render_events(calendars: Iterable[Calendar], viewer, now: datetime) -> Iterator[bytes]:
     """Yield the zones that are needed, then all events of `calendars` as `viewer` sees them.  Two queries."""
     shown = list(calendars)
     rows = list(Event.objects.filter(calendar__in=shown).select_related("calendar").order_by("start_at", "id"))
     exceptions: defaultdict[UUID, dict[date, EventException]] = defaultdict(dict)
     for each in EventException.objects.filter(event__calendar__in=shown).order_by("original_day"):
         exceptions[each.event_id][each.original_day] = each
-    yield from zones(rows, now)
+    yield from render_zones(rows, now)
     window, uids = window_around(now), set()
     for row in rows:
         uid = f"{row.pk.hex}@quando" if row.uid in uids else row.uid  # the same invitation in two calendars
         uids.add(uid)
-        yield from components(ExportContext(row, exceptions[row.pk], uid, viewer), window)
+        yield from render_event(ExportContext(row, exceptions[row.pk], uid, viewer), window)
 
 
-def zones(rows: Iterable[Event], now: datetime) -> Iterator[bytes]:
+def render_zones(rows: Iterable[Event], now: datetime) -> Iterator[bytes]:
     years: dict[str, int] = {}
     for row in rows:
         if name := zone_name_of(row):
             years[name] = min(years.get(name, row.start.year), row.start.year)
     for zone, year in sorted(years.items()):
         last_year = max(now.year, year) + RULES_KNOWN_AHEAD
-        yield timezones.parse_vtimezone(zone, max(year - 1, EARLIEST_ZONE_YEAR), last_year)
+        yield timezones.render_vtimezone(zone, max(year - 1, EARLIEST_ZONE_YEAR), last_year)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,32 +132,34 @@ class ExportContext:
         return details_for(self.viewer, self.event, details)
 
 
-def components(context: ExportContext, window: tuple[datetime, datetime]) -> Iterator[bytes]:
+def render_event(context: ExportContext, window: tuple[datetime, datetime]) -> Iterator[bytes]:
     event = context.event
     if not event.is_series:
-        when = times(event, event.start, event.end, event.is_all_day)
-        yield component(context, event.details, [f"UID:{clean(context.uid)}", *when])
+        when = time_properties(event, event.start, event.end, event.is_all_day)
+        yield render_vevent(context, event.details, [f"UID:{clean(context.uid)}", *when])
         return
     rule = rrule_of(event.series, is_all_day=event.is_all_day)
     if rule is None:
         yield from render_individually(context, window)
         return
-    head = [f"UID:{clean(context.uid)}", *times_of_series(event), f"RRULE:{rule}"]
-    yield component(context, event.details, [*head, *exdates(context)])
+    head = [f"UID:{clean(context.uid)}", *series_time_properties(event), f"RRULE:{rule}"]
+    yield render_vevent(context, event.details, [*head, *exdates(context)])
     for day, exception in context.exceptions.items():
         if not exception.is_cancelled and event.series.on(day):
-            yield changed(context, day, exception)
-    for occurrence in of_another_length(event, window):
+            yield render_exception(context, day, exception)
+    for occurrence in occurrences_across_clock_changes(event, window):
         if occurrence.day not in context.exceptions:
-            yield changed(context, occurrence.day, EventException(updated_at=event.updated_at))
+            yield render_exception(context, occurrence.day, EventException(updated_at=event.updated_at))
 
 
 def render_individually(context: ExportContext, window: tuple[datetime, datetime]) -> Iterator[bytes]:
     event = context.event
-    for each in sorted(expand(event, context.exceptions, *window, UTC, context.viewer), key=order):
+    for each in sorted(expand(event, context.exceptions, *window, UTC, context.viewer), key=sort_key):
         if not each.is_cancelled and each.day is not None:
-            when = times(event, *wall_times(event, each.day, each.exception.changes if each.exception else {}))
-            yield component(context, each.details, [f"UID:{clean(context.uid)}-{each.day:%Y%m%d}", *when])
+            when = time_properties(
+                event, *wall_times(event, each.day, each.exception.changes if each.exception else {})
+            )
+            yield render_vevent(context, each.details, [f"UID:{clean(context.uid)}-{each.day:%Y%m%d}", *when])
 
 
 def exdates(context: ExportContext) -> Iterator[str]:
@@ -165,7 +167,7 @@ def exdates(context: ExportContext) -> Iterator[str]:
     event = context.event
     days = {day for day, exception in context.exceptions.items() if exception.is_cancelled and event.series.on(day)}
     for day in sorted(days | nonexistent_days(event.series)):
-        yield instant("EXDATE", datetime.combine(day, event.start.time()), event, event.is_all_day)
+        yield time_property("EXDATE", datetime.combine(day, event.start.time()), event, event.is_all_day)
 
 
 def nonexistent_days(series: Series) -> set[date]:
@@ -174,52 +176,55 @@ def nonexistent_days(series: Series) -> set[date]:
     return {day for day in days if series.days.start <= day and series.days.on_or_after(day) == day}
 
 
-def changed(context: ExportContext, day: date, exception: EventException) -> bytes:
+def render_exception(context: ExportContext, day: date, exception: EventException) -> bytes:
     """Render an exception as a component with RECURRENCE-ID."""
     event, changes = context.event, exception.changes
     details = replace(event.details, **{name: value for name, value in changes.items() if name in DETAILS})
-    recurrence_id = instant("RECURRENCE-ID", datetime.combine(day, event.start.time()), event, event.is_all_day)
-    when = times(event, *wall_times(event, day, changes))
-    return component(context, details, [f"UID:{clean(context.uid)}", recurrence_id, *when], exception.updated_at)
+    recurrence_id = time_property("RECURRENCE-ID", datetime.combine(day, event.start.time()), event, event.is_all_day)
+    when = time_properties(event, *wall_times(event, day, changes))
+    return render_vevent(context, details, [f"UID:{clean(context.uid)}", recurrence_id, *when], exception.updated_at)
 
 
-def of_another_length(event: Event, window: tuple[datetime, datetime]) -> Iterator[Occurrence]:
+def occurrences_across_clock_changes(event: Event, window: tuple[datetime, datetime]) -> Iterator[Occurrence]:
     """Yield the occurrences in the window with a clock change inside: their elapsed and wall lengths differ."""
     if event.is_all_day or event.tzinfo is UTC or event.start == event.end:
         return
     seen: set[date] = set()
     for change in timezones.changes(event.tzinfo, *window):
-        for each in event.series.occurrences(change.at - NEAR, change.at + NEAR):
+        for each in event.series.occurrences(change.instant - NEAR, change.instant + NEAR):
             if each.end - each.start != event.end - event.start and each.day not in seen:
                 seen.add(each.day)
                 yield each
 
 
-def times(event: Event, start: datetime, end: datetime, is_all_day: bool) -> Iterator[str]:
+def time_properties(event: Event, start: datetime, end: datetime, is_all_day: bool) -> Iterator[str]:
     """Yield DTSTART and DTEND.  An event without length has no DTEND: RFC 5545 requires a DTEND after the start."""
-    yield instant("DTSTART", start, event, is_all_day)
+    yield time_property("DTSTART", start, event, is_all_day)
     if start != end:
-        yield instant("DTEND", end, event, is_all_day)
+        yield time_property("DTEND", end, event, is_all_day)
 
 
-def times_of_series(event: Event) -> Iterator[str]:
+def series_time_properties(event: Event) -> Iterator[str]:
     """Yield DTSTART, and DTEND or DURATION.
 
     With a clock change inside the first occurrence, DTEND would give all other occurrences a wrong length.
     """
     length = event.end - event.start
     if event.is_all_day or event.series.first.end - event.series.first.start == length:
-        yield from times(event, event.start, event.end, event.is_all_day)
+        yield from time_properties(event, event.start, event.end, event.is_all_day)
     else:
-        yield from (instant("DTSTART", event.start, event, is_all_day=False), f"DURATION:{duration(length)}")
+        yield from (
+            time_property("DTSTART", event.start, event, is_all_day=False),
+            f"DURATION:{format_duration(length)}",
+        )
 
 
-def instant(name: str, wall: datetime, event: Event, is_all_day: bool) -> str:
+def time_property(name: str, wall: datetime, event: Event, is_all_day: bool) -> str:
     """Return a property with a wall time in the event's zone, or with a date."""
     if is_all_day:
         return f"{name};VALUE=DATE:{wall:%Y%m%d}"
     zone_name = zone_name_of(event)
-    return f"{name};TZID={zone_name}:{wall:%Y%m%dT%H%M%S}" if zone_name else in_utc(name, wall)
+    return f"{name};TZID={zone_name}:{wall:%Y%m%dT%H%M%S}" if zone_name else utc_property(name, wall)
 
 
 def zone_name_of(event: Event) -> str | None:
@@ -235,15 +240,15 @@ def zone_name_of(event: Event) -> str | None:
     return UTC_BY_ANOTHER_NAME if event.is_series else None
 
 
-def component(context: ExportContext, own: Details, head: list[str], updated_at: datetime | None = None) -> bytes:
+def render_vevent(context: ExportContext, own: Details, head: list[str], updated_at: datetime | None = None) -> bytes:
     event, details = context.event, context.visible_details(own)
-    return written(
+    return join_lines(
         [
             "BEGIN:VEVENT",
             *head,
-            in_utc("DTSTAMP", updated_at or event.updated_at),
-            in_utc("CREATED", event.created_at),
-            in_utc("LAST-MODIFIED", updated_at or event.updated_at),
+            utc_property("DTSTAMP", updated_at or event.updated_at),
+            utc_property("CREATED", event.created_at),
+            utc_property("LAST-MODIFIED", updated_at or event.updated_at),
             f"SEQUENCE:{event.revision - 1}",
             *description_lines(details, is_redacted=details is not own),
             "END:VEVENT",
@@ -254,15 +259,15 @@ def component(context: ExportContext, own: Details, head: list[str], updated_at:
 def description_lines(details: Details, is_redacted: bool) -> Iterator[str]:
     subject = gettext("Private") if is_redacted else details.subject
     if subject:
-        yield text("SUMMARY", subject)
+        yield text_property("SUMMARY", subject)
     if details.body:
-        yield text("DESCRIPTION", get_plain_text(details))
+        yield text_property("DESCRIPTION", get_plain_text(details))
     if details.body and details.body_type == BodyType.HTML:
-        yield text("X-ALT-DESC;FMTTYPE=text/html", details.body)
-    if details.place:
-        yield text("LOCATION", details.place)
+        yield text_property("X-ALT-DESC;FMTTYPE=text/html", details.body)
+    if details.location_name:
+        yield text_property("LOCATION", details.location_name)
     if details.categories:
-        yield f"CATEGORIES:{','.join(map(escaped, details.categories))}"
+        yield f"CATEGORIES:{','.join(map(escape_text, details.categories))}"
     if details.sensitivity in CLASSES:
         yield f"CLASS:{CLASSES[details.sensitivity]}"
     if details.importance in PRIORITIES:
@@ -273,52 +278,56 @@ def description_lines(details: Details, is_redacted: bool) -> Iterator[str]:
     if details.show_as == ShowAs.TENTATIVE:
         yield "STATUS:TENTATIVE"
     if details.is_reminder_on:
-        alarm = f"TRIGGER:-{duration(timedelta(minutes=details.reminder_minutes))}"
-        yield from ("BEGIN:VALARM", "ACTION:DISPLAY", text("DESCRIPTION", subject or "-"), alarm, "END:VALARM")
+        alarm = f"TRIGGER:-{format_duration(timedelta(minutes=details.reminder_minutes))}"
+        yield from ("BEGIN:VALARM", "ACTION:DISPLAY", text_property("DESCRIPTION", subject or "-"), alarm, "END:VALARM")
 
 
 # Runs of jobs
 
 
-def runs(items: Iterable[RunItem], bands: Iterable[Band], site: str, now: datetime) -> Iterator[bytes]:
+def render_runs(items: Iterable[RunItem], bands: Iterable[Band], site: str, now: datetime) -> Iterator[bytes]:
     """Yield runs as events that show nobody as busy; a frequent job is one all-day event on each day.
 
     `site` is the address of the server, without a slash at the end.
     """
     today = datetime.combine(now.date(), time(), UTC)
     for run in items:
-        name = f"{run.name}: {run.word}" + (f" ({run.count})" if run.count > 1 else "")
-        ends = [in_utc("DTEND", run.end)] if run.end is not None and run.end - run.at >= ONE_SECOND else []
-        when = [in_utc("DTSTART", run.at), *ends, in_utc("DTSTAMP", run.at if run.at < now else today)]
-        yield run_component(f"run-{run.key}", when, name, run.reason, site + run.url)
+        name = f"{run.name}: {run.label}" + (f" ({run.count})" if run.count > 1 else "")
+        ends = [utc_property("DTEND", run.end)] if run.end is not None and run.end - run.fire_at >= ONE_SECOND else []
+        when = [
+            utc_property("DTSTART", run.fire_at),
+            *ends,
+            utc_property("DTSTAMP", run.fire_at if run.fire_at < now else today),
+        ]
+        yield render_run(f"run-{run.key}", when, name, run.reason, site + run.url)
     for band in bands:
         when = [f"DTSTART;VALUE=DATE:{band.day:%Y%m%d}", f"DTEND;VALUE=DATE:{band.day + ONE_DAY:%Y%m%d}"]
         summary = ngettext("%(total)d run", "%(total)d runs", band.total) % {"total": band.total}
-        if band.failed:
-            summary += ", " + ngettext("%(n)d failed", "%(n)d failed", band.failed) % {"n": band.failed}
-        name = f"{band.name}: {band.every}, {summary}"
-        yield run_component(
-            *(f"runs-{band.job_id}-{band.day:%Y%m%d}", [*when, in_utc("DTSTAMP", today)]),
+        if band.failed_count:
+            summary += ", " + ngettext("%(n)d failed", "%(n)d failed", band.failed_count) % {"n": band.failed_count}
+        name = f"{band.name}: {band.interval}, {summary}"
+        yield render_run(
+            *(f"runs-{band.job_id}-{band.day:%Y%m%d}", [*when, utc_property("DTSTAMP", today)]),
             *(name, band.reason, site + band.url),
         )
 
 
-def folded_runs(words: str, address: str, now: datetime) -> bytes:
+def render_folded_runs(words: str, address: str, now: datetime) -> bytes:
     """Return an all-day event of today about the jobs whose runs are not in the file."""
     day = now.date()
     when = [f"DTSTART;VALUE=DATE:{day:%Y%m%d}", f"DTEND;VALUE=DATE:{day + ONE_DAY:%Y%m%d}"]
-    stamp = in_utc("DTSTAMP", datetime.combine(day, time(), UTC))
-    return run_component("runs-folded", [*when, stamp], words, "", address)
+    stamp = utc_property("DTSTAMP", datetime.combine(day, time(), UTC))
+    return render_run("runs-folded", [*when, stamp], words, "", address)
 
 
-def run_component(uid: str, when: list[str], name: str, reason: str, address: str) -> bytes:
-    return written(
+def render_run(uid: str, when: list[str], name: str, reason: str, address: str) -> bytes:
+    return join_lines(
         [
             "BEGIN:VEVENT",
             f"UID:{clean(uid)}@quando",
             *when,
-            text("SUMMARY", name),
-            *([text("DESCRIPTION", reason)] if reason else []),
+            text_property("SUMMARY", name),
+            *([text_property("DESCRIPTION", reason)] if reason else []),
             f"URL:{clean(address)}",
             "TRANSP:TRANSPARENT",
             "END:VEVENT",
@@ -329,19 +338,19 @@ def run_component(uid: str, when: list[str], name: str, reason: str, address: st
 # Lines
 
 
-def written(lines: Iterable[str]) -> bytes:
-    return b"".join(folded(line) + b"\r\n" for line in lines)
+def join_lines(lines: Iterable[str]) -> bytes:
+    return b"".join(fold_line(line) + b"\r\n" for line in lines)
 
 
-def folded(line: str) -> bytes:
+def fold_line(line: str) -> bytes:
     return line.encode() if len(line) <= LINE_LENGTH and line.isascii() else Contentline(line).to_ical()
 
 
-def text(name: str, value: str) -> str:
-    return f"{name}:{escaped(value)}"
+def text_property(name: str, value: str) -> str:
+    return f"{name}:{escape_text(value)}"
 
 
-def escaped(value: str) -> str:
+def escape_text(value: str) -> str:
     r"""Return an escaped value of type TEXT.
 
     icalendar's vText is not used: it takes `\N`, as in `C:\New`, for the end of a line.
@@ -356,10 +365,10 @@ def clean(value: str) -> str:
     return CONTROLS.sub("", LINE_ENDS.sub("", value).replace("\n", ""))
 
 
-def in_utc(name: str, moment: datetime) -> str:
+def utc_property(name: str, moment: datetime) -> str:
     """Return a property with an instant in UTC.  A naive datetime is already in UTC."""
     return f"{name}:{moment.astimezone(UTC) if moment.tzinfo else moment:%Y%m%dT%H%M%SZ}"
 
 
-def duration(length: timedelta) -> str:
+def format_duration(length: timedelta) -> str:
     return vDuration(length).to_ical().decode()

@@ -73,13 +73,13 @@ def parse_groups(files: list[Component], calendar: Calendar, now: datetime, line
 
 
 def groups_of(file: Component, calendar: Calendar, now: datetime, lines: list[Line]) -> Iterable[UidGroup]:
-    zones = Zones.of(file, calendar.owner.time_zone, now)
-    is_cancelled = file.text("METHOD").strip().upper() == "CANCEL"
+    zones = Zones.from_file(file, calendar.owner.time_zone, now)
+    is_cancelled = file.get_text("METHOD").strip().upper() == "CANCEL"
     groups: dict[str, UidGroup] = {}
-    for part in file.parts:
+    for part in file.subcomponents:
         if part.name == "VTIMEZONE":
             continue
-        line = Line(part.line, part.name[:ECHO], events.uid_of(part), part.text("SUMMARY")[:ECHO])
+        line = Line(part.line, part.name[:ECHO], events.uid_of(part), part.get_text("SUMMARY")[:ECHO])
         lines.append(line)
         try:
             entry = ImportEntry(line, read(part, zones, is_cancelled))
@@ -129,13 +129,13 @@ def parts_of(entry: ImportEntry, now: datetime, allowance: Allowance) -> Iterato
     """Yield the events that the component becomes, each with its own UID.  Raises ImportRefused."""
     vevent, notes = entry.vevent, entry.line.notes
     allowance.require_events()
-    span = Span(vevent.start.wall, vevent.end.on(vevent.start.zone), vevent.start.zone)
+    span = Span(vevent.start.wall, vevent.end.in_zone(vevent.start.zone), vevent.start.zone)
     repetition = Repetition() if vevent.rule is None else read_recurrence(vevent.rule, span, now, allowance)
     notes += repetition.notes
     for number, document in enumerate(repetition.series):
         allowance.take_event()
         uid = vevent.uid if number == 0 else f"{vevent.uid}{OWN}{number + 1}"
-        changes = moved_to(vevent, span, datetime.combine(first_day_of(document), span.start.time()))
+        changes = changes_moved_to(vevent, span, datetime.combine(first_day_of(document), span.start.time()))
         yield EventPart(uid, changes | {"recurrence": document})
     starts = [datetime.combine(day, span.start.time()) for day in repetition.days]
     if repetition.first != span.start.date():
@@ -148,8 +148,10 @@ def parts_of(entry: ImportEntry, now: datetime, allowance: Allowance) -> Iterato
         allowance.take_event()
         if not excluded & {start, start.date()}:
             uid = vevent.uid if is_alone else further_uid(vevent.uid, start.date())
-            yield EventPart(uid, as_single_event(moved_to(vevent, span, start)), None if vevent.rule is None else start)
-    extra = {first.on(span.zone): (first, last) for first, last in vevent.extra_periods}
+            yield EventPart(
+                uid, as_single_event(changes_moved_to(vevent, span, start)), None if vevent.rule is None else start
+            )
+    extra = {first.in_zone(span.zone): (first, last) for first, last in vevent.extra_periods}
     series = [series_of(document, span) for document in repetition.series] if extra else []
     known = {*starts, *excluded}
     for start, (first, last) in extra.items():
@@ -168,7 +170,7 @@ def further_uid(uid: str, when: date) -> str:
     return f"{uid}{OWN}{when:%Y%m%dT%H%M%S}" if isinstance(when, datetime) else f"{uid}{OWN}{when:%Y%m%d}"
 
 
-def moved_to(vevent: VEvent, span: Span, start: datetime) -> dict[str, Any]:
+def changes_moved_to(vevent: VEvent, span: Span, start: datetime) -> dict[str, Any]:
     """Return all changes of the event in the file, moved to `start` with the same length."""
     name = vevent.start.zone_name
     times = {"start": WallTime(start, name), "end": WallTime(start + (span.end - span.start), name)}
@@ -181,8 +183,8 @@ def as_single_event(changes: dict[str, Any]) -> dict[str, Any]:
 
 def excluded_starts(vevent: VEvent) -> set[date]:
     """Return the EXDATEs as wall times in the zone of the start, or as dates, which exclude all of that day."""
-    days = {each.wall.date() for each in vevent.excluded if each.is_date or vevent.start.is_date}
-    return days | {each.on(vevent.start.zone) for each in vevent.excluded if not each.is_date}
+    days = {each.wall.date() for each in vevent.exdates if each.is_date or vevent.start.is_date}
+    return days | {each.in_zone(vevent.start.zone) for each in vevent.exdates if not each.is_date}
 
 
 def is_given(series: list[Series], span: Span, start: datetime) -> bool:

@@ -58,7 +58,7 @@ def import_calendar(
         (locked,) = lock_calendars(calendar.pk)
         importer = Import(locked, groups, now, viewer or locked.owner)
         for group in groups:
-            importer.take(group)
+            importer.import_group(group)
         if dry_run:
             transaction.set_rollback(True)
     return Report(tuple(sorted(lines, key=lambda line: line.line)), dry_run)
@@ -69,11 +69,11 @@ class Import:
 
     def __init__(self, calendar: Calendar, groups: list[UidGroup], now: datetime, viewer):
         self.calendar, self.now, self.viewer = calendar, now, viewer
-        self.changes = 0
+        self.change_count = 0
         self.used_uids: set[str] = set()
         self.new_ids: set[UUID] = set()
         self.uids_by_file_uid: defaultdict[str, set[str]] = defaultdict(set)  # of stored events
-        self.events: dict[str, Event] = {}
+        self.events_by_uid: dict[str, Event] = {}
         file_uids = {group.uid for group in groups}
         keys = [
             key
@@ -83,32 +83,32 @@ class Import:
         for position in range(0, len(keys), BATCH):
             batch = calendar.events.filter(pk__in=keys[position : position + BATCH]).order_by("-created_at")
             for event in batch.prefetch_related("exceptions"):
-                self.remember(event)
+                self.index_event(event)
 
-    def remember(self, event: Event) -> None:
+    def index_event(self, event: Event) -> None:
         event.calendar = self.calendar
-        self.events[event.uid] = event
+        self.events_by_uid[event.uid] = event
         self.uids_by_file_uid[event.uid.partition(OWN)[0]].add(event.uid)
 
-    def take(self, group: UidGroup) -> None:
+    def import_group(self, group: UidGroup) -> None:
         """Import a group: its master, its overrides, and the deletion of obsolete further events."""
-        series = [event for uid in sorted(self.uids_by_file_uid[group.uid]) if (event := self.events.get(uid))]
+        series = [event for uid in sorted(self.uids_by_file_uid[group.uid]) if (event := self.events_by_uid.get(uid))]
         if group.master is not None:
             try:
                 with transaction.atomic():
-                    series = self.take_master(group, group.master)
+                    series = self.import_master(group, group.master)
             except (ImportRefused, CalendarError) as error:
-                group.refuse(sentence(error))
+                group.refuse(format_error(error))
                 return
         remaining = [entry for entry in group.overrides if not entry.is_done]
-        self.take_changes(remaining, [event for event in series if event.is_series])
+        self.import_overrides(remaining, [event for event in series if event.is_series])
         if group.master is not None:
             self.delete_obsolete(group, group.master)
 
-    def take_master(self, group: UidGroup, master: ImportEntry) -> list[Event]:
+    def import_master(self, group: UidGroup, master: ImportEntry) -> list[Event]:
         """Import the master of a group and return its events.  Raises ImportRefused and CalendarError."""
         events, statuses = [], []
-        overrides = by_start(group.overrides, master.vevent)
+        overrides = index_by_start(group.overrides, master.vevent)
         for part in group.parts:
             override = None
             if part.start is not None:
@@ -116,7 +116,7 @@ class Import:
             if override is not None and override.vevent.is_cancelled:
                 override.finish(None, Status.UNCHANGED)
                 continue
-            event, status = self.put(
+            event, status = self.store(
                 part if override is None else replace(part, changes=as_single_event(override.vevent.changes))
             )
             if override is not None:
@@ -130,23 +130,23 @@ class Import:
         master.finish(events[0].pk, statuses[0] if len(set(statuses)) == 1 else Status.CHANGED)
         return events
 
-    def put(self, part: EventPart) -> tuple[Event, Status]:
+    def store(self, part: EventPart) -> tuple[Event, Status]:
         """Create the event, or change the stored event with the same UID.  Raises ImportRefused and CalendarError."""
         self.used_uids.add(part.uid)
-        event = self.events.get(part.uid)
+        event = self.events_by_uid.get(part.uid)
         if event is None:
-            self.count()
+            self.count_change()
             event, _ = editing.create(self.calendar, part.changes, self.now, uid=part.uid)
-            self.remember(event)
+            self.index_event(event)
             self.new_ids.add(event.pk)
             return event, Status.TAKEN
         self.refuse_private(event)
         changes = diff(event, part.changes)
         if not changes:
             return event, Status.TAKEN if event.pk in self.new_ids else Status.UNCHANGED
-        self.count()
+        self.count_change()
         event = editing.change(event, changes, self.now)
-        self.remember(event)
+        self.index_event(event)
         return event, Status.CHANGED
 
     def apply_exclusions(self, series: Event, vevent: VEvent, overrides: list[ImportEntry]) -> bool:
@@ -154,7 +154,7 @@ class Import:
 
         Return True if anything changed.
         """
-        excluded = days_left_out(vevent, series)
+        excluded = excluded_days(vevent, series)
         if not excluded and (series.pk in self.new_ids or not series.exceptions.all()):
             return False
         with editing.occurrences_of(series, self.now) as occurrences:
@@ -170,10 +170,10 @@ class Import:
                 occurrences.restore(day)
             has_changes = bool(occurrences.changed_days)
             if has_changes:
-                self.count()
+                self.count_change()
         return has_changes
 
-    def take_changes(self, entries: list[ImportEntry], series: list[Event]) -> None:
+    def import_overrides(self, entries: list[ImportEntry], series: list[Event]) -> None:
         """Import the components of single occurrences, grouped by series, so that each series is written once."""
         by_series: defaultdict[UUID, list[tuple[ImportEntry, date]]] = defaultdict(list)
         for entry in entries:
@@ -183,21 +183,21 @@ class Import:
                 by_series[event.pk].append((entry, day))
             else:
                 note = gettext("Its series has no such occurrence: it is a single event.")
-                self.attempt(self.take_alone, entry, note)
+                self.try_import(self.import_single, entry, note)
         for event in series:
             if event.pk in by_series:
                 with editing.occurrences_of(event, self.now) as occurrences:
                     for entry, day in by_series[event.pk]:
-                        self.attempt(self.take_change, entry, day, occurrences)
+                        self.try_import(self.import_override, entry, day, occurrences)
 
-    def attempt(self, take: Callable[..., None], entry: ImportEntry, *arguments: Any) -> None:
-        """Call `take`; on an error, refuse only this entry."""
+    def try_import(self, import_entry: Callable[..., None], entry: ImportEntry, *arguments: Any) -> None:
+        """Call `import_entry`; on an error, refuse only this entry."""
         try:
-            take(entry, *arguments)
+            import_entry(entry, *arguments)
         except (ImportRefused, CalendarError) as error:
-            entry.line.refuse(sentence(error))
+            entry.line.refuse(format_error(error))
 
-    def take_change(self, entry: ImportEntry, day: date, occurrences: Occurrences) -> None:
+    def import_override(self, entry: ImportEntry, day: date, occurrences: Occurrences) -> None:
         """Import the component of one occurrence.  Raises ImportRefused and CalendarError, and then changes nothing."""
         vevent, event, row = entry.vevent, occurrences.event, occurrences.rows.get(day)
         self.refuse_private(event)
@@ -209,12 +209,12 @@ class Import:
         if not changes and vevent.is_cancelled == was_cancelled:
             entry.finish(event.pk, Status.TAKEN if event.pk in self.new_ids else Status.UNCHANGED)
             return
-        self.count()
+        self.count_change()
         try:
             if vevent.is_cancelled:
                 occurrences.cancel(day)
             elif was_cancelled:
-                occurrences.revive(day, changes)
+                occurrences.uncancel(day, changes)
             else:
                 occurrences.change(day, changes)
             entry.finish(event.pk, Status.TAKEN if event.pk in self.new_ids else Status.CHANGED)
@@ -222,17 +222,17 @@ class Import:
             if error.code != "crosses_a_neighbour":
                 raise
             note = gettext("It was moved onto or beyond its neighbour: it leaves its series and is a single event.")
-            self.take_alone(entry, note)
+            self.import_single(entry, note)
             if not was_cancelled:
                 occurrences.cancel(day)
 
-    def take_alone(self, entry: ImportEntry, note: str) -> None:
+    def import_single(self, entry: ImportEntry, note: str) -> None:
         """Import an occurrence as a single event."""
         uid = further_uid(entry.vevent.uid, cast(IcsTime, entry.vevent.recurrence_id).wall.date())
         if not entry.vevent.is_cancelled:
-            event, status = self.put(EventPart(uid, as_single_event(entry.vevent.changes)))
+            event, status = self.store(EventPart(uid, as_single_event(entry.vevent.changes)))
             entry.finish(event.pk, status, note)
-        elif uid in self.events:
+        elif uid in self.events_by_uid:
             self.delete(uid)
             entry.finish(None, Status.CHANGED)
         else:
@@ -241,14 +241,14 @@ class Import:
     def delete_obsolete(self, group: UidGroup, master: ImportEntry) -> None:
         """Delete further events of this UID from earlier imports that are no longer in the file."""
         obsolete = sorted(
-            uid for uid in self.uids_by_file_uid[group.uid] - self.used_uids if OWN in uid and uid in self.events
+            uid for uid in self.uids_by_file_uid[group.uid] - self.used_uids if OWN in uid and uid in self.events_by_uid
         )
         if not obsolete:
             return
         try:
             with transaction.atomic():
                 for uid in obsolete:
-                    self.count()
+                    self.count_change()
                     self.delete(uid)
         except ImportRefused as refused:
             master.line.notes.append(str(refused))
@@ -261,7 +261,7 @@ class Import:
             master.line.status = Status.CHANGED
 
     def delete(self, uid: str) -> None:
-        event = self.events.pop(uid)
+        event = self.events_by_uid.pop(uid)
         self.refuse_private(event)
         editing.delete(event, self.now)
 
@@ -275,10 +275,10 @@ class Import:
         sensitivity = exception.changes.get("sensitivity", event.sensitivity)
         return sensitivity in PRIVATE and self.calendar.owner_id != self.viewer.pk
 
-    def count(self) -> None:
+    def count_change(self) -> None:
         """Count a change.  Raises ImportRefused above the limit, because other writers of the calendar have to wait."""
-        self.changes += 1
-        if self.changes > MOST_CHANGES:
+        self.change_count += 1
+        if self.change_count > MOST_CHANGES:
             values = {"most": MOST_CHANGES}
             raise ImportRefused(
                 gettext("It is beyond the %(most)d changes of one import: import the file again.") % values
@@ -292,25 +292,25 @@ def diff(event: Event, changes: dict[str, Any]) -> dict[str, Any]:
     """Return those of `changes`, the complete values in a file, that differ from the event.  Raises CalendarError."""
     imported = Details(**{name: changes[name] for name in EDITABLE})
     when = {name: value for name, value in changes.items() if name not in EDITABLE}
-    stored = Times.of(event)
-    differing = details_that_differ(imported, event.details)
-    return differing if are_the_same(stored, apply_changes(stored, when)) else differing | when
+    stored = Times.from_event(event)
+    differing = diff_details(imported, event.details)
+    return differing if have_same_times(stored, apply_changes(stored, when)) else differing | when
 
 
 def diff_times(vevent: VEvent, event: Event, day: date, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values in the file that differ from the occurrence of `day` with its stored `changes`."""
     stored = replace(event.details, **{name: value for name, value in changes.items() if name in DETAILS})
-    when = vevent.start.on(event.tzinfo), vevent.end.on(event.tzinfo), vevent.start.is_date
-    differing = details_that_differ(vevent.details, stored)
-    return differing if wall_times(event, day, changes) == when else differing | vevent.when
+    when = vevent.start.in_zone(event.tzinfo), vevent.end.in_zone(event.tzinfo), vevent.start.is_date
+    differing = diff_details(vevent.details, stored)
+    return differing if wall_times(event, day, changes) == when else differing | vevent.time_changes
 
 
-def details_that_differ(imported: Details, stored: Details) -> dict[str, Any]:
+def diff_details(imported: Details, stored: Details) -> dict[str, Any]:
     imported = ics_events.fill_defaults(imported, stored)
     return {name: value for name in EDITABLE if (value := getattr(imported, name)) != getattr(stored, name)}
 
 
-def are_the_same(stored: Times, imported: Times) -> bool:
+def have_same_times(stored: Times, imported: Times) -> bool:
     """Return True if both mean the same times, even with different names of UTC or equivalent recurrences."""
     if (stored.start, stored.end, stored.is_all_day) != (imported.start, imported.end, imported.is_all_day):
         return False
@@ -328,7 +328,7 @@ def are_the_same(stored: Times, imported: Times) -> bool:
     return stored_rule == imported_rule
 
 
-def sentence(error: Exception) -> str:
+def format_error(error: Exception) -> str:
     if not isinstance(error, CalendarError):
         return str(error)
     message = f"{error.path}: {error.message}" if error.path else error.message
@@ -338,27 +338,27 @@ def sentence(error: Exception) -> str:
 # Find the occurrence that a component names
 
 
-def by_start(overrides: list[ImportEntry], master: VEvent) -> dict[date, ImportEntry]:
+def index_by_start(overrides: list[ImportEntry], master: VEvent) -> dict[date, ImportEntry]:
     """Return the overrides by the wall time of their RECURRENCE-ID in the zone of the master, or by its date."""
     found: dict[date, ImportEntry] = {}
     for entry in overrides:
         recurrence_id = cast(IcsTime, entry.vevent.recurrence_id)
         is_of_a_day = recurrence_id.is_date or master.start.is_date
-        found.setdefault(recurrence_id.wall.date() if is_of_a_day else recurrence_id.on(master.start.zone), entry)
+        found.setdefault(recurrence_id.wall.date() if is_of_a_day else recurrence_id.in_zone(master.start.zone), entry)
     return found
 
 
 def day_of(recurrence_id: IcsTime, event: Event) -> date | None:
     """Return the original day of the occurrence that a RECURRENCE-ID names; None if the series has no such day."""
-    wall = recurrence_id.wall if event.is_all_day else recurrence_id.on(event.tzinfo)
+    wall = recurrence_id.wall if event.is_all_day else recurrence_id.in_zone(event.tzinfo)
     return wall.date() if event.series.on(wall.date()) else None
 
 
-def days_left_out(vevent: VEvent, event: Event) -> set[date]:
+def excluded_days(vevent: VEvent, event: Event) -> set[date]:
     """Return the days of the occurrences that EXDATEs name, without those that do not match an occurrence."""
     series, zone, time, found = event.series, event.tzinfo, event.start.time(), set()
-    for excluded in vevent.excluded:
-        wall = excluded.wall if event.is_all_day else excluded.on(zone)
+    for excluded in vevent.exdates:
+        wall = excluded.wall if event.is_all_day else excluded.in_zone(zone)
         if (event.is_all_day or excluded.is_date or wall.time() == time) and series.on(wall.date()):
             found.add(wall.date())
     return found

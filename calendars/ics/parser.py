@@ -39,26 +39,26 @@ class Component:
     name: str
     line: int
     properties: list[Property] = field(default_factory=list)
-    parts: list["Component"] = field(default_factory=list)
+    subcomponents: list["Component"] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
-    def all(self, name: str) -> list[Property]:
+    def get_all(self, name: str) -> list[Property]:
         return [each for each in self.properties if each.name == name]
 
-    def first(self, name: str) -> Property | None:
+    def get_first(self, name: str) -> Property | None:
         return next((each for each in self.properties if each.name == name), None)
 
-    def text(self, name: str) -> str:
-        found = self.first(name)
+    def get_text(self, name: str) -> str:
+        found = self.get_first(name)
         return found.text if found else ""
 
-    def parts_named(self, name: str) -> list["Component"]:
-        return [each for each in self.parts if each.name == name]
+    def get_components(self, name: str) -> list["Component"]:
+        return [each for each in self.subcomponents if each.name == name]
 
 
 def read(content: str | bytes) -> list[Component]:
     """Return the calendars in a file.  Raises CalendarError if the file is not iCalendar, or above a limit."""
-    lines = unfolded(decoded(content))
+    lines = unfolded(decode(content))
     calendars: list[Component] = []
     stack: list[Component] = []
     count = 0
@@ -73,24 +73,24 @@ def read(content: str | bytes) -> list[Component]:
                 refuse(f"has more than {MOST} components", "too_many")
             # a component cannot contain its own kind, so the one before has no END
             if stack and stack[-1].name == value:
-                close(stack, calendars, ended=False)
+                close(stack, calendars, has_end=False)
             if len(stack) == DEEPEST:
                 refuse(f"has components nested deeper than {DEEPEST} levels, in line {number}", "too_deep")
             stack.append(Component(value, number))
         elif mark == "END":
             while any(each.name == value for each in stack):
-                if close(stack, calendars, ended=stack[-1].name == value).name == value:
+                if close(stack, calendars, has_end=stack[-1].name == value).name == value:
                     break
         elif stack:
             add(stack[-1], line, number)
     while stack:
-        close(stack, calendars, ended=False)
+        close(stack, calendars, has_end=False)
     if not calendars:
         refuse("is no iCalendar file: it has no BEGIN:VCALENDAR", "not_icalendar")
     return calendars
 
 
-def decoded(content: str | bytes) -> str:
+def decode(content: str | bytes) -> str:
     if isinstance(content, str):
         return content.removeprefix("\ufeff")
     try:
@@ -114,14 +114,14 @@ def unfolded(text: str) -> Iterator[tuple[int, str]]:
         yield number, "".join(parts)
 
 
-def close(stack: list[Component], calendars: list[Component], *, ended: bool) -> Component:
+def close(stack: list[Component], calendars: list[Component], *, has_end: bool) -> Component:
     done = stack.pop()
-    if not ended and done.name != "VCALENDAR":
+    if not has_end and done.name != "VCALENDAR":
         done.errors.append(f"BEGIN:{done.name} has no END")
     if done.name == "VCALENDAR" and not stack:
         calendars.append(done)
     elif stack:
-        stack[-1].parts.append(done)
+        stack[-1].subcomponents.append(done)
     return done
 
 

@@ -52,23 +52,23 @@ class Span:
 class Allowance:
     """The remaining work for one file: a limit, so that no file keeps the server busy."""
 
-    events: int = field(default_factory=lambda: MOST_EVENTS)
-    days: int = field(default_factory=lambda: MOST_YEARS * 365)
+    events_left: int = field(default_factory=lambda: MOST_EVENTS)
+    days_left: int = field(default_factory=lambda: MOST_YEARS * 365)
 
     def take_event(self) -> None:
         """Count one event.  Raises ImportRefused above the limit."""
-        self.events -= 1
+        self.events_left -= 1
         self.require_events()
 
     def require_events(self) -> None:
-        if self.events < 0:
+        if self.events_left < 0:
             message = gettext("The file becomes more than %(most)d events: import the rest of it apart.")
             raise ImportRefused(message % {"most": MOST_EVENTS})
 
     def take_days(self, days: int) -> None:
         """Count days that were searched for a rule.  Raises ImportRefused above the limit."""
-        self.days -= days
-        if self.days < 0:
+        self.days_left -= days
+        if self.days_left < 0:
             message = gettext(
                 "Its rule is no series here, and the rules of this kind in the file have to be followed through more"
                 " than %(most)d years: import the rest of them apart."
@@ -82,9 +82,9 @@ def read_recurrence(rule: str, span: Span, now: datetime, allowance: Allowance) 
     A start that does not match the rule counts as one of its COUNT.
     """
     try:
-        found = format_note(rule, span, now, allowance)
-        if found.first != span.start.date() and (shorter := drop_last(rule)) is not None:
-            found = format_note(shorter, span, now, allowance) if shorter else Repetition()
+        found = convert_rule(rule, span, now, allowance)
+        if found.first != span.start.date() and (shorter := decrement_count(rule)) is not None:
+            found = convert_rule(shorter, span, now, allowance) if shorter else Repetition()
     except WireError as error:
         if error.code == "never_fires":
             return Repetition(notes=[gettext("Its rule repeats it no more.")])
@@ -92,7 +92,7 @@ def read_recurrence(rule: str, span: Span, now: datetime, allowance: Allowance) 
     return found
 
 
-def drop_last(rule: str) -> str | None:
+def decrement_count(rule: str) -> str | None:
     """Return the rule with COUNT reduced by one; "" if nothing is left; None for a rule without COUNT."""
     parts = parts_of(rule)
     if "COUNT" not in parts:
@@ -101,20 +101,20 @@ def drop_last(rule: str) -> str | None:
     return text_of(parts | {"COUNT": str(count)}) if count else ""
 
 
-def format_note(rule: str, span: Span, now: datetime, allowance: Allowance) -> Repetition:
+def convert_rule(rule: str, span: Span, now: datetime, allowance: Allowance) -> Repetition:
     """Convert the rule to one series, several series, or single events.  Raises WireError and ImportRefused."""
     document = rrule.graph_of(rule, span.start, span.end, span.zone)
     if document is not None:
-        return counted(document, span)
+        return limit_count(document, span)
     whole = rrule.read(rule, span.start, span.end, span.zone, meter=allowance.take_days)
-    documents = as_single_series(rule, whole, span, allowance)
+    documents = as_several_series(rule, whole, span, allowance)
     if documents:
         note = gettext("Its rule is taken as %(count)d series.") % {"count": len(documents)}
         return Repetition(whole.days.start, documents, notes=[note])
     return as_single_events(whole, now)
 
 
-def counted(document: dict[str, Any], span: Span) -> Repetition:
+def limit_count(document: dict[str, Any], span: Span) -> Repetition:
     """Return one series.  If its count is above the limit, it ends on the day of its last occurrence instead."""
     limits = document["range"]
     count = limits["numberOfOccurrences"]
@@ -132,12 +132,12 @@ def counted(document: dict[str, Any], span: Span) -> Repetition:
     return Repetition(first_day_of(document), [ending], notes=[note % {**numbers, "day": last}])
 
 
-def as_single_series(rule: str, whole: Series, span: Span, allowance: Allowance) -> list[dict[str, Any]]:
+def as_several_series(rule: str, whole: Series, span: Span, allowance: Allowance) -> list[dict[str, Any]]:
     """Return several series that are equivalent to the rule together, or [] if there are none.
 
     An example is the first and the third Monday of each month.
     """
-    rules = list(islice(as_pieces(rule, whole), RULES + 1))
+    rules = list(islice(split_rule(rule, whole), RULES + 1))
     if not 1 < len(rules) <= RULES:
         return []
     documents: list[dict[str, Any]] = []
@@ -152,7 +152,7 @@ def as_single_series(rule: str, whole: Series, span: Span, allowance: Allowance)
     return documents if len(days) == len(set(days)) else []
 
 
-def as_pieces(rule: str, whole: Series) -> Iterator[str]:
+def split_rule(rule: str, whole: Series) -> Iterator[str]:
     """Yield rules with one value of each list, for all combinations of values.  Yield nothing if that is impossible."""
     parts = parts_of(rule)
     if "BYSETPOS" in parts or parts.get("FREQ") not in ("MONTHLY", "YEARLY"):

@@ -21,22 +21,22 @@ WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class OffsetChange:
     """A clock change from one offset from UTC to another.  `onset` is the wall time before the change."""
 
     onset: datetime
-    before: timedelta
-    after: timedelta
+    offset_before: timedelta
+    offset_after: timedelta
     name: str
     is_daylight: bool
 
     @property
-    def at(self) -> datetime:
-        return self.onset.replace(tzinfo=UTC) - self.before
+    def instant(self) -> datetime:
+        return self.onset.replace(tzinfo=UTC) - self.offset_before
 
     @property
     def kind(self) -> tuple:
-        return self.before, self.after, self.name, self.is_daylight
+        return self.offset_before, self.offset_after, self.name, self.is_daylight
 
     @property
     def rule(self) -> tuple:
@@ -46,7 +46,7 @@ class Change:
         return self.onset.month, self.onset.weekday(), self.onset.time(), -1 if is_last else number
 
 
-def changes(zone: tzinfo, start: datetime, end: datetime) -> Iterator[Change]:
+def changes(zone: tzinfo, start: datetime, end: datetime) -> Iterator[OffsetChange]:
     """Yield the clock changes in [start, end), earliest first."""
     second, last = (start - EPOCH) // SECOND, (end - EPOCH) // SECOND
     while True:
@@ -58,7 +58,7 @@ def changes(zone: tzinfo, start: datetime, end: datetime) -> Iterator[Change]:
         second = period.end
 
 
-def change_at(zone: tzinfo, instant: datetime, offset_before: int) -> Change:
+def change_at(zone: tzinfo, instant: datetime, offset_before: int) -> OffsetChange:
     """Return the clock change at `instant`.  `offset_before` is in seconds.
 
     For Dublin, tzdata defines winter time as negative daylight saving.  Here the summer is daylight saving time,
@@ -68,13 +68,13 @@ def change_at(zone: tzinfo, instant: datetime, offset_before: int) -> Change:
     after, saving = local.utcoffset() or NOTHING, local.dst() or NOTHING
     was_backwards = ((instant - SECOND).astimezone(zone).dst() or NOTHING) < NOTHING
     onset = (instant + before).replace(tzinfo=None)
-    return Change(
+    return OffsetChange(
         onset, before, after, local.tzname() or str(after), saving > NOTHING or (not saving and was_backwards)
     )
 
 
 @lru_cache(maxsize=512)
-def parse_vtimezone(name: str, first_year: int, last_year: int) -> bytes:
+def render_vtimezone(name: str, first_year: int, last_year: int) -> bytes:
     """Render the VTIMEZONE of the zone `name`, valid from the beginning of `first_year`.
 
     Changes that follow one rule up to `last_year` become a rule without end; other changes are listed one by one.
@@ -84,28 +84,28 @@ def parse_vtimezone(name: str, first_year: int, last_year: int) -> bytes:
     component = icalendar.Timezone()
     component.add("tzid", name)
     component.add("x-lic-location", name)
-    component.add_component(observance([first_of(zone, start)], is_rule=False))
-    by_kind: defaultdict[tuple, list[Change]] = defaultdict(list)
+    component.add_component(render_observance([first_of(zone, start)], is_rule=False))
+    by_kind: defaultdict[tuple, list[OffsetChange]] = defaultdict(list)
     for change in changes(zone, start, end):
         by_kind[change.kind].append(change)
     for group in by_kind.values():
         listed, regular = split(group, last_year)
         if listed:
-            component.add_component(observance(listed, is_rule=False))
+            component.add_component(render_observance(listed, is_rule=False))
         if regular:
-            component.add_component(observance(regular, is_rule=True))
+            component.add_component(render_observance(regular, is_rule=True))
     return component.to_ical()
 
 
-def first_of(zone: tzinfo, start: datetime) -> Change:
+def first_of(zone: tzinfo, start: datetime) -> OffsetChange:
     """Return the offset that is valid at `start`, as a change at this instant."""
     local = start.astimezone(zone)
     offset = local.utcoffset() or NOTHING
     is_daylight = (local.dst() or NOTHING) > NOTHING
-    return Change(local.replace(tzinfo=None), offset, offset, local.tzname() or str(offset), is_daylight)
+    return OffsetChange(local.replace(tzinfo=None), offset, offset, local.tzname() or str(offset), is_daylight)
 
 
-def split(group: list[Change], last_year: int) -> tuple[list[Change], list[Change]]:
+def split(group: list[OffsetChange], last_year: int) -> tuple[list[OffsetChange], list[OffsetChange]]:
     """Split the changes into those to list, and the last ones, which follow one rule in each year.
 
     The second list is empty if the last change is before `last_year`, or for fewer than REGULAR changes by one rule.
@@ -120,12 +120,12 @@ def split(group: list[Change], last_year: int) -> tuple[list[Change], list[Chang
     return (group[:regular], group[regular:]) if len(group) - regular >= REGULAR else (group, [])
 
 
-def observance(group: list[Change], is_rule: bool) -> icalendar.cal.Component:
+def render_observance(group: list[OffsetChange], is_rule: bool) -> icalendar.cal.Component:
     first = group[0]
     component = icalendar.TimezoneDaylight() if first.is_daylight else icalendar.TimezoneStandard()
     component.add("dtstart", first.onset)
-    component.add("tzoffsetfrom", first.before)
-    component.add("tzoffsetto", first.after)
+    component.add("tzoffsetfrom", first.offset_before)
+    component.add("tzoffsetto", first.offset_after)
     component.add("tzname", first.name)
     if is_rule:
         month, weekday, _, number = first.rule
@@ -138,14 +138,14 @@ def observance(group: list[Change], is_rule: bool) -> icalendar.cal.Component:
 # Import: find the zone that matches a VTIMEZONE
 
 
-def zone_named_like(component: Component, now: datetime, preferred: Iterable[str] = ()) -> str | None:
+def find_matching_zone(component: Component, now: datetime, preferred: Iterable[str] = ()) -> str | None:
     """Return the name of a zone with the same offsets as `component` last year, this year and next year, or None.
 
     The order of the search: `preferred`, then zones with a Windows name, then all others.  Raises ValueError or
     OverflowError if the component cannot be read.
     """
     start, end = (datetime(now.year + years, 1, 1, tzinfo=UTC) for years in (-1, 2))
-    offsets = offset_given_by(component, start, end)
+    offsets = parse_offsets(component, start, end)
     names = [*preferred, "UTC", *win_tz.values(), *sorted(name for name in available_timezones() if "/" in name)]
     return next((name for name in dict.fromkeys(names) if offsets_in(name, start, end) == offsets), None)
 
@@ -157,13 +157,13 @@ Offsets = tuple[timedelta, tuple[tuple[datetime, timedelta], ...]]  # the first 
 def offsets_in(name: str, start: datetime, end: datetime) -> Offsets:
     zone = zone_of(name, "timeZone")
     first = start.astimezone(zone).utcoffset() or NOTHING
-    return first, tuple((each.at, each.after) for each in changes(zone, start, end))
+    return first, tuple((each.instant, each.offset_after) for each in changes(zone, start, end))
 
 
-def offset_given_by(component: Component, start: datetime, end: datetime) -> Offsets:
+def parse_offsets(component: Component, start: datetime, end: datetime) -> Offsets:
     """Return the offsets of a VTIMEZONE in [start, end).  Raises ValueError."""
     by_instant: dict[datetime, timedelta] = {}
-    for observance in (*component.parts_named("STANDARD"), *component.parts_named("DAYLIGHT")):
+    for observance in (*component.get_components("STANDARD"), *component.get_components("DAYLIGHT")):
         before, after = (offset_of(observance, name) for name in ("TZOFFSETFROM", "TZOFFSETTO"))
         for onset in onsets(observance, start.year - 1, end.year):
             by_instant[onset.replace(tzinfo=UTC) - before] = after
@@ -181,16 +181,16 @@ def offset_given_by(component: Component, start: datetime, end: datetime) -> Off
 
 
 def offset_of(observance: Component, name: str) -> timedelta:
-    return icalendar.vUTCOffset.from_ical(observance.text(name))
+    return icalendar.vUTCOffset.from_ical(observance.get_text(name))
 
 
 def onsets(observance: Component, first_year: int, last_year: int) -> Iterator[datetime]:
     """Yield the wall times at which the observance begins: by its rule in these years, or its listed dates."""
-    begin = wall_time_of(observance.text("DTSTART"))
-    rule = observance.first("RRULE")
+    begin = wall_time_of(observance.get_text("DTSTART"))
+    rule = observance.get_first("RRULE")
     if rule is None:
         yield begin
-        for listed in observance.all("RDATE"):
+        for listed in observance.get_all("RDATE"):
             yield from (wall_time_of(value) for value in listed.raw.split(","))
         return
     parts = dict(part.split("=", 1) for part in rule.raw.upper().split(";") if "=" in part)

@@ -33,7 +33,7 @@ class Entry:
 
     kind: int
     when: datetime
-    thing: Sheet | RunItem | Band
+    item: Sheet | RunItem | Band
 
 
 def agenda(context: ViewContext, contents: Contents, days: Iterable[date]) -> dict:
@@ -46,8 +46,8 @@ def agenda(context: ViewContext, contents: Contents, days: Iterable[date]) -> di
     for day in sorted(by_day):
         found = sorted(by_day[day], key=lambda entry: (entry.kind, entry.when))
         if count and count + len(found) > MOST:
-            label = gettext("Continue at %s") % context.long_date(day)
-            return {"sections": sections, "rest": {"url": context.link(View.AGENDA, day), "label": label}}
+            label = gettext("Continue at %s") % context.format_long_date(day)
+            return {"sections": sections, "rest": {"url": context.view_link(View.AGENDA, day), "label": label}}
         shown = found[:MOST]
         count += len(shown)
         sections.append(section(context, day, shown, len(found) - len(shown), collections))
@@ -69,9 +69,9 @@ def entries_by_day(context: ViewContext, contents: Contents, days: list[date]) -
             kind = ALL_DAY if each.days or first < shown and item_rows.is_bar(each) else TIMED
             by_day[shown].append(Entry(kind, max(each.start, midnight(shown, context.zone)), each))
     for run in contents.runs:
-        day = context.local(run.at).date()
+        day = context.to_local(run.fire_at).date()
         if days[0] <= day <= days[-1]:
-            by_day[day].append(Entry(TIMED, run.at, run))
+            by_day[day].append(Entry(TIMED, run.fire_at, run))
     for band in contents.bands:
         if days[0] <= band.day <= days[-1]:
             by_day[band.day].append(Entry(ALL_DAY, midnight(band.day, context.zone), band))
@@ -92,7 +92,7 @@ def section(context: ViewContext, day: date, found: list[Entry], left_out: int, 
     more = gettext("and %d more") % left_out if left_out else ""
     return {
         "label": date_format(day, "LONG_DAY_FORMAT" if day.year == context.today.year else "LONG_DATE_FORMAT"),
-        "url": context.link(View.DAY, day),
+        "url": context.view_link(View.DAY, day),
         "note": note_of(context, day),
         "attributes": mark_safe(" data-today" if day == context.today else ""),
         "rows": rows,
@@ -101,28 +101,28 @@ def section(context: ViewContext, day: date, found: list[Entry], left_out: int, 
 
 
 def now_row(context: ViewContext) -> dict:
-    return {"now": gettext("%s now") % context.time_at(context.now)}
+    return {"now": gettext("%s now") % context.format_time_at(context.now)}
 
 
 def row_of(context: ViewContext, day: date, entry: Entry, collections: dict[int, str]) -> dict:
-    if isinstance(entry.thing, Occurrence):
-        return event_row(context, day, entry.thing)
-    if isinstance(entry.thing, NoticeItem):
-        return notice_row(context, day, entry.thing)
-    if isinstance(entry.thing, Band):
-        return band_row(context, entry.thing)
-    return run_row(context, entry.thing, collections.get(entry.thing.collection_id, ""))
+    if isinstance(entry.item, Occurrence):
+        return event_row(context, day, entry.item)
+    if isinstance(entry.item, NoticeItem):
+        return notice_row(context, day, entry.item)
+    if isinstance(entry.item, Band):
+        return band_row(context, entry.item)
+    return run_row(context, entry.item, collections.get(entry.item.collection_id, ""))
 
 
 def event_row(context: ViewContext, day: date, each: Occurrence) -> dict:
     row = item_rows.event_row(context, each)
     details = [status_text(context, each), *span_suffix(context, day, each)]
     return row | {
-        "time": item_rows.span_of(context, each, context.local(each.start)),
+        "time": item_rows.span_of(context, each, context.to_local(each.start)),
         "is_all_day": bool(each.days),
         "hue": each.event.calendar.hue,
         "how": " · ".join(part for part in details if part),
-        "where": " · ".join(part for part in (each.details.place, each.event.calendar.name) if part),
+        "where": " · ".join(part for part in (each.details.location_name, each.event.calendar.name) if part),
         "attributes": mark_safe(" data-cancelled" if each.is_cancelled else ""),
     }
 
@@ -137,14 +137,14 @@ def span_suffix(context: ViewContext, day: date, each: Sheet) -> Iterator[str]:
 
 
 def notice_row(context: ViewContext, day: date, notice: NoticeItem) -> dict:
-    details = [gettext("maintenance"), *(span_suffix(context, day, notice) if not notice.is_open else ())]
+    details = [gettext("maintenance"), *(span_suffix(context, day, notice) if not notice.is_open_ended else ())]
     return item_rows.notice_row(context, notice) | {
-        "time": item_rows.span_of(context, notice, context.local(notice.start)),
+        "time": item_rows.span_of(context, notice, context.to_local(notice.start)),
         "is_all_day": False,
         "how": " · ".join(details),
-        "word": notice.word,
+        "word": notice.label,
         "state": notice.state,
-        "where": notice.length,
+        "where": notice.duration_text,
         "attributes": "",
     }
 
@@ -162,12 +162,14 @@ def status_text(context: ViewContext, each: Occurrence) -> str:
 def run_row(context: ViewContext, run: RunItem, collection: str) -> dict:
     trigger = run.trigger_name if run.trigger_name != OWN_TRIGGER else ""
     return item_rows.run_row(context, run) | {
-        "time": context.time_at(run.at),
+        "time": context.format_time_at(run.fire_at),
         "how": " · ".join(part for part in (collection, trigger) if part),
-        "word": run.word,
+        "word": run.label,
         "state": run.state,
         "where": ", ".join(
-            part for part in (run.reason or duration_or_countdown(context, run), context.which(run.at)) if part
+            part
+            for part in (run.reason or duration_or_countdown(context, run), context.fold_suffix(run.fire_at))
+            if part
         ),
         "attributes": "",
     }
@@ -175,19 +177,19 @@ def run_row(context: ViewContext, run: RunItem, collection: str) -> dict:
 
 def duration_or_countdown(context: ViewContext, run: RunItem) -> str:
     """Return how long the run took, or how soon it starts."""
-    if run.at > context.now:
-        return format_relative(run.at, context.now) if run.at - context.now < NEAR else ""
-    return format_elapsed(run.end - run.at) if run.end and run.run_id else ""
+    if run.fire_at > context.now:
+        return format_relative(run.fire_at, context.now) if run.fire_at - context.now < NEAR else ""
+    return format_elapsed(run.end - run.fire_at) if run.end and run.run_id else ""
 
 
 def band_row(context: ViewContext, band: Band) -> dict:
-    state, word = ("planned", gettext("Planned")) if not band.done else ("success", gettext("Succeeded"))
-    if band.failed:
-        state, word = "failure", gettext("%d failed") % band.failed
-    elif band.held and not band.will:
+    state, word = ("planned", gettext("Planned")) if not band.done_count else ("success", gettext("Succeeded"))
+    if band.failed_count:
+        state, word = "failure", gettext("%d failed") % band.failed_count
+    elif band.held_spans and not band.planned_spans:
         state, word = "held", gettext("Held")
-    elif 0 < band.done < band.total and band.day == context.today:
-        state, word = "running", gettext("%(done)d of %(total)d") % {"done": band.done, "total": band.total}
+    elif 0 < band.done_count < band.total and band.day == context.today:
+        state, word = "running", gettext("%(done)d of %(total)d") % {"done": band.done_count, "total": band.total}
     count_text = str(band.total)
     if state in ("failure", "running"):
         count_text = gettext("so far") if state == "running" else gettext("of %d") % band.total
@@ -197,7 +199,7 @@ def band_row(context: ViewContext, band: Band) -> dict:
         "is_all_day": True,
         "at": "",
         "mark": state,
-        "how": gettext("%s, condensed") % (band.every or gettext("often")),
+        "how": gettext("%s, condensed") % (band.interval or gettext("often")),
         "word": word,
         "state": state,
         "where": ", ".join(part for part in (count_text, band.reason) if part),

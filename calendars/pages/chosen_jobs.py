@@ -27,40 +27,40 @@ LIMIT %s
 """
 
 
-class Chosen(NamedTuple):
+class JobChoice(NamedTuple):
     """The ids of the jobs that are shown.
 
-    `beyond` is the number of further jobs known to have runs in the window. With `is_partial`, there may be more of
-    them.
+    `left_out_count` is the number of further jobs known to have runs in the window. With `is_partial`, there may be
+    more of them.
     """
 
     ids: list[int]
-    beyond: int = 0
+    left_out_count: int = 0
     is_partial: bool = False
 
 
-def choose_jobs(query: WindowQuery) -> Chosen:
+def choose_jobs(query: WindowQuery) -> JobChoice:
     """Choose at most MOST_JOBS jobs; if the query names jobs, choose from these."""
     if query.jobs is not None:  # the caller has chosen
-        return Chosen(list(query.jobs)[:MOST_JOBS], max(0, len(query.jobs) - MOST_JOBS))
+        return JobChoice(list(query.jobs)[:MOST_JOBS], max(0, len(query.jobs) - MOST_JOBS))
     runs = runs_in(query).filter(state__in=query.states).order_by("-fire_at", "-id").values("job_id")
     failures = runs_in(query).filter(state__in=FAILED).order_by("-fire_at", "-id").values("job_id")
-    jobs = query.seen_jobs().order_by("pk")[:JOBS_LOOKED_AT]
+    jobs = query.visible_jobs().order_by("pk")[:JOBS_LOOKED_AT]
     parts: list[tuple[str, QuerySet]] = [
         ("0 AS failures, 1 AS runs", runs[:RUNS_LOOKED_AT]),
         ("1 AS failures, 0 AS runs", failures[:FAILURES_LOOKED_AT]),
     ]
     if Run.State.MISSED in query.states:
-        parts.append(("0 AS failures, 0 AS runs", stretches_in(query)[:RUNS_LOOKED_AT]))
+        parts.append(("0 AS failures, 0 AS runs", missed_spans_in(query)[:RUNS_LOOKED_AT]))
     if query.has_future:
         parts.append(("0 AS failures, 0 AS runs", active_jobs(query, jobs)))
     try:
-        return chosen_from(parts, jobs.values("pk"))
+        return run_choice(parts, jobs.values("pk"))
     except EmptyResultSet:  # the user has no subscription, or no collection is shown
-        return Chosen([])
+        return JobChoice([])
 
 
-def chosen_from(parts: list[tuple[str, QuerySet]], jobs: QuerySet) -> Chosen:
+def run_choice(parts: list[tuple[str, QuerySet]], jobs: QuerySet) -> JobChoice:
     """Choose from the jobs of all parts. The text of each part says what its rows count as.
 
     `jobs` are the jobs that were read.
@@ -79,10 +79,10 @@ def chosen_from(parts: list[tuple[str, QuerySet]], jobs: QuerySet) -> Chosen:
         cursor.execute(sql, values)
         found = cursor.fetchall()
     if not found:
-        return Chosen([])
+        return JobChoice([])
     _, jobs_found, runs_found, jobs_looked_at = found[0]
     is_partial = runs_found >= RUNS_LOOKED_AT and jobs_looked_at >= JOBS_LOOKED_AT
-    return Chosen([row[0] for row in found], jobs_found - len(found), is_partial)
+    return JobChoice([row[0] for row in found], jobs_found - len(found), is_partial)
 
 
 def runs_in(query: WindowQuery) -> QuerySet[Run]:
@@ -90,7 +90,7 @@ def runs_in(query: WindowQuery) -> QuerySet[Run]:
     return visible_runs(query).filter(fire_at__gte=query.start, fire_at__lt=query.end, missed_until=None)
 
 
-def stretches_in(query: WindowQuery) -> QuerySet:
+def missed_spans_in(query: WindowQuery) -> QuerySet:
     """Return the jobs of rows that stand for many fire times, some of which may lie in the window."""
     runs = visible_runs(query).alias(began_at=Unindexed("fire_at", output_field=DateTimeField()))
     found = runs.filter(missed_until__gte=query.start, began_at__lt=query.end)
@@ -114,4 +114,4 @@ def visible_runs(query: WindowQuery) -> QuerySet[Run]:
     if query.collections is None:
         return runs.filter(job__isnull=False)
     of_job = Unindexed("job_id", output_field=BigIntegerField())
-    return runs.alias(of_job=of_job).filter(of_job__in=query.seen_jobs().values("pk"))
+    return runs.alias(of_job=of_job).filter(of_job__in=query.visible_jobs().values("pk"))

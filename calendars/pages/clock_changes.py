@@ -6,7 +6,7 @@ from django.utils.dates import WEEKDAYS
 from django.utils.formats import date_format
 from django.utils.translation import gettext
 
-from calendars.pages.axis import Change, changes_in
+from calendars.pages.axis import ClockChange, changes_in
 from calendars.pages.formatting import place_of
 from calendars.pages.view_context import ViewContext, hours_words, whole_hours_words
 from calendars.pages.window import ONE_DAY, View, midnight
@@ -15,8 +15,8 @@ SECOND = timedelta(seconds=1)  # a window whose only day does not exist is exten
 WHOLE_DAY = timedelta(hours=24)
 
 
-def change_words(context: ViewContext, change: Change) -> str:
-    times = {"from": context.time(change.shown), "to": context.time(change.becomes)}
+def change_words(context: ViewContext, change: ClockChange) -> str:
+    times = {"from": context.format_time(change.wall_before), "to": context.format_time(change.wall_after)}
     if change.is_forward:
         return gettext("the clock goes forward from %(from)s to %(to)s") % times
     return gettext("the clock goes back from %(from)s to %(to)s") % times
@@ -59,14 +59,14 @@ def banners(context: ViewContext) -> list[dict]:
     ]
 
 
-def banner(context: ViewContext, change: Change, day: date, length: timedelta) -> dict:
+def banner(context: ViewContext, change: ClockChange, day: date, length: timedelta) -> dict:
     values = {
         "day": WEEKDAYS[day.weekday()],
         "place": place_of(context.zone),
-        "from": context.time(change.shown),
-        "to": context.time(change.becomes),
+        "from": context.format_time(change.wall_before),
+        "to": context.format_time(change.wall_after),
         "length": whole_hours_words(length),
-        "until": date_format(change.becomes, "LONG_DATE_FORMAT"),
+        "until": date_format(change.wall_after, "LONG_DATE_FORMAT"),
     }
     is_day_view = context.window.view is View.DAY
     if not length:
@@ -85,9 +85,9 @@ def banner(context: ViewContext, change: Change, day: date, length: timedelta) -
     return {"strong": strong, "rest": rest % values}
 
 
-def days_with(change: Change) -> list[date]:
+def days_with(change: ClockChange) -> list[date]:
     """Return the days of the change by the clocks before and after it: one day, or two."""
-    first, last = sorted((change.shown.date(), change.becomes.date()))
+    first, last = sorted((change.wall_before.date(), change.wall_after.date()))
     return [first] if first == last else [first, last]
 
 

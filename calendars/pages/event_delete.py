@@ -22,7 +22,7 @@ from calendars.pages.formatting import TimeFormatter
 from calendars.pages.item_rows import name_of
 from calendars.pages.messages import flash
 from calendars.pages.navigation import ReturnTarget, template_context
-from calendars.pages.popover import is_veiled, recurrence_text, start_day, time_text
+from calendars.pages.popover import is_redacted, recurrence_text, start_day, time_text
 from calendars.pages.queries import get_event_or_404, get_occurrence_or_404, next_day
 from calendars.pages.revisions import revision_in, revision_text
 
@@ -36,48 +36,51 @@ def event_delete(request, item_id: str) -> HttpResponse:
     occurrence = get_occurrence_or_404(
         request, event, day if day or not event.is_series else next_day(event, formatter.now), target.zone
     )
-    if day and is_veiled(event, occurrence.details, request.user):
+    if day and is_redacted(event, occurrence.details, request.user):
         raise PermissionDenied
     scopes = scopes_of(event, day) if event.is_series and day else {}
     scope = request.POST.get("scope", "") if scopes else Scope.SERIES
     conflict = False
     if request.method == "POST" and (scope in scopes or not scopes):
         try:
-            if revision_in(request.POST.get("revision", "")) != event.version:
+            if revision_in(request.POST.get("revision", "")) != event.revision_pair:
                 raise ChangedSince
-            return deleted(request, occurrence, Scope(scope), formatter, target)
+            return delete_scope(request, occurrence, Scope(scope), formatter, target)
         except ChangedSince:
             conflict = True
         except Gone:
-            return redirect(target.back(start_day(occurrence, formatter)))
+            return redirect(target.return_url(start_day(occurrence, formatter)))
     context = {
         "title": gettext("Delete %(name)s") % {"name": name_of(occurrence)},
         "question": gettext("Delete %(name)s?") % {"name": name_of(occurrence)},
         "what": recurrence_text(event, formatter.hour_cycle) if event.is_series else time_text(occurrence, formatter),
         "choices": choices(scopes, occurrence, formatter),
         "answer": gettext("Delete") if event.is_series else gettext("Delete event"),
-        "revision": revision_text(event.version),
+        "revision": revision_text(event.revision_pair),
         "conflict": conflict,
-        "whence": target,
+        "return_target": target,
     }
     return render(request, "calendar/event_delete.html", context)
 
 
-def deleted(
+def delete_scope(
     request, occurrence: Occurrence, scope: Scope, formatter: TimeFormatter, target: ReturnTarget
 ) -> HttpResponse:
     """Delete what the scope says, add a message, and redirect to the calendar."""
     event, day = occurrence.event, cast(date, occurrence.day)
-    back = redirect(target.back(start_day(occurrence, formatter)))
+    back = redirect(target.return_url(start_day(occurrence, formatter)))
     if scope == Scope.OCCURRENCE:
-        editing.cancel_occurrence(event, day, formatter.now, revision=occurrence.revision)
+        editing.cancel_occurrence(event, day, formatter.now, revision=occurrence.revision_pair)
         flash(request, gettext("Deleted:"), occurrence, formatter, target, gettext("Put it back"))
         return back
     if scope == Scope.FOLLOWING:
-        editing.truncate_series(event, day, formatter.now, revision=occurrence.revision)
-        text = gettext("Deleted: %(name)s, from %(day)s on.") % {"name": name_of(occurrence), "day": formatter.day(day)}
+        editing.truncate_series(event, day, formatter.now, revision=occurrence.revision_pair)
+        text = gettext("Deleted: %(name)s, from %(day)s on.") % {
+            "name": name_of(occurrence),
+            "day": formatter.format_day(day),
+        }
     else:
-        editing.delete(event, formatter.now, revision=event.version)
+        editing.delete(event, formatter.now, revision=event.revision_pair)
         text = gettext("Deleted: %(name)s.") % {"name": name_of(occurrence)}
     messages.success(request, text)
     return back
@@ -91,7 +94,7 @@ def choices(scopes: dict[Scope, str], occurrence: Occurrence, formatter: TimeFor
     texts = {
         Scope.OCCURRENCE: (time_text(occurrence, formatter), gettext("Delete this occurrence")),
         Scope.FOLLOWING: (
-            gettext("From %(day)s on") % {"day": formatter.day(day)},
+            gettext("From %(day)s on") % {"day": formatter.format_day(day)},
             delete_words(event, day) or gettext("Delete this and following"),
         ),
         Scope.SERIES: (

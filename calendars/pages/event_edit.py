@@ -23,7 +23,7 @@ from calendars.pages.event_form import EventForm, EventFormData, Scope
 from calendars.pages.formatting import TimeFormatter
 from calendars.pages.messages import flash
 from calendars.pages.navigation import ReturnTarget, template_context
-from calendars.pages.popover import is_veiled, start_day
+from calendars.pages.popover import is_redacted, start_day
 from calendars.pages.queries import get_event_or_404, get_occurrence_or_404
 from calendars.pages.recurrence_preview import RecurrencePreview, preview_recurrence
 from calendars.pages.revisions import revision_in, revision_text
@@ -47,7 +47,7 @@ def event_edit(request, item_id: str) -> HttpResponse:
     event, day = get_event_or_404(request, item_id, to_change=True)
     form_data = stored_event(request, event, day, target)
     if form_data is None:  # cancelled, or it does not exist
-        return redirect(target.to("item", ids.ItemId(event.pk, day)))
+        return redirect(target.link_to("item", ids.ItemId(event.pk, day)))
     return bound_form(request, form_data, target, formatter)
 
 
@@ -65,7 +65,7 @@ def event_preview(request) -> HttpResponse:
         form = form_of(request, form_data, request.POST)
         form.is_valid()
         preview = preview_recurrence(form, formatter)
-    return render(request, "calendar/_event_beside.html", {"meaning": preview})
+    return render(request, "calendar/_event_beside.html", {"preview": preview})
 
 
 def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatter: TimeFormatter) -> HttpResponse:
@@ -75,7 +75,7 @@ def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatte
     if request.method == "POST" and form.is_valid() and "_preview" not in request.POST:
         try:
             day = save(form, request, formatter, target)
-            return redirect(target.back(day))
+            return redirect(target.return_url(day))
         except ChangedSince:
             conflict = True
             form = form_of(request, form_data, with_revision(request.POST, form_data.revision))
@@ -86,9 +86,9 @@ def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatte
         form.errors.pop("subject", None)
     context = {
         "form": form,
-        "meaning": preview_recurrence(form, formatter),
+        "preview": preview_recurrence(form, formatter),
         "conflict": conflict,
-        "whence": target,
+        "return_target": target,
         **addresses(form_data, target),
         **titles(form_data, target, formatter),
         "may_move": form_data.scope in (Scope.NEW, Scope.SINGLE, Scope.SERIES),
@@ -97,7 +97,7 @@ def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatte
 
 
 def form_of(request, form_data: EventFormData, data) -> EventForm:
-    return EventForm(data, written=form_data, calendars=writable(request.user), viewer=request.user)
+    return EventForm(data, form_data=form_data, calendars=writable_calendars(request.user), viewer=request.user)
 
 
 def with_revision(data, revision: str):
@@ -107,7 +107,7 @@ def with_revision(data, revision: str):
     return renewed
 
 
-def writable(user) -> CalendarQuerySet:
+def writable_calendars(user) -> CalendarQuerySet:
     """Return the calendars in which the user may change events."""
     own = Calendar.objects.visible_to(user, Role.OPERATOR).select_related("owner")
     return own.order_by("-is_default", "name", "pk")
@@ -134,7 +134,7 @@ def new_event(request, target: ReturnTarget, now: datetime) -> EventFormData:
         end = start + (ONE_DAY if is_all_day else HOUR)
     default = Calendar.objects.default_of(request.user)
     requested_id = request.GET.get("calendar", "")
-    calendar = next((each for each in writable(request.user) if each.pk.hex == requested_id), default)
+    calendar = next((each for each in writable_calendars(request.user) if each.pk.hex == requested_id), default)
     return EventFormData(Scope.NEW, start, end, str(target.zone), calendar, is_all_day)
 
 
@@ -163,16 +163,16 @@ def stored_event(request, event: Event, day: date | None, target: ReturnTarget) 
             event.is_all_day,
             event.details,
             event.recurrence,
-            revision_text(event.version),
+            revision_text(event.revision_pair),
             event,
             day,
         )
     occurrence = find_occurrence(event, day, target.zone, viewer=request.user)
     if occurrence is None or day is None:
         return None
-    if is_veiled(event, occurrence.details, request.user):
+    if is_redacted(event, occurrence.details, request.user):
         raise PermissionDenied
-    times = Times.of(event).split(day)[1] if scope == Scope.FOLLOWING else None
+    times = Times.from_event(event).split(day)[1] if scope == Scope.FOLLOWING else None
     start, end, is_all_day = wall_times(
         event, day, occurrence.exception.changes if occurrence.exception and not times else {}
     )
@@ -185,7 +185,7 @@ def stored_event(request, event: Event, day: date | None, target: ReturnTarget) 
         is_all_day,
         event.details if times else occurrence.details,
         times.recurrence if times else None,
-        revision_text(occurrence.revision),
+        revision_text(occurrence.revision_pair),
         event,
         day,
     )
@@ -208,7 +208,7 @@ def scope_of(request, event: Event, day: date | None) -> Scope:
 
 def save(form: EventForm, request, formatter: TimeFormatter, target: ReturnTarget) -> date:
     """Save the form, add a message, and return the day on which the event is now. Raise CalendarError."""
-    form_data, changes, now = form.written, form.changes(), formatter.now
+    form_data, changes, now = form.form_data, form.changes(), formatter.now
     revision = revision_in(form.cleaned_data["revision"])
     event, day = cast(Event, form_data.event), cast(date, form_data.day)
     match form_data.scope:
@@ -236,12 +236,12 @@ def save(form: EventForm, request, formatter: TimeFormatter, target: ReturnTarge
 def addresses(form_data: EventFormData, target: ReturnTarget) -> dict[str, str]:
     """Return the addresses to which the form is sent."""
     if form_data.event is None:
-        return {"action": target.to("event-new"), "preview_url": target.to("event-preview")}
+        return {"action": target.link_to("event-new"), "preview_url": target.link_to("event-preview")}
     item_id, scope = ids.ItemId(form_data.event.pk, form_data.day), form_data.scope.value
     return {
-        "action": target.to("event-edit", item_id, scope=scope),
-        "preview_url": target.to("event-preview", event=item_id, scope=scope),
-        "delete_url": target.to("event-delete", item_id),
+        "action": target.link_to("event-edit", item_id, scope=scope),
+        "preview_url": target.link_to("event-preview", event=item_id, scope=scope),
+        "delete_url": target.link_to("event-delete", item_id),
     }
 
 
@@ -260,7 +260,7 @@ def titles(form_data: EventFormData, target: ReturnTarget, formatter: TimeFormat
         "scopes": [
             {
                 "name": words,
-                "url": target.to("event-edit", item_id, scope=scope.value),
+                "url": target.link_to("event-edit", item_id, scope=scope.value),
                 "current": scope == form_data.scope,
             }
             for scope, words in scopes.items()
@@ -274,12 +274,14 @@ def edit_effect_text(form_data: EventFormData, formatter: TimeFormatter) -> str:
     if not event.is_series:
         return ""
     if form_data.scope == Scope.OCCURRENCE:
-        return gettext("Only %(day)s is changed; the rest of the series stays.") % {"day": formatter.day(day)}
+        return gettext("Only %(day)s is changed; the rest of the series stays.") % {"day": formatter.format_day(day)}
     exceptions = (
         event.exceptions.filter(original_day__gte=day) if form_data.scope == Scope.FOLLOWING else event.exceptions
     )
     if form_data.scope == Scope.FOLLOWING:
-        text = gettext("From %(day)s on. The series ends before, and another one begins.") % {"day": formatter.day(day)}
+        text = gettext("From %(day)s on. The series ends before, and another one begins.") % {
+            "day": formatter.format_day(day)
+        }
     else:
         text = gettext("%(occurrences)s, past ones too.") % {"occurrences": occurrences_words(event)}
     count = exceptions.count()

@@ -42,7 +42,7 @@ from calendars.pages.recurrence_form import (
     RecurrenceForm,
     fields_of,
     recurrence_of,
-    suggested,
+    suggest_values,
 )
 from jobs.forms.fields import TextField
 from recurrence.wire import WireError
@@ -53,7 +53,7 @@ SELECTED = SafeString(" selected")
 REMINDERS = (0, 5, 15, 30, 60, 120, 1440, 10_080)  # minutes before the start
 UNITS = ((10_080, "week"), (1440, "day"), (60, "hour"), (1, "minute"))
 # the field of each member that the core may refuse; errors of other members are shown above the form
-PLACES = {
+FIELDS_BY_MEMBER = {
     "subject": "subject",
     "body": "notes",
     "locations": "place",
@@ -66,7 +66,8 @@ PLACES = {
 }
 
 
-AS_THEY_ARE = ("subject", "show_as", "sensitivity", "importance")  # fields with the same name and value as in the core
+# fields with the same name and value as in the core
+UNCONVERTED_FIELDS = ("subject", "show_as", "sensitivity", "importance")
 
 
 class Scope(StrEnum):
@@ -158,7 +159,7 @@ def with_owner(calendar: Calendar) -> str:
 class EventForm(RecurrenceForm):
     """The form of an event.
 
-    `written` is its initial data; `calendars` are those that the viewer may change.
+    `form_data` is its initial data; `calendars` are those that the viewer may change.
     """
 
     field_order = ("subject", "is_all_day", "start", "end", "first_day", "last_day", "zone")
@@ -212,47 +213,47 @@ class EventForm(RecurrenceForm):
     notes = TextField(label=_("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
     revision = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, data=None, *, written: EventFormData, calendars: CalendarQuerySet, viewer):
-        self.written = written
-        super().__init__(data, initial=initial_of(written, viewer.week_start), week_start=viewer.week_start)
-        if not written.may_repeat:
+    def __init__(self, data=None, *, form_data: EventFormData, calendars: CalendarQuerySet, viewer):
+        self.form_data = form_data
+        super().__init__(data, initial=initial_of(form_data, viewer.week_start), week_start=viewer.week_start)
+        if not form_data.may_repeat:
             for name in RECURRENCE_FIELDS:
                 del self.fields[name]
         calendar, show_as = self.fields["calendar"], self.fields["show_as"]
         calendar.queryset, calendar.viewer = calendars, viewer
-        calendar.disabled = written.scope in (Scope.OCCURRENCE, Scope.FOLLOWING)
+        calendar.disabled = form_data.scope in (Scope.OCCURRENCE, Scope.FOLLOWING)
         self.fields["reminder"].choices = reminder_choices(self.initial["reminder"])
         if self.initial["show_as"] == ShowAs.UNKNOWN:
             show_as.choices = [*show_as.choices, (ShowAs.UNKNOWN, gettext("Not said"))]
-        if written.zone not in dict(self.fields["zone"].choices):
-            self.fields["zone"].choices = [*self.fields["zone"].choices, (written.zone, written.zone)]
+        if form_data.zone not in dict(self.fields["zone"].choices):
+            self.fields["zone"].choices = [*self.fields["zone"].choices, (form_data.zone, form_data.zone)]
 
     @property
     def is_all_day_chosen(self) -> bool:
         return bool(self["is_all_day"].value())
 
-    def counting_fields(self) -> set[str]:
+    def active_fields(self) -> set[str]:
         """Return the fields about time and recurrence that apply to the current choices."""
         when = ("first_day", "last_day") if self.is_all_day_chosen else ("start", "end", "zone")
-        return {"is_all_day", *when, *(self.recurrence_fields() if self.written.may_repeat else ())}
+        return {"is_all_day", *when, *(self.recurrence_fields() if self.form_data.may_repeat else ())}
 
     @property
-    def previewed(self) -> str:
+    def preview_params(self) -> str:
         """The names of the fields that a preview needs, for `hx-params`."""
-        return ",".join(("csrfmiddlewaretoken", *WHEN_FIELDS))
+        return ",".join(("csrfmiddlewaretoken", *TIME_FIELDS))
 
     @cached_property
-    def touched(self) -> set[str]:
+    def changed_names(self) -> set[str]:
         """The fields that the viewer changed; for a new event, all fields.
 
         Fields that do not apply to the current choices were hidden, and so do not count.
         """
-        names = self.fields if self.written.scope == Scope.NEW else self.changed_data
-        return set(names) - (set(WHEN_FIELDS) - self.counting_fields())
+        names = self.fields if self.form_data.scope == Scope.NEW else self.changed_data
+        return set(names) - (set(TIME_FIELDS) - self.active_fields())
 
     def clean(self) -> None:
         super().clean()
-        for name in {"start", "end", "zone", "first_day", "last_day"} - self.counting_fields():
+        for name in {"start", "end", "zone", "first_day", "last_day"} - self.active_fields():
             self.errors.pop(name, None)
         first, last = ("first_day", "last_day") if self.is_all_day_chosen else ("start", "end")
         for name in (first, last):
@@ -264,7 +265,7 @@ class EventForm(RecurrenceForm):
             self.add_error(last, gettext("It would end before it starts"))
 
     @property
-    def span(self) -> tuple[datetime, datetime]:
+    def wall_span(self) -> tuple[datetime, datetime]:
         """The wall times of start and end; for an all-day event midnights, and the end is exclusive.
 
         Raise OverflowError if the last day has no next day.
@@ -276,43 +277,43 @@ class EventForm(RecurrenceForm):
 
     @property
     def zone_name(self) -> str:
-        return self.written.zone if self.is_all_day_chosen else self.cleaned_data["zone"]
+        return self.form_data.zone if self.is_all_day_chosen else self.cleaned_data["zone"]
 
     def changes(self) -> dict[str, Any]:
         """Return the changes for the core. Raise CalendarError if the last day has no next day."""
-        data, touched = self.cleaned_data, self.touched
-        changes: dict[str, Any] = {name: data[name] for name in AS_THEY_ARE if name in touched}
-        if "place" in touched:
+        data, changed = self.cleaned_data, self.changed_names
+        changes: dict[str, Any] = {name: data[name] for name in UNCONVERTED_FIELDS if name in changed}
+        if "place" in changed:
             changes["locations"] = self._locations()
-        if "notes" in touched:
+        if "notes" in changed:
             changes |= {"body": data["notes"], "body_type": BodyType.TEXT.value}
-        if "categories" in touched:
+        if "categories" in changed:
             changes["categories"] = data["categories"]
-        if "reminder" in touched:
+        if "reminder" in changed:
             changes["is_reminder_on"] = data["reminder"] is not None
             if data["reminder"] is not None:
                 changes["reminder_minutes"] = data["reminder"]
-        return {**changes, **self.when()}
+        return {**changes, **self.time_changes()}
 
     def _locations(self) -> list[dict[str, Any]]:
         place = self.cleaned_data["place"]
-        return [*([{"displayName": place}] if place else []), *self.written.details.locations[1:]]
+        return [*([{"displayName": place}] if place else []), *self.form_data.details.locations[1:]]
 
-    def when(self) -> dict[str, Any]:
+    def time_changes(self) -> dict[str, Any]:
         """Return the changes of times and recurrence. Raise CalendarError as `changes` does."""
         try:
-            start, end = self.span
+            start, end = self.wall_span
         except OverflowError:
             raise CalendarError(gettext("there is no day after it"), path="end") from None
         changes: dict[str, Any] = {}
-        is_moved = bool(self.touched & {"is_all_day", "start", "end", "zone", "first_day", "last_day"})
+        is_moved = bool(self.changed_names & {"is_all_day", "start", "end", "zone", "first_day", "last_day"})
         if is_moved:
             changes["is_all_day"] = self.is_all_day_chosen
             changes["start"], changes["end"] = WallTime(start, self.zone_name), WallTime(end, self.zone_name)
-        if not self.written.may_repeat:
+        if not self.form_data.may_repeat:
             return changes
         recurrence = self.recurrence(start.date())
-        if recurrence != recurrence_of(self._initial_recurrence, self.written.start.date()) or (
+        if recurrence != recurrence_of(self._initial_recurrence, self.form_data.start.date()) or (
             is_moved and recurrence
         ):
             changes["recurrence"] = recurrence
@@ -328,9 +329,9 @@ class EventForm(RecurrenceForm):
 
     def refuse(self, error: CalendarError | WireError) -> None:
         """Add an error of the core or the engine to the field to which it belongs."""
-        self.add_error(self.place_of(error.path or ""), capfirst(error.message))
+        self.add_error(self.field_for_path(error.path or ""), capfirst(error.message))
 
-    def place_of(self, path: str) -> str | None:
+    def field_for_path(self, path: str) -> str | None:
         """Return the field for the member `path`; None for the whole form."""
         member = re.split(r"[.\[]", path, maxsplit=1)[0]
         if path in ("start.timeZone", "end.timeZone"):
@@ -338,11 +339,11 @@ class EventForm(RecurrenceForm):
         if member in ("start", "end"):
             return {"start": "first_day", "end": "last_day"}[member] if self.is_all_day_chosen else member
         if member == "recurrence":
-            return self.place_in_recurrence(path) if self.written.may_repeat else None
-        return PLACES.get(member)
+            return self.field_for_recurrence_path(path) if self.form_data.may_repeat else None
+        return FIELDS_BY_MEMBER.get(member)
 
 
-WHEN_FIELDS = ("is_all_day", "start", "end", "first_day", "last_day", "zone", *RECURRENCE_FIELDS)
+TIME_FIELDS = ("is_all_day", "start", "end", "first_day", "last_day", "zone", *RECURRENCE_FIELDS)
 
 
 def initial_of(form_data: EventFormData, week_start: int) -> dict[str, Any]:
@@ -360,7 +361,7 @@ def initial_of(form_data: EventFormData, week_start: int) -> dict[str, Any]:
         "last_day": last_day,
         "zone": form_data.zone,
         "subject": details.subject,
-        "place": details.place,
+        "place": details.location_name,
         "show_as": details.show_as,
         "sensitivity": details.sensitivity,
         "importance": details.importance,
@@ -368,7 +369,7 @@ def initial_of(form_data: EventFormData, week_start: int) -> dict[str, Any]:
         "categories": details.categories,
         "notes": get_plain_text(details),
         "revision": form_data.revision,
-        **suggested(first_day, week_start),
+        **suggest_values(first_day, week_start),
         **(fields_of(form_data.recurrence) if form_data.may_repeat else {}),
     }
 

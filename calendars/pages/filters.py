@@ -43,7 +43,7 @@ class Filter:
     failures: bool = False
 
     @classmethod
-    def read(cls, values: Mapping[str, str]) -> Self:
+    def parse(cls, values: Mapping[str, str]) -> Self:
         """Parse query parameters. Raise BadAddress."""
         return cls(
             frozenset(_ids(values, "off", UUID)),
@@ -52,14 +52,14 @@ class Filter:
         )
 
     @classmethod
-    def switched(cls, form: QueryDict, before: "Filter") -> Self:
+    def from_switches(cls, form: QueryDict, before: "Filter") -> Self:
         """Return the filter after the form of the switches was sent.
 
         `had` and `hadruns` list the ids that the form has switches for, `calendar` and `collection` those that are on.
         Ids without a switch stay as they are in `before`. Raise BadAddress.
         """
-        listed = cls.read({"off": form.get("had", ""), "noruns": form.get("hadruns", "")})
-        on = cls.read(
+        listed = cls.parse({"off": form.get("had", ""), "noruns": form.get("hadruns", "")})
+        on = cls.parse(
             {"off": ",".join(form.getlist("calendar")), "noruns": ",".join(form.getlist("collection"))}
             | {name: form.get(name, "") for name in ("cancelled", "failures")}
         )
@@ -74,7 +74,7 @@ class Filter:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The parameters that differ from their defaults, in the format of `read`."""
+        """The parameters that differ from their defaults, in the format of `parse`."""
         ids = {"off": sorted(each.hex for each in self.off), "noruns": [str(each) for each in sorted(self.noruns)]}
         values = {name: ",".join(each) for name, each in ids.items() if each}
         return values | {name: "1" for name in SWITCHES if getattr(self, name)}
@@ -87,12 +87,12 @@ class Query:
     view: View = View.MONTH
     date: Day | None = None
     zone: str = ""
-    beside: str = ""
+    second_zone: str = ""
     text: str = ""
     filter: Filter = Filter()
 
     @classmethod
-    def read(cls, values: Mapping[str, str]) -> Self:
+    def parse(cls, values: Mapping[str, str]) -> Self:
         """Parse query parameters. Raise BadAddress."""
         text = values.get("q", "").strip()
         if len(text) > SEARCH_LENGTH or "\0" in text:
@@ -103,21 +103,21 @@ class Query:
             zone_name(values, "zone"),
             zone_name(values, "beside"),
             text,
-            Filter.read(values),
+            Filter.parse(values),
         )
 
-    def but(self, **changes) -> Self:
+    def with_changes(self, **changes) -> Self:
         """Return a copy with these fields replaced."""
         return replace(self, **changes)
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The parameters that differ from their defaults, in the format of `read`."""
+        """The parameters that differ from their defaults, in the format of `parse`."""
         values = {
             "view": "" if self.view is View.MONTH else str(self.view),
             "date": self.date.isoformat() if self.date else "",
             "zone": self.zone,
-            "beside": self.beside,
+            "beside": self.second_zone,
             "q": self.text,
         }
         return {name: value for name, value in values.items() if value} | self.filter.parameters

@@ -7,15 +7,15 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from calendars.pages.page_data import Contents
-from calendars.pages.sidebar import counted
+from calendars.pages.sidebar import format_count
 from calendars.pages.view_context import ViewContext
 
 
 def folded_entry(context: ViewContext, contents: Contents) -> dict[str, str]:
     """Return the text and the link of the entry; an empty dict if all jobs are shown."""
-    if contents.folded == 0:
+    if contents.hidden_jobs == 0:
         return {}
-    return {"words": folded_words(contents.folded)} | run_list(context)
+    return {"words": folded_words(contents.hidden_jobs)} | run_list(context)
 
 
 def folded_words(count: int | None) -> str:
@@ -23,7 +23,7 @@ def folded_words(count: int | None) -> str:
     if count is None:
         return gettext("There may be more jobs that are not shown.")
     words = ngettext("At least %(count)s more job is not shown.", "At least %(count)s more jobs are not shown.", count)
-    return words % {"count": counted(count)}
+    return words % {"count": format_count(count)}
 
 
 def run_list(context: ViewContext) -> dict[str, str]:

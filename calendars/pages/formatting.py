@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
 
 from django.utils.formats import date_format
-from django.utils.translation import gettext
 
 from accounts.time_format import time_words
 from calendars.models import ONE_DAY
@@ -23,34 +22,34 @@ class TimeFormatter:
     def today(self) -> date:
         return self.now.astimezone(self.zone).date()
 
-    def clock(self, wall_time: datetime) -> str:
+    def format_clock(self, wall_time: datetime) -> str:
         """Return the time as in 18:00; with seconds unless they are 0."""
         return time_words(wall_time, self.hour_cycle, with_seconds=wall_time.second > 0)
 
-    def day(self, day: date) -> str:
+    def format_day(self, day: date) -> str:
         """Return the day as in Thu 22 October; with its year unless that is the current one."""
         return date_format(day, "DAY_FORMAT" if day.year == self.today.year else "DATE_FORMAT")
 
-    def moment(self, instant: datetime, zone: tzinfo | None = None) -> str:
+    def format_moment(self, instant: datetime, zone: tzinfo | None = None) -> str:
         """Return day and time as in Thu 22 October, 18:00."""
         local = instant.astimezone(zone or self.zone)
-        return f"{self.day(local.date())}, {self.clock(local)}"
+        return f"{self.format_day(local.date())}, {self.format_clock(local)}"
 
-    def span(self, start: datetime, end: datetime) -> str:
+    def format_span(self, start: datetime, end: datetime) -> str:
         """Return the span as in Thu 22 October, 09:30–09:45, or Thu 22 October, 22:00 – Fri 23 October, 02:00."""
         first, last = start.astimezone(self.zone), end.astimezone(self.zone)
         if first == last:
-            return self.moment(start)
+            return self.format_moment(start)
         if first.date() == last.date():
-            return f"{self.day(first.date())}, {self.clock(first)}–{self.clock(last)}"
-        return f"{self.moment(start)} – {self.moment(end)}"
+            return f"{self.format_day(first.date())}, {self.format_clock(first)}–{self.format_clock(last)}"
+        return f"{self.format_moment(start)} – {self.format_moment(end)}"
 
-    def days(self, first: date, end: date) -> str:
+    def format_days(self, first: date, end: date) -> str:
         """Return the days of [first, end) as in Thu 22 October, or Thu 22 October – Sat 24 October."""
         last = max(first, end - ONE_DAY)
-        return self.day(first) if first == last else f"{self.day(first)} – {self.day(last)}"
+        return self.format_day(first) if first == last else f"{self.format_day(first)} – {self.format_day(last)}"
 
-    def elsewhere(self, instant: datetime, zones: Iterable[tzinfo]) -> str:
+    def format_other_zones(self, instant: datetime, zones: Iterable[tzinfo]) -> str:
         """Return the time in other zones as in 13:00 Sao Paulo · 16:00 UTC; with its day if the day differs.
 
         Zones with an offset that was shown already are left out.
@@ -62,7 +61,7 @@ class TimeFormatter:
             if other.utcoffset() in seen_offsets:
                 continue
             seen_offsets.add(other.utcoffset())
-            words = self.clock(other) if other.date() == local.date() else self.moment(instant, zone)
+            words = self.format_clock(other) if other.date() == local.date() else self.format_moment(instant, zone)
             texts.append(f"{words} {place_of(zone)}")
         return " · ".join(texts)
 
@@ -76,8 +75,3 @@ def zone_words(zone: tzinfo, instant: datetime) -> str:
     """Return the zone and its offset for a title: Europe/Berlin, UTC+02:00."""
     offset = f"{instant.astimezone(zone):%z}"
     return str(zone) if zone is UTC else f"{zone}, UTC{offset[:3]}:{offset[3:5]}"
-
-
-def capitalize(subject: str) -> str:
-    """Return the subject, or a text for an empty one."""
-    return subject or gettext("(no title)")

@@ -28,11 +28,11 @@ class Day:
         return (self.end - self.start) / SECOND
 
     @property
-    def most_drawn(self) -> int:
+    def max_drawn(self) -> int:
         """A job with more runs than this on the day is frequent, whatever their distribution."""
         return max(MAX_RUNS_DRAWN, FREQUENT_PER_HOUR * ceil(self.seconds / HOUR))
 
-    def second(self, instant: datetime) -> int:
+    def seconds_until(self, instant: datetime) -> int:
         """Return the seconds from the start of the day to `instant`."""
         return (instant - self.start) // SECOND
 
@@ -50,52 +50,52 @@ def days_within(start: datetime, end: datetime, zone: tzinfo) -> list[Day]:
 class RunCounts:
     """The runs of a job on one day. Hours are elapsed hours from the start of the day."""
 
-    done: int = 0  # past fire times, with any outcome
-    open: int = 0  # runs that are waiting or going on
-    planned: int = 0
-    failed: int = 0
-    an_hour: int = FREQUENT_PER_HOUR
-    ran: dict[int, int] = field(default_factory=dict)  # hours with runs, each with the second of its first run
-    will: dict[int, int] = field(default_factory=dict)
-    held: dict[int, int] = field(default_factory=dict)  # hours with held runs
-    idle: set[int] = field(default_factory=set)  # hours with fire times without a run
-    fell: set[int] = field(default_factory=set)  # positions of failures, in units of 1 / MAX_TICKS of the day
+    done_count: int = 0  # past fire times, with any outcome
+    open_count: int = 0  # runs that are waiting or going on
+    planned_count: int = 0
+    failed_count: int = 0
+    max_per_hour: int = FREQUENT_PER_HOUR
+    run_hours: dict[int, int] = field(default_factory=dict)  # hours with runs, each with the second of its first run
+    planned_hours: dict[int, int] = field(default_factory=dict)
+    held_hours: dict[int, int] = field(default_factory=dict)  # hours with held runs
+    idle_hours: set[int] = field(default_factory=set)  # hours with fire times without a run
+    failure_ticks: set[int] = field(default_factory=set)  # positions of failures, in units of 1 / MAX_TICKS of the day
 
     @property
     def total(self) -> int:
-        return self.done + self.open + self.planned
+        return self.done_count + self.open_count + self.planned_count
 
     @property
-    def past(self) -> int:
-        return self.done + self.open
+    def past_count(self) -> int:
+        return self.done_count + self.open_count
 
     @property
     def is_frequent(self) -> bool:
-        """True if the job has more than `an_hour` runs per hour, counting only hours with fire times.
+        """True if the job has more than `max_per_hour` runs per hour, counting only hours with fire times.
 
         Jobs with at most MAX_RUNS_DRAWN runs on the day are not frequent.
         """
-        hours = self.ran.keys() | self.will.keys() | self.held.keys() | self.idle
-        return self.total > MAX_RUNS_DRAWN and self.total > self.an_hour * len(hours)
+        hours = self.run_hours.keys() | self.planned_hours.keys() | self.held_hours.keys() | self.idle_hours
+        return self.total > MAX_RUNS_DRAWN and self.total > self.max_per_hour * len(hours)
 
-    def add_ran(self, second: int) -> None:
-        _keep_first(self.ran, second)
+    def add_run(self, second: int) -> None:
+        _keep_first(self.run_hours, second)
 
     def add_held(self, second: int) -> None:
-        _keep_first(self.held, second)
+        _keep_first(self.held_hours, second)
 
     def add_planned(self, count: int, seconds: Iterable[int]) -> None:
         """Add `count` future fire times. `seconds` are the first of each hour, or all of them."""
-        self.planned += count
+        self.planned_count += count
         for second in seconds:
-            _keep_first(self.will, second)
+            _keep_first(self.planned_hours, second)
 
-    def add_failed(self, count: int, first: int, last: int, length: float) -> None:
+    def add_failures(self, count: int, first: int, last: int, length: float) -> None:
         """Add `count` failures from the second `first` to the second `last`, as if they were evenly spread."""
-        self.failed += count
+        self.failed_count += count
         steps = max(count - 1, 1)
         for number in range(min(count, MAX_TICKS)):
-            self.fell.add(int((first + (last - first) * number / steps) / length * MAX_TICKS))
+            self.failure_ticks.add(int((first + (last - first) * number / steps) / length * MAX_TICKS))
 
 
 def _keep_first(hours: dict[int, int], second: int) -> None:
@@ -124,7 +124,7 @@ def spans_as_fractions(
 
 def tick_positions(counts: RunCounts) -> tuple[float, ...]:
     """Return the positions of failures as fractions of the day, in order."""
-    return tuple(tick / MAX_TICKS for tick in sorted(counts.fell))
+    return tuple(tick / MAX_TICKS for tick in sorted(counts.failure_ticks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Span:
     last: datetime
     count: int
 
-    def before(self, instant: datetime) -> int:
+    def count_before(self, instant: datetime) -> int:
         """Return how many fire times lie before `instant` if they are evenly spread."""
         if instant <= self.first:
             return 0

@@ -43,7 +43,7 @@ def add_triggers(query: WindowQuery, jobs: dict[int, JobWindow]) -> int:
 
     Return a lower bound of the number of further jobs with future fire times in the window.
     """
-    ids = [job.id for job in jobs.values() if job.has_band or job.shares]
+    ids = [job.id for job in jobs.values() if job.has_band or job.missed_spans]
     rows = triggers_of_jobs(query, ids)
     if query.has_future:
         rows = rows.union(coming_triggers(query, ids), all=True)
@@ -52,7 +52,7 @@ def add_triggers(query: WindowQuery, jobs: dict[int, JobWindow]) -> int:
         upcoming_count += upcoming.job_id not in loaded
         if upcoming_count > MOST_TRIGGERS and upcoming.job_id not in loaded:
             continue
-        job = jobs.get(upcoming.job_id) or jobs.setdefault(upcoming.job_id, query.job(upcoming.job_id))
+        job = jobs.get(upcoming.job_id) or jobs.setdefault(upcoming.job_id, query.new_job_window(upcoming.job_id))
         job.name, job.collection_id = upcoming.name, upcoming.collection_id
         if upcoming.trigger_id is not None:
             job.triggers.append(upcoming)
@@ -61,38 +61,40 @@ def add_triggers(query: WindowQuery, jobs: dict[int, JobWindow]) -> int:
 
 def count_coming_jobs(query: WindowQuery) -> int:
     """Return the number of jobs among the TRIGGERS_COUNTED triggers that fire next."""
-    soonest = firing(query).order_by("next_fire_at", "id").values("job_id")[:TRIGGERS_COUNTED]
+    soonest = firing_triggers(query).order_by("next_fire_at", "id").values("job_id")[:TRIGGERS_COUNTED]
     return soonest.aggregate(jobs=Count("job_id", distinct=True))["jobs"]
 
 
 def triggers_of_jobs(query: WindowQuery, ids: Sequence[int]):
     """Return the jobs with these ids, once for each of their triggers, as the fields of UpcomingTrigger."""
-    jobs = query.seen_jobs().filter(pk__in=ids)
+    jobs = query.visible_jobs().filter(pk__in=ids)
     would_fire = Q(triggers__enabled=True, state=Job.State.ENABLED, collection__state=JobCollection.State.ENABLED)
     next_fire_at = Case(When(would_fire, then="triggers__next_fire_at"), output_field=DateTimeField())
-    return jobs.annotate(next_at=next_fire_at, last_took=last_took("pk")).values_list(
+    return jobs.annotate(next_at=next_fire_at, last_duration=last_duration("pk")).values_list(
         *("pk", "name", "collection_id", "triggers__pk", "triggers__name", "triggers__format"),
-        *("triggers__definition", "triggers__anchored_at", "next_at", "triggers__fires_left", "last_took"),
+        *("triggers__definition", "triggers__anchored_at", "next_at", "triggers__fires_left", "last_duration"),
     )
 
 
 def coming_triggers(query: WindowQuery, ids: Sequence[int]):
     """Return the next triggers to fire before the window ends, without the jobs with these ids."""
-    soonest = firing(query).exclude(job__in=ids).order_by("next_fire_at", "id").values("pk")[: MOST_TRIGGERS + 1]
+    soonest = (
+        firing_triggers(query).exclude(job__in=ids).order_by("next_fire_at", "id").values("pk")[: MOST_TRIGGERS + 1]
+    )
     return (
         Trigger.objects.filter(pk__in=soonest)
-        .annotate(last_took=last_took("job_id"))
+        .annotate(last_duration=last_duration("job_id"))
         .values_list(
             *("job_id", "job__name", "job__collection_id", "pk", "name", "format"),
-            *("definition", "anchored_at", "next_fire_at", "fires_left", "last_took"),
+            *("definition", "anchored_at", "next_fire_at", "fires_left", "last_duration"),
         )
     )
 
 
-def firing(query: WindowQuery):
+def firing_triggers(query: WindowQuery):
     """Return the triggers that fire before the window ends."""
     return Trigger.objects.filter(
-        query.is_seen("job__"),
+        query.visible_jobs_q("job__"),
         next_fire_at__lt=query.end,
         enabled=True,
         job__state=Job.State.ENABLED,
@@ -100,7 +102,7 @@ def firing(query: WindowQuery):
     )
 
 
-def last_took(job: str) -> Subquery:
+def last_duration(job: str) -> Subquery:
     """Return the duration of the newest finished run of the job, as a subquery. `job` names the column of its id."""
     runs = Run.objects.without_error_actions().filter(job=OuterRef(job))
     ended = runs.filter(started_at__isnull=False, finished_at__isnull=False)
@@ -118,8 +120,8 @@ def expand_all(query: WindowQuery, jobs: dict[int, JobWindow]) -> list[JobWindow
     """
     shown: list[JobWindow] = []
     free_bands = MOST_BANDS
-    for job in sorted(jobs.values(), key=lambda job: -job.failed):
-        quota_of(query, job)
+    for job in sorted(jobs.values(), key=lambda job: -job.failed_count):
+        spread_missed_spans(query, job)
         future_counts = expand(query, job) if query.has_future else iter(())
         if free_bands:
             deque(future_counts, maxlen=0)
@@ -133,28 +135,28 @@ def expand_all(query: WindowQuery, jobs: dict[int, JobWindow]) -> list[JobWindow
     return shown
 
 
-def quota_of(query: WindowQuery, job: JobWindow) -> None:
+def spread_missed_spans(query: WindowQuery, job: JobWindow) -> None:
     """Divide the fire times of shared rows among the days.
 
     The schedule decides if it has exactly as many fire times; otherwise they are spread evenly.
     """
     schedules = [schedule for trigger in job.triggers if (schedule := trigger.schedule)]
-    for span, by_day in job.shares.items():
+    for span, by_day in job.missed_spans.items():
         span_end = span.last + SECOND
         matching = (each for each in schedules if count_within(each, span.first, span_end) == span.count)
         schedule = next(matching, None)
         for number, day in enumerate(query.days):
-            low, high = query.part_of(day)
+            low, high = query.clip_day(day)
             low, high = max(low, span.first), min(high, span_end)
             if low >= high:
                 continue
             if schedule:
                 by_day[number] = count_within(schedule, low, high)
             else:
-                by_day[number] = span.before(high) - span.before(low)
-            counts = job.tallies[number]
-            counts.done += by_day[number]
-            counts.idle.update(range(day.second(low) // HOUR, -(-day.second(high) // HOUR)))
+                by_day[number] = span.count_before(high) - span.count_before(low)
+            counts = job.counts_by_day[number]
+            counts.done_count += by_day[number]
+            counts.idle_hours.update(range(day.seconds_until(low) // HOUR, -(-day.seconds_until(high) // HOUR)))
 
 
 def expand(query: WindowQuery, job: JobWindow) -> Iterator[RunCounts]:
@@ -164,8 +166,8 @@ def expand(query: WindowQuery, job: JobWindow) -> Iterator[RunCounts]:
         if trigger.next_fire_at is None or schedule is None:
             continue
         for number, fires, count in by_day(query, FirstThen(trigger.next_fire_at, schedule), trigger):
-            day, counts = query.days[number], job.tallies[number]
-            counts.add_planned(count, map(day.second, fires))
+            day, counts = query.days[number], job.counts_by_day[number]
+            counts.add_planned(count, map(day.seconds_until, fires))
             if count == len(fires):
                 job.fires += [(number, fire, trigger) for fire in fires]
             yield counts
@@ -185,13 +187,13 @@ def by_day(
     while fire is not None and fire < query.end and left > 0:
         number = index_of(query.days, fire)
         day = query.days[number]
-        end = query.part_of(day)[1]
+        end = query.clip_day(day)[1]
         fires = list(islice(between(schedule, fire, end), min(left, PROBE)))
         count = len(fires)
         if count == PROBE:
             all_day = count_within(schedule, fire, end)
             count = min(all_day, left)
-            is_many = all_day > day.most_drawn and count == all_day
+            is_many = all_day > day.max_drawn and count == all_day
             fires = (
                 first_fires(schedule, day, fire, end) if is_many else list(islice(between(schedule, fire, end), count))
             )
@@ -205,7 +207,7 @@ def first_fires(schedule: Schedule, day: Day, fire: datetime | None, end: dateti
     found = []
     while fire is not None and fire < end:
         found.append(fire)
-        hour = day.second(fire) // HOUR
+        hour = day.seconds_until(fire) // HOUR
         fire = schedule.after(just_before(day.start + (hour + 1) * HOUR * SECOND))
     return found
 

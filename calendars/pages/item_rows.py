@@ -35,7 +35,7 @@ Sheet = Occurrence | NoticeItem  # an item with a duration
 def event_row(context: ViewContext, each: Occurrence, *, part: str = "", time: str = "", where: str = "") -> Row:
     """Return the row of an event. `part` says whether the event crosses the borders of its cell."""
     details = each.details
-    start = context.local(each.start)
+    start = context.to_local(each.start)
     icon, texts = icon_of(context, each)
     if part.startswith(CONTINUED):
         texts.insert(0, gettext("continued"))
@@ -57,44 +57,46 @@ def event_row(context: ViewContext, each: Occurrence, *, part: str = "", time: s
         "name": name_of(each),
         "where": where,
         "icon": icon,
-        "said": ", ".join(texts),
+        "hidden_text": ", ".join(texts),
         "title": title_of(context, each, start),
         "place": NOWHERE,
     }
 
 
 def run_row(context: ViewContext, run: RunItem, *, part: str = "", time: str = "") -> Row:
-    word = lowercase_label(run.word)
+    word = lowercase_label(run.label)
     return {
         "type": "run",
         "url": context.run_link(run.url),
         "attributes": mark_safe(f' data-state="{run.state}"' + (f' data-part="{part}"' if part else "")),
         "mark": run.state,
-        "at": context.local(run.at).isoformat(timespec="minutes"),
+        "at": context.to_local(run.fire_at).isoformat(timespec="minutes"),
         "time": time,
         "name": run_label(run),
-        "said": ", ".join(each for each in (word, run.reason, context.which(run.at)) if each),
-        "title": ", ".join(each for each in (f"{context.time_at(run.at)} {run_label(run)}", word, run.reason) if each),
+        "hidden_text": ", ".join(each for each in (word, run.reason, context.fold_suffix(run.fire_at)) if each),
+        "title": ", ".join(
+            each for each in (f"{context.format_time_at(run.fire_at)} {run_label(run)}", word, run.reason) if each
+        ),
         "place": NOWHERE,
     }
 
 
 def notice_row(context: ViewContext, notice: NoticeItem, *, part: str = "", time: str = "", where: str = "") -> Row:
-    word = lowercase_label(notice.word)
-    texts = [gettext("maintenance"), word, *([notice.length] if notice.is_open else [])]
+    word = lowercase_label(notice.label)
+    texts = [gettext("maintenance"), word, *([notice.duration_text] if notice.is_open_ended else [])]
     if part.startswith(CONTINUED):
         texts.insert(0, gettext("continued"))
-    start = context.local(notice.start)
+    start = context.to_local(notice.start)
     return {
         "type": "notice",
         "url": context.notice_link(notice.id),
         "attributes": mark_safe(f' data-state="{notice.state}"' + (f' data-part="{part}"' if part else "")),
-        "mark": notice.mark,
+        "mark": notice.icon,
         "at": start.isoformat(timespec="minutes"),
         "time": time,
         "name": notice.title,
         "where": where,
-        "said": ", ".join(texts),
+        "hidden_text": ", ".join(texts),
         "title": f"{span_of(context, notice, start)} {notice.title}, {word}",
         "place": NOWHERE,
     }
@@ -115,7 +117,7 @@ def band_row(context: ViewContext, band: Band, width: int = BAND_WIDTH) -> Row:
 
     `width` is the width of its picture; strokes and ticks have the same size at any width.
     """
-    failed = ngettext("%d failed", "%d failed", band.failed) % band.failed if band.failed else ""
+    failed = ngettext("%d failed", "%d failed", band.failed_count) % band.failed_count if band.failed_count else ""
     return {
         "type": "band",
         "url": context.run_link(band.url),
@@ -123,13 +125,13 @@ def band_row(context: ViewContext, band: Band, width: int = BAND_WIDTH) -> Row:
         "name": band.name,
         "failed": failed,
         "tally": tally_of(context, band),
-        "title": ", ".join(part for part in (band.name, band.every, summary_of(context, band), band.reason) if part),
-        "said": ", ".join(part for part in (band.every, summary_of(context, band), band.reason) if part),
+        "title": ", ".join(part for part in (band.name, band.interval, summary_of(context, band), band.reason) if part),
+        "hidden_text": ", ".join(part for part in (band.interval, summary_of(context, band), band.reason) if part),
         "width": width,
-        "ran": [svg_strokes(start * width, end * width) for start, end in band.ran],
-        "will": [svg_rect(start * width, end * width) for start, end in band.will],
-        "held": [svg_rect(start * width, end * width) for start, end in band.held],
-        "fell": [f"{each * width:.4g}" for each in band.fell],
+        "ran": [svg_strokes(start * width, end * width) for start, end in band.run_spans],
+        "will": [svg_rect(start * width, end * width) for start, end in band.planned_spans],
+        "held": [svg_rect(start * width, end * width) for start, end in band.held_spans],
+        "fell": [f"{each * width:.4g}" for each in band.failure_positions],
         "place": NOWHERE,
     }
 
@@ -159,21 +161,21 @@ def icon_of(context: ViewContext, each: Occurrence) -> tuple[str, list[str]]:
         original = each.original_start
         if original is not None and original != each.start and not each.is_all_day:
             icon = "moved"
-            texts.append(gettext("moved from %s") % context.near(original, context.local(each.start).date()))
+            texts.append(gettext("moved from %s") % context.format_near(original, context.to_local(each.start).date()))
         else:
             icon = "edit"
             texts.append(gettext("changed"))
     elif each.day is not None:
         icon = "repeat"
-        texts.append(context.words.repeats)
+        texts.append(context.labels.repeats)
     if each.details.is_private:
         icon = "lock"
-        texts.append(context.words.private)
+        texts.append(context.labels.private)
     return icon, texts
 
 
 def title_of(context: ViewContext, each: Occurrence, start: datetime) -> str:
-    place = each.details.place
+    place = each.details.location_name
     text = f"{span_of(context, each, start)} {name_of(each)}"
     return f"{text} · {place} · {each.event.calendar.name}" if place else f"{text} · {each.event.calendar.name}"
 
@@ -185,21 +187,21 @@ def span_of(context: ViewContext, each: Sheet, start: datetime) -> str:
     """
     if each.days:
         return gettext("all day")
-    if isinstance(each, NoticeItem) and each.is_open:
-        return gettext("from %s") % context.time(start)
+    if isinstance(each, NoticeItem) and each.is_open_ended:
+        return gettext("from %s") % context.format_time(start)
     if each.start == each.end:
-        return context.time(start)
-    end = context.local(each.end)
+        return context.format_time(start)
+    end = context.to_local(each.end)
     if each.end - each.start < ONE_DAY:
-        return f"{context.time(start)}–{context.time(end)}"
-    return f"{context.time(start)} – {context.near(each.end, start.date())}"
+        return f"{context.format_time(start)}–{context.format_time(end)}"
+    return f"{context.format_time(start)} – {context.format_near(each.end, start.date())}"
 
 
 def days_of(context: ViewContext, each: Sheet) -> tuple[date, date]:
     """Return the first and the last day of a sheet."""
     if each.days:
         return each.days[0], max(each.days[0], each.days[1] - ONE_DAY)
-    start = context.local(each.start)
+    start = context.to_local(each.start)
     return start.date(), last_day(context, start, each.end)
 
 
@@ -211,7 +213,7 @@ def last_day(context: ViewContext, start: datetime, end: datetime) -> date:
     first = start.date()
     if end - start < (LATEST_HOUR - start.hour) * HOUR:  # on the same day, whatever clock change comes
         return first
-    return max(first, context.local(end - TICK).date())
+    return max(first, context.to_local(end - TICK).date())
 
 
 def is_bar(each: Sheet) -> bool:
@@ -226,18 +228,18 @@ def rank_of(run: RunItem) -> int:
 
 def tally_of(context: ViewContext, band: Band) -> str:
     """Return the number of runs as in 288; while some of today's runs are to come, as in 174/288."""
-    if band.day == context.today and 0 < band.done < band.total:
-        return f"{band.done}/{band.total}"
+    if band.day == context.today and 0 < band.done_count < band.total:
+        return f"{band.done_count}/{band.total}"
     return str(band.total)
 
 
 def summary_of(context: ViewContext, band: Band) -> str:
     """Return the text as in 288 runs, 2 failed; or 174 of 288 runs so far."""
-    if band.day == context.today and 0 < band.done < band.total:
-        text = gettext("%(done)d of %(total)d runs so far") % {"done": band.done, "total": band.total}
+    if band.day == context.today and 0 < band.done_count < band.total:
+        text = gettext("%(done)d of %(total)d runs so far") % {"done": band.done_count, "total": band.total}
     else:
         text = ngettext("%d run", "%d runs", band.total) % band.total
-    return f"{text}, {gettext('%d failed') % band.failed}" if band.failed else text
+    return f"{text}, {gettext('%d failed') % band.failed_count}" if band.failed_count else text
 
 
 def svg_strokes(start: float, end: float) -> str:
@@ -261,5 +263,5 @@ def axis_attributes(start: int, end: int) -> dict[str, int]:
     return {"h": start // 60, "m": start % 60, "dh": (end - start) // 60, "dm": (end - start) % 60}
 
 
-def listed(parts: Iterable[str]) -> str:
+def join_names(parts: Iterable[str]) -> str:
     return " ".join(part for part in parts if part)

@@ -22,7 +22,7 @@ class WindowQuery:
 
     The window is [start, end), and `days` are the days that it touches. `collections` and `jobs` are ids, `states` are
     states of runs, and `subscriptions` are the user's; None means all. `has_future` asks for future fire times as
-    well. `an_hour` is the limit of RunCounts.
+    well. `max_per_hour` is the limit of RunCounts.
     """
 
     user: Any
@@ -35,12 +35,12 @@ class WindowQuery:
     jobs: Collection[int] | None
     states: Sequence[str]
     has_future: bool
-    an_hour: int
+    max_per_hour: int
 
-    def seen_jobs(self) -> QuerySet[Job]:
-        return Job.objects.filter(self.is_seen())
+    def visible_jobs(self) -> QuerySet[Job]:
+        return Job.objects.filter(self.visible_jobs_q())
 
-    def is_seen(self, path: str = "") -> Q:
+    def visible_jobs_q(self, path: str = "") -> Q:
         """Return the condition under which the job at `path` is shown.
 
         Ids are passed as lists, so that PostgreSQL can estimate how many jobs match.
@@ -52,11 +52,11 @@ class WindowQuery:
         }
         return Q(**{f"{path}{name}": list(ids) for name, ids in chosen.items() if ids is not None})
 
-    def job(self, id: int) -> "JobWindow":
+    def new_job_window(self, id: int) -> "JobWindow":
         """Return an empty JobWindow."""
-        return JobWindow(id, defaultdict(lambda: RunCounts(an_hour=self.an_hour)))
+        return JobWindow(id, defaultdict(lambda: RunCounts(max_per_hour=self.max_per_hour)))
 
-    def part_of(self, day: Day) -> tuple[datetime, datetime]:
+    def clip_day(self, day: Day) -> tuple[datetime, datetime]:
         """Return the part of the day that lies in the window."""
         return max(day.start, self.start), min(day.end, self.end)
 
@@ -78,7 +78,7 @@ class UpcomingTrigger(NamedTuple):
     anchored_at: datetime | None
     next_fire_at: datetime | None
     fires_left: int | None
-    last_took: timedelta | None
+    last_duration: timedelta | None
 
     @property
     def schedule(self) -> Schedule | None:
@@ -96,25 +96,25 @@ class JobWindow:
     """The data of a job in the window. Days are numbered as in WindowQuery.days."""
 
     id: int
-    tallies: defaultdict[int, RunCounts]
+    counts_by_day: defaultdict[int, RunCounts]
     name: str = ""
     collection_id: int = 0
     triggers: list[UpcomingTrigger] = field(default_factory=list)
-    shares: dict[Span, dict[int, int]] = field(default_factory=dict)
+    missed_spans: dict[Span, dict[int, int]] = field(default_factory=dict)
     fires: list[tuple[int, datetime, UpcomingTrigger]] = field(default_factory=list)  # on days with few of them
 
     @property
-    def failed(self) -> int:
-        return sum(counts.failed for counts in self.tallies.values())
+    def failed_count(self) -> int:
+        return sum(counts.failed_count for counts in self.counts_by_day.values())
 
     @property
     def has_band(self) -> bool:
-        return any(counts.is_frequent for counts in self.tallies.values())
+        return any(counts.is_frequent for counts in self.counts_by_day.values())
 
     @property
     def drawn_days(self) -> list[int]:
-        return [number for number, counts in self.tallies.items() if not counts.is_frequent]
+        return [number for number, counts in self.counts_by_day.items() if not counts.is_frequent]
 
     @property
     def drawn_count(self) -> int:
-        return sum(self.tallies[number].total for number in self.drawn_days)
+        return sum(self.counts_by_day[number].total for number in self.drawn_days)

@@ -11,7 +11,7 @@ class Bar:
 
     first: int
     last: int
-    thing: Any
+    item: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +21,18 @@ class Block:
     start: int
     end: int
     rank: int
-    thing: Any
+    item: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedBlock:
     """A lane's entry: one item, or the sum of several items that did not fit. `lanes` is the number of lanes."""
 
     start: int
     end: int
     lane: int
     lanes: int
-    things: tuple[Any, ...]
+    items: tuple[Any, ...]
     is_sum: bool = False
 
 
@@ -48,7 +48,7 @@ def rows_of(bars: Iterable[Bar]) -> list[list[Bar]]:
     return rows
 
 
-def side_by_side(blocks: Iterable[Block], most: int) -> Iterator[Placed]:
+def assign_lanes(blocks: Iterable[Block], most: int) -> Iterator[PlacedBlock]:
     """Yield blocks in at most `most` lanes, and sums of the other blocks in one more lane, ordered by start."""
     for group in _overlapping_groups(sorted(blocks, key=lambda block: (block.start, -block.end))):
         lanes, unplaced = _fill_lanes(group, most)
@@ -57,13 +57,13 @@ def side_by_side(blocks: Iterable[Block], most: int) -> Iterator[Placed]:
             unplaced.sort(key=lambda block: (block.start, -block.end))
         count = len(lanes) + bool(unplaced)
         placed = [
-            Placed(block.start, block.end, number, count, (block.thing,))
+            PlacedBlock(block.start, block.end, number, count, (block.item,))
             for number, lane in enumerate(lanes)
             for block in lane
         ]
         for rest in _overlapping_groups(unplaced):
             end = max(block.end for block in rest)
-            placed.append(Placed(rest[0].start, end, len(lanes), count, tuple(block.thing for block in rest), True))
+            placed.append(PlacedBlock(rest[0].start, end, len(lanes), count, tuple(block.item for block in rest), True))
         yield from sorted(placed, key=lambda each: (each.start, each.lane))
 
 

@@ -31,7 +31,7 @@ def hold_windows(
     """Return when jobs with future or held runs in [start, end) are held there."""
     shown = [each for each in notices if each.notice.status in Notice.SHOWN]
     jobs = {run.job_id for run in view.runs if may_be_held(run)}
-    jobs |= {band.job_id for band in view.bands if band.will or band.held}
+    jobs |= {band.job_id for band in view.bands if band.planned_spans or band.held_spans}
     return holds.upcoming_holds(jobs, start, end, now, shown) if shown and jobs else {}
 
 
@@ -88,14 +88,14 @@ def hold_runs(
     newest: dict[tuple[int, datetime], RunItem] = {}
     for run in runs:
         of_job = windows.get(run.job_id, ())
-        hold = find_hold(of_job, now if run.run_id else run.at) if of_job and may_be_held(run) else None
+        hold = find_hold(of_job, now if run.run_id else run.fire_at) if of_job and may_be_held(run) else None
         if hold and run.run_id is None:
-            run = replace(run, state=HELD, word=gettext("Held"), reason=reasons[hold.window.key])
+            run = replace(run, state=HELD, label=gettext("Held"), reason=reasons[hold.window.key])
         shown.append(run)
         if hold and hold.until is not None and not hold.is_dropped and hold.until < end:
             newest[run.job_id, hold.until] = run  # runs are ordered by time, so the newest remains
     shown += [rescheduled(until, run) for (_, until), run in newest.items()]
-    return sorted(shown, key=lambda run: (run.at, run.name, run.key))
+    return sorted(shown, key=lambda run: (run.fire_at, run.name, run.key))
 
 
 def rescheduled(until: datetime, run: RunItem) -> RunItem:
@@ -103,10 +103,10 @@ def rescheduled(until: datetime, run: RunItem) -> RunItem:
     return replace(
         run,
         key=f"{run.key}-moved",
-        at=until,
-        end=until + (run.end - run.at) if run.end and run.run_id is None else None,
+        fire_at=until,
+        end=until + (run.end - run.fire_at) if run.end and run.run_id is None else None,
         state="planned",
-        word=gettext("Planned"),
+        label=gettext("Planned"),
         reason=gettext("once, after maintenance"),
         run_id=None,
     )
@@ -118,15 +118,15 @@ def rescheduled(until: datetime, run: RunItem) -> RunItem:
 def hold_band(band: Band, windows: Iterable[HoldWindow], reasons: Reasons, zone: tzinfo) -> Band:
     """Return the band with the future parts marked as held that lie in hold windows."""
     start, end = midnight(band.day, zone), midnight(band.day + ONE_DAY, zone)
-    will, held, reason = band.will, list(band.held), ""
+    planned, held, reason = band.planned_spans, list(band.held_spans), ""
     for window in windows:
         low = (window.start - start) / (end - start)
         high = 1.0 if window.end is None else (window.end - start) / (end - start)
-        if any(clip_parts((*will, *band.held), low, high)):
+        if any(clip_parts((*planned, *band.held_spans), low, high)):
             reason = reason or reasons[window.key]
-            held += clip_parts(will, low, high)
-            will = (*clip_parts(will, 0.0, low), *clip_parts(will, high, 1.0))
-    return replace(band, will=tuple(sorted(will)), held=tuple(sorted(held)), reason=reason)
+            held += clip_parts(planned, low, high)
+            planned = (*clip_parts(planned, 0.0, low), *clip_parts(planned, high, 1.0))
+    return replace(band, planned_spans=tuple(sorted(planned)), held_spans=tuple(sorted(held)), reason=reason)
 
 
 def clip_parts(parts: Parts, low: float, high: float) -> Iterator[tuple[float, float]]:

@@ -47,14 +47,14 @@ def calendars(request) -> HttpResponse:
     shared = Share.objects.filter(user=request.user, calendar__in=seen).select_related("calendar__owner")
     context = {
         "title": gettext("Calendars"),
-        "whence": target,
+        "return_target": target,
         "own": [own_row(calendar, target) for calendar in own],
         "shared": [
             {
                 "calendar": each.calendar,
                 "owner": person_words(each.calendar.owner),
                 "may": ROLES[Role(each.role)],
-                "feed_url": target.to("feed-new", calendar=each.calendar_id.hex),
+                "feed_url": target.link_to("feed-new", calendar=each.calendar_id.hex),
             }
             for each in shared.order_by("calendar__name", "pk")
         ],
@@ -65,11 +65,11 @@ def calendars(request) -> HttpResponse:
 
 
 def urls(target: ReturnTarget, names: tuple[str, ...]) -> dict[str, str]:
-    return {name.replace("-", "_"): target.to(name) for name in names}
+    return {name.replace("-", "_"): target.link_to(name) for name in names}
 
 
 def own_row(calendar: Calendar, target: ReturnTarget) -> dict[str, Any]:
-    return {"calendar": calendar, "people": sharing_text(calendar), "url": target.to("calendar-edit", calendar.pk)}
+    return {"calendar": calendar, "people": sharing_text(calendar), "url": target.link_to("calendar-edit", calendar.pk)}
 
 
 def sharing_text(calendar: Calendar) -> str:
@@ -89,7 +89,7 @@ def feeds_of(user):
 
 def feed_row(feed: Feed, target: ReturnTarget) -> dict[str, Any]:
     source = gettext("calendar %(name)s") % {"name": feed.calendar.name} if feed.calendar else gettext("a view")
-    return {"feed": feed, "of": source, "url": target.to("feed-revoke", feed.pk)}
+    return {"feed": feed, "of": source, "url": target.link_to("feed-revoke", feed.pk)}
 
 
 # One calendar
@@ -107,13 +107,13 @@ def calendar_new(request) -> HttpResponse:
             refuse(form, error)
         else:
             messages.success(request, gettext("Created: %(name)s.") % {"name": calendar.name})
-            return redirect(target.to("calendar-edit", calendar.pk))
+            return redirect(target.link_to("calendar-edit", calendar.pk))
     context = {
         "title": gettext("New calendar"),
         "form": form,
-        "whence": target,
-        "action": target.to("calendar-new"),
-        "keep_url": target.to("calendars"),
+        "return_target": target,
+        "action": target.link_to("calendar-new"),
+        "keep_url": target.link_to("calendars"),
     }
     return render(request, "calendar/manage/calendar_new.html", context)
 
@@ -137,7 +137,7 @@ def calendar_edit(request, calendar_id: UUID) -> HttpResponse:
             refuse(form, error)
         else:
             messages.success(request, gettext("Saved."))
-            return redirect(target.to("calendar-edit", calendar.pk))
+            return redirect(target.link_to("calendar-edit", calendar.pk))
     return edit_page(request, calendar, form, ShareForm(people=non_members(calendar)), target)
 
 
@@ -162,13 +162,13 @@ def edit_page(
         ],
         "has_strangers": non_members(calendar).exists(),
         "feeds": [feed_row(feed, target) for feed in feeds_of(request.user).filter(calendar=calendar)],
-        "whence": target,
-        "keep_url": target.to("calendars"),
-        "action": target.to("calendar-edit", calendar.pk),
-        "people_url": target.to("calendar-people", calendar.pk),
-        "delete_url": "" if calendar.is_default else target.to("calendar-delete", calendar.pk),
-        "feed_url": target.to("feed-new", calendar=calendar.pk.hex),
-        "import_url": target.to("import", calendar=calendar.pk.hex),
+        "return_target": target,
+        "keep_url": target.link_to("calendars"),
+        "action": target.link_to("calendar-edit", calendar.pk),
+        "people_url": target.link_to("calendar-people", calendar.pk),
+        "delete_url": "" if calendar.is_default else target.link_to("calendar-delete", calendar.pk),
+        "feed_url": target.link_to("feed-new", calendar=calendar.pk.hex),
+        "import_url": target.link_to("import", calendar=calendar.pk.hex),
     }
     return render(request, "calendar/manage/calendar_edit.html", context)
 
@@ -199,7 +199,7 @@ def refuse(form, error: CalendarError) -> None:
 def calendar_people(request, calendar_id: UUID) -> HttpResponse:
     """Share the calendar with a person, change the person's role, or end the sharing (`remove`)."""
     target, calendar = return_target(request), own_calendar(request, calendar_id)
-    back = redirect(target.to("calendar-edit", calendar.pk))
+    back = redirect(target.link_to("calendar-edit", calendar.pk))
     if removed := request.POST.get("remove", ""):
         person = User.objects.filter(shared_calendars__calendar=calendar, pk=number(removed)).first()
         if person is not None:
@@ -230,9 +230,9 @@ def calendar_delete(request, calendar_id: UUID) -> HttpResponse:
             editing.delete_calendar(calendar, timezone.now())
         except CalendarError as error:
             messages.error(request, capfirst(error.message) + ".")
-            return redirect(target.to("calendar-edit", calendar.pk))
+            return redirect(target.link_to("calendar-edit", calendar.pk))
         messages.success(request, gettext("Deleted: %(name)s.") % {"name": calendar.name})
-        return redirect(target.to("calendars"))
+        return redirect(target.link_to("calendars"))
     count = calendar.events.count()
     people = calendar.shares.count()
     context = {
@@ -241,10 +241,10 @@ def calendar_delete(request, calendar_id: UUID) -> HttpResponse:
         "events": ngettext("%(count)d event or series", "%(count)d events and series", count) % {"count": count},
         "people": ngettext("%(count)d person", "%(count)d people", people) % {"count": people} if people else "",
         "answer": gettext("Delete calendar"),
-        "action": target.to("calendar-delete", calendar.pk),
-        "keep_url": target.to("calendar-edit", calendar.pk),
-        "list_url": target.to("calendars"),
-        "whence": target,
+        "action": target.link_to("calendar-delete", calendar.pk),
+        "keep_url": target.link_to("calendar-edit", calendar.pk),
+        "list_url": target.link_to("calendars"),
+        "return_target": target,
     }
     return render(request, "calendar/manage/calendar_delete.html", context)
 
@@ -266,15 +266,15 @@ def feed_new(request) -> HttpResponse:
         except CalendarError as error:
             refuse(form, error)
         else:
-            return issued(request, feed, secret, target)
+            return render_feed_address(request, feed, secret, target)
     parameters = {"calendar": calendar.pk.hex} if calendar else {}
     context = {
         "title": gettext("New feed address"),
         "form": form,
-        "whence": target,
+        "return_target": target,
         "what": feed_contents_text(calendar, target.query.filter, request.user),
-        "action": target.to("feed-new", **parameters),
-        "keep_url": target.to("calendars"),
+        "action": target.link_to("feed-new", **parameters),
+        "keep_url": target.link_to("calendars"),
     }
     return render(request, "calendar/manage/feed_new.html", context)
 
@@ -314,14 +314,14 @@ def feed_contents_text(calendar: Calendar | None, chosen: Filter, user) -> list[
     return [*names, *(gettext("runs of %(name)s") % {"name": each.name} for each in collections)]
 
 
-def issued(request, feed: Feed, secret: str, target: ReturnTarget) -> HttpResponse:
+def render_feed_address(request, feed: Feed, secret: str, target: ReturnTarget) -> HttpResponse:
     """Show the secret address of the new feed once. It is not stored in messages, session or cookies."""
     address = reverse("calendar:feed", args=[secret])
     context = {
         "title": feed.name,
         "address": absolute(request, address),
-        "back": target.to("calendars"),
-        "whence": target,
+        "back": target.link_to("calendars"),
+        "return_target": target,
     }
     response = render(request, "calendar/manage/feed.html", context)
     add_never_cache_headers(response)
@@ -336,12 +336,12 @@ def feed_revoke(request, feed_id: int) -> HttpResponse:
     if request.method == "POST":
         feed.delete()
         messages.success(request, gettext("Revoked: %(name)s.") % {"name": feed.name})
-        return redirect(target.to("calendars"))
+        return redirect(target.link_to("calendars"))
     context = {
         "title": gettext("Revoke %(name)s") % {"name": feed.name},
-        "whence": target,
-        "action": target.to("feed-revoke", feed.pk),
-        "keep_url": target.to("calendars"),
+        "return_target": target,
+        "action": target.link_to("feed-revoke", feed.pk),
+        "keep_url": target.link_to("calendars"),
     }
     return render(request, "calendar/manage/feed_revoke.html", context)
 
@@ -371,15 +371,15 @@ def import_(request) -> HttpResponse:
         else:
             if is_taking:
                 messages.success(request, f"{calendar.name}: {', '.join(counts(report))}.")
-                return redirect(target.to("calendars"))
+                return redirect(target.link_to("calendars"))
     context = {
         "title": gettext("Import"),
         "form": form,
         "report": report and report_rows(report),
         "content": form.content if report else "",
-        "whence": target,
-        "action": target.to("import"),
-        "keep_url": target.to("calendars"),
+        "return_target": target,
+        "action": target.link_to("import"),
+        "keep_url": target.link_to("calendars"),
     }
     return render(request, "calendar/manage/import.html", context)
 

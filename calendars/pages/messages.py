@@ -14,7 +14,7 @@ def flash(
     request, what: str, occurrence: Occurrence, formatter: TimeFormatter, target: ReturnTarget, link_text: str = ""
 ) -> None:
     """Add a message about an occurrence, with a link to it if there is a `link_text`."""
-    link = target.to("item", occurrence.id)
+    link = target.link_to("item", occurrence.id)
     text = f"{name_of(occurrence)}, {time_text(occurrence, formatter)}."
     messages.success(
         request,

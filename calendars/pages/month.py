@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
     rank: int
     when: datetime  # an instant
-    thing: Sheet | RunItem | Band
+    item: Sheet | RunItem | Band
     part: str = ""  # CONTINUED, CONTINUES or empty: whether an event or a notice crosses midnight
 
 
@@ -47,7 +47,7 @@ def month(context: ViewContext, contents: Contents) -> dict:
             {
                 "number": number,
                 "label": gettext("Week %d") % number,
-                "url": context.link(View.WEEK, days[at]),
+                "url": context.view_link(View.WEEK, days[at]),
                 "days": week(context, at, bars, lines, notes),
             }
         )
@@ -64,9 +64,9 @@ def split_by_kind(context: ViewContext, contents: Contents) -> tuple[list[Bar], 
     for notice in contents.notices:
         distribute(context, [notice], rank_of_notice(notice), midnights, bars, lines)
     for run in contents.runs:
-        lines[context.local(run.at).date()].append(Line(rank_of(run), run.at, run))
+        lines[context.to_local(run.fire_at).date()].append(Line(rank_of(run), run.fire_at, run))
     for band in contents.bands:
-        lines[band.day].append(Line(TROUBLE if band.failed else SUMMED, LATEST, band))
+        lines[band.day].append(Line(TROUBLE if band.failed_count else SUMMED, LATEST, band))
     return bars, lines
 
 
@@ -103,17 +103,17 @@ def distribute(
 
 
 def row_of(context: ViewContext, line: Line) -> Row:
-    if isinstance(line.thing, Band):
-        return item_rows.band_row(context, line.thing)
-    time = "" if line.part == CONTINUED else context.time_at(line.when)
-    if isinstance(line.thing, RunItem):
-        return item_rows.run_row(context, line.thing, time=time)
-    return item_rows.all_day_row(context, line.thing, part=line.part, time=time)
+    if isinstance(line.item, Band):
+        return item_rows.band_row(context, line.item)
+    time = "" if line.part == CONTINUED else context.format_time_at(line.when)
+    if isinstance(line.item, RunItem):
+        return item_rows.run_row(context, line.item, time=time)
+    return item_rows.all_day_row(context, line.item, part=line.part, time=time)
 
 
 def heads(context: ViewContext) -> list[dict]:
     """Return the columns' heads. In the current month, today's weekday is marked."""
-    today = context.today if context.window.chosen.replace(day=1) == context.today.replace(day=1) else None
+    today = context.today if context.window.chosen_day.replace(day=1) == context.today.replace(day=1) else None
     return [
         {
             "name": WEEKDAYS[day.weekday()],
@@ -143,7 +143,7 @@ def week(
                     hidden[index] += 1
                     continue
                 cells[index] += [item_rows.spacer_row() for _ in range(number - len(cells[index]))]
-                cells[index].append(bar_row(context, bar.thing, at + index, is_named=index == bar.first))
+                cells[index].append(bar_row(context, bar.item, at + index, is_named=index == bar.first))
     return [
         day_cell(context, day, rows, lines.get(day, []), rest, notes.get(day, ""))
         for day, rows, rest in zip(days, cells, hidden, strict=True)
@@ -152,9 +152,11 @@ def week(
 
 def bar_row(context: ViewContext, bar: Bar, index: int, *, is_named: bool) -> Row:
     """Return the row of a bar on the day with this index. Only the first day of a week shows the name."""
-    part = item_rows.listed((CONTINUED if bar.first < index else "", CONTINUES if bar.last > index else ""))
-    begins = bar.thing.days is None and bar.first == index
-    row = item_rows.all_day_row(context, bar.thing, part=part, time=context.time_at(bar.thing.start) if begins else "")
+    part = item_rows.join_names((CONTINUED if bar.first < index else "", CONTINUES if bar.last > index else ""))
+    begins = bar.item.days is None and bar.first == index
+    row = item_rows.all_day_row(
+        context, bar.item, part=part, time=context.format_time_at(bar.item.start) if begins else ""
+    )
     return row if is_named else row | {"is_unnamed": True, "icon": ""}
 
 
@@ -169,18 +171,18 @@ def day_cell(context: ViewContext, day: date, bars: list[Row], lines: list[Line]
         hidden += len(lines) - len(shown)
         lines = shown
     rows = bars + [row_of(context, line) for line in sorted(lines, key=lambda line: line.when)]
-    label = context.long_date(day)
-    url = context.link(View.DAY, day)
+    label = context.format_long_date(day)
+    url = context.view_link(View.DAY, day)
     if hidden:
         more = ngettext("%(count)d more on %(day)s", "%(count)d more on %(day)s", hidden)
         rows.append(item_rows.more_row(hidden, url, more % {"count": hidden, "day": label}))
-    is_outside = (day.year, day.month) != (context.window.chosen.year, context.window.chosen.month)
+    is_outside = (day.year, day.month) != (context.window.chosen_day.year, context.window.chosen_day.month)
     attributes = [f' data-date="{day.isoformat()}"', ' class="outside"' if is_outside else ""]
     if day < context.today:
         attributes.append(" data-past")
     elif day == context.today:
         attributes.append(" data-today")
-    if day == context.window.chosen:
+    if day == context.window.chosen_day:
         attributes.append(" data-chosen")
     return {
         "number": day.day,

@@ -37,13 +37,13 @@ class ReturnTarget:
 
     def url_at(self, day: date) -> str:
         """Return the address of the same view on another day."""
-        return self.query.but(date=day).address(reverse("calendar:page"))
+        return self.query.with_changes(date=day).address(reverse("calendar:page"))
 
-    def back(self, day: date) -> str:
+    def return_url(self, day: date) -> str:
         """Return the address of the view; if it is not known, that of the calendar at `day`."""
         return self.url if self.is_known else self.url_at(day)
 
-    def to(self, name: str, *args: object, **more: object) -> str:
+    def link_to(self, name: str, *args: object, **more: object) -> str:
         """Return the address of a page of the calendar that can lead back, with the parameters `more`."""
         parameters = {**self.query.parameters, **more}
         address = reverse(f"calendar:{name}", args=args)
@@ -76,6 +76,6 @@ def read_page(address: str) -> Query:
 def read(values: QueryDict) -> Query:
     """Parse a view; return an empty one if a parameter is wrong."""
     try:
-        return Query.read(values)
+        return Query.parse(values)
     except BadAddress:
         return Query()

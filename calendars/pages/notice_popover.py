@@ -31,17 +31,17 @@ def notice_popover(notice: Notice, formatter: TimeFormatter, target: ReturnTarge
     start, outcome = notice.begins_at, state_of(notice)
     return {
         "title": title_of(notice),
-        "close": target.back(start.astimezone(formatter.zone).date()),
+        "close_url": target.return_url(start.astimezone(formatter.zone).date()),
         "outcome": outcome,
         "word": label_of(outcome),
         "type": type_word(notice.event_type),
         "resources": names[:LISTED],
         "more_resources": max(0, len(names) - LISTED),
-        "when": when(notice, formatter),
+        "when": time_text(notice, formatter),
         "at": start.astimezone(formatter.zone).isoformat(),
         "place_of_zone": place_of(formatter.zone),
         "zone_title": zone_words(formatter.zone, start),
-        "elsewhere": formatter.elsewhere(start, [UTC]),
+        "other_zones": formatter.format_other_zones(start, [UTC]),
         "duration": length_words(notice, formatter.now),
         "description": notice.description,
         "approved_by": [str(each.resource or each.user or gettext("somebody who is gone")) for each in approvals],
@@ -52,8 +52,8 @@ def notice_popover(notice: Notice, formatter: TimeFormatter, target: ReturnTarge
     }
 
 
-def when(notice: Notice, formatter: TimeFormatter) -> str:
+def time_text(notice: Notice, formatter: TimeFormatter) -> str:
     """Return start and end of the notice; only the start if no end is known, or the expected end is past."""
     if notice.ends_at is None or notice.is_open_ended(formatter.now):
-        return gettext("from %s") % formatter.moment(notice.begins_at)
-    return formatter.span(notice.begins_at, notice.ends_at)
+        return gettext("from %s") % formatter.format_moment(notice.begins_at)
+    return formatter.format_span(notice.begins_at, notice.ends_at)

@@ -58,8 +58,8 @@ def notice_item(
     notice = notice_with_resources.notice
     start, end = notice.begins_at, notice.ends_at
     is_over = notice.status not in Notice.SHOWN
-    is_open = notice.is_open_ended(now)
-    if end is None or is_open:
+    is_open_ended = notice.is_open_ended(now)
+    if end is None or is_open_ended:
         end = midnight(max(start, now).astimezone(zone).date() + ONE_DAY, zone)
     outcome = state_of(notice)
     return NoticeItem(
@@ -67,11 +67,11 @@ def notice_item(
         title=title_of(notice_with_resources),
         start=start,
         end=max(start, end),
-        mark=outcome.mark,
+        icon=outcome.mark,
         state=outcome.state,
-        word=label_of(outcome),
-        is_open=is_open,
-        length=length_words(notice, now) if is_open else "",
+        label=label_of(outcome),
+        is_open_ended=is_open_ended,
+        duration_text=length_words(notice, now) if is_open_ended else "",
         is_over=is_over,
-        lead=lead if lead is not None and lead < start else None,
+        holds_from=lead if lead is not None and lead < start else None,
     )

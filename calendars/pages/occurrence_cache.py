@@ -15,7 +15,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from calendars.event_rows import HAS_EXCEPTIONS, CalendarSummary, EventSummary, Row, load_rows
-from calendars.expansion import Occurrence, exceptions_in, expand, order
+from calendars.expansion import Occurrence, exceptions_in, expand, sort_key
 from calendars.models import EARLIEST, LATEST
 
 MOST = 40_000  # events and occurrences in all entries together
@@ -33,7 +33,7 @@ class Window(NamedTuple):
     start: datetime
     end: datetime
     zone: tzinfo
-    cancelled: bool
+    with_cancelled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class CacheEntry:
 
     version: str
     by_event: dict[Row, list[Occurrence]]
-    found: list[Occurrence]
+    occurrences: list[Occurrence]
 
     def __len__(self) -> int:
-        return len(self.by_event) + len(self.found)
+        return len(self.by_event) + len(self.occurrences)
 
 
 class OccurrenceCache:
@@ -53,25 +53,25 @@ class OccurrenceCache:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._found: OrderedDict[tuple, CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[tuple, CacheEntry] = OrderedDict()
         self._count = 0
         self._lock = Lock()
 
     def get(self, key: tuple) -> CacheEntry | None:
         with self._lock:
-            if key in self._found:
-                self._found.move_to_end(key)
-            return self._found.get(key)
+            if key in self._entries:
+                self._entries.move_to_end(key)
+            return self._entries.get(key)
 
-    def keep(self, key: tuple, entry: CacheEntry) -> None:
+    def put(self, key: tuple, entry: CacheEntry) -> None:
         with self._lock:
-            self._count += 1 + len(entry) - (1 + len(self._found.pop(key)) if key in self._found else 0)
-            self._found[key] = entry
+            self._count += 1 + len(entry) - (1 + len(self._entries.pop(key)) if key in self._entries else 0)
+            self._entries[key] = entry
             while self._count > self._most:
-                self._count -= 1 + len(self._found.popitem(last=False)[1])
+                self._count -= 1 + len(self._entries.popitem(last=False)[1])
 
 
-KEPT = OccurrenceCache(MOST)
+CACHE = OccurrenceCache(MOST)
 
 
 def occurrences_in(
@@ -82,24 +82,24 @@ def occurrences_in(
     Two queries load all calendars that are not cached in this version. Calendars without occurrences are left out.
     """
     window = Window(max(start, EARLIEST), min(end, LATEST), zone, cancelled)
-    entries = {key: KEPT.get((key, window)) for key in versions}
+    entries = {key: CACHE.get((key, window)) for key in versions}
     changed = [key for key, old in entries.items() if old is None or old.version != versions[key]]
     rows = load_rows([key.calendar.id for key in changed], window.start, window.end) if changed else {}
-    exceptions = exceptions_in(with_exceptions(changed, rows), window.start, window.end)
+    exceptions = exceptions_in(events_with_exceptions(changed, rows), window.start, window.end)
     for key in changed:
         old = entries[key]
         old_by_event = {} if old is None else old.by_event
         by_event = expand_changed(key.calendar, rows.get(key.calendar.id, ()), old_by_event, exceptions, window, viewer)
-        found = sorted(chain.from_iterable(by_event.values()), key=order)
+        found = sorted(chain.from_iterable(by_event.values()), key=sort_key)
         entries[key] = entry = CacheEntry(versions[key], by_event, found)
-        KEPT.keep((key, window), entry)
-    return {key.calendar.id: each.found for key, each in entries.items() if each and each.found}
+        CACHE.put((key, window), entry)
+    return {key.calendar.id: each.occurrences for key, each in entries.items() if each and each.occurrences}
 
 
-def with_exceptions(keys: Iterable[CalendarKey], rows: Mapping[UUID, Sequence[Row]]) -> list[EventSummary]:
+def events_with_exceptions(keys: Iterable[CalendarKey], rows: Mapping[UUID, Sequence[Row]]) -> list[EventSummary]:
     """Return the events that have exceptions."""
     return [
-        EventSummary.of(key.calendar, row)
+        EventSummary.from_row(key.calendar, row)
         for key in keys
         for row in rows.get(key.calendar.id, ())
         if row[HAS_EXCEPTIONS]
@@ -119,10 +119,10 @@ def expand_changed(
     for row in rows:
         found = None if row[HAS_EXCEPTIONS] else old_by_event.get(row)
         if found is None:
-            event = EventSummary.of(calendar, row)
+            event = EventSummary.from_row(calendar, row)
             own = exceptions[event.pk] if row[HAS_EXCEPTIONS] else {}
             expanded = expand(event, own, window.start, window.end, window.zone, viewer)
-            found = [each for each in expanded if window.cancelled or not each.is_cancelled]
+            found = [each for each in expanded if window.with_cancelled or not each.is_cancelled]
         by_event[row] = found
     return by_event
 
@@ -130,4 +130,4 @@ def expand_changed(
 def merge_sorted(windows: Iterable[list[Occurrence]]) -> list[Occurrence]:
     """Return the occurrences of all lists, earliest first."""
     found = list(windows)
-    return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=order)
+    return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=sort_key)

@@ -18,7 +18,7 @@ from calendars.expansion import Occurrence
 from calendars.models import Event
 from calendars.pages.messages import flash
 from calendars.pages.navigation import template_context
-from calendars.pages.popover import is_veiled, start_day
+from calendars.pages.popover import is_redacted, start_day
 from calendars.pages.queries import get_event_or_404, get_occurrence_or_404
 
 
@@ -33,7 +33,7 @@ def occurrence_cancel(request, item_id: str) -> HttpResponse:
         messages.error(request, gettext("It is cancelled already."))
     else:
         flash(request, gettext("Cancelled:"), occurrence, formatter, target, gettext("Put it back"))
-    return redirect(target.back(start_day(occurrence, formatter)))
+    return redirect(target.return_url(start_day(occurrence, formatter)))
 
 
 @login_required
@@ -45,9 +45,9 @@ def occurrence_restore(request, item_id: str) -> HttpResponse:
         editing.restore_occurrence(event, day, formatter.now)
     except CalendarError as error:
         messages.error(request, capfirst(error.message) + ".")
-        return redirect(target.to("item", occurrence.id))
+        return redirect(target.link_to("item", occurrence.id))
     flash(request, gettext("Put back:"), get_occurrence_or_404(request, event, day, target.zone), formatter, target)
-    return redirect(target.back(start_day(occurrence, formatter)))
+    return redirect(target.return_url(start_day(occurrence, formatter)))
 
 
 def changeable(request, item_id: str, zone: tzinfo) -> tuple[Event, date, Occurrence]:
@@ -59,7 +59,7 @@ def changeable(request, item_id: str, zone: tzinfo) -> tuple[Event, date, Occurr
     occurrence = get_occurrence_or_404(request, event, day, zone)
     if day is None:
         raise Http404
-    if is_veiled(event, occurrence.details, request.user):
+    if is_redacted(event, occurrence.details, request.user):
         raise PermissionDenied
     return event, day, occurrence
 

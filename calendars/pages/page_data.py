@@ -33,12 +33,12 @@ class Layer(Generic[Id]):
     name: str
     hue: str
     is_shown: bool
-    shelf: CalendarKey | None = None  # only for calendars, as is `version`
+    cache_key: CalendarKey | None = None  # only for calendars, as is `version`
     version: str = ""
     count: int | None = None
 
     @property
-    def key(self) -> str:
+    def id_text(self) -> str:
         return self.id.hex if isinstance(self.id, UUID) else str(self.id)
 
 
@@ -46,8 +46,8 @@ class Layer(Generic[Id]):
 class Contents:
     """The contents of a window.
 
-    `folded` is a lower bound of the number of jobs with more runs than are shown. None means that there may be such
-    jobs, in unknown number.
+    `hidden_jobs` is a lower bound of the number of jobs with more runs than are shown. None means that there may be
+    such jobs, in unknown number.
     """
 
     occurrences: list[Occurrence]
@@ -55,11 +55,11 @@ class Contents:
     bands: list[Band]
     calendars: list[Layer[UUID]]
     collections: list[Layer[int]]
-    folded: int | None = 0
+    hidden_jobs: int | None = 0
     notices: list[NoticeItem] = field(default_factory=list)
 
 
-def contents(
+def load_contents(
     user, chosen: Filter, start: datetime, end: datetime, zone: tzinfo, now: datetime, *, has_hours: bool
 ) -> Contents:
     """Return the contents of [start, end).
@@ -69,7 +69,7 @@ def contents(
     the page has no scale of hours, and jobs that run every hour are frequent as well.
     """
     calendars, collections = layers_of(user, chosen)
-    versions = {layer.shelf: layer.version for layer in calendars if layer.is_shown and layer.shelf}
+    versions = {layer.cache_key: layer.version for layer in calendars if layer.is_shown and layer.cache_key}
     by_calendar = occurrences_in(versions, user, start, end, zone, cancelled=chosen.cancelled)
     occurrences = merge_sorted(by_calendar.values())
     calendars = [replace(layer, count=len(by_calendar.get(layer.id, ()))) for layer in calendars]
@@ -84,12 +84,12 @@ def contents(
         *(user, start, end, zone, now, collection_ids),
         skipped=not chosen.noskipped,
         only_failures=chosen.failures,
-        an_hour=FREQUENT_PER_HOUR if has_hours else 0,
+        max_per_hour=FREQUENT_PER_HOUR if has_hours else 0,
     )
     collections = [replace(layer, count=view.counts[layer.id]) for layer in collections]
     view, windows = apply_holds(view, announced, start, end, zone, now)
     notices = [] if chosen.nomaintenance else notice_items(announced, start, end, zone, now, lead_times(windows))
-    return Contents(occurrences, view.runs, view.bands, calendars, collections, view.folded, notices)
+    return Contents(occurrences, view.runs, view.bands, calendars, collections, view.hidden_jobs, notices)
 
 
 def layers_of(user, chosen: Filter) -> tuple[list[Layer[UUID]], list[Layer[int]]]:

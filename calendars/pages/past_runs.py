@@ -26,13 +26,13 @@ def load_past_runs(query: WindowQuery, ids: Sequence[int]) -> dict[int, JobWindo
     day_starts = [(day.start - EPOCH) // SECOND for day in query.days]
     jobs: dict[int, JobWindow] = {}
     for job_id, state, hour, count, first, last in groups_of(query, ids):
-        job = jobs.get(job_id) or jobs.setdefault(job_id, query.job(job_id))
+        job = jobs.get(job_id) or jobs.setdefault(job_id, query.new_job_window(job_id))
         if hour is None:
-            job.shares[Span(EPOCH + first * SECOND, EPOCH + last * SECOND, count)] = {}
+            job.missed_spans[Span(EPOCH + first * SECOND, EPOCH + last * SECOND, count)] = {}
             continue
         number = bisect_right(day_starts, first) - 1
         length = query.days[number].seconds
-        add(job.tallies[number], state, count, first - day_starts[number], last - day_starts[number], length)
+        add(job.counts_by_day[number], state, count, first - day_starts[number], last - day_starts[number], length)
     return jobs
 
 
@@ -51,7 +51,7 @@ def groups_of(query: WindowQuery, ids: Sequence[int]) -> list[tuple]:
         .order_by()
     )
     if Run.State.MISSED in query.states:
-        counted = counted.union(aggregate_by_slot(query, ids), all=True)
+        counted = counted.union(missed_span_rows(query, ids), all=True)
     rows = list(counted.order_by("job_id")[: MOST_GROUPS + 1])
     return rows if len(rows) <= MOST_GROUPS else [row for row in rows if row[0] != rows[-1][0]]
 
@@ -62,20 +62,20 @@ def add(counts: RunCounts, state: str, count: int, first: int, last: int, length
     `first` and `last` are seconds of the day, and `length` is the length of the day in seconds.
     """
     if state in Run.OPEN:
-        counts.open += count
+        counts.open_count += count
     else:
-        counts.done += count
+        counts.done_count += count
     if state in FAILED:
-        counts.add_failed(count, first, last, length)
+        counts.add_failures(count, first, last, length)
     if state in NOT_RUN or state in (Run.State.WAITING, Run.State.RETRYING):
-        counts.idle.add(first // HOUR)
+        counts.idle_hours.add(first // HOUR)
     elif state == Run.State.HELD:
         counts.add_held(first)
     else:
-        counts.add_ran(first)
+        counts.add_run(first)
 
 
-def aggregate_by_slot(query: WindowQuery, ids: Sequence[int]):
+def missed_span_rows(query: WindowQuery, ids: Sequence[int]):
     """Return the rows that stand for many fire times, some of which may lie in the window.
 
     The columns are those of `groups_of`; the slot is null.
@@ -92,7 +92,7 @@ def aggregate_by_slot(query: WindowQuery, ids: Sequence[int]):
 
 def runs_of_jobs(query: WindowQuery, ids: Sequence[int]):
     """Return the runs of those jobs that the user may see."""
-    return Run.objects.without_error_actions().filter(job__in=query.seen_jobs().filter(pk__in=ids).values("pk"))
+    return Run.objects.without_error_actions().filter(job__in=query.visible_jobs().filter(pk__in=ids).values("pk"))
 
 
 def slots(days: Sequence[Day]) -> tuple[int, int]:

@@ -33,14 +33,14 @@ SENSITIVITIES = {
 }
 
 
-def is_veiled(event: Event, details: Details, viewer) -> bool:
+def is_redacted(event: Event, details: Details, viewer) -> bool:
     """Return True if the event is another person's private one, so that the viewer sees only its times."""
     return details.is_private and event.calendar.owner_id != viewer.pk
 
 
 def may_change(event: Event, details: Details, viewer) -> bool:
     """Return True if the viewer may change the event."""
-    if is_veiled(event, details, viewer):
+    if is_redacted(event, details, viewer):
         return False
     return Calendar.objects.visible_to(viewer, Role.OPERATOR).filter(pk=event.calendar_id).exists()
 
@@ -52,7 +52,7 @@ def event_popover(occurrence: Occurrence, viewer, formatter: TimeFormatter, targ
         "id": str(occurrence.id),
         "title": name_of(occurrence),
         "hue": event.calendar.hue,
-        "close": target.back(start_day(occurrence, formatter)),
+        "close_url": target.return_url(start_day(occurrence, formatter)),
         "is_cancelled": occurrence.is_cancelled,
         "is_exception": occurrence.exception is not None,
         "is_occurrence": occurrence.day is not None,
@@ -61,10 +61,10 @@ def event_popover(occurrence: Occurrence, viewer, formatter: TimeFormatter, targ
         "at": "" if occurrence.days else occurrence.start.astimezone(formatter.zone).isoformat(),
         "place_of_zone": "" if occurrence.days else place_of(formatter.zone),
         "zone_title": zone_words(formatter.zone, occurrence.start),
-        "elsewhere": "" if occurrence.days else formatter.elsewhere(occurrence.start, [event_zone, UTC]),
-        "was": original_time(occurrence, formatter),
+        "other_zones": "" if occurrence.days else formatter.format_other_zones(occurrence.start, [event_zone, UTC]),
+        "moved_from": original_time(occurrence, formatter),
         "repeats": recurrence_text(event, formatter.hour_cycle),
-        "where": details.place,
+        "where": details.location_name,
         "shows_as": SHOWS_AS.get(ShowAs(details.show_as), ""),
         "importance": IMPORTANCES.get(Importance(details.importance), ""),
         "reminder": reminder_words(details.reminder_minutes) if details.is_reminder_on else "",
@@ -72,10 +72,10 @@ def event_popover(occurrence: Occurrence, viewer, formatter: TimeFormatter, targ
         "notes": link_urls(get_plain_text(details)),
         "calendar": event.calendar.name if event.calendar.owner_id == viewer.pk else with_owner(event.calendar),
         "may_change": may_change(event, details, viewer),
-        "edit_url": target.to("event-edit", occurrence.id),
-        "delete_url": target.to("event-delete", occurrence.id),
-        "cancel_url": target.to("occurrence-cancel", occurrence.id),
-        "restore_url": target.to("occurrence-restore", occurrence.id),
+        "edit_url": target.link_to("event-edit", occurrence.id),
+        "delete_url": target.link_to("event-delete", occurrence.id),
+        "cancel_url": target.link_to("occurrence-cancel", occurrence.id),
+        "restore_url": target.link_to("occurrence-restore", occurrence.id),
     }
 
 
@@ -95,8 +95,8 @@ def start_day(occurrence: Occurrence, formatter: TimeFormatter) -> date:
 def time_text(occurrence: Occurrence, formatter: TimeFormatter) -> str:
     """Return the days or the times of the occurrence."""
     if occurrence.days:
-        return gettext("%(days)s, all day") % {"days": formatter.days(*occurrence.days)}
-    return formatter.span(occurrence.start, occurrence.end)
+        return gettext("%(days)s, all day") % {"days": formatter.format_days(*occurrence.days)}
+    return formatter.format_span(occurrence.start, occurrence.end)
 
 
 def original_time(occurrence: Occurrence, formatter: TimeFormatter) -> str:
@@ -105,12 +105,12 @@ def original_time(occurrence: Occurrence, formatter: TimeFormatter) -> str:
     if occurrence.exception is None or original is None:
         return ""
     if occurrence.days and occurrence.event.is_all_day:
-        return "" if occurrence.days[0] == occurrence.day else formatter.day(cast(date, occurrence.day))
+        return "" if occurrence.days[0] == occurrence.day else formatter.format_day(cast(date, occurrence.day))
     if original == occurrence.start and not occurrence.days:
         return ""
     local = original.astimezone(formatter.zone)
     is_same_day = not occurrence.days and local.date() == occurrence.start.astimezone(formatter.zone).date()
-    return formatter.clock(local) if is_same_day else formatter.moment(original)
+    return formatter.format_clock(local) if is_same_day else formatter.format_moment(original)
 
 
 def recurrence_text(event: Event, hour_cycle: int) -> str:

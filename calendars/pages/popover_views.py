@@ -31,9 +31,9 @@ def item(request, item_id: str) -> HttpResponse:
     target, formatter = template_context(request)
     event, day = get_event_or_404(request, item_id)
     if event.is_series and day is None:
-        return redirect(target.to("item", ids.ItemId(event.pk, next_day(event, formatter.now))))
+        return redirect(target.link_to("item", ids.ItemId(event.pk, next_day(event, formatter.now))))
     found = get_occurrence_or_404(request, event, day, target.zone)
-    return shown(request, target, "event", event_popover(found, request.user, formatter, target))
+    return render_popover(request, target, "event", event_popover(found, request.user, formatter, target))
 
 
 @login_required
@@ -41,7 +41,7 @@ def item(request, item_id: str) -> HttpResponse:
 def run(request, run_id) -> HttpResponse:
     target, formatter = template_context(request)
     found = get_object_or_404(seen_by(request.user, Run.objects).select_related("job__collection"), pk=run_id)
-    return shown(request, target, "run", run_popover(found, request.user, formatter, target))
+    return render_popover(request, target, "run", run_popover(found, request.user, formatter, target))
 
 
 @login_required
@@ -53,10 +53,10 @@ def planned(request, trigger_id: int, instant: str) -> HttpResponse:
     trigger = get_object_or_404(seen_by(request.user, Trigger.objects).select_related("job__collection"), pk=trigger_id)
     existing = Run.objects.filter(job=trigger.job_id, trigger_name=trigger.name, fire_at=at).first()
     if existing is not None:
-        return redirect(target.to("run", existing.pk))
+        return redirect(target.link_to("run", existing.pk))
     if not will_fire(trigger, at):
         raise Http404
-    return shown(request, target, "run", planned_popover(trigger, at, request.user, formatter, target))
+    return render_popover(request, target, "run", planned_popover(trigger, at, request.user, formatter, target))
 
 
 @login_required
@@ -66,13 +66,13 @@ def notice(request, notice_id: UUID) -> HttpResponse:
     target, formatter = template_context(request)
     rows = rights.seen_by(request.user, Notice.objects)
     found = get_object_or_404(rows.prefetch_related("affected"), pk=notice_id).as_of(formatter.now)
-    return shown(request, target, "notice", notice_popover(found, formatter, target))
+    return render_popover(request, target, "notice", notice_popover(found, formatter, target))
 
 
-def shown(request, target: ReturnTarget, kind: str, row: dict[str, Any]) -> HttpResponse:
+def render_popover(request, target: ReturnTarget, kind: str, row: dict[str, Any]) -> HttpResponse:
     """Render a popover for htmx; without JavaScript, a page of its own."""
     fragment = f"calendar/_popover_{kind}.html"
-    context = {"item": row, "whence": target, "fragment": fragment, "title": row["title"]}
+    context = {"item": row, "return_target": target, "fragment": fragment, "title": row["title"]}
     if request.htmx:
         return render(request, fragment, {**context, "is_fragment": True})
     return render(request, "calendar/popover.html", context)

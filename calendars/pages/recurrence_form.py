@@ -25,7 +25,7 @@ LAST_DAY = 31  # of a month
 INDEXES = ("first", "second", "third", "fourth", "last")
 
 # the field of each member of a pattern
-PLACES: dict[str, dict[str, str]] = {
+FIELDS_BY_PATTERN: dict[str, dict[str, str]] = {
     NEVER: {},
     "daily": {"interval": "daily_interval"},
     WORKDAYS: {},
@@ -66,7 +66,7 @@ ANY_DAYS = ("monthly_weekday", "yearly_weekday")  # fields for one weekday or a 
 RECURRENCE_FIELDS = (
     "pattern",
     "range",
-    *(name for places in (*PLACES.values(), *LIMITS.values()) for name in places.values()),
+    *(name for places in (*FIELDS_BY_PATTERN.values(), *LIMITS.values()) for name in places.values()),
 )
 
 
@@ -200,7 +200,9 @@ class RecurrenceForm(forms.Form):
     @property
     def patterns(self) -> list[dict[str, Any]]:
         """The patterns as lines of the form: a radio button, and the sentence of the pattern."""
-        return [self._row("pattern", value, label, PLACES) for value, label in self.fields["pattern"].choices]
+        return [
+            self._row("pattern", value, label, FIELDS_BY_PATTERN) for value, label in self.fields["pattern"].choices
+        ]
 
     @property
     def limits(self) -> list[dict[str, Any]]:
@@ -238,10 +240,10 @@ class RecurrenceForm(forms.Form):
 
     def recurrence_fields(self) -> set[str]:
         """Return the names of the fields that apply to the chosen pattern and range."""
-        if self.kind not in PLACES or self.kind == NEVER:
+        if self.kind not in FIELDS_BY_PATTERN or self.kind == NEVER:
             return {"pattern"}
         limits = LIMITS.get(str(self["range"].value()), {})
-        return {"pattern", "range", *PLACES[self.kind].values(), *limits.values()}
+        return {"pattern", "range", *FIELDS_BY_PATTERN[self.kind].values(), *limits.values()}
 
     def clean(self) -> None:
         super().clean()
@@ -263,13 +265,13 @@ class RecurrenceForm(forms.Form):
         """Return the recurrence of an event that starts on the day `first`; None if it does not repeat."""
         return recurrence_of(self.cleaned_data, first)
 
-    def place_in_recurrence(self, path: str) -> str:
+    def field_for_recurrence_path(self, path: str) -> str:
         """Return the field for the member `path` of a recurrence."""
         part, _dot, member = path.removeprefix("recurrence.").partition(".")
         member = member.partition("[")[0]
         if part == "range":
             return LIMITS.get(str(self["range"].value()), {}).get(member, "range")
-        return PLACES.get(self.kind, {}).get(member, "pattern")
+        return FIELDS_BY_PATTERN.get(self.kind, {}).get(member, "pattern")
 
 
 def recurrence_of(values: Mapping[str, Any], first: date) -> dict[str, Any] | None:
@@ -279,7 +281,7 @@ def recurrence_of(values: Mapping[str, Any], first: date) -> dict[str, Any] | No
         return None
     pattern = {"type": "weekly", "interval": 1, "daysOfWeek": WORKING_DAYS}
     if kind != WORKDAYS:
-        pattern = {"type": kind, **{member: values[name] for member, name in PLACES[kind].items()}}
+        pattern = {"type": kind, **{member: values[name] for member, name in FIELDS_BY_PATTERN[kind].items()}}
     limits = {member: values[name] for member, name in LIMITS[values["range"]].items()}
     if "endDate" in limits:
         limits["endDate"] = limits["endDate"].isoformat()
@@ -295,8 +297,8 @@ def fields_of(recurrence: Mapping[str, Any] | None) -> dict[str, Any]:
     kind = pattern["type"]
     if (kind, pattern["interval"], days) == ("weekly", 1, WORKING_DAYS):
         kind = WORKDAYS
-    values = {name: pattern[member] for member, name in PLACES[kind].items()}
-    for name in PLACES[kind].values():
+    values = {name: pattern[member] for member, name in FIELDS_BY_PATTERN[kind].items()}
+    for name in FIELDS_BY_PATTERN[kind].values():
         if name in ANY_DAYS:
             values[name] = next((choice for choice, known in SETS.items() if known == days), ",".join(days))
     values |= {name: limits[member] for member, name in LIMITS[limits["type"]].items()}
@@ -305,7 +307,7 @@ def fields_of(recurrence: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"pattern": kind, "range": limits["type"], **values}
 
 
-def suggested(day: date, week_start: int) -> dict[str, Any]:
+def suggest_values(day: date, week_start: int) -> dict[str, Any]:
     """Return the initial values of all patterns for an event on `day`."""
     weekday, number = ONCE_A_WEEK[day.weekday()], (day.day - 1) // 7
     index = INDEXES[min(number, len(INDEXES) - 1)]

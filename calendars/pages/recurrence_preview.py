@@ -28,21 +28,21 @@ NOTHING = timedelta(0)
 class Row:
     """One of the next occurrences.
 
-    `beside` is its start in UTC, `asides` are notes on clock changes. An all-day occurrence has no times.
+    `utc_text` is its start in UTC, `notes` are notes on clock changes. An all-day occurrence has no times.
     """
 
-    at: datetime
+    start: datetime
     day: str
     clock: str = ""
-    beside: str = ""
-    asides: Sequence[str] = ()
+    utc_text: str = ""
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RecurrencePreview:
     """The preview: an error, or words, and rows with a heading."""
 
-    words: str = ""
+    text: str = ""
     rows: Sequence[Row] = ()
     heading: str = ""
     note: str = ""
@@ -51,7 +51,7 @@ class RecurrencePreview:
 
 def preview_recurrence(form: EventForm, formatter: TimeFormatter) -> RecurrencePreview:
     """Return the preview of what the form would save; of an unbound form, of its initial data."""
-    if invalid := next((form[name] for name in form.fields if name in form.counting_fields() & set(form.errors)), None):
+    if invalid := next((form[name] for name in form.fields if name in form.active_fields() & set(form.errors)), None):
         return RecurrencePreview(error=f"{invalid.label}: {invalid.errors[0]}")
     try:
         times = times_of(form)
@@ -62,7 +62,7 @@ def preview_recurrence(form: EventForm, formatter: TimeFormatter) -> RecurrenceP
 
 
 def error_preview(form: EventForm, error: CalendarError) -> RecurrencePreview:
-    place = form.place_of(error.path or "")
+    place = form.field_for_path(error.path or "")
     message = capfirst(error.message)
     return RecurrencePreview(error=f"{form[place].label}: {message}" if place else message)
 
@@ -70,11 +70,11 @@ def error_preview(form: EventForm, error: CalendarError) -> RecurrencePreview:
 def times_of(form: EventForm) -> Times:
     """Return the times that the event would have. Raise CalendarError."""
     if not form.is_bound:
-        return initial_times(form.written)
-    changes = form.when()
-    if form.written.scope == Scope.NEW:
+        return initial_times(form.form_data)
+    changes = form.time_changes()
+    if form.form_data.scope == Scope.NEW:
         return apply_changes(None, changes)
-    return apply_changes(initial_times(form.written), changes) if changes else initial_times(form.written)
+    return apply_changes(initial_times(form.form_data), changes) if changes else initial_times(form.form_data)
 
 
 def initial_times(form_data: EventFormData) -> Times:
@@ -109,16 +109,16 @@ def heading(found: Sequence[Occurrence], is_past: bool) -> str:
 def preview_single(times: Times, formatter: TimeFormatter) -> RecurrencePreview:
     if times.is_all_day:
         return RecurrencePreview(
-            gettext("%(days)s, all day.") % {"days": formatter.days(times.start.date(), times.end.date())}
+            gettext("%(days)s, all day.") % {"days": formatter.format_days(times.start.date(), times.end.date())}
         )
     start, end = instant_of(times.start, times.zone), instant_of(times.end, times.zone)
-    when = f"{formatter.span(start, max(start, end))} {place_of(times.zone)}."
+    when = f"{formatter.format_span(start, max(start, end))} {place_of(times.zone)}."
     local, note = start.astimezone(times.zone), clock_change_note(times.start, start, formatter)
     row = Row(
         start,
-        formatter.day(local.date()),
-        formatter.clock(local),
-        formatter.elsewhere(start, [UTC]),
+        formatter.format_day(local.date()),
+        formatter.format_clock(local),
+        formatter.format_other_zones(start, [UTC]),
         [note] if note else [],
     )
     return RecurrencePreview(when, [row], gettext("The only time"))
@@ -128,13 +128,19 @@ def rows_of(occurrences: Sequence[Occurrence], times: Times, formatter: TimeForm
     zone, before = times.zone, None
     for each in occurrences:
         if times.is_all_day:
-            yield Row(each.start, formatter.days(each.day, each.day + (times.end - times.start)))
+            yield Row(each.start, formatter.format_days(each.day, each.day + (times.end - times.start)))
             continue
         local = each.start.astimezone(zone)
         wall_time = datetime.combine(each.day, times.start.time())
-        asides = (changed_clock(before, local, formatter), clock_change_note(wall_time, each.start, formatter))
-        utc_text = formatter.elsewhere(each.start, [UTC])
-        yield Row(each.start, formatter.day(local.date()), formatter.clock(local), utc_text, [*filter(None, asides)])
+        notes = (changed_clock(before, local, formatter), clock_change_note(wall_time, each.start, formatter))
+        utc_text = formatter.format_other_zones(each.start, [UTC])
+        yield Row(
+            each.start,
+            formatter.format_day(local.date()),
+            formatter.format_clock(local),
+            utc_text,
+            [*filter(None, notes)],
+        )
         before = local
 
 
@@ -153,7 +159,7 @@ def changed_clock(before: datetime | None, after: datetime, formatter: TimeForma
 
 def clock_change_note(wall_time: datetime, start: datetime, formatter: TimeFormatter) -> str:
     """Return a note if clocks skip the wall time, or show it twice."""
-    clock = formatter.clock(wall_time)
+    clock = formatter.format_clock(wall_time)
     if start.astimezone(formatter.zone).replace(tzinfo=None, fold=0) != wall_time:
         return gettext("Moved from %(clock)s, which clocks skip") % {"clock": clock}
     if instants_at(formatter.zone, start):
@@ -167,7 +173,7 @@ def note_of(occurrences: Sequence[Occurrence], times: Times, formatter: TimeForm
     if times.is_all_day or max(offsets) == min(offsets):
         return ""
     values = {
-        "clock": formatter.clock(times.start),
+        "clock": formatter.format_clock(times.start),
         "place": place_of(times.zone),
         "by": format_duration(max(offsets) - min(offsets)),
     }

@@ -44,7 +44,7 @@ class Addresses(NamedTuple):
     planned: str
 
     @classmethod
-    def now(cls) -> Self:
+    def resolve(cls) -> Self:
         run = reverse("calendar:run", args=[ANY_RUN]).removesuffix(str(ANY_RUN))
         planned = reverse("calendar:planned", args=ANY_FIRE).removesuffix("/".join(map(str, ANY_FIRE)))
         return cls(f"{run}%s", f"{planned}%s/%s")
@@ -56,7 +56,7 @@ def drawable(jobs: Iterable[JobWindow]) -> list[JobWindow]:
     Together they have at most MOST_RUNS runs.
     """
     sizes = {job.id: job.drawn_count for job in jobs}
-    in_order = sorted((job for job in jobs if sizes[job.id]), key=lambda job: (not job.failed, sizes[job.id]))
+    in_order = sorted((job for job in jobs if sizes[job.id]), key=lambda job: (not job.failed_count, sizes[job.id]))
     ends = accumulate(sizes[job.id] for job in in_order)
     return [job for job, end in zip(in_order, ends, strict=True) if end <= MOST_RUNS]
 
@@ -64,7 +64,7 @@ def drawable(jobs: Iterable[JobWindow]) -> list[JobWindow]:
 def drawn_runs(query: WindowQuery, jobs: Sequence[JobWindow]) -> list[RunItem]:
     """Return the runs of the jobs on days on which they are not frequent."""
     by_id = {job.id: job for job in jobs}
-    addresses = Addresses.now()
+    addresses = Addresses.resolve()
     runs: list[RunItem] = []
     stored = set()
     for run in rows_of(query, jobs):
@@ -72,7 +72,7 @@ def drawn_runs(query: WindowQuery, jobs: Sequence[JobWindow]) -> list[RunItem]:
         runs += items_of(query, by_id[run.job_id], run, addresses)
     for job in jobs:
         for number, fire, trigger in job.fires:
-            if not job.tallies[number].is_frequent and (job.id, trigger.trigger_name, fire) not in stored:
+            if not job.counts_by_day[number].is_frequent and (job.id, trigger.trigger_name, fire) not in stored:
                 runs.append(planned_item(trigger, fire, query.now, addresses))
     return runs
 
@@ -85,14 +85,14 @@ def rows_of(query: WindowQuery, jobs: Sequence[JobWindow]) -> Iterable[Any]:
     windows: dict[tuple[datetime, datetime], list[int]] = defaultdict(list)
     with_spans = []
     for job in jobs:
-        days = [number for number in job.drawn_days if job.tallies[number].past]
-        if days and job.shares:
+        days = [number for number in job.drawn_days if job.counts_by_day[number].past_count]
+        if days and job.missed_spans:
             with_spans.append(job.id)
         if days and not job.has_band:
             windows[query.start, query.end].append(job.id)
         else:
             for number in days:
-                windows[query.part_of(query.days[number])].append(job.id)
+                windows[query.clip_day(query.days[number])].append(job.id)
     if not windows:
         return []
     parts = [
@@ -114,10 +114,10 @@ def items_of(query: WindowQuery, job: JobWindow, run: Any, addresses: Addresses)
         yield item
         return
     span = Span(whole_second(run.fire_at), whole_second(run.missed_until), run.missed_count)
-    for number, count in job.shares.get(span, {}).items():
-        if count and not job.tallies[number].is_frequent:
-            at = max(run.fire_at, query.part_of(query.days[number])[0])
-            yield replace(item, key=f"{item.key}-{number}", at=at, count=count)
+    for number, count in job.missed_spans.get(span, {}).items():
+        if count and not job.counts_by_day[number].is_frequent:
+            fire_at = max(run.fire_at, query.clip_day(query.days[number])[0])
+            yield replace(item, key=f"{item.key}-{number}", fire_at=fire_at, count=count)
 
 
 def run_item(run: Any, now: datetime, addresses: Addresses) -> RunItem:
@@ -132,10 +132,10 @@ def run_item(run: Any, now: datetime, addresses: Addresses) -> RunItem:
         name=run.name,
         collection_id=run.collection_id,
         hue=hue_of(run.collection_id),
-        at=run.fire_at,
+        fire_at=run.fire_at,
         end=run.fire_at + ((run.finished_at or now) - run.started_at) if has_length else None,
         state=outcome.mark,
-        word=state_label(run, outcome),
+        label=state_label(run, outcome),
         reason=run.reason,
         run_id=run.pk,
         trigger_name=run.trigger_name,
@@ -153,7 +153,7 @@ def state_label(run: Run, outcome: Badge) -> str:
 
 def planned_item(trigger: UpcomingTrigger, fire: datetime, now: datetime, addresses: Addresses) -> RunItem:
     """Return the item of a future fire time, or of one that is due but has no run yet."""
-    state, word = ("planned", gettext("Planned")) if fire > now else ("waiting", gettext("Due"))
+    state, label = ("planned", gettext("Planned")) if fire > now else ("waiting", gettext("Due"))
     instant = fire.isoformat().replace("+00:00", "Z")
     return RunItem(
         key=f"planned-{trigger.trigger_id}-{instant}",
@@ -161,10 +161,10 @@ def planned_item(trigger: UpcomingTrigger, fire: datetime, now: datetime, addres
         name=trigger.name,
         collection_id=trigger.collection_id,
         hue=hue_of(trigger.collection_id),
-        at=fire,
-        end=fire + trigger.last_took if trigger.last_took is not None else None,
+        fire_at=fire,
+        end=fire + trigger.last_duration if trigger.last_duration is not None else None,
         state=state,
-        word=word,
+        label=label,
         reason="",
         run_id=None,
         trigger_name=trigger.trigger_name,
@@ -184,26 +184,26 @@ def bands_of(query: WindowQuery, job: JobWindow) -> Iterator[Band]:
     if not job.has_band:
         return
     url = reverse("admin:jobs_job_page", args=[job.id])
-    every = interval_text(job.triggers, query.start)
-    for number, counts in job.tallies.items():
+    interval = interval_text(job.triggers, query.start)
+    for number, counts in job.counts_by_day.items():
         if not counts.is_frequent:
             continue
         day = query.days[number]
-        until = day.second(query.now) if query.now < day.end else None
+        until = day.seconds_until(query.now) if query.now < day.end else None
         yield Band(
             job_id=job.id,
             name=job.name,
             collection_id=job.collection_id,
             hue=hue_of(job.collection_id),
             day=day.date,
-            every=every,
+            interval=interval,
             total=counts.total,
-            done=counts.done,
-            failed=counts.failed,
-            ran=spans_as_fractions(counts.ran, day.seconds, until),
-            held=spans_as_fractions(counts.held, day.seconds, until),
-            will=spans_as_fractions(counts.will, day.seconds),
-            fell=tick_positions(counts),
+            done_count=counts.done_count,
+            failed_count=counts.failed_count,
+            run_spans=spans_as_fractions(counts.run_hours, day.seconds, until),
+            held_spans=spans_as_fractions(counts.held_hours, day.seconds, until),
+            planned_spans=spans_as_fractions(counts.planned_hours, day.seconds),
+            failure_positions=tick_positions(counts),
             url=url,
         )
 

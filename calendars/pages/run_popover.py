@@ -47,11 +47,11 @@ def run_popover(run: Run, viewer, formatter: TimeFormatter, target: ReturnTarget
         "title": run.job_name,
         "collection": run.collection_name,
         "outcome": outcome_of(run),
-        "why": reason_text(run, attempts, formatter),
-        "instead": replacement_row(hold, formatter) if hold else "",
+        "reason": reason_text(run, attempts, formatter),
+        "replacement": replacement_text(hold, formatter) if hold else "",
         "repeats": capfirst(describe_trigger(trigger)) if trigger else origin_text(run),
-        "took": humanize.format_elapsed(length) if length is not None else "",
-        "late": delay_text(run),
+        "duration": humanize.format_elapsed(length) if length is not None else "",
+        "delay": delay_text(run),
         "outage": outage_of_run(run, formatter),
         "holds": hold_rows(run, formatter, target),
         "blocking": blocking_row(run, formatter, target),
@@ -71,8 +71,8 @@ def planned_popover(
         "title": job.name,
         "collection": job.collection.name,
         "outcome": HELD if hold else planned,
-        "why": capfirst(reason),
-        "instead": replacement_row(hold, formatter) if hold else "",
+        "reason": capfirst(reason),
+        "replacement": replacement_text(hold, formatter) if hold else "",
         "distance": humanize.format_relative(at, formatter.now),
         "repeats": capfirst(describe_trigger(trigger)),
     }
@@ -86,13 +86,13 @@ def hold_of(job: Job, at: datetime, formatter: TimeFormatter) -> tuple[ExpectedH
     return hold, hold_reasons(active_notices)[hold.window.key] if hold else ""
 
 
-def replacement_row(hold: ExpectedHold, formatter: TimeFormatter) -> str:
+def replacement_text(hold: ExpectedHold, formatter: TimeFormatter) -> str:
     """Return when a held run will start."""
     if hold.is_dropped:
         return gettext("not at all")
     if hold.until is None:
         return gettext("once after the maintenance; nobody knows when it ends")
-    return gettext("once after the maintenance, at about %s") % formatter.moment(hold.until)
+    return gettext("once after the maintenance, at about %s") % formatter.format_moment(hold.until)
 
 
 def shared_context(
@@ -103,22 +103,22 @@ def shared_context(
     outcomes = [outcome_of(each) for each in newest]
     return {
         "hue": hue_of(job.collection_id) if job else "",
-        "close": target.back(at.astimezone(formatter.zone).date()),
-        "when": formatter.moment(at),
+        "close_url": target.return_url(at.astimezone(formatter.zone).date()),
+        "when": formatter.format_moment(at),
         "at": at.astimezone(formatter.zone).isoformat(),
         "place_of_zone": place_of(formatter.zone),
         "zone_title": zone_words(formatter.zone, at),
-        "elsewhere": formatter.elsewhere(at, [*zone_of_schedule(trigger), UTC]),
-        "usually": typical_duration(newest),
-        "last": recent_runs(newest, at, formatter, target),
+        "other_zones": formatter.format_other_zones(at, [*zone_of_schedule(trigger), UTC]),
+        "typical_duration": typical_duration(newest),
+        "last_run": last_run(newest, at, formatter, target),
         "outcomes": outcomes,
-        "counted": counted(outcomes),
+        "outcome_counts": format_counts(outcomes),
         "job_url": reverse("admin:jobs_job_page", args=[job.pk]) if job else "",
         "order_url": reverse("admin:jobs_job_run", args=[job.pk]) if job and may_order(job, viewer) else "",
     }
 
 
-def counted(outcomes: Sequence[Badge]) -> str:
+def format_counts(outcomes: Sequence[Badge]) -> str:
     """Return the number of runs by outcome, as in 7 succeeded, 1 late, 2 failed."""
     counts = Counter(lowercase_label(gettext(outcome.word)) for outcome in outcomes)
     return ", ".join(f"{number} {word}" for word, number in counts.items())
@@ -142,7 +142,10 @@ def reason_text(run: Run, attempts: Sequence[Attempt], formatter: TimeFormatter)
     """Return the reason of the run, or the result of its last attempt; empty for a run that succeeded."""
     if run.missed_count > 1 and run.missed_until:
         times = ngettext("%d time", "%d times", run.missed_count) % run.missed_count
-        until = gettext("%(times)s until %(moment)s") % {"times": times, "moment": formatter.moment(run.missed_until)}
+        until = gettext("%(times)s until %(moment)s") % {
+            "times": times,
+            "moment": formatter.format_moment(run.missed_until),
+        }
         return f"{until}: {run.reason}" if run.reason else until
     if run.state == Run.State.SUCCEEDED:
         return ""
@@ -167,11 +170,11 @@ def hold_rows(run: Run, formatter: TimeFormatter, target: ReturnTarget) -> list[
     )
     return [
         {
-            "when": formatter.span(hold.held_at, hold.released_at)
+            "when": formatter.format_span(hold.held_at, hold.released_at)
             if hold.released_at
-            else gettext("from %s") % formatter.moment(hold.held_at),
+            else gettext("from %s") % formatter.format_moment(hold.held_at),
             "what": title_of(notices_by_key[hold.key]) if hold.key in notices_by_key else hold.reason,
-            "url": target.to("notice", notices_by_key[hold.key].notice.pk) if hold.key in notices_by_key else "",
+            "url": target.link_to("notice", notices_by_key[hold.key].notice.pk) if hold.key in notices_by_key else "",
         }
         for hold in holds
     ]
@@ -186,8 +189,8 @@ def blocking_row(run: Run, formatter: TimeFormatter, target: ReturnTarget) -> di
     label = gettext("Still going") if run.state == Run.State.SKIPPED else gettext("Waited for")
     if run.state == Run.State.WAITING:
         label = gettext("Waits for")
-    moment = formatter.moment(blocking.fire_at)
-    return {"label": label, "words": f"{name}, {moment}" if name else moment, "url": target.to("run", blocking.pk)}
+    moment = formatter.format_moment(blocking.fire_at)
+    return {"label": label, "words": f"{name}, {moment}" if name else moment, "url": target.link_to("run", blocking.pk)}
 
 
 def origin_text(run: Run) -> str:
@@ -214,7 +217,7 @@ def typical_duration(newest: Sequence[Run]) -> str:
     return humanize.format_elapsed(timedelta(seconds=median(seconds))) if seconds else ""
 
 
-def recent_runs(
+def last_run(
     newest: Sequence[Run], before: datetime, formatter: TimeFormatter, target: ReturnTarget
 ) -> dict[str, Any] | None:
     """Return outcome, time and link of the last finished run before this one; None if there is none."""
@@ -222,4 +225,8 @@ def recent_runs(
     if not ended:
         return None
     run = ended[-1]
-    return {"outcome": outcome_of(run), "moment": formatter.moment(run.fire_at), "url": target.to("run", run.pk)}
+    return {
+        "outcome": outcome_of(run),
+        "moment": formatter.format_moment(run.fire_at),
+        "url": target.link_to("run", run.pk),
+    }

@@ -27,19 +27,19 @@ TROUBLES = (*FAILED, Run.State.MISSED)
 class RunsInWindow(NamedTuple):
     """The items of jobs in a window.
 
-    `folded` is a lower bound of the number of jobs with more in the window than is shown. It is None if there may be
-    such jobs, but their number is not known.
+    `hidden_jobs` is a lower bound of the number of jobs with more in the window than is shown. It is None if there may
+    be such jobs, but their number is not known.
     """
 
     runs: list[RunItem]  # by time
     bands: list[Band]  # by job and day
     counts: Counter[int]  # fire times by collection
-    folded: int | None
+    hidden_jobs: int | None
 
     @property
     def is_cut(self) -> bool:
         """True if the window may contain more than is shown."""
-        return self.folded != 0
+        return self.hidden_jobs != 0
 
 
 def load_runs(
@@ -53,23 +53,23 @@ def load_runs(
     jobs: Collection[int] | None = None,
     skipped: bool = True,
     only_failures: bool = False,
-    an_hour: int = FREQUENT_PER_HOUR,
+    max_per_hour: int = FREQUENT_PER_HOUR,
 ) -> RunsInWindow:
     """Return the runs in [start, end) that the user may see, with bands for the days of frequent jobs in `zone`.
 
     `collections` and `jobs` are the ids to show; None means all. Without `skipped`, fire times without a run are left
     out. With `only_failures`, only failed, lost and missed runs are returned. A job is frequent if it has more than
-    `an_hour` runs per hour, counting only hours with fire times. 0 is for pages that list days and have no hours.
+    `max_per_hour` runs per hour, counting only hours with fire times. 0 is for pages that list days and have no hours.
     """
     states = [state for state in (TROUBLES if only_failures else Run.State) if skipped or state not in NOT_RUN]
     days = days_within(start, end, zone)
     subscriptions = subscriptions_of(user)
     query = WindowQuery(
-        user, subscriptions, start, end, days, now, collections, jobs, states, not only_failures, an_hour
+        user, subscriptions, start, end, days, now, collections, jobs, states, not only_failures, max_per_hour
     )
     chosen = choose_jobs(query)
     found = load_past_runs(query, chosen.ids)
-    further = chosen.beyond + len(chosen.ids) - len(found) if jobs is None else chosen.beyond
+    further = chosen.left_out_count + len(chosen.ids) - len(found) if jobs is None else chosen.left_out_count
     further = max(further, add_triggers(query, found))
     shown = expand_all(query, found)
     drawn = drawable(shown)
@@ -82,7 +82,7 @@ def load_runs(
     for band in bands:
         counts[band.collection_id] += band.total
     return RunsInWindow(
-        sorted(runs, key=lambda run: (run.at, run.name, run.key)),
+        sorted(runs, key=lambda run: (run.fire_at, run.name, run.key)),
         sorted(bands, key=lambda band: (band.name, band.job_id, band.day)),
         counts,
         folded or (None if chosen.is_partial else 0),

@@ -22,14 +22,14 @@ BEFORE, AFTER = 3, 5  # occurrences or runs of each event or job
 EVENTS_BACK, EVENTS_AHEAD = 92, 366  # days
 RUNS_BACK, RUNS_AHEAD = 31, 31
 MOST_EVENTS, MOST_JOBS = 100, 100
-Thing = TypeVar("Thing", Occurrence, RunItem, Band)
+Item = TypeVar("Item", Occurrence, RunItem, Band)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
     contents: Contents
-    events: int
-    jobs: int
+    event_count: int
+    job_count: int
     days: tuple[date, ...]
 
 
@@ -41,7 +41,7 @@ def search(user, context: ViewContext) -> SearchResults:
     wanted = context.query.text.casefold()
     calendars, collections = layers_of(user, context.query.filter)
     start, end = (midnight(context.today + days * ONE_DAY, context.zone) for days in (-EVENTS_BACK, EVENTS_AHEAD))
-    events = matching_jobs(user, [layer.id for layer in calendars if layer.is_shown], wanted, start, end)
+    events = matching_events(user, [layer.id for layer in calendars if layer.is_shown], wanted, start, end)
     found = occurrences(
         Event.objects.filter(pk__in=events),
         start,
@@ -53,7 +53,7 @@ def search(user, context: ViewContext) -> SearchResults:
     matching = (each for each in found if text_matches(each.details, wanted))
     found = nearest(matching, context.now, lambda each: (each.event.pk, each.start))
     announced = load_announced(user, start, end, context.now)
-    runs, bands, folded = runs_of(
+    runs, bands, folded = matching_runs(
         user, context, wanted, [layer.id for layer in collections if layer.is_shown], announced
     )
     matching_notices = (
@@ -66,7 +66,7 @@ def search(user, context: ViewContext) -> SearchResults:
     return SearchResults(contents, len({each.event.pk for each in found}), len(jobs), days)
 
 
-def matching_jobs(user, calendars: list, wanted: str, start: datetime, end: datetime) -> list:
+def matching_events(user, calendars: list, wanted: str, start: datetime, end: datetime) -> list:
     """Return the ids of at most MOST_EVENTS events that match, or of which an exception matches."""
     events = list(Event.objects.filter(calendar__in=calendars).overlapping(start, end).select_related("calendar"))
     changed: dict[Any, list[dict]] = defaultdict(list)
@@ -98,7 +98,7 @@ def notice_matches(notice_with_resources: NoticeWithResources, wanted: str) -> b
     return any(wanted in text.casefold() for text in texts)
 
 
-def runs_of(
+def matching_runs(
     user, context: ViewContext, wanted: str, collections: Iterable, announced: list[NoticeWithResources]
 ) -> tuple[list[RunItem], list[Band], int | None]:
     """Return runs and bands of matching jobs, and a lower bound of the jobs left out; None: unknown."""
@@ -120,23 +120,23 @@ def runs_of(
     )
     view, _ = apply_holds(view, announced, start, end, context.zone, context.now)
     return (
-        nearest(view.runs, context.now, lambda each: (each.job_id, each.at)),
+        nearest(view.runs, context.now, lambda each: (each.job_id, each.fire_at)),
         nearest(view.bands, context.now, lambda each: (each.job_id, midnight(each.day, context.zone))),
-        view.folded if len(jobs) <= MOST_JOBS else None,
+        view.hidden_jobs if len(jobs) <= MOST_JOBS else None,
     )
 
 
-def nearest(things: Iterable[Thing], now: datetime, key) -> list[Thing]:
-    """Return the last BEFORE things up to now and the first AFTER things later, of each owner.
+def nearest(items: Iterable[Item], now: datetime, key) -> list[Item]:
+    """Return the last BEFORE items up to now and the first AFTER items later, of each owner.
 
-    `key` returns the owner of a thing and its time.
+    `key` returns the owner of a item and its time.
     """
     by_owner: dict[Any, list] = defaultdict(list)
-    for thing in things:
-        owner, at = key(thing)
-        by_owner[owner].append((at, thing))
+    for item in items:
+        owner, at = key(item)
+        by_owner[owner].append((at, item))
     selected = []
     for each in by_owner.values():
-        before = [thing for at, thing in each if at <= now]
-        selected += before[-BEFORE:] + [thing for at, thing in each if at > now][:AFTER]
+        before = [item for at, item in each if at <= now]
+        selected += before[-BEFORE:] + [item for at, item in each if at > now][:AFTER]
     return selected

@@ -18,7 +18,7 @@ def small_month(context: ViewContext) -> dict:
 
     Its days lead to the same view; in the month view they lead to the view of the day.
     """
-    chosen = context.window.chosen
+    chosen = context.window.chosen_day
     view = View.DAY if context.window.view is View.MONTH else context.window.view
     shown = set() if context.window.view is View.MONTH else set(context.window.days)
     days = days_of(View.MONTH, chosen, context.week_start)
@@ -36,8 +36,8 @@ def small_day(context: ViewContext, day: date, view: View, shown: set[date], is_
     classes = " ".join(name for name, holds in (("outside", is_outside), ("shown", day in shown)) if holds)
     return {
         "number": day.day,
-        "url": context.link(view, day),
-        "label": context.long_date(day),
+        "url": context.view_link(view, day),
+        "label": context.format_long_date(day),
         "attributes": mark_safe(f' class="{classes}"' if classes else ""),
         "is_today": day == context.today,
     }
@@ -46,13 +46,13 @@ def small_day(context: ViewContext, day: date, view: View, shown: set[date], is_
 def layers(context: ViewContext, contents: Contents) -> dict:
     """Return calendars and collections with their switches.
 
-    `kept` are the hidden fields of the form: parameters of the page, and the ids that have a switch.
+    `hidden_fields` are the hidden fields of the form: parameters of the page, and the ids that have a switch.
     """
     parameters = context.query.parameters
     hidden_fields = [(name, parameters[name]) for name in ("view", "date", "zone", "beside", "q") if name in parameters]
     listed = {"layers": "1"} | {
-        "had": ",".join(layer.key for layer in contents.calendars),
-        "hadruns": ",".join(layer.key for layer in contents.collections),
+        "had": ",".join(layer.id_text for layer in contents.calendars),
+        "hadruns": ",".join(layer.id_text for layer in contents.collections),
     }
     marks = {
         "success": gettext("succeeded"),
@@ -65,24 +65,24 @@ def layers(context: ViewContext, contents: Contents) -> dict:
         "skipped": gettext("skipped"),
     }
     return {
-        "kept": [*hidden_fields, *listed.items()],
-        "manage": reverse("calendar:calendars") + context.whence,
-        "add": reverse("calendar:calendar-new") + context.whence,
+        "hidden_fields": [*hidden_fields, *listed.items()],
+        "manage": reverse("calendar:calendars") + context.return_query,
+        "add": reverse("calendar:calendar-new") + context.return_query,
         "zones": zones(context),
         "calendars": [switch(layer) for layer in contents.calendars],
         "collections": [switch(layer) for layer in contents.collections],
-        "maintenance": counted(len(contents.notices)) if context.query.text == "" else "",
+        "maintenance": format_count(len(contents.notices)) if context.query.text == "" else "",
         "in_view": gettext("in view"),
         "marks": list(marks.items()),
     }
 
 
 def switch(layer: Layer) -> dict:
-    count = counted(layer.count) if layer.is_shown and layer.count is not None else ""
-    return {"key": layer.key, "name": layer.name, "hue": layer.hue, "is_shown": layer.is_shown, "count": count}
+    count = format_count(layer.count) if layer.is_shown and layer.count is not None else ""
+    return {"key": layer.id_text, "name": layer.name, "hue": layer.hue, "is_shown": layer.is_shown, "count": count}
 
 
-def counted(count: int) -> str:
+def format_count(count: int) -> str:
     return number_format(count, use_l10n=True, force_grouping=True)
 
 
@@ -90,9 +90,9 @@ def zones(context: ViewContext) -> dict:
     """Return the two zone parameters as they were written, and the zones that apply without them."""
     query = context.query
     return {
-        "kept": [(name, value) for name, value in query.parameters.items() if name not in ("zone", "beside")],
+        "hidden_fields": [(name, value) for name, value in query.parameters.items() if name not in ("zone", "beside")],
         "zone": query.zone,
-        "beside": query.beside,
+        "beside": query.second_zone,
         "own": str(context.own_zone),
-        "usual": str(context.beside) if context.beside and not query.beside else "",
+        "default_second_zone": str(context.second_zone) if context.second_zone and not query.second_zone else "",
     }

@@ -25,18 +25,21 @@ def head(context: ViewContext) -> dict:
         "title": title,
         "small": small,
         "view": name_of(window.view),
-        "today": context.link_to_today(window.view),
+        "today": context.today_link(window.view),
         "earlier": {
-            "url": context.link(window.view, window.before),
-            "label": neighbour(window, window.before, context),
+            "url": context.view_link(window.view, window.previous_date),
+            "label": neighbour(window, window.previous_date, context),
         },
-        "later": {"url": context.link(window.view, window.after), "label": neighbour(window, window.after, context)},
+        "later": {
+            "url": context.view_link(window.view, window.next_date),
+            "label": neighbour(window, window.next_date, context),
+        },
         "views": [
             {
                 "name": name_of(view),
                 "id": view.value,
                 "key": KEYS[view],
-                "url": context.link(view, window.chosen),
+                "url": context.view_link(view, window.chosen_day),
                 "attributes": mark_safe(
                     ' aria-current="page"' if view is window.view and not context.query.text else ""
                 ),
@@ -45,10 +48,12 @@ def head(context: ViewContext) -> dict:
         ],
         "zones": zones(context),
         "paper": gettext("Times in %s") % zone_words(context.zone, context.window.start),
-        "kept": [(name, value) for name, value in context.query.parameters.items() if name not in ("zone", "q")],
+        "hidden_fields": [
+            (name, value) for name, value in context.query.parameters.items() if name not in ("zone", "q")
+        ],
         "new_path": reverse("calendar:event-new"),
         "new": new_event(context),
-        "feed": reverse("calendar:feed-new") + context.whence,
+        "feed": reverse("calendar:feed-new") + context.return_query,
     }
 
 
@@ -59,11 +64,11 @@ def title_of(context: ViewContext) -> tuple[str, str]:
         return gettext("“%s”") % context.query.text, gettext("Search")
     match window.view:
         case View.MONTH:
-            return capfirst(date_format(window.chosen, "YEAR_MONTH_FORMAT")), ""
+            return capfirst(date_format(window.chosen_day, "YEAR_MONTH_FORMAT")), ""
         case View.DAY:
-            number = week_number(week_of(window.chosen, context.week_start))
-            values = {"weekday": WEEKDAYS[window.chosen.weekday()], "number": number}
-            return days_words(window.chosen, window.chosen), gettext("%(weekday)s, week %(number)d") % values
+            number = week_number(week_of(window.chosen_day, context.week_start))
+            values = {"weekday": WEEKDAYS[window.chosen_day.weekday()], "number": number}
+            return days_words(window.chosen_day, window.chosen_day), gettext("%(weekday)s, week %(number)d") % values
         case View.AGENDA:
             return days_words(window.days[0], window.days[-1]), ""
     return days_words(window.days[0], window.days[-1]), gettext("Week %d") % week_number(window.days[0])
@@ -87,15 +92,19 @@ def neighbour(window: Window, day, context: ViewContext) -> str:
         case View.DAY:
             return date_format(day, "LONG_DATE_FORMAT")
         case View.AGENDA:
-            return gettext("Earlier") if day < window.chosen else gettext("Later")
+            return gettext("Earlier") if day < window.chosen_day else gettext("Later")
     return gettext("Week %d") % week_number(days_of(window.view, day, context.week_start)[0])
 
 
 def zones(context: ViewContext) -> list[dict]:
     """Return the zones to choose from: the viewer's, UTC, and those that the address names."""
     own_name = str(context.own_zone)
-    names = dict.fromkeys((own_name, "UTC", str(context.zone), *([str(context.beside)] if context.beside else [])))
-    zones_by_name = {str(zone): zone for zone in (context.own_zone, UTC, context.zone, *filter(None, [context.beside]))}
+    names = dict.fromkeys(
+        (own_name, "UTC", str(context.zone), *([str(context.second_zone)] if context.second_zone else []))
+    )
+    zones_by_name = {
+        str(zone): zone for zone in (context.own_zone, UTC, context.zone, *filter(None, [context.second_zone]))
+    }
     middle = context.window.start + (context.window.end - context.window.start) / 2
     return [
         {
@@ -118,7 +127,7 @@ def new_event(context: ViewContext) -> str:
 
     If that is today, the address has no day: the form then proposes a better time.
     """
-    start = {} if context.window.chosen == context.today else {"start": context.window.chosen.isoformat()}
+    start = {} if context.window.chosen_day == context.today else {"start": context.window.chosen_day.isoformat()}
     parameters = context.query.parameters | start
     address = reverse("calendar:event-new")
     return f"{address}?{urlencode(parameters, safe=',/')}" if parameters else address

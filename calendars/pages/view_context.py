@@ -27,7 +27,7 @@ ANY_ID = "0" * 32
 class ViewContext:
     """The window, zones and clock of a page.
 
-    `own_zone` is the viewer's zone, `zone` the one in which the page shows times, `beside` the zone of the second
+    `own_zone` is the viewer's zone, `zone` the one in which the page shows times, `second_zone` the zone of the second
     scale.
     """
 
@@ -35,39 +35,39 @@ class ViewContext:
     window: Window
     zone: tzinfo
     own_zone: tzinfo
-    beside: tzinfo | None
+    second_zone: tzinfo | None
     now: datetime
     hour_cycle: int
     week_start: int
 
     @cached_property
     def today(self) -> date:
-        return self.local(self.now).date()
+        return self.to_local(self.now).date()
 
     @cached_property
-    def page(self) -> str:
+    def page_path(self) -> str:
         return reverse("calendar:page")
 
     @cached_property
     def _link_parameters(self) -> str:
         """The query parameters that every link of the page carries, with a leading `&`."""
-        parameters = {"zone": self.query.zone, "beside": self.query.beside} | self.query.filter.parameters
+        parameters = {"zone": self.query.zone, "beside": self.query.second_zone} | self.query.filter.parameters
         given = {name: value for name, value in parameters.items() if value}
         return f"&{urlencode(given, safe=',/')}" if given else ""
 
-    def link(self, view: View, day: date) -> str:
-        return f"{self.page}?view={view.value}&date={day.isoformat()}{self._link_parameters}"
+    def view_link(self, view: View, day: date) -> str:
+        return f"{self.page_path}?view={view.value}&date={day.isoformat()}{self._link_parameters}"
 
-    def link_to_today(self, view: View) -> str:
-        return f"{self.page}?view={view.value}{self._link_parameters}"
+    def today_link(self, view: View) -> str:
+        return f"{self.page_path}?view={view.value}{self._link_parameters}"
 
     @cached_property
     def _item_link_parts(self) -> tuple[str, str]:
         before, _, after = reverse("calendar:item", args=[ANY_ID]).partition(ANY_ID)
-        return before, after + self.whence
+        return before, after + self.return_query
 
     @cached_property
-    def whence(self) -> str:
+    def return_query(self) -> str:
         """The query string with which other pages lead back to this view."""
         parameters = self.query.parameters
         return f"?{urlencode(parameters, safe=',/')}" if parameters else ""
@@ -77,54 +77,54 @@ class ViewContext:
         return f"{before}{item_id}{after}"
 
     def notice_link(self, notice_id: UUID) -> str:
-        return reverse("calendar:notice", args=[notice_id]) + self.whence
+        return reverse("calendar:notice", args=[notice_id]) + self.return_query
 
     def run_link(self, address: str) -> str:
-        return address + self.whence
+        return address + self.return_query
 
-    def local(self, instant: datetime) -> datetime:
+    def to_local(self, instant: datetime) -> datetime:
         return instant.astimezone(self.zone)
 
-    def time(self, local: datetime) -> str:
+    def format_time(self, local: datetime) -> str:
         return self._time_labels[local.hour * 60 + local.minute]
 
-    def time_of_day(self, minute: int) -> str:
+    def format_minute(self, minute: int) -> str:
         return self._time_labels[minute]
 
     @cached_property
-    def words(self) -> "Labels":
+    def labels(self) -> "Labels":
         return Labels(gettext("repeats"), gettext("private"))
 
     @cached_property
     def _time_labels(self) -> "TimeLabels":
         return TimeLabels(self.hour_cycle)
 
-    def time_at(self, instant: datetime) -> str:
-        return self.time(self.local(instant))
+    def format_time_at(self, instant: datetime) -> str:
+        return self.format_time(self.to_local(instant))
 
     @cached_property
     def language(self) -> str:
         return get_language() or settings.LANGUAGE_CODE
 
-    def long_date(self, day: date) -> str:
+    def format_long_date(self, day: date) -> str:
         """Return the day as in Wednesday 21 October 2026."""
         return long_date(day, self.language)
 
-    def near(self, instant: datetime, day: date) -> str:
+    def format_near(self, instant: datetime, day: date) -> str:
         """Format a time, with its day unless that is `day`: 18:00, Fri 18:00; Fri 23 October 18:00 from a week on."""
-        local = self.local(instant)
+        local = self.to_local(instant)
         if local.date() == day:
-            return self.time(local)
+            return self.format_time(local)
         is_far = abs((local.date() - day).days) >= WEEK
         name = weekday_and_day(local.date()) if is_far else WEEKDAYS_ABBR[local.weekday()]
-        return f"{name} {self.time(local)}"
+        return f"{name} {self.format_time(local)}"
 
-    def which(self, instant: datetime) -> str:
+    def fold_suffix(self, instant: datetime) -> str:
         """Return which one of two equal wall times the instant is; empty if clocks show its wall time once."""
         number = instants_at(self.zone, instant)
         if not number:
             return ""
-        values = {"time": self.time_at(instant), "offset": offset_words(self.local(instant))}
+        values = {"time": self.format_time_at(instant), "offset": offset_words(self.to_local(instant))}
         if number == 1:
             return gettext("the first of two %(time)s, %(offset)s") % values
         return gettext("the second %(time)s, %(offset)s") % values

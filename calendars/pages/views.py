@@ -20,10 +20,10 @@ from calendars.pages.folded_days import folded_entry
 from calendars.pages.formatting import place_of
 from calendars.pages.month import month
 from calendars.pages.outages import outage_banner
-from calendars.pages.page_data import Contents, contents
+from calendars.pages.page_data import Contents, load_contents
 from calendars.pages.search import AFTER, BEFORE, SearchResults, search
 from calendars.pages.sidebar import layers, small_month
-from calendars.pages.stack import with_room
+from calendars.pages.stack import call_with_reserved_stack
 from calendars.pages.toolbar import head
 from calendars.pages.view_context import ViewContext
 from calendars.pages.week import week
@@ -32,23 +32,23 @@ from calendars.pages.window import View, window_of
 
 @login_required
 def page(request) -> HttpResponse:
-    return with_room(answer, request)
+    return call_with_reserved_stack(answer, request)
 
 
 def answer(request) -> HttpResponse:
     """Return the page that the address names, or redirect to the address of the switched layers."""
     is_switched = "layers" in request.GET
     try:
-        query = Query.read(request.GET)
+        query = Query.parse(request.GET)
         if is_switched:
-            query = query.but(filter=Filter.switched(request.GET, query.filter))
+            query = query.with_changes(filter=Filter.from_switches(request.GET, query.filter))
     except BadAddress as error:
         return render(request, "calendar/bad_address.html", {"error": error}, status=400)
     address = query.address(request.path)
     if is_switched and not request.htmx:
         return HttpResponseRedirect(address)
     is_swap = request.htmx and not request.htmx.history_restore_request
-    values = shown(request.user, sight_of(request.user, query, timezone.now()))
+    values = page_values(request.user, build_view_context(request.user, query, timezone.now()))
     response = render(request, "calendar/_page.html" if is_swap else "calendar/page.html", values)
     if is_swap:
         response["HX-Push-Url"] = address
@@ -57,15 +57,15 @@ def answer(request) -> HttpResponse:
     return response
 
 
-def sight_of(user: User, query: Query, now: datetime) -> ViewContext:
+def build_view_context(user: User, query: Query, now: datetime) -> ViewContext:
     """Build the view context.
 
-    The second scale shows the zone `beside`, without it the user's zone, else UTC. There is no second scale if this is
-    the zone of the page.
+    The second scale shows the second zone of the query, without it the user's zone, else UTC. There is no second scale
+    if this is the zone of the page.
     """
     own_zone = zone_named(user.time_zone)
     zone = zone_named(query.zone) if query.zone else own_zone
-    second_zone = zone_named(query.beside) if query.beside else (own_zone if zone != own_zone else UTC)
+    second_zone = zone_named(query.second_zone) if query.second_zone else (own_zone if zone != own_zone else UTC)
     chosen = query.date or now.astimezone(zone).date()
     window = window_of(query.view, chosen, zone, user.week_start)
     return ViewContext(
@@ -80,23 +80,25 @@ def sight_of(user: User, query: Query, now: datetime) -> ViewContext:
     )
 
 
-def shown(user: User, context: ViewContext) -> dict[str, Any]:
+def page_values(user: User, context: ViewContext) -> dict[str, Any]:
     """Return the template context."""
     if context.query.text:
         found = search(user, context)
-        return around(user, context, found.contents) | matches(context, found)
+        return shared_values(user, context, found.contents) | search_values(context, found)
     window = context.window
     has_hours = window.view not in (View.MONTH, View.AGENDA)
     span = window.start, window.end, context.zone
-    in_view = contents(user, context.query.filter, *span, context.now, has_hours=has_hours)
-    values = around(user, context, in_view)
-    return values | main(context, in_view, values["head"]["title"]) | {"outages": outage_banner(context, in_view)}
+    in_view = load_contents(user, context.query.filter, *span, context.now, has_hours=has_hours)
+    values = shared_values(user, context, in_view)
+    return (
+        values | view_values(context, in_view, values["head"]["title"]) | {"outages": outage_banner(context, in_view)}
+    )
 
 
-def around(user: User, context: ViewContext, found: Contents) -> dict[str, Any]:
+def shared_values(user: User, context: ViewContext, found: Contents) -> dict[str, Any]:
     """Return the part of the template context that all views and the search share."""
     return {
-        "page": context.page,
+        "page": context.page_path,
         "head": head(context),
         "mini": small_month(context),
         "layers": layers(context, found),
@@ -104,16 +106,16 @@ def around(user: User, context: ViewContext, found: Contents) -> dict[str, Any]:
         "text": context.query.text,
         "zone_parameter": context.query.zone,
         "folded": folded_entry(context, found),
-        "page_keys": keys(),
+        "page_keys": shortcut_keys(),
     }
 
 
-def main(context: ViewContext, found: Contents, title: str) -> dict[str, Any]:
+def view_values(context: ViewContext, found: Contents, title: str) -> dict[str, Any]:
     """Return the template context of the view itself."""
     place = place_of(context.zone)
     match context.window.view:
         case View.MONTH:
-            chosen_day = agenda(context, found, [context.window.chosen])
+            chosen_day = agenda(context, found, [context.window.chosen_day])
             values = {"month": title, "place": place}
             caption = gettext("%(month)s: events and runs, times in %(place)s") % values
             return {
@@ -136,10 +138,10 @@ def main(context: ViewContext, found: Contents, title: str) -> dict[str, Any]:
     return {"main": "calendar/_week.html", "week": rows, "banners": change_banners, "caption": caption}
 
 
-def matches(context: ViewContext, found: SearchResults) -> dict[str, Any]:
+def search_values(context: ViewContext, found: SearchResults) -> dict[str, Any]:
     """Return the template context of the matches of a search."""
-    counts = ngettext("%d event", "%d events", found.events) % found.events
-    counts += ", " + ngettext("%d job", "%d jobs", found.jobs) % found.jobs
+    counts = ngettext("%d event", "%d events", found.event_count) % found.event_count
+    counts += ", " + ngettext("%d job", "%d jobs", found.job_count) % found.job_count
     if notices := len(found.contents.notices):
         counts += ", " + ngettext("%d notice", "%d notices", notices) % notices
     values = {"before": BEFORE, "after": AFTER}
@@ -150,11 +152,11 @@ def matches(context: ViewContext, found: SearchResults) -> dict[str, Any]:
         "explained": gettext("of each, the last %(before)d before now and the next %(after)d") % values,
         "days": days_words(found.days[0], found.days[-1]),
         "caption": gettext("Events and runs by day, times in %s") % place_of(context.zone),
-        "view_url": context.link(context.window.view, context.window.chosen),
+        "view_url": context.view_link(context.window.view, context.window.chosen_day),
     }
 
 
-def keys() -> list[tuple[str, str]]:
+def shortcut_keys() -> list[tuple[str, str]]:
     """Return the keys of the page, each with its effect."""
     return [
         ("← → ↑ ↓", gettext("by day and hour")),

@@ -28,7 +28,7 @@ from calendars.pages.item_rows import (
     rank_of,
     rank_of_notice,
 )
-from calendars.pages.lane_layout import Bar, Block, Placed, rows_of, side_by_side
+from calendars.pages.lane_layout import Bar, Block, PlacedBlock, assign_lanes, rows_of
 from calendars.pages.page_data import Contents
 from calendars.pages.view_context import ViewContext, brief_offset, offset_words, whole_hours_words
 from calendars.pages.window import ONE_DAY, WEEK, View
@@ -89,13 +89,15 @@ def busy_hours(axis: Axis, contents: Contents) -> tuple[int, int]:
     first, last = QUIET_HOURS[0] * HOUR, QUIET_HOURS[1] * HOUR
     sheets: list[Sheet] = [*contents.occurrences, *contents.notices]
     spans = [(each.start, each.end) for each in sheets if not item_rows.is_bar(each)]
-    spans += [(run.at, run.end or run.at) for run in contents.runs]
+    spans += [(run.fire_at, run.end or run.fire_at) for run in contents.runs]
     for column in axis.columns:
         for start, end in spans:
             if start < column.end and (end > column.start or start == end >= column.start):
-                first = min(first, column.at(max(start, column.start)))
+                first = min(first, column.start_minute(max(start, column.start)))
                 last = max(
-                    last, column.until(min(end, column.end)), column.at(max(start, column.start)) + SHOWN_MINUTES
+                    last,
+                    column.end_minute(min(end, column.end)),
+                    column.start_minute(max(start, column.start)) + SHOWN_MINUTES,
                 )
     return first // HOUR, min(-(-last // HOUR), -(-axis.length // HOUR))
 
@@ -111,8 +113,8 @@ def head_of(context: ViewContext, column: Column, is_single: bool) -> dict:
         hours = whole_hours_words(column.length)
         note = f"{hours}: {changed}" if is_single else hours
     return {
-        "url": context.link(View.DAY, day),
-        "label": context.long_date(day),
+        "url": context.view_link(View.DAY, day),
+        "label": context.format_long_date(day),
         "weekday": names[day.weekday()],
         "number": day.day,
         "note": note,
@@ -138,43 +140,46 @@ def all_day_rows(context: ViewContext, sheets: list[Sheet]) -> list[list[dict]]:
                 bars.append(Bar(*first_and_last, (first, last, each)))
     rows = rows_of(bars)
     shown = len(rows) if len(days) == 1 or len(rows) <= ROWS else ROWS - 1
-    lines = [cells(context, row) for row in rows[:shown]] or [[empty(day) for day in days]]
+    lines = [bar_cells(context, row) for row in rows[:shown]] or [[empty_cell(day) for day in days]]
     if hidden := rows[shown:]:
         counts = [sum(bar.first <= index <= bar.last for row in hidden for bar in row) for index in range(len(days))]
-        lines.append([counted(context, day, count) for day, count in zip(days, counts, strict=True)])
+        lines.append([more_cell(context, day, count) for day, count in zip(days, counts, strict=True)])
     return lines
 
 
-def cells(context: ViewContext, row: list[Bar]) -> list[dict]:
+def bar_cells(context: ViewContext, row: list[Bar]) -> list[dict]:
     days = context.window.days
     line: list[dict] = []
     index = 0
     for bar in row:
-        line += [empty(day) for day in days[index : bar.first]]
-        first, last, each = bar.thing
-        part = item_rows.listed(
+        line += [empty_cell(day) for day in days[index : bar.first]]
+        first, last, each = bar.item
+        part = item_rows.join_names(
             (CONTINUED if first < days[bar.first] else "", CONTINUES if last > days[bar.last] else "")
         )
-        time = "" if each.days or CONTINUED in part.split() else context.time_at(each.start)
+        time = "" if each.days or CONTINUED in part.split() else context.format_time_at(each.start)
         span = bar.last - bar.first + 1
         attributes = f' colspan="{span}"' if span > 1 else ""
         line.append(
             {"item": item_rows.all_day_row(context, each, part=part, time=time), "attributes": mark_safe(attributes)}
         )
         index = bar.last + 1
-    return line + [empty(day) for day in days[index:]]
+    return line + [empty_cell(day) for day in days[index:]]
 
 
-def empty(day: date) -> dict:
+def empty_cell(day: date) -> dict:
     return {"item": None, "attributes": mark_safe(f' data-date="{day.isoformat()}"')}
 
 
-def counted(context: ViewContext, day: date, count: int) -> dict:
+def more_cell(context: ViewContext, day: date, count: int) -> dict:
     if not count:
-        return empty(day)
+        return empty_cell(day)
     label = ngettext("%(count)d more on %(day)s", "%(count)d more on %(day)s", count)
-    values = {"count": count, "day": context.long_date(day)}
-    return {"item": item_rows.more_row(count, context.link(View.DAY, day), label % values), "attributes": mark_safe("")}
+    values = {"count": count, "day": context.format_long_date(day)}
+    return {
+        "item": item_rows.more_row(count, context.view_link(View.DAY, day), label % values),
+        "attributes": mark_safe(""),
+    }
 
 
 # Frequent jobs
@@ -185,7 +190,7 @@ def bands_by_job(bands: list[Band]) -> list[list[Band]]:
     by_job: dict[int, list[Band]] = defaultdict(list)
     for band in bands:
         by_job[band.job_id].append(band)
-    return sorted(by_job.values(), key=lambda lines: (not any(band.failed for band in lines), lines[0].name))
+    return sorted(by_job.values(), key=lambda lines: (not any(band.failed_count for band in lines), lines[0].name))
 
 
 def band_line(context: ViewContext, bands: list[Band]) -> dict:
@@ -193,7 +198,10 @@ def band_line(context: ViewContext, bands: list[Band]) -> dict:
     by_day: dict[date, list[Row]] = defaultdict(list)
     for band in bands:
         by_day[band.day].append(item_rows.band_row(context, band, width))
-    return {"every": bands[0].every or gettext("often"), "days": [by_day.get(day, []) for day in context.window.days]}
+    return {
+        "every": bands[0].interval or gettext("often"),
+        "days": [by_day.get(day, []) for day in context.window.days],
+    }
 
 
 def more_bands(context: ViewContext, bands: list[list[Band]]) -> dict | None:
@@ -201,7 +209,7 @@ def more_bands(context: ViewContext, bands: list[list[Band]]) -> dict | None:
     if count <= 0:
         return None
     name = ngettext("%d more frequent job", "%d more frequent jobs", count) % count
-    return {"name": name, "url": context.link(View.AGENDA, context.window.days[0])}
+    return {"name": name, "url": context.view_link(View.AGENDA, context.window.days[0])}
 
 
 # Hours
@@ -213,7 +221,7 @@ def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Content
         if not item_rows.is_bar(each) and overlaps(column, each.start, each.end):
             blocks.append(event_block(context, column, each))
     for run in contents.runs:
-        if overlaps(column, run.at, run.end or run.at):
+        if overlaps(column, run.fire_at, run.end or run.fire_at):
             blocks.append(run_block(context, column, run))
     notices = [
         notice
@@ -223,10 +231,10 @@ def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Content
     blocks += [notice_block(context, column, notice) for notice in notices]
     most = FEW_LANES if len(axis.columns) == WEEK else LANES
     items = [
-        *under(context, axis, column),
-        *(row for notice in contents.notices for row in maintenance(axis, column, notice)),
+        *background_rows(context, axis, column),
+        *(row for notice in contents.notices for row in maintenance_rows(axis, column, notice)),
         *guide_lines(column, bands),
-        *(lane(context, column, each) for each in side_by_side(blocks, most)),
+        *(lane_row(context, column, each) for each in assign_lanes(blocks, most)),
         *now_line(context, axis, column),
     ]
     return {"attributes": attributes_of(context, column), "items": items}
@@ -234,16 +242,16 @@ def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Content
 
 def attributes_of(context: ViewContext, column: Column) -> SafeString:
     """Return what the keyboard navigation needs: the day, and the place of its minutes on the axis."""
-    wall_times = [context.local(piece.start) for piece in column.pieces]
+    wall_times = [context.to_local(piece.start) for piece in column.pieces]
     pieces = " ".join(
-        f"{piece.minute}-{piece.beyond}:{wall_time.hour * HOUR + wall_time.minute}"
+        f"{piece.minute}-{piece.end_minute}:{wall_time.hour * HOUR + wall_time.minute}"
         for piece, wall_time in zip(column.pieces, wall_times, strict=True)
     )
     attributes = f' data-date="{column.day.isoformat()}" data-pieces="{pieces}"'
-    return mark_safe(attributes + when(context, column.day))
+    return mark_safe(attributes + day_attributes(context, column.day))
 
 
-def when(context: ViewContext, day: date) -> str:
+def day_attributes(context: ViewContext, day: date) -> str:
     return " data-past" if day < context.today else " data-today" if day == context.today else ""
 
 
@@ -254,28 +262,28 @@ def overlaps(column: Column, start: datetime, end: datetime) -> bool:
 
 def span_on(column: Column, start: datetime, end: datetime) -> tuple[int, int, str]:
     """Return the first and last minute on the axis, and whether the item crosses the borders of the day."""
-    part = item_rows.listed((CONTINUED if start < column.start else "", CONTINUES if end > column.end else ""))
-    first = column.at(max(start, column.start))
-    last = column.until(min(end, column.end)) if end > start else first
+    part = item_rows.join_names((CONTINUED if start < column.start else "", CONTINUES if end > column.end else ""))
+    first = column.start_minute(max(start, column.start))
+    last = column.end_minute(min(end, column.end)) if end > start else first
     return first, max(last, first), part
 
 
 def event_block(context: ViewContext, column: Column, each: Occurrence) -> Block:
     first, last, part = span_on(column, each.start, each.end)
-    where, time = each.details.place, context.time_at(each.start)
+    where, time = each.details.location_name, context.format_time_at(each.start)
     if CONTINUED in part.split():
-        time, where = "", gettext("since %s") % context.near(each.start, column.day)
+        time, where = "", gettext("since %s") % context.format_near(each.start, column.day)
     elif part:
-        where = gettext("until %s") % context.near(each.end, column.day)
+        where = gettext("until %s") % context.format_near(each.end, column.day)
     row = item_rows.event_row(context, each, part=part, time=time, where=where)
-    if fold_text := context.which(each.start) if column.changes else "":
-        row["said"] = ", ".join(part for part in (row["said"], fold_text) if part)
+    if fold_text := context.fold_suffix(each.start) if column.changes else "":
+        row["hidden_text"] = ", ".join(part for part in (row["hidden_text"], fold_text) if part)
     return Block(first, max(last, first + SHOWN_MINUTES), EVENT, (row, first, last))
 
 
 def run_block(context: ViewContext, column: Column, run: RunItem) -> Block:
-    first, last, part = span_on(column, run.at, run.end or run.at)
-    time = "" if CONTINUED in part.split() else context.time_at(run.at)
+    first, last, part = span_on(column, run.fire_at, run.end or run.fire_at)
+    time = "" if CONTINUED in part.split() else context.format_time_at(run.fire_at)
     row = item_rows.run_row(context, run, part=part, time=time)
     return Block(first, max(last, first + SHOWN_MINUTES), rank_of(run), (row, first, last))
 
@@ -283,43 +291,43 @@ def run_block(context: ViewContext, column: Column, run: RunItem) -> Block:
 def notice_block(context: ViewContext, column: Column, notice: NoticeItem) -> Block:
     """Return the block of the notice's name, at the start of its part of the day."""
     first, _, part = span_on(column, notice.start, notice.end)
-    time = "" if CONTINUED in part.split() else context.time_at(notice.start)
+    time = "" if CONTINUED in part.split() else context.format_time_at(notice.start)
     row = item_rows.notice_row(context, notice, part=part, time=time)
     return Block(first, first + SHOWN_MINUTES, rank_of_notice(notice), (row, first, first + SHOWN_MINUTES))
 
 
-def maintenance(axis: Axis, column: Column, notice: NoticeItem) -> Iterator[Row]:
+def maintenance_rows(axis: Axis, column: Column, notice: NoticeItem) -> Iterator[Row]:
     """Yield the hatched parts of the day: during maintenance, and before it, when it holds jobs.
 
     A notice that is drawn above the hours has only the part before it.
     """
-    if notice.lead and notice.lead < column.end and notice.start > column.start:
-        first, last, _ = span_on(column, notice.lead, notice.start)
+    if notice.holds_from and notice.holds_from < column.end and notice.start > column.start:
+        first, last, _ = span_on(column, notice.holds_from, notice.start)
         yield hatch("at under lead", first, last)
     if item_rows.is_bar(notice) or not overlaps(column, notice.start, notice.end):
         return
     first, last, part = span_on(column, notice.start, notice.end)
     row = hatch("at under maintenance", first, min(max(last, first + SHOWN_MINUTES), axis.length))
     attributes = [row["place"], f' data-state="{notice.state}"']
-    if notice.is_open:
+    if notice.is_open_ended:
         part = f"{part} {CONTINUES}" if CONTINUES not in part else part
     if part:
         attributes.append(f' data-part="{part.strip()}"')
     yield row | {"place": mark_safe("".join(attributes))}
 
 
-def lane(context: ViewContext, column: Column, each: Placed) -> Row:
+def lane_row(context: ViewContext, column: Column, each: PlacedBlock) -> Row:
     """Return the row of a block or of a sum."""
     values = {"lane": each.lane, "lanes": each.lanes if each.lanes > 1 else 0} | axis_attributes(each.start, each.end)
     if each.is_sum:
         view = View.AGENDA if context.window.view is View.DAY else View.DAY
         label = ngettext(
-            "%(count)d more at this time on %(day)s", "%(count)d more at this time on %(day)s", len(each.things)
+            "%(count)d more at this time on %(day)s", "%(count)d more at this time on %(day)s", len(each.items)
         )
-        label %= {"count": len(each.things), "day": context.long_date(column.day)}
-        row = item_rows.more_row(len(each.things), context.link(view, column.day), label)
+        label %= {"count": len(each.items), "day": context.format_long_date(column.day)}
+        row = item_rows.more_row(len(each.items), context.view_link(view, column.day), label)
         return row | {"type": "sum", "place": position("at lane", values)}
-    row, first, last = each.things[0]
+    row, first, last = each.items[0]
     names = ["at", "lane"]
     if each.end - each.start < BRIEF:
         names.append("brief")
@@ -328,35 +336,35 @@ def lane(context: ViewContext, column: Column, each: Placed) -> Row:
     return row | {"place": position(" ".join(names), values)}
 
 
-def under(context: ViewContext, axis: Axis, column: Column) -> Iterator[Row]:
+def background_rows(context: ViewContext, axis: Axis, column: Column) -> Iterator[Row]:
     """Yield what lies below the items: the past, hours that the day does not have, and hours that it has twice."""
     if not axis.is_even:
         yield from (hatch("at line", minute, minute + 1) for minute, _, _ in axis.hours())
-    if column.day == context.today and (past := column.at(context.now)):
+    if column.day == context.today and (past := column.start_minute(context.now)):
         yield hatch("at under past", 0, past)
     is_single = len(axis.columns) == 1
-    gaps = {column.at(change.at): change for change in column.changes if change.is_forward}
-    for start, end in column.hatched:
+    gaps = {column.start_minute(change.instant): change for change in column.changes if change.is_forward}
+    for start, end in column.missing_ranges:
         words = ""
         if is_single and (change := gaps.get(end)):
-            times = {"from": context.time(change.shown), "to": context.time(change.becomes)}
+            times = {"from": context.format_time(change.wall_before), "to": context.format_time(change.wall_after)}
             words = gettext("%(from)s to %(to)s does not exist on this day") % times
         yield hatch("at under missing", start, end, words, "start")
     for piece in column.pieces:
-        if piece.again:
-            wall_time = context.local(piece.start)
+        if piece.is_repeated:
+            wall_time = context.to_local(piece.start)
             earlier = piece.start - (piece.end - piece.start)
-            first = column.at(earlier)
+            first = column.start_minute(earlier)
             yield hatch(
                 "at under first",
                 first,
                 first + (piece.end - piece.start) // ONE_MINUTE,
-                brief_offset(context.local(earlier)),
+                brief_offset(context.to_local(earlier)),
             )
-            values = {"time": context.time(wall_time), "offset": brief_offset(wall_time)}
-            is_tall = is_single or piece.beyond - piece.minute >= HOUR
+            values = {"time": context.format_time(wall_time), "offset": brief_offset(wall_time)}
+            is_tall = is_single or piece.end_minute - piece.minute >= HOUR
             words = gettext("%(time)s again, %(offset)s") if is_tall else gettext("again, %(offset)s")
-            yield hatch("at under again", piece.minute, piece.beyond, words % values)
+            yield hatch("at under again", piece.minute, piece.end_minute, words % values)
 
 
 def hatch(names: str, start: int, end: int, words: str = "", side: str = "") -> Row:
@@ -367,22 +375,25 @@ def guide_lines(column: Column, bands: list[list[Band]]) -> Iterator[Row]:
     """Yield lines beside the hours for a frequent job that does not run all day; the first one if there are several."""
     for lines in bands:
         for band in lines:
-            spans = (*band.ran, *band.will, *band.held)
+            spans = (*band.run_spans, *band.planned_spans, *band.held_spans)
             if band.day != column.day or not spans:
                 continue
             if max(end for _, end in spans) - min(start for start, _ in spans) >= FULL_SHARE:
                 continue
             for kind, parts in (
-                ("ran", merge_spans(band.ran)),
-                ("will", merge_spans(band.will)),
-                ("held", merge_spans(band.held)),
+                ("ran", merge_spans(band.run_spans)),
+                ("will", merge_spans(band.planned_spans)),
+                ("held", merge_spans(band.held_spans)),
             ):
                 for start, end in parts:
-                    first, last = column.at(share(column, start)), column.until(share(column, end))
+                    first, last = (
+                        column.start_minute(instant_at_fraction(column, start)),
+                        column.end_minute(instant_at_fraction(column, end)),
+                    )
                     row = hatch(f"at rail {kind}", first, max(last, first + 1))
                     yield row | {"place": mark_safe(f'{row["place"]} data-hue="{band.hue}"')}
-            for fell in band.fell:
-                minute = column.at(share(column, fell))
+            for fell in band.failure_positions:
+                minute = column.start_minute(instant_at_fraction(column, fell))
                 yield hatch("at fell", minute, minute)
             return
 
@@ -398,7 +409,7 @@ def merge_spans(spans: tuple[tuple[float, float], ...], gap: float = 1 / 24) -> 
     return found
 
 
-def draggable(context: ViewContext, column: Column, minute: int) -> str:
+def now_line_attributes(context: ViewContext, column: Column, minute: int) -> str:
     """Return the attributes for the script that moves the line.
 
     They are the minute of the axis, its instant, and the instant until which the axis runs evenly.
@@ -413,7 +424,7 @@ def draggable(context: ViewContext, column: Column, minute: int) -> str:
     return "".join(f' data-{name}="{value}"' for name, value in values.items())
 
 
-def share(column: Column, part: float) -> datetime:
+def instant_at_fraction(column: Column, part: float) -> datetime:
     """Return the instant at a fraction of the day."""
     return column.start + column.length * part
 
@@ -423,11 +434,11 @@ def now_line(context: ViewContext, axis: Axis, column: Column) -> Iterator[Row]:
     today = next((each for each in axis.columns if each.day == context.today), None)
     if today is None:
         return
-    minute = today.at(context.now)
+    minute = today.start_minute(context.now)
     if column is today:
         row = hatch("at now-line", minute, minute)
-        place = mark_safe(row["place"] + draggable(context, column, minute))
-        yield row | {"hidden": gettext("Now, %s") % context.time_at(context.now), "place": place}
+        place = mark_safe(row["place"] + now_line_attributes(context, column, minute))
+        yield row | {"hidden": gettext("Now, %s") % context.format_time_at(context.now), "place": place}
     else:
         yield hatch("at now-line far", minute, minute)
 
@@ -441,7 +452,7 @@ def scales(context: ViewContext, axis: Axis) -> dict:
     If their offsets change relative to each other within the window, the second scale is repeated after the last day.
     """
     today = next((column for column in axis.columns if column.day == context.today), None)
-    now = None if today is None else today.at(context.now)
+    now = None if today is None else today.start_minute(context.now)
     hours = [
         {
             "place": on_scale(minute, "again" if is_repeat else ""),
@@ -453,21 +464,21 @@ def scales(context: ViewContext, axis: Axis) -> dict:
     ]
     start, end = context.window.start, context.window.end - ONE_MINUTE
     found = {"own": {"place": place_of(context.zone), "title": title_of(context.zone, start), "hours": hours}}
-    if context.beside is not None:
+    if context.second_zone is not None:
         found["second"] = other_scale(context, axis, axis.columns[0], start)
-        is_drifting = distance(context, context.beside, start) != distance(context, context.beside, end)
+        is_drifting = distance(context, context.second_zone, start) != distance(context, context.second_zone, end)
         if is_drifting and len(axis.columns) > 1:
             found["behind"] = other_scale(context, axis, axis.columns[-1], end)
     if now is not None:
-        found["now"] = {"label": on_scale(now, "now-label"), "text": context.time_at(context.now)}
+        found["now"] = {"label": on_scale(now, "now-label"), "text": context.format_time_at(context.now)}
     return found
 
 
 def other_scale(context: ViewContext, axis: Axis, column: Column, instant: datetime) -> dict:
-    zone = context.beside or UTC
+    zone = context.second_zone or UTC
     hours = [
         {"place": on_scale(minute), "text": hour_text(context, wall_time.hour * HOUR)}
-        for minute, wall_time in axis.hours_of(zone, column)
+        for minute, wall_time in axis.hours_in_zone(zone, column)
         if 0 < minute < axis.length
     ]
     return {"place": place_of(zone), "title": title_of(zone, instant), "hours": hours}
@@ -475,7 +486,7 @@ def other_scale(context: ViewContext, axis: Axis, column: Column, instant: datet
 
 def distance(context: ViewContext, zone: tzinfo, instant: datetime) -> timedelta:
     """Return by how much clocks in `zone` are ahead of the page's clocks, modulo one day."""
-    return (instant.astimezone(zone).replace(tzinfo=None) - context.local(instant).replace(tzinfo=None)) % ONE_DAY
+    return (instant.astimezone(zone).replace(tzinfo=None) - context.to_local(instant).replace(tzinfo=None)) % ONE_DAY
 
 
 def title_of(zone: tzinfo, instant: datetime) -> str:
@@ -489,5 +500,5 @@ def on_scale(minute: int, name: str = "") -> SafeString:
 def hour_text(context: ViewContext, minute: int) -> str:
     """Return the hour as in 06 or 6 am; as in 01:30 if an hour begins within an hour of the axis."""
     if minute % HOUR:
-        return context.time_of_day(minute)
+        return context.format_minute(minute)
     return hour_words(minute // HOUR, context.hour_cycle)

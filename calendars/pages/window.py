@@ -25,35 +25,35 @@ class View(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The days of the view that contains `chosen`.
+    """The days of the view that contains `chosen_day`.
 
     The instants [start, end) reach from the midnight before the first day to the one after the last day.
     """
 
     view: View
-    chosen: date
+    chosen_day: date
     days: tuple[date, ...]
     start: datetime
     end: datetime
 
     @property
-    def before(self) -> date:
+    def previous_date(self) -> date:
         """A day of the previous view; the chosen day if the calendar has no earlier one."""
         return self._step(-1)
 
     @property
-    def after(self) -> date:
+    def next_date(self) -> date:
         """A day of the next view; the chosen day if the calendar has no later one."""
         return self._step(1)
 
     def _step(self, sign: int) -> date:
         if self.view is View.MONTH:
-            months = self.chosen.year * 12 + self.chosen.month - 1 + sign
+            months = self.chosen_day.year * 12 + self.chosen_day.month - 1 + sign
             year, month = months // 12, months % 12 + 1
-            day = date(year, month, min(self.chosen.day, monthrange(year, month)[1]))
+            day = date(year, month, min(self.chosen_day.day, monthrange(year, month)[1]))
         else:
-            day = self.chosen + sign * (1 if self.view is View.DAY else WEEK) * ONE_DAY
-        return day if FIRST_DAY <= day <= LAST_DAY else self.chosen
+            day = self.chosen_day + sign * (1 if self.view is View.DAY else WEEK) * ONE_DAY
+        return day if FIRST_DAY <= day <= LAST_DAY else self.chosen_day
 
 
 def window_of(view: View, chosen: date, zone: tzinfo, week_start: int) -> Window:

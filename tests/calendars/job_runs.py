@@ -55,14 +55,14 @@ def view(
 
 def said(seen: RunsInWindow) -> list[str]:
     """ "10-19 08:00 backup Succeeded", in UTC."""
-    return [f"{run.at:%m-%d %H:%M} {run.name} {run.word}" for run in seen.runs]
+    return [f"{run.fire_at:%m-%d %H:%M} {run.name} {run.label}" for run in seen.runs]
 
 
 def by_day(seen: RunsInWindow, zone: str = BERLIN) -> Counter:
     """How many fire times each day has, drawn or summed up."""
     days: Counter = Counter()
     for run in seen.runs:
-        days[run.at.astimezone(ZoneInfo(zone)).date().isoformat()] += run.count
+        days[run.fire_at.astimezone(ZoneInfo(zone)).date().isoformat()] += run.count
     for band in seen.bands:
         days[band.day.isoformat()] += band.total
     return days

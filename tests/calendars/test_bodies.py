@@ -2,7 +2,7 @@
 
 import pytest
 
-from calendars.body_text import complete_body, html_of, preview_of, shown_as, text_of
+from calendars.body_text import complete_body, convert_body, html_of, preview_of, text_of
 from calendars.models import Details
 from calendars.validation import BODY_LENGTH
 from tests.growth import assert_linear
@@ -42,7 +42,7 @@ def details(body_type: str, body: str) -> Details:
 @pytest.mark.parametrize("text", ["", "Hi", "a < b & c", "one\ntwo", 'a "b"', "<script>alert(1)</script>"])
 def test_text_survives_as_html(text):
     assert text_of(html_of(text)) == text
-    assert shown_as("text", details("text", text)) == shown_as("html", details("html", text)) == text
+    assert convert_body("text", details("text", text)) == convert_body("html", details("html", text)) == text
 
 
 def test_text_brings_no_tags_into_html():

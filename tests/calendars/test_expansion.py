@@ -273,7 +273,7 @@ def edit(master: Event, kind: str, number: int, shift_days: int, shift_minutes: 
     master = Event.objects.select_related("calendar").get(pk=master.pk)
     start, end = master.start, master.end
     if master.is_series:
-        given = list(master.series.occurrences(master.first_at - timedelta(40), master.first_at + timedelta(400)))
+        given = list(master.series.occurrences(master.covers_from - timedelta(40), master.covers_from + timedelta(400)))
         on = given[number % len(given)].day
         start = datetime.combine(on, master.start.time())
         end = start + (master.end - master.start)
@@ -337,7 +337,7 @@ def test_a_window_shows_what_touches_it_of_everything(calendar, changes, edits, 
     def expanded(since, until):
         return expansion.occurrences(Event.objects.all(), since, until, zone, viewer=own)
 
-    everything = expanded(master.first_at - timedelta(400), master.first_at + timedelta(700))
+    everything = expanded(master.covers_from - timedelta(400), master.covers_from + timedelta(700))
     beside = sorted(everything, key=lambda each: each.exception is None)
     for which, after, length in windows if everything else ():
         since = beside[which % len(beside)].start + timedelta(hours=after)
@@ -353,10 +353,10 @@ def test_a_window_shows_what_touches_it_of_everything(calendar, changes, edits, 
 
 
 def check_surroundings(row: Event, own) -> None:
-    window = row.first_at - timedelta(800), row.first_at + timedelta(800)
+    window = row.covers_from - timedelta(800), row.covers_from + timedelta(800)
     for each in expansion.occurrences(Event.objects.filter(pk=row.pk), *window, UTC, viewer=own):
-        assert row.first_at <= each.start
-        assert row.ends_at is None or each.end <= row.ends_at
+        assert row.covers_from <= each.start
+        assert row.covers_until is None or each.end <= row.covers_until
 
 
 def check_order(row: Event) -> None:
@@ -365,7 +365,7 @@ def check_order(row: Event) -> None:
         return
     gone = {each.original_day for each in row.exceptions.filter(is_cancelled=True)}
     changes = {each.original_day: each.changes for each in row.exceptions.all()}
-    given = row.series.occurrences(row.first_at - timedelta(40), row.first_at + timedelta(400))
+    given = row.series.occurrences(row.covers_from - timedelta(40), row.covers_from + timedelta(400))
     there = [each.day for each in given if each.day not in gone]
     present = [expansion.wall_times(row, each, changes.get(each, {}))[0].date() for each in there]
     assert present == sorted(set(present))
@@ -380,7 +380,7 @@ def make_old_events(calendar: Calendar, count: int) -> None:
         start = reading("2010-01-01T10:00") + timedelta(days=n)
         at = start.replace(tzinfo=UTC)
         own = {"zone": "UTC", "start_zone_name": "UTC", "end_zone_name": "UTC", "created_at": NOW, "updated_at": NOW}
-        rows.append(Event(calendar=calendar, uid=n, start=start, end=start, first_at=at, ends_at=at, **own))
+        rows.append(Event(calendar=calendar, uid=n, start=start, end=start, covers_from=at, covers_until=at, **own))
     Event.objects.bulk_create(rows)
 
 
@@ -413,6 +413,6 @@ def test_history_is_not_read(owner, calendar, make_event):
         shown(owner, "2026-01-05T00:00Z", "2026-01-12T00:00Z")
     of_events, of_exceptions = (plan_of(query["sql"]) for query in queries.captured_queries)
 
-    assert "event_shelf" in of_events
+    assert "event_time_bucket" in of_events
     assert "exception_start" in of_exceptions
     assert not re.search(r"(SCAN|Seq Scan on) \"?calendars_event", of_events + of_exceptions)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calendars.pages.axis import axis_of
-from calendars.pages.lane_layout import Bar, Block, rows_of, side_by_side
+from calendars.pages.lane_layout import Bar, Block, assign_lanes, rows_of
 from calendars.pages.window import run_of_days
 
 HOUR = 60
@@ -44,9 +44,9 @@ def span_of(bar: Bar) -> tuple[int, int]:
 
 @given(blocks, st.integers(1, 4))
 def test_lanes_overlap_nowhere_and_every_block_is_shown_or_counted(given_blocks, most):
-    placed = list(side_by_side(given_blocks, most))
+    placed = list(assign_lanes(given_blocks, most))
 
-    assert sorted(thing for each in placed for thing in each.things) == sorted(block.thing for block in given_blocks)
+    assert sorted(thing for each in placed for thing in each.items) == sorted(block.item for block in given_blocks)
     for number, one in enumerate(placed):
         assert 0 <= one.lane < one.lanes <= most + 1
         for other in placed[:number]:
@@ -58,9 +58,9 @@ def test_lanes_overlap_nowhere_and_every_block_is_shown_or_counted(given_blocks,
 def test_what_finds_no_lane_is_summed_up_beside_the_others():
     five = [Block(0, HOUR, 0, name) for name in "abcde"]
 
-    placed = list(side_by_side(five, 3))
+    placed = list(assign_lanes(five, 3))
 
-    assert [(each.lane, each.lanes, each.things, each.is_sum) for each in placed] == [
+    assert [(each.lane, each.lanes, each.items, each.is_sum) for each in placed] == [
         (0, 4, ("a",), False),
         (1, 4, ("b",), False),
         (2, 4, ("c",), False),
@@ -71,13 +71,13 @@ def test_what_finds_no_lane_is_summed_up_beside_the_others():
 def test_what_needs_a_person_keeps_its_lane():
     quiet = [Block(0, HOUR, 3, name) for name in "abc"]
 
-    placed = list(side_by_side([*quiet, Block(30, 90, 1, "failed")], 2))
+    placed = list(assign_lanes([*quiet, Block(30, 90, 1, "failed")], 2))
 
-    assert {each.things for each in placed if not each.is_sum} == {("failed",), ("a",)}
+    assert {each.items for each in placed if not each.is_sum} == {("failed",), ("a",)}
 
 
 def test_blocks_that_do_not_touch_are_as_wide_as_the_day():
-    placed = list(side_by_side([Block(0, 60, 0, "a"), Block(60, 120, 0, "b")], 3))
+    placed = list(assign_lanes([Block(0, 60, 0, "a"), Block(60, 120, 0, "b")], 3))
 
     assert [(each.lane, each.lanes) for each in placed] == [(0, 1), (0, 1)]
 
@@ -88,7 +88,7 @@ def test_blocks_that_do_not_touch_are_as_wide_as_the_day():
 def test_a_day_of_24_hours_is_an_axis_of_as_many():
     axis = axis_of([date(2026, 10, 21)], BERLIN)
 
-    assert (axis.length, axis.columns[0].hatched, axis.columns[0].changes) == (24 * HOUR, (), ())
+    assert (axis.length, axis.columns[0].missing_ranges, axis.columns[0].changes) == (24 * HOUR, (), ())
     assert [(minute, wall) for minute, wall, _ in axis.hours()] == [(hour * HOUR, hour * HOUR) for hour in range(24)]
 
 
@@ -112,8 +112,8 @@ def test_a_day_of_a_clock_change_is_drawn_true(zone, day, hours, length, hatched
 
     assert column.length == timedelta(hours=hours)
     assert axis.length == length * HOUR
-    assert [(start / HOUR, end / HOUR) for start, end in column.hatched] == hatched
-    drawn = sum(piece.beyond - piece.minute for piece in column.pieces)
+    assert [(start / HOUR, end / HOUR) for start, end in column.missing_ranges] == hatched
+    drawn = sum(piece.end_minute - piece.minute for piece in column.pieces)
     assert drawn == hours * HOUR
 
 
@@ -121,7 +121,7 @@ def test_the_other_days_of_a_week_do_not_have_the_hour_that_comes_again():
     axis = axis_of(run_of_days(date(2026, 10, 19), 7), BERLIN)
 
     assert axis.length == 25 * HOUR
-    assert [column.hatched for column in axis.columns] == [((180, 240),)] * 6 + [()]
+    assert [column.missing_ranges for column in axis.columns] == [((180, 240),)] * 6 + [()]
     assert [(minute, wall) for minute, wall, again in sorted(axis.hours()) if again] == [(180, 120)]
 
 
@@ -130,16 +130,16 @@ def test_an_hour_that_comes_again_has_both_readings_in_their_places():
 
     first, second, three = (datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1, 2))
 
-    assert [column.at(each) for each in (first, second, three)] == [150, 210, 270]
+    assert [column.start_minute(each) for each in (first, second, three)] == [150, 210, 270]
 
 
 def test_what_ends_when_an_hour_begins_again_ends_before_it():
     monday, sunday = (axis_of([date(2026, 10, 24), date(2026, 10, 25)], BERLIN).columns[n] for n in (0, 1))
 
-    assert monday.until(datetime(2026, 10, 24, 1, tzinfo=UTC)) == 180  # 03:00
-    assert monday.at(datetime(2026, 10, 24, 1, tzinfo=UTC)) == 240
-    assert sunday.until(datetime(2026, 10, 25, 1, tzinfo=UTC)) == 180
-    assert sunday.at(datetime(2026, 10, 25, 1, tzinfo=UTC)) == 180
+    assert monday.end_minute(datetime(2026, 10, 24, 1, tzinfo=UTC)) == 180  # 03:00
+    assert monday.start_minute(datetime(2026, 10, 24, 1, tzinfo=UTC)) == 240
+    assert sunday.end_minute(datetime(2026, 10, 25, 1, tzinfo=UTC)) == 180
+    assert sunday.start_minute(datetime(2026, 10, 25, 1, tzinfo=UTC)) == 180
 
 
 def test_half_an_hour_that_comes_again_is_labelled_with_its_reading():
@@ -155,7 +155,9 @@ def test_half_an_hour_that_comes_again_is_labelled_with_its_reading():
 def test_another_zone_has_its_full_hours_where_they_are():
     axis = axis_of([date(2026, 10, 21)], BERLIN)
 
-    hours = [(minute, reading.hour) for minute, reading in axis.hours_of(ZoneInfo("Asia/Kolkata"), axis.columns[0])]
+    hours = [
+        (minute, wall_time.hour) for minute, wall_time in axis.hours_in_zone(ZoneInfo("Asia/Kolkata"), axis.columns[0])
+    ]
 
     assert hours[:2] == [(30, 4), (90, 5)]
     assert len(hours) == 24
@@ -173,8 +175,8 @@ def test_every_instant_has_a_place_in_its_day_and_no_two_have_the_same(zone, day
     if column is None:
         return
 
-    place, next_place = column.at(instant), column.until(instant + timedelta(minutes=1))
+    place, next_place = column.start_minute(instant), column.end_minute(instant + timedelta(minutes=1))
 
     assert 0 <= place < next_place <= axis.length
     assert next_place - place == 1
-    assert not any(start <= place < end for start, end in column.hatched)
+    assert not any(start <= place < end for start, end in column.missing_ranges)

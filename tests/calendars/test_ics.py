@@ -25,8 +25,8 @@ def file_of(calendar):
     """The file of what is in the owner's calendar, as `viewer` sees it."""
 
     def make(viewer=None, now: datetime = NOW) -> icalendar.Calendar:
-        parts = exporting.events([calendar], viewer or calendar.owner, now)
-        return icalendar.Calendar.from_ical(exporting.calendar("Work", "Europe/Berlin", parts))
+        parts = exporting.render_events([calendar], viewer or calendar.owner, now)
+        return icalendar.Calendar.from_ical(exporting.render_calendar("Work", "Europe/Berlin", parts))
 
     return make
 
@@ -126,7 +126,9 @@ def test_a_subject_comes_back_as_it_was(make_event, only, subject):
 def test_no_ending_of_a_line_and_no_control_character_gets_out_of_its_value(calendar, make_event, ending):
     make_event(subject=f"a{ending}ATTENDEE:mailto:eve@example.com\x07", uid=f"one{ending}SUMMARY:two")
 
-    file = exporting.calendar(f"Work{ending}X-BAD:1", "UTC", exporting.events([calendar], calendar.owner, NOW)).decode()
+    file = exporting.render_calendar(
+        f"Work{ending}X-BAD:1", "UTC", exporting.render_events([calendar], calendar.owner, NOW)
+    ).decode()
 
     assert not {"ATTENDEE", "X-BAD", "SUMMARY:two"} & {line.partition(":")[0] for line in file.splitlines()}
     assert "\x07" not in file
@@ -135,7 +137,7 @@ def test_no_ending_of_a_line_and_no_control_character_gets_out_of_its_value(cale
 def test_lines_are_folded_at_75_octets(calendar, make_event):
     make_event(subject="ü" * 250)
 
-    file = exporting.calendar("Work", "UTC", exporting.events([calendar], calendar.owner, NOW))
+    file = exporting.render_calendar("Work", "UTC", exporting.render_events([calendar], calendar.owner, NOW))
 
     assert max(map(len, file.split(b"\r\n"))) <= 75
 
@@ -211,7 +213,7 @@ def test_the_same_file_is_told_twice(calendar, weekly, make_event):
     make_event(**times("2026-01-05T09:00", zone="America/New_York"))
 
     first, second = (
-        b"".join(exporting.events([calendar], calendar.owner, now)) for now in (NOW, NOW + timedelta(days=7))
+        b"".join(exporting.render_events([calendar], calendar.owner, now)) for now in (NOW, NOW + timedelta(days=7))
     )
 
     assert first == second
@@ -223,7 +225,7 @@ def test_the_same_invitation_in_two_calendars_is_told_as_two(calendar, owner, ma
         editing.create(each, times("2026-01-05T10:00"), NOW, uid="one@example.com")
 
     file = icalendar.Calendar.from_ical(
-        exporting.calendar("Both", "UTC", exporting.events([calendar, other], owner, NOW))
+        exporting.render_calendar("Both", "UTC", exporting.render_events([calendar, other], owner, NOW))
     )
 
     assert len({each.uid for each in file.walk("VEVENT")}) == 2
@@ -234,7 +236,7 @@ def test_it_takes_two_queries(calendar, owner, make_event, weekly, django_assert
     editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
 
     with django_assert_num_queries(2):
-        list(exporting.events([calendar], owner, NOW))
+        list(exporting.render_events([calendar], owner, NOW))
 
 
 # Where a rule does not say the same
@@ -377,7 +379,7 @@ def touch(event: Event, which: date, what: int) -> None:
 
 @pytest.mark.parametrize("name", [*ZONES[:4], "Europe/Dublin", "Africa/Casablanca", "Asia/Gaza", "America/Santiago"])
 def test_a_described_zone_has_the_offsets_of_the_real_one(name):
-    described = icalendar.Timezone.from_ical(timezones.parse_vtimezone(name, 2019, 2040)).to_tz(lookup_tzid=False)
+    described = icalendar.Timezone.from_ical(timezones.render_vtimezone(name, 2019, 2040)).to_tz(lookup_tzid=False)
     real, instant = ZoneInfo(name), utc("2019-02-01T00:00Z")
 
     while instant < utc("2041-01-01T00:00Z"):
@@ -397,7 +399,7 @@ def is_repeated(zone, instant) -> bool:
 
 def test_rules_that_go_on_are_told_as_rules_and_others_one_by_one():
     berlin, casablanca = (
-        timezones.parse_vtimezone(name, 2025, 2040).decode() for name in ("Europe/Berlin", "Africa/Casablanca")
+        timezones.render_vtimezone(name, 2025, 2040).decode() for name in ("Europe/Berlin", "Africa/Casablanca")
     )
 
     assert "RRULE:FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3" in berlin

@@ -21,11 +21,11 @@ from tests.conftest import NOW, utc
 
 def test_windows_that_were_not_asked_for_longest_are_given_up():
     kept = OccurrenceCache(6)
-    kept.keep(("a",), [1, 2])
-    kept.keep(("b",), [3])
+    kept.put(("a",), [1, 2])
+    kept.put(("b",), [3])
     assert kept.get(("a",)) == [1, 2]
 
-    kept.keep(("c",), [4])
+    kept.put(("c",), [4])
 
     assert (kept.get(("a",)), kept.get(("b",)), kept.get(("c",))) == ([1, 2], None, [4])
 
@@ -33,14 +33,14 @@ def test_windows_that_were_not_asked_for_longest_are_given_up():
 def test_what_is_kept_again_is_counted_once():
     kept = OccurrenceCache(3)
     for _ in range(5):
-        kept.keep(("a",), [1, 2])
+        kept.put(("a",), [1, 2])
 
     assert kept.get(("a",)) == [1, 2]
 
 
 def test_what_is_larger_than_all_there_is_room_for_is_not_kept():
     kept = OccurrenceCache(3)
-    kept.keep(("a",), [1, 2, 3])
+    kept.put(("a",), [1, 2, 3])
 
     assert kept.get(("a",)) is None
 
@@ -48,13 +48,13 @@ def test_what_is_larger_than_all_there_is_room_for_is_not_kept():
 def told(found) -> list[tuple]:
     return [
         (str(each.id), each.start, each.end, each.days, each.is_cancelled, each.event.calendar.hue, each.original_start)
-        + (each.details.subject, each.details.place, each.details.show_as, each.details.is_private)
+        + (each.details.subject, each.details.location_name, each.details.show_as, each.details.is_private)
         for each in found
     ]
 
 
 def kept_by(viewer, start, end, zone, cancelled=False) -> list:
-    versions = {layer.shelf: layer.version for layer in layers_of(viewer, Filter())[0]}
+    versions = {layer.cache_key: layer.version for layer in layers_of(viewer, Filter())[0]}
     found = occurrences_in(versions, viewer, start, end, zone, cancelled=cancelled)
     return memory.merge_sorted(found.values())
 
@@ -73,12 +73,12 @@ SENSITIVITIES = st.sampled_from(["normal", "private"])
 @given(new_events(), SENSITIVITIES, st.lists(EDITS, max_size=5), st.sampled_from(READERS), st.booleans())
 def test_what_is_kept_is_what_the_database_has(calendar, reader, changes, sensitivity, edits, zone_name, cancelled):
     Event.objects.all().delete()
-    memory.KEPT = OccurrenceCache(MOST)
+    memory.CACHE = OccurrenceCache(MOST)
     zone = zone_of(zone_name, "zone")
     said = {"subject": "Doctor", "locations": [{"displayName": "Ward 9"}], "sensitivity": sensitivity}
     at = first = editing.create(calendar, changes | said, NOW)[0]
     editing.create(calendar, {"subject": "Other", **times("2026-01-05T10:00"), "recurrence": recurrence()}, NOW)
-    window = first.first_at - timedelta(20), first.first_at + timedelta(300), zone
+    window = first.covers_from - timedelta(20), first.covers_from + timedelta(300), zone
 
     for each in [None, *edits]:
         at = edit(at, *each) if at and each else at
@@ -89,7 +89,7 @@ def test_what_is_kept_is_what_the_database_has(calendar, reader, changes, sensit
 
 def test_a_change_by_another_process_is_seen_at_once(monkeypatch, owner, weekly):
     def look(memory_of_process: OccurrenceCache) -> list[str]:
-        monkeypatch.setattr(memory, "KEPT", memory_of_process)
+        monkeypatch.setattr(memory, "CACHE", memory_of_process)
         found = kept_by(owner, utc("2026-01-01T00:00Z"), utc("2026-01-20T00:00Z"), zone_of("Europe/Berlin", "zone"))
         return [f"{each.details.subject} {each.event.calendar.hue} {each.start:%d}" for each in found]
 

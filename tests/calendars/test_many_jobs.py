@@ -119,13 +119,13 @@ def test_jobs_that_are_not_shown_are_counted(owner, make_many):
     seen = view(owner)
 
     assert len({run.job_id for run in seen.runs}) <= 2 * MOST  # that were, and that come
-    assert seen.folded == LARGE - MOST
+    assert seen.hidden_jobs == LARGE - MOST
 
 
 def test_with_few_jobs_nothing_is_folded(owner, make_many):
     make_many(MOST)
 
-    assert view(owner).folded == 0
+    assert view(owner).hidden_jobs == 0
 
 
 def test_jobs_that_failed_are_shown_first(owner, make_many):
@@ -155,7 +155,7 @@ def test_when_not_all_jobs_were_looked_at_the_page_says_that_there_may_be_more(o
     monkeypatch.setattr(chosen_jobs, "JOBS_LOOKED_AT", 2)
     make_many(MOST)
 
-    assert view(owner, end="2026-10-21").folded is None
+    assert view(owner, end="2026-10-21").hidden_jobs is None
 
 
 def test_no_more_groups_are_counted_than_a_page_may_fetch(owner, make_many, monkeypatch):
@@ -165,7 +165,7 @@ def test_no_more_groups_are_counted_than_a_page_may_fetch(owner, make_many, monk
     seen = view(owner, end="2026-10-21")
 
     assert len(seen.runs) == 6  # of three jobs, on two days
-    assert seen.folded == MOST - 3
+    assert seen.hidden_jobs == MOST - 3
 
 
 def test_the_entry_counts_the_jobs_and_leads_to_the_list_of_the_days(look, make_many, client):

@@ -42,7 +42,7 @@ def test_nothing_ends_before_it_starts_when_clocks_skip_its_start(make_event):
     assert event.start_at == event.end_at == utc("2026-03-29T01:30Z")
 
 
-SHELVES = [
+BUCKETS = [
     ("2026-01-31T23:00Z", "2026-01-31T23:00Z", 202601),
     ("2026-01-31T23:00Z", "2026-03-03T23:00Z", 202601),
     ("2026-01-31T23:00Z", "2026-03-03T23:00:01Z", 2026),
@@ -52,22 +52,22 @@ SHELVES = [
 ]
 
 
-@pytest.mark.parametrize("first, last, shelf", SHELVES)
-def test_an_event_stands_on_a_shelf_by_its_beginning_and_length(first, last, shelf):
-    assert bucket_of(utc(first), utc(last) if last else None) == shelf
+@pytest.mark.parametrize("first, last, bucket", BUCKETS)
+def test_the_time_bucket_of_an_event_follows_from_its_bounds(first, last, bucket):
+    assert bucket_of(utc(first), utc(last) if last else None) == bucket
 
 
 @pytest.mark.parametrize(
     "since, until", [("2026-01-01T00:00Z", "2026-01-01T00:01Z"), ("2025-12-15T00:00Z", "2027-02-01T00:00Z")]
 )
-def test_a_window_is_found_on_its_shelves(since, until):
+def test_the_buckets_of_a_window_contain_every_event_in_it(since, until):
     since, until = utc(since), utc(until)
     for length in (timedelta(0), timedelta(31), timedelta(32), timedelta(366), timedelta(367)):
         for first in (since - length, since, until - timedelta(seconds=1)):
             assert bucket_of(first, first + length) in buckets(since, until)
 
 
-def test_a_window_of_many_years_is_found_without_them():
+def test_a_window_of_many_years_has_no_list_of_buckets():
     assert buckets(utc("2000-01-01T00:00Z"), utc("2030-01-01T00:00Z")) is None
 
 

@@ -84,7 +84,7 @@ def test_changes_of_different_things_both_hold(weekly, midway):
 
 def test_of_two_who_have_read_the_same_one_changes_it(weekly, midway):
     def change():
-        editing.change(weekly, {"subject": str(time.monotonic())}, LATER, revision=weekly.version)
+        editing.change(weekly, {"subject": str(time.monotonic())}, LATER, revision=weekly.revision_pair)
 
     raised = at_once(change, change, midway)
 
@@ -138,8 +138,8 @@ def test_whatever_happens_beside_a_change_of_a_series_it_stays_whole(owner, make
         for exception in event.exceptions.all():
             assert event.is_series
             assert event.series.on(exception.original_day)
-            assert event.first_at <= exception.start_at
-            assert event.ends_at >= exception.end_at
+            assert event.covers_from <= exception.start_at
+            assert event.covers_until >= exception.end_at
     assert EventException.objects.exclude(event__in=Event.objects.all()).count() == 0
 
 

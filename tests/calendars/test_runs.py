@@ -80,9 +80,9 @@ def test_what_became_of_a_run(owner, job, state, fields, expected):
 
     [item] = view(owner).runs
 
-    took = None if item.end is None else (item.end - item.at).total_seconds()
-    assert (item.state, item.word, took) == expected
-    assert (item.at, item.run_id, item.job_id, item.name) == (run.fire_at, run.pk, job.pk, "backup")
+    took = None if item.end is None else (item.end - item.fire_at).total_seconds()
+    assert (item.state, item.label, took) == expected
+    assert (item.fire_at, item.run_id, item.job_id, item.name) == (run.fire_at, run.pk, job.pk, "backup")
 
 
 def test_an_item_says_what_it_is_of_and_leads_to_its_run(owner, job):
@@ -161,8 +161,8 @@ def test_a_fire_time_to_come_is_planned(owner, make_planned):
 
     [item] = view(owner, "2026-10-22", "2026-10-23").runs
 
-    assert (item.at, item.end) == (utc("2026-10-22T06:00Z"), None)
-    assert (item.state, item.word, item.run_id, item.trigger_name) == ("planned", "Planned", None, "regular")
+    assert (item.fire_at, item.end) == (utc("2026-10-22T06:00Z"), None)
+    assert (item.state, item.label, item.run_id, item.trigger_name) == ("planned", "Planned", None, "regular")
     assert item.url == reverse("calendar:planned", args=[trigger.pk, "2026-10-22T06:00:00Z"])
 
 
@@ -174,7 +174,7 @@ def test_a_fire_time_to_come_is_as_long_as_the_last_run_took(owner, make_planned
 
     [item] = view(owner, "2026-10-22", "2026-10-23").runs
 
-    assert item.end - item.at == 5 * HOUR
+    assert item.end - item.fire_at == 5 * HOUR
 
 
 def test_the_page_opens_what_is_planned(client, owner, make_planned):
@@ -189,8 +189,8 @@ def test_a_time_that_has_come_and_was_not_taken_is_due(owner, make_planned):
 
     due, planned = view(owner, end="2026-10-23").runs
 
-    assert (due.at, due.state, due.word) == (utc("2026-10-21T06:00Z"), "waiting", "Due")
-    assert (planned.at, planned.state) == (utc("2026-10-22T06:00Z"), "planned")
+    assert (due.fire_at, due.state, due.label) == (utc("2026-10-21T06:00Z"), "waiting", "Due")
+    assert (planned.fire_at, planned.state) == (utc("2026-10-22T06:00Z"), "planned")
 
 
 def test_a_fire_time_is_planned_or_a_run_and_never_both(owner, make_planned):
@@ -200,8 +200,8 @@ def test_a_fire_time_is_planned_or_a_run_and_never_both(owner, make_planned):
     dispatch_due(utc("2026-10-21T06:00:30Z"))
     after = view(owner, end="2026-10-23").runs
 
-    assert [run.at for run in before] == [run.at for run in after]
-    assert [run.word for run in after] == ["Waiting", "Planned"]
+    assert [run.fire_at for run in before] == [run.fire_at for run in after]
+    assert [run.label for run in after] == ["Waiting", "Planned"]
 
 
 def test_a_row_is_shown_rather_than_the_plan_it_came_from(owner, make_planned):
@@ -209,7 +209,7 @@ def test_a_row_is_shown_rather_than_the_plan_it_came_from(owner, make_planned):
     trigger = make_planned()
     add_run(trigger.job, "2026-10-22T06:00Z", "waiting")
 
-    assert [run.word for run in view(owner, "2026-10-22", "2026-10-23").runs] == ["Waiting"]
+    assert [run.label for run in view(owner, "2026-10-22", "2026-10-23").runs] == ["Waiting"]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_each_trigger_of_a_job_has_its_own_fire_times(owner, make_planned, make_
 def test_what_is_planned_where_a_clock_skips_it_comes_when_the_gap_ends(owner, make_planned):
     make_planned("0 30 2 * * ?")
 
-    assert [f"{run.at:%m-%d %H:%M}" for run in view(owner, "2027-03-27", "2027-03-30").runs] == [
+    assert [f"{run.fire_at:%m-%d %H:%M}" for run in view(owner, "2027-03-27", "2027-03-30").runs] == [
         "03-27 01:30",
         "03-28 01:00",
         "03-29 00:30",
@@ -294,7 +294,7 @@ def test_what_is_planned_where_a_clock_skips_it_comes_when_the_gap_ends(owner, m
 
 def test_only_what_is_planned_will_be_fired(owner, make_planned):
     trigger = make_planned()
-    planned = [run.at for run in view(owner).runs]
+    planned = [run.fire_at for run in view(owner).runs]
 
     trigger.refresh_from_db()
 
@@ -395,8 +395,8 @@ def test_a_row_of_many_missed_fire_times_is_divided_among_the_days(owner, make_p
 
     seen = view(owner, now=LATER)
 
-    assert [(run.word, run.count, run.reason) for run in seen.runs] == [("Missed", 24, "found late")] * 2
-    assert [run.at for run in seen.runs] == [utc("2026-10-18T22:00Z"), utc("2026-10-19T22:00Z")]
+    assert [(run.label, run.count, run.reason) for run in seen.runs] == [("Missed", 24, "found late")] * 2
+    assert [run.fire_at for run in seen.runs] == [utc("2026-10-18T22:00Z"), utc("2026-10-19T22:00Z")]
     assert len({run.key for run in seen.runs}) == 2
     assert seen.counts == {trigger.job.collection_id: 48}
 

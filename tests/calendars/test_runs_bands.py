@@ -51,20 +51,20 @@ def test_a_frequent_job_is_one_band_a_day(owner, make_planned):
     seen = view(owner)
 
     assert seen.runs == []
-    assert {(each.name, each.every, each.job_id) for each in seen.bands} == {("poll", "every 5 min", trigger.job_id)}
+    assert {(each.name, each.interval, each.job_id) for each in seen.bands} == {("poll", "every 5 min", trigger.job_id)}
     past, today, ahead = (band(seen, day) for day in (TUESDAY, WEDNESDAY, THURSDAY))
-    assert [(each.total, each.done, each.failed) for each in (past, today, ahead)] == [
+    assert [(each.total, each.done_count, each.failed_count) for each in (past, today, ahead)] == [
         (288, 288, 2),
         (288, 175, 0),
         (288, 0, 0),
     ]
     now = (14 * 60 + 32) / 1440
-    assert rounded(past.ran) == [(0, 1)]
-    assert past.will == ()
-    assert [round(each * 24, 1) for each in past.fell] == [1, 12]
-    assert rounded(today.ran) == [(0, round(now, 4))]
-    assert rounded(today.will) == [(round((14 * 60 + 35) / 1440, 4), 1)]
-    assert (ahead.ran, rounded(ahead.will)) == ((), [(0, 1)])
+    assert rounded(past.run_spans) == [(0, 1)]
+    assert past.planned_spans == ()
+    assert [round(each * 24, 1) for each in past.failure_positions] == [1, 12]
+    assert rounded(today.run_spans) == [(0, round(now, 4))]
+    assert rounded(today.planned_spans) == [(round((14 * 60 + 35) / 1440, 4), 1)]
+    assert (ahead.run_spans, rounded(ahead.planned_spans)) == ((), [(0, 1)])
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,12 @@ def test_a_day_of_a_clock_change_is_as_long_as_it_is(owner, make_planned, zone, 
     Trigger.objects.update(next_fire_at=None)
     past = view(owner, day, end, zone, now=start + timedelta(days=3))
 
-    assert [(each.day.isoformat(), each.total, each.done) for each in ahead.bands] == [(day, hours * 12, 0)]
-    assert [(each.day.isoformat(), each.total, each.done) for each in past.bands] == [(day, hours * 12, hours * 12)]
-    assert rounded(ahead.bands[0].will) == rounded(past.bands[0].ran) == [(0, 1)]
-    assert past.bands[0].fell[0] == pytest.approx(6 / hours, abs=1 / 240)
+    assert [(each.day.isoformat(), each.total, each.done_count) for each in ahead.bands] == [(day, hours * 12, 0)]
+    assert [(each.day.isoformat(), each.total, each.done_count) for each in past.bands] == [
+        (day, hours * 12, hours * 12)
+    ]
+    assert rounded(ahead.bands[0].planned_spans) == rounded(past.bands[0].run_spans) == [(0, 1)]
+    assert past.bands[0].failure_positions[0] == pytest.approx(6 / hours, abs=1 / 240)
 
 
 def test_a_day_that_never_was_has_no_band(owner, make_planned):
@@ -144,9 +146,9 @@ def test_a_band_is_open_where_nothing_ran(owner, make_planned):
 
     seen = band(view(owner), TUESDAY)
 
-    assert rounded(seen.ran) == [(0.25, round(10 / 24, 4)), (0.5, 0.75)]
-    assert (seen.total, seen.done) == (72, 72)
-    assert rounded(band(view(owner), THURSDAY).will) == [(0.25, 0.75)]
+    assert rounded(seen.run_spans) == [(0.25, round(10 / 24, 4)), (0.5, 0.75)]
+    assert (seen.total, seen.done_count) == (72, 72)
+    assert rounded(band(view(owner), THURSDAY).planned_spans) == [(0.25, 0.75)]
 
 
 def test_open_runs_are_not_done(owner, make_planned):
@@ -156,7 +158,7 @@ def test_open_runs_are_not_done(owner, make_planned):
 
     today = band(view(owner), WEDNESDAY)
 
-    assert (today.total, today.done) == (288, 174)
+    assert (today.total, today.done_count) == (288, 174)
 
 
 def test_how_often_is_not_said_of_several_triggers(owner, make_planned, make_trigger):
@@ -165,7 +167,7 @@ def test_how_often_is_not_said_of_several_triggers(owner, make_planned, make_tri
 
     ahead = band(view(owner), THURSDAY)
 
-    assert (ahead.every, ahead.total) == ("", 289)
+    assert (ahead.interval, ahead.total) == ("", 289)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_how_often_is_not_said_of_several_triggers(owner, make_planned, make_tri
 def test_how_often_is_said_shortly(owner, make_planned, expression, every):
     make_planned(expression)
 
-    assert band(view(owner), THURSDAY).every == every
+    assert band(view(owner), THURSDAY).interval == every
 
 
 def test_days_on_which_a_frequent_job_seldom_runs_are_drawn(owner, make_planned):
@@ -190,7 +192,7 @@ def test_days_on_which_a_frequent_job_seldom_runs_are_drawn(owner, make_planned)
 
     seen = view(owner, "2026-10-18", "2026-10-26")
 
-    assert [f"{run.at:%m-%d} {run.word}" for run in seen.runs] == ["10-18 Succeeded", "10-19 Failed"]
+    assert [f"{run.fire_at:%m-%d} {run.label}" for run in seen.runs] == ["10-18 Succeeded", "10-19 Failed"]
     assert [each.day.day for each in seen.bands] == [20, 21, 22, 23]
 
 
@@ -209,7 +211,7 @@ def test_the_run_budget_ends_a_band(owner, make_job):
     seen = view(owner, THURSDAY, "2026-10-30")
 
     assert by_day(seen) == {"2026-10-22": 264, "2026-10-23": 136}
-    assert rounded(band(seen, "2026-10-23").will) == [(0, 0.5)]  # until 11:15, so with that hour
+    assert rounded(band(seen, "2026-10-23").planned_spans) == [(0, 0.5)]  # until 11:15, so with that hour
 
 
 def test_missed_fire_times_belong_to_the_band_of_their_day(owner, make_planned):
@@ -227,8 +229,8 @@ def test_missed_fire_times_belong_to_the_band_of_their_day(owner, make_planned):
         "2026-10-25": 300
     }
     monday, wednesday = band(seen, "2026-10-19"), band(seen, WEDNESDAY)
-    assert (monday.done, monday.ran) == (288, ())
-    assert wednesday.done == 175
+    assert (monday.done_count, monday.run_spans) == (288, ())
+    assert wednesday.done_count == 175
 
 
 def test_failures_are_counted_and_drawn_where_they_were(owner, make_planned):
@@ -237,9 +239,9 @@ def test_failures_are_counted_and_drawn_where_they_were(owner, make_planned):
 
     seen = band(view(owner), TUESDAY)
 
-    assert (seen.failed, seen.done) == (288, 288)
-    assert len(seen.fell) == 240
-    assert 0 <= min(seen.fell) < max(seen.fell) < 1
+    assert (seen.failed_count, seen.done_count) == (288, 288)
+    assert len(seen.failure_positions) == 240
+    assert 0 <= min(seen.failure_positions) < max(seen.failure_positions) < 1
 
 
 def test_failures_alone_make_a_band_when_they_are_many(owner, make_planned):
@@ -250,8 +252,8 @@ def test_failures_alone_make_a_band_when_they_are_many(owner, make_planned):
 
     seen = view(owner, only_failures=True)
 
-    assert [(each.day.isoformat(), each.total, each.failed) for each in seen.bands] == [(TUESDAY, 288, 288)]
-    assert [run.at for run in seen.runs] == [utc("2026-10-21T12:00Z")]
+    assert [(each.day.isoformat(), each.total, each.failed_count) for each in seen.bands] == [(TUESDAY, 288, 288)]
+    assert [run.fire_at for run in seen.runs] == [utc("2026-10-21T12:00Z")]
 
 
 def test_every_member_is_led_to_the_job(owner, make_user, make_planned):
@@ -329,8 +331,8 @@ def test_each_day_has_all_its_fire_times(
 
     assert by_day(seen, zone) == fire_times_by_day(trigger, since, beginning, end, zone)
     for each in seen.bands:
-        assert each.done <= each.total
-        parts = [*each.ran, *each.will]
+        assert each.done_count <= each.total
+        parts = [*each.run_spans, *each.planned_spans]
         assert all(0 <= first <= last <= 1 for first, last in parts)
 
 
@@ -341,7 +343,8 @@ def test_a_stretch_is_divided_without_rest(first, length, count, cuts):
     bounds = [start - timedelta(days=1), *sorted(start + timedelta(seconds=cut) for cut in cuts), LATER]
 
     shares = [
-        stretch.before(later) - stretch.before(earlier) for earlier, later in zip(bounds, bounds[1:], strict=False)
+        stretch.count_before(later) - stretch.count_before(earlier)
+        for earlier, later in zip(bounds, bounds[1:], strict=False)
     ]
 
     assert min(shares) >= 0
@@ -368,8 +371,8 @@ def test_the_days_of_a_window_touch_it_and_no_others():
 
 
 def test_few_runs_are_never_frequent():
-    tally = RunCounts(done=12)
+    tally = RunCounts(done_count=12)
     for _ in range(12):
-        tally.add_ran(100)
+        tally.add_run(100)
 
     assert not tally.is_frequent

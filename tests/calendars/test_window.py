@@ -56,7 +56,7 @@ def test_a_window_lasts_from_midnight_to_midnight_of_its_zone():
 def test_a_view_has_neighbours(view, chosen, before, after):
     window = window_of(view, chosen, BERLIN, MONDAY)
 
-    assert (window.before, window.after) == (before, after)
+    assert (window.previous_date, window.next_date) == (before, after)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ ADDRESS = (
 
 
 def test_an_address_says_what_is_shown_and_is_written_as_it_was_read():
-    query = Query.read(QueryDict(ADDRESS))
+    query = Query.parse(QueryDict(ADDRESS))
 
-    assert (query.view, query.date, query.zone, query.beside, query.text) == (
+    assert (query.view, query.date, query.zone, query.second_zone, query.text) == (
         View.WEEK,
         WEDNESDAY,
         "Asia/Kolkata",
@@ -92,7 +92,7 @@ def test_an_address_says_what_is_shown_and_is_written_as_it_was_read():
 
 
 def test_an_address_that_says_nothing_is_the_month_of_today_in_the_viewers_zone():
-    assert Query.read(QueryDict("")) == Query()
+    assert Query.parse(QueryDict("")) == Query()
     assert Query().address("/calendar/") == "/calendar/"
 
 
@@ -107,7 +107,7 @@ def test_an_address_that_says_nothing_is_the_month_of_today_in_the_viewers_zone(
     ],
 )
 def test_a_zone_is_found_by_its_name_in_any_spelling_and_by_its_place(text, zone):
-    assert Query.read({"zone": text}).zone == zone
+    assert Query.parse({"zone": text}).zone == zone
 
 
 @pytest.mark.parametrize(
@@ -134,17 +134,17 @@ def test_a_zone_is_found_by_its_name_in_any_spelling_and_by_its_place(text, zone
 )
 def test_what_an_address_cannot_mean_is_refused_by_name(parameter, text):
     with pytest.raises(BadAddress) as caught:
-        Query.read({parameter: text})
+        Query.parse({parameter: text})
 
     assert caught.value.parameter == parameter
 
 
 def test_switches_leave_out_what_is_listed_and_not_on():
     first, second, elsewhere = (f"{number:032x}" for number in (1, 2, 3))
-    before = Filter.read({"off": f"{first},{elsewhere}", "noruns": "5"})
+    before = Filter.parse({"off": f"{first},{elsewhere}", "noruns": "5"})
     form = QueryDict(f"had={first},{second}&calendar={first}&hadruns=5,6&collection=5&collection=6&cancelled=1")
 
-    after = Filter.switched(form, before)
+    after = Filter.from_switches(form, before)
 
     assert sorted(each.hex for each in after.off) == [second, elsewhere]
     assert after.noruns == frozenset()

@@ -104,7 +104,7 @@ def test_what_changes_nothing_leaves_the_revision(with_exceptions):
     event = editing.change(with_exceptions, {"subject": "Stand-up", **SAME["all of it, in UTC"]}, LATER)
     again = editing.change(event, {"subject": "Stand-up", **SAME["all of it, in UTC"]}, LATER)
 
-    assert again.version == event.version
+    assert again.revision_pair == event.revision_pair
 
 
 def test_a_start_alone_takes_the_series_along(weekly):
@@ -154,7 +154,7 @@ def test_a_series_without_its_recurrence_is_a_single_event_at_its_start(with_exc
     event = editing.change(with_exceptions, {"recurrence": None}, LATER)
 
     assert starts(event) == ["2026-01-05T10:00"]
-    assert event.ends_at == utc("2026-01-05T10:00Z")
+    assert event.covers_until == utc("2026-01-05T10:00Z")
     assert not event.exceptions.exists()
 
 
@@ -162,7 +162,7 @@ def test_a_single_event_becomes_a_series(make_event):
     event = editing.change(make_event(), {"recurrence": recurrence(count=3)}, LATER)
 
     assert days(event) == ["2026-01-05", "2026-01-12", "2026-01-19"]
-    assert event.ends_at == utc("2026-01-19T10:00Z")
+    assert event.covers_until == utc("2026-01-19T10:00Z")
 
 
 def test_a_single_event_takes_the_zone_of_its_start(make_event):
@@ -204,12 +204,12 @@ def test_revisions_grow_with_what_they_stand_for(weekly):
     exception = editing.change_occurrence(weekly, day("2026-01-12"), {"subject": "Other"}, LATER)
 
     event = Event.objects.select_related("calendar").get()
-    assert (event.revision, event.series_revision, exception.revision) == (2, 1, 2)
+    assert (event.revision, event.master_revision, exception.revision) == (2, 1, 2)
     assert event.calendar.revision == calendar.revision + 1
     assert (event.updated_at, event.created_at) == (LATER, NOW)
 
     event = editing.change(event, {"subject": "New"}, LATER)
-    assert (event.revision, event.series_revision) == (3, 2)
+    assert (event.revision, event.master_revision) == (3, 2)
 
 
 def test_who_has_read_an_older_revision_changes_nothing(weekly):
@@ -217,14 +217,14 @@ def test_who_has_read_an_older_revision_changes_nothing(weekly):
     before = everything()
 
     with pytest.raises(ChangedSince):
-        editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.version)
+        editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.revision_pair)
     with pytest.raises(ChangedSince):
-        editing.delete(weekly, LATER, revision=weekly.version)
+        editing.delete(weekly, LATER, revision=weekly.revision_pair)
 
     assert everything() == before
 
 
 def test_who_has_read_the_present_revision_may_change(weekly):
-    event = editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.version)
+    event = editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.revision_pair)
 
-    editing.delete(event, LATER, revision=event.version)
+    editing.delete(event, LATER, revision=event.revision_pair)

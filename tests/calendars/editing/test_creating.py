@@ -12,7 +12,7 @@ from tests.conftest import NOW, utc
 def test_a_new_event_is_where_clocks_in_its_zone_have_it(make_event):
     event = make_event()
 
-    assert (event.first_at, event.ends_at) == (utc("2026-01-05T09:00Z"), utc("2026-01-05T10:00Z"))
+    assert (event.covers_from, event.covers_until) == (utc("2026-01-05T09:00Z"), utc("2026-01-05T10:00Z"))
     assert (event.zone, event.revision, event.created_at) == ("Europe/Berlin", 1, NOW)
 
 
@@ -23,7 +23,7 @@ def test_a_series_begins_with_its_first_occurrence(make_event):
 
     assert event.start == reading("2017-09-07T13:00")
     assert event.recurrence["range"]["startDate"] == "2017-09-07"
-    assert (event.first_at, event.ends_at) == (utc("2017-09-07T11:00Z"), None)
+    assert (event.covers_from, event.covers_until) == (utc("2017-09-07T11:00Z"), None)
 
 
 def test_a_key_of_creation_makes_one_event(calendar):
@@ -79,7 +79,7 @@ def test_a_count_may_reach_beyond_the_years_of_calendars(make_event):
 
     event = make_event(recurrence=recurrence(pattern, count=999))
 
-    assert event.ends_at is None
+    assert event.covers_until is None
     assert days(event)[0] == "2026-01-05"
 
 
@@ -100,7 +100,7 @@ def test_an_event_may_have_no_length(make_event):
 def test_an_all_day_event_lies_between_midnights(make_event):
     event = make_event(**ALL_DAY)
 
-    assert (event.first_at, event.ends_at) == (utc("2026-01-05T00:00Z"), utc("2026-01-06T00:00Z"))
+    assert (event.covers_from, event.covers_until) == (utc("2026-01-05T00:00Z"), utc("2026-01-06T00:00Z"))
 
 
 def test_no_zone_of_a_recurrence_moves_an_all_day_event(make_event):

@@ -47,7 +47,7 @@ def test_a_series_without_a_count_ends_the_day_before(make_event, range):
 
     series.refresh_from_db()
     assert series.recurrence["range"]["endDate"] == "2026-02-01"
-    assert series.ends_at == utc("2026-01-26T10:00Z")
+    assert series.covers_until == utc("2026-01-26T10:00Z")
     assert rest.recurrence["range"]["type"] == range["type"]
     assert days(rest)[:2] == ["2026-02-02", "2026-02-09"]
 
@@ -200,7 +200,7 @@ def test_an_all_day_series_is_split(make_event):
     rest = editing.change_following(series, SECOND, {"subject": "Planning"}, LATER)
 
     assert (rest.start, rest.end) == (reading("2026-01-12"), reading("2026-01-14"))
-    assert (rest.first_at, rest.ends_at) == (utc("2026-01-12T00:00Z"), utc("2026-01-21T00:00Z"))
+    assert (rest.covers_from, rest.covers_until) == (utc("2026-01-12T00:00Z"), utc("2026-01-21T00:00Z"))
 
 
 def test_days_that_a_zone_never_had_are_not_counted(make_event):
@@ -222,7 +222,7 @@ def test_a_series_ends_before_an_occurrence(with_exceptions_around):
     event = Event.objects.get()
     assert days(event) == BEFORE
     assert event.exceptions.count() == 3
-    assert event.ends_at == utc("2026-01-26T10:00Z")
+    assert event.covers_until == utc("2026-01-26T10:00Z")
 
 
 def test_a_series_that_ends_before_its_first_occurrence_is_deleted(weekly):

@@ -39,7 +39,7 @@ def test_the_first_and_the_last_occurrence_have_one_neighbour(weekly):
     editing.change_occurrence(weekly, day("2026-03-09"), times("2026-12-01T10:00"), LATER)
 
     event = Event.objects.get()
-    assert (event.first_at, event.ends_at) == (utc("2025-12-01T09:00Z"), utc("2026-12-01T10:00Z"))
+    assert (event.covers_from, event.covers_until) == (utc("2025-12-01T09:00Z"), utc("2026-12-01T10:00Z"))
     assert days(event, "2025-01-01")[0] == "2025-12-01"
     assert days(event)[-1] == "2026-12-01"
 

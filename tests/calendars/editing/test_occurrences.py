@@ -73,14 +73,14 @@ def test_several_occurrences_are_changed_as_one(weekly, calendar):
 
     with editing.occurrences_of(weekly, LATER) as occurrences:
         occurrences.cancel(SECOND)
-        occurrences.revive(day("2026-01-19"), {"subject": "Back"})
+        occurrences.uncancel(day("2026-01-19"), {"subject": "Back"})
         occurrences.restore(day("2026-01-26"))
         occurrences.change(day("2026-02-02"), times("2026-02-03T15:00"))
 
     after = Event.objects.get()
     assert starts(weekly)[1:4] == ["2026-01-19T10:00", "2026-01-26T10:00", "2026-02-03T15:00"]
     assert subjects(weekly)[1:3] == ["Back", "Stand-up"]
-    assert (after.revision, after.series_revision) == (weekly.revision + 1, weekly.series_revision)
+    assert (after.revision, after.master_revision) == (weekly.revision + 1, weekly.master_revision)
     assert {row.revision for row in EventException.objects.all()} == {after.revision}
     assert calendar.revision + 1 == type(calendar).objects.get(pk=calendar.pk).revision
 
@@ -215,20 +215,20 @@ def test_a_cancelled_occurrence_is_gone(weekly, act):
     ],
 )
 def test_an_occurrence_has_a_revision_of_its_own(weekly, act):
-    read = laid_out(weekly)[1].revision
+    read = laid_out(weekly)[1].revision_pair
     editing.change_occurrence(weekly, SECOND, {"subject": "Other"}, LATER)
     editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Other"}, LATER)
 
     with pytest.raises(ChangedSince):
         act(weekly, read)
 
-    act(weekly, laid_out(weekly)[1].revision)
+    act(weekly, laid_out(weekly)[1].revision_pair)
 
 
 def test_a_revision_never_comes_back_for_something_else(weekly):
     editing.change_occurrence(weekly, SECOND, {"subject": "Other"}, LATER)
-    read = laid_out(weekly)[1].revision
+    read = laid_out(weekly)[1].revision_pair
     editing.restore_occurrence(weekly, SECOND, LATER)
     editing.change_occurrence(weekly, SECOND, {"subject": "Third"}, LATER)
 
-    assert laid_out(weekly)[1].revision != read
+    assert laid_out(weekly)[1].revision_pair != read

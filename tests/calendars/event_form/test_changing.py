@@ -117,7 +117,7 @@ def test_the_form_of_the_rest_counts_what_is_left(browser, weekly):
 def test_from_the_first_occurrence_on_it_is_the_series(browser, weekly):
     page = browser.get(edit(weekly, "2026-01-05", "following"))
 
-    assert page.context["form"].written.scope == "series"
+    assert page.context["form"].form_data.scope == "series"
     assert [each["name"] for each in page.context["scopes"]] == ["This occurrence", "The series"]
 
 

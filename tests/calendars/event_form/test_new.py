@@ -117,7 +117,7 @@ def test_all_that_an_event_says_is_kept(fill, owner):
     fill(**START, **NEVER, **said)
 
     event = Event.objects.get()
-    assert (event.calendar, event.subject, event.details.place) == (team, "Ledger review", "Room Spree")
+    assert (event.calendar, event.subject, event.details.location_name) == (team, "Ledger review", "Room Spree")
     assert (event.show_as, event.sensitivity, event.importance) == ("oof", "private", "high")
     assert (event.is_reminder_on, event.reminder_minutes) == (True, 30)
     assert event.categories == ["Finance", "month end"]

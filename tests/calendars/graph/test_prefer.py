@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calendars.graph.errors import Refusal
-from calendars.graph.preferences import preferences_of
+from calendars.graph.preferences import parse_preferences
 from tests.calendars.graph.conftest import YEAR, at, error_of, event, recurrence
 
 
@@ -35,7 +35,7 @@ from tests.calendars.graph.conftest import YEAR, at, error_of, event, recurrence
     ],
 )
 def test_preferences_are_read(header, zone, body_type, page_length, applied):
-    found = preferences_of(header)
+    found = parse_preferences(header)
 
     assert (found.zone_name, found.body_type, found.page_length) == (zone, body_type, page_length)
     assert applied is None or found.applied == applied
@@ -44,13 +44,13 @@ def test_preferences_are_read(header, zone, body_type, page_length, applied):
 @given(st.text(alphabet='outk.timezn=",; -5UTC', max_size=60) | st.text())
 def test_any_text_is_read_or_refused(text):
     with suppress(Refusal):
-        assert preferences_of(text).zone is not None
+        assert parse_preferences(text).zone is not None
 
 
 @pytest.mark.parametrize("name", ["Middle-earth", "", "UTC+1", "x" * 1000, "../UTC", "localtime"])
 def test_an_unknown_zone_is_refused(name):
     with pytest.raises(Refusal):
-        preferences_of(f'outlook.timezone="{name}"')
+        parse_preferences(f'outlook.timezone="{name}"')
 
 
 @pytest.mark.parametrize("zone", ["Tokyo Standard Time", "Asia/Tokyo", "asia/tokyo", "TOKYO STANDARD TIME"])
@@ -99,4 +99,4 @@ def test_zones_that_may_be_named_are_listed(graph, calendar):
     assert windows == [each["alias"] for each in graph.read("/me/outlook/supportedTimeZones()")["value"]]
     assert "Europe/Berlin" in [each["alias"] for each in iana["value"]]
     for name in windows:
-        assert preferences_of(f'outlook.timezone="{name}"').zone_name == name
+        assert parse_preferences(f'outlook.timezone="{name}"').zone_name == name

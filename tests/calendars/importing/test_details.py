@@ -21,7 +21,11 @@ def test_an_event_is_taken_with_all_that_it_says(taken):
         "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT90M\r\nEND:VALARM",
     )
 
-    assert (event.subject, event.body, event.details.place) == ("Budget, part 1", "First line\nC:\\New", "Room 4")
+    assert (event.subject, event.body, event.details.location_name) == (
+        "Budget, part 1",
+        "First line\nC:\\New",
+        "Room 4",
+    )
     assert event.categories == ["Red, dark", "Work", "Home"]
     assert (event.sensitivity, event.importance, event.show_as) == ("confidential", "high", "oof")
     assert (event.is_reminder_on, event.reminder_minutes) == (True, 90)
@@ -189,7 +193,7 @@ def described(name: str, more: str = "", autumn: str = "-1SU") -> str:
         ("(UTC+01:00) Amsterdam", described("(UTC+01:00) Amsterdam"), "Europe/Berlin"),
         (
             "New York",
-            timezones.parse_vtimezone("America/New_York", 2020, 2040).decode().replace("America/New_York", "New York"),
+            timezones.render_vtimezone("America/New_York", 2020, 2040).decode().replace("America/New_York", "New York"),
             "America/New_York",
         ),
     ],

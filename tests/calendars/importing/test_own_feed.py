@@ -39,7 +39,7 @@ def back(calendar, owner):
     """Import the feed of the calendar into it, or into another one."""
 
     def run(into: Calendar | None = None) -> Report:
-        feed = exporting.calendar("One", "America/New_York", exporting.events([calendar], owner, NOW))
+        feed = exporting.render_calendar("One", "America/New_York", exporting.render_events([calendar], owner, NOW))
         return import_calendar(into or calendar, feed, NOW)
 
     return run

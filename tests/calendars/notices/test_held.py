@@ -49,8 +49,8 @@ def test_the_run_after_is_told_apart(popover, reboot, invoices):
     item = popover("run")
 
     assert item["outcome"].mark == "held"
-    assert item["why"] == "Held by maintenance: Reboot of db-2"
-    assert item["instead"] == "once after the maintenance, at about Thu 29 October, 18:30"
+    assert item["reason"] == "Held by maintenance: Reboot of db-2"
+    assert item["replacement"] == "once after the maintenance, at about Thu 29 October, 18:30"
 
 
 def test_what_is_dropped_is_not_seen_again(look, reboot, make_planned, popover):
@@ -59,7 +59,7 @@ def test_what_is_dropped_is_not_seen_again(look, reboot, make_planned, popover):
     assert runs(look(f"view=day&date={THURSDAY}")) == [
         "held: 18:00 invoices , held, held by maintenance: Reboot of db-2"
     ]
-    assert popover("run")["instead"] == "not at all"
+    assert popover("run")["replacement"] == "not at all"
 
 
 def test_of_several_the_newest_runs(look, db2, make_planned):
@@ -125,7 +125,7 @@ def test_a_row_that_is_held_says_when_it_will_run(look, db2, make_planned, popov
 
     assert held == "held: 12:32 invoices , held, held by maintenance"
     assert moved == "planned: 15:32 invoices , planned, once, after maintenance"
-    assert popover("run", "view=day")["instead"] == "once after the maintenance, at about Wed 21 October, 15:32"
+    assert popover("run", "view=day")["replacement"] == "once after the maintenance, at about Wed 21 October, 15:32"
 
 
 def test_a_frequent_job_is_held_for_a_part_of_its_line(look, reboot, make_planned):

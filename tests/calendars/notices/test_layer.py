@@ -179,7 +179,7 @@ def test_nobody_knows_the_end(look, db2, invoices, popover):
     assert runs(look(f"view=day&date={FRIDAY}")) == runs(day)  # for ever, as far as is known
     assert notices(look(f"view=day&date={FRIDAY}")) == []
     assert popover("notice")["when"] == "from Thu 29 October, 17:30"
-    assert "nobody knows when it ends" in popover("run")["instead"]
+    assert "nobody knows when it ends" in popover("run")["replacement"]
     start(notice, LATER)
     assert "from 14:32" in " ".join(rows(look("view=agenda")))
 

@@ -29,14 +29,14 @@ def test_an_event_is_told_whole(browser, make_event):
     item = shown(browser.get(address(event)))
 
     assert item["title"] == "Ledger review"
-    assert (item["when"], item["place_of_zone"], item["elsewhere"]) == (
+    assert (item["when"], item["place_of_zone"], item["other_zones"]) == (
         "Mon 5 January, 10:00–11:00",
         "Berlin",
         "09:00 UTC",
     )
     assert (item["where"], item["notes"], item["categories"]) == ("Room Spree", "Bring the books", ["Finance"])
     assert (item["shows_as"], item["importance"], item["reminder"]) == ("tentative", "high", "1 h before")
-    assert (item["calendar"], item["repeats"], item["was"]) == ("Calendar", "", "")
+    assert (item["calendar"], item["repeats"], item["moved_from"]) == ("Calendar", "", "")
 
 
 def test_both_zones_are_told_and_utc(browser, make_event):
@@ -45,7 +45,7 @@ def test_both_zones_are_told_and_utc(browser, make_event):
     item = shown(browser.get(address(event) + "?zone=Asia/Tokyo"))
 
     assert (item["when"], item["place_of_zone"]) == ("Tue 6 January, 10:00–11:00", "Tokyo")
-    assert item["elsewhere"] == "Mon 5 January, 22:00 Sao Paulo · 01:00 UTC"
+    assert item["other_zones"] == "Mon 5 January, 22:00 Sao Paulo · 01:00 UTC"
 
 
 def test_times_are_in_the_viewers_hour_cycle(browser, owner, make_event):
@@ -61,7 +61,7 @@ def test_an_all_day_event_has_days_and_no_zone(browser, make_event):
     item = shown(browser.get(address(event) + "?zone=Pacific/Apia"))
 
     assert item["when"] == "Mon 5 January – Wed 7 January, all day"
-    assert (item["at"], item["elsewhere"], item["place_of_zone"]) == ("", "", "")
+    assert (item["at"], item["other_zones"], item["place_of_zone"]) == ("", "", "")
 
 
 def test_a_series_is_told_in_words(browser, make_event):
@@ -84,7 +84,7 @@ def test_a_moved_occurrence_tells_from_where(browser, weekly, start, end, was):
 
     answer = browser.get(address(weekly, "2026-01-12"))
 
-    assert shown(answer)["was"] == was
+    assert shown(answer)["moved_from"] == was
     assert f"moved from {was}" in answer.content.decode()
 
 
@@ -93,7 +93,7 @@ def test_a_changed_occurrence_that_stays_was_not_moved(browser, weekly):
 
     answer = browser.get(address(weekly, "2026-01-12"))
 
-    assert (shown(answer)["was"], shown(answer)["title"]) == ("", "Long")
+    assert (shown(answer)["moved_from"], shown(answer)["title"]) == ("", "Long")
     assert "differs from its series" in answer.content.decode()
 
 
@@ -157,11 +157,11 @@ def test_beside_its_item_it_is_a_part_of_the_page(browser, make_event):
 def test_it_leads_back_to_the_view(browser, make_event):
     event = make_event()
 
-    assert shown(browser.get(address(event) + "?view=week&date=2026-01-07"))["close"] == (
+    assert shown(browser.get(address(event) + "?view=week&date=2026-01-07"))["close_url"] == (
         "/calendar/?view=week&date=2026-01-07"
     )
-    assert shown(browser.get(address(event)))["close"] == "/calendar/?date=2026-01-05"
+    assert shown(browser.get(address(event)))["close_url"] == "/calendar/?date=2026-01-05"
     there = {"HX-Request": "true", "HX-Current-URL": "http://testserver/calendar/?view=day&date=2026-01-05"}
-    assert shown(browser.get(address(event), headers=there))["close"] == "/calendar/?view=day&date=2026-01-05"
+    assert shown(browser.get(address(event), headers=there))["close_url"] == "/calendar/?view=day&date=2026-01-05"
     elsewhere = {"Referer": "https://evil.example/calendar/?view=evil"}
-    assert shown(browser.get(address(event), headers=elsewhere))["close"] == "/calendar/?date=2026-01-05"
+    assert shown(browser.get(address(event), headers=elsewhere))["close_url"] == "/calendar/?date=2026-01-05"

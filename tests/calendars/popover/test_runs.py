@@ -49,9 +49,14 @@ def test_a_run_tells_how_it_went(browser, ran):
     item = shown(run_page(browser, "succeeded"))
 
     assert (item["title"], item["collection"], item["outcome"].word) == ("backup", "nightly", "Late")
-    assert (item["took"], item["late"], item["usually"], item["why"]) == ("4 min", "9 min", "4 min", "")
+    assert (item["duration"], item["delay"], item["typical_duration"], item["reason"]) == (
+        "4 min",
+        "9 min",
+        "4 min",
+        "",
+    )
     assert item["repeats"] == "Every day at 08:00 UTC"
-    assert item["counted"] == "1 late, 1 failed, 1 missed, 1 skipped"
+    assert item["outcome_counts"] == "1 late, 1 failed, 1 missed, 1 skipped"
 
 
 def test_a_run_tells_what_held_it_when_that_is_over(browser, ran, subscription):
@@ -94,15 +99,15 @@ def test_a_run_names_the_one_that_was_still_going(browser, ran, state, label):
 def test_a_run_that_was_not_tells_why(browser, ran, state, word, why):
     item = shown(run_page(browser, state))
 
-    assert (item["outcome"].word, item["why"]) == (word, why)
-    assert item["last"]["outcome"].word in ("Failed", "Missed")
+    assert (item["outcome"].word, item["reason"]) == (word, why)
+    assert item["last_run"]["outcome"].word in ("Failed", "Missed")
 
 
 def test_missed_times_are_told_together(browser, ran):
     run = Run.objects.get(state="missed")
     Run.objects.filter(pk=run.pk).update(missed_count=13, missed_until=run.fire_at + timedelta(hours=1))
 
-    assert shown(run_page(browser, "missed"))["why"].startswith("13 times until ")
+    assert shown(run_page(browser, "missed"))["reason"].startswith("13 times until ")
 
 
 def test_a_run_outlives_its_job(browser, ran):
@@ -148,7 +153,7 @@ def test_a_run_to_come_tells_when_and_how_the_last_one_went(browser, ran):
     item = shown(browser.get(planned(trigger, trigger.next_fire_at + timedelta(days=3))))
 
     assert (item["title"], item["outcome"].word) == ("backup", "Planned")
-    assert item["last"]["outcome"].word == "Skipped"
+    assert item["last_run"]["outcome"].word == "Skipped"
 
 
 def test_a_run_that_has_come_is_that(browser, ran):
