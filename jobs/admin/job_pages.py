@@ -14,7 +14,7 @@ from jobs.errors import JobError
 from jobs.models import Job, Run
 from jobs.pages.jobs import job_page
 from jobs.run_now import run_now
-from maintenance.pages.job_policy import heed_card
+from maintenance.pages.job_policy import policy_card
 from triggers.definitions import document_of
 
 ORDERED = {"run": "Ordered to run", Job.State.DISABLED: "Disabled", Job.State.ENABLED: "Enabled"}
@@ -47,7 +47,7 @@ class JobPages:
             "may_change": self.has_change_permission(request, job),
             "may_order": self.has_change_permission(request, job) and not job.is_final,
             "hue": hue_of(job.collection_id),
-            "heed": heed_card(job),
+            "maintenance_policy": policy_card(job),
         }
 
     def run_view(self, request, object_id: int) -> HttpResponse:

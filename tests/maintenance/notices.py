@@ -1,4 +1,4 @@
-"""Notices and heeding jobs as the core makes them; a test names only what matters to it."""
+"""Notices and policies of jobs as the core makes them; a test names only what matters to it."""
 
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from maintenance import holds as maintenance_holds
 from maintenance import lifecycle
 from maintenance import resources as maintenance_resources
 from maintenance.lifecycle import Announcement
-from maintenance.models import EventType, Heed, Notice, Resource, Transition, View
+from maintenance.models import EventScope, EventType, JobMaintenancePolicy, Notice, Resource, Transition
 from maintenance.policies import PolicyInput
 from tests.conftest import utc
 from triggers.dispatch import dispatch_due
@@ -46,12 +46,12 @@ def cancel(notice: Notice, now: datetime) -> None:
     lifecycle.cancel(notice, OPERATOR, now)
 
 
-def heeds(job: Job, *names: str, now: datetime = T0, **wish) -> Heed:
+def heeds(job: Job, *names: str, now: datetime = T0, **wish) -> JobMaintenancePolicy:
     return maintenance_holds.set_policy(job, PolicyInput(resource_names=names or ("db-2",), **wish), now)
 
 
-def holds(job: Job, *names: str, **wish) -> Heed:
-    return heeds(job, *names, during="hold", **wish)
+def holds(job: Job, *names: str, **wish) -> JobMaintenancePolicy:
+    return heeds(job, *names, on_notice="hold", **wish)
 
 
 def status(notice: Notice) -> str:
@@ -61,7 +61,7 @@ def status(notice: Notice) -> str:
 
 def numbers(subscription: Subscription) -> dict[str, int]:
     """The incarnation of every view that anybody has been shown."""
-    return dict(View.objects.filter(subscription=subscription).values_list("key", "incarnation"))
+    return dict(EventScope.objects.filter(subscription=subscription).values_list("scope_key", "incarnation"))
 
 
 def steps(notice: Notice) -> list[tuple[str, str]]:
@@ -70,7 +70,7 @@ def steps(notice: Notice) -> list[tuple[str, str]]:
 
 def note(notice: Notice) -> str:
     """What was said of its newest step."""
-    return Transition.objects.filter(notice=notice).latest("pk").note
+    return Transition.objects.filter(notice=notice).latest("pk").detail
 
 
 def dispatch(now: datetime) -> None:

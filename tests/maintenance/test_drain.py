@@ -75,7 +75,7 @@ def test_it_starts_when_the_last_run_has_ended(db2, job, state):
 
     assert (status(notice), notice.started_at) == (STARTED, EIGHT + 2 * MINUTE)
     assert (steps(notice)[-1], note(notice)) == ((STARTED, IDLE), "nothing was running any more")
-    assert notice.running_at_start == []
+    assert notice.runs_at_start == []
 
 
 def test_nothing_begins_meanwhile_and_the_newest_runs_afterwards(db2, job, make_job):
@@ -111,7 +111,7 @@ def test_at_its_time_it_starts_and_records_what_was_still_running(db2, job):
 
     advance(NINE)
 
-    assert (status(notice), notice.running_at_start) == (STARTED, ["backup"])
+    assert (status(notice), notice.runs_at_start) == (STARTED, ["backup"])
     assert steps(notice)[-1] == (STARTED, CLOCK)
     assert states() == {"08:00": "running", "09:00": "waiting"}
 
@@ -121,7 +121,7 @@ def test_somebody_may_approve_it_earlier(db2, job):
 
     start(notice, EIGHT)
 
-    assert (status(notice), notice.running_at_start) == (STARTED, ["backup"])
+    assert (status(notice), notice.runs_at_start) == (STARTED, ["backup"])
 
 
 def test_it_waits_for_what_somebody_ordered(db2, job):
@@ -136,7 +136,7 @@ def test_it_waits_for_what_somebody_ordered(db2, job):
 
 
 def test_it_waits_for_what_prepares_it(db2, make_job):
-    heeds(make_job("prepare"), run_on=["announce"])
+    heeds(make_job("prepare"), run_at_phases=["announce"])
 
     notice = drain(db2)
 

@@ -9,7 +9,7 @@ from maintenance import holds as maintenance_holds
 from maintenance import lifecycle
 from maintenance.errors import MaintenanceError
 from maintenance.lifecycle import WORK, advance
-from maintenance.models import Heed, Notice, Work
+from maintenance.models import JobMaintenancePolicy, Notice, NoticeRun
 from maintenance.policies import PolicyInput
 from tests.conftest import utc
 from tests.maintenance.notices import (
@@ -68,13 +68,13 @@ def job(make_job):
         ({"labels": {"rack": None}}, "labels"),
         ({"labels": {"rack": "x" * 256}}, "labels"),
         ({"labels": {str(number): "" for number in range(51)}}, "labels"),
-        ({"during": "sleep"}, "during"),
-        ({"after": "never"}, "after"),
-        ({"lead": timedelta(days=7, seconds=1)}, "lead"),
-        ({"lead": timedelta(seconds=-1)}, "lead"),
-        ({"run_on": ["start", "approve"]}, "runOn[1]"),
-        ({"resource_names": [], "during": "hold"}, "resources"),  # of what?
-        ({"resource_names": [], "run_on": ["start"]}, "resources"),
+        ({"on_notice": "sleep"}, "during"),
+        ({"on_end": "never"}, "after"),
+        ({"lead_time": timedelta(days=7, seconds=1)}, "lead"),
+        ({"lead_time": timedelta(seconds=-1)}, "lead"),
+        ({"run_at_phases": ["start", "approve"]}, "runOn[1]"),
+        ({"resource_names": [], "on_notice": "hold"}, "resources"),  # of what?
+        ({"resource_names": [], "run_at_phases": ["start"]}, "resources"),
     ],
 )
 def test_a_wish_that_cannot_be_is_refused(wish, path):
@@ -86,12 +86,12 @@ def test_a_wish_that_cannot_be_is_refused(wish, path):
 
 def test_a_job_says_one_thing_at_a_time(job):
     holds(job, "db-2", "db-1", "db-2")
-    heed = heeds(job, "web", run_on=["start", "announce", "start"], lead=MINUTE)
+    heed = heeds(job, "web", run_at_phases=["start", "announce", "start"], lead_time=MINUTE)
 
-    assert Heed.objects.get() == heed
-    assert (heed.resource_names, heed.run_on, heed.during) == (["web"], ["announce", "start"], "nothing")
+    assert JobMaintenancePolicy.objects.get() == heed
+    assert (heed.resource_names, heed.run_at_phases, heed.on_notice) == (["web"], ["announce", "start"], "nothing")
     maintenance_holds.clear_policy(job, T0)
-    assert not Heed.objects.exists()
+    assert not JobMaintenancePolicy.objects.exists()
 
 
 def test_a_job_of_a_collection_that_is_being_deleted_says_nothing_new(job):
@@ -118,20 +118,20 @@ def test_a_job_of_a_collection_that_is_being_deleted_says_nothing_new(job):
     ],
 )
 def test_a_step_orders_a_run_once(db2, job, life, runs):
-    heeds(job, run_on=STEPS)
+    heeds(job, run_at_phases=STEPS)
     notice = announce(db2)
     for step in life:
         step(notice, T0 + MINUTE)
 
     assert sorted(ordered()) == runs
-    assert {work.run.manual_key for work in Work.objects.all()} == {f"notice {notice.pk} {step}" for step in runs}
+    assert {work.run.manual_key for work in NoticeRun.objects.all()} == {f"notice {notice.pk} {step}" for step in runs}
 
 
 def test_only_steps_that_a_job_names_order_a_run_of_it(db2, make_job):
     jobs = {step: make_job(step) for step in STEPS}
     for step, job in jobs.items():
-        heeds(job, run_on=[step])
-    heeds(make_job("other"), "web", run_on=STEPS)
+        heeds(job, run_at_phases=[step])
+    heeds(make_job("other"), "web", run_at_phases=STEPS)
 
     complete(announce(db2, has_started=True), T0)
     cancel(announce(db2), T0)
@@ -147,7 +147,7 @@ def test_only_steps_that_a_job_names_order_a_run_of_it(db2, make_job):
 
 @pytest.mark.parametrize("stop", ["job", "collection"])
 def test_a_stopped_job_is_not_run_and_the_step_says_so(db2, job, collection, stop):
-    heeds(job, run_on=["start"])
+    heeds(job, run_at_phases=["start"])
     if stop == "job":
         set_job_state(job, Job.State.DISABLED, T0)
     else:
@@ -173,7 +173,7 @@ def test_a_stopped_job_is_not_run_and_the_step_says_so(db2, job, collection, sto
 )
 def test_a_notice_ends_with_the_last_of_its_work(db2, make_job, ends, says):
     for name in ("patch", "verify"):
-        heeds(make_job(name), run_on=["start"])
+        heeds(make_job(name), run_at_phases=["start"])
     notice = announce(db2, has_started=True)
     patch, verify = Run.objects.order_by("job_name")
 
@@ -189,7 +189,7 @@ def test_a_notice_ends_with_the_last_of_its_work(db2, make_job, ends, says):
 
 
 def test_an_error_action_belongs_to_the_work(db2, job):
-    heeds(job, run_on=["start"])
+    heeds(job, run_at_phases=["start"])
     notice = announce(db2, has_started=True)
     run = Run.objects.get()
     end(run, "failed")
@@ -205,7 +205,7 @@ def test_an_error_action_belongs_to_the_work(db2, job):
 
 
 def test_work_of_other_steps_does_not_end_it(db2, job):
-    heeds(job, run_on=["announce"])
+    heeds(job, run_at_phases=["announce"])
     notice = announce(db2, has_started=True)
     end(Run.objects.get())
 
@@ -215,19 +215,19 @@ def test_work_of_other_steps_does_not_end_it(db2, job):
 
 
 def test_an_operator_keeps_it_open(db2, job):
-    heeds(job, run_on=["start"])
-    notice = announce(db2, has_started=True, keep_open=True)
+    heeds(job, run_at_phases=["start"])
+    notice = announce(db2, has_started=True, end_manually=True)
     end(Run.objects.get())
 
     advance(T0 + MINUTE)
     assert status(notice) == STARTED
-    lifecycle.change(notice, {"keep_open": False}, OPERATOR, T0 + MINUTE)
+    lifecycle.change(notice, {"end_manually": False}, OPERATOR, T0 + MINUTE)
     advance(T0 + MINUTE)
     assert status(notice) == COMPLETED
 
 
 def test_work_whose_history_is_gone_has_ended(db2, job):
-    heeds(job, run_on=["start"])
+    heeds(job, run_at_phases=["start"])
     notice = announce(db2, has_started=True)
     Run.objects.all().delete()
 
@@ -243,11 +243,11 @@ def test_work_whose_history_is_gone_has_ended(db2, job):
     "wish, members, windows",
     [
         ({}, {"duration_s": 600}, [("08:30", "08:40")]),
-        ({"lead": HOUR}, {"duration_s": 600}, [("07:30", "08:40")]),
+        ({"lead_time": HOUR}, {"duration_s": 600}, [("07:30", "08:40")]),
         ({}, {}, [("08:30", None)]),
         ({}, {"duration_s": 0}, [("08:30", None)]),  # nothing is interrupted, but it lasts until somebody ends it
-        ({"lead": MINUTE}, {"duration_s": 0}, [("08:29", None)]),
-        ({"during": "nothing"}, {"duration_s": 600}, []),
+        ({"lead_time": MINUTE}, {"duration_s": 0}, [("08:29", None)]),
+        ({"on_notice": "nothing"}, {"duration_s": 600}, []),
         ({}, {"has_started": True, "duration_s": 7200}, [("07:30", "09:30")]),
         ({}, {"has_started": True}, [("07:30", None)]),
         ({}, {"has_started": True, "duration_s": 60}, [("07:30", None)]),  # it lasts longer than was expected
@@ -256,7 +256,7 @@ def test_work_whose_history_is_gone_has_ended(db2, job):
     ],
 )
 def test_a_forecast_says_when_a_job_will_be_held(subscription, job, wish, members, windows):
-    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
+    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "on_notice": "hold", **wish}), T0)
     notice = announce(resource(subscription, labels={"rack": "r7"}), **members)
 
     found = maintenance_holds.upcoming_holds([job.pk], T0, T0 + 24 * HOUR, T0 + 2 * MINUTE)
@@ -268,7 +268,7 @@ def test_a_forecast_says_when_a_job_will_be_held(subscription, job, wish, member
 
 @pytest.mark.parametrize("during, until", [("nothing", "08:30"), ("hold", "08:40")])
 def test_a_forecast_of_a_notice_that_waits_for_the_last_run(db2, job, during, until):
-    heeds(job, during=during)
+    heeds(job, on_notice=during)
     dispatch(EIGHT)
     Run.objects.update(state=Run.State.RUNNING)
     announce(db2, now=EIGHT, not_before=EIGHT + 30 * MINUTE, duration_s=600, approve_when_idle=True)
@@ -293,7 +293,7 @@ def test_a_forecast_is_of_a_window(db2, job, start, end, is_found):
 @pytest.mark.parametrize("duration_s", [600, 0, -1])
 def test_a_forecast_agrees_with_what_is_held(db2, make_job, duration_s):
     job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Minute"}})
-    holds(job, lead=5 * MINUTE)
+    holds(job, lead_time=5 * MINUTE)
     notice = announce(db2, duration_s=duration_s)
     [window] = maintenance_holds.upcoming_holds([job.pk], T0, T0 + 24 * HOUR, T0)[job.pk]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maintenance import holds
-from maintenance.models import Heed
+from maintenance.models import JobMaintenancePolicy
 from maintenance.queries import matching_q
 from tests.maintenance.notices import announce, heeds, resource
 
@@ -16,7 +16,7 @@ ODD = ('a "quoted" name', "back\\slash", "Ünï ☃ 🕐", "100%", "{0}", "'; --
 
 def read_for(notice) -> list[str]:
     """The jobs whose heeds are read for a notice; among them are all that it concerns."""
-    read = Heed.objects.filter(matching_q(holds.load_notices([notice]))).order_by("job__name")
+    read = JobMaintenancePolicy.objects.filter(matching_q(holds.load_notices([notice]))).order_by("job__name")
     names = list(read.values_list("job__name", flat=True))
     assert {heed.job.name for heed in holds.matching_policies([notice])[notice.pk]} <= set(names)
     return names

@@ -70,7 +70,7 @@ def test_a_change_of_its_resources_is_told_to_both(subscription, db2):
     lifecycle.change(notice, {"resources": [web], "duration_s": 60}, OPERATOR, LATER)
 
     assert numbers(subscription) == {"": 3, "resource db-2": 3, "resource web": 2}
-    assert [each.name for each in notice.affected.all()] == ["web"]
+    assert [each.name for each in notice.affected_resources.all()] == ["web"]
     assert note(notice) == "changed: resources, durationInSeconds"
 
 
@@ -114,7 +114,7 @@ def test_history_outlives_resources(db2):
     start(notice, LATER)
     complete(notice, LATER)
 
-    assert [each.name for each in notice.affected.all()] == ["db-2"]
+    assert [each.name for each in notice.affected_resources.all()] == ["db-2"]
     assert [step for step, _ in steps(notice)] == [SCHEDULED, SCHEDULED, STARTED, COMPLETED]
 
 

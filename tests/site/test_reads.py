@@ -34,7 +34,7 @@ READERS_RECORDS = {
     "accounts_apitoken": {"last_used_at"},
     "calendars_feed": {"last_read_at"},
     "maintenance_resource": {"last_seen_at"},
-    "maintenance_overview": None,
+    "maintenance_usereventscope": None,
     "calendars_syncstate": None,  # of Graph's deltas
 }
 WRITE = re.compile(r'\s*(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM) "(\w+)"')
@@ -59,7 +59,7 @@ def due(owner, polls, make_job, make_trigger, subscription, now):
     job = make_job("backup", now=then, schedule={"startTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"})
     make_trigger(job, MINT_NAME, definition={"expression": "0 0 0 1 1 ?"})
     holds(job, now=then)
-    heeds(make_job("work", now=then, schedule=None), now=then, run_on=["start"])
+    heeds(make_job("work", now=then, schedule=None), now=then, run_at_phases=["start"])
     site = make_job("site", now=then, schedule=None)
     heeds(site, "web-1", now=then)
     going = add_run(site, then, Run.State.RUNNING)
@@ -110,7 +110,7 @@ def everywhere(polls: Machine, feed: str) -> Iterator[str]:
 def test_no_get_changes_anything(due, polls, api, client, owner, now):
     client.force_login(owner)
     before, written, statuses = rows(), {}, Counter()
-    assert {each.has_come(now) or each.has_run_out(now) for each in Notice.objects.all()} == {True, False}
+    assert {each.is_due(now) or each.has_expired(now) for each in Notice.objects.all()} == {True, False}
 
     for address in everywhere(polls, due):
         is_page = address.startswith(("/admin/", "/calendar/", "/maintenance/", "/account/"))

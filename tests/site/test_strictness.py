@@ -8,7 +8,7 @@ from accounts.models import ApiToken
 from calendars import editing, feeds
 from calendars.models import Calendar, Event, EventException, Feed
 from jobs.models import Action, Job, JobCollection, Run, SigningSecret
-from maintenance.models import Heed, Notice, Resource, Transition
+from maintenance.models import JobMaintenancePolicy, Notice, Resource, Transition
 from operations.models import Operation
 from tests.calendars.conftest import recurrence, times
 from tests.conftest import NOW, WEDNESDAY
@@ -19,7 +19,7 @@ from triggers.models import Trigger
 TABLES = (
     *(JobCollection, Job, Trigger, Action, Run, SigningSecret, Operation),
     *(Calendar, Event, EventException, Feed),
-    *(Resource, Notice, Transition, Heed),
+    *(Resource, Notice, Transition, JobMaintenancePolicy),
 )
 AZURE = {
     "format": "azure",
