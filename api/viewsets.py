@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import visible_or_404
+from accounts.access import visible_rows
 from accounts.models import Subscription
 from api.fields import Document, NoMembers, read, shown_name, unknown
 from api.links import absolute
@@ -54,7 +54,7 @@ class ApiViewSet(DescribedView, GenericViewSet):
     """A resource of our own API. `queryset` has the rows of all tenants, in the order of the list."""
 
     def get_queryset(self):
-        return visible_or_404(self.request, self.queryset)
+        return visible_rows(self.request, self.queryset)
 
     def filters_of(self, handler):
         if self.action == "list":
@@ -91,7 +91,7 @@ class HistoryViewSet(ApiViewSet):
         The caller of this method may divide each part into `times` parts.  With more than MOST_PARTS parts in all,
         the rows are not split.
         """
-        own = list(visible_or_404(self.request, Subscription).values_list("pk", flat=True))
+        own = list(visible_rows(self.request, Subscription).values_list("pk", flat=True))
         if len(own) * times > MOST_PARTS:
             return [self.of_subscriptions(rows, own)]
         return [rows.filter(subscription=pk) for pk in own]

@@ -30,7 +30,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.access import only_default, require_role, visible_or_404
+from accounts.access import only_default, require_role, visible_rows
 from accounts.authentication import REALM, BasicAuthentication, BearerAuthentication, credentials_of
 from accounts.models import ApiToken, Role, Subscription, digest_of
 from accounts.rate_limits import RateLimit
@@ -153,7 +153,7 @@ class ScheduledEvents(APIView):
         limit(f"user {request.user.pk}", now)
         if name is not None:
             return EventFeed.for_resource(self.find_resource(name))
-        subscriptions = tuple(visible_or_404(request, Subscription).values_list("pk", flat=True))
+        subscriptions = tuple(visible_rows(request, Subscription).values_list("pk", flat=True))
         if not subscriptions:
             raise PermissionDenied("you are a member of no subscription")
         return EventFeed(subscriptions, user=request.user)
@@ -174,7 +174,7 @@ class ScheduledEvents(APIView):
     def find_resource(self, name: str) -> Resource:
         if "\0" in name:
             raise Http404
-        rows = visible_or_404(self.request, Resource).filter(name=name)
+        rows = visible_rows(self.request, Resource).filter(name=name)
         found = list(rows[:2])
         if not found:
             raise Http404

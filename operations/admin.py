@@ -78,9 +78,9 @@ class OperationChangeList(TimestampedChangeList):
 class OperationAdmin(ReadOnlyAdmin):
     """Read only, because only workers change operations.  A cancellation is a request to the worker."""
 
-    list_display = ("title", "state_shown", "progress", "asked", "took", "asked_by", "error", "action")
+    list_display = ("title", "state_shown", "progress", "asked", "took", "requested_by", "error", "action")
     list_filter = ("state", SinceFilter)
-    list_select_related = ("asked_by", "subscription")
+    list_select_related = ("requested_by", "subscription")
     search_fields = ("target", "kind")
     search_help_text = "What it is about"
     ordering = ("-created_at", "-id")

@@ -81,7 +81,7 @@ EMBEDDED = not os.environ.get("DATABASE_URL")
 if EMBEDDED:
     data_dir.protect(DATA_DIR)
 SECRET_KEY = os.environ.get("SECRET_KEY") or keys.load_or_create(DATA_DIR / "secret_key", keys.new_secret_key, EMBEDDED)
-ENCRYPTION_KEYS = keys.is_valid(
+ENCRYPTION_KEYS = keys.validated_encryption_keys(
     listed("ENCRYPTION_KEYS") or [keys.load_or_create(DATA_DIR / "encryption_key", keys.new_encryption_key, EMBEDDED)]
 )
 

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from accounts.access import require_role, subscription_for, visible_or_404
+from accounts.access import require_role, subscription_for, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role, Subscription
 from api.fields import Document, FlagField, IdField, InstantField, ListField, TextField, WholeNumberField, WordField
@@ -303,7 +303,7 @@ class Notices(HistoryViewSet):
     def _advance(self) -> datetime:
         """Take the steps of notices that are due, before a notice is changed.  Return the time that was used."""
         now = timezone.now()
-        lifecycle.advance(now, visible_or_404(self.request, Notice))
+        lifecycle.advance(now, visible_rows(self.request, Notice))
         return now
 
 

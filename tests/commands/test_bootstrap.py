@@ -120,7 +120,7 @@ def test_samples_have_work_under_way_and_work_to_come(db):
 
     assert dict(Notice.objects.values_list("event_type", "status")) == {"Redeploy": "started", "Reboot": "scheduled"}
     assert Notice.objects.get(event_type="Reboot").not_before > NOW + timedelta(minutes=15)
-    assert set(JobMaintenancePolicy.objects.values_list("job__name", "during")) == {
+    assert set(JobMaintenancePolicy.objects.values_list("job__name", "on_notice")) == {
         ("nightly-backup", "hold"),
         ("import-old-data", "nothing"),
     }

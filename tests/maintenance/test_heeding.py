@@ -8,7 +8,7 @@ from jobs.models import Job, JobCollection, Run
 from maintenance import holds as maintenance_holds
 from maintenance import lifecycle
 from maintenance.errors import MaintenanceError
-from maintenance.lifecycle import WORK, advance
+from maintenance.lifecycle import RUNS_ENDED, advance
 from maintenance.models import JobMaintenancePolicy, Notice, NoticeRun
 from maintenance.policies import PolicyInput
 from tests.conftest import utc
@@ -185,7 +185,7 @@ def test_a_notice_ends_with_the_last_of_its_work(db2, make_job, ends, says):
     advance(T0 + MINUTE)
 
     assert (status(notice), notice.ended_at, notice.ends_at) == (COMPLETED, T0 + MINUTE, T0 + MINUTE)
-    assert (steps(notice)[-1], note(notice)) == ((COMPLETED, WORK), says)
+    assert (steps(notice)[-1], note(notice)) == ((COMPLETED, RUNS_ENDED), says)
 
 
 def test_an_error_action_belongs_to_the_work(db2, job):
