@@ -33,7 +33,7 @@ class MaintenanceAdmin(ReadOnlyAdmin):
 
     def history_view(self, request, object_id, extra_context=None) -> HttpResponse:
         """Redirect to the page of the row, which shows its history."""
-        row = self.visible(request, object_id)
+        row = self.find_visible(request, object_id)
         return HttpResponseRedirect(reverse(f"admin:maintenance_{self.opts.model_name}_change", args=[row.pk]))
 
     def render_page(self, request, template: str, row, context: dict) -> HttpResponse:
@@ -81,7 +81,7 @@ class ResourceAdmin(MaintenanceAdmin):
     ordering = ("name", "pk")
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        resource, now = self.visible(request, object_id), timezone.now()
+        resource, now = self.find_visible(request, object_id), timezone.now()
         notices = Notice.objects.filter(resources=resource).order_by("-announced_at", "-pk")
         context = {
             "title": resource.name,
@@ -142,7 +142,7 @@ class NoticeAdmin(MaintenanceAdmin):
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         now = timezone.now()
-        notice = self.visible(request, object_id).as_of(now)
+        notice = self.find_visible(request, object_id).as_of(now)
         approvals = notice.approvals.select_related("user", "resource").order_by("at", "pk")
         context = {
             "title": title_of(notice),
