@@ -109,7 +109,7 @@ class RecurrenceField(SharedField):
     def check(self, data):
         graph.read_parts(data, "recurrence")
 
-    def unknown_in(self, sent, data):
+    def find_unknown_members(self, sent, data):
         return unknown_members(sent, graph.RECURRENCE_MEMBERS)
 
     def to_representation(self, value: dict) -> dict:

@@ -216,16 +216,16 @@ class Runs(HistoryViewSet):
     filterset_class = RunFilter
     lookup_value_converter = "uuid"
 
-    def of_subscriptions(self, rows, ids):
+    def filter_by_subscriptions(self, rows, ids):
         return rows.of_subscriptions(ids)
 
-    def parts(self, rows, times=1):
+    def split_by_subscription(self, rows, times=1):
         """Split by state as well: an index has the runs of one state in order, but not the runs of several states."""
         if "job" in self.request.query_params:  # an index has the runs of a job in order
             own = list(visible_rows(self.request, Subscription).values_list("pk", flat=True))
             return [rows.left_to_subscriptions(own)]
         states = set(self.request.query_params.get("state", "").split(","))
-        parts = super().parts(rows, times * len(states))
+        parts = super().split_by_subscription(rows, times * len(states))
         return parts if len(states) == 1 else [part.filter(state=state) for part in parts for state in states]
 
     @extend_schema(operation_id="listRuns", summary="List runs")
