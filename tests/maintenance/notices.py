@@ -46,12 +46,12 @@ def cancel(notice: Notice, now: datetime) -> None:
     lifecycle.cancel(notice, OPERATOR, now)
 
 
-def heeds(job: Job, *names: str, now: datetime = T0, **wish) -> JobMaintenancePolicy:
-    return maintenance_holds.set_policy(job, PolicyInput(resource_names=names or ("db-2",), **wish), now)
+def set_policy(job: Job, *names: str, now: datetime = T0, **values) -> JobMaintenancePolicy:
+    return maintenance_holds.set_policy(job, PolicyInput(resource_names=names or ("db-2",), **values), now)
 
 
-def holds(job: Job, *names: str, **wish) -> JobMaintenancePolicy:
-    return heeds(job, *names, on_notice="hold", **wish)
+def holds(job: Job, *names: str, **values) -> JobMaintenancePolicy:
+    return set_policy(job, *names, on_notice="hold", **values)
 
 
 def status(notice: Notice) -> str:
@@ -59,7 +59,7 @@ def status(notice: Notice) -> str:
     return notice.status
 
 
-def numbers(subscription: Subscription) -> dict[str, int]:
+def incarnations(subscription: Subscription) -> dict[str, int]:
     """The incarnation of every view that anybody has been shown."""
     return dict(EventScope.objects.filter(subscription=subscription).values_list("scope_key", "incarnation"))
 
@@ -83,7 +83,7 @@ def states(**filters) -> dict[str, str]:
     return {f"{run.fire_at:%H:%M}": run.state for run in runs}
 
 
-def ordered(job: Job | None = None) -> list[str]:
+def started_phases(job: Job | None = None) -> list[str]:
     """What steps of notices have ordered, by job or of all."""
     runs = Run.objects.filter(manual_key__startswith="notice ").order_by("created_at", "manual_key")
     return [run.manual_key.rsplit(" ", 1)[1] for run in runs if job is None or run.job_id == job.pk]

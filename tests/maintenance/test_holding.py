@@ -61,7 +61,7 @@ def claimed(now):
 
 
 @pytest.mark.parametrize(
-    "wish, members, held",
+    "values, members, held",
     [
         ({}, {"has_started": True}, True),
         ({}, {"not_before": EIGHT}, True),  # its time has come, and perhaps nobody has looked yet
@@ -76,15 +76,15 @@ def claimed(now):
         ({"resource_names": ["db-1"], "labels": {"rack": "r7"}}, {"has_started": True}, True),  # either will do
     ],
 )
-def test_what_is_due_is_held(subscription, job, wish, members, held):
-    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "on_notice": "hold", **wish}), T0)
+def test_what_is_due_is_held(subscription, job, values, members, held):
+    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "on_notice": "hold", **values}), T0)
     announce(resource(subscription, labels={"rack": "r7", "kind": "database"}), **members)
 
-    rung = dispatch_due(EIGHT)
+    messages = dispatch_due(EIGHT)
 
     run = Run.objects.get()
     assert (run.state, run.reason) == ((HELD, REASON) if held else (WAITING, ""))
-    assert rung == ([] if held else [("default", run.pk)])
+    assert messages == ([] if held else [("default", run.pk)])
 
 
 def test_jobs_of_other_subscriptions_are_not_held(job, subscription):
@@ -432,7 +432,7 @@ def test_dispatch_asks_as_often_however_many_jobs_are_held(db2, make_job, settin
     notice = announce(db2, has_started=True)
     for name in ("web", "mail"):
         announce(resource(db2.subscription, name), has_started=True)
-    # and how the jobs heed it, which of the held runs are new, and their holds
+    # and the policies of the jobs, which of the held runs are new, and their holds
     assert queries(20, TEN) == without + 4
     few = queries_of(complete, notice, TEN)
     notice = announce(db2, has_started=True)

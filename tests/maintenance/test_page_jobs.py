@@ -14,7 +14,7 @@ from tests.maintenance.notices import announce, resource
 
 pytestmark = pytest.mark.django_db
 
-WISH = {"resources": ["db-2"], "during": "hold", "after": "drop", "lead": "15", "run_on": ["complete", "announce"]}
+VALUES = {"resources": ["db-2"], "during": "hold", "after": "drop", "lead": "15", "run_on": ["complete", "announce"]}
 
 
 @pytest.fixture
@@ -36,11 +36,12 @@ def test_a_job_that_heeds_nothing_says_so(browser, job):
 
 
 def test_what_is_written_is_kept_and_said_on_the_jobs_page(browser, job):
-    answer = browser.post(form_of(job), {**WISH, "labels": "rack=r7"}, follow=True)
+    answer = browser.post(form_of(job), {**VALUES, "labels": "rack=r7"}, follow=True)
 
-    heed = JobMaintenancePolicy.objects.get()
-    assert (heed.resource_names, heed.labels, heed.on_notice, heed.on_end) == (["db-2"], {"rack": "r7"}, "hold", "drop")
-    assert (heed.lead_time, heed.run_at_phases) == (timedelta(minutes=15), ["announce", "complete"])
+    policy = JobMaintenancePolicy.objects.get()
+    assert (policy.resource_names, policy.labels) == (["db-2"], {"rack": "r7"})
+    assert (policy.on_notice, policy.on_end) == ("hold", "drop")
+    assert (policy.lead_time, policy.run_at_phases) == (timedelta(minutes=15), ["announce", "complete"])
     assert answer.request["PATH_INFO"] == page_of(job)
     assert answer.context["maintenance_policy"]["named"] == "db-2 and rack=r7"
     assert answer.context["maintenance_policy"]["does"] == [
@@ -80,9 +81,9 @@ def test_a_lead_time_that_nobody_touches_stays_to_the_second(browser, job):
     )
 
     lead = browser.get(form_of(job)).context["form"]["lead"].value()
-    browser.post(form_of(job), {**WISH, "lead": lead, "after": "run_once"})
+    browser.post(form_of(job), {**VALUES, "lead": lead, "after": "run_once"})
     assert (lead, JobMaintenancePolicy.objects.get().lead_time) == (2, timedelta(seconds=90))
-    browser.post(form_of(job), {**WISH, "lead": 1})
+    browser.post(form_of(job), {**VALUES, "lead": 1})
     assert JobMaintenancePolicy.objects.get().lead_time == timedelta(minutes=1)
 
 
@@ -103,7 +104,7 @@ def test_a_lead_time_that_nobody_touches_stays_to_the_second(browser, job):
     ],
 )
 def test_what_is_refused_stands_beside_its_field(browser, job, wrong, field):
-    answer = browser.post(form_of(job), {**WISH, **wrong})
+    answer = browser.post(form_of(job), {**VALUES, **wrong})
 
     assert list(answer.context["form"].errors) == [field]
     assert not JobMaintenancePolicy.objects.exists()
@@ -130,11 +131,11 @@ def test_a_job_of_others_is_not_there(client, make_user, make_job):
     theirs = make_job(in_collection=JobCollection.objects.create(subscription=elsewhere, name="x", sku="P20Premium"))
     client.force_login(make_user("mira", Role.OWNER))
 
-    assert client.get(form_of(theirs)).status_code == client.post(form_of(theirs), WISH).status_code == 404
+    assert client.get(form_of(theirs)).status_code == client.post(form_of(theirs), VALUES).status_code == 404
     assert not JobMaintenancePolicy.objects.exists()
 
 
 def test_operators_come_back_to_the_job(client, make_user, job):
     client.force_login(make_user("mira", Role.OPERATOR))
 
-    assert client.post(form_of(job), WISH).url == f"/admin/jobs/job/{job.pk}/"
+    assert client.post(form_of(job), VALUES).url == f"/admin/jobs/job/{job.pk}/"

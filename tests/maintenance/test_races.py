@@ -34,12 +34,12 @@ from tests.maintenance.notices import (
     T0,
     announce,
     complete,
-    heeds,
     holds,
-    numbers,
-    ordered,
+    incarnations,
     resource,
+    set_policy,
     start,
+    started_phases,
     states,
     status,
 )
@@ -58,9 +58,9 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     outside = resource(subscription, "web")
     announce(outside)
     job = make_job(schedule=HOURLY)
-    heeds(job, "db-7", run_at_phases=["start"])
+    set_policy(job, "db-7", run_at_phases=["start"])
     notice = announce(*members, not_before=DUE)
-    before, documents, lock = numbers(subscription), defaultdict(set), Lock()
+    before, documents, lock = incarnations(subscription), defaultdict(set), Lock()
 
     def approver(member):
         return lambda: approve([notice_of()], f"resource {member.name}", DUE, resource=member)
@@ -89,13 +89,13 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     started = Transition.objects.filter(notice=notice, status="started")
     assert started.count() == 1
     assert started.get().actor in {CLOCK, *(f"resource {member.name}" for member in members)}
-    assert numbers(subscription) == {
+    assert incarnations(subscription) == {
         **before,
         "": before[""] + 2,  # the other notice is due as well
         "resource web": before["resource web"] + 1,
         "group databases": before["group databases"] + 1,
     }
-    assert ordered(job) == ["start"]
+    assert started_phases(job) == ["start"]
     assert Approval.objects.values("resource").distinct().count() == Approval.objects.count()
     assert documents and all(len(shown) == 1 for shown in documents.values())
 
@@ -110,22 +110,22 @@ def test_one_key_announces_one_notice(subscription):
 
 
 def test_one_of_many_who_complete_it_does(subscription, make_job):
-    heeds(make_job(), run_at_phases=["complete"])
+    set_policy(make_job(), run_at_phases=["complete"])
     notice = announce(resource(subscription), has_started=True)
-    before = numbers(subscription)
+    before = incarnations(subscription)
 
     raised = at_once(*(lambda: complete(Notice.objects.get(pk=notice.pk), T0) for _ in range(20)))
 
     assert raised == []
     assert Counter(Transition.objects.values_list("status", flat=True)) == {"started": 1, "completed": 1}
-    assert numbers(subscription) == {view: number + 1 for view, number in before.items()}
-    assert ordered() == ["complete"]
+    assert incarnations(subscription) == {view: number + 1 for view, number in before.items()}
+    assert started_phases() == ["complete"]
 
 
 def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a_circle(subscription):
     resources = [resource(subscription, f"db-{number}", f"group {number % 3}") for number in range(12)]
     notices = [announce(each) for each in resources]
-    before = numbers(subscription)
+    before = incarnations(subscription)
 
     raised = at_once(
         lambda: approve(Notice.objects.all(), "one", DUE),
@@ -138,7 +138,7 @@ def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a
 
     assert raised == []
     assert [status(notice) for notice in notices] == ["started"] * 12
-    after = numbers(subscription)
+    after = incarnations(subscription)
     assert all(after[view] > before[view] for view in before)
 
 
@@ -271,7 +271,7 @@ def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
             worked.set()
 
     def edit():
-        heeds(jobs[0], "db-2", on_notice="hold", now=later())
+        set_policy(jobs[0], "db-2", on_notice="hold", now=later())
         maintenance_resources.change(machines[1], scope_group=f"group {next(names)}", labels={})
         job = make_job(f"short-{next(names)}", schedule=HOURLY)
         holds(job, "db-2")
