@@ -203,7 +203,7 @@ class SharedField(Messages, serializers.Field):
 
     default_error_messages = {"invalid": "must be an object"}
     refusals: tuple[type[Exception], ...] = ()
-    within = ""  # prefix of the paths that the parser reports
+    path_prefix = ""  # prefix of the paths that the parser reports
 
     def check(self, data: Mapping[str, Any]) -> None:
         """Raise one of `refusals` if the parser refuses the value."""
@@ -224,7 +224,7 @@ class SharedField(Messages, serializers.Field):
         try:
             self.check(data)
         except self.refusals as error:
-            errors = details_of(error, self.within)
+            errors = details_of(error, self.path_prefix)
         sent = getattr(self.parent, "sent", None)
         own_value = data if sent is None else sent.get(self.field_name)
         for each in islice(self.find_unknown_members(own_value, data), UNKNOWN_LISTED):

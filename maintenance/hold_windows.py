@@ -29,7 +29,7 @@ class NoticeWithResources:
         """Return a copy in which the notice has taken the steps that time has brought about until `now`."""
         return replace(self, notice=self.notice.as_of(now))
 
-    def concerns(self, policy: JobMaintenancePolicy) -> bool:
+    def matches(self, policy: JobMaintenancePolicy) -> bool:
         """Return True if the policy names one of the notice's resources, or if one resource has all its labels.
 
         The caller makes sure that the job is of the notice's subscription.
@@ -39,7 +39,7 @@ class NoticeWithResources:
         labels = policy.labels.items()
         return bool(labels) and any(labels <= of_resource.items() for _, of_resource in self.affected_resources)
 
-    def holds(self, policy: JobMaintenancePolicy, at: datetime) -> bool:
+    def holds_at(self, policy: JobMaintenancePolicy, at: datetime) -> bool:
         """Return True if the job may not start a run at `at`, as far as is known now.
 
         The caller makes sure that the notice concerns the job.

@@ -100,7 +100,7 @@ def _match_policies(
     rows = policies.filter(matching_q(notices), job__collection__subscription__in=by_subscription)
     rows = rows.order_by("job__name", "pk")
     for policy in rows.annotate(subscription=F("job__collection__subscription_id")):
-        if concerning := [each for each in by_subscription[policy.subscription] if each.concerns(policy)]:
+        if concerning := [each for each in by_subscription[policy.subscription] if each.matches(policy)]:
             yield policy, concerning
 
 
@@ -126,7 +126,7 @@ def _holds_by_job(
         policy.job_id: each
         for policy, concerning in matched
         for each in reversed(concerning)
-        if each.holds(policy, now)
+        if each.holds_at(policy, now)
     }
 
 

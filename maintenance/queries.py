@@ -1,7 +1,7 @@
 """Database filters for job policies that a notice may match, so that the other policies need not be read.
 
 The filters are exact for resource names.  For labels they return a superset: every policy that shares at least one
-label.  `NoticeWithResources.concerns` narrows it.
+label.  `NoticeWithResources.matches` narrows it.
 """
 
 import json

@@ -104,7 +104,7 @@ class RecurrenceField(SharedField):
 
     default_error_messages = {"invalid": "must be an object or null"}
     refusals = (WireError,)
-    within = "recurrence"
+    path_prefix = "recurrence"
 
     def check(self, data):
         graph.read_parts(data, "recurrence")

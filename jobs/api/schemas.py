@@ -629,7 +629,7 @@ class RecurrenceField(SharedField):
     """
 
     refusals = (WireError,)
-    within = "recurrence"
+    path_prefix = "recurrence"
 
     def check(self, data):
         azure.read({"recurrence": data})

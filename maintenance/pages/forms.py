@@ -48,11 +48,11 @@ class MultiTextField(forms.MultipleChoiceField):
     widget = forms.CheckboxSelectMultiple
 
     def pick_from(self, resources: Iterable[Resource]) -> None:
-        self.known = {str(resource.pk): resource for resource in resources}
-        self.choices = [(key, resource.name) for key, resource in self.known.items()]
+        self.resources_by_id = {str(resource.pk): resource for resource in resources}
+        self.choices = [(key, resource.name) for key, resource in self.resources_by_id.items()]
 
     def clean(self, value) -> list[Resource]:
-        chosen = [self.known[key] for key in dict.fromkeys(super().clean(value))]
+        chosen = [self.resources_by_id[key] for key in dict.fromkeys(super().clean(value))]
         if len({resource.subscription_id for resource in chosen}) > 1:
             raise forms.ValidationError(gettext("Pick resources of one subscription"))
         return chosen
@@ -132,7 +132,7 @@ class AnnounceForm(forms.Form):
         """
         boxes, field = defaultdict(list), cast(MultiTextField, self.fields["resources"])
         for box in self["resources"]:
-            resource = field.known[str(box.data["value"])]
+            resource = field.resources_by_id[str(box.data["value"])]
             silent = "" if resource.is_listening(self.now) else listening_row(resource, self.now)["seen"]
             boxes[resource.subscription.name, resource.scope_group].append((box, resource, silent))
         has_several = len({subscription for subscription, _ in boxes}) > 1
@@ -290,12 +290,12 @@ class ResourceForm(forms.Form):
             del self.fields["subscription"]
         elif len(subscriptions) == 1:
             del self.fields["subscription"]
-            self.only = subscriptions[0]
+            self.only_subscription = subscriptions[0]
 
     @property
-    def chosen(self) -> Subscription:
+    def chosen_subscription(self) -> Subscription:
         """Return the subscription in which to create the resource."""
-        return self.cleaned_data["subscription"] if "subscription" in self.fields else self.only
+        return self.cleaned_data["subscription"] if "subscription" in self.fields else self.only_subscription
 
 
 class PolicyForm(forms.Form):

@@ -65,7 +65,7 @@ def resource_new(request) -> HttpResponse:
         data = form.cleaned_data
         try:
             resource, token = maintenance_resources.register(
-                form.chosen, data["name"], data["scope_group"], data["labels"], timezone.now()
+                form.chosen_subscription, data["name"], data["scope_group"], data["labels"], timezone.now()
             )
         except MaintenanceError as error:
             refuse(form, error)
