@@ -13,7 +13,7 @@ from rest_framework.serializers import ValidationError
 from accounts.models import ApiToken, Role, Subscription
 
 
-def visible_or_404(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER) -> QuerySet:
+def visible_rows(request, rows: type[Model] | Manager | QuerySet, role: Role = Role.READER) -> QuerySet:
     """Return the rows of subscriptions in which the caller has at least `role`.
 
     There are none when the caller signs in with a token whose own role is lower than `role`.
@@ -31,9 +31,9 @@ def require_role(request, rows: type[Model] | Manager | QuerySet, role: Role = R
     Raises Http404 when no row matches or the caller may not see it: both look the same to the caller.  Raises
     PermissionDenied when the caller may see the row, but has a lower role than `role`.
     """
-    permitted = visible_or_404(request, rows, role).filter(**lookup)
+    permitted = visible_rows(request, rows, role).filter(**lookup)
     found = permitted.first()
-    if found is None and role > Role.READER and visible_or_404(request, rows).filter(**lookup).exists():
+    if found is None and role > Role.READER and visible_rows(request, rows).filter(**lookup).exists():
         found = permitted.first()  # the row may have been created between the two queries
         if found is None:
             raise PermissionDenied(f"this takes the role of {role.label}")
@@ -60,7 +60,7 @@ def subscription_for(request, subscription_id: uuid.UUID | None) -> Subscription
     if subscription_id is not None:
         with as_field_error("subscription", "no subscription that you may see"):
             return require_role(request, Subscription, Role.OPERATOR, pk=subscription_id)
-    writable: Any = visible_or_404(request, Subscription, Role.OPERATOR)
+    writable: Any = visible_rows(request, Subscription, Role.OPERATOR)
     found = writable.default_of(request.user)
     if found is not None:
         return found

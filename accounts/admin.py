@@ -217,7 +217,7 @@ class SubscriptionAdmin(TenantAdmin):
 
     def invitations_view(self, request, object_id) -> HttpResponse:
         """List the open invitations; invite somebody, or withdraw an invitation."""
-        subscription, now = self.changeable(request, object_id), timezone.now()
+        subscription, now = self.find_changeable(request, object_id), timezone.now()
         if "withdraw" in request.POST:
             return self._withdraw(request, subscription, request.POST["withdraw"])
         form = InvitationForm(request.POST or None)

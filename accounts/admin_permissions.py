@@ -117,7 +117,7 @@ class TenantAdmin(ListingAdmin):
         rows = super().get_queryset(request)
         return rows if request.user.is_superuser else rows.visible_to(request.user)
 
-    def visible(self, request, object_id, rows: models.QuerySet | None = None):
+    def find_visible(self, request, object_id, rows: models.QuerySet | None = None):
         """Return the row with the key `object_id` from `rows`; by default, from all rows that the viewer may see.
 
         Raises Http404 when there is no such row, the viewer may not see it, or `object_id` is not a valid key.
@@ -131,9 +131,9 @@ class TenantAdmin(ListingAdmin):
             raise Http404
         return row
 
-    def changeable(self, request, object_id):
-        """Return the row as `visible` does; raises PermissionDenied if the viewer may not change it."""
-        row = self.visible(request, object_id)
+    def find_changeable(self, request, object_id):
+        """Return the row as `find_visible` does; raises PermissionDenied if the viewer may not change it."""
+        row = self.find_visible(request, object_id)
         if not self.has_change_permission(request, row):
             raise PermissionDenied
         return row

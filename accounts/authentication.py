@@ -35,7 +35,7 @@ class BearerAuthentication(BaseAuthentication):
             return None
         now = timezone.now()
         if WRONG_TOKENS.is_exhausted(address_of(request), now):
-            raise Throttled(WRONG_TOKENS.wait_s(now), "too many failed log-ins from this address")
+            raise Throttled(WRONG_TOKENS.retry_after_s(now), "too many failed log-ins from this address")
         token = ApiToken.objects.matching(text, now) if TOKEN_TEXT.fullmatch(text) else None
         if token is None:
             WRONG_TOKENS.count(address_of(request), now)
@@ -62,7 +62,7 @@ class BasicAuthentication(BaseAuthentication):
         if user is None:
             attempt.count_failure()
             raise AuthenticationFailed("the user name or the password is wrong")
-        attempt.note_success()
+        attempt.record_success()
         return user, None
 
     def authenticate_header(self, request) -> str:

@@ -62,7 +62,7 @@ class SignInForm(AuthenticationForm):
             attempt.count_failure()
             raise
         if self.get_user():
-            attempt.note_success()
+            attempt.record_success()
         return cleaned
 
 
@@ -78,7 +78,7 @@ def too_many_tries(wait_s: float) -> str:
 class RevokeTokensForm(forms.Form):
     """A mixin for password forms that can also revoke all API tokens of the user."""
 
-    revoked = 0  # how many tokens `save` has revoked
+    revoked_count = 0  # tokens that `save` has revoked
     revoke_tokens = forms.BooleanField(
         label=_("Also revoke all API tokens"),
         required=False,
@@ -90,7 +90,7 @@ class RevokeTokensForm(forms.Form):
         with transaction.atomic():
             user = super().save(commit)  # type: ignore[misc]  # from the password form that uses this mixin
             if self.cleaned_data["revoke_tokens"]:
-                self.revoked = user.apitoken_set.all().delete()[0]
+                self.revoked_count = user.apitoken_set.all().delete()[0]
         return user
 
 
@@ -169,15 +169,15 @@ class AccountForm(EmailForm, PreferencesForm):
         return True
 
     @property
-    def you(self) -> list:
+    def profile_fields(self) -> list:
         return [self[name] for name in ("first_name", "last_name", "email")]
 
     @property
-    def places(self) -> list:
+    def locale_fields(self) -> list:
         return [self[name] for name in ("time_zone", "language")]
 
     @property
-    def habits(self) -> list:
+    def display_fields(self) -> list:
         return [self[name] for name in ("week_start", "hour_cycle")]
 
 

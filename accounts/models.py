@@ -262,7 +262,7 @@ class IdempotencyKey(models.Model):
     path = models.CharField(max_length=200)  # of the request
     key = models.CharField(max_length=255)
     digest = models.CharField(max_length=64)  # of the request's body
-    made = models.CharField(max_length=64)  # the id of the created object
+    created_id = models.CharField(max_length=64)  # the id of the created object
     ends_at = models.DateTimeField()
 
     class Meta:

@@ -147,7 +147,7 @@ class ChangePassword(PasswordChangeView):
     def form_valid(self, form):
         response = super().form_valid(form)
         changed = gettext("From now on, sign in with the new password. Other sessions of yours have ended.")
-        messages.success(self.request, f"{changed} {revoked_words(form.revoked)}".rstrip())
+        messages.success(self.request, f"{changed} {revoked_words(form.revoked_count)}".rstrip())
         return response
 
 

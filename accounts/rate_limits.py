@@ -23,7 +23,7 @@ class Window:
     most: int
     window_s: int
 
-    def wait_s(self, now: datetime) -> float:
+    def retry_after_s(self, now: datetime) -> float:
         """Return the seconds until the next window begins."""
         return self.window_s - now.timestamp() % self.window_s
 
@@ -49,7 +49,7 @@ class RateLimit(Window):
     def is_exhausted(self, origin: str, now: datetime) -> bool:
         return 0 < self.most <= cache.get(self.key(origin, now), 0)
 
-    def forget(self, origin: str, now: datetime) -> None:
+    def reset(self, origin: str, now: datetime) -> None:
         cache.delete(self.key(origin, now))
 
 

@@ -44,25 +44,25 @@ class SignInAttempt:
             FAILURES_OF_ACCOUNT: name,
         }
         self.known_address = f"{address} {name}"
-        self.keys = {limit: key_of(limit, subject, now) for limit, subject in self.subjects.items()}
+        self.keys = {limit: counter_key(limit, subject, now) for limit, subject in self.subjects.items()}
         before = now - timedelta(seconds=SUCCESSES.window_s)
-        self.known_keys = [key_of(SUCCESSES, self.known_address, moment) for moment in (now, before)]
+        self.known_keys = [counter_key(SUCCESSES, self.known_address, moment) for moment in (now, before)]
         rows = SignInCounter.objects.filter(key__in=[*self.keys.values(), *self.known_keys])
         self.counts = dict(rows.values_list("key", "count"))
 
     def refuse_exhausted(self) -> None:
         """Raise Throttled (429) if too many earlier tries have failed."""
         if self._is_exhausted(FAILURES_OF_ADDRESS):
-            raise Throttled(FAILURES_OF_ADDRESS.wait_s(self.now), "too many failed log-ins from this address")
+            raise Throttled(FAILURES_OF_ADDRESS.retry_after_s(self.now), "too many failed log-ins from this address")
         if self._is_exhausted(FAILURES_OF_NAME):
-            raise Throttled(FAILURES_OF_NAME.wait_s(self.now), "too many failed log-ins as this user")
+            raise Throttled(FAILURES_OF_NAME.retry_after_s(self.now), "too many failed log-ins as this user")
         if self._is_exhausted(FAILURES_OF_ACCOUNT) and not self.is_from_known_address:
-            raise Throttled(FAILURES_OF_ACCOUNT.wait_s(self.now), "too many failed log-ins as this user")
+            raise Throttled(FAILURES_OF_ACCOUNT.retry_after_s(self.now), "too many failed log-ins as this user")
 
     def count_failure(self) -> None:
         increment((key, ends_at(limit, self.now)) for limit, key in self.keys.items())
 
-    def note_success(self) -> None:
+    def record_success(self) -> None:
         """Store the address as known, and delete the failures of the name at this address."""
         if self._count(FAILURES_OF_NAME):
             SignInCounter.objects.filter(key=self.keys[FAILURES_OF_NAME]).delete()
@@ -81,7 +81,7 @@ class SignInAttempt:
         return self.counts.get(self.keys[limit], 0)
 
 
-def key_of(limit: Window, subject: str, now: datetime) -> UUID:
+def counter_key(limit: Window, subject: str, now: datetime) -> UUID:
     """Return a digest made with SECRET_KEY, so that nobody can read names or addresses in the table or its backup."""
     digest = salted_hmac("accounts.sign_in_limits", limit.key(subject, now), algorithm="sha256").digest()
     return UUID(bytes=digest[:16])

@@ -174,15 +174,15 @@ class Document(Messages, serializers.Serializer):
                 raise
             value, errors = {}, error.detail
         sent = data if self.sent is None else self.sent
-        if errors := {**errors, **self.unknown_in(sent), **self.changes_of_fixed_in(sent)}:
+        if errors := {**errors, **self.find_unknown_members(sent), **self.find_changed_fixed_members(sent)}:
             raise serializers.ValidationError(errors)
         return value
 
-    def unknown_in(self, data: Mapping[str, object]) -> dict[str, list[ErrorDetail]]:
+    def find_unknown_members(self, data: Mapping[str, object]) -> dict[str, list[ErrorDetail]]:
         names = (name for name in data if name not in self.fields and name not in self.ignored)
         return {shown_name(name): [unknown(name, self.fields)] for name in islice(names, UNKNOWN_LISTED)}
 
-    def changes_of_fixed_in(self, data: Mapping[str, object]) -> dict[str, list[ErrorDetail]]:
+    def find_changed_fixed_members(self, data: Mapping[str, object]) -> dict[str, list[ErrorDetail]]:
         changed = {name: value for name, value in self.fixed.items() if name in data and not is_same(data[name], value)}
         return {
             name: [ErrorDetail(f"cannot be changed, it is {str(value)[:ECHO]!r}", "read_only")]
@@ -203,13 +203,13 @@ class SharedField(Messages, serializers.Field):
 
     default_error_messages = {"invalid": "must be an object"}
     refusals: tuple[type[Exception], ...] = ()
-    within = ""  # prefix of the paths that the parser reports
+    path_prefix = ""  # prefix of the paths that the parser reports
 
     def check(self, data: Mapping[str, Any]) -> None:
         """Raise one of `refusals` if the parser refuses the value."""
         raise NotImplementedError
 
-    def unknown_in(self, sent: object, data: Mapping[str, Any]) -> Iterable[Any]:
+    def find_unknown_members(self, sent: object, data: Mapping[str, Any]) -> Iterable[Any]:
         """Return the unknown members of `sent`. Each has a `path`, a `name`, and the names that are `known` there.
 
         `data` is the whole value; it decides which members are known.
@@ -224,10 +224,10 @@ class SharedField(Messages, serializers.Field):
         try:
             self.check(data)
         except self.refusals as error:
-            errors = details_of(error, self.within)
+            errors = details_of(error, self.path_prefix)
         sent = getattr(self.parent, "sent", None)
         own_value = data if sent is None else sent.get(self.field_name)
-        for each in islice(self.unknown_in(own_value, data), UNKNOWN_LISTED):
+        for each in islice(self.find_unknown_members(own_value, data), UNKNOWN_LISTED):
             errors.setdefault(shown_name(each.path), [unknown(each.name, each.known)])
         if errors:
             raise serializers.ValidationError(errors)

@@ -89,13 +89,13 @@ def repeatable(
                 row, is_new = claim(request, key, body)
                 if is_new:
                     response = make(view, request, *args, **kwargs)
-                    made = str(response.data[id_member]) if id_member else ""
-                    IdempotencyKey.objects.filter(pk=row.pk).update(made=made)
+                    created_id = str(response.data[id_member]) if id_member else ""
+                    IdempotencyKey.objects.filter(pk=row.pk).update(created_id=created_id)
                     return response
             if row.digest != digest_of_body(body):
                 raise KeyReused(target)
             try:
-                return answer_again(view, request, row.made, *args, **kwargs)
+                return answer_again(view, request, row.created_id, *args, **kwargs)
             except Http404:
                 raise MadeIsGone(target) from None
 

@@ -36,16 +36,16 @@ class KeysetPagination(BasePagination):
         self.order = tuple(map(str, queryset.query.order_by))  # names of fields, no expressions
         if cursor := request.query_params.get("cursor"):
             queryset = queryset.filter(after_cursor_q(self.order, values_of(cursor, queryset.model, self.order)))
-        parts = view.parts(queryset) if hasattr(view, "parts") else [queryset]
+        parts = view.split_by_subscription(queryset) if hasattr(view, "split_by_subscription") else [queryset]
         rows = [row for part in parts for row in part[: self.limit + 1]]
         if len(parts) > 1:
-            rows.sort(key=self.values_in, reverse=self.order[0].startswith("-"))
+            rows.sort(key=self.cursor_values, reverse=self.order[0].startswith("-"))
         page = rows[: self.limit]
         self.has_more = len(rows) > self.limit
-        self.last = self.values_in(page[-1]) if page else []
+        self.last = self.cursor_values(page[-1]) if page else []
         return page
 
-    def values_in(self, row) -> list:
+    def cursor_values(self, row) -> list:
         names = [name.lstrip("-") for name in self.order]
         return [row[name] if isinstance(row, dict) else getattr(row, name) for name in names]
 

@@ -20,7 +20,7 @@ class CallerThrottle(BaseThrottle):
         return limit.count(origin_of(request), self.now) <= limit.most
 
     def wait(self) -> float:
-        return RateLimit("requests", settings.API_REQUESTS_PER_MINUTE, WINDOW_S).wait_s(self.now)
+        return RateLimit("requests", settings.API_REQUESTS_PER_MINUTE, WINDOW_S).retry_after_s(self.now)
 
 
 def origin_of(request) -> str:

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from accounts.access import visible_or_404
+from accounts.access import visible_rows
 from accounts.models import Subscription
 from api.fields import Document, NoMembers, read, shown_name, unknown
 from api.links import absolute
@@ -41,11 +41,11 @@ class DescribedView:
         if hasattr(handler, "kwargs"):
             schema = handler.kwargs["schema"]()
             schema.view, schema.method = self, request.method
-            refuse_parameters(request, {*self.filters_of(handler), *parameters_of(schema)})
+            refuse_parameters(request, {*self.undeclared_parameters(handler), *parameters_of(schema)})
             if request.method not in WITH_BODY or schema.get_request_serializer() is None:
                 read(NoMembers, request.data)
 
-    def filters_of(self, handler) -> Iterator[str]:
+    def undeclared_parameters(self, handler) -> Iterator[str]:
         """Yield the names of query parameters of a list that `extend_schema` does not declare."""
         yield from ()
 
@@ -54,9 +54,9 @@ class ApiViewSet(DescribedView, GenericViewSet):
     """A resource of our own API. `queryset` has the rows of all tenants, in the order of the list."""
 
     def get_queryset(self):
-        return visible_or_404(self.request, self.queryset)
+        return visible_rows(self.request, self.queryset)
 
-    def filters_of(self, handler):
+    def undeclared_parameters(self, handler):
         if self.action == "list":
             yield from PAGING
             yield from self.filterset_class.base_filters if hasattr(self, "filterset_class") else ()
@@ -67,36 +67,36 @@ class ApiViewSet(DescribedView, GenericViewSet):
 
     def page(self, *columns: str) -> list:
         """Return the rows of one page of the list; with `columns`, as dicts of these columns."""
-        rows = self.filter_queryset(self.listed())
+        rows = self.filter_queryset(self.list_queryset())
         return self.paginate_queryset(rows.values(*columns) if columns else rows)
 
-    def listed(self) -> QuerySet:
+    def list_queryset(self) -> QuerySet:
         return self.get_queryset()
 
 
 class HistoryViewSet(ApiViewSet):
     """A resource with very many rows, whose number grows all the time, such as runs."""
 
-    def listed(self) -> QuerySet:
-        """Return the rows of all tenants; `parts` limits them to the caller's.
+    def list_queryset(self) -> QuerySet:
+        """Return the rows of all tenants; `split_by_subscription` limits them to the caller's.
 
         With both conditions in one query SQLite may choose an index that does not have the order.
         """
         return self.queryset.all()
 
-    def parts(self, rows: QuerySet, times: int = 1) -> Sequence[QuerySet]:
+    def split_by_subscription(self, rows: QuerySet, times: int = 1) -> Sequence[QuerySet]:
         """Return the caller's rows, split by subscription.
 
         An index has the rows of one subscription in order; for several, a database would sort all of their rows.
         The caller of this method may divide each part into `times` parts.  With more than MOST_PARTS parts in all,
         the rows are not split.
         """
-        own = list(visible_or_404(self.request, Subscription).values_list("pk", flat=True))
+        own = list(visible_rows(self.request, Subscription).values_list("pk", flat=True))
         if len(own) * times > MOST_PARTS:
-            return [self.of_subscriptions(rows, own)]
+            return [self.filter_by_subscriptions(rows, own)]
         return [rows.filter(subscription=pk) for pk in own]
 
-    def of_subscriptions(self, rows: QuerySet, ids: Sequence[UUID]) -> QuerySet:
+    def filter_by_subscriptions(self, rows: QuerySet, ids: Sequence[UUID]) -> QuerySet:
         return rows.filter(subscription__in=ids)
 
 

@@ -134,7 +134,7 @@ def notices_of(started: int, jobs_each: int, ended: int) -> list:
     """Create notices, and policies of due jobs that hold for them; return the keys of the notices to be started."""
     from accounts.models import Subscription
     from jobs.models import Job
-    from maintenance.models import Affected, Heed, Notice
+    from maintenance.models import JobMaintenancePolicy, Notice, NoticeResource
 
     at, subscription = datetime(2025, 12, 31, tzinfo=UTC), Subscription.objects.get(name="bench")
     notices = Notice.objects.bulk_create(
@@ -149,10 +149,15 @@ def notices_of(started: int, jobs_each: int, ended: int) -> list:
         )
         for _ in range(started + ended)
     )
-    Affected.objects.bulk_create(Affected(notice=each, name=f"db-{n % 50}") for n, each in enumerate(notices))
+    NoticeResource.objects.bulk_create(
+        NoticeResource(notice=each, name=f"db-{n % 50}") for n, each in enumerate(notices)
+    )
     jobs = Job.objects.order_by("pk").values_list("pk", flat=True)[:: GATED_JOBS // GATED_DUE][: started * jobs_each]
-    Heed.objects.bulk_create(
-        (Heed(job_id=job, resource_names=[f"db-{n // jobs_each}"], during="hold") for n, job in enumerate(jobs)),
+    JobMaintenancePolicy.objects.bulk_create(
+        (
+            JobMaintenancePolicy(job_id=job, resource_names=[f"db-{n // jobs_each}"], on_notice="hold")
+            for n, job in enumerate(jobs)
+        ),
         ignore_conflicts=True,
     )
     return [notice.pk for notice in notices[:started]]

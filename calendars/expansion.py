@@ -59,7 +59,7 @@ class Occurrence:
         """Return the start in UTC that the series gives the occurrence; None for a single event."""
         if self.day is None or self.exception is None:
             return None if self.day is None else self.start
-        regular = self.event.series.on(self.day)
+        regular = self.event.series.occurrence_on(self.day)
         return None if regular is None else regular.start
 
     @property
@@ -157,7 +157,7 @@ def with_exceptions(
 def apply_exception(event: EventLike, exception: EventException, zone: tzinfo) -> Iterator[Occurrence]:
     """Yield the occurrence with the changes of its exception.  Yield nothing if the series no longer has that day."""
     day = exception.original_day
-    if event.series.on(day) is None:
+    if event.series.occurrence_on(day) is None:
         return
     details = replace(event.details, **{name: value for name, value in exception.changes.items() if name in DETAILS})
     yield localize(event, day, *wall_times(event, day, exception.changes), zone, details, exception)
@@ -205,6 +205,6 @@ def find_occurrence(event: Event, day: date | None, zone: tzinfo, *, viewer) -> 
     if exception is not None:
         by_day = {} if exception.is_cancelled else {day: exception}
         return next(with_exceptions(event, by_day, zone, viewer), None)
-    if day.year not in YEARS or event.series.on(day) is None:
+    if day.year not in YEARS or event.series.occurrence_on(day) is None:
         return None
     return localize(event, day, *wall_times(event, day, {}), zone, details_for(viewer, event, event.details))

@@ -33,7 +33,9 @@ def feed(request, secret: str) -> HttpResponse:
     """Answer with the feed of `request.path_secret`; the argument `secret` is only its mask."""
     now = timezone.now()
     if WRONG_ADDRESSES.is_exhausted(address_of(request), now):
-        return refusal(429, "too many wrong addresses", **{"Retry-After": str(round(WRONG_ADDRESSES.wait_s(now)) + 1)})
+        return refusal(
+            429, "too many wrong addresses", **{"Retry-After": str(round(WRONG_ADDRESSES.retry_after_s(now)) + 1)}
+        )
     row = feeds.find(request.path_secret)
     calendars = feeds.calendars_of(row) if row else []
     if row is None or (row.calendar_id and not calendars):

@@ -35,7 +35,7 @@ class Occurrences:
 
         Raises Gone if the series has no such occurrence, or it is cancelled, and ChangedSince for another `revision`.
         """
-        if not self.event.is_series or day.year not in YEARS or self.event.series.on(day) is None:
+        if not self.event.is_series or day.year not in YEARS or self.event.series.occurrence_on(day) is None:
             raise Gone
         row = self.rows.get(day) or EventException(event=self.event, original_day=day, revision=0)
         if row.is_cancelled:

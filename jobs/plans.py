@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from django.core.exceptions import PermissionDenied
 
-from accounts.access import visible_or_404
+from accounts.access import visible_rows
 from accounts.models import Role, Subscription
 from jobs.models import JobCollection, Sku
 
@@ -30,6 +30,6 @@ def choosing_plan(request, collection: JobCollection) -> Iterator[None]:
     """Raise PermissionDenied when the block gives `collection` a plan that the caller may not choose."""
     before = collection.sku
     yield
-    owned = visible_or_404(request, Subscription, Role.OWNER).filter(pk=collection.subscription_id)
+    owned = visible_rows(request, Subscription, Role.OWNER).filter(pk=collection.subscription_id)
     if takes_owner(before, collection.sku) and not owned.exists():
         raise PermissionDenied(REFUSAL)

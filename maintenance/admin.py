@@ -33,10 +33,10 @@ class MaintenanceAdmin(ReadOnlyAdmin):
 
     def history_view(self, request, object_id, extra_context=None) -> HttpResponse:
         """Redirect to the page of the row, which shows its history."""
-        row = self.visible(request, object_id)
+        row = self.find_visible(request, object_id)
         return HttpResponseRedirect(reverse(f"admin:maintenance_{self.opts.model_name}_change", args=[row.pk]))
 
-    def shown(self, request, template: str, row, context: dict) -> HttpResponse:
+    def render_page(self, request, template: str, row, context: dict) -> HttpResponse:
         may_operate = has_role(request.user, Role.OPERATOR, row.subscription_id)
         return self.page(request, template, {"may_operate": may_operate, **context})
 
@@ -81,7 +81,7 @@ class ResourceAdmin(MaintenanceAdmin):
     ordering = ("name", "pk")
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        resource, now = self.visible(request, object_id), timezone.now()
+        resource, now = self.find_visible(request, object_id), timezone.now()
         notices = Notice.objects.filter(resources=resource).order_by("-announced_at", "-pk")
         context = {
             "title": resource.name,
@@ -90,11 +90,11 @@ class ResourceAdmin(MaintenanceAdmin):
             "labels": labels_words(resource.labels),
             "notices": [
                 {"notice": each, "title": title_of(each), "outcome": state_of(each.as_of(now))}
-                for each in notices.prefetch_related("affected")[:NOTICES_LISTED]
+                for each in notices.prefetch_related("affected_resources")[:NOTICES_LISTED]
             ],
             "now": now,
         }
-        return self.shown(request, "admin/maintenance/resource/page.html", resource, context)
+        return self.render_page(request, "admin/maintenance/resource/page.html", resource, context)
 
     @admin.display(description="Resource")
     def title(self, resource: Resource) -> str:
@@ -130,31 +130,31 @@ class NoticeAdmin(MaintenanceAdmin):
     list_display = ("title", "state", "from_when", "resources_named", "lasts", "announced", "in_subscription")
     list_filter = ("status", "event_type", "source")
     list_select_related = ("subscription",)
-    search_fields = ("description", "affected__name")
+    search_fields = ("description", "affected_resources__name")
     search_help_text = "Description, or a resource"
     ordering = ("-announced_at", "-pk")
 
     def get_queryset(self, request):
-        return super().get_queryset(request).prefetch_related("affected")
+        return super().get_queryset(request).prefetch_related("affected_resources")
 
     def get_changelist(self, request, **kwargs) -> type[NoticeChangeList]:
         return NoticeChangeList
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         now = timezone.now()
-        notice = self.visible(request, object_id).as_of(now)
+        notice = self.find_visible(request, object_id).as_of(now)
         approvals = notice.approvals.select_related("user", "resource").order_by("at", "pk")
         context = {
             "title": title_of(notice),
             "notice": notice,
             "outcome": state_of(notice),
-            "names": [each.name for each in notice.affected.all()],
+            "names": [each.name for each in notice.affected_resources.all()],
             "lasts": length_words(notice, now),
             "steps": [step_row(step, now, request.user.hour_cycle) for step in notice.transitions.all()],
             "approvals": [(each.resource or each.user or "somebody who is gone", each.at) for each in approvals],
             "now": now,
         }
-        return self.shown(request, "admin/maintenance/notice/page.html", notice, context)
+        return self.render_page(request, "admin/maintenance/notice/page.html", notice, context)
 
     @admin.display(description="Notice")
     def title(self, notice: Notice) -> str:
@@ -174,7 +174,7 @@ class NoticeAdmin(MaintenanceAdmin):
 
     @admin.display(description="Resources")
     def resources_named(self, notice: Notice) -> str:
-        return truncate_names([each.name for each in notice.affected.all()])
+        return truncate_names([each.name for each in notice.affected_resources.all()])
 
     @admin.display(description="Lasts")
     def lasts(self, notice: Notice) -> str:

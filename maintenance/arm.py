@@ -34,7 +34,7 @@ class AcknowledgeView(ArmView):
 
     def find_feed(self) -> EventFeed:
         lookup = {"subscription": self.subscription_id, "name": self.kwargs["resource"]}
-        return EventFeed.of(require_role(self.request, Resource, Role.OPERATOR, **lookup))
+        return EventFeed.for_resource(require_role(self.request, Resource, Role.OPERATOR, **lookup))
 
     def approve(self, notices: Iterable[Notice]) -> Response:
         user = self.request.user
@@ -70,7 +70,7 @@ def render_unknown(unknown: Iterable[str]) -> dict[str, Any]:
 
 def notices_by_id(feed: EventFeed, ids: list[str]) -> dict[str, Notice]:
     """Return the notices that the feed shows, by id in lower case.  Ids that name none of them are left out."""
-    notices = feed.known([uuid.UUID(each) for each in ids if GUID.fullmatch(each)])
+    notices = feed.find_notices([uuid.UUID(each) for each in ids if GUID.fullmatch(each)])
     return {str(pk): notice for pk, notice in notices.items()}
 
 

@@ -1,7 +1,7 @@
-"""What jobs do about maintenance: hold their runs, run at a step of a notice, or make a notice wait for their runs.
+"""What jobs do about maintenance: hold their runs, run at a phase of a notice, or make a notice wait for their runs.
 
 A held run is a row with the reason.  It goes on, or is skipped, when nothing holds it any more.  Only runs by schedule
-that have not begun are held.  A run that has begun goes on with its retries.  A run that a person or a step of a
+that have not begun are held.  A run that has begun goes on with its retries.  A run that a person or a phase of a
 notice starts is never held.
 """
 
@@ -22,7 +22,7 @@ from jobs.run_now import run_now
 from maintenance import locking
 from maintenance.errors import MaintenanceError
 from maintenance.hold_windows import REASON_LENGTH, NoticeWithResources
-from maintenance.models import Affected, Heed, Notice, Step, Work
+from maintenance.models import JobMaintenancePolicy, Notice, NoticePhase, NoticeResource, NoticeRun
 from maintenance.policies import PolicyInput
 from maintenance.queries import matching_q, may_name
 from triggers import gates
@@ -38,35 +38,37 @@ BATCH = 500  # rows of one statement
 
 def load_notices(notices: Collection[Notice]) -> list[NoticeWithResources]:
     """Return the notices with the resources that they affect, in one query."""
-    affected: dict[UUID, list[tuple[str, dict[str, str]]]] = {notice.pk: [] for notice in notices}
-    rows = Affected.objects.filter(notice__in=list(affected)).order_by("pk")
+    affected_resources: dict[UUID, list[tuple[str, dict[str, str]]]] = {notice.pk: [] for notice in notices}
+    rows = NoticeResource.objects.filter(notice__in=list(affected_resources)).order_by("pk")
     for notice_id, name, labels in rows.values_list("notice_id", "name", "resource__labels"):
-        affected[notice_id].append((name, labels or {}))
-    return [NoticeWithResources(notice, affected[notice.pk]) for notice in notices]
+        affected_resources[notice_id].append((name, labels or {}))
+    return [NoticeWithResources(notice, affected_resources[notice.pk]) for notice in notices]
 
 
 def load_active_notices() -> list[NoticeWithResources]:
     """Return all notices that are announced and not over, as they are stored.  One query, also if there is none."""
-    return with_resources(Notice.objects.filter(status__in=Notice.SHOWN))
+    return with_resources(Notice.objects.filter(status__in=Notice.ACTIVE))
 
 
 def with_resources(rows: QuerySet[Notice]) -> list[NoticeWithResources]:
     """Return these notices with their resources, in the order of their announcement, in one query."""
     notices: dict[UUID, Notice] = {}
-    affected = defaultdict(list)
+    affected_resources = defaultdict(list)
     # the query joins from notices to resources: starting from Affected, SQLite would read the rows of all notices ever
-    rows = rows.annotate(named=F("affected__name"), labelled=F("affected__resource__labels"))
-    for row in rows.order_by("announced_at", "pk", "affected__pk"):
+    rows = rows.annotate(named=F("affected_resources__name"), labelled=F("affected_resources__resource__labels"))
+    for row in rows.order_by("announced_at", "pk", "affected_resources__pk"):
         notices.setdefault(row.pk, row)
         if row.named is not None:
-            affected[row.pk].append((row.named, row.labelled or {}))
-    return [NoticeWithResources(notice, affected[notice_id]) for notice_id, notice in notices.items()]
+            affected_resources[row.pk].append((row.named, row.labelled or {}))
+    return [NoticeWithResources(notice, affected_resources[notice_id]) for notice_id, notice in notices.items()]
 
 
-def matching_policies(notices: Collection[Notice]) -> dict[UUID, list[Heed]]:
+def matching_policies(notices: Collection[Notice]) -> dict[UUID, list[JobMaintenancePolicy]]:
     """Return, by notice, the policies of jobs of its subscription that name one of its resources, or their labels."""
-    found: dict[UUID, list[Heed]] = {notice.pk: [] for notice in notices}
-    for policy, concerning in _match_policies(load_notices(notices), Heed.objects.select_related("job__collection")):
+    found: dict[UUID, list[JobMaintenancePolicy]] = {notice.pk: [] for notice in notices}
+    for policy, concerning in _match_policies(
+        load_notices(notices), JobMaintenancePolicy.objects.select_related("job__collection")
+    ):
         for each in concerning:
             found[each.notice.pk].append(policy)
     return found
@@ -83,14 +85,14 @@ def running_runs(notices: Collection[Notice]) -> dict[UUID, list[Run]]:
     return {notice_id: [run for run in begun if run.job_id in ids] for notice_id, ids in jobs.items()}
 
 
-def _with_runs(states: Collection[str]) -> QuerySet[Heed]:
+def _with_runs(states: Collection[str]) -> QuerySet[JobMaintenancePolicy]:
     """Return the policies of jobs with a run in one of the states.  These are few, even if there are many jobs."""
-    return Heed.objects.filter(job__in=Run.objects.filter(state__in=states).values("job"))
+    return JobMaintenancePolicy.objects.filter(job__in=Run.objects.filter(state__in=states).values("job"))
 
 
 def _match_policies(
-    notices: Collection[NoticeWithResources], policies: QuerySet[Heed]
-) -> Iterator[tuple[Heed, list[NoticeWithResources]]]:
+    notices: Collection[NoticeWithResources], policies: QuerySet[JobMaintenancePolicy]
+) -> Iterator[tuple[JobMaintenancePolicy, list[NoticeWithResources]]]:
     """Yield each policy with the notices that match it, ordered by job name."""
     by_subscription: dict[UUID, list[NoticeWithResources]] = defaultdict(list)
     for each in notices:
@@ -98,7 +100,7 @@ def _match_policies(
     rows = policies.filter(matching_q(notices), job__collection__subscription__in=by_subscription)
     rows = rows.order_by("job__name", "pk")
     for policy in rows.annotate(subscription=F("job__collection__subscription_id")):
-        if concerning := [each for each in by_subscription[policy.subscription] if each.concerns(policy)]:
+        if concerning := [each for each in by_subscription[policy.subscription] if each.matches(policy)]:
             yield policy, concerning
 
 
@@ -112,17 +114,19 @@ def holds_by_job(now: datetime, job_ids: Collection[int]) -> dict[int, NoticeWit
     for its resources to become idle holds every job that names them, until the notice starts.
     """
     notices = load_active_notices()
-    return _holds_by_job(now, _match_policies(notices, Heed.objects.filter(job__in=job_ids)) if notices else ())
+    return _holds_by_job(
+        now, _match_policies(notices, JobMaintenancePolicy.objects.filter(job__in=job_ids)) if notices else ()
+    )
 
 
 def _holds_by_job(
-    now: datetime, matched: Iterable[tuple[Heed, list[NoticeWithResources]]]
+    now: datetime, matched: Iterable[tuple[JobMaintenancePolicy, list[NoticeWithResources]]]
 ) -> dict[int, NoticeWithResources]:
     return {
         policy.job_id: each
         for policy, concerning in matched
         for each in reversed(concerning)
-        if each.holds(policy, now)
+        if each.holds_at(policy, now)
     }
 
 
@@ -141,7 +145,7 @@ def upcoming_holds(
     """
     windows: dict[int, list[HoldWindow]] = defaultdict(list)
     notices = load_active_notices() if notices is None else notices
-    policies = Heed.objects.filter(
+    policies = JobMaintenancePolicy.objects.filter(
         job__in=job_ids, job__state=Job.State.ENABLED, job__collection__state=JobCollection.State.ENABLED
     )
     for policy, concerning in _match_policies([each.as_of(now) for each in notices], policies) if notices else ():
@@ -230,7 +234,11 @@ def release(runs: Sequence[RunRow], now: datetime) -> None:
     by_job: dict[int, list[RunRow]] = defaultdict(list)
     for run in sorted(runs, key=lambda run: (run.fire_at, run.priority, run.id)):  # the order in which they would start
         by_job[run.job_id].append(run)
-    dropping = set(Heed.objects.filter(job__in=by_job, after=Heed.After.DROP).values_list("job_id", flat=True))
+    dropping = set(
+        JobMaintenancePolicy.objects.filter(job__in=by_job, on_end=JobMaintenancePolicy.OnEnd.DROP).values_list(
+            "job_id", flat=True
+        )
+    )
     newest = {job_id: of_job[-1] for job_id, of_job in by_job.items() if job_id not in dropping}
     last = {job_id for job_id, of_job in by_job.items() if any(run.is_last for run in of_job)}
     for is_last in (True, False):
@@ -255,21 +263,21 @@ def _update(ids: Sequence[UUID], **changes: Any) -> None:
 # Runs that notices start, and notices that wait for runs
 
 
-def start_jobs_for(notice: Notice, step: Step, policies: Iterable[Heed], now: datetime) -> str:
-    """Start a run of each job whose policy names this step.  Return a text with the refused jobs; empty: none.
+def start_jobs_for(notice: Notice, phase: NoticePhase, policies: Iterable[JobMaintenancePolicy], now: datetime) -> str:
+    """Start a run of each job whose policy names this phase.  Return a text with the refused jobs; empty: none.
 
-    The caller holds the exclusive lock.  The idempotency key allows one run for each job and step, also if this is
+    The caller holds the exclusive lock.  The idempotency key allows one run for each job and phase, also if this is
     called again.
     """
     started, refused = [], []
     for policy in policies:
-        if step in policy.run_on:
+        if phase in policy.run_at_phases:
             try:
-                run = run_now(policy.job, now, key=f"{notice_key(notice.pk)} {step}")
-                started.append(Work(notice=notice, step=step, run=run, job_name=policy.job.name))
+                run = run_now(policy.job, now, key=f"{notice_key(notice.pk)} {phase}")
+                started.append(NoticeRun(notice=notice, phase=phase, run=run, job_name=policy.job.name))
             except JobError as refusal:  # the job or its collection is stopped, so the run is not made either
                 refused.append(f"not run: {refusal.message}")
-    Work.objects.bulk_create(started, ignore_conflicts=True)
+    NoticeRun.objects.bulk_create(started, ignore_conflicts=True)
     return "; ".join(refused)
 
 
@@ -281,22 +289,22 @@ def is_idle(notice: Notice) -> bool:
     return not any(_match_policies(load_notices([notice]), _with_runs((Run.State.WAITING, *Run.BEGUN))))
 
 
-def running_job_names(policies: Iterable[Heed]) -> list[str]:
+def running_job_names(policies: Iterable[JobMaintenancePolicy]) -> list[str]:
     """Return the names of the jobs with a run that has begun and not ended, in order."""
     begun = Run.objects.filter(job__in=[policy.job_id for policy in policies], state__in=Run.BEGUN)
     return list(begun.order_by("job_name").values_list("job_name", flat=True).distinct())
 
 
-def expected_end(notice: Notice) -> str | None:
+def end_detail(notice: Notice) -> str | None:
     """Return a text that says how the runs ended that the notice's start has started.
 
     None: some of these runs have not ended, or there are none.
     """
-    work = notice.work.filter(step=Step.START)
+    runs = notice.runs.filter(phase=NoticePhase.START)
     is_open = Q(run__state__in=Run.OPEN) | Q(run__error_run__state__in=Run.OPEN)
-    if not work.exists() or work.filter(is_open).exists():
+    if not runs.exists() or runs.filter(is_open).exists():
         return None
-    unsuccessful = work.filter(run__isnull=False).exclude(run__state=Run.State.SUCCEEDED)
+    unsuccessful = runs.filter(run__isnull=False).exclude(run__state=Run.State.SUCCEEDED)
     failed = list(unsuccessful.values_list("job_name", flat=True))
     return f"its work has ended, without success: {', '.join(failed)}" if failed else "its work has ended"
 
@@ -304,14 +312,14 @@ def expected_end(notice: Notice) -> str | None:
 # Policies of jobs
 
 
-def set_policy(job: Job, values: PolicyInput, now: datetime) -> Heed:
+def set_policy(job: Job, values: PolicyInput, now: datetime) -> JobMaintenancePolicy:
     """Set the maintenance policy of the job, and release held runs that nothing holds any more.
 
     Raises MaintenanceError while the collection of the job is being deleted.
     """
     with locking.exclusive_lock([job.collection_id]):
         _refuse_deleted(job)
-        row, _ = Heed.objects.update_or_create(job=job, defaults=values.fields())
+        row, _ = JobMaintenancePolicy.objects.update_or_create(job=job, defaults=values.fields())
         sync_holds([job.pk], now)
     return row
 
@@ -323,18 +331,18 @@ def clear_policy(job: Job, now: datetime) -> None:
     """
     with locking.exclusive_lock([job.collection_id]):
         _refuse_deleted(job)
-        Heed.objects.filter(job=job).delete()
+        JobMaintenancePolicy.objects.filter(job=job).delete()
         sync_holds([job.pk], now)
 
 
 def rename_resource(subscription_id: UUID, old_name: str, new_name: str) -> None:
     """Replace the old name of a resource by the new one in the policies of all jobs of a subscription."""
-    rows = Heed.objects.filter(may_name([old_name]), job__collection__subscription=subscription_id)
+    rows = JobMaintenancePolicy.objects.filter(may_name([old_name]), job__collection__subscription=subscription_id)
     renamed = list(rows.only("resource_names"))
     for row in renamed:
         names = [new_name if name == old_name else name for name in row.resource_names]
         row.resource_names = list(dict.fromkeys(names))
-    Heed.objects.bulk_update(renamed, ["resource_names"], batch_size=BATCH)
+    JobMaintenancePolicy.objects.bulk_update(renamed, ["resource_names"], batch_size=BATCH)
 
 
 def _refuse_deleted(job: Job) -> None:

@@ -1,7 +1,7 @@
 """Announce, change, approve, start, complete and cancel notices.
 
-Every step is one conditional UPDATE.  In the same transaction the views that show the notice get a new incarnation,
-runs are held or released, and the jobs that run at this step are started.  If two processes take the same step, the
+Every step is one conditional UPDATE.  In the same transaction the lists that show the notice get a new incarnation,
+runs are held or released, and the jobs that run at this phase are started.  If two processes take the same step, the
 second one changes nothing.  So an approval may race with the clock.
 
 `advance` takes the steps that time or the end of runs brings about.  It is called in housekeeping and before a notice
@@ -9,7 +9,7 @@ is changed, but never when a notice is read.  These steps are:
 
 * the start at not-before;
 * the start of a notice that waits for its resources to become idle;
-* the end of a notice when the runs that its start has started have ended, unless `keep_open` is set;
+* the end of a notice when the runs that its start has started have ended, unless `end_manually` is set;
 * the end after the expected duration, if `ends_after_duration` is set.
 
 Without `ends_after_duration`, the duration only says how long the interruption is expected to be, and a notice usually
@@ -32,16 +32,16 @@ from maintenance.errors import MaintenanceError, TooLate
 from maintenance.models import (
     MINIMUM_NOTICE,
     UNKNOWN_DURATION,
-    Affected,
     Approval,
+    EventScope,
     EventType,
-    Heed,
+    JobMaintenancePolicy,
     Notice,
+    NoticePhase,
     NoticeQuerySet,
+    NoticeResource,
     Resource,
-    Step,
     Transition,
-    View,
 )
 from maintenance.policies import check_text
 
@@ -49,19 +49,19 @@ logger = logging.getLogger(__name__)
 
 CLOCK = "the clock"
 IDLE = "the end of the last run"
-WORK = "the end of its work"
+RUNS_ENDED = "the end of its work"
 RESOURCES_MOST = 1_000
 DESCRIPTION_LENGTH = 1_000
 KEY_LENGTH = 100
 FARTHEST = timedelta(days=3_660)  # the greatest distance of not-before from now
 LONGEST_S = 366 * 86_400  # the greatest duration
 SECOND = timedelta(seconds=1)
-ACTOR_LENGTH = NOTE_LENGTH = 300
+ACTOR_LENGTH = DETAIL_LENGTH = 300
 # fields of an announcement that machines are not shown
 UNANNOUNCED_FIELDS = (
     "approve_when_idle",
     "ends_after_duration",
-    "keep_open",
+    "end_manually",
 )
 MEMBERS = {  # field -> member of the API
     "event_type": "eventType",
@@ -72,7 +72,7 @@ MEMBERS = {  # field -> member of the API
     "source": "eventSource",
     "approve_when_idle": "approveWhenIdle",
     "ends_after_duration": "endAfterDuration",
-    "keep_open": "keepOpen",
+    "end_manually": "keepOpen",
 }
 
 
@@ -92,7 +92,7 @@ class Announcement:
     has_started: bool = False  # for a failure, or for maintenance that needs no approval
     approve_when_idle: bool = False
     ends_after_duration: bool = False
-    keep_open: bool = False  # do not end the notice when the runs that its start has started have ended
+    end_manually: bool = False  # do not end the notice when the runs that its start has started have ended
 
     def __post_init__(self) -> None:
         if self.event_type not in EventType.values:
@@ -105,11 +105,11 @@ class Announcement:
             message = f"must be {UNKNOWN_DURATION} to {LONGEST_S}"
             raise MaintenanceError(message, path="durationInSeconds", code="out_of_range")
         check_text(self.description, "description", most=DESCRIPTION_LENGTH)
-        if self.ends_after_duration and (self.duration_s <= 0 or self.keep_open):
+        if self.ends_after_duration and (self.duration_s <= 0 or self.end_manually):
             message = "takes a durationInSeconds above 0, and does not go with keepOpen"
             raise MaintenanceError(message, path="endAfterDuration")
 
-    def start(self, now: datetime) -> datetime:
+    def start_time(self, now: datetime) -> datetime:
         """Return the time at which the notice starts if nobody approves it before.
 
         Raises MaintenanceError if the time has passed, or is more than FARTHEST ahead.
@@ -124,7 +124,7 @@ class Announcement:
             raise MaintenanceError("must lie within ten years", path="notBefore", code="out_of_range")
         return earliest_start(self.not_before)
 
-    def of(self, subscription_id: uuid.UUID) -> "Announcement":
+    def for_subscription(self, subscription_id: uuid.UUID) -> "Announcement":
         """Return the announcement with every resource once.
 
         Raises MaintenanceError if there is no resource, or one of another subscription.
@@ -149,7 +149,7 @@ def announce(
 
     Raises MaintenanceError if the time has passed.
     """
-    wanted = wanted.of(subscription.pk)
+    wanted = wanted.for_subscription(subscription.pk)
     with locking.exclusive_lock(_collections(subscription.pk)):
         if key and (announced := subscription.notices.filter(key=key).first()):
             return announced
@@ -165,12 +165,12 @@ def announce(
         notice.save(force_insert=True)
         _set_resources(notice, wanted.resources)
         policies = holds.matching_policies([notice])[notice.pk]
-        note = holds.start_jobs_for(notice, Step.ANNOUNCE, policies, now)
+        detail = holds.start_jobs_for(notice, NoticePhase.ANNOUNCE, policies, now)
         if wanted.has_started:
-            note = _format_names(note, _begin(notice, policies, now))
+            detail = _join_details(detail, _begin(notice, policies, now))
         else:
             holds.sync_holds([policy.job_id for policy in policies], now)
-        _record_transition(notice, actor, now, note)
+        _record_transition(notice, actor, now, detail)
         _start_if_idle(notice, now)
     return notice
 
@@ -186,7 +186,7 @@ def notice_warning(wanted: Announcement, now: datetime) -> str | None:
 def change(notice: Notice, changes: Mapping[str, Any], actor: str, now: datetime) -> Notice:
     """Change a notice.  The keys of `changes` are fields of Announcement; values that are equal change nothing.
 
-    Of a notice that has started only `ends_after_duration` and `keep_open` can change, of one that is over nothing:
+    Of a notice that has started only `ends_after_duration` and `end_manually` can change, of one that is over nothing:
     other changes raise TooLate.  Raises MaintenanceError if not-before is in the past.
     """
     advance(now, Notice.objects.filter(pk=notice.pk))
@@ -197,14 +197,14 @@ def change(notice: Notice, changes: Mapping[str, Any], actor: str, now: datetime
         if new.not_before is not None:
             new = replace(new, not_before=earliest_start(new.not_before))  # clients are shown whole seconds
         if "resources" in changes:
-            new = new.of(notice.subscription_id)
+            new = new.for_subscription(notice.subscription_id)
         changed = [each.name for each in fields(Announcement) if getattr(old, each.name) != getattr(new, each.name)]
         if not changed:
             return notice
         _refuse_change(notice, changed)
-        views_before = _views_of(notice)
+        scopes_before = _scope_keys_of(notice)
         job_ids = {policy.job_id for policy in holds.matching_policies([notice])[notice.pk]}
-        not_before = new.start(now) if "not_before" in changed else notice.not_before
+        not_before = new.start_time(now) if "not_before" in changed else notice.not_before
         for name, value in _columns(new, now, not_before).items():
             setattr(notice, name, value)
         notice.ends_at = notice.expected_end
@@ -213,9 +213,9 @@ def change(notice: Notice, changes: Mapping[str, Any], actor: str, now: datetime
             _set_resources(notice, new.resources)
         job_ids |= {policy.job_id for policy in holds.matching_policies([notice])[notice.pk]}
         holds.sync_holds(job_ids, now)
-        note = f"changed: {', '.join(MEMBERS[name] for name in changed)}"
-        shown_to = set() if set(changed) <= set(UNANNOUNCED_FIELDS) else views_before | _views_of(notice)
-        _record_transition(notice, actor, now, note, shown_to)
+        detail = f"changed: {', '.join(MEMBERS[name] for name in changed)}"
+        scope_keys = set() if set(changed) <= set(UNANNOUNCED_FIELDS) else scopes_before | _scope_keys_of(notice)
+        _record_transition(notice, actor, now, detail, scope_keys)
         _start_if_idle(notice, now)
     return notice
 
@@ -225,11 +225,11 @@ def approve(
 ) -> None:
     """Approve notices, each for all its resources.  Notices that have started or ended stay as they are."""
     notices = sorted(notices, key=lambda each: each.pk)
-    shown = dict(Notice.objects.shown().filter(pk__in=[each.pk for each in notices]).values_list("pk", "status"))
+    statuses = dict(Notice.objects.active().filter(pk__in=[each.pk for each in notices]).values_list("pk", "status"))
     approvals = Approval.objects.filter(resource=resource, user=user)
-    approved = set(approvals.filter(notice__in=shown).values_list("notice_id", flat=True))
-    pending = [each for each in notices if each.pk in shown and each.pk not in approved]
-    pending += [each for each in notices if each.pk in approved and shown[each.pk] == Notice.Status.SCHEDULED]
+    approved = set(approvals.filter(notice__in=statuses).values_list("notice_id", flat=True))
+    pending = [each for each in notices if each.pk in statuses and each.pk not in approved]
+    pending += [each for each in notices if each.pk in approved and statuses[each.pk] == Notice.Status.SCHEDULED]
     if pending:
         with locking.exclusive_lock(_collections(*{each.subscription_id for each in pending})):
             for notice in pending:
@@ -246,7 +246,7 @@ def advance(now: datetime, notices: QuerySet[Notice] | None = None) -> None:
     `notices` None: all notices.
     """
     rows = Notice.objects.all() if notices is None else cast(NoticeQuerySet, notices)
-    for notice in list(rows.moving(now)):
+    for notice in list(rows.due(now)):
         _advance_one(notice, now)
 
 
@@ -263,7 +263,7 @@ def complete(notice: Notice, actor: str, now: datetime) -> None:
     """
     advance(now, Notice.objects.filter(pk=notice.pk))
     with locking.exclusive_lock(_collections(notice.subscription_id)):
-        ended = _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, Step.COMPLETE, actor, now)
+        ended = _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, NoticePhase.COMPLETE, actor, now)
         if not ended and notice.status != Notice.Status.COMPLETED:
             raise TooLate(f"it is {notice.status}: only one that has started can be completed")
 
@@ -275,7 +275,7 @@ def cancel(notice: Notice, actor: str, now: datetime) -> None:
     """
     advance(now, Notice.objects.filter(pk=notice.pk))
     with locking.exclusive_lock(_collections(notice.subscription_id)):
-        ended = _end(notice, Notice.Status.SCHEDULED, Notice.Status.CANCELLED, Step.CANCEL, actor, now)
+        ended = _end(notice, Notice.Status.SCHEDULED, Notice.Status.CANCELLED, NoticePhase.CANCEL, actor, now)
         if not ended and notice.status != Notice.Status.CANCELLED:
             raise TooLate(f"it is {notice.status}: it has begun, so it is completed and not cancelled")
 
@@ -287,25 +287,25 @@ def _advance_one(notice: Notice, now: datetime) -> None:
     with locking.exclusive_lock(_collections(notice.subscription_id)):
         notice.refresh_from_db()
         if step := _due_step(notice, now):
-            actor, note = step
+            actor, detail = step
             if notice.status == Notice.Status.SCHEDULED:
-                _start(notice, actor, now, note)
+                _start(notice, actor, now, detail)
             else:
-                _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, Step.COMPLETE, actor, now, note)
+                _end(notice, Notice.Status.STARTED, Notice.Status.COMPLETED, NoticePhase.COMPLETE, actor, now, detail)
 
 
 def _due_step(notice: Notice, now: datetime) -> tuple[str, str] | None:
-    """Return the actor that takes the notice one step on at `now`, and the note of the step; None: no step is due."""
+    """Return the actor that takes the notice one step on at `now`, and the detail of the step; None: no step is due."""
     if notice.status == Notice.Status.SCHEDULED:
-        if notice.has_come(now):
+        if notice.is_due(now):
             return CLOCK, ""
         if notice.approve_when_idle and holds.is_idle(notice):
             return IDLE, "nothing was running any more"
     if notice.status == Notice.Status.STARTED:
-        if notice.has_run_out(now):
+        if notice.has_expired(now):
             return CLOCK, "its expected duration is over"
-        if not notice.keep_open and (end := holds.expected_end(notice)):
-            return WORK, end
+        if not notice.end_manually and (end := holds.end_detail(notice)):
+            return RUNS_ENDED, end
     return None
 
 
@@ -315,29 +315,29 @@ def _start_if_idle(notice: Notice, now: datetime) -> None:
         _start(notice, IDLE, now, "nothing was running")
 
 
-def _start(notice: Notice, actor: str, now: datetime, note: str) -> bool:
+def _start(notice: Notice, actor: str, now: datetime, detail: str) -> bool:
     if not _move(notice, Notice.Status.SCHEDULED, Notice.Status.STARTED, started_at=now):
         return False
-    note = _format_names(note, _begin(notice, holds.matching_policies([notice])[notice.pk], now))
-    _record_transition(notice, actor, now, note)
+    detail = _join_details(detail, _begin(notice, holds.matching_policies([notice])[notice.pk], now))
+    _record_transition(notice, actor, now, detail)
     return True
 
 
-def _begin(notice: Notice, policies: Sequence[Heed], now: datetime) -> str:
-    """Hold the runs and start the jobs of a notice that has started.  Return the note of the step."""
+def _begin(notice: Notice, policies: Sequence[JobMaintenancePolicy], now: datetime) -> str:
+    """Hold the runs and start the jobs of a notice that has started.  Return the detail of the step."""
     holds.sync_holds({policy.job_id for policy in policies} | holds.held_job_ids(notice), now)
-    notice.running_at_start = holds.running_job_names(policies)  # includes runs that a worker was about to begin
+    notice.runs_at_start = holds.running_job_names(policies)  # includes runs that a worker was about to begin
     notice.ends_at = notice.expected_end
-    notice.save(update_fields=["running_at_start", "ends_at"])
-    return holds.start_jobs_for(notice, Step.START, policies, now)
+    notice.save(update_fields=["runs_at_start", "ends_at"])
+    return holds.start_jobs_for(notice, NoticePhase.START, policies, now)
 
 
-def _end(notice: Notice, old: str, new: str, step: Step, actor: str, now: datetime, note: str = "") -> bool:
+def _end(notice: Notice, old: str, new: str, phase: NoticePhase, actor: str, now: datetime, detail: str = "") -> bool:
     if not _move(notice, old, new, ended_at=now, ends_at=now):
         return False
     policies = holds.matching_policies([notice])[notice.pk]
     holds.sync_holds({policy.job_id for policy in policies} | holds.held_job_ids(notice), now)
-    _record_transition(notice, actor, now, _format_names(note, holds.start_jobs_for(notice, step, policies, now)))
+    _record_transition(notice, actor, now, _join_details(detail, holds.start_jobs_for(notice, phase, policies, now)))
     return True
 
 
@@ -349,28 +349,30 @@ def _move(notice: Notice, old: str, new: str, **changes: datetime) -> bool:
 
 
 def _record_transition(
-    notice: Notice, actor: str, now: datetime, note: str = "", shown_to: set[str] | None = None
+    notice: Notice, actor: str, now: datetime, detail: str = "", scope_keys: set[str] | None = None
 ) -> None:
-    """Store a step, and raise the incarnations of the views in `shown_to`; None: all views that show the notice."""
-    incarnations = bump_views(notice.subscription_id, _views_of(notice) if shown_to is None else shown_to)
+    """Store a step, and raise the incarnations of the lists in `scope_keys`; None: all lists that show the notice."""
+    incarnations = raise_incarnations(
+        notice.subscription_id, _scope_keys_of(notice) if scope_keys is None else scope_keys
+    )
     Transition.objects.create(
         notice=notice,
         at=now,
         status=notice.status,
         actor=actor[:ACTOR_LENGTH],
-        note=note[:NOTE_LENGTH],
+        detail=detail[:DETAIL_LENGTH],
         incarnations=incarnations,
     )
     logger.info("notice %s (%s) is %s by %s", notice.pk, notice.event_type, notice.status, actor)
 
 
-def _format_names(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)
+def _join_details(*details: str) -> str:
+    return "; ".join(detail for detail in details if detail)
 
 
 def _collections(*subscription_ids: uuid.UUID) -> set[int]:
     """Return the ids of the collections whose jobs notices of the subscriptions may concern."""
-    policies = Heed.objects.filter(job__collection__subscription__in=subscription_ids)
+    policies = JobMaintenancePolicy.objects.filter(job__collection__subscription__in=subscription_ids)
     return set(policies.values_list("job__collection_id", flat=True).distinct())
 
 
@@ -380,7 +382,7 @@ def _collections(*subscription_ids: uuid.UUID) -> set[int]:
 def _columns(wanted: Announcement, now: datetime, not_before: datetime | None = None) -> dict[str, Any]:
     columns = {each.name: getattr(wanted, each.name) for each in fields(Announcement)}
     del columns["resources"], columns["has_started"]
-    columns["not_before"] = not_before or wanted.start(now)
+    columns["not_before"] = not_before or wanted.start_time(now)
     columns["approve_when_idle"] = wanted.approve_when_idle and not wanted.has_started
     return columns
 
@@ -388,43 +390,43 @@ def _columns(wanted: Announcement, now: datetime, not_before: datetime | None = 
 def _announcement_of(notice: Notice) -> Announcement:
     """Return the announcement that the notice stands for now.  Deleted resources are left out."""
     columns = {each.name: getattr(notice, each.name) for each in fields(Announcement) if hasattr(notice, each.name)}
-    resources = [each.resource for each in notice.affected.select_related("resource") if each.resource]
+    resources = [each.resource for each in notice.affected_resources.select_related("resource") if each.resource]
     return Announcement(**{**columns, "resources": tuple(resources), "has_started": False})
 
 
 def _set_resources(notice: Notice, resources: Sequence[Resource]) -> None:
-    notice.affected.all().delete()
+    notice.affected_resources.all().delete()
     ids = [resource.pk for resource in resources]
     names = dict(Resource.objects.filter(pk__in=ids).values_list("pk", "name"))  # a resource may have been renamed
-    rows = [Affected(notice=notice, resource=each, name=names.get(each.pk, each.name)) for each in resources]
-    Affected.objects.bulk_create(rows)
+    rows = [NoticeResource(notice=notice, resource=each, name=names.get(each.pk, each.name)) for each in resources]
+    NoticeResource.objects.bulk_create(rows)
 
 
 def _refuse_change(notice: Notice, changed: Sequence[str]) -> None:
-    if notice.status not in Notice.SHOWN:
+    if notice.status not in Notice.ACTIVE:
         raise TooLate(f"it is {notice.status}")
-    late = [name for name in changed if name not in ("ends_after_duration", "keep_open")]
+    late = [name for name in changed if name not in ("ends_after_duration", "end_manually")]
     if notice.status == Notice.Status.STARTED and late:
         members = [MEMBERS[name] for name in late]
         raise TooLate(f"it has started: {', '.join(members)} cannot be changed any more", path=members[0])
 
 
-# Views and their incarnations
+# Event scopes and their incarnations
 
 
-def _views_of(notice: Notice) -> set[str]:
-    """Return the keys of the views that show the notice: those of its resources as grouped now, and EVERYTHING."""
-    return {resource.view for resource in notice.resources.all()} | {View.EVERYTHING}
+def _scope_keys_of(notice: Notice) -> set[str]:
+    """Return the keys of the scopes that show the notice: those of its resources as grouped now, and EVERYTHING."""
+    return {resource.scope_key for resource in notice.resources.all()} | {EventScope.EVERYTHING}
 
 
-def bump_views(subscription_id: uuid.UUID, keys: Collection[str]) -> dict[str, int]:
-    """Raise the incarnations of the views by one.  Return the new incarnations by key."""
-    views = View.objects.filter(subscription=subscription_id, key__in=keys)
-    missing = set(keys) - set(views.values_list("key", flat=True))
-    View.objects.bulk_create(
-        [View(subscription_id=subscription_id, key=key) for key in sorted(missing)], ignore_conflicts=True
+def raise_incarnations(subscription_id: uuid.UUID, keys: Collection[str]) -> dict[str, int]:
+    """Raise the incarnations of the scopes by one.  Return the new incarnations by key."""
+    scopes = EventScope.objects.filter(subscription=subscription_id, scope_key__in=keys)
+    missing = set(keys) - set(scopes.values_list("scope_key", flat=True))
+    EventScope.objects.bulk_create(
+        [EventScope(subscription_id=subscription_id, scope_key=key) for key in sorted(missing)], ignore_conflicts=True
     )
     # lock in the order of the keys, to prevent deadlocks
-    list(views.order_by("key").select_for_update(no_key=True).values_list("pk"))
-    views.update(incarnation=F("incarnation") + 1)
-    return dict(views.values_list("key", "incarnation"))
+    list(scopes.order_by("scope_key").select_for_update(no_key=True).values_list("pk"))
+    scopes.update(incarnation=F("incarnation") + 1)
+    return dict(scopes.values_list("scope_key", "incarnation"))

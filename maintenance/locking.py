@@ -4,9 +4,9 @@ Without the lock, a run that is made while a notice begins to hold its job would
 an advisory lock.  A transaction that changes notices takes it in exclusive mode.  Transactions that make runs take it
 in shared mode.  On SQLite a transaction that writes has the whole database to itself anyway.
 
-All transactions lock rows in one order, to prevent deadlocks: collections, then this lock, then notices, views and
-runs (these in the order of their keys), then jobs.  Dispatch already holds locks on triggers when it takes this lock;
-maintenance never locks triggers.
+All transactions lock rows in one order, to prevent deadlocks: collections, then this lock, then notices, event scopes
+and runs (these in the order of their keys), then jobs.  Dispatch already holds locks on triggers when it takes this
+lock; maintenance never locks triggers.
 """
 
 from collections.abc import Iterable, Iterator

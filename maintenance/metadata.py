@@ -30,7 +30,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.access import only_default, require_role, visible_or_404
+from accounts.access import only_default, require_role, visible_rows
 from accounts.authentication import REALM, BasicAuthentication, BearerAuthentication, credentials_of
 from accounts.models import ApiToken, Role, Subscription, digest_of
 from accounts.rate_limits import RateLimit
@@ -111,7 +111,7 @@ class ScheduledEvents(APIView):
         now = timezone.now()
         feed = self.event_feed(now)
         ids = parse_start_requests(request._request.body)
-        notices = feed.known(ids)
+        notices = feed.find_notices(ids)
         for each in ids:
             if each not in notices:
                 raise BadMetadataRequest(f"no event {str(each).upper()} is known here")
@@ -147,13 +147,13 @@ class ScheduledEvents(APIView):
             if name is not None and name != request.auth.name:
                 raise PermissionDenied("this token is another resource's")
             record_poll(request.auth, now)
-            return EventFeed.of(request.auth)
+            return EventFeed.for_resource(request.auth)
         if not request.user.is_authenticated:
             raise NotAuthenticated("say who asks: by the token of a resource, or as somebody with an account")
         limit(f"user {request.user.pk}", now)
         if name is not None:
-            return EventFeed.of(self.find_resource(name))
-        subscriptions = tuple(visible_or_404(request, Subscription).values_list("pk", flat=True))
+            return EventFeed.for_resource(self.find_resource(name))
+        subscriptions = tuple(visible_rows(request, Subscription).values_list("pk", flat=True))
         if not subscriptions:
             raise PermissionDenied("you are a member of no subscription")
         return EventFeed(subscriptions, user=request.user)
@@ -174,7 +174,7 @@ class ScheduledEvents(APIView):
     def find_resource(self, name: str) -> Resource:
         if "\0" in name:
             raise Http404
-        rows = visible_or_404(self.request, Resource).filter(name=name)
+        rows = visible_rows(self.request, Resource).filter(name=name)
         found = list(rows[:2])
         if not found:
             raise Http404
@@ -195,7 +195,7 @@ class ScheduledEvents(APIView):
             lifecycle.approve(notices, str(self.request.user), now, user=self.request.user)
 
     def document(self, feed: EventFeed) -> Response:
-        incarnation, notices = feed.read()
+        incarnation, notices = feed.read_snapshot()
         events = [render_event(notice, self.version) for notice in notices if is_shown(notice.event_type, self.version)]
         return Response({"DocumentIncarnation": incarnation, "Events": events}, headers={"Cache-Control": "no-store"})
 
@@ -252,7 +252,7 @@ def render_event(notice: Notice, version: str) -> dict[str, Any]:
         "EventStatus": notice.status.capitalize(),
         "EventType": notice.event_type,
         "ResourceType": RESOURCE_TYPE,
-        "Resources": [each.name for each in notice.affected.all()],
+        "Resources": [each.name for each in notice.affected_resources.all()],
         "NotBefore": http_date(notice.not_before.timestamp()) if notice.status == Notice.Status.SCHEDULED else "",
         "Description": notice.description,
         "EventSource": notice.source,

@@ -1,4 +1,4 @@
-"""The models of maintenance: resources, notices and their steps, and what jobs do about notices.
+"""The models of maintenance: resources, notices and their phases, and the policies of jobs.
 
 Source of the rules: the published contract of Scheduled Events.
 """
@@ -58,12 +58,12 @@ class Resource(models.Model):
         return self.last_seen_at is not None and self.last_seen_at >= polled_since(now)
 
     @property
-    def view(self) -> str:
-        """Return the key of the view that the resource sees."""
+    def scope_key(self) -> str:
+        """Return the key of the EventScope that the resource sees."""
         return f"group {self.scope_group}" if self.scope_group else f"resource {self.name}"
 
 
-class View(models.Model):
+class EventScope(models.Model):
     """The incarnation of the list of notices that one scope group or single resource is shown.
 
     The key EVERYTHING stands for the list of the whole subscription.  The incarnation grows with every change of the
@@ -73,22 +73,22 @@ class View(models.Model):
     EVERYTHING = ""
 
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, related_name="+")
-    key = models.CharField(max_length=270)
+    scope_key = models.CharField(max_length=270)
     incarnation = models.PositiveIntegerField(default=FIRST_INCARNATION)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["subscription", "key"], name="view_once")]
+        constraints = [models.UniqueConstraint(fields=["subscription", "scope_key"], name="view_once")]
 
 
-class Overview(models.Model):
+class UserEventScope(models.Model):
     """The incarnation of the list of notices that one person is shown of all their subscriptions.
 
     The incarnation must also grow when the person joins or leaves a subscription.  So it is not just the sum of the
-    incarnations of the views.
+    incarnations of the event scopes.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    digest = models.CharField(max_length=64)  # of the subscriptions and the numbers of their views
+    scope_digest = models.CharField(max_length=64)  # of the subscriptions and the incarnations of their scopes
     incarnation = models.PositiveIntegerField(default=0)  # 0: the person has not read the list yet
 
 
@@ -110,21 +110,21 @@ MINIMUM_NOTICE = {
 
 
 class NoticeQuerySet(SubscriptionScopedQuerySet):
-    def shown(self) -> Self:
+    def active(self) -> Self:
         """Filter for notices that machines are shown, oldest announcement first."""
-        return self.filter(status__in=Notice.SHOWN).order_by("announced_at", "pk")
+        return self.filter(status__in=Notice.ACTIVE).order_by("announced_at", "pk")
 
-    def waiting(self, now: datetime) -> Self:
+    def awaiting_approval(self, now: datetime) -> Self:
         """Filter for notices that wait for approval: until not-before, only an approval starts them."""
         return self.filter(status=Notice.Status.SCHEDULED, approve_when_idle=False, not_before__gt=now)
 
-    def moving(self, now: datetime) -> Self:
-        """Filter for notices that time or the end of runs may take one step on, ordered by not-before."""
-        has_work = Exists(Work.objects.filter(notice=OuterRef("pk"), step=Step.START))
-        over = Q(ends_after_duration=True, ends_at__lte=now) | Q(has_work)
+    def due(self, now: datetime) -> Self:
+        """Filter for notices that time or the end of runs may start or end, ordered by not-before."""
+        has_runs = Exists(NoticeRun.objects.filter(notice=OuterRef("pk"), phase=NoticePhase.START))
+        is_over = Q(ends_after_duration=True, ends_at__lte=now) | Q(has_runs)
         starting = Q(status=Notice.Status.SCHEDULED) & (Q(not_before__lte=now) | Q(approve_when_idle=True))
-        ending = Q(status=Notice.Status.STARTED, keep_open=False) & over
-        return self.filter(status__in=Notice.SHOWN).filter(starting | ending).order_by("not_before", "pk")
+        ending = Q(status=Notice.Status.STARTED, end_manually=False) & is_over
+        return self.filter(status__in=Notice.ACTIVE).filter(starting | ending).order_by("not_before", "pk")
 
     def between(self, start: datetime, end: datetime) -> Self:
         """Filter for notices that took, take, or are expected to take place within [start, end).
@@ -152,13 +152,13 @@ class Notice(models.Model):
         PLATFORM = "Platform"
         USER = "User"
 
-    SHOWN = (Status.SCHEDULED, Status.STARTED)
+    ACTIVE = (Status.SCHEDULED, Status.STARTED)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, db_index=False, related_name="notices")
     event_type = models.CharField(max_length=16, choices=EventType)
     status = models.CharField(max_length=16, choices=Status, default=Status.SCHEDULED)
-    resources = models.ManyToManyField(Resource, through="Affected", related_name="notices")
+    resources = models.ManyToManyField(Resource, through="NoticeResource", related_name="notices")
     # in whole seconds, so that the notice starts no earlier than clients are shown
     not_before = models.DateTimeField()
     description = models.CharField(max_length=1000, blank=True)
@@ -166,8 +166,8 @@ class Notice(models.Model):
     source = models.CharField(max_length=16, choices=Source, default=Source.PLATFORM)
     approve_when_idle = models.BooleanField(default=False)  # and hold all runs on the resources until the start
     ends_after_duration = models.BooleanField(default=False)  # if False, the duration is only an expectation
-    keep_open = models.BooleanField(default=False)  # stay open after the runs of its start until a person ends it
-    running_at_start = models.JSONField(default=list, editable=False)  # names of jobs with runs that were still going
+    end_manually = models.BooleanField(default=False)  # stay open after the runs of its start until a person ends it
+    runs_at_start = models.JSONField(default=list, editable=False)  # names of jobs with runs that were still going
     key = models.CharField(max_length=100, null=True, editable=False)  # idempotency key of the announcement
     announced_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
@@ -179,7 +179,7 @@ class Notice(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["subscription", "key"], name="one_notice_of_a_key")]
         indexes = [
-            # serves NoticeQuerySet.shown, waiting and moving; not partial, because SQLite would not use a partial index
+            # serves NoticeQuerySet.active, awaiting_approval and due; not partial, because SQLite would not use that
             models.Index(fields=["status", "subscription"], name="notice_shown"),
             # serves NoticeQuerySet.between
             models.Index(fields=["subscription", "ends_at"], name="notice_ends"),
@@ -192,13 +192,13 @@ class Notice(models.Model):
     def __str__(self) -> str:
         return f"{self.event_type} of {self.announced_at:%Y-%m-%d %H:%M:%SZ}"
 
-    def has_come(self, now: datetime) -> bool:
+    def is_due(self, now: datetime) -> bool:
         """Return True if the notice is due to start because not-before has come."""
         return self.status == self.Status.SCHEDULED and self.not_before <= now
 
-    def has_run_out(self, now: datetime) -> bool:
+    def has_expired(self, now: datetime) -> bool:
         """Return True if the notice is due to end because its expected duration is over."""
-        ends_by_time = self.status == self.Status.STARTED and self.ends_after_duration and not self.keep_open
+        ends_by_time = self.status == self.Status.STARTED and self.ends_after_duration and not self.end_manually
         return ends_by_time and self.ends_at is not None and self.ends_at <= now
 
     def as_of(self, now: datetime) -> Self:
@@ -206,12 +206,12 @@ class Notice(models.Model):
 
         Nothing is written: housekeeping takes these steps.
         """
-        shown = copy(self)
-        if shown.has_come(now):
-            shown.status, shown.started_at = self.Status.STARTED, shown.not_before
-        if shown.has_run_out(now):
-            shown.status, shown.ended_at = self.Status.COMPLETED, shown.ends_at
-        return shown
+        copied = copy(self)
+        if copied.is_due(now):
+            copied.status, copied.started_at = self.Status.STARTED, copied.not_before
+        if copied.has_expired(now):
+            copied.status, copied.ended_at = self.Status.COMPLETED, copied.ends_at
+        return copied
 
     def is_open_ended(self, now: datetime) -> bool:
         """Return True if the notice is not over and its end is unknown.
@@ -219,7 +219,7 @@ class Notice(models.Model):
         The end is unknown if the duration is unknown, if the notice has lasted longer than expected, or if it
         interrupts nothing.  Then it goes on until somebody ends it.
         """
-        return self.status in self.SHOWN and (self.duration_s <= 0 or self.ends_at is None or self.ends_at <= now)
+        return self.status in self.ACTIVE and (self.duration_s <= 0 or self.ends_at is None or self.ends_at <= now)
 
     @property
     def begins_at(self) -> datetime:
@@ -231,11 +231,11 @@ class Notice(models.Model):
         return None if self.duration_s == UNKNOWN_DURATION else self.begins_at + timedelta(seconds=self.duration_s)
 
 
-class Affected(models.Model):
+class NoticeResource(models.Model):
     """A resource of a notice.  The name is stored too, because the history stays when the resource is deleted."""
 
-    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, db_index=False, related_name="affected")
-    resource = models.ForeignKey(Resource, null=True, on_delete=models.SET_NULL, related_name="affected")
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, db_index=False, related_name="affected_resources")
+    resource = models.ForeignKey(Resource, null=True, on_delete=models.SET_NULL, related_name="affected_resources")
     name = models.CharField(max_length=255)
 
     class Meta:
@@ -247,14 +247,14 @@ class Affected(models.Model):
 
 
 class Transition(models.Model):
-    """One step of a notice: who took it, and the new incarnations of the views that it changed."""
+    """One step of a notice: who took it, and the new incarnations of the event scopes that it changed."""
 
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="transitions")
     at = models.DateTimeField()
     status = models.CharField(max_length=16, choices=Notice.Status)
     actor = models.CharField(max_length=300)  # a person, a resource, or the clock
-    note = models.CharField(max_length=300, blank=True)
-    incarnations = models.JSONField(default=dict)  # {key of a view: incarnation}
+    detail = models.CharField(max_length=300, blank=True)
+    incarnations = models.JSONField(default=dict)  # {key of a scope: incarnation}
 
     class Meta:
         ordering = ["at", "pk"]
@@ -269,8 +269,8 @@ class Approval(models.Model):
     at = models.DateTimeField()
 
 
-class Step(models.TextChoices):
-    """A step of a notice at which jobs may run."""
+class NoticePhase(models.TextChoices):
+    """A phase of a notice at which jobs may run."""
 
     ANNOUNCE = "announce"
     START = "start"
@@ -278,37 +278,37 @@ class Step(models.TextChoices):
     CANCEL = "cancel"
 
 
-class Work(models.Model):
-    """A run that a step of a notice has started.  When all runs that its start has started are over, the notice ends.
+class NoticeRun(models.Model):
+    """A run that a phase of a notice has started.  When all runs that its start has started are over, the notice ends.
 
     `run` is None when the run has been deleted.
     """
 
-    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="work")
-    step = models.CharField(max_length=16, choices=Step)
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="runs")
+    phase = models.CharField(max_length=16, choices=NoticePhase)
     run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="+")
     job_name = models.CharField(max_length=NAME_LENGTH)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["notice", "step", "run"], name="work_once")]
+        constraints = [models.UniqueConstraint(fields=["notice", "phase", "run"], name="work_once")]
         ordering = ["pk"]
 
 
-class Heed(models.Model):
+class JobMaintenancePolicy(models.Model):
     """The policy of a job for maintenance of the resources that it names, or whose labels it names."""
 
-    class During(models.TextChoices):
+    class OnNotice(models.TextChoices):
         NOTHING = "nothing"
         HOLD = "hold"  # hold runs that are due from the lead time before not-before until the end
 
-    class After(models.TextChoices):
+    class OnEnd(models.TextChoices):
         RUN_ONCE = "run_once"  # run the newest of the held runs
         DROP = "drop"  # skip all held runs
 
-    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="heed")
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="maintenance_policy")
     resource_names = models.JSONField(default=list, blank=True)
     labels = models.JSONField(default=dict, blank=True)  # matches a resource that has all of these
-    during = models.CharField(max_length=8, choices=During, default=During.NOTHING)
-    after = models.CharField(max_length=8, choices=After, default=After.RUN_ONCE)
-    lead = models.DurationField(default=timedelta(0))
-    run_on = models.JSONField(default=list, blank=True)  # values of Step
+    on_notice = models.CharField(max_length=8, choices=OnNotice, default=OnNotice.NOTHING)
+    on_end = models.CharField(max_length=8, choices=OnEnd, default=OnEnd.RUN_ONCE)
+    lead_time = models.DurationField(default=timedelta(0))
+    run_at_phases = models.JSONField(default=list, blank=True)  # values of NoticePhase

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from maintenance.errors import MaintenanceError
-from maintenance.models import Heed, Step
+from maintenance.models import JobMaintenancePolicy, NoticePhase
 
 RESOURCES_MOST, LABELS_MOST = 1_000, 50
 TEXT_LENGTH = 255
@@ -21,10 +21,10 @@ class PolicyInput:
 
     resource_names: Sequence[str] = ()
     labels: Mapping[str, str] = field(default_factory=dict)  # matches a resource that has all of these
-    during: str = Heed.During.NOTHING
-    after: str = Heed.After.RUN_ONCE
-    lead: timedelta = timedelta(0)
-    run_on: Sequence[str] = ()  # values of Step
+    on_notice: str = JobMaintenancePolicy.OnNotice.NOTHING
+    on_end: str = JobMaintenancePolicy.OnEnd.RUN_ONCE
+    lead_time: timedelta = timedelta(0)
+    run_at_phases: Sequence[str] = ()  # values of NoticePhase
 
     def __post_init__(self) -> None:
         if len(self.resource_names) > RESOURCES_MOST:
@@ -36,24 +36,26 @@ class PolicyInput:
         for name, text in self.labels.items():
             check_text(name, "labels", least=1)
             check_text(text, "labels")
-        _check_word(self.during, Heed.During.values, "during")
-        _check_word(self.after, Heed.After.values, "after")
-        for position, step in enumerate(self.run_on):
-            _check_word(step, Step.values, f"runOn[{position}]")
-        if not timedelta(0) <= self.lead <= LEAD_MOST:
+        _check_word(self.on_notice, JobMaintenancePolicy.OnNotice.values, "during")
+        _check_word(self.on_end, JobMaintenancePolicy.OnEnd.values, "after")
+        for position, phase in enumerate(self.run_at_phases):
+            _check_word(phase, NoticePhase.values, f"runOn[{position}]")
+        if not timedelta(0) <= self.lead_time <= LEAD_MOST:
             raise MaintenanceError("must be PT0S to P7D", path="lead", code="out_of_range")
-        if (self.during != Heed.During.NOTHING or self.run_on) and not (self.resource_names or self.labels):
+        if (self.on_notice != JobMaintenancePolicy.OnNotice.NOTHING or self.run_at_phases) and not (
+            self.resource_names or self.labels
+        ):
             raise MaintenanceError("must name resources, or labels of them", path="resources", code="required")
 
     def fields(self) -> dict[str, object]:
-        """Return the values for the fields of the stored policy: each name once, steps in the order of Step."""
+        """Return the values for the fields of the stored policy: each name once, phases in the order of NoticePhase."""
         return {
             "resource_names": list(dict.fromkeys(self.resource_names)),
             "labels": dict(self.labels),
-            "during": self.during,
-            "after": self.after,
-            "lead": self.lead,
-            "run_on": [step for step in Step.values if step in self.run_on],
+            "on_notice": self.on_notice,
+            "on_end": self.on_end,
+            "lead_time": self.lead_time,
+            "run_at_phases": [phase for phase in NoticePhase.values if phase in self.run_at_phases],
         }
 
 

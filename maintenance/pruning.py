@@ -1,4 +1,4 @@
-"""Delete notices that ended long ago, after the same time as runs.  The incarnations of views stay."""
+"""Delete notices that ended long ago, after the same time as runs.  The incarnations of event scopes stay."""
 
 from datetime import datetime, timedelta
 
@@ -6,10 +6,10 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef
 
 from jobs.worker.pruning import IsOver, never, remove
-from maintenance.models import Affected, Approval, Notice, Work
+from maintenance.models import Approval, Notice, NoticeResource, NoticeRun
 
 # Models with a key to a notice, and to a run or a resource, which may be deleted at the same time
-DEPENDENT_MODELS = (Work, Approval, Affected)
+DEPENDENT_MODELS = (NoticeRun, Approval, NoticeResource)
 
 
 def prune(now: datetime, is_over: IsOver = never) -> bool:

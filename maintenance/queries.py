@@ -1,7 +1,7 @@
 """Database filters for job policies that a notice may match, so that the other policies need not be read.
 
 The filters are exact for resource names.  For labels they return a superset: every policy that shares at least one
-label.  `NoticeWithResources.concerns` narrows it.
+label.  `NoticeWithResources.matches` narrows it.
 """
 
 import json
@@ -54,7 +54,7 @@ class SharesLabel(JsonOverlap):
 def matching_q(notices: Collection[NoticeWithResources]) -> Q:
     """Filter for policies that name one of the affected resources, or a label that one of these resources has."""
     names = {name for each in notices for name in each.names}
-    pairs = {pair for each in notices for _, labels in each.affected for pair in labels.items()}
+    pairs = {pair for each in notices for _, labels in each.affected_resources for pair in labels.items()}
     by_name = may_name(names)
     return by_name | Q(SharesLabel(F("labels"), Value(json.dumps(sorted(pairs))))) if pairs else by_name
 

@@ -12,8 +12,8 @@ from django.db import IntegrityError, transaction
 from accounts.models import TOKEN_BYTES, Subscription, digest_of
 from maintenance import holds, locking
 from maintenance.errors import MaintenanceError
-from maintenance.lifecycle import bump_views
-from maintenance.models import Affected, Notice, Resource, View
+from maintenance.lifecycle import raise_incarnations
+from maintenance.models import EventScope, Notice, NoticeResource, Resource
 from maintenance.policies import LABELS_MOST, check_text
 
 
@@ -79,13 +79,13 @@ def change(resource: Resource, **changes) -> Resource:
     check(**changes)
     with locking.exclusive_lock():
         resource = Resource.objects.get(pk=resource.pk)
-        old_name, old_view = resource.name, resource.view
+        old_name, old_scope_key = resource.name, resource.scope_key
         for name, value in changes.items():
             setattr(resource, name, value)
         with refusing_taken_name(resource.name):
             resource.save(update_fields=list(changes))
-        if resource.view != old_view:
-            copy_digest(resource.subscription_id, old_view, resource.view)
+        if resource.scope_key != old_scope_key:
+            carry_incarnation_over(resource.subscription_id, old_scope_key, resource.scope_key)
         if resource.name != old_name:
             _rename(resource, old_name)
     return resource
@@ -94,23 +94,25 @@ def change(resource: Resource, **changes) -> Resource:
 def _rename(resource: Resource, old_name: str) -> None:
     """Write the new name of a resource into the policies of jobs and into notices that are not over."""
     holds.rename_resource(resource.subscription_id, old_name, resource.name)
-    if Affected.objects.filter(resource=resource, notice__status__in=Notice.SHOWN).update(name=resource.name):
-        bump_views(resource.subscription_id, {resource.view, View.EVERYTHING})
+    if NoticeResource.objects.filter(resource=resource, notice__status__in=Notice.ACTIVE).update(name=resource.name):
+        raise_incarnations(resource.subscription_id, {resource.scope_key, EventScope.EVERYTHING})
 
 
 def unregister(resource: Resource) -> None:
     """Delete the resource.  Its notices keep its name."""
     with locking.exclusive_lock():
         resource = Resource.objects.get(pk=resource.pk)
-        if Notice.objects.shown().filter(resources=resource).exists():
-            bump_views(resource.subscription_id, {resource.view})
+        if Notice.objects.active().filter(resources=resource).exists():
+            raise_incarnations(resource.subscription_id, {resource.scope_key})
         resource.delete()
 
 
-def copy_digest(subscription_id: uuid.UUID, before: str, after: str) -> None:
-    """Raise the incarnations of both views, and set that of the view `after` to the higher one.
+def carry_incarnation_over(subscription_id: uuid.UUID, before: str, after: str) -> None:
+    """Raise the incarnations of both scopes, and set that of the scope `after` to the higher one.
 
-    So the incarnation that a resource sees always grows when the resource moves from the view `before` to `after`.
+    So the incarnation that a resource sees always grows when the resource moves from the scope `before` to `after`.
     """
-    numbers = bump_views(subscription_id, {before, after})
-    View.objects.filter(subscription=subscription_id, key=after).update(incarnation=max(numbers.values()))
+    incarnations = raise_incarnations(subscription_id, {before, after})
+    EventScope.objects.filter(subscription=subscription_id, scope_key=after).update(
+        incarnation=max(incarnations.values())
+    )

@@ -9,26 +9,34 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from accounts.models import User, digest_of
-from maintenance.models import FIRST_INCARNATION, Affected, Notice, NoticeQuerySet, Overview, Resource, View
+from maintenance.models import (
+    FIRST_INCARNATION,
+    EventScope,
+    Notice,
+    NoticeQuerySet,
+    NoticeResource,
+    Resource,
+    UserEventScope,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class EventFeed:
-    """The notices of a resource's view, or the notices of all subscriptions of a person."""
+    """The notices of a resource's scope, or the notices of all subscriptions of a person."""
 
     subscriptions: tuple[uuid.UUID, ...]
     resource: Resource | None = None
     user: User | None = None  # set when `resource` is None
 
     @classmethod
-    def of(cls, resource: Resource) -> Self:
+    def for_resource(cls, resource: Resource) -> Self:
         return cls((resource.subscription_id,), resource)
 
     @property
     def notices(self) -> NoticeQuerySet:
         """All notices of the feed, also those that have ended.
 
-        Only the key of the view decides.  So a resource that has just moved to another group finds no notice of its
+        Only the key of the scope decides.  So a resource that has just moved to another group finds no notice of its
         new group under the incarnation of the old one.
         """
         rows = Notice.objects.filter(subscription__in=self.subscriptions)
@@ -37,48 +45,50 @@ class EventFeed:
         group = self.resource.scope_group
         own = {"resource__subscription": self.resource.subscription_id} if group else {"resource": self.resource}
         # EXISTS, because a list of ids would grow with the history
-        return rows.filter(Exists(Affected.objects.filter(notice=OuterRef("pk"), resource__scope_group=group, **own)))
+        return rows.filter(
+            Exists(NoticeResource.objects.filter(notice=OuterRef("pk"), resource__scope_group=group, **own))
+        )
 
-    def known(self, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Notice]:
+    def find_notices(self, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Notice]:
         return {notice.pk: notice for notice in self.notices.filter(pk__in=ids)}
 
-    def read(self) -> tuple[int, list[Notice]]:
+    def read_snapshot(self) -> tuple[int, list[Notice]]:
         """Return the incarnation, and the notices that are shown under it, oldest first.
 
-        A change is committed together with the incarnation of its view, and incarnations only grow.  If they are equal
+        A change is committed together with the incarnation of its scope, and incarnations only grow.  If they are equal
         before and after the queries, no change came in between; otherwise the queries are repeated.  This takes no
         lock.  It also takes no snapshot: on SQLite only one transaction at a time could have it.
         """
-        after = self.numbers()
+        after = self.load_incarnations()
         while True:
-            before, shown = after, list(self.notices.shown().order_by().prefetch_related("affected"))
-            after = self.numbers()
+            before, active = after, list(self.notices.active().order_by().prefetch_related("affected_resources"))
+            after = self.load_incarnations()
             if before == after and (incarnation := self._incarnation_of(after)) is not None:
                 # sorted here: with ORDER BY, SQLite would use the index by time and read the whole history
-                return incarnation, sorted(shown, key=lambda each: (each.announced_at, each.pk))
+                return incarnation, sorted(active, key=lambda each: (each.announced_at, each.pk))
 
-    def numbers(self) -> list[tuple[uuid.UUID, int]]:
-        """Return (subscription, incarnation) of the view in each subscription.
+    def load_incarnations(self) -> list[tuple[uuid.UUID, int]]:
+        """Return (subscription, incarnation) of the scope in each subscription.
 
-        A view that never changed has no row, and is left out.
+        A scope that never changed has no row, and is left out.
         """
-        key = self.resource.view if self.resource else View.EVERYTHING
-        views = View.objects.filter(subscription__in=self.subscriptions, key=key).order_by("subscription")
-        return list(views.values_list("subscription", "incarnation"))
+        key = self.resource.scope_key if self.resource else EventScope.EVERYTHING
+        scopes = EventScope.objects.filter(subscription__in=self.subscriptions, scope_key=key).order_by("subscription")
+        return list(scopes.values_list("subscription", "incarnation"))
 
-    def _incarnation_of(self, numbers: list[tuple[uuid.UUID, int]]) -> int | None:
-        """Return one incarnation for all these numbers together, or None if they have changed meanwhile."""
-        lowest = sum(incarnation for _, incarnation in numbers) or FIRST_INCARNATION
+    def _incarnation_of(self, incarnations: list[tuple[uuid.UUID, int]]) -> int | None:
+        """Return one incarnation for all these incarnations together, or None if they have changed meanwhile."""
+        lowest = sum(incarnation for _, incarnation in incarnations) or FIRST_INCARNATION
         if self.user is None:
             return lowest
-        digest = digest_of(str(numbers))
-        overview = Overview.objects.filter(user=self.user, digest=digest).first()
-        if overview is None:
+        digest = digest_of(str(incarnations))
+        user_scope = UserEventScope.objects.filter(user=self.user, scope_digest=digest).first()
+        if user_scope is None:
             with transaction.atomic():
-                overview, _ = Overview.objects.select_for_update(no_key=True).get_or_create(user=self.user)
-                if self.numbers() != numbers:
+                user_scope, _ = UserEventScope.objects.select_for_update(no_key=True).get_or_create(user=self.user)
+                if self.load_incarnations() != incarnations:
                     return None
-                if overview.digest != digest:  # if equal, another process has just raised the incarnation
-                    overview.digest, overview.incarnation = digest, max(overview.incarnation + 1, lowest)
-                    overview.save()
-        return overview.incarnation
+                if user_scope.scope_digest != digest:  # if equal, another process has just raised the incarnation
+                    user_scope.scope_digest, user_scope.incarnation = digest, max(user_scope.incarnation + 1, lowest)
+                    user_scope.save()
+        return user_scope.incarnation

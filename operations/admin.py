@@ -78,9 +78,9 @@ class OperationChangeList(TimestampedChangeList):
 class OperationAdmin(ReadOnlyAdmin):
     """Read only, because only workers change operations.  A cancellation is a request to the worker."""
 
-    list_display = ("title", "state_shown", "progress", "asked", "took", "asked_by", "error", "action")
+    list_display = ("title", "state_shown", "progress", "asked", "took", "requested_by", "error", "action")
     list_filter = ("state", SinceFilter)
-    list_select_related = ("asked_by", "subscription")
+    list_select_related = ("requested_by", "subscription")
     search_fields = ("target", "kind")
     search_help_text = "What it is about"
     ordering = ("-created_at", "-id")
@@ -94,7 +94,7 @@ class OperationAdmin(ReadOnlyAdmin):
         return OperationChangeList
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        operation, now = self.visible(request, object_id), timezone.now()
+        operation, now = self.find_visible(request, object_id), timezone.now()
         context = {
             "title": title_of(operation),
             "operation": operation,
@@ -107,7 +107,7 @@ class OperationAdmin(ReadOnlyAdmin):
         return self.page(request, "admin/operations/operation/page.html", context)
 
     def cancel_view(self, request, object_id) -> HttpResponse:
-        operation = self.visible(request, object_id)
+        operation = self.find_visible(request, object_id)
         if not has_role(request.user, Role.OPERATOR, operation.subscription_id):
             raise PermissionDenied
         if request.method == "POST":

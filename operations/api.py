@@ -136,7 +136,7 @@ class OperationFinished(APIException):
 class Operations(HistoryViewSet):
     """Long requests, which can be read from their acceptance until a day or longer after their end."""
 
-    queryset = Operation.objects.select_related("asked_by").order_by("-created_at", "-id")
+    queryset = Operation.objects.select_related("requested_by").order_by("-created_at", "-id")
     serializer_class = OperationSerializer
     filterset_class = OperationFilter
     lookup_value_converter = "uuid"
@@ -153,7 +153,7 @@ class Operations(HistoryViewSet):
         examples=EXAMPLES,
     )
     def retrieve(self, request, pk):
-        return not_modified(require_role(request, self.get_queryset(), pk=pk))
+        return operation_response(require_role(request, self.get_queryset(), pk=pk))
 
     @extend_schema(
         operation_id="cancelOperation",
@@ -170,7 +170,7 @@ class Operations(HistoryViewSet):
         if not cancel(operation, timezone.now()):
             operation.refresh_from_db()
             raise OperationFinished(f"the operation is {operation.state} already")
-        return not_modified(self.get_queryset().get(pk=pk))
+        return operation_response(self.get_queryset().get(pk=pk))
 
 
 # The answer of other views that accept an operation
@@ -183,10 +183,10 @@ ACCEPTED = OpenApiResponse(
 
 
 def accepted_response(request: Request, operation: Operation) -> Response:
-    return not_modified(operation, 202, Location=absolute(request, f"/api/operations/{operation.pk}"))
+    return operation_response(operation, 202, Location=absolute(request, f"/api/operations/{operation.pk}"))
 
 
-def not_modified(operation: Operation, status: int = 200, **headers: str) -> Response:
+def operation_response(operation: Operation, status: int = 200, **headers: str) -> Response:
     if operation.is_open:
         headers["Retry-After"] = str(RETRY_AFTER_S)
     return Response(rendered_operation(operation), status, headers=headers)
@@ -202,10 +202,10 @@ def rendered_operation(operation: Operation) -> dict[str, Any]:
         "state": operation.state,
         "percent": operation.percent,
         "error": error if operation.error_code else None,
-        "askedBy": operation.asked_by and operation.asked_by.get_username(),
+        "askedBy": operation.requested_by and operation.requested_by.get_username(),
         "correlationId": operation.correlation_id,
         "clientRequestId": operation.client_request_id,
-        "cancelAskedAt": operation.cancel_asked_at,
+        "cancelAskedAt": operation.cancel_requested_at,
         "createdAt": operation.created_at,
         "startedAt": operation.started_at,
         "finishedAt": operation.finished_at,

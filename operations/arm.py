@@ -36,7 +36,7 @@ class OperationEnded(APIException):
     status_code = 409
 
 
-def accepted(request: Request, operation: Operation) -> Response:
+def accepted_response(request: Request, operation: Operation) -> Response:
     """Return 202 without a body, because some clients would take a body for the status of the operation."""
     return accepted_with_headers(
         request, operation, **{"Azure-AsyncOperation": "operations", "Location": "operationResults"}
@@ -53,7 +53,7 @@ def accepted_with_headers(request: Request, operation: Operation, **kinds: str) 
 
 
 def path_of(operation: Operation, kind: str) -> str:
-    location = f"/subscriptions/{operation.subscription_id}/providers/{PROVIDER}/locations/{operation.place}"
+    location = f"/subscriptions/{operation.subscription_id}/providers/{PROVIDER}/locations/{operation.location}"
     return f"{location}/{kind}/{operation.pk}"
 
 
@@ -63,7 +63,7 @@ class OperationView(ArmView):
             raise Http404
         lookup = {"pk": self.kwargs["operation"], "subscription": self.subscription_id}
         operation = access.require_role(self.request, Operation, role, **lookup)
-        if operation.place != self.kwargs["place"].lower():
+        if operation.location != self.kwargs["place"].lower():
             raise Http404
         return operation
 
@@ -99,7 +99,7 @@ class Cancellation(OperationView):
         if not cancel(operation, timezone.now()):
             operation.refresh_from_db()
             raise OperationEnded(f"it is {operation.state} already")
-        return accepted(request, operation)
+        return accepted_response(request, operation)
 
 
 def render(operation: Operation) -> dict[str, Any]:

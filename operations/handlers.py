@@ -21,23 +21,23 @@ class OperationHandler(Protocol):
     def step(self, operation: Operation, now: datetime) -> int:
         """Do one step.  Return how much of the operation is done then, in percent; 100 ends the operation.
 
-        The step may store data for the next step in `operation.notes`.  Raises OperationFailed.
+        The step may store data for the next step in `operation.state_data`.  Raises OperationFailed.
         """
 
     def undo(self, operation: Operation, now: datetime) -> None:
         """Undo what can be undone, after the operation has failed or was cancelled."""
 
 
-_works: dict[str, OperationHandler] = {}
+_handlers: dict[str, OperationHandler] = {}
 
 
 def register(kind: str, handler: OperationHandler) -> None:
-    _works[kind] = handler
+    _handlers[kind] = handler
 
 
 def handler_for(operation: Operation) -> OperationHandler:
     """Return the handler of the operation's kind.  Raises OperationFailed if no handler is registered any more."""
-    handler = _works.get(operation.kind)
+    handler = _handlers.get(operation.kind)
     if handler is None:
         raise OperationFailed("UnknownOperation", f"nothing here does {operation.kind!r} any more")
     return handler

@@ -33,7 +33,7 @@ class OperationQuerySet(models.QuerySet):
         """Filter for open operations whose worker has died."""
         return self.open().filter(lease_token__isnull=False, heartbeat_at__lt=now - HEARTBEAT_TIMEOUT)
 
-    def unheard(self, now: datetime) -> Self:
+    def undelivered(self, now: datetime) -> Self:
         """Filter for open operations that no worker has leased and whose message was lost."""
         return self.open().filter(lease_token=None, published_at__lt=now - PUBLISH_TIMEOUT)
 
@@ -54,20 +54,25 @@ class Operation(models.Model):
     subscription = models.ForeignKey(Subscription, on_delete=models.CASCADE, db_index=False, related_name="+")
     kind = models.CharField(max_length=64)  # names the handler, see `operations.handlers`
     target = models.CharField(max_length=500)  # name of the target, for people
-    place = models.CharField(max_length=64, default="global")  # the location in its ARM addresses
+    location = models.CharField(max_length=64, default="global")  # the location in its ARM addresses
     # identifies the target: one open operation at a time for each key
     target_key = models.CharField(max_length=64)
     state = models.CharField(max_length=16, choices=State, default=State.ACCEPTED)
     percent = models.PositiveSmallIntegerField(default=0, validators=[MaxValueValidator(100)])
-    notes = models.JSONField(default=dict)  # data of the handler, from one step to the next
+    state_data = models.JSONField(default=dict)  # data of the handler, from one step to the next
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.TextField(blank=True)
     correlation_id = models.CharField(max_length=64, blank=True)
     client_request_id = models.CharField(max_length=64, blank=True)
-    asked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, db_index=False, related_name="+"
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        related_name="+",
+        verbose_name="asked by",
     )
-    cancel_asked_at = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)
     lease_token = models.UUIDField(null=True)  # of the worker that has leased it; null: none
     published_at = models.DateTimeField()  # when the newest message to workers was sent
     heartbeat_at = models.DateTimeField(null=True)  # the newest step

@@ -53,10 +53,10 @@ def create(
     *,
     target: str,
     target_key: str,
-    place: str,
+    location: str,
     caller: Caller,
     now: datetime,
-    notes: dict | None = None,
+    state_data: dict | None = None,
 ) -> Operation:
     """Create an operation within the caller's transaction, and wake a worker after the commit.
 
@@ -67,9 +67,9 @@ def create(
         kind=kind,
         target=target,
         target_key=target_key,
-        place=place,
-        notes=notes or {},
-        asked_by=caller.user,
+        location=location,
+        state_data=state_data or {},
+        requested_by=caller.user,
         correlation_id=caller.correlation_id,
         client_request_id=caller.client_request_id,
         published_at=now,
@@ -102,7 +102,7 @@ def find_open(target_key: str) -> Operation | None:
 
 
 def publish(operation_id: uuid.UUID) -> None:
-    """Send a message that wakes a worker.  A lost message does no harm: `watch` sends another one."""
+    """Send a message that wakes a worker.  A lost message does no harm: `rescue` sends another one."""
     from operations.tasks import carry_out as message
 
     try:
@@ -153,7 +153,7 @@ def _step(operation_id: uuid.UUID, token: uuid.UUID, clock: Callable[[], datetim
             operation = _leased(operation_id, token)
             if operation is None:
                 return False
-            if operation.cancel_asked_at is not None:
+            if operation.cancel_requested_at is not None:
                 _end(operation, Operation.State.CANCELED, clock(), *CANCELED)
                 return False
             operation.percent = max(operation.percent, min(handler_for(operation).step(operation, clock()), DONE))
@@ -161,7 +161,7 @@ def _step(operation_id: uuid.UUID, token: uuid.UUID, clock: Callable[[], datetim
                 _finish(operation, Operation.State.SUCCEEDED, clock())
                 return False
             operation.heartbeat_at = clock()
-            operation.save(update_fields=["percent", "notes", "heartbeat_at"])
+            operation.save(update_fields=["percent", "state_data", "heartbeat_at"])
             return True
     except OperationFailed as failure:
         _fail(operation_id, token, failure.code, failure.message, clock())
@@ -209,27 +209,27 @@ def cancel(operation: Operation, now: datetime) -> bool:
         row = Operation.objects.select_for_update(no_key=True).get(pk=operation.pk)
         if not row.is_open:
             return False
-        row.cancel_asked_at = row.cancel_asked_at or now
+        row.cancel_requested_at = row.cancel_requested_at or now
         if row.lease_token is None:
             # `_end` first undoes the steps, which locks the target, and then writes this row.  A caller that creates a
             # new operation holds the lock of the target and waits for a row that was written, not for a locked row.
             # So the two do not wait for each other.
             _end(row, Operation.State.CANCELED, now, *CANCELED)
         else:
-            row.save(update_fields=["cancel_asked_at"])
+            row.save(update_fields=["cancel_requested_at"])
     logger.info("asked to cancel %s", describe(row))
     return True
 
 
-def watch(now: datetime) -> None:
+def rescue(now: datetime) -> None:
     """End operations whose worker has died, and send new messages for operations that no worker has leased."""
     for operation_id in list(Operation.objects.abandoned(now).values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
             operation = Operation.objects.abandoned(now).select_for_update(no_key=True).filter(pk=operation_id).first()
             if operation is not None:
                 _end(operation, Operation.State.FAILED, now, *WORKER_LOST)
-    for operation_id in list(Operation.objects.unheard(now).values_list("pk", flat=True)[:BATCH]):
-        if Operation.objects.unheard(now).filter(pk=operation_id).update(published_at=now):
+    for operation_id in list(Operation.objects.undelivered(now).values_list("pk", flat=True)[:BATCH]):
+        if Operation.objects.undelivered(now).filter(pk=operation_id).update(published_at=now):
             publish(operation_id)
 
 

@@ -14,15 +14,15 @@ TIME_SLICE = timedelta(seconds=20)  # after this time a worker releases the oper
 @shared_task
 def carry_out(operation_id: str) -> None:
     if stopping.is_requested():
-        return  # no worker has leased the operation: `watch` sends the message again
+        return  # no worker has leased the operation: `rescue` sends the message again
     ends_at = timezone.now() + TIME_SLICE
     service.carry_out(
         uuid.UUID(operation_id), timezone.now, lambda: stopping.is_requested() or timezone.now() >= ends_at
     )
 
 
-@shared_task
-def watch() -> None:
+@shared_task(name="operations.tasks.watch")
+def rescue() -> None:
     now = timezone.now()
-    service.watch(now)
+    service.rescue(now)
     service.prune(now)

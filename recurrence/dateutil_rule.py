@@ -20,7 +20,7 @@ Budget = Callable[[int], None]  # called with the number of days just searched; 
 
 
 def no_budget(days: int) -> None:
-    """Default meter: no limit on the days searched."""
+    """Default budget: no limit on the days searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class DateutilDays:
     """The days of a rule that only python-dateutil understands, searched from `anchor` on, for a hundred years or more.
 
     `rule` has no end of its own.  The end is `until` (included) or `count`; neither applies to the added days
-    `besides` or the removed days `without`.  dateutil searches a rule that never fits up to the last year of the
+    `rdates` or the removed days `exdates`.  dateutil searches a rule that never fits up to the last year of the
     calendar.  To keep that search short, dateutil gets an equal part of the calendar close to that year.
     """
 
@@ -36,9 +36,9 @@ class DateutilDays:
     rule: str
     count: int | None = None
     until: date | None = None
-    without: frozenset[date] = frozenset()
-    besides: frozenset[date] = frozenset()
-    meter: Budget = field(default=no_budget, repr=False, compare=False)
+    exdates: frozenset[date] = frozenset()
+    rdates: frozenset[date] = frozenset()
+    budget: Budget = field(default=no_budget, repr=False, compare=False)
     start: date = field(init=False, repr=False, compare=False)
     _found_days: "FoundDays" = field(init=False, repr=False, compare=False)
 
@@ -73,18 +73,18 @@ class DateutilDays:
 
     def _walk(self) -> Iterator[date]:
         found = takewhile(lambda each: each <= (self.until or date.max), islice(self._found(), self.count))
-        days = merge(found, sorted(self.besides))
-        return (day for day, _ in groupby(days) if day not in self.without)
+        days = merge(found, sorted(self.rdates))
+        return (day for day, _ in groupby(days) if day not in self.exdates)
 
     def _found(self) -> Iterator[date]:
         """Yield the days that dateutil finds, up to the last year of the calendar."""
         ahead = max(0, (date.max.year - MAX_EMPTY_YEARS - self.anchor.year) // 400) * DAYS_OF_400_YEARS
         before = self.anchor.toordinal() + ahead
-        self.meter(0)  # may raise already: the search for the first day can go up to the last year of the calendar
+        self.budget(0)  # may raise already: the search for the first day can go up to the last year of the calendar
         rule = rrulestr(self.rule, dtstart=datetime.combine(date.fromordinal(before), time()))
         for each in chain(_until_the_last_year(rule), [None]):
             ordinal = (each or date.max).toordinal()
-            self.meter(ordinal - before)
+            self.budget(ordinal - before)
             before = ordinal
             if each is not None:
                 yield date.fromordinal(ordinal - ahead)
@@ -109,7 +109,7 @@ class FoundDays:
                     found.append(next(self._rest).toordinal())
             except StopIteration:
                 pass
-            except BaseException:  # for example from the meter: the search stopped half way and cannot continue
+            except BaseException:  # for example from the budget: the search stopped half way and cannot continue
                 self._restart()
                 raise
             return found

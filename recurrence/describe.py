@@ -61,7 +61,7 @@ def exceptions(series: Series) -> tuple[int, int]:
     if not isinstance(days, DateutilDays):
         return 0, 0
     missing = missing_days(series.zone)
-    return sum(day.toordinal() not in missing for day in days.without), len(days.besides)
+    return sum(day.toordinal() not in missing for day in days.exdates), len(days.rdates)
 
 
 def _schedule(schedule: Schedule, zone: tzinfo) -> str:

@@ -79,7 +79,7 @@ class Series(WallClock):
             raise ValueError(f"length must not be less than nothing, not {self.length!r}")
         if not MARGIN < first.toordinal() <= self._last:
             raise ValueError(f"last must not be before the first day, which must not be at an end of time, {first!r}")
-        if self.on(first) is None:
+        if self.occurrence_on(first) is None:
             raise ValueError(f"{first!r} must be a day of the rule, and one that {self.zone} had")
 
     @property
@@ -98,10 +98,10 @@ class Series(WallClock):
     def count_before(self, instant: datetime) -> int:
         """Return how many occurrences start before `instant`."""
         fire = self.after(just_before(instant))
-        found = None if fire is None else self.starting_at(fire)
+        found = None if fire is None else self.occurrence_starting_at(fire)
         beyond = date.fromordinal(self._last + 1) if found is None else found.day
         missing = (date.fromordinal(ordinal) for ordinal in self._missing)
-        return self.days.count_before(beyond) - sum(day < beyond and self._fits(day) for day in missing)
+        return self.days.count_before(beyond) - sum(day < beyond and self._is_rule_day(day) for day in missing)
 
     def occurrences(self, start: datetime, end: datetime) -> Iterator[Occurrence]:
         """Yield the occurrences that overlap [start, end), by day; one without length if it starts in that window."""
@@ -120,14 +120,14 @@ class Series(WallClock):
             if begins < end and (ends > start or ends == begins == start) and ordinal not in missing:
                 yield Occurrence(day, begins, ends)
 
-    def starting_at(self, instant: datetime) -> Occurrence | None:
+    def occurrence_starting_at(self, instant: datetime) -> Occurrence | None:
         """Return the occurrence that starts exactly at `instant`, or None."""
         found = self.occurrences(instant, just_after(instant))
         return next((occurrence for occurrence in found if occurrence.start == instant), None)
 
-    def on(self, day: date) -> Occurrence | None:
+    def occurrence_on(self, day: date) -> Occurrence | None:
         """Return the occurrence of the rule on `day`, or None."""
-        return self._occurrence(day) if self._is_on(day) else None
+        return self._occurrence(day) if self._is_series_day(day) else None
 
     def day_before(self, day: date) -> date | None:
         """Return the last day of the series that is earlier than `day`, or None."""
@@ -150,11 +150,11 @@ class Series(WallClock):
             day = found
         return None
 
-    def _is_on(self, day: date) -> bool:
+    def _is_series_day(self, day: date) -> bool:
         ordinal = day.toordinal()
-        return ordinal <= self._last and ordinal not in self._missing and self._fits(day)
+        return ordinal <= self._last and ordinal not in self._missing and self._is_rule_day(day)
 
-    def _fits(self, day: date) -> bool:
+    def _is_rule_day(self, day: date) -> bool:
         return self.days.on_or_after(day) == day
 
     def _occurrence(self, day: date) -> Occurrence:
@@ -184,5 +184,5 @@ class Series(WallClock):
         if ordinal > self._last:
             return None
         earliest = date.fromordinal(ordinal)
-        found = earliest if self._is_on(earliest) else self.day_after(earliest)
+        found = earliest if self._is_series_day(earliest) else self.day_after(earliest)
         return None if found is None else (found.toordinal() - EPOCH_DAY) * DAY + self.start

@@ -78,7 +78,7 @@ class Pattern:
     def has_both_days(self) -> bool:
         return self.month_days != ALL_MONTH_DAYS and self.weekdays != ALL_WEEKDAYS
 
-    def cannot(self, what: str, message: str) -> str:
+    def loss_text(self, what: str, message: str) -> str:
         return f"{self.members.get(what, 'expression')}: {message}"
 
 
@@ -335,19 +335,19 @@ NATURAL = {"minutes": "an hour", "hours": "a day"}
 def _to_cron(pattern: Pattern, source: Parsed, now: datetime, losses: list[str]) -> dict[str, object] | None:
     number_of_losses = len(losses)
     if pattern.seconds != 1:
-        losses.append(pattern.cannot("seconds", "other seconds than 0 cannot be said in a crontab line"))
+        losses.append(pattern.loss_text("seconds", "other seconds than 0 cannot be said in a crontab line"))
     if pattern.day_word:
-        losses.append(pattern.cannot("days", f"{pattern.day_word} cannot be said in a crontab line"))
+        losses.append(pattern.loss_text("days", f"{pattern.day_word} cannot be said in a crontab line"))
     if pattern.years != ALL_YEARS:
-        losses.append(pattern.cannot("years", "a year cannot be said in a crontab line"))
+        losses.append(pattern.loss_text("years", "a year cannot be said in a crontab line"))
     if len(losses) > number_of_losses:
         return None
     for name in ("start", "end"):
         if getattr(pattern, name) is not None:
-            losses.append(pattern.cannot(name, f"a crontab line has no {name}"))
+            losses.append(pattern.loss_text(name, f"a crontab line has no {name}"))
     if pattern.clock_change != "cron" and pattern.zone != "UTC":
         message = f"a crontab line follows cron where clocks change, and not {pattern.clock_change}"
-        losses.append(pattern.cannot("clock_change", message))
+        losses.append(pattern.loss_text("clock_change", message))
     times = format_times(pattern.minutes, 60) + format_times(pattern.hours, 24)
     line = crontab.Line(
         pattern.minutes,
@@ -368,7 +368,7 @@ def _to_quartz(pattern: Pattern, source: Parsed, now: datetime, losses: list[str
             if pattern.days_are_alternatives
             else "days that must fit both day fields cannot be said in a Quartz expression"
         )
-        losses.append(pattern.cannot("days", message))
+        losses.append(pattern.loss_text("days", message))
         return None
     fields = [(pattern.seconds, 60), (pattern.minutes, 60), (pattern.hours, 24)]
     if pattern.is_stepping or pattern.zone == "UTC":
@@ -411,13 +411,13 @@ def _to_azure(pattern: Pattern, source: Parsed, now: datetime, losses: list[str]
         (pattern.has_both_days, "days", "days of the month and of the week cannot be said in one Azure recurrence"),
         (step is None, "months", "months that are not equally far apart cannot be said in an Azure recurrence"),
     ]
-    refused = [pattern.cannot(what, message) for is_refused, what, message in refusals if is_refused]
+    refused = [pattern.loss_text(what, message) for is_refused, what, message in refusals if is_refused]
     if refused or step is None:
         losses += refused
         return None
     first = source.schedule.after(just_before(now))
     if first is None:
-        losses.append(pattern.cannot("start", "it does not fire again"))
+        losses.append(pattern.loss_text("start", "it does not fire again"))
         return None
     recurrence = _recurrence(pattern, step)
     if pattern.end is not None:

@@ -48,7 +48,7 @@ class QuandoAdminSite(admin.AdminSite):
     def get_urls(self):
         """Add pages of ours.  Leave out `view_on_site`: no model uses it, and its two paths match in quadratic time."""
         return [
-            path("pulse/", self.admin_view(self.pulse), name="pulse"),
+            path("pulse/", self.admin_view(self.health_badge), name="pulse"),
             path("outcomes/", self.admin_view(self.outcomes), name="outcomes"),
             path("account/", RedirectView.as_view(pattern_name="account:page")),
             *(each for each in super().get_urls() if getattr(each, "name", None) != "view_on_site"),
@@ -86,7 +86,7 @@ class QuandoAdminSite(admin.AdminSite):
         }
         return TemplateResponse(request, "admin/index.html", context)
 
-    def pulse(self, request):
+    def health_badge(self, request):
         """Render only the health line and the counts, which the index page requests every few seconds."""
         return TemplateResponse(request, "admin/_pulse.html", dashboard.health_badge(request.user, timezone.now()))
 

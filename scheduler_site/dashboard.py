@@ -89,7 +89,7 @@ def health_badge(user, now: datetime) -> dict:
     beats = [process for process in processes if process.kind == Process.Kind.BEAT]
     alive = {process.pk for process in processes if process.seen_at >= now - PROCESS_SILENCE}
     workers = [row for row in processes if row.kind == Process.Kind.WORKER and row.pk in alive]
-    triggers, runs, groups = _watched(user)
+    triggers, runs, groups = _rows_to_check(user)
     due = triggers.filter(next_fire_at__lte=now - LATE_AFTER).aggregate(oldest=Min("next_fire_at"))["oldest"]
     waiting = waiting_by_queue(runs, now)
     served = {queue for row in workers for queue in row.queues}
@@ -122,7 +122,7 @@ def _last_pass_of_any(beats: Sequence[Process]) -> datetime | None:
     return max((at for at in (outages.last_pass_at(), *(row.seen_at for row in beats)) if at), default=None)
 
 
-def _watched(user):
+def _rows_to_check(user):
     """Return the triggers, runs and groups to check for waiting: for staff all of them, else the viewer's own."""
     if user.sees_installation:
         return Trigger.objects.all(), Run.objects.all(), groups_with_due_runs()
@@ -174,7 +174,7 @@ def health(
             "Due runs are recorded, but nobody carries them out. Start a worker.",
         )
     if unserved:
-        return Health("warning", "late", f"Nobody serves {_named(unserved)}", _advice_to_serve(unserved))
+        return Health("warning", "late", f"Nobody serves {_format_group_names(unserved)}", _advice_to_serve(unserved))
     if oldest is not None:
         return Health(
             "warning",
@@ -199,7 +199,7 @@ def what_was_missed(recent: Sequence[Outage], missed: int, now: datetime) -> str
     return " ".join(sentences) or "No due run was missed in the last 24 h."
 
 
-def _named(groups: Collection[str]) -> str:
+def _format_group_names(groups: Collection[str]) -> str:
     """Return a text such as "message-processor" or "message-processor and 2 other groups"."""
     first, *others = groups
     return f"{first} and {humanize.format_count(len(others), 'other group')}" if others else first

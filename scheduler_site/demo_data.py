@@ -17,7 +17,7 @@ from jobs.models import Job, JobCollection
 from maintenance import holds, lifecycle
 from maintenance import resources as maintenance_resources
 from maintenance.lifecycle import Announcement
-from maintenance.models import EventType, Heed, Step
+from maintenance.models import EventType, JobMaintenancePolicy, NoticePhase
 from maintenance.policies import PolicyInput
 from triggers.definitions import JobDefinition
 from triggers.mint import jobs as mint_jobs
@@ -77,10 +77,16 @@ def load_maintenance(subscription: Subscription, actor: str, now: datetime) -> N
     in_collection = {"collection__subscription": subscription, "collection__name": "maintenance"}
     for job in Job.objects.filter(name="nightly-backup", **in_collection):
         holds.set_policy(
-            job, PolicyInput(labels={"kind": "database"}, during=Heed.During.HOLD, lead=timedelta(minutes=30)), now
+            job,
+            PolicyInput(
+                labels={"kind": "database"},
+                on_notice=JobMaintenancePolicy.OnNotice.HOLD,
+                lead_time=timedelta(minutes=30),
+            ),
+            now,
         )
     for job in Job.objects.filter(name="import-old-data", **in_collection):
-        holds.set_policy(job, PolicyInput(resource_names=["web-1"], run_on=[Step.COMPLETE]), now)
+        holds.set_policy(job, PolicyInput(resource_names=["web-1"], run_at_phases=[NoticePhase.COMPLETE]), now)
     redeploy = Announcement(
         EventType.REDEPLOY, [resources["web-1"]], description="New image 4.2", duration_s=300, has_started=True
     )

@@ -27,7 +27,7 @@ def load_or_create(path: Path, make: Callable[[], str], embedded: bool) -> str:
     return path.read_text().strip()
 
 
-def is_valid(encryption_keys: list[str]) -> list[str]:
+def validated_encryption_keys(encryption_keys: list[str]) -> list[str]:
     """Return the keys.  Raises ImproperlyConfigured if one is not valid; the message does not show the key."""
     for key in encryption_keys:
         try:

@@ -69,7 +69,7 @@ def navigation(request) -> dict:
         "sections": sections,
         "here": current,
         "waiting_notices": Notice.objects.visible_to(user, Role.OPERATOR)
-        .waiting(now)
+        .awaiting_approval(now)
         .count,  # called only by templates that show it
         "masthead_search": search(request, current),
         "settings_places": settings_links(user) if user.can_open_administration else [],

@@ -52,16 +52,16 @@ class BodyOfPatch:
     def describe(self, name: str) -> Schema:
         schema = self.components[name]
         required = self.components.get(name.removeprefix("Patched"), {}).get("required", ())
-        members = {member: self.member(member, each, required) for member, each in schema["properties"].items()}
+        members = {member: self.member_schema(member, each, required) for member, each in schema["properties"].items()}
         described = {**schema, "properties": members}
         if "description" in schema:
             described["description"] = schema["description"].replace(OF_PUT, OF_PATCH)
         return described
 
-    def member(self, name: str, schema: Schema, required: list[str]) -> Schema:
+    def member_schema(self, name: str, schema: Schema, required: list[str]) -> Schema:
         """Return the schema of a member of the body itself."""
         is_merged = name in self.merged_members
-        described = self.merged(schema) if is_merged else self.replaced(schema)
+        described = self.patch_schema(schema) if is_merged else self.replacement_schema(schema)
         if is_merged:
             described = with_text(described, f"{MERGED}  {REMOVES}" if self.null_removes else MERGED)
         elif schema.get("type") in ("object", "array"):
@@ -70,29 +70,30 @@ class BodyOfPatch:
             described = with_text(nullable(described), RESETS)
         return described
 
-    def merged(self, schema: Schema) -> Schema:
+    def patch_schema(self, schema: Schema) -> Schema:
         """Return the schema of a merged value: each member may be sent alone, and none has a default."""
         if "$ref" in schema:
-            return self.reference(schema, "Patched", self.merged)
+            return self.refer_to_changed(schema, "Patched", self.patch_schema)
         result = {key: value for key, value in schema.items() if key not in OF_ALL_MEMBERS}
         if "discriminator" in schema:
-            return self.merged(self.of_any_kind(schema))
+            return self.patch_schema(self.merge_kinds(schema))
         for key in ("allOf", "anyOf"):
             if key in schema:
-                result[key] = [self.merged(each) for each in schema[key]]
+                result[key] = [self.patch_schema(each) for each in schema[key]]
         if "items" in schema:
-            result["items"] = self.replaced(schema["items"])
+            result["items"] = self.replacement_schema(schema["items"])
         if "properties" in schema:
+            required = schema.get("required", ())
             result["properties"] = {
-                name: self.removable(self.merged(each)) if name not in schema.get("required", ()) else self.merged(each)
+                name: self.patch_schema(each) if name in required else self.allow_removal(self.patch_schema(each))
                 for name, each in schema["properties"].items()
                 if not each.get("readOnly")
             }
         if isinstance(schema.get("additionalProperties"), dict):
-            result["additionalProperties"] = self.removable(self.merged(schema["additionalProperties"]))
+            result["additionalProperties"] = self.allow_removal(self.patch_schema(schema["additionalProperties"]))
         return result
 
-    def of_any_kind(self, union: Schema) -> Schema:
+    def merge_kinds(self, union: Schema) -> Schema:
         """Return one object with the members of all kinds: a patch may leave out the kind, and may change it."""
         kinds = [self.components[component_name(each)] for each in union["oneOf"]]
         members: dict[str, list[Schema]] = {}
@@ -112,22 +113,22 @@ class BodyOfPatch:
             **described,
         }
 
-    def replaced(self, schema: Schema) -> Schema:
+    def replacement_schema(self, schema: Schema) -> Schema:
         """Return the schema without defaults: a client would send the defaults for members that were left out."""
         if "$ref" in schema:
-            return self.reference(schema, "Replaced", self.replaced)
+            return self.refer_to_changed(schema, "Replaced", self.replacement_schema)
         result = {key: value for key, value in schema.items() if key != "default"}
         for key in ("oneOf", "anyOf", "allOf"):
             if key in schema:
-                result[key] = [self.replaced(each) for each in schema[key]]
+                result[key] = [self.replacement_schema(each) for each in schema[key]]
         for key in ("items", "additionalProperties"):
             if isinstance(schema.get(key), dict):
-                result[key] = self.replaced(schema[key])
+                result[key] = self.replacement_schema(schema[key])
         if "properties" in schema:
-            result["properties"] = {name: self.replaced(each) for name, each in schema["properties"].items()}
+            result["properties"] = {name: self.replacement_schema(each) for name, each in schema["properties"].items()}
         return result
 
-    def reference(self, schema: Schema, prefix: str, change: Callable[[Schema], Schema]) -> Schema:
+    def refer_to_changed(self, schema: Schema, prefix: str, change: Callable[[Schema], Schema]) -> Schema:
         """Return a reference to the changed component, or to the same component if `change` changes nothing."""
         name = component_name(schema)
         changed = change(self.components[name])
@@ -136,7 +137,7 @@ class BodyOfPatch:
         self.components[prefix + name] = changed
         return {"$ref": f"{COMPONENTS}{prefix}{name}"}
 
-    def removable(self, schema: Schema) -> Schema:
+    def allow_removal(self, schema: Schema) -> Schema:
         return nullable(schema) if self.null_removes else schema
 
 

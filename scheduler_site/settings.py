@@ -81,7 +81,7 @@ EMBEDDED = not os.environ.get("DATABASE_URL")
 if EMBEDDED:
     data_dir.protect(DATA_DIR)
 SECRET_KEY = os.environ.get("SECRET_KEY") or keys.load_or_create(DATA_DIR / "secret_key", keys.new_secret_key, EMBEDDED)
-ENCRYPTION_KEYS = keys.is_valid(
+ENCRYPTION_KEYS = keys.validated_encryption_keys(
     listed("ENCRYPTION_KEYS") or [keys.load_or_create(DATA_DIR / "encryption_key", keys.new_encryption_key, EMBEDDED)]
 )
 
@@ -302,7 +302,7 @@ SPECTACULAR_SETTINGS = {
         "CollectionState": "jobs.models.JobCollection.State",
         "DaysOfMonthIndex": "recurrence.wire.graph.INDEXES",
         "Delivery": "jobs.models.Job.Delivery",
-        "DuringMaintenance": "maintenance.models.Heed.During",
+        "DuringMaintenance": "maintenance.models.JobMaintenancePolicy.OnNotice",
         "Expectation": ["run", "held", "skipped"],
         "Frequency": "recurrence.wire.azure.Frequency",
         "GraphWeekday": "recurrence.wire.graph.WEEKDAYS",
@@ -313,7 +313,7 @@ SPECTACULAR_SETTINGS = {
         "ImportStatus": "calendars.ics.import_report.Status",
         "JobMisfire": "triggers.models.Trigger.Misfire",
         "JobState": "jobs.models.Job.State",
-        "MaintenanceStep": "maintenance.models.Step",
+        "MaintenanceStep": "maintenance.models.NoticePhase",
         "MaintenanceType": "maintenance.models.EventType",
         "MessageEncoding": "jobs.actions.storage_queue.ENCODINGS",
         "MessageFormat": "jobs.actions.storage_queue.FORMATS",

@@ -60,13 +60,13 @@ class Supervisor:
             self.children[name] = child
 
     @property
-    def ended(self) -> str | None:
+    def ended_name(self) -> str | None:
         """The name of a process that has ended, or None."""
         return next((name for name, child in self.children.items() if child.poll() is not None), None)
 
     @property
     def is_over(self) -> bool:
-        return self.stop_requested or self.ended is not None
+        return self.stop_requested or self.ended_name is not None
 
     def wait_for(self, answers: Callable[[], bool]) -> bool:
         """Wait until `answers` returns True.  Return False after READY_WITHIN seconds, or if `is_over` becomes True."""
@@ -83,7 +83,7 @@ class Supervisor:
 
     def stop(self) -> int:
         """End all processes.  Return the exit code: 0 after a signal to stop, 1 if a process has ended by itself."""
-        ended = self.ended
+        ended = self.ended_name
         if self.stop_requested or ended is None:
             log("quando: stopping")
         else:

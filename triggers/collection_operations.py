@@ -49,10 +49,15 @@ def start_operation(kind: str, collection: JobCollection, caller: Caller, now: d
                 f"collection.{kind}",
                 target=f"{row.resource_group}/{row.name}",
                 target_key=target_key(row),
-                place=place_of(row),
+                location=location_of(row),
                 caller=caller,
                 now=now,
-                notes={"collection": row.pk, "state": row.state, "revision": row.revision, "jobs": row.jobs.count()},
+                state_data={
+                    "collection": row.pk,
+                    "state": row.state,
+                    "revision": row.revision,
+                    "jobs": row.jobs.count(),
+                },
             )
             if row.state != STATES[kind]:
                 row.turn(STATES[kind])
@@ -89,7 +94,7 @@ def target_key(collection: JobCollection) -> str:
     return f"collection {collection.pk}"
 
 
-def place_of(collection: JobCollection) -> str:
+def location_of(collection: JobCollection) -> str:
     """Return the collection's location in the form that addresses use, or "global".
 
     A stored location may hold any printable characters.
@@ -99,7 +104,7 @@ def place_of(collection: JobCollection) -> str:
 
 def collection_of(operation: Operation) -> JobCollection:
     """Return the operation's collection, locked until the transaction ends.  Raises OperationFailed when it is gone."""
-    row = JobCollection.objects.select_for_update(no_key=True).filter(pk=operation.notes["collection"]).first()
+    row = JobCollection.objects.select_for_update(no_key=True).filter(pk=operation.state_data["collection"]).first()
     if row is None:
         raise OperationFailed("ResourceNotFound", "the collection is not there any more")
     return row
@@ -107,7 +112,7 @@ def collection_of(operation: Operation) -> JobCollection:
 
 def progress(done: int, operation: Operation) -> int:
     """Return the progress in percent, at most 99: the last step is separate and reports 100."""
-    return min(99, done * 100 // max(operation.notes["jobs"], 1))
+    return min(99, done * 100 // max(operation.state_data["jobs"], 1))
 
 
 class CollectionOperation:
@@ -134,8 +139,8 @@ class CollectionOperation:
         Deleted jobs stay deleted; the remaining jobs go on as before.
         """
         collection = collection_of(operation)
-        if collection.state == self.state and collection.state != operation.notes["state"]:
-            collection.turn(operation.notes["state"])
+        if collection.state == self.state and collection.state != operation.state_data["state"]:
+            collection.turn(operation.state_data["state"])
         try:
             next_fire.place_collection(collection, now)
         except WireError:
@@ -149,15 +154,15 @@ class Deletion(CollectionOperation):
             deletion.delete_collection(collection, now)
             return 100
         deletion.remove_jobs(jobs, "the collection was deleted", now)
-        return progress(operation.notes["jobs"] - collection.jobs.count(), operation)
+        return progress(operation.state_data["jobs"] - collection.jobs.count(), operation)
 
 
 class StateChange(CollectionOperation):
     """Start or stop the jobs of a collection that was enabled or disabled."""
 
     def go_on(self, operation: Operation, collection: JobCollection, now: datetime) -> int:
-        notes = operation.notes
-        remaining = Job.objects.filter(collection=collection, pk__gt=notes.get("after", 0)).order_by("pk")
+        state_data = operation.state_data
+        remaining = Job.objects.filter(collection=collection, pk__gt=state_data.get("after", 0)).order_by("pk")
         jobs = list(remaining.values_list("pk", flat=True)[:JOBS_A_STEP])
         if not jobs:
             return 100
@@ -165,8 +170,8 @@ class StateChange(CollectionOperation):
             next_fire.set_next_fire_times(Trigger.objects.filter(job__in=jobs, job__state=Job.State.ENABLED), now)
         except WireError as error:
             raise OperationFailed("InvalidTrigger", f"a trigger cannot be followed: {error}") from error
-        notes["after"], notes["done"] = jobs[-1], notes.get("done", 0) + len(jobs)
-        return progress(notes["done"], operation)
+        state_data["after"], state_data["done"] = jobs[-1], state_data.get("done", 0) + len(jobs)
+        return progress(state_data["done"], operation)
 
 
 for kind, work in ((DELETE, Deletion), (ENABLE, StateChange), (DISABLE, StateChange)):

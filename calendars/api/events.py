@@ -13,7 +13,7 @@ from django_filters import FilterSet
 from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 
-from accounts.access import as_field_error, require_role, visible_or_404
+from accounts.access import as_field_error, require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role
 from api.fields import rendered
@@ -231,9 +231,7 @@ def render_events(request, events: Iterable[Event]) -> Iterator[dict[str, Any]]:
     """Render events with two queries in total.  Their calendars must already be loaded."""
     rows = list(events)
     calendars = {row.calendar_id for row in rows}
-    editable = set(
-        visible_or_404(request, Calendar, Role.OPERATOR).filter(pk__in=calendars).values_list("pk", flat=True)
-    )
+    editable = set(visible_rows(request, Calendar, Role.OPERATOR).filter(pk__in=calendars).values_list("pk", flat=True))
     exceptions: dict[uuid.UUID, list[EventException]] = defaultdict(list)
     series = [row.pk for row in rows if row.is_series]
     for each in EventException.objects.filter(event__in=series).order_by("original_day"):

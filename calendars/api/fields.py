@@ -104,12 +104,12 @@ class RecurrenceField(SharedField):
 
     default_error_messages = {"invalid": "must be an object or null"}
     refusals = (WireError,)
-    within = "recurrence"
+    path_prefix = "recurrence"
 
     def check(self, data):
         graph.read_parts(data, "recurrence")
 
-    def unknown_in(self, sent, data):
+    def find_unknown_members(self, sent, data):
         return unknown_members(sent, graph.RECURRENCE_MEMBERS)
 
     def to_representation(self, value: dict) -> dict:

@@ -78,7 +78,7 @@ class GraphView(APIView):
         return self.person == self.request.user
 
     def visible_calendars(self, role: Role = Role.READER) -> QuerySet[Calendar]:
-        rows = access.visible_or_404(self.request, Calendar, role)
+        rows = access.visible_rows(self.request, Calendar, role)
         return rows if self.is_own else rows.filter(owner=self.person)
 
     def get_calendar(self, role: Role = Role.READER) -> Calendar:
@@ -138,7 +138,7 @@ def person_named(request, name: str) -> User:
 
     `name` is tried as a number first, then as a user name, then as an e-mail address.
     """
-    visible = Q(pk=request.user.pk) | Q(calendars__in=access.visible_or_404(request, Calendar))
+    visible = Q(pk=request.user.pk) | Q(calendars__in=access.visible_rows(request, Calendar))
     conditions = (
         Q(pk=int(name)) if re.fullmatch("[0-9]{1,18}", name, re.ASCII) else Q(pk__in=()),
         Q(username=name),

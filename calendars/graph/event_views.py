@@ -44,7 +44,7 @@ class EventView(GraphView):
         return rows if self.is_own else rows.filter(calendar__owner=self.person)
 
     def visible_events(self, **lookup) -> Any:  # an EventQuerySet, which the types of Django do not know
-        return access.visible_or_404(self.request, Event.objects.filter(**lookup))
+        return access.visible_rows(self.request, Event.objects.filter(**lookup))
 
     def get_item(self, role: Role = Role.READER) -> Occurrence:
         """Return the item with the id in the address.  Raises Http404 and PermissionDenied."""

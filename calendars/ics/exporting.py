@@ -145,7 +145,7 @@ def render_event(context: ExportContext, window: tuple[datetime, datetime]) -> I
     head = [f"UID:{clean(context.uid)}", *series_time_properties(event), f"RRULE:{rule}"]
     yield render_vevent(context, event.details, [*head, *exdates(context)])
     for day, exception in context.exceptions.items():
-        if not exception.is_cancelled and event.series.on(day):
+        if not exception.is_cancelled and event.series.occurrence_on(day):
             yield render_exception(context, day, exception)
     for occurrence in occurrences_across_clock_changes(event, window):
         if occurrence.day not in context.exceptions:
@@ -165,7 +165,11 @@ def render_individually(context: ExportContext, window: tuple[datetime, datetime
 def exdates(context: ExportContext) -> Iterator[str]:
     """Yield EXDATE for days of the rule without an occurrence: cancelled ones, and days that the zone skipped."""
     event = context.event
-    days = {day for day, exception in context.exceptions.items() if exception.is_cancelled and event.series.on(day)}
+    days = {
+        day
+        for day, exception in context.exceptions.items()
+        if exception.is_cancelled and event.series.occurrence_on(day)
+    }
     for day in sorted(days | nonexistent_days(event.series)):
         yield time_property("EXDATE", datetime.combine(day, event.start.time()), event, event.is_all_day)
 

@@ -189,4 +189,4 @@ def excluded_starts(vevent: VEvent) -> set[date]:
 
 def is_given(series: list[Series], span: Span, start: datetime) -> bool:
     """Return True if one of the series has an occurrence with this start."""
-    return start.time() == span.start.time() and any(each.on(start.date()) for each in series)
+    return start.time() == span.start.time() and any(each.occurrence_on(start.date()) for each in series)

@@ -351,7 +351,7 @@ def index_by_start(overrides: list[ImportEntry], master: VEvent) -> dict[date, I
 def day_of(recurrence_id: IcsTime, event: Event) -> date | None:
     """Return the original day of the occurrence that a RECURRENCE-ID names; None if the series has no such day."""
     wall = recurrence_id.wall if event.is_all_day else recurrence_id.in_zone(event.tzinfo)
-    return wall.date() if event.series.on(wall.date()) else None
+    return wall.date() if event.series.occurrence_on(wall.date()) else None
 
 
 def excluded_days(vevent: VEvent, event: Event) -> set[date]:
@@ -359,6 +359,6 @@ def excluded_days(vevent: VEvent, event: Event) -> set[date]:
     series, zone, time, found = event.series, event.tzinfo, event.start.time(), set()
     for excluded in vevent.exdates:
         wall = excluded.wall if event.is_all_day else excluded.in_zone(zone)
-        if (event.is_all_day or excluded.is_date or wall.time() == time) and series.on(wall.date()):
+        if (event.is_all_day or excluded.is_date or wall.time() == time) and series.occurrence_on(wall.date()):
             found.add(wall.date())
     return found

@@ -106,7 +106,7 @@ def convert_rule(rule: str, span: Span, now: datetime, allowance: Allowance) -> 
     document = rrule.graph_of(rule, span.start, span.end, span.zone)
     if document is not None:
         return limit_count(document, span)
-    whole = rrule.read(rule, span.start, span.end, span.zone, meter=allowance.take_days)
+    whole = rrule.read(rule, span.start, span.end, span.zone, budget=allowance.take_days)
     documents = as_several_series(rule, whole, span, allowance)
     if documents:
         note = gettext("Its rule is taken as %(count)d series.") % {"count": len(documents)}
@@ -167,7 +167,7 @@ def split_rule(rule: str, whole: Series) -> Iterator[str]:
 def is_over(rule: str, span: Span, allowance: Allowance) -> bool:
     """Return True if the rule has no occurrence from the start of the event on."""
     try:
-        rrule.read(rule, span.start, span.end, span.zone, meter=allowance.take_days)
+        rrule.read(rule, span.start, span.end, span.zone, budget=allowance.take_days)
     except WireError as error:
         return error.code == "never_fires"
     return False

@@ -29,7 +29,7 @@ def hold_windows(
     view: RunsInWindow, notices: Collection[NoticeWithResources], start: datetime, end: datetime, now: datetime
 ) -> Windows:
     """Return when jobs with future or held runs in [start, end) are held there."""
-    shown = [each for each in notices if each.notice.status in Notice.SHOWN]
+    shown = [each for each in notices if each.notice.status in Notice.ACTIVE]
     jobs = {run.job_id for run in view.runs if may_be_held(run)}
     jobs |= {band.job_id for band in view.bands if band.planned_spans or band.held_spans}
     return holds.upcoming_holds(jobs, start, end, now, shown) if shown and jobs else {}

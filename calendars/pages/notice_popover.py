@@ -23,11 +23,11 @@ from maintenance.pages.presenters import (
 
 
 def notice_popover(notice: Notice, formatter: TimeFormatter, target: ReturnTarget) -> dict[str, Any]:
-    """Return the row of the popover. Prefetch `notice.affected`."""
-    is_shown = notice.status in Notice.SHOWN
+    """Return the row of the popover. Prefetch `notice.affected_resources`."""
+    is_shown = notice.status in Notice.ACTIVE
     impact = impact_of([notice], formatter.now)[notice.pk] if is_shown else Impact()
     approvals = notice.approvals.select_related("user", "resource").order_by("at", "pk")
-    names = [each.name for each in notice.affected.all()]
+    names = [each.name for each in notice.affected_resources.all()]
     start, outcome = notice.begins_at, state_of(notice)
     return {
         "title": title_of(notice),
@@ -45,9 +45,9 @@ def notice_popover(notice: Notice, formatter: TimeFormatter, target: ReturnTarge
         "duration": length_words(notice, formatter.now),
         "description": notice.description,
         "approved_by": [str(each.resource or each.user or gettext("somebody who is gone")) for each in approvals],
-        "held": held_words(impact.held),
-        "to_be_held": [held_row(each, formatter.now, formatter.hour_cycle) for each in impact.to_be_held[:LISTED]],
-        "more_held": max(0, len(impact.to_be_held) - LISTED),
+        "held": held_words(impact.held_run_count),
+        "to_be_held": [held_row(each, formatter.now, formatter.hour_cycle) for each in impact.upcoming_holds[:LISTED]],
+        "more_held": max(0, len(impact.upcoming_holds) - LISTED),
         "url": reverse("maintenance:notice", args=[notice.pk]),
     }
 

@@ -20,14 +20,14 @@ def load_announced(user, start: datetime, end: datetime, now: datetime) -> list[
 
     Withdrawn notices are left out. Each notice has its state at `now`, and nothing is written.
     """
-    rows = Notice.objects.between(start, end) | Notice.objects.filter(status__in=Notice.SHOWN)
+    rows = Notice.objects.between(start, end) | Notice.objects.filter(status__in=Notice.ACTIVE)
     in_order = seen_by(user, rows).order_by("-status", "-announced_at", "pk")  # started, scheduled, completed
     notices = holds.with_resources(Notice.objects.filter(pk__in=in_order.values("pk")[:MOST]))
     return [each.as_of(now) for each in notices]
 
 
 def names_of(notice_with_resources: NoticeWithResources) -> list[str]:
-    return [name for name, _ in notice_with_resources.affected]
+    return [name for name, _ in notice_with_resources.affected_resources]
 
 
 def title_of(notice_with_resources: NoticeWithResources) -> str:
@@ -57,7 +57,7 @@ def notice_item(
     """
     notice = notice_with_resources.notice
     start, end = notice.begins_at, notice.ends_at
-    is_over = notice.status not in Notice.SHOWN
+    is_over = notice.status not in Notice.ACTIVE
     is_open_ended = notice.is_open_ended(now)
     if end is None or is_open_ended:
         end = midnight(max(start, now).astimezone(zone).date() + ONE_DAY, zone)

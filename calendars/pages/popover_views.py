@@ -65,7 +65,7 @@ def notice(request, notice_id: UUID) -> HttpResponse:
     """Show announced maintenance."""
     target, formatter = template_context(request)
     rows = rights.seen_by(request.user, Notice.objects)
-    found = get_object_or_404(rows.prefetch_related("affected"), pk=notice_id).as_of(formatter.now)
+    found = get_object_or_404(rows.prefetch_related("affected_resources"), pk=notice_id).as_of(formatter.now)
     return render_popover(request, target, "notice", notice_popover(found, formatter, target))
 
 

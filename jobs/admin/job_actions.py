@@ -39,7 +39,7 @@ class JobActionViews:
     """Views of the admin that let operators make signing secrets for a job and test it."""
 
     def signing_view(self, request, object_id: int) -> HttpResponse:
-        job = self.changeable(request, object_id)
+        job = self.find_changeable(request, object_id)
         try:
             return self._signing_page(request, job)
         except JobError as error:
@@ -82,7 +82,7 @@ class JobActionViews:
 
     def test_view(self, request, object_id: int) -> HttpResponse:
         """Ask for confirmation on a GET. Make the test call on a POST, and show the request and the response."""
-        job = self.changeable(request, object_id)
+        job = self.find_changeable(request, object_id)
         form = PartForm(request.POST or None)
         context = {
             **self._page_context(request, job),
@@ -108,7 +108,7 @@ class JobActionViews:
     def _run_test(self, request, job: Job, part: Part) -> dict:
         now = timezone.now()
         if REHEARSALS.count(f"user {request.user.pk}", now) > REHEARSALS.most:
-            return {"wait_s": int(REHEARSALS.wait_s(now)) + 1, "most": REHEARSALS.most}
+            return {"wait_s": int(REHEARSALS.retry_after_s(now)) + 1, "most": REHEARSALS.most}
         result = run_call_test(job, part, now)
         ended = "succeeded" if result.outcome.succeeded else "failed"
         self.log_change(request, job, f"Tested the {part.label}: it {ended}.")

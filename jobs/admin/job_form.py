@@ -30,7 +30,7 @@ class JobFormPages:
 
     @method_decorator(sensitive_post_parameters())
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
-        job = self.changeable(request, object_id) if object_id else None
+        job = self.find_changeable(request, object_id) if object_id else None
         if job is None and not self.has_add_permission(request):
             raise PermissionDenied
         if job and job.is_final:
@@ -92,7 +92,7 @@ class JobFormPages:
         """Render the preview of the schedule in the posted form. The page requests it while the user types."""
         if request.method != "POST":
             raise Http404
-        job = self.changeable(request, request.GET["job"]) if "job" in request.GET else None
+        job = self.find_changeable(request, request.GET["job"]) if "job" in request.GET else None
         if job is None and not self.has_add_permission(request):
             raise PermissionDenied
         form = JobForm(request.POST, job=job, collections=self._writable(request))

@@ -14,7 +14,7 @@ from jobs.errors import JobError
 from jobs.models import Job, Run
 from jobs.pages.jobs import job_page
 from jobs.run_now import run_now
-from maintenance.pages.job_policy import heed_card
+from maintenance.pages.job_policy import policy_card
 from triggers.definitions import document_of
 
 ORDERED = {"run": "Ordered to run", Job.State.DISABLED: "Disabled", Job.State.ENABLED: "Enabled"}
@@ -24,7 +24,7 @@ class JobPages:
     """Views of the admin that show one job."""
 
     def page_view(self, request, object_id: int) -> HttpResponse:
-        job = self.visible(request, object_id)
+        job = self.find_visible(request, object_id)
         before, now = request.GET.get("before", ""), timezone.now()
         page = job_page(job, now, _find_run(job, before))
         context = {**self._page_context(request, job), **page}
@@ -32,7 +32,7 @@ class JobPages:
 
     def document_view(self, request, object_id: int) -> HttpResponse:
         """Show the job as a JSON document that the API accepts unchanged."""
-        job = self.visible(request, object_id)
+        job = self.find_visible(request, object_id)
         document = written({"properties": document_of(job)})
         now = timezone.now()
         page = job_page(job, now)
@@ -47,11 +47,11 @@ class JobPages:
             "may_change": self.has_change_permission(request, job),
             "may_order": self.has_change_permission(request, job) and not job.is_final,
             "hue": hue_of(job.collection_id),
-            "heed": heed_card(job),
+            "maintenance_policy": policy_card(job),
         }
 
     def run_view(self, request, object_id: int) -> HttpResponse:
-        job = self.changeable(request, object_id)
+        job = self.find_changeable(request, object_id)
         if request.method != "POST":
             return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
         try:
@@ -63,7 +63,7 @@ class JobPages:
         return HttpResponseRedirect(reverse("admin:jobs_run_change", args=[run.pk]))
 
     def state_view(self, request, object_id: int) -> HttpResponse:
-        job = self.changeable(request, object_id)
+        job = self.find_changeable(request, object_id)
         state = request.POST.get("state")
         if request.method == "POST" and state in (Job.State.ENABLED, Job.State.DISABLED):
             if reason := self._apply(request, job, state):

@@ -250,7 +250,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
     # Django's own pages
 
     def history_view(self, request, object_id, extra_context=None):
-        job = self.visible(request, object_id)
+        job = self.find_visible(request, object_id)
         return super().history_view(request, str(job.pk), {"job": job, **(extra_context or {})})
 
     def delete_model(self, request, obj: Job) -> None:

@@ -156,7 +156,7 @@ class RunAdmin(ReadOnlyAdmin):
         return [path("<uuid:object_id>/cancel/", cancel_view, name="jobs_run_cancel"), *super().get_urls()]
 
     def cancel_view(self, request, object_id) -> HttpResponse:
-        run = self.visible(request, object_id)
+        run = self.find_visible(request, object_id)
         if not has_role(request.user, Role.OPERATOR, run.subscription_id):
             raise PermissionDenied
         if request.method == "POST":
@@ -172,7 +172,7 @@ class RunAdmin(ReadOnlyAdmin):
 
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None) -> HttpResponse:
         rows = self.get_queryset(request).select_related("job__collection", "action", "parent")
-        run, now = self.visible(request, object_id, rows.defer("action__secrets")), timezone.now()
+        run, now = self.find_visible(request, object_id, rows.defer("action__secrets")), timezone.now()
         may_operate = has_role(request.user, Role.OPERATOR, run.subscription_id)
         context = {
             "title": f"{run.job_name}, {humanize.format_datetime(run.fire_at, now)}",

@@ -178,7 +178,7 @@ def start_collection_operation(
     with scheduling.locked_for_write(found.subscription_id):
         collection = JobCollection.objects.select_for_update(no_key=True).get(pk=found.pk)
         running = collection_operations.going_on(kind, collection)
-        if running is None or not conditions.hold(version(collection.pk, running.notes["revision"])):
+        if running is None or not conditions.hold(version(collection.pk, running.state_data["revision"])):
             conditions.refuse(version_of(collection))
         return collection_operations.start_operation(kind, collection, caller, now)
 

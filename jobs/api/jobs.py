@@ -21,7 +21,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import as_field_error, require_role, visible_or_404
+from accounts.access import as_field_error, require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role
 from api.fields import Document, FlagField, InstantField, Messages, TextField, WholeNumberField, WordField, read
@@ -316,7 +316,7 @@ class Jobs(ApiViewSet):
 
     @extend_schema(operation_id="readJob", summary="Read a job", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(visible_or_404(request, Job), pk, request=request)
+        return answered(visible_rows(request, Job), pk, request=request)
 
     @extend_schema(
         operation_id="createJob",
@@ -326,7 +326,7 @@ class Jobs(ApiViewSet):
         responses={200: JobSerializer, 201: JobSerializer},
         examples=examples.JOBS,
     )
-    @repeatable(lambda view, request, pk: answered(visible_or_404(request, Job), pk))
+    @repeatable(lambda view, request, pk: answered(visible_rows(request, Job), pk))
     def create(self, request):
         members = self.read(JobRequest)
         with as_field_error("collection", "no collection that you may see"):
@@ -403,7 +403,7 @@ class Jobs(ApiViewSet):
         responses={200: RunSerializer, 201: RunSerializer},
     )
     @action(detail=True, methods=["post"])
-    @repeatable(lambda view, request, made, pk: run_answered(visible_or_404(request, Run), made), is_member=True)
+    @repeatable(lambda view, request, made, pk: run_answered(visible_rows(request, Run), made), is_member=True)
     def run(self, request, pk):
         job = require_role(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
         now, key = timezone.now(), idempotency_key(request, read(RunRequest, request.data).get("key"), KEY_LENGTH)
@@ -422,7 +422,7 @@ class Jobs(ApiViewSet):
     )
     @action(detail=True, methods=["get"], pagination_class=None)
     def upcoming(self, request, pk):
-        job = get_object_or_404(visible_or_404(request, Job).values("id"), pk=pk)
+        job = get_object_or_404(visible_rows(request, Job).values("id"), pk=pk)
         return upcoming(request, job["id"], timezone.now())
 
     @extend_schema(operation_id="pauseJob", summary="Pause a job", request=None, parameters=[IF_MATCH, ETAG])
@@ -446,7 +446,7 @@ class Jobs(ApiViewSet):
         examples=examples.SIGNING,
     )
     @action(detail=True, methods=["post"], url_path="signing-secret")
-    @repeatable(lambda view, request, made, pk: signing_answered(visible_or_404(request, Job), pk), id_member=None)
+    @repeatable(lambda view, request, made, pk: signing_answered(visible_rows(request, Job), pk), id_member=None)
     def signing_secret(self, request, pk):
         job = require_role(request, Job, Role.OPERATOR, pk=pk)
         overlap = read(SigningSecretRequest, request.data)["overlap"]

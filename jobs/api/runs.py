@@ -16,7 +16,7 @@ from rest_framework.decorators import action
 from rest_framework.response import Response
 from rest_framework.serializers import ValidationError
 
-from accounts.access import require_role, visible_or_404
+from accounts.access import require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role, Subscription
 from api.fields import InstantField
@@ -216,16 +216,16 @@ class Runs(HistoryViewSet):
     filterset_class = RunFilter
     lookup_value_converter = "uuid"
 
-    def of_subscriptions(self, rows, ids):
+    def filter_by_subscriptions(self, rows, ids):
         return rows.of_subscriptions(ids)
 
-    def parts(self, rows, times=1):
+    def split_by_subscription(self, rows, times=1):
         """Split by state as well: an index has the runs of one state in order, but not the runs of several states."""
         if "job" in self.request.query_params:  # an index has the runs of a job in order
-            own = list(visible_or_404(self.request, Subscription).values_list("pk", flat=True))
+            own = list(visible_rows(self.request, Subscription).values_list("pk", flat=True))
             return [rows.left_to_subscriptions(own)]
         states = set(self.request.query_params.get("state", "").split(","))
-        parts = super().parts(rows, times * len(states))
+        parts = super().split_by_subscription(rows, times * len(states))
         return parts if len(states) == 1 else [part.filter(state=state) for part in parts for state in states]
 
     @extend_schema(operation_id="listRuns", summary="List runs")
@@ -234,7 +234,7 @@ class Runs(HistoryViewSet):
 
     @extend_schema(operation_id="readRun", summary="Read a run with its attempts", responses=RunDetailSerializer)
     def retrieve(self, request, pk):
-        row = get_object_or_404(visible_or_404(request, Run).values(*RUN_COLUMNS), pk=pk)
+        row = get_object_or_404(visible_rows(request, Run).values(*RUN_COLUMNS), pk=pk)
         attempts = Attempt.objects.filter(run=pk).order_by("number").values(*ATTEMPT_COLUMNS)
         polls: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for poll in Poll.objects.filter(attempt__run=pk).order_by("number").values(*POLL_COLUMNS):

@@ -614,7 +614,7 @@ class ActionField(SharedField):
     def check(self, data):
         documents.parse(data, self.context.get("replaced"), path="")
 
-    def unknown_in(self, sent, data):
+    def find_unknown_members(self, sent, data):
         return unknown_members(sent, known_members_of_action(ACTIONS, data))
 
     def to_representation(self, value: Action) -> dict[str, Any]:
@@ -629,12 +629,12 @@ class RecurrenceField(SharedField):
     """
 
     refusals = (WireError,)
-    within = "recurrence"
+    path_prefix = "recurrence"
 
     def check(self, data):
         azure.read({"recurrence": data})
 
-    def unknown_in(self, sent, data):
+    def find_unknown_members(self, sent, data):
         return unknown_members(sent, azure.RECURRENCE_MEMBERS)
 
     def to_representation(self, value: Mapping[str, Any]) -> object:

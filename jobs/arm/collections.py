@@ -20,7 +20,7 @@ from jobs.members import PRINTABLE, JsonObject, shorten_repr
 from jobs.models import Frequency, JobCollection, Sku
 from jobs.plans import choosing_plan
 from jobs.quotas import RECURRENCE_INTERVAL_LIMIT
-from operations.arm import RETRY_AFTER_S, accepted
+from operations.arm import RETRY_AFTER_S, accepted_response
 from operations.arm_base import PROVIDER, ArmView, caller_of, parameter
 from triggers import collection_operations, definitions, scheduling
 
@@ -34,14 +34,14 @@ class CollectionsOfSubscription(ArmView):
     def get(self, request, **kwargs):
         subscription = access.require_role(request, Subscription, pk=self.subscription_id)
         return page_of_collections(
-            request, access.visible_or_404(request, JobCollection).filter(subscription=subscription)
+            request, access.visible_rows(request, JobCollection).filter(subscription=subscription)
         )
 
 
 class CollectionsOfGroup(ArmView):
     def get(self, request, **kwargs):
         subscription = access.require_role(request, Subscription, pk=self.subscription_id)
-        rows = access.visible_or_404(request, JobCollection).filter(
+        rows = access.visible_rows(request, JobCollection).filter(
             subscription=subscription, resource_group__lower=kwargs["group"].lower()
         )
         return page_of_collections(request, rows)
@@ -105,7 +105,7 @@ class Disabling(CollectionState):
 
 def start_operation(view: SchedulerView, kind: str) -> Response:
     request, collection = view.request, view.find_collection(Role.OPERATOR)
-    return accepted(
+    return accepted_response(
         request, conditional.start_collection_operation(request, kind, collection, caller_of(request), timezone.now())
     )
 

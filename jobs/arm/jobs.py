@@ -42,7 +42,7 @@ class JobView(SchedulerView):
 class Jobs(SchedulerView):
     def get(self, request, **kwargs):
         collection = self.find_collection()
-        rows = access.visible_or_404(request, Job).filter(collection=collection).order_by(Lower("name"))
+        rows = access.visible_rows(request, Job).filter(collection=collection).order_by(Lower("name"))
         if state := filter_of(request, "state", [state.capitalize() for state in Job.State.values]):
             rows = rows.filter(state=state.lower())
         if token := parameter(request, "$skiptoken"):

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -17,10 +17,11 @@ from jobs.api.fields import DurationField
 from jobs.models import Job
 from maintenance import holds
 from maintenance.api.fields import LabelsField, NameField
-from maintenance.models import Heed, Step
+from maintenance.models import JobMaintenancePolicy, NoticePhase
 from maintenance.policies import RESOURCES_MOST, PolicyInput
 
 
+@extend_schema_serializer(component_name="Heed")  # the name in the published schema
 @with_example(
     {
         "resources": ["db-2"],
@@ -31,7 +32,7 @@ from maintenance.policies import RESOURCES_MOST, PolicyInput
         "runOn": ["complete"],
     }
 )
-class HeedSerializer(Document):
+class PolicySerializer(Document):
     resources = ListField(
         child=NameField(),
         default=list,
@@ -40,46 +41,48 @@ class HeedSerializer(Document):
     )
     labels = LabelsField(default=dict, help_text="Also every resource that has all of these.")
     during = WordField(
-        Heed.During.values, default="nothing", help_text="hold: what is due from the lead time until the end waits."
+        JobMaintenancePolicy.OnNotice.values,
+        default="nothing",
+        help_text="hold: what is due from the lead time until the end waits.",
     )
     after = WordField(["runOnce", "drop"], default="runOnce", help_text="What becomes of what was held.")
     lead = DurationField(default=timedelta(0), help_text="How long before not-before holding begins, up to a week.")
     runOn = ListField(
-        child=WordField(Step.values),
+        child=WordField(NoticePhase.values),
         default=list,
-        max_length=len(Step.values),
+        max_length=len(NoticePhase.values),
         help_text="The steps of a notice that order a run, each once.",
     )
 
 
-AFTER = {"runOnce": Heed.After.RUN_ONCE, "drop": Heed.After.DROP}
+AFTER = {"runOnce": JobMaintenancePolicy.OnEnd.RUN_ONCE, "drop": JobMaintenancePolicy.OnEnd.DROP}
 AFTER_WORDS = {value.value: word for word, value in AFTER.items()}
 
 
-class HeedOfJob(DescribedView, APIView):
+class JobPolicyView(DescribedView, APIView):
     """What a job does about maintenance."""
 
-    @extend_schema(operation_id="readJobMaintenance", summary="Read what a job does", responses=HeedSerializer)
+    @extend_schema(operation_id="readJobMaintenance", summary="Read what a job does", responses=PolicySerializer)
     def get(self, request, pk):
-        policy = Heed.objects.filter(job=require_role(request, Job, pk=pk)).first()
-        return Response(render_policy(policy or Heed()))
+        policy = JobMaintenancePolicy.objects.filter(job=require_role(request, Job, pk=pk)).first()
+        return Response(render_policy(policy or JobMaintenancePolicy()))
 
     @extend_schema(
         operation_id="replaceJobMaintenance",
         summary="Say what a job does about maintenance",
-        request=HeedSerializer,
-        responses=HeedSerializer,
+        request=PolicySerializer,
+        responses=PolicySerializer,
     )
     def put(self, request, pk):
         job = require_role(request, Job, Role.OPERATOR, pk=pk)
-        wanted = read(HeedSerializer, request.data)
+        wanted = read(PolicySerializer, request.data)
         values = PolicyInput(
             resource_names=wanted["resources"],
             labels=wanted["labels"],
-            during=wanted["during"],
-            after=AFTER[wanted["after"]],
-            lead=wanted["lead"],
-            run_on=wanted["runOn"],
+            on_notice=wanted["during"],
+            on_end=AFTER[wanted["after"]],
+            lead_time=wanted["lead"],
+            run_at_phases=wanted["runOn"],
         )
         return Response(render_policy(holds.set_policy(job, values, timezone.now())))
 
@@ -89,12 +92,12 @@ class HeedOfJob(DescribedView, APIView):
         return Response(status=204)
 
 
-def render_policy(policy: Heed) -> dict[str, Any]:
+def render_policy(policy: JobMaintenancePolicy) -> dict[str, Any]:
     return {
         "resources": policy.resource_names,
         "labels": policy.labels,
-        "during": policy.during,
-        "after": AFTER_WORDS[policy.after],
-        "lead": DurationField().to_representation(policy.lead),
-        "runOn": policy.run_on,
+        "during": policy.on_notice,
+        "after": AFTER_WORDS[policy.on_end],
+        "lead": DurationField().to_representation(policy.lead_time),
+        "runOn": policy.run_at_phases,
     }

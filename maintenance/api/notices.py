@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
 
-from accounts.access import require_role, subscription_for, visible_or_404
+from accounts.access import require_role, subscription_for, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role, Subscription
 from api.fields import Document, FlagField, IdField, InstantField, ListField, TextField, WholeNumberField, WordField
@@ -21,7 +21,7 @@ from api.viewsets import LOCATION, HistoryViewSet, created
 from maintenance import lifecycle
 from maintenance.api.fields import NameField
 from maintenance.errors import MaintenanceError
-from maintenance.models import UNKNOWN_DURATION, Affected, EventType, Notice, Resource
+from maintenance.models import UNKNOWN_DURATION, EventType, Notice, NoticeResource, Resource
 from maintenance.policies import TEXT_LENGTH
 
 FARTHEST_S = int(lifecycle.FARTHEST.total_seconds())
@@ -194,7 +194,7 @@ class NoticeFilter(FilterSet):
     subscription = IdFilter(field_name="subscription", help_text="The id of a subscription.")
 
     def filter_resource(self, rows, name, value):
-        return rows.filter(pk__in=Affected.objects.filter(name=value).values("notice"))
+        return rows.filter(pk__in=NoticeResource.objects.filter(name=value).values("notice"))
 
     def filter_status(self, rows, name, value):
         return rows.filter(status=value.lower())
@@ -203,7 +203,7 @@ class NoticeFilter(FilterSet):
 class Notices(HistoryViewSet):
     """Announced maintenance, and its history."""
 
-    queryset = Notice.objects.prefetch_related("affected", "transitions").order_by("-announced_at", "-id")
+    queryset = Notice.objects.prefetch_related("affected_resources", "transitions").order_by("-announced_at", "-id")
     serializer_class = NoticeSerializer
     filterset_class = NoticeFilter
     lookup_value_converter = "uuid"
@@ -303,7 +303,7 @@ class Notices(HistoryViewSet):
     def _advance(self) -> datetime:
         """Take the steps of notices that are due, before a notice is changed.  Return the time that was used."""
         now = timezone.now()
-        lifecycle.advance(now, visible_or_404(self.request, Notice))
+        lifecycle.advance(now, visible_rows(self.request, Notice))
         return now
 
 
@@ -334,15 +334,15 @@ def rendered_notice(notice: Notice, warnings: list[str] | None = None) -> dict[s
         "subscription": notice.subscription_id,
         "eventType": notice.event_type,
         "eventStatus": notice.status.capitalize(),
-        "resources": [each.name for each in notice.affected.all()],
+        "resources": [each.name for each in notice.affected_resources.all()],
         "notBefore": notice.not_before,
         "description": notice.description,
         "durationInSeconds": notice.duration_s,
         "eventSource": notice.source,
         "approveWhenIdle": notice.approve_when_idle,
         "endAfterDuration": notice.ends_after_duration,
-        "keepOpen": notice.keep_open,
-        "runningAtStart": notice.running_at_start,
+        "keepOpen": notice.end_manually,
+        "runningAtStart": notice.runs_at_start,
         "announcedAt": notice.announced_at,
         "startedAt": notice.started_at,
         "endsAt": notice.ends_at,
@@ -352,7 +352,7 @@ def rendered_notice(notice: Notice, warnings: list[str] | None = None) -> dict[s
                 "at": each.at,
                 "status": each.status.capitalize(),
                 "actor": each.actor,
-                "note": each.note,
+                "note": each.detail,
                 "incarnations": each.incarnations,
             }
             for each in notice.transitions.all()

@@ -3,7 +3,7 @@
 from django.urls import include, path
 from rest_framework.routers import SimpleRouter
 
-from maintenance.api.jobs import HeedOfJob
+from maintenance.api.jobs import JobPolicyView
 from maintenance.api.notices import Notices
 from maintenance.api.resources import Resources
 
@@ -13,5 +13,5 @@ router.register("notices", Notices, basename="notice")
 
 urlpatterns = [
     path("", include(router.urls)),
-    path("jobs/<int:pk>/maintenance", HeedOfJob.as_view(), name="job-maintenance"),
+    path("jobs/<int:pk>/maintenance", JobPolicyView.as_view(), name="job-maintenance"),
 ]

@@ -24,7 +24,7 @@ from accounts.models import Role
 from jobs import humanize
 from maintenance import lifecycle
 from maintenance.errors import MaintenanceError, TooLate
-from maintenance.models import MINIMUM_NOTICE, Notice, Resource, Step
+from maintenance.models import MINIMUM_NOTICE, Notice, NoticePhase, Resource
 from maintenance.pages.forms import PICKED_MOST, AnnounceForm, ChangeForm, refuse, suggested_time
 from maintenance.pages.impact import impact_of
 from maintenance.pages.presenters import title_of, type_word
@@ -50,7 +50,7 @@ def announce(request) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             wanted = form.announcement()
-            wanted.start(now)
+            wanted.start_time(now)
             warning = short_notice_words(wanted) if lifecycle.notice_warning(wanted, now) else ""
             if not warning or "_anyway" in request.POST:
                 subscription = wanted.resources[0].subscription
@@ -128,18 +128,18 @@ def short_notice_words(wanted: lifecycle.Announcement) -> str:
 class NoticeAction(NamedTuple):
     """An action on a notice, with the texts of its confirmation page."""
 
-    give: Callable[[Notice, Any, datetime], object]  # carries it out for the notice and the user, at a time
-    of: str  # the status that a notice must have
-    question: Promise
-    answer: Promise
-    keep: Promise
-    done: Promise
+    apply: Callable[[Notice, Any, datetime], object]  # carries it out for the notice and the user, at a time
+    required_status: str  # the status that a notice must have
+    title: Promise
+    confirm_text: Promise
+    cancel_text: Promise
+    success_text: Promise
     is_dangerous: bool = False
 
 
 def approve(notice: Notice, user, now: datetime) -> None:
     lifecycle.approve([notice], str(user), now, user=user)
-    if notice.status not in Notice.SHOWN:  # a person is told that it is too late, a machine is not
+    if notice.status not in Notice.ACTIVE:  # a person is told that it is too late, a machine is not
         raise TooLate(f"it is {notice.status}")
 
 
@@ -202,29 +202,29 @@ def confirm_view(request, notice_id: UUID, verb: str) -> HttpResponse:
     values = {"notice": title_of(notice)}
     if request.method == "POST":
         try:
-            action.give(notice, request.user, now)
+            action.apply(notice, request.user, now)
         except TooLate:
             return too_late(request, notice)
-        messages.success(request, action.done % values)
+        messages.success(request, action.success_text % values)
         return redirect("maintenance:page")
-    if notice.status != action.of:
+    if notice.status != action.required_status:
         return too_late(request, notice)
     context = {
-        "title": action.question % values,
-        "order": action,
+        "title": action.title % values,
+        "action": action,
         "consequences": consequence_words(notice, verb, now),
         "keep_url": reverse("maintenance:notice", args=[notice.pk]),
     }
     return render(request, "maintenance/order.html", context)
 
 
-STEPS = {"approve": Step.START, "complete": Step.COMPLETE, "cancel": Step.CANCEL}
+PHASES = {"approve": NoticePhase.START, "complete": NoticePhase.COMPLETE, "cancel": NoticePhase.CANCEL}
 
 
 def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
     """Return the sentences that say what the action will do, with the numbers of runs and jobs."""
     impact = impact_of([notice], now)[notice.pk]
-    live, held = len(impact.live), impact.held
+    live, held = len(impact.running), impact.held_run_count
     going = ngettext("%(count)d run is going on its resources.", "%(count)d runs are going on its resources.", live)
     if verb == "drain":
         now_going = going % {"count": live} if live else gettext("Nothing runs on its resources now.")
@@ -237,16 +237,16 @@ def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
     holding = ngettext(
         "Planned runs of %(count)d job are held until its end.",
         "Planned runs of %(count)d jobs are held until its end.",
-        impact.holding,
+        impact.holding_job_count,
     )
     releasing = ngettext(
         "%(count)d held run is let go, as its job has it.",
         "%(count)d held runs are let go, as their jobs have it.",
         held,
     )
-    started = impact.ordered[STEPS[verb]]
+    started = impact.started_job_counts[PHASES[verb]]
     starting = ngettext("%(count)d job runs once because of it.", "%(count)d jobs run once because of it.", started)
-    counted = [(live, going), (impact.holding, holding)] if verb == "approve" else [(held, releasing)]
+    counted = [(live, going), (impact.holding_job_count, holding)] if verb == "approve" else [(held, releasing)]
     return [sentences[verb], *(text % {"count": count} for count, text in [*counted, (started, starting)] if count)]
 
 

@@ -20,7 +20,15 @@ from jobs import humanize
 from jobs.forms.fields import CODE, TextField
 from maintenance.errors import MaintenanceError
 from maintenance.lifecycle import Announcement
-from maintenance.models import MINIMUM_NOTICE, UNKNOWN_DURATION, EventType, Heed, Notice, Resource, Step
+from maintenance.models import (
+    MINIMUM_NOTICE,
+    UNKNOWN_DURATION,
+    EventType,
+    JobMaintenancePolicy,
+    Notice,
+    NoticePhase,
+    Resource,
+)
 from maintenance.pages.presenters import TYPES, listening_row
 from maintenance.policies import PolicyInput
 from recurrence.zones import instant_of
@@ -40,11 +48,11 @@ class MultiTextField(forms.MultipleChoiceField):
     widget = forms.CheckboxSelectMultiple
 
     def pick_from(self, resources: Iterable[Resource]) -> None:
-        self.known = {str(resource.pk): resource for resource in resources}
-        self.choices = [(key, resource.name) for key, resource in self.known.items()]
+        self.resources_by_id = {str(resource.pk): resource for resource in resources}
+        self.choices = [(key, resource.name) for key, resource in self.resources_by_id.items()]
 
     def clean(self, value) -> list[Resource]:
-        chosen = [self.known[key] for key in dict.fromkeys(super().clean(value))]
+        chosen = [self.resources_by_id[key] for key in dict.fromkeys(super().clean(value))]
         if len({resource.subscription_id for resource in chosen}) > 1:
             raise forms.ValidationError(gettext("Pick resources of one subscription"))
         return chosen
@@ -101,7 +109,7 @@ class AnnounceForm(forms.Form):
         required=False,
         help_text=_("Else somebody completes it, or it ends with the runs that it started."),
     )
-    keep_open = forms.BooleanField(label=_("Keep open when the runs that it started have ended"), required=False)
+    end_manually = forms.BooleanField(label=_("Keep open when the runs that it started have ended"), required=False)
 
     FIELDS_BY_MEMBER = {
         "resources": "resources",
@@ -124,7 +132,7 @@ class AnnounceForm(forms.Form):
         """
         boxes, field = defaultdict(list), cast(MultiTextField, self.fields["resources"])
         for box in self["resources"]:
-            resource = field.known[str(box.data["value"])]
+            resource = field.resources_by_id[str(box.data["value"])]
             silent = "" if resource.is_listening(self.now) else listening_row(resource, self.now)["seen"]
             boxes[resource.subscription.name, resource.scope_group].append((box, resource, silent))
         has_several = len({subscription for subscription, _ in boxes}) > 1
@@ -138,7 +146,7 @@ class AnnounceForm(forms.Form):
         data = self.cleaned_data
         if data.get("ends_after_duration") and "duration" in data and not data["duration"]:
             self.add_error("ends_after_duration", gettext("Say how many minutes, 1 or more"))
-        elif data.get("ends_after_duration") and data.get("keep_open"):
+        elif data.get("ends_after_duration") and data.get("end_manually"):
             self.add_error("ends_after_duration", gettext("Choose this, or keep it open"))
         if self.cleaned_data.get("starts") != AT:
             self.errors.pop("not_before", None)
@@ -165,7 +173,7 @@ class AnnounceForm(forms.Form):
             has_started=data["starts"] == STARTED,
             approve_when_idle=data["approve_when_idle"],
             ends_after_duration=data["ends_after_duration"],
-            keep_open=data["keep_open"],
+            end_manually=data["end_manually"],
         )
 
 
@@ -180,12 +188,12 @@ class ChangeForm(AnnounceForm):
         "resources",
         "approve_when_idle",
         "ends_after_duration",
-        "keep_open",
+        "end_manually",
     )
 
     def __init__(self, data=None, *, notice, resources, now):
         initial = {name: getattr(notice, name) for name in self.UNCHANGED if name != "resources"}
-        initial["resources"] = [str(each.resource_id) for each in notice.affected.all() if each.resource_id]
+        initial["resources"] = [str(each.resource_id) for each in notice.affected_resources.all() if each.resource_id]
         initial["not_before"] = timezone.localtime(notice.not_before).replace(tzinfo=None)
         initial["duration"] = None if notice.duration_s == UNKNOWN_DURATION else -(-notice.duration_s // 60)
         super().__init__(data, resources=resources, now=now, initial=initial)
@@ -282,12 +290,12 @@ class ResourceForm(forms.Form):
             del self.fields["subscription"]
         elif len(subscriptions) == 1:
             del self.fields["subscription"]
-            self.only = subscriptions[0]
+            self.only_subscription = subscriptions[0]
 
     @property
-    def chosen(self) -> Subscription:
+    def chosen_subscription(self) -> Subscription:
         """Return the subscription in which to create the resource."""
-        return self.cleaned_data["subscription"] if "subscription" in self.fields else self.only
+        return self.cleaned_data["subscription"] if "subscription" in self.fields else self.only_subscription
 
 
 class PolicyForm(forms.Form):
@@ -297,16 +305,16 @@ class PolicyForm(forms.Form):
         label=_("While it lasts"),
         widget=forms.RadioSelect,
         choices=[
-            (Heed.During.NOTHING.value, _("runs as planned")),
-            (Heed.During.HOLD.value, _("holds its planned runs")),
+            (JobMaintenancePolicy.OnNotice.NOTHING.value, _("runs as planned")),
+            (JobMaintenancePolicy.OnNotice.HOLD.value, _("holds its planned runs")),
         ],
     )
     after = forms.ChoiceField(
         label=_("What was held"),
         widget=forms.RadioSelect,
         choices=[
-            (Heed.After.RUN_ONCE.value, _("runs once after the end")),
-            (Heed.After.DROP.value, _("does not run at all")),
+            (JobMaintenancePolicy.OnEnd.RUN_ONCE.value, _("runs once after the end")),
+            (JobMaintenancePolicy.OnEnd.DROP.value, _("does not run at all")),
         ],
     )
     lead = forms.IntegerField(
@@ -321,7 +329,7 @@ class PolicyForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         choices=list(
             zip(
-                Step.values,
+                NoticePhase.values,
                 (
                     _("when it is announced"),
                     _("when it starts"),
@@ -347,12 +355,12 @@ class PolicyForm(forms.Form):
     }
 
     def __init__(self, data=None, *, policy, names):
-        self.stored_lead = policy.lead
+        self.stored_lead = policy.lead_time
         initial = {
-            "during": policy.during,
-            "after": policy.after,
-            "lead": -(-policy.lead // MINUTE),
-            "run_on": policy.run_on,
+            "during": policy.on_notice,
+            "after": policy.on_end,
+            "lead": -(-policy.lead_time // MINUTE),
+            "run_on": policy.run_at_phases,
             "resources": policy.resource_names,
             "labels": policy.labels,
         }
@@ -365,10 +373,12 @@ class PolicyForm(forms.Form):
         return PolicyInput(
             resource_names=tuple(data["resources"]),
             labels=data["labels"],
-            during=data["during"],
-            after=data["after"],
-            lead=data["lead"] * MINUTE if "lead" in self.changed_data else self.stored_lead,  # unchanged, to the second
-            run_on=tuple(data["run_on"]),
+            on_notice=data["during"],
+            on_end=data["after"],
+            lead_time=data["lead"] * MINUTE
+            if "lead" in self.changed_data
+            else self.stored_lead,  # unchanged, to the second
+            run_at_phases=tuple(data["run_on"]),
         )
 
 

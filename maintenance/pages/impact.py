@@ -13,7 +13,7 @@ from django.db.models import Count, prefetch_related_objects
 
 from jobs.models import Job, Run
 from maintenance import holds
-from maintenance.models import Heed, Notice
+from maintenance.models import JobMaintenancePolicy, Notice
 from recurrence.schedules import just_before
 from recurrence.wire import WireError
 from triggers.gates import HoldWindow, notice_key
@@ -34,11 +34,13 @@ class UpcomingHold:
 class Impact:
     """The impact of one notice on jobs."""
 
-    live: tuple[Run, ...] = ()  # runs that have begun and not ended
-    to_be_held: tuple[UpcomingHold, ...] = ()  # earliest first
-    held: int = 0  # number of runs that the notice already holds
-    holding: int = 0  # number of jobs that hold their planned runs while the notice lasts
-    ordered: Counter[str] = field(default_factory=Counter)  # Step -> number of jobs that run once because of it
+    running: tuple[Run, ...] = ()  # runs that have begun and not ended
+    upcoming_holds: tuple[UpcomingHold, ...] = ()  # earliest first
+    held_run_count: int = 0  # number of runs that the notice already holds
+    holding_job_count: int = 0  # number of jobs that hold their planned runs while the notice lasts
+    started_job_counts: Counter[str] = field(
+        default_factory=Counter
+    )  # NoticePhase -> number of jobs that it starts once
 
 
 def impact_of(notices: Sequence[Notice], now: datetime) -> Mapping[UUID, Impact]:
@@ -53,11 +55,13 @@ def impact_of(notices: Sequence[Notice], now: datetime) -> Mapping[UUID, Impact]
     held = _count_held(notices)
     return {
         notice.pk: Impact(
-            live=tuple(running.get(notice.pk, ())),
-            to_be_held=_to_be_held(notice, jobs, windows, now),
-            held=held[notice.pk],
-            holding=sum(policy.during == Heed.During.HOLD for policy in matching[notice.pk]),
-            ordered=Counter(step for policy in matching[notice.pk] for step in policy.run_on),
+            running=tuple(running.get(notice.pk, ())),
+            upcoming_holds=_upcoming_holds(notice, jobs, windows, now),
+            held_run_count=held[notice.pk],
+            holding_job_count=sum(
+                policy.on_notice == JobMaintenancePolicy.OnNotice.HOLD for policy in matching[notice.pk]
+            ),
+            started_job_counts=Counter(phase for policy in matching[notice.pk] for phase in policy.run_at_phases),
         )
         for notice in notices
     }
@@ -73,7 +77,7 @@ def _count_held(notices: Sequence[Notice]) -> Counter[UUID]:
     return Counter({keys[key]: count for key, count in rows.annotate(count=Count("pk"))})
 
 
-def _to_be_held(
+def _upcoming_holds(
     notice: Notice, jobs: Sequence[Job], windows: Mapping[int, Sequence[HoldWindow]], now: datetime
 ) -> tuple[UpcomingHold, ...]:
     upcoming = [

@@ -17,13 +17,13 @@ from jobs import humanize
 from jobs.models import Job
 from maintenance import holds
 from maintenance.errors import MaintenanceError
-from maintenance.models import Heed, Resource
+from maintenance.models import JobMaintenancePolicy, Resource
 from maintenance.pages.forms import PICKED_MOST, PolicyForm, refuse
 from maintenance.pages.presenters import truncate_names
 from maintenance.pages.rights import require
 
 NAMED = 6  # resources and labels that the card shows at most
-ON = {
+PHASE_WORDS = {
     "announce": "announced",
     "start": "started",
     "complete": "completed",
@@ -31,21 +31,21 @@ ON = {
 }
 
 
-def heed_card(job: Job) -> dict[str, Any]:
+def policy_card(job: Job) -> dict[str, Any]:
     """Return what the job's page shows of the policy.  In English, as all of the admin."""
-    policy = Heed.objects.filter(job=job).first() or Heed(job=job)
+    policy = JobMaintenancePolicy.objects.filter(job=job).first() or JobMaintenancePolicy(job=job)
     names = [*policy.resource_names, *(f"{name}={value}" for name, value in sorted(policy.labels.items()))]
     sentences = []
-    if policy.during == Heed.During.HOLD:
-        lead = f", from {humanize.format_duration(policy.lead)} before it" if policy.lead else ""
-        then = "run once after it" if policy.after == Heed.After.RUN_ONCE else "do not run at all"
+    if policy.on_notice == JobMaintenancePolicy.OnNotice.HOLD:
+        lead = f", from {humanize.format_duration(policy.lead_time)} before it" if policy.lead_time else ""
+        then = "run once after it" if policy.on_end == JobMaintenancePolicy.OnEnd.RUN_ONCE else "do not run at all"
         sentences.append(f"planned runs are held while it lasts{lead}, and {then}")
-    if policy.run_on:
-        sentences.append(f"runs once when it is {' and '.join(ON[step] for step in policy.run_on)}")
+    if policy.run_at_phases:
+        sentences.append(f"runs once when it is {' and '.join(PHASE_WORDS[phase] for phase in policy.run_at_phases)}")
     return {
         "named": truncate_names(names, NAMED),
         "does": [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences],
-        "url": reverse("maintenance:heed", args=[job.pk]),
+        "url": reverse("maintenance:job-policy", args=[job.pk]),
     }
 
 
@@ -53,7 +53,9 @@ def heed_card(job: Job) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_policy(request, job_id: int) -> HttpResponse:
     job = require(request.user, Job.objects.select_related("collection"), Role.OPERATOR, pk=job_id)
-    stored = Heed.objects.filter(job=job).first() or Heed(job=job, lead=timedelta(0))
+    stored = JobMaintenancePolicy.objects.filter(job=job).first() or JobMaintenancePolicy(
+        job=job, lead_time=timedelta(0)
+    )
     resources = Resource.objects.filter(subscription=job.collection.subscription_id).order_by("name")
     names = list(resources.values_list("name", flat=True)[: PICKED_MOST + 1])
     form = PolicyForm(request.POST or None, policy=stored, names=names[:PICKED_MOST])
@@ -77,4 +79,4 @@ def edit_policy(request, job_id: int) -> HttpResponse:
     return render(request, "maintenance/heed.html", context)
 
 
-urlpatterns = [path("jobs/<int:job_id>", edit_policy, name="heed")]
+urlpatterns = [path("jobs/<int:job_id>", edit_policy, name="job-policy")]

@@ -12,7 +12,7 @@ from jobs import humanize
 from jobs.badges import Badge, outcome_of
 from jobs.models import Run
 from maintenance import lifecycle
-from maintenance.models import UNKNOWN_DURATION, EventType, Notice, Resource, Transition, View
+from maintenance.models import UNKNOWN_DURATION, EventScope, EventType, Notice, NoticeResource, Resource, Transition
 from maintenance.pages.impact import Impact, UpcomingHold
 
 MAX_NAMES = 3  # names of resources in a title
@@ -42,8 +42,8 @@ STEPS = {
 }
 SOURCES = {Notice.Source.PLATFORM: gettext_lazy("Platform"), Notice.Source.USER: gettext_lazy("User")}
 CHANGED = Badge("planned", _("Changed"))
-# the notes that the core stores with steps
-NOTES = {
+# the details that the core stores with transitions
+DETAILS = {
     "approved": gettext_lazy("approved"),
     "nothing was running": gettext_lazy("nothing was running"),
     "nothing was running any more": gettext_lazy("nothing was running any more"),
@@ -51,7 +51,7 @@ NOTES = {
     "its work has ended": gettext_lazy("its work has ended"),
 }
 CHANGES = "changed: "
-MEMBERS = {  # the members in notes about changes
+MEMBERS = {  # the members in details about changes
     "eventType": gettext_lazy("what is done"),
     "resources": gettext_lazy("resources"),
     "notBefore": gettext_lazy("not before"),
@@ -65,7 +65,7 @@ MEMBERS = {  # the members in notes about changes
 ACTORS = {
     lifecycle.CLOCK: gettext_lazy("by its time"),
     lifecycle.IDLE: gettext_lazy("by the end of the last run"),
-    lifecycle.WORK: gettext_lazy("by the end of its work"),
+    lifecycle.RUNS_ENDED: gettext_lazy("by the end of its work"),
 }
 
 
@@ -81,7 +81,7 @@ def truncate_names(names: Sequence[str], most: int = MAX_NAMES) -> str:
 
 
 def title_of(notice: Notice) -> str:
-    return format_title(notice, [each.name for each in notice.affected.all()])
+    return format_title(notice, [each.name for each in notice.affected_resources.all()])
 
 
 def format_title(notice: Notice, names: Sequence[str]) -> str:
@@ -130,36 +130,38 @@ def notice_row(notice: Notice, now: datetime, hour_cycle: int, may_operate: bool
         "state": state,
         "word": label_of(state),
         "type": type_word(notice.event_type),
-        "names": truncate_names([each.name for each in notice.affected.all()]),
+        "names": truncate_names([each.name for each in notice.affected_resources.all()]),
         "duration": length_words(notice, now),
         "source": SOURCES[Notice.Source(notice.source)],
         "when": humanize.format_datetime(notice.begins_at, now, hour_cycle),
         "is_coming": notice.status == Notice.Status.SCHEDULED,
         "is_started": notice.status == Notice.Status.STARTED,
-        "may_operate": may_operate and notice.status in Notice.SHOWN,
+        "may_operate": may_operate and notice.status in Notice.ACTIVE,
     }
 
 
 def notice_card(notice: Notice, impact: Impact, now: datetime, hour_cycle: int, may_operate: bool) -> dict[str, Any]:
     """Return the card of a notice with its impact.
 
-    To avoid queries, `notice.affected` should be prefetched, each with its resource.
+    To avoid queries, `notice.affected_resources` should be prefetched, each with its resource.
     """
-    affected = list(notice.affected.all())
-    groups = sorted({each.resource.scope_group for each in affected if each.resource and each.resource.scope_group})
+    affected_resources = list(notice.affected_resources.all())
+    groups = sorted(
+        {each.resource.scope_group for each in affected_resources if each.resource and each.resource.scope_group}
+    )
     return {
         **notice_row(notice, now, hour_cycle, may_operate),
         "groups": groups,
         "of": percent_elapsed(notice, now),
         "local": humanize.format_datetime(notice.not_before, now, hour_cycle),
         "utc": utc_suffix(notice.not_before),
-        "resources": [affected_row(each, now) for each in affected[:LISTED]],
-        "more_resources": max(0, len(affected) - LISTED),
-        "live": [live_row(run, now) for run in impact.live[:LISTED]],
-        "more_live": max(0, len(impact.live) - LISTED),
-        "to_be_held": [held_row(each, now, hour_cycle) for each in impact.to_be_held[:LISTED]],
-        "more_held": max(0, len(impact.to_be_held) - LISTED),
-        "held_words": held_words(impact.held),
+        "resources": [affected_row(each, now) for each in affected_resources[:LISTED]],
+        "more_resources": max(0, len(affected_resources) - LISTED),
+        "live": [live_row(run, now) for run in impact.running[:LISTED]],
+        "more_live": max(0, len(impact.running) - LISTED),
+        "to_be_held": [held_row(each, now, hour_cycle) for each in impact.upcoming_holds[:LISTED]],
+        "more_held": max(0, len(impact.upcoming_holds) - LISTED),
+        "held_words": held_words(impact.held_run_count),
     }
 
 
@@ -180,7 +182,7 @@ def held_words(count: int) -> str:
     return ngettext("%(count)d run is held", "%(count)d runs are held", count) % {"count": count} if count else ""
 
 
-def affected_row(affected, now: datetime) -> dict[str, Any]:
+def affected_row(affected: NoticeResource, now: datetime) -> dict[str, Any]:
     """Return the line of a resource of a notice.  A deleted resource has only its name."""
     if affected.resource is None:
         return {"name": affected.name, "mark": "cancelled", "state": "idle", "seen": gettext("removed")}
@@ -228,32 +230,32 @@ def held_row(hold: UpcomingHold, now: datetime, hour_cycle: int) -> dict[str, An
 
 
 def step_row(step: Transition, now: datetime, hour_cycle: int) -> dict[str, Any]:
-    """Return the line of a transition: its kind, time and actor, its note, and the new incarnations."""
-    outcome = CHANGED if step.note.startswith(CHANGES) else STEPS[Notice.Status(step.status)]
+    """Return the line of a transition: its kind, time and actor, its detail, and the new incarnations."""
+    outcome = CHANGED if step.detail.startswith(CHANGES) else STEPS[Notice.Status(step.status)]
     return {
         "step": step,
         "outcome": outcome,
         "when": humanize.format_datetime(step.at, now, hour_cycle),
         "word": label_of(outcome),
         "actor": str(ACTORS.get(step.actor, step.actor)),
-        "note": note_words(step.note),
+        "note": detail_words(step.detail),
         "incarnations": incarnation_words(step.incarnations),
     }
 
 
-def note_words(note: str) -> str:
-    """Return the note of a step.  Parts that are known here are in the viewer's language."""
-    if note.startswith(CHANGES):
-        members = note.removeprefix(CHANGES).split(", ")
+def detail_words(detail: str) -> str:
+    """Return the detail of a transition.  Parts that are known here are in the viewer's language."""
+    if detail.startswith(CHANGES):
+        members = detail.removeprefix(CHANGES).split(", ")
         return ", ".join(str(MEMBERS.get(member, member)) for member in members)
-    return "; ".join(str(NOTES.get(part, part)) for part in note.split("; "))
+    return "; ".join(str(DETAILS.get(part, part)) for part in detail.split("; "))
 
 
 def incarnation_words(incarnations: dict[str, int]) -> str:
-    """Return a text such as "incarnation 41 (group db: 7)": first that of EVERYTHING, then those of other views."""
-    by_view = dict(incarnations)
-    of_everything = by_view.pop(View.EVERYTHING, None)
-    parts = ", ".join(f"{view}: {number}" for view, number in sorted(by_view.items())[:LISTED])
+    """Return a text such as "incarnation 41 (group db: 7)": first that of EVERYTHING, then those of other scopes."""
+    by_scope = dict(incarnations)
+    of_everything = by_scope.pop(EventScope.EVERYTHING, None)
+    parts = ", ".join(f"{scope}: {number}" for scope, number in sorted(by_scope.items())[:LISTED])
     if of_everything is None:
         return parts
     return (gettext("incarnation %d") % of_everything) + (f" ({parts})" if parts else "")

@@ -65,7 +65,7 @@ def resource_new(request) -> HttpResponse:
         data = form.cleaned_data
         try:
             resource, token = maintenance_resources.register(
-                form.chosen, data["name"], data["scope_group"], data["labels"], timezone.now()
+                form.chosen_subscription, data["name"], data["scope_group"], data["labels"], timezone.now()
             )
         except MaintenanceError as error:
             refuse(form, error)
@@ -128,7 +128,7 @@ def resource_remove(request, resource_id: int) -> HttpResponse:
         maintenance_resources.unregister(resource)
         messages.success(request, gettext("Removed: %(name)s.") % {"name": resource.name})
         return redirect("maintenance:resources")
-    count = Notice.objects.shown().filter(resources=resource).count()
+    count = Notice.objects.active().filter(resources=resource).count()
     under_way = ngettext(
         "%(count)d notice that is not over affects it, and keeps its name.",
         "%(count)d notices that are not over affect it, and keep its name.",

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import Role
-from maintenance.models import Affected, Notice, Resource, Transition, View
+from maintenance.models import EventScope, Notice, NoticeResource, Resource, Transition
 from maintenance.pages.impact import Impact, impact_of
 from maintenance.pages.presenters import LISTED, notice_card, notice_row, resource_row, state_of, step_row, title_of
 from maintenance.pages.rights import seen_by, subscriptions_of
@@ -23,7 +23,7 @@ CARDS = 5  # scheduled notices that are shown as cards; more of them are lines o
 LINES = 50  # lines of the table of notices under way
 RECENT = 20  # newest notices whose steps are shown, as well as the steps of notices under way
 PAGE = 20  # notices on a page of the history
-AFFECTED = Prefetch("affected", Affected.objects.select_related("resource"))
+AFFECTED = Prefetch("affected_resources", NoticeResource.objects.select_related("resource"))
 
 
 @login_required
@@ -32,11 +32,11 @@ def overview(request) -> HttpResponse:
     now, subscriptions = timezone.now(), subscriptions_of(request.user)
     operated = set(subscriptions_of(request.user, Role.OPERATOR))
     rows = (
-        Notice.objects.filter(subscription__in=subscriptions, status__in=Notice.SHOWN)
+        Notice.objects.filter(subscription__in=subscriptions, status__in=Notice.ACTIVE)
         .order_by("not_before", "pk")
         .prefetch_related(AFFECTED)[: CARDS + LINES]
     )
-    shown = [notice for row in rows if (notice := row.as_of(now)).status in Notice.SHOWN]
+    shown = [notice for row in rows if (notice := row.as_of(now)).status in Notice.ACTIVE]
     waiting = [notice for notice in shown if notice.status == Notice.Status.SCHEDULED][:CARDS]
     under_way = [notice for notice in shown if notice not in waiting]
     impacts, clock = impact_of(shown, now), request.user.hour_cycle
@@ -56,9 +56,9 @@ def overview(request) -> HttpResponse:
         "under_way": [
             {
                 **notice_row(notice, now, clock, notice.subscription_id in operated),
-                "live": len(impacts[notice.pk].live),
-                "held": impacts[notice.pk].held,
-                "to_be_held": len(impacts[notice.pk].to_be_held),
+                "live": len(impacts[notice.pk].running),
+                "held": impacts[notice.pk].held_run_count,
+                "to_be_held": len(impacts[notice.pk].upcoming_holds),
                 "subscription": subscriptions[notice.subscription_id] if len(subscriptions) > 1 else "",
             }
             for notice in under_way
@@ -82,8 +82,8 @@ def incarnation_of(subscriptions: dict[UUID, str]) -> int | None:
     """
     if len(subscriptions) != 1:
         return None
-    numbers = View.objects.filter(subscription__in=subscriptions, key=View.EVERYTHING)
-    return numbers.values_list("incarnation", flat=True).first()
+    scopes = EventScope.objects.filter(subscription__in=subscriptions, scope_key=EventScope.EVERYTHING)
+    return scopes.values_list("incarnation", flat=True).first()
 
 
 def latest_transitions(subscriptions: Sequence[UUID], shown: Sequence[Notice]) -> list[Transition]:
@@ -91,7 +91,7 @@ def latest_transitions(subscriptions: Sequence[UUID], shown: Sequence[Notice]) -
     recent = of_subscriptions(subscriptions).values_list("pk", flat=True)[:RECENT]
     notice_ids = {*recent, *(notice.pk for notice in shown)}
     steps = Transition.objects.filter(notice__in=notice_ids).order_by("-at", "-pk")
-    return list(steps.select_related("notice").prefetch_related("notice__affected")[:LISTED])[::-1]
+    return list(steps.select_related("notice").prefetch_related("notice__affected_resources")[:LISTED])[::-1]
 
 
 def of_subscriptions(subscriptions: Sequence[UUID]) -> QuerySet[Notice]:
@@ -113,7 +113,7 @@ def notice(request, notice_id: UUID) -> HttpResponse:
     rows = seen_by(request.user, Notice.objects).prefetch_related(AFFECTED, "transitions")
     found = get_object_or_404(rows, pk=notice_id).as_of(now)
     may_operate = found.subscription_id in subscriptions_of(request.user, Role.OPERATOR)
-    impact = impact_of([found], now)[found.pk] if found.status in Notice.SHOWN else Impact()
+    impact = impact_of([found], now)[found.pk] if found.status in Notice.ACTIVE else Impact()
     approvals = found.approvals.select_related("user", "resource").order_by("at", "pk")
     context = {
         "title": title_of(found),
@@ -140,7 +140,7 @@ def history(request) -> HttpResponse:
     if before is not None:
         at_same_time = Q(announced_at=before.announced_at, pk__lt=before.pk)
         rows = rows.filter(Q(announced_at__lt=before.announced_at) | at_same_time)
-    found = [row.as_of(now) for row in rows.prefetch_related("affected", "transitions")[: PAGE + 1]]
+    found = [row.as_of(now) for row in rows.prefetch_related("affected_resources", "transitions")[: PAGE + 1]]
     clock = request.user.hour_cycle
     context: dict[str, Any] = {
         "title": gettext("History"),

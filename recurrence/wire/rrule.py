@@ -74,25 +74,25 @@ def read(
     start: datetime,
     end: datetime,
     zone: tzinfo,
-    without: Collection[date] = (),
-    besides: Collection[date] = (),
+    exdates: Collection[date] = (),
+    rdates: Collection[date] = (),
     path: str = "rrule",
-    meter: Budget = no_budget,
+    budget: Budget = no_budget,
 ) -> Series:
     """Return the series of an event from `start` to `end`, wall times in `zone`, which `rule` repeats.
 
-    The days `without` are removed from the series, the days `besides` are added.  `meter` is called with the number of
+    The days `exdates` are removed from the series, the days `rdates` are added.  `budget` is called with the number of
     days that python-dateutil searches, now and at each later use of the series.  Raises WireError.
     """
     parts = _parts(rule, path)
     _refuse_other_times(parts, start, path)
     length = graph.length_of(start, end)
     last = _last_day(parts, start, zone)
-    days = None if without or besides else _days(parts, start.date(), zone)
+    days = None if exdates or rdates else _days(parts, start.date(), zone)
     if days is None:
         missing = frozenset(map(date.fromordinal, missing_days(zone)))
-        days = _dateutil_days(parts, start.date(), last, missing.union(without), frozenset(besides), path, meter)
-        last = days.last if "COUNT" in parts or (last and besides) else last
+        days = _dateutil_days(parts, start.date(), last, missing.union(exdates), frozenset(rdates), path, budget)
+        last = days.last if "COUNT" in parts or (last and rdates) else last
     elif "COUNT" in parts:
         last = last_day(days, int(parts["COUNT"]), zone)
     if last is not None and last < days.start:
@@ -149,10 +149,10 @@ def _read_definition(definition: Mapping[str, object]) -> Series:
         faults.add(WireError("rrule", "required", "is required"))
     else:
         faults.read(_parts, definition["rrule"], "rrule")
-    without, besides = (faults.read(_dates, definition.get(name), name) for name in ("exdates", "rdates"))
+    exdates, rdates = (faults.read(_dates, definition.get(name), name) for name in ("exdates", "rdates"))
     faults.refuse()
     start, end, zone, _ = span
-    return read(definition["rrule"], start, end, zone, without, besides)
+    return read(definition["rrule"], start, end, zone, exdates, rdates)
 
 
 def _without_nulls(definition: Mapping[str, object]) -> dict[str, object]:
@@ -388,15 +388,15 @@ def _dateutil_days(
     parts: Mapping[str, str],
     start: date,
     last: date | None,
-    without: frozenset[date],
-    besides: frozenset[date],
+    exdates: frozenset[date],
+    rdates: frozenset[date],
     path: str,
-    meter: Budget,
+    budget: Budget,
 ) -> DateutilDays:
     rule = _text({name: value for name, value in parts.items() if name not in NOT_FOR_DATEUTIL})
     count = int(parts["COUNT"]) if "COUNT" in parts else None
     try:
-        return DateutilDays(start, rule, count, last, without, besides, meter)
+        return DateutilDays(start, rule, count, last, exdates, rdates, budget)
     except ValueError:
         raise WireError(path, "never_fires", "has no occurrence before its end, or in a hundred years") from None
 
@@ -417,7 +417,7 @@ def _parts_of(days: NumberedRule) -> dict[str, str] | None:
             return _months(start, months) | {"BYDAY": f"{number}{_listed(weekdays)}"}
         case NthOfWeekdays(start, weekdays, number, months):
             return _months(start, months) | {"BYDAY": _listed(weekdays), "BYSETPOS": str(number)}
-        case DateutilDays(anchor, rule) if anchor == days.start and not (days.without or days.besides):
+        case DateutilDays(anchor, rule) if anchor == days.start and not (days.exdates or days.rdates):
             return _parts(rule, "rrule")
     return None
 

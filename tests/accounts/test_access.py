@@ -5,7 +5,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.http import Http404
 
-from accounts.access import require_role, visible_or_404
+from accounts.access import require_role, visible_rows
 from accounts.models import ApiToken, Role, Subscription
 from jobs.models import Job, JobCollection
 
@@ -24,16 +24,16 @@ def test_a_member_sees_rows_of_the_own_subscriptions_only(make_user, make_job, e
     JobCollection.objects.create(subscription=elsewhere, name="theirs")
     reader = make_user("rita", Role.READER)
 
-    assert list(visible_or_404(caller(reader), Job)) == [job]
-    assert [c.name for c in visible_or_404(caller(reader), JobCollection)] == ["nightly"]
-    assert [s.name for s in visible_or_404(caller(reader), Subscription)] == ["default"]
+    assert list(visible_rows(caller(reader), Job)) == [job]
+    assert [c.name for c in visible_rows(caller(reader), JobCollection)] == ["nightly"]
+    assert [s.name for s in visible_rows(caller(reader), Subscription)] == ["default"]
 
 
 def test_being_an_administrator_of_the_site_shows_no_more(make_user, make_job):
     make_job()
     admin = make_user("root", role=None, is_staff=True, is_superuser=True)
 
-    assert not visible_or_404(caller(admin), Job).exists()
+    assert not visible_rows(caller(admin), Job).exists()
 
 
 @pytest.mark.parametrize("role, may", [(Role.READER, False), (Role.OPERATOR, True), (Role.OWNER, True)])
@@ -41,7 +41,7 @@ def test_a_role_includes_the_lower_ones(make_user, make_job, role, may):
     job = make_job()
     member = caller(make_user("m", role))
 
-    assert visible_or_404(member, Job, Role.OPERATOR).exists() is may
+    assert visible_rows(member, Job, Role.OPERATOR).exists() is may
     assert require_role(member, Job, pk=job.pk) == job
     if not may:
         with pytest.raises(PermissionDenied):
@@ -52,8 +52,8 @@ def test_a_tokens_role_caps_its_users(owner, make_job):
     make_job()
     token, _ = ApiToken.objects.issue(owner, "watch", role=Role.READER)
 
-    assert visible_or_404(caller(owner, token), Job).exists()
-    assert not visible_or_404(caller(owner, token), Job, Role.OPERATOR).exists()
+    assert visible_rows(caller(owner, token), Job).exists()
+    assert not visible_rows(caller(owner, token), Job, Role.OPERATOR).exists()
 
 
 def test_a_tokens_role_adds_nothing_to_its_users(make_user, make_job):
@@ -80,8 +80,8 @@ def test_what_belongs_to_others_is_missing_for_every_role(make_user, elsewhere, 
 def test_it_starts_from_a_narrower_queryset_too(owner, make_job):
     make_job()
 
-    assert not visible_or_404(caller(owner), Job.objects.filter(name="other")).exists()
-    assert visible_or_404(caller(owner), JobCollection.objects.get().jobs).exists()
+    assert not visible_rows(caller(owner), Job.objects.filter(name="other")).exists()
+    assert visible_rows(caller(owner), JobCollection.objects.get().jobs).exists()
 
 
 def test_what_is_made_between_two_looks_is_not_forbidden(owner, subscription):

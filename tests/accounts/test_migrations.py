@@ -38,3 +38,15 @@ def test_an_address_of_several_accounts_stays_with_the_oldest_active_one(back_to
     kept = {"ada": "team@example.com", "bob": "bob@example.com"}
     assert emails == dict.fromkeys(["left", "grace", "nora", "olga"], "") | kept
     assert sorted(record.args for record in caplog.records) == [("grace", "ada"), ("left", "ada")]
+
+
+def test_a_key_keeps_the_id_of_the_object_that_it_created(back_to_the_newest):
+    old = migrated(("accounts", "0006_idempotency_keys"))
+    user = old.get_model("accounts", "User").objects.create(username="ada", email="ada@example.com")
+    old.get_model("accounts", "IdempotencyKey").objects.create(
+        user=user, path="/api/jobs", key="k", digest="d", made="7", ends_at="2026-01-05T08:00:00Z"
+    )
+
+    new = migrated(("accounts", "0007_renamed_field"))
+
+    assert new.get_model("accounts", "IdempotencyKey").objects.values_list("key", "created_id").get() == ("k", "7")

@@ -177,10 +177,10 @@ def test_a_failure_costs_two_statements_and_a_refused_try_one(ada, rf, django_as
 
 def test_a_program_that_signs_in_again_and_again_writes_nothing(ada, rf, django_assert_num_queries):
     request = rf.get("/")
-    SignInAttempt(request, "ada", NOW).note_success()
+    SignInAttempt(request, "ada", NOW).record_success()
 
     with django_assert_num_queries(1):
-        SignInAttempt(request, "ada", NOW).note_success()
+        SignInAttempt(request, "ada", NOW).record_success()
 
 
 def test_neither_names_nor_addresses_are_stored(make_user, clock):

@@ -33,7 +33,7 @@ def rows(make_job, make_run, make_trigger):
         *("q=%00", "q=%ED%A0%80", "q=" + "a" * 5000, "q=" + "a+" * 2000, "e=1", "_popup=1", "_to_field=x"),
         *("state=x", "state__exact=%00", "state__exact=x", "state__in=a,b", "state__isnull=x", "hours=%00", "days=-1"),
         *("result=x", "collection=" + "9" * 30, "enabled=%00", "format=%00", "group=%00", "created_at__gte=x"),
-        *("asked_by__password__startswith=p", "lease_token__isnull=0", "subscription__name=x"),
+        *("requested_by__password__startswith=p", "lease_token__isnull=0", "subscription__name=x"),
     ],
 )
 @pytest.mark.parametrize("of", LISTS)
@@ -55,4 +55,4 @@ def test_a_list_of_one_page_takes_any_form(browser, of):
     ):
         assert browser.post(f"/admin/{of}/", form).status_code < 500
 
-    assert Operation.objects.get().cancel_asked_at is None
+    assert Operation.objects.get().cancel_requested_at is None

@@ -47,7 +47,7 @@ def full(db_2, subscription, make_job, reindex, wednesday):
 
     often = {"recurrence": {"frequency": "Minute", "interval": 5}}
     web = resource(subscription, "web-1")
-    holds(reindex, lead=timedelta(hours=1), now=now)
+    holds(reindex, lead_time=timedelta(hours=1), now=now)
     holds(make_job("sensor-poll", schedule=often, now=now), now=now)
     announce(db_2, now=now, not_before=at(11, 30), duration_s=5400, description="Kernel update")
     announce(web, now=now, has_started=True, event_type="Redeploy")

@@ -37,7 +37,7 @@ def lively(servers, make_job):
     db_2, db_3, web = servers
     now = timezone.now()
     job = make_job("reindex", schedule={"recurrence": {"frequency": "Hour"}}, now=now)
-    holds.set_policy(job, PolicyInput(resource_names=("db-2",), during="hold"), now)
+    holds.set_policy(job, PolicyInput(resource_names=("db-2",), on_notice="hold"), now)
     Run.objects.create(
         subscription=db_2.subscription,
         job=job,
@@ -230,7 +230,7 @@ def test_names_that_are_as_long_as_may_be_widen_no_page(open_page, sign_in, owne
     now, name = timezone.now(), "x" * 255
     resource = resources.register(subscription, name, "g" * 255, {"l" * 255: "r" * 255}, now)[0]
     job = make_job("reindex", schedule={"recurrence": {"frequency": "Hour"}}, now=now)
-    holds.set_policy(job, PolicyInput(resource_names=(name,), during="hold"), now)
+    holds.set_policy(job, PolicyInput(resource_names=(name,), on_notice="hold"), now)
     notice = announce(resource, now=now, description="d" * 1000)
     announce(resource, now=now, has_started=True, description="d" * 1000)
     lifecycle.cancel(announce(resource, now=now), "ada", now)

@@ -30,7 +30,7 @@ def operations(subscription, owner) -> list[Operation]:
             error_code=ERRORS.get(state, ""),
             error_message="Why it came to that, in a sentence." * (state in ERRORS),
             correlation_id="0d6a3f6e-5b0e-4c53-8d6c-1f1f6a1f9b77",
-            asked_by=owner,
+            requested_by=owner,
             published_at=now,
             created_at=now,
             finished_at=None if state in Operation.OPEN else now + timedelta(seconds=3),
@@ -76,7 +76,7 @@ def test_the_list_cancels_what_goes_on(open_page, sign_in, operations):
     page.get_by_role("button", name="Cancel: Delete collection").click()
 
     page.get_by_text("It ends before its next step.").wait_for()
-    assert Operation.objects.get(pk=operation.pk).cancel_asked_at is not None
+    assert Operation.objects.get(pk=operation.pk).cancel_requested_at is not None
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -96,5 +96,5 @@ def test_the_ticked_ones_are_cancelled_once_that_is_confirmed(open_page, sign_in
 
     page.get_by_text("Asked to end before the next step: 2 operations.").wait_for()
     assert page.get_by_text("It is over already").count() == 3
-    assert Operation.objects.filter(cancel_asked_at=None).count() == 3
+    assert Operation.objects.filter(cancel_requested_at=None).count() == 3
     assert not faults, "\n".join(faults)

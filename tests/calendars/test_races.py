@@ -137,7 +137,7 @@ def test_whatever_happens_beside_a_change_of_a_series_it_stays_whole(owner, make
     for event in Event.objects.all():
         for exception in event.exceptions.all():
             assert event.is_series
-            assert event.series.on(exception.original_day)
+            assert event.series.occurrence_on(exception.original_day)
             assert event.covers_from <= exception.start_at
             assert event.covers_until >= exception.end_at
     assert EventException.objects.exclude(event__in=Event.objects.all()).count() == 0

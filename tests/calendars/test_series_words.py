@@ -40,8 +40,8 @@ def test_every_rule_has_words_in_every_language(rule):
 
 @given(st.integers(0, 2), st.integers(0, 2))
 def test_a_rule_that_came_from_elsewhere_is_said_as_it_was_written(left_out, added):
-    without, besides = (frozenset(date(2027, month, 17) for month in range(1, 1 + n)) for n in (left_out, added))
-    days = DateutilDays(date(2026, 1, 5), "FREQ=YEARLY;BYWEEKNO=20", without=without, besides=besides)
+    exdates, rdates = (frozenset(date(2027, month, 17) for month in range(1, 1 + n)) for n in (left_out, added))
+    days = DateutilDays(date(2026, 1, 5), "FREQ=YEARLY;BYWEEKNO=20", exdates=exdates, rdates=rdates)
     some = Series(days, 0, timedelta(days=1), UTC)
 
     assert rule_words(some) == describe_days(some)

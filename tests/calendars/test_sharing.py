@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
-from accounts.access import require_role, visible_or_404
+from accounts.access import require_role, visible_rows
 from accounts.models import Membership, Role, Subscription, User
 from calendars import sharing
 from calendars.errors import CalendarError
@@ -103,13 +103,13 @@ def test_the_owner_has_every_role(calendar, weekly, model):
     row = calendar if model is Calendar else weekly
 
     for role in Role:
-        assert list(visible_or_404(Request(calendar.owner), model, role)) == [row]
+        assert list(visible_rows(Request(calendar.owner), model, role)) == [row]
 
 
 def test_owners_of_a_subscription_do_not_see_its_peoples_calendars(weekly, make_user):
     other = make_user("grace", Role.OWNER, is_staff=True, is_superuser=True)
 
-    assert not visible_or_404(Request(other), Event).exists()
+    assert not visible_rows(Request(other), Event).exists()
 
 
 def test_a_calendar_is_unshared(calendar, weekly, make_user):
@@ -118,8 +118,8 @@ def test_a_calendar_is_unshared(calendar, weekly, make_user):
 
     sharing.unshare(calendar, user)
 
-    assert not visible_or_404(Request(user), Event).exists()
-    assert list(visible_or_404(Request(user), Calendar)) == [user.calendars.get()]
+    assert not visible_rows(Request(user), Event).exists()
+    assert list(visible_rows(Request(user), Calendar)) == [user.calendars.get()]
 
 
 def test_who_leaves_the_subscription_sees_no_more(calendar, weekly, make_user):
@@ -128,7 +128,7 @@ def test_who_leaves_the_subscription_sees_no_more(calendar, weekly, make_user):
 
     Membership.objects.filter(user=user).delete()
 
-    assert not visible_or_404(Request(user), Event).exists()
+    assert not visible_rows(Request(user), Event).exists()
 
 
 def test_two_common_subscriptions_show_a_calendar_once(owner, calendar, make_user, elsewhere):

@@ -7,7 +7,7 @@ from accounts.models import DEFAULT_SUBSCRIPTION_ID, Membership, Role, Subscript
 from calendars.expansion import occurrences
 from calendars.models import Calendar, Event, EventException
 from jobs.models import Job, JobCollection
-from maintenance.models import Heed, Notice
+from maintenance.models import JobMaintenancePolicy, Notice
 from scheduler_site.bootstrap import bootstrap
 from scheduler_site.demo_data import two_months
 from scheduler_site.urls_base import base_url, echo_url
@@ -120,7 +120,7 @@ def test_samples_have_work_under_way_and_work_to_come(db):
 
     assert dict(Notice.objects.values_list("event_type", "status")) == {"Redeploy": "started", "Reboot": "scheduled"}
     assert Notice.objects.get(event_type="Reboot").not_before > NOW + timedelta(minutes=15)
-    assert set(Heed.objects.values_list("job__name", "during")) == {
+    assert set(JobMaintenancePolicy.objects.values_list("job__name", "on_notice")) == {
         ("nightly-backup", "hold"),
         ("import-old-data", "nothing"),
     }

@@ -1,4 +1,4 @@
-"""Notices and heeding jobs as the core makes them; a test names only what matters to it."""
+"""Notices and policies of jobs as the core makes them; a test names only what matters to it."""
 
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from maintenance import holds as maintenance_holds
 from maintenance import lifecycle
 from maintenance import resources as maintenance_resources
 from maintenance.lifecycle import Announcement
-from maintenance.models import EventType, Heed, Notice, Resource, Transition, View
+from maintenance.models import EventScope, EventType, JobMaintenancePolicy, Notice, Resource, Transition
 from maintenance.policies import PolicyInput
 from tests.conftest import utc
 from triggers.dispatch import dispatch_due
@@ -46,12 +46,12 @@ def cancel(notice: Notice, now: datetime) -> None:
     lifecycle.cancel(notice, OPERATOR, now)
 
 
-def heeds(job: Job, *names: str, now: datetime = T0, **wish) -> Heed:
-    return maintenance_holds.set_policy(job, PolicyInput(resource_names=names or ("db-2",), **wish), now)
+def set_policy(job: Job, *names: str, now: datetime = T0, **values) -> JobMaintenancePolicy:
+    return maintenance_holds.set_policy(job, PolicyInput(resource_names=names or ("db-2",), **values), now)
 
 
-def holds(job: Job, *names: str, **wish) -> Heed:
-    return heeds(job, *names, during="hold", **wish)
+def holds(job: Job, *names: str, **values) -> JobMaintenancePolicy:
+    return set_policy(job, *names, on_notice="hold", **values)
 
 
 def status(notice: Notice) -> str:
@@ -59,9 +59,9 @@ def status(notice: Notice) -> str:
     return notice.status
 
 
-def numbers(subscription: Subscription) -> dict[str, int]:
+def incarnations(subscription: Subscription) -> dict[str, int]:
     """The incarnation of every view that anybody has been shown."""
-    return dict(View.objects.filter(subscription=subscription).values_list("key", "incarnation"))
+    return dict(EventScope.objects.filter(subscription=subscription).values_list("scope_key", "incarnation"))
 
 
 def steps(notice: Notice) -> list[tuple[str, str]]:
@@ -70,7 +70,7 @@ def steps(notice: Notice) -> list[tuple[str, str]]:
 
 def note(notice: Notice) -> str:
     """What was said of its newest step."""
-    return Transition.objects.filter(notice=notice).latest("pk").note
+    return Transition.objects.filter(notice=notice).latest("pk").detail
 
 
 def dispatch(now: datetime) -> None:
@@ -83,7 +83,7 @@ def states(**filters) -> dict[str, str]:
     return {f"{run.fire_at:%H:%M}": run.state for run in runs}
 
 
-def ordered(job: Job | None = None) -> list[str]:
+def started_phases(job: Job | None = None) -> list[str]:
     """What steps of notices have ordered, by job or of all."""
     runs = Run.objects.filter(manual_key__startswith="notice ").order_by("created_at", "manual_key")
     return [run.manual_key.rsplit(" ", 1)[1] for run in runs if job is None or run.job_id == job.pk]

@@ -18,12 +18,12 @@ from tests.maintenance.notices import (
     cancel,
     dispatch,
     end,
-    heeds,
     holds,
     note,
-    ordered,
     resource,
+    set_policy,
     start,
+    started_phases,
     states,
     status,
     steps,
@@ -44,7 +44,7 @@ def db2(subscription):
 def job(make_job):
     """One that names the resource and has a run that is going."""
     job = make_job(schedule=HOURLY)
-    heeds(job)
+    set_policy(job)
     dispatch(EIGHT)
     Run.objects.update(state=Run.State.RUNNING, started_at=EIGHT)
     return job
@@ -55,7 +55,7 @@ def drain(*resources, **members) -> Notice:
 
 
 def test_it_starts_at_once_when_nothing_runs(db2, make_job):
-    heeds(make_job())
+    set_policy(make_job())
 
     notice = drain(db2)
 
@@ -75,12 +75,12 @@ def test_it_starts_when_the_last_run_has_ended(db2, job, state):
 
     assert (status(notice), notice.started_at) == (STARTED, EIGHT + 2 * MINUTE)
     assert (steps(notice)[-1], note(notice)) == ((STARTED, IDLE), "nothing was running any more")
-    assert notice.running_at_start == []
+    assert notice.runs_at_start == []
 
 
 def test_nothing_begins_meanwhile_and_the_newest_runs_afterwards(db2, job, make_job):
     other = make_job("other", schedule=HOURLY, now=EIGHT)
-    heeds(other)
+    set_policy(other)
     run = Run.objects.get()
     dispatch(EIGHT)  # the other's waits for a worker
     notice = drain(db2)
@@ -111,7 +111,7 @@ def test_at_its_time_it_starts_and_records_what_was_still_running(db2, job):
 
     advance(NINE)
 
-    assert (status(notice), notice.running_at_start) == (STARTED, ["backup"])
+    assert (status(notice), notice.runs_at_start) == (STARTED, ["backup"])
     assert steps(notice)[-1] == (STARTED, CLOCK)
     assert states() == {"08:00": "running", "09:00": "waiting"}
 
@@ -121,7 +121,7 @@ def test_somebody_may_approve_it_earlier(db2, job):
 
     start(notice, EIGHT)
 
-    assert (status(notice), notice.running_at_start) == (STARTED, ["backup"])
+    assert (status(notice), notice.runs_at_start) == (STARTED, ["backup"])
 
 
 def test_it_waits_for_what_somebody_ordered(db2, job):
@@ -136,11 +136,11 @@ def test_it_waits_for_what_somebody_ordered(db2, job):
 
 
 def test_it_waits_for_what_prepares_it(db2, make_job):
-    heeds(make_job("prepare"), run_on=["announce"])
+    set_policy(make_job("prepare"), run_at_phases=["announce"])
 
     notice = drain(db2)
 
-    assert (status(notice), ordered()) == (SCHEDULED, ["announce"])
+    assert (status(notice), started_phases()) == (SCHEDULED, ["announce"])
     end(Run.objects.get())
     advance(EIGHT)
     assert status(notice) == STARTED
@@ -149,7 +149,7 @@ def test_it_waits_for_what_prepares_it(db2, make_job):
 def test_runs_elsewhere_do_not_matter(db2, job, make_job):
     end(Run.objects.get())
     elsewhere = make_job("elsewhere", schedule=HOURLY, now=EIGHT)
-    heeds(elsewhere, "web")
+    set_policy(elsewhere, "web")
     dispatch(EIGHT)
 
     notice = drain(db2)
@@ -184,7 +184,7 @@ def test_waiting_costs_as_many_queries_however_many_runs_are_going(
     with django_assert_max_num_queries(4) as few:
         advance(EIGHT)
     for number in range(10):
-        heeds(make_job(f"job-{number}"))
+        set_policy(make_job(f"job-{number}"))
     with django_assert_num_queries(len(few)):
         advance(EIGHT)
 
@@ -192,4 +192,4 @@ def test_waiting_costs_as_many_queries_however_many_runs_are_going(
 def test_it_concerns_the_job_until_it_starts(db2, job):
     notice = drain(db2)
 
-    assert [heed.job for heed in maintenance_holds.matching_policies([notice])[notice.pk]] == [job]
+    assert [policy.job for policy in maintenance_holds.matching_policies([notice])[notice.pk]] == [job]

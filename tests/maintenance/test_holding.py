@@ -61,14 +61,14 @@ def claimed(now):
 
 
 @pytest.mark.parametrize(
-    "wish, members, held",
+    "values, members, held",
     [
         ({}, {"has_started": True}, True),
         ({}, {"not_before": EIGHT}, True),  # its time has come, and perhaps nobody has looked yet
         ({}, {"not_before": EIGHT + MINUTE}, False),
-        ({"lead": 10 * MINUTE}, {"not_before": EIGHT + 10 * MINUTE}, True),
-        ({"lead": 10 * MINUTE}, {"not_before": EIGHT + 11 * MINUTE}, False),
-        ({"during": "nothing"}, {"has_started": True}, False),
+        ({"lead_time": 10 * MINUTE}, {"not_before": EIGHT + 10 * MINUTE}, True),
+        ({"lead_time": 10 * MINUTE}, {"not_before": EIGHT + 11 * MINUTE}, False),
+        ({"on_notice": "nothing"}, {"has_started": True}, False),
         ({"resource_names": ["db-1"]}, {"has_started": True}, False),
         ({"resource_names": ["DB-2"]}, {"has_started": True}, False),  # names are compared with case
         ({"resource_names": [], "labels": {"rack": "r7"}}, {"has_started": True}, True),
@@ -76,15 +76,15 @@ def claimed(now):
         ({"resource_names": ["db-1"], "labels": {"rack": "r7"}}, {"has_started": True}, True),  # either will do
     ],
 )
-def test_what_is_due_is_held(subscription, job, wish, members, held):
-    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
+def test_what_is_due_is_held(subscription, job, values, members, held):
+    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "on_notice": "hold", **values}), T0)
     announce(resource(subscription, labels={"rack": "r7", "kind": "database"}), **members)
 
-    rung = dispatch_due(EIGHT)
+    messages = dispatch_due(EIGHT)
 
     run = Run.objects.get()
     assert (run.state, run.reason) == ((HELD, REASON) if held else (WAITING, ""))
-    assert rung == ([] if held else [("default", run.pk)])
+    assert messages == ([] if held else [("default", run.pk)])
 
 
 def test_jobs_of_other_subscriptions_are_not_held(job, subscription):
@@ -100,7 +100,7 @@ def test_jobs_of_other_subscriptions_are_not_held(job, subscription):
 
 @pytest.mark.parametrize("leave", [complete, "cancel"])
 def test_nothing_is_held_after_the_end(db2, job, leave):
-    holds(job, lead=HOUR)
+    holds(job, lead_time=HOUR)
     notice = announce(db2) if leave == "cancel" else announce(db2, has_started=True)
 
     (cancel if leave == "cancel" else leave)(notice, T0)
@@ -121,7 +121,7 @@ def test_what_waits_for_a_worker_is_held_by_the_start_and_no_worker_begins_it(db
 
 
 def test_what_waits_is_held_by_housekeeping_when_the_lead_time_begins(db2, job):
-    holds(job, lead=10 * MINUTE)
+    holds(job, lead_time=10 * MINUTE)
     announce(db2, not_before=EIGHT + 20 * MINUTE)
     dispatch(EIGHT)
 
@@ -163,7 +163,7 @@ def test_what_somebody_orders_goes_through(db2, job):
     ],
 )
 def test_after_the_end_the_newest_runs_or_none(db2, job, after, becomes, says):
-    holds(job, after=after)
+    holds(job, on_end=after)
     notice = announce(db2, has_started=True)
     for now in (EIGHT, NINE, TEN):
         dispatch(now)
@@ -181,7 +181,7 @@ def test_after_the_end_the_newest_runs_or_none(db2, job, after, becomes, says):
 
 
 def test_a_withdrawn_notice_lets_go(db2, job):
-    holds(job, lead=HOUR)
+    holds(job, lead_time=HOUR)
     notice = announce(db2)
     dispatch(EIGHT)
     assert states() == {"08:00": HELD}
@@ -203,7 +203,7 @@ def test_what_two_notices_hold_waits_for_both(db2, job):
 
 
 def test_what_has_been_moved_ahead_holds_no_more(db2, job):
-    holds(job, lead=10 * MINUTE)
+    holds(job, lead_time=10 * MINUTE)
     notice = announce(db2, not_before=EIGHT + MINUTE)
     dispatch(EIGHT)
     assert states() == {"08:00": HELD}
@@ -216,7 +216,7 @@ def test_what_has_been_moved_ahead_holds_no_more(db2, job):
 @pytest.mark.parametrize("after, state, run_state", [("run_once", "enabled", WAITING), ("drop", "completed", SKIPPED)])
 def test_a_held_last_run_ends_its_job(db2, make_job, after, state, run_state):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"})
-    holds(job, after=after)
+    holds(job, on_end=after)
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
     job.refresh_from_db()
@@ -372,7 +372,7 @@ def test_a_job_that_begins_to_heed_it_is_held(db2, job):
 
 def test_housekeeping_finds_what_a_changed_label_holds_no_more(subscription, job):
     rack = resource(subscription, labels={"rack": "r7"})
-    maintenance_holds.set_policy(job, PolicyInput(labels={"rack": "r7"}, during="hold"), T0)
+    maintenance_holds.set_policy(job, PolicyInput(labels={"rack": "r7"}, on_notice="hold"), T0)
     announce(rack, has_started=True)
     dispatch(EIGHT)
 
@@ -399,7 +399,7 @@ def test_held_runs_are_neither_reaped_nor_pruned(db2, job, settings):
 
 def test_a_very_long_list_of_resources_makes_a_reason_that_fits(subscription, job):
     many = [resource(subscription, f"machine-{number}") for number in range(60)]
-    holds(job, "machine-7", after="drop")
+    holds(job, "machine-7", on_end="drop")
     notice = announce(*many, has_started=True)
     dispatch(EIGHT)
     assert len(Run.objects.get().reason) == 200
@@ -432,7 +432,7 @@ def test_dispatch_asks_as_often_however_many_jobs_are_held(db2, make_job, settin
     notice = announce(db2, has_started=True)
     for name in ("web", "mail"):
         announce(resource(db2.subscription, name), has_started=True)
-    # and how the jobs heed it, which of the held runs are new, and their holds
+    # and the policies of the jobs, which of the held runs are new, and their holds
     assert queries(20, TEN) == without + 4
     few = queries_of(complete, notice, TEN)
     notice = announce(db2, has_started=True)
@@ -450,7 +450,9 @@ def test_what_is_over_is_not_walked_through(db2, job):
     plans = plans_of(lifecycle.run_housekeeping, EIGHT)
 
     assert [plan for sql, plan in plans if "maintenance_notice" in sql and "notice_shown" not in plan] == []
-    runs = [plan for sql, plan in plans if 'FROM "jobs_run" WHERE' in sql and "maintenance_heed" not in sql]
+    runs = [
+        plan for sql, plan in plans if 'FROM "jobs_run" WHERE' in sql and "maintenance_jobmaintenancepolicy" not in sql
+    ]
     assert len(runs) == 2
     assert [plan for plan in runs if not re.search("run_by_state|run_held|run_ready", plan)] == []
 

@@ -21,10 +21,10 @@ from tests.maintenance.notices import (
     cancel,
     complete,
     end,
-    heeds,
+    incarnations,
     note,
-    numbers,
     resource,
+    set_policy,
     start,
     status,
     steps,
@@ -67,7 +67,7 @@ def nothing(notice, now=LATER):
 
 
 def keep(notice, now=LATER):
-    lifecycle.change(notice, {"keep_open": True}, OPERATOR, now)
+    lifecycle.change(notice, {"end_manually": True}, OPERATOR, now)
 
 
 BORN = {SCHEDULED: [], STARTED: [approve], COMPLETED: [approve, finish], CANCELLED: [withdraw]}
@@ -106,7 +106,7 @@ def test_a_step_leads_on_and_is_told_once(subscription, db2, before, step, after
     notice = announce(db2)
     for earlier in BORN[before]:
         earlier(notice)
-    told = numbers(subscription)
+    told = incarnations(subscription)
 
     if after is TooLate:
         with pytest.raises(TooLate):
@@ -115,7 +115,7 @@ def test_a_step_leads_on_and_is_told_once(subscription, db2, before, step, after
         step(notice)
 
     assert status(notice) == (before if after is TooLate else after)
-    assert numbers(subscription) == {view: number + bumps for view, number in told.items()}
+    assert incarnations(subscription) == {view: number + bumps for view, number in told.items()}
 
 
 @pytest.mark.parametrize("members, shown", [({}, SCHEDULED), ({"has_started": True}, STARTED)])
@@ -123,7 +123,7 @@ def test_an_announcement_is_told(subscription, db2, members, shown):
     notice = announce(db2, **members)
 
     assert notice.status == shown
-    assert numbers(subscription) == {"": 2, "resource db-2": 2}
+    assert incarnations(subscription) == {"": 2, "resource db-2": 2}
     assert steps(notice) == [(shown, OPERATOR)]
     assert Transition.objects.get().incarnations == {"": 2, "resource db-2": 2}
 
@@ -181,13 +181,13 @@ def test_a_shorter_notice_is_given_with_a_warning(db2, event_type):
         ({"description": "\ud800"}, "description"),
         ({"ends_after_duration": True}, "endAfterDuration"),  # of an unknown duration
         ({"ends_after_duration": True, "duration_s": 0}, "endAfterDuration"),
-        ({"ends_after_duration": True, "duration_s": 9, "keep_open": True}, "endAfterDuration"),
+        ({"ends_after_duration": True, "duration_s": 9, "end_manually": True}, "endAfterDuration"),
         ({"resources": []}, "resources"),
     ],
 )
 def test_what_cannot_be_is_refused_when_announced_and_when_changed(subscription, db2, members, path):
     notice = announce(db2)
-    told = numbers(subscription)
+    told = incarnations(subscription)
 
     with pytest.raises(MaintenanceError) as announced:
         announce(db2, **members)
@@ -195,7 +195,7 @@ def test_what_cannot_be_is_refused_when_announced_and_when_changed(subscription,
         lifecycle.change(notice, members, OPERATOR, T0)
 
     assert (announced.value.path, changed.value.path) == (path, path)
-    assert (Notice.objects.count(), numbers(subscription)) == (1, told)
+    assert (Notice.objects.count(), incarnations(subscription)) == (1, told)
 
 
 def test_resources_of_another_subscription_are_not_there(subscription, db2):
@@ -210,7 +210,7 @@ def test_resources_of_another_subscription_are_not_there(subscription, db2):
 
 
 def test_a_resource_that_is_named_twice_is_affected_once(db2):
-    assert [each.name for each in announce(db2, db2).affected.all()] == ["db-2"]
+    assert [each.name for each in announce(db2, db2).affected_resources.all()] == ["db-2"]
 
 
 # Approval
@@ -305,7 +305,7 @@ def test_only_what_was_asked_for_ends_with_its_duration(db2):
 def test_a_started_notice_that_was_to_end_can_be_kept_open(db2):
     notice = announce(db2, has_started=True, duration_s=60, ends_after_duration=True)
 
-    lifecycle.change(notice, {"ends_after_duration": False, "keep_open": True}, OPERATOR, T0)
+    lifecycle.change(notice, {"ends_after_duration": False, "end_manually": True}, OPERATOR, T0)
     advance(DUE)
 
     assert status(notice) == STARTED
@@ -346,15 +346,15 @@ def is_quicker(monkeypatch):
         ({"not_before": DUE + HOUR, "approve_when_idle": True}, {"approve_when_idle": False}, SCHEDULED),
         (
             {"has_started": True, "duration_s": 3600, "ends_after_duration": True},
-            {"ends_after_duration": False, "keep_open": True},
+            {"ends_after_duration": False, "end_manually": True},
             STARTED,
         ),
-        ({"has_started": True}, {"keep_open": True}, STARTED),
+        ({"has_started": True}, {"end_manually": True}, STARTED),
     ],
     ids=["put off", "waits no longer", "has no end", "kept open"],
 )
 def test_what_was_changed_at_the_last_moment_is_not_overrun(db2, make_job, is_quicker, members, changes, stays):
-    heeds(make_job(), run_on=["announce", "start"])
+    set_policy(make_job(), run_at_phases=["announce", "start"])
     notice = announce(db2, **members)
     for run in Run.objects.all():
         end(run)

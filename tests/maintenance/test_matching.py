@@ -5,9 +5,9 @@ import json
 import pytest
 
 from maintenance import holds
-from maintenance.models import Heed
+from maintenance.models import JobMaintenancePolicy
 from maintenance.queries import matching_q
-from tests.maintenance.notices import announce, heeds, resource
+from tests.maintenance.notices import announce, resource, set_policy
 
 pytestmark = pytest.mark.django_db
 
@@ -15,21 +15,21 @@ ODD = ('a "quoted" name', "back\\slash", "Ünï ☃ 🕐", "100%", "{0}", "'; --
 
 
 def read_for(notice) -> list[str]:
-    """The jobs whose heeds are read for a notice; among them are all that it concerns."""
-    read = Heed.objects.filter(matching_q(holds.load_notices([notice]))).order_by("job__name")
+    """The jobs whose policies are read for a notice; among them are all that it concerns."""
+    read = JobMaintenancePolicy.objects.filter(matching_q(holds.load_notices([notice]))).order_by("job__name")
     names = list(read.values_list("job__name", flat=True))
-    assert {heed.job.name for heed in holds.matching_policies([notice])[notice.pk]} <= set(names)
+    assert {policy.job.name for policy in holds.matching_policies([notice])[notice.pk]} <= set(names)
     return names
 
 
 def concerned_by(notice) -> list[str]:
-    return [heed.job.name for heed in holds.matching_policies([notice])[notice.pk]]
+    return [policy.job.name for policy in holds.matching_policies([notice])[notice.pk]]
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_job_is_found_by_the_name_of_a_resource_whatever_that_is(subscription, make_job, name):
-    heeds(make_job("names"), "other", name)
-    heeds(make_job("differs"), name.swapcase() + "x", json.dumps(name))
+    set_policy(make_job("names"), "other", name)
+    set_policy(make_job("differs"), name.swapcase() + "x", json.dumps(name))
 
     notice = announce(resource(subscription, "first"), resource(subscription, name.replace("\n", " ")))
 
@@ -46,7 +46,7 @@ def test_a_job_is_found_by_a_label_whatever_that_is(subscription, make_job, text
         "key-only": {text: "other"},
         "value-only": {"rack": text},
     }.items():
-        heeds(make_job(job), "elsewhere", labels=labels)
+        set_policy(make_job(job), "elsewhere", labels=labels)
 
     notice = announce(resource(subscription, "db-1"), resource(subscription, "db-2", labels={text: text, "rack": "r7"}))
 
@@ -55,7 +55,7 @@ def test_a_job_is_found_by_a_label_whatever_that_is(subscription, make_job, text
 
 
 def test_labels_of_two_resources_are_not_those_of_one(subscription, make_job):
-    heeds(make_job(), "elsewhere", labels={"rack": "r7", "row": "3"})
+    set_policy(make_job(), "elsewhere", labels={"rack": "r7", "row": "3"})
 
     notice = announce(
         resource(subscription, "db-1", labels={"rack": "r7"}), resource(subscription, "db-2", labels={"row": "3"})
@@ -66,8 +66,8 @@ def test_labels_of_two_resources_are_not_those_of_one(subscription, make_job):
 
 def test_what_others_say_is_not_read(subscription, make_job):
     for number in range(3):
-        heeds(make_job(f"elsewhere-{number}"), f"web-{number}", labels={"rack": f"r{number}"})
-    heeds(make_job("here"), "db-2")
+        set_policy(make_job(f"elsewhere-{number}"), f"web-{number}", labels={"rack": f"r{number}"})
+    set_policy(make_job("here"), "db-2")
 
     assert read_for(announce(resource(subscription, labels={"rack": "r7"}))) == ["here"]
     assert read_for(announce(resource(subscription, "alone"))) == []

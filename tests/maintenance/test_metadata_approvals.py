@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from accounts.models import ApiToken
-from maintenance.models import Approval, Notice, View
+from maintenance.models import Approval, EventScope, Notice
 from tests.maintenance.machines import NEWEST, VERSIONS, Machine, announced, call, machine, moved
 from tests.maintenance.test_metadata_documents import error_of
 
@@ -231,12 +231,14 @@ def test_a_thousand_approvals_of_one_body_are_a_bounded_number_of_queries(api, d
 def test_an_approval_gives_every_view_one_new_number(api, subscription, db2, db3):
     alone = machine(subscription, "alone")
     event_id = announced(api, db2, alone)
-    before = dict(View.objects.values_list("key", "incarnation"))
+    before = dict(EventScope.objects.values_list("scope_key", "incarnation"))
 
     for asking in (db2, db3, alone):
         asking.approve(event_id)
 
-    assert dict(View.objects.values_list("key", "incarnation")) == {key: number + 1 for key, number in before.items()}
+    assert dict(EventScope.objects.values_list("scope_key", "incarnation")) == {
+        key: number + 1 for key, number in before.items()
+    }
     assert set(before) == {"", "group databases", "resource alone"}
 
 

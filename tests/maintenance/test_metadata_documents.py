@@ -437,7 +437,7 @@ def test_a_fault_of_ours_is_told_in_the_same_form(db2, monkeypatch, caplog):
         raise RuntimeError("the secret is 42")
 
     monkeypatch.setattr("maintenance.metadata.render_event", broken)
-    monkeypatch.setattr("maintenance.metadata.EventFeed.read", broken)
+    monkeypatch.setattr("maintenance.metadata.EventFeed.read_snapshot", broken)
     caplog.set_level(logging.CRITICAL)
 
     assert "42" not in error_of(db2.get(), 500)

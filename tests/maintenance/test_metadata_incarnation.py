@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from maintenance import lifecycle, tasks
 from maintenance import resources as maintenance_resources
-from maintenance.models import Affected, Notice, Resource, Transition, View
+from maintenance.models import EventScope, Notice, NoticeResource, Resource, Transition
 from maintenance.visibility import EventFeed
 from tests.conftest import NOW, utc
 from tests.maintenance import notices
@@ -137,7 +137,7 @@ def test_every_view_has_a_number_of_its_own(api, subscription, db2, db3, token):
 
 
 def test_a_number_is_a_json_number_within_31_bits(api, db2):
-    View.objects.filter(key="").update(incarnation=1)
+    EventScope.objects.filter(scope_key="").update(incarnation=1)
     announced(api, db2)
 
     text = db2.get().content.decode()
@@ -193,7 +193,7 @@ def test_a_machine_that_changes_its_group_never_meets_an_old_number(api, db2, su
         if has:
             announced(api, asking)
     for key, number in zip(("group databases", "group webs"), numbers, strict=True):
-        View.objects.update_or_create(subscription=subscription, key=key, defaults={"incarnation": number})
+        EventScope.objects.update_or_create(subscription=subscription, scope_key=key, defaults={"incarnation": number})
     before = seen(db2)
 
     api.patch(f"/api/resources/{db2.resource.pk}", {"scopeGroup": "webs"})
@@ -231,19 +231,21 @@ def test_a_group_is_told_when_a_member_with_events_is_deleted_and_its_name_is_ke
 
 @pytest.mark.parametrize("who", ["a machine", "somebody who reads everything"])
 def test_events_that_change_between_the_queries_are_read_again(db2, owner, who):
-    """A change comes in right behind the numbers, which is the worst moment."""
+    """A change comes in right behind the incarnations, which is the worst moment."""
     resource = db2.resource
     notice = notices.announce(db2.resource, now=NOW)
     changes = iter([lambda: notices.start(notice, NOW), lambda: notices.complete(notice, NOW)])
 
     class Disturbed(EventFeed):
-        def numbers(self):
-            numbers = super().numbers()
+        def load_incarnations(self):
+            incarnations = super().load_incarnations()
             next(changes, lambda: None)()
-            return numbers
+            return incarnations
 
-    sight = Disturbed.of(resource) if who == "a machine" else Disturbed((resource.subscription_id,), user=owner)
-    assert sight.read() == (4, [])
+    feed = (
+        Disturbed.for_resource(resource) if who == "a machine" else Disturbed((resource.subscription_id,), user=owner)
+    )
+    assert feed.read_snapshot() == (4, [])
 
 
 def test_a_machine_that_moves_while_it_is_read_is_told_nothing_of_its_new_place(db2, subscription):
@@ -252,9 +254,9 @@ def test_a_machine_that_moves_while_it_is_read_is_told_nothing_of_its_new_place(
     stale = Resource.objects.get(pk=db2.resource.pk)
     maintenance_resources.change(db2.resource, scope_group="webs")
 
-    number, shown = EventFeed.of(stale).read()
+    number, shown = EventFeed.for_resource(stale).read_snapshot()
 
-    assert (number, shown) == (View.objects.get(key="group databases").incarnation, [])
+    assert (number, shown) == (EventScope.objects.get(scope_key="group databases").incarnation, [])
 
 
 @pytest.mark.django_db(transaction=True)
@@ -287,7 +289,7 @@ def test_equal_numbers_mean_equal_events_while_many_write(clock, unlimited, subs
     def read(each: Machine) -> None:
         while not done.is_set():
             number, events = seen(each)
-            told[each.resource.view, number].add(events)
+            told[each.resource.scope_key, number].add(events)
 
     def read_everything() -> None:
         newest = 0
@@ -374,7 +376,9 @@ def bulk(asking: Machine, count: int, **fields) -> None:
         )
         for _ in range(count)
     )
-    Affected.objects.bulk_create(Affected(notice=row, resource=asking.resource, name=asking.name) for row in rows)
+    NoticeResource.objects.bulk_create(
+        NoticeResource(notice=row, resource=asking.resource, name=asking.name) for row in rows
+    )
 
 
 def analyze() -> None:
@@ -404,16 +408,18 @@ def test_the_cost_of_a_poll_does_not_grow_with_history(api, subscription, unlimi
     assert len(plans) == 1
     for plan in plans:
         assert BY_STATUS.search(plan), plan
-        assert "affected_once" in plan or "sqlite_autoindex_maintenance_affected" in plan, plan
+        assert "affected_once" in plan or "sqlite_autoindex_maintenance_noticeresource" in plan, plan
         assert "Seq Scan on maintenance_notice" not in plan
         assert "SCAN maintenance" not in plan
 
 
 def test_the_numbers_of_views_are_found_by_their_index(db2):
-    View.objects.bulk_create(View(subscription=db2.resource.subscription, key=f"group {n}") for n in range(3000))
+    EventScope.objects.bulk_create(
+        EventScope(subscription=db2.resource.subscription, scope_key=f"group {n}") for n in range(3000)
+    )
     analyze()
 
-    plan = View.objects.filter(subscription=db2.resource.subscription, key="group 7").explain()
+    plan = EventScope.objects.filter(subscription=db2.resource.subscription, scope_key="group 7").explain()
 
-    assert "view_once" in plan or "sqlite_autoindex_maintenance_view" in plan, plan
-    assert View.objects.filter(incarnation=F("incarnation")).count() == 3000
+    assert "view_once" in plan or "sqlite_autoindex_maintenance_eventscope" in plan, plan
+    assert EventScope.objects.filter(incarnation=F("incarnation")).count() == 3000

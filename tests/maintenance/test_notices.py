@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import ApiToken, Role, Subscription
 from maintenance import tasks
-from maintenance.models import MINIMUM_NOTICE, Affected, EventType, Notice
+from maintenance.models import MINIMUM_NOTICE, EventType, Notice, NoticeResource
 from tests.conftest import NOW
 from tests.maintenance.machines import IN_AN_HOUR, machine
 
@@ -424,10 +424,12 @@ def test_history_makes_no_list_slower(api, subscription, query, index):
         )
         for number in range(2000)
     )
-    Affected.objects.bulk_create(Affected(notice=each, name=f"db-{place // 4}") for place, each in enumerate(notices))
+    NoticeResource.objects.bulk_create(
+        NoticeResource(notice=each, name=f"db-{place // 4}") for place, each in enumerate(notices)
+    )
     explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
     with connection.cursor() as cursor:
-        for table in ("maintenance_notice", "maintenance_affected"):
+        for table in ("maintenance_notice", "maintenance_noticeresource"):
             cursor.execute(f"ANALYZE {table}")
         with CaptureQueriesContext(connection) as queries:
             assert api.get(f"/api/notices?limit=20&{query}").status_code == 200

@@ -41,7 +41,7 @@ def test_somebody_who_is_not_signed_in_is_sent_to_sign_in(client):
 def test_what_waits_stands_with_what_it_affects(browser, make_resource, make_notice, make_job):
     db = make_resource("db-2")
     job = make_job("reindex", schedule={"recurrence": {"frequency": "Minute", "interval": 30}}, now=timezone.now())
-    holds.set_policy(job, PolicyInput(resource_names=("db-2",), during="hold", after="drop"), timezone.now())
+    holds.set_policy(job, PolicyInput(resource_names=("db-2",), on_notice="hold", on_end="drop"), timezone.now())
     run = Run.objects.create(
         subscription=db.subscription,
         job=job,
@@ -164,7 +164,7 @@ def test_the_page_costs_the_same_however_much_is_announced(
     for number in range(count):
         resource = make_resource(f"db-{number}")
         job = make_job(f"job-{number}")
-        holds.set_policy(job, PolicyInput(resource_names=(resource.name,), during="hold"), timezone.now())
+        holds.set_policy(job, PolicyInput(resource_names=(resource.name,), on_notice="hold"), timezone.now())
         make_notice(resource)
         ended = make_notice(resource, has_started=True)
         lifecycle.complete(ended, "ada", timezone.now())
@@ -314,9 +314,11 @@ def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resour
 def test_a_question_counts_what_the_order_does(browser, make_resource, make_job):
     now, db = timezone.now(), make_resource()
     hourly = {"schedule": {"recurrence": {"frequency": "Hour"}}, "now": now}
-    holds.set_policy(make_job("once"), PolicyInput(("db-2",), during="hold"), now)
-    holds.set_policy(make_job("reindex", **hourly), PolicyInput(("db-2",), during="hold", run_on=["complete"]), now)
-    holds.set_policy(make_job("patch"), PolicyInput(("db-2",), run_on=["start", "cancel"]), now)
+    holds.set_policy(make_job("once"), PolicyInput(("db-2",), on_notice="hold"), now)
+    holds.set_policy(
+        make_job("reindex", **hourly), PolicyInput(("db-2",), on_notice="hold", run_at_phases=["complete"]), now
+    )
+    holds.set_policy(make_job("patch"), PolicyInput(("db-2",), run_at_phases=["start", "cancel"]), now)
     wanted = Announcement(REBOOT, [db], not_before=now + timedelta(hours=5))
     notice = lifecycle.announce(db.subscription, wanted, "ada", now)
 

@@ -86,7 +86,7 @@ def test_a_zero_is_no_interruption_and_nothing_is_unknown(browser, make_resource
         ({"duration": "long"}, "duration"),
         ({"ends_after_duration": "on"}, "ends_after_duration"),
         ({"ends_after_duration": "on", "duration": "0"}, "ends_after_duration"),
-        ({"ends_after_duration": "on", "keep_open": "on", "duration": "5"}, "ends_after_duration"),
+        ({"ends_after_duration": "on", "end_manually": "on", "duration": "5"}, "ends_after_duration"),
         ({"event_type": "a\0b"}, "event_type"),
         ({"starts": "at", "not_before": "a\0b"}, "not_before"),
         ({"starts": "at", "not_before": "x" * 100_000}, "not_before"),
@@ -161,7 +161,7 @@ def test_a_notice_is_moved_and_mended_and_what_nobody_touches_stays(browser, own
 
     notice.refresh_from_db()
     assert (notice.description, notice.duration_s, notice.not_before) == ("Kernel 6", 90, start)
-    assert [each.name for each in notice.affected.all()] == ["db-2", "web-1"]
+    assert [each.name for each in notice.affected_resources.all()] == ["db-2", "web-1"]
 
     moved = datetime.fromisoformat(form["not_before"].value()) + timedelta(hours=2)
     browser.post(address, written(browser.get(address).context["form"], not_before=f"{moved:%Y-%m-%dT%H:%M:%S}"))

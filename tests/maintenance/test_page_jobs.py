@@ -8,13 +8,13 @@ from django.utils import timezone
 from accounts.models import Role, Subscription
 from jobs.models import JobCollection
 from maintenance import holds
-from maintenance.models import Heed
+from maintenance.models import JobMaintenancePolicy
 from maintenance.policies import PolicyInput
 from tests.maintenance.notices import announce, resource
 
 pytestmark = pytest.mark.django_db
 
-WISH = {"resources": ["db-2"], "during": "hold", "after": "drop", "lead": "15", "run_on": ["complete", "announce"]}
+VALUES = {"resources": ["db-2"], "during": "hold", "after": "drop", "lead": "15", "run_on": ["complete", "announce"]}
 
 
 @pytest.fixture
@@ -36,14 +36,15 @@ def test_a_job_that_heeds_nothing_says_so(browser, job):
 
 
 def test_what_is_written_is_kept_and_said_on_the_jobs_page(browser, job):
-    answer = browser.post(form_of(job), {**WISH, "labels": "rack=r7"}, follow=True)
+    answer = browser.post(form_of(job), {**VALUES, "labels": "rack=r7"}, follow=True)
 
-    heed = Heed.objects.get()
-    assert (heed.resource_names, heed.labels, heed.during, heed.after) == (["db-2"], {"rack": "r7"}, "hold", "drop")
-    assert (heed.lead, heed.run_on) == (timedelta(minutes=15), ["announce", "complete"])
+    policy = JobMaintenancePolicy.objects.get()
+    assert (policy.resource_names, policy.labels) == (["db-2"], {"rack": "r7"})
+    assert (policy.on_notice, policy.on_end) == ("hold", "drop")
+    assert (policy.lead_time, policy.run_at_phases) == (timedelta(minutes=15), ["announce", "complete"])
     assert answer.request["PATH_INFO"] == page_of(job)
-    assert answer.context["heed"]["named"] == "db-2 and rack=r7"
-    assert answer.context["heed"]["does"] == [
+    assert answer.context["maintenance_policy"]["named"] == "db-2 and rack=r7"
+    assert answer.context["maintenance_policy"]["does"] == [
         "Planned runs are held while it lasts, from 15 min before it, and do not run at all.",
         "Runs once when it is announced and completed.",
     ]
@@ -51,7 +52,7 @@ def test_what_is_written_is_kept_and_said_on_the_jobs_page(browser, job):
 
 def test_the_form_begins_with_what_is_kept_also_names_that_are_no_resources(browser, job):
     holds.set_policy(
-        job, PolicyInput(resource_names=("gone-1",), during="hold", lead=timedelta(hours=1)), timezone.now()
+        job, PolicyInput(resource_names=("gone-1",), on_notice="hold", lead_time=timedelta(hours=1)), timezone.now()
     )
 
     form = browser.get(form_of(job)).context["form"]
@@ -76,14 +77,14 @@ def test_of_very_many_resources_the_first_are_offered_and_it_is_said(
 
 def test_a_lead_time_that_nobody_touches_stays_to_the_second(browser, job):
     holds.set_policy(
-        job, PolicyInput(resource_names=("db-2",), during="hold", lead=timedelta(seconds=90)), timezone.now()
+        job, PolicyInput(resource_names=("db-2",), on_notice="hold", lead_time=timedelta(seconds=90)), timezone.now()
     )
 
     lead = browser.get(form_of(job)).context["form"]["lead"].value()
-    browser.post(form_of(job), {**WISH, "lead": lead, "after": "run_once"})
-    assert (lead, Heed.objects.get().lead) == (2, timedelta(seconds=90))
-    browser.post(form_of(job), {**WISH, "lead": 1})
-    assert Heed.objects.get().lead == timedelta(minutes=1)
+    browser.post(form_of(job), {**VALUES, "lead": lead, "after": "run_once"})
+    assert (lead, JobMaintenancePolicy.objects.get().lead_time) == (2, timedelta(seconds=90))
+    browser.post(form_of(job), {**VALUES, "lead": 1})
+    assert JobMaintenancePolicy.objects.get().lead_time == timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(
@@ -103,14 +104,14 @@ def test_a_lead_time_that_nobody_touches_stays_to_the_second(browser, job):
     ],
 )
 def test_what_is_refused_stands_beside_its_field(browser, job, wrong, field):
-    answer = browser.post(form_of(job), {**WISH, **wrong})
+    answer = browser.post(form_of(job), {**VALUES, **wrong})
 
     assert list(answer.context["form"].errors) == [field]
-    assert not Heed.objects.exists()
+    assert not JobMaintenancePolicy.objects.exists()
 
 
 def test_runs_that_will_be_held_are_marked_before(browser, job, subscription):
-    holds.set_policy(job, PolicyInput(resource_names=("db-2",), during="hold"), timezone.now())
+    holds.set_policy(job, PolicyInput(resource_names=("db-2",), on_notice="hold"), timezone.now())
     now = timezone.now()
     announce(subscription.resources.get(), now=now, not_before=now + timedelta(hours=3, minutes=30), duration_s=7200)
 
@@ -130,11 +131,11 @@ def test_a_job_of_others_is_not_there(client, make_user, make_job):
     theirs = make_job(in_collection=JobCollection.objects.create(subscription=elsewhere, name="x", sku="P20Premium"))
     client.force_login(make_user("mira", Role.OWNER))
 
-    assert client.get(form_of(theirs)).status_code == client.post(form_of(theirs), WISH).status_code == 404
-    assert not Heed.objects.exists()
+    assert client.get(form_of(theirs)).status_code == client.post(form_of(theirs), VALUES).status_code == 404
+    assert not JobMaintenancePolicy.objects.exists()
 
 
 def test_operators_come_back_to_the_job(client, make_user, job):
     client.force_login(make_user("mira", Role.OPERATOR))
 
-    assert client.post(form_of(job), WISH).url == f"/admin/jobs/job/{job.pk}/"
+    assert client.post(form_of(job), VALUES).url == f"/admin/jobs/job/{job.pk}/"

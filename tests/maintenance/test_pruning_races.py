@@ -11,7 +11,7 @@ from jobs.models import Run
 from jobs.run_now import run_now
 from jobs.worker import pruning as pruning_of_runs
 from maintenance import resources
-from maintenance.models import Affected, Notice, Work
+from maintenance.models import Notice, NoticeResource, NoticeRun
 from maintenance.pruning import prune
 from tests.maintenance.notices import T0, announce, resource
 from tests.racing import at_once, by_index, linger
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LATER = T0 + timedelta(days=100)
 
 OTHERS = {
-    "the runs of its work": (Work, lambda resource: pruning_of_runs.prune(LATER)),
-    "its resource": (Affected, resources.unregister),
+    "the runs of its work": (NoticeRun, lambda resource: pruning_of_runs.prune(LATER)),
+    "its resource": (NoticeResource, resources.unregister),
 }
 
 
@@ -31,13 +31,13 @@ def test_a_notice_goes_beside(subscription, make_job, hanging, other):
     """Both find what hangs on three notices, in another order each, and are held up at the one in the middle."""
     machine, job = resource(subscription), make_job(schedule=None)
     notices = sorted((announce(machine) for _ in range(3)), key=lambda notice: notice.pk)
-    Affected.objects.all().delete()
+    NoticeResource.objects.all().delete()
     for number, notice in enumerate(reversed(notices)):
-        Affected.objects.create(notice=notice, resource=machine, name=machine.name)
+        NoticeResource.objects.create(notice=notice, resource=machine, name=machine.name)
         Run.objects.filter(pk=run_now(job, T0).pk).update(
             id=UUID(int=number), state=Run.State.SUCCEEDED, finished_at=T0
         )
-        Work.objects.create(notice=notice, step="start", run_id=UUID(int=number), job_name=job.name)
+        NoticeRun.objects.create(notice=notice, phase="start", run_id=UUID(int=number), job_name=job.name)
     Notice.objects.update(status=Notice.Status.COMPLETED, ended_at=T0)
     holding = Event()
 

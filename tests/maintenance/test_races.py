@@ -34,12 +34,12 @@ from tests.maintenance.notices import (
     T0,
     announce,
     complete,
-    heeds,
     holds,
-    numbers,
-    ordered,
+    incarnations,
     resource,
+    set_policy,
     start,
+    started_phases,
     states,
     status,
 )
@@ -58,9 +58,9 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     outside = resource(subscription, "web")
     announce(outside)
     job = make_job(schedule=HOURLY)
-    heeds(job, "db-7", run_on=["start"])
+    set_policy(job, "db-7", run_at_phases=["start"])
     notice = announce(*members, not_before=DUE)
-    before, documents, lock = numbers(subscription), defaultdict(set), Lock()
+    before, documents, lock = incarnations(subscription), defaultdict(set), Lock()
 
     def approver(member):
         return lambda: approve([notice_of()], f"resource {member.name}", DUE, resource=member)
@@ -71,9 +71,9 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     def reader(member, now):
         def read():
             for _ in range(3):
-                sight = EventFeed.of(member)
-                advance(now, sight.notices)
-                number, shown = sight.read()
+                feed = EventFeed.for_resource(member)
+                advance(now, feed.notices)
+                number, shown = feed.read_snapshot()
                 with lock:
                     documents[number].add(tuple((each.pk, each.status) for each in shown))
 
@@ -89,13 +89,13 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     started = Transition.objects.filter(notice=notice, status="started")
     assert started.count() == 1
     assert started.get().actor in {CLOCK, *(f"resource {member.name}" for member in members)}
-    assert numbers(subscription) == {
+    assert incarnations(subscription) == {
         **before,
         "": before[""] + 2,  # the other notice is due as well
         "resource web": before["resource web"] + 1,
         "group databases": before["group databases"] + 1,
     }
-    assert ordered(job) == ["start"]
+    assert started_phases(job) == ["start"]
     assert Approval.objects.values("resource").distinct().count() == Approval.objects.count()
     assert documents and all(len(shown) == 1 for shown in documents.values())
 
@@ -110,22 +110,22 @@ def test_one_key_announces_one_notice(subscription):
 
 
 def test_one_of_many_who_complete_it_does(subscription, make_job):
-    heeds(make_job(), run_on=["complete"])
+    set_policy(make_job(), run_at_phases=["complete"])
     notice = announce(resource(subscription), has_started=True)
-    before = numbers(subscription)
+    before = incarnations(subscription)
 
     raised = at_once(*(lambda: complete(Notice.objects.get(pk=notice.pk), T0) for _ in range(20)))
 
     assert raised == []
     assert Counter(Transition.objects.values_list("status", flat=True)) == {"started": 1, "completed": 1}
-    assert numbers(subscription) == {view: number + 1 for view, number in before.items()}
-    assert ordered() == ["complete"]
+    assert incarnations(subscription) == {view: number + 1 for view, number in before.items()}
+    assert started_phases() == ["complete"]
 
 
 def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a_circle(subscription):
     resources = [resource(subscription, f"db-{number}", f"group {number % 3}") for number in range(12)]
     notices = [announce(each) for each in resources]
-    before = numbers(subscription)
+    before = incarnations(subscription)
 
     raised = at_once(
         lambda: approve(Notice.objects.all(), "one", DUE),
@@ -138,7 +138,7 @@ def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a
 
     assert raised == []
     assert [status(notice) for notice in notices] == ["started"] * 12
-    after = numbers(subscription)
+    after = incarnations(subscription)
     assert all(after[view] > before[view] for view in before)
 
 
@@ -185,7 +185,7 @@ def test_what_a_worker_was_about_to_begin_is_running_when_it_starts(subscription
     assert at_once(lambda: lease(run_ids, "worker", EIGHT), begin) == []
     assert states() == {"08:00": "running"}
     notice.refresh_from_db()
-    assert notice.running_at_start == ["backup"]
+    assert notice.runs_at_start == ["backup"]
 
 
 def test_no_worker_begins_what_the_start_is_about_to_hold(subscription, make_job, monkeypatch):
@@ -251,7 +251,7 @@ def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
     machines = [resource(subscription, name, "databases", {"rack": "r7"}) for name in ("db-1", "db-2")]
     jobs = [make_job(f"job-{number}", schedule=HOURLY, overlap="queue_all") for number in range(8)]
     for job in jobs:
-        holds(job, "db-1", run_on=["start", "complete"])
+        holds(job, "db-1", run_at_phases=["start", "complete"])
     clock, names, worked = count(), count(), Event()
     until = time.monotonic() + 4
 
@@ -271,7 +271,7 @@ def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
             worked.set()
 
     def edit():
-        heeds(jobs[0], "db-2", during="hold", now=later())
+        set_policy(jobs[0], "db-2", on_notice="hold", now=later())
         maintenance_resources.change(machines[1], scope_group=f"group {next(names)}", labels={})
         job = make_job(f"short-{next(names)}", schedule=HOURLY)
         holds(job, "db-2")

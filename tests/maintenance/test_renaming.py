@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Subscription
 from jobs.models import JobCollection
 from maintenance import resources
-from maintenance.models import Heed, Notice, Resource, View
+from maintenance.models import EventScope, JobMaintenancePolicy, Notice, Resource
 from tests.maintenance.machines import announced, machine, moved
 from tests.maintenance.notices import T0, announce, dispatch, holds, resource, start, states
 from tests.racing import at_once
@@ -79,13 +79,13 @@ def test_a_resource_of_no_group_goes_on_with_its_events_and_its_number(api, subs
 def test_a_notice_that_is_over_keeps_the_name(api, address, db2):
     event = announced(api, db2)
     moved(api, event, "cancel")
-    before = dict(View.objects.values_list("key", "incarnation"))
+    before = dict(EventScope.objects.values_list("scope_key", "incarnation"))
 
     api.patch(address, {"name": "db-9"})
 
     assert api.get(f"/api/notices/{event.lower()}").json()["resources"] == ["db-2"]
     assert api.get("/api/notices?resource=db-2").json()["value"]
-    assert dict(View.objects.values_list("key", "incarnation")) == before
+    assert dict(EventScope.objects.values_list("scope_key", "incarnation")) == before
 
 
 def test_jobs_that_name_it_follow(api, subscription, make_job):
@@ -98,8 +98,8 @@ def test_jobs_that_name_it_follow(api, subscription, make_job):
     api.patch(f"/api/resources/{db_2.pk}", {"name": "db-9"})
     dispatch(Notice.objects.get().not_before)
 
-    assert Heed.objects.get(job=job).resource_names == ["web-1", "db-9"]
-    assert Heed.objects.get(job=other).resource_names == ["web-1"]
+    assert JobMaintenancePolicy.objects.get(job=job).resource_names == ["web-1", "db-9"]
+    assert JobMaintenancePolicy.objects.get(job=other).resource_names == ["web-1"]
     assert states(job=job) == {"08:00": "held"}
 
 
@@ -109,7 +109,7 @@ def test_jobs_of_others_that_name_one_of_theirs_do_not_follow(api, subscription,
 
     api.patch(f"/api/resources/{resource(subscription).pk}", {"name": "db-9"})
 
-    assert Heed.objects.get().resource_names == ["db-2"]
+    assert JobMaintenancePolicy.objects.get().resource_names == ["db-2"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -119,4 +119,4 @@ def test_a_notice_that_is_announced_meanwhile_has_the_new_name(subscription):
     raised = at_once(lambda: announce(db_2), lambda: resources.change(db_2, name="db-9"))
 
     assert raised == []
-    assert Notice.objects.get().affected.get().name == "db-9"
+    assert Notice.objects.get().affected_resources.get().name == "db-9"

@@ -6,7 +6,7 @@ import pytest
 import time_machine
 
 from accounts.models import ApiToken, Membership, Role, Subscription
-from maintenance.models import Notice, Resource, View
+from maintenance.models import EventScope, Notice, Resource
 from tests.conftest import NOW
 from tests.maintenance.machines import Machine, announced, machine
 
@@ -224,7 +224,7 @@ def test_one_that_is_removed_leaves_its_name_in_the_history(api, subscription):
     assert polls.get().status_code == 401
     assert api.get(f"/api/resources/{polls.resource.pk}").status_code == 404
     assert Notice.objects.get().status == "scheduled"
-    assert View.objects.get(key="group databases").incarnation == 3
+    assert EventScope.objects.get(scope_key="group databases").incarnation == 3
 
 
 @pytest.mark.parametrize("key", ["0", "x", "-1", "99999999999999999999", "1.5", "%00"])

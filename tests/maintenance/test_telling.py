@@ -14,8 +14,8 @@ from tests.maintenance.notices import (
     announce,
     cancel,
     complete,
+    incarnations,
     note,
-    numbers,
     resource,
     start,
     steps,
@@ -37,30 +37,30 @@ def test_only_views_that_show_a_notice_get_another_number(subscription):
     web, mail = resource(subscription, "web"), resource(subscription, "mail")
     for each in (db1, web, mail):
         announce(each)
-    before = numbers(subscription)
+    before = incarnations(subscription)
 
     notice = announce(db1, db2, web)
 
-    assert numbers(subscription) == {
+    assert incarnations(subscription) == {
         **before,
         "": before[""] + 1,
         "group databases": before["group databases"] + 1,
         "resource web": before["resource web"] + 1,
     }
     start(notice, LATER)
-    assert numbers(subscription)["resource mail"] == before["resource mail"]
+    assert incarnations(subscription)["resource mail"] == before["resource mail"]
 
 
 def test_another_subscription_is_told_nothing(subscription, db2):
     other = Subscription.objects.create(name="other")
     theirs = resource(other, "db-2")
     announce(theirs)
-    before = numbers(other)
+    before = incarnations(other)
 
     complete_life = announce(db2, has_started=True)
     complete(complete_life, LATER)
 
-    assert numbers(other) == before
+    assert incarnations(other) == before
 
 
 def test_a_change_of_its_resources_is_told_to_both(subscription, db2):
@@ -69,8 +69,8 @@ def test_a_change_of_its_resources_is_told_to_both(subscription, db2):
 
     lifecycle.change(notice, {"resources": [web], "duration_s": 60}, OPERATOR, LATER)
 
-    assert numbers(subscription) == {"": 3, "resource db-2": 3, "resource web": 2}
-    assert [each.name for each in notice.affected.all()] == ["web"]
+    assert incarnations(subscription) == {"": 3, "resource db-2": 3, "resource web": 2}
+    assert [each.name for each in notice.affected_resources.all()] == ["web"]
     assert note(notice) == "changed: resources, durationInSeconds"
 
 
@@ -78,32 +78,32 @@ def test_a_number_never_goes_back_when_a_resource_goes_elsewhere(subscription, d
     for _ in range(5):
         cancel(announce(db2), LATER)
     notice = announce(resource(subscription, "web", "front"))
-    before = numbers(subscription)
+    before = incarnations(subscription)
 
     resources.change(db2, scope_group="front")
 
-    after = numbers(subscription)
+    after = incarnations(subscription)
     assert after["group front"] > max(before["group front"], before["resource db-2"])
     assert all(after[view] >= before[view] for view in before)
     start(notice, LATER)
-    assert numbers(subscription)["group front"] == after["group front"] + 1
+    assert incarnations(subscription)["group front"] == after["group front"] + 1
 
 
 def test_a_number_never_goes_back_when_a_resource_or_an_old_notice_is_deleted(subscription, db2, settings):
     settings.RETENTION_DAYS = 1
     notice = announce(db2)
-    told = numbers(subscription)
+    told = incarnations(subscription)
 
     resources.unregister(db2)
-    after_removal = numbers(subscription)
+    after_removal = incarnations(subscription)
     cancel(notice, LATER)
     pruning.prune(LATER + timedelta(days=2))
 
     assert after_removal == {**told, "resource db-2": told["resource db-2"] + 1}
     assert not Notice.objects.exists()
-    assert numbers(subscription) == {**after_removal, "": after_removal[""] + 1}
+    assert incarnations(subscription) == {**after_removal, "": after_removal[""] + 1}
     announce(resource(subscription))
-    assert numbers(subscription)["resource db-2"] == after_removal["resource db-2"] + 1
+    assert incarnations(subscription)["resource db-2"] == after_removal["resource db-2"] + 1
 
 
 def test_history_outlives_resources(db2):
@@ -114,7 +114,7 @@ def test_history_outlives_resources(db2):
     start(notice, LATER)
     complete(notice, LATER)
 
-    assert [each.name for each in notice.affected.all()] == ["db-2"]
+    assert [each.name for each in notice.affected_resources.all()] == ["db-2"]
     assert [step for step, _ in steps(notice)] == [SCHEDULED, SCHEDULED, STARTED, COMPLETED]
 
 

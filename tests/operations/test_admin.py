@@ -34,7 +34,7 @@ def page_of(operation) -> str:
 
 
 def test_the_list_shows_how_far_each_is_and_why_it_failed(browser, make_operation, owner):
-    make_operation("running", asked_by=owner)
+    make_operation("running", requested_by=owner)
     make_operation("failed", target="default/other")
 
     page = browser.get(LIST).text
@@ -56,11 +56,11 @@ def test_the_list_shows_how_far_each_is_and_why_it_failed(browser, make_operatio
 def test_the_list_takes_the_same_queries_however_long(
     browser, make_operation, owner, django_assert_num_queries, django_assert_max_num_queries
 ):
-    make_operation(asked_by=owner)
+    make_operation(requested_by=owner)
     with django_assert_max_num_queries(6) as one:
         browser.get(LIST)
     for _ in range(30):
-        make_operation(asked_by=owner)
+        make_operation(requested_by=owner)
     with django_assert_num_queries(len(one)):
         browser.get(LIST)
 
@@ -101,7 +101,7 @@ def test_a_missing_one_is_not_found(browser, id):
 
 
 def test_cancelling_from_the_page(browser, make_operation, collection):
-    operation = make_operation("accepted", notes={"collection": collection.pk, "state": "enabled", "jobs": 0})
+    operation = make_operation("accepted", state_data={"collection": collection.pk, "state": "enabled", "jobs": 0})
 
     page = browser.post(f"{LIST}{operation.pk}/cancel/", follow=True)
 
@@ -127,7 +127,7 @@ def test_ticked_ones_are_shown_before_anything_happens(browser, make_operation):
     assert "Cancel 2 operations" in page
     assert "default/nightly" in page
     assert "default/other" in page
-    assert not Operation.objects.exclude(cancel_asked_at=None).exists()
+    assert not Operation.objects.exclude(cancel_requested_at=None).exists()
 
 
 def test_ticked_ones_are_cancelled_and_those_that_are_over_are_named(browser, make_operation):
@@ -142,8 +142,8 @@ def test_ticked_ones_are_cancelled_and_those_that_are_over_are_named(browser, ma
     first.refresh_from_db()
     second.refresh_from_db()
     over.refresh_from_db()
-    assert (first.state, first.cancel_asked_at is None) == ("running", False)
-    assert (second.state, over.state, over.cancel_asked_at) == ("canceled", "failed", None)
+    assert (first.state, first.cancel_requested_at is None) == ("running", False)
+    assert (second.state, over.state, over.cancel_requested_at) == ("canceled", "failed", None)
 
 
 def test_ticked_ones_of_others_stay_as_they_are(browser_of, make_user, make_operation):
@@ -160,7 +160,7 @@ def test_ticked_ones_of_others_stay_as_they_are(browser_of, make_user, make_oper
 
     assert "1 operation." in page
     assert "You may not cancel: Delete collection default/theirs." in page
-    assert Operation.objects.exclude(cancel_asked_at=None).get() == ours
+    assert Operation.objects.exclude(cancel_requested_at=None).get() == ours
 
 
 def test_readers_have_nothing_to_tick(browser_of, make_user, make_operation):
@@ -170,7 +170,7 @@ def test_readers_have_nothing_to_tick(browser_of, make_user, make_operation):
 
     assert "cancel_ticked" not in browser.get(LIST).text
     browser.post(LIST, ticked)
-    assert Operation.objects.get().cancel_asked_at is None
+    assert Operation.objects.get().cancel_requested_at is None
 
 
 @pytest.mark.parametrize("id", ["x", "%00", "\0", "9" * 400])
@@ -180,7 +180,7 @@ def test_a_ticked_row_that_is_none_is_refused(browser, make_operation, id):
     answer = browser.post(LIST, {"_selected_action": [id], "action": "cancel_ticked", "confirmed": "yes"})
 
     assert answer.status_code < 500
-    assert Operation.objects.get().cancel_asked_at is None
+    assert Operation.objects.get().cancel_requested_at is None
 
 
 def test_nobody_makes_changes_or_deletes_one(browser, make_operation):
@@ -219,7 +219,7 @@ def test_a_collection_is_deleted_in_steps_from_the_admin_too(browser, collection
     page = browser.post(f"{COLLECTIONS}{collection.pk}/delete/", {"post": "yes"}, follow=True)
     operation = Operation.objects.get()
     assert "Being deleted: nightly" in page.text
-    assert operation.asked_by.username == "ada"
+    assert operation.requested_by.username == "ada"
 
     step_once(operation)
     assert Job.objects.count() == JOBS_A_STEP + 1

@@ -17,7 +17,7 @@ LIST = "/api/operations"
 
 
 def test_an_operation_is_told_whole(api, make_operation, owner):
-    operation = make_operation("failed", error_message="It has died.", asked_by=owner, correlation_id="c-1")
+    operation = make_operation("failed", error_message="It has died.", requested_by=owner, correlation_id="c-1")
 
     response = api.get(f"{LIST}/{operation.pk}")
 
@@ -99,12 +99,12 @@ def test_pages_join_to_the_whole_list(api, make_operation):
 
 
 def test_the_list_takes_the_same_queries_however_long(api, make_operation, owner, django_assert_num_queries):
-    make_operation(asked_by=owner)
+    make_operation(requested_by=owner)
     api.get(LIST)
     with django_assert_num_queries(3):  # the token, the subscriptions, and the list of the one
         api.get(LIST)
     for _ in range(9):
-        make_operation(asked_by=owner)
+        make_operation(requested_by=owner)
     with django_assert_num_queries(3):
         api.get(LIST)
 
@@ -183,7 +183,7 @@ def test_a_reader_sees_and_does_not_cancel(api_of, make_user, make_operation):
 
     assert reader.get(f"{LIST}/{operation.pk}").status_code == 200
     assert reader.post(f"{LIST}/{operation.pk}/cancel").status_code == 403
-    assert Operation.objects.get().cancel_asked_at is None
+    assert Operation.objects.get().cancel_requested_at is None
 
 
 def test_operations_of_others_look_like_missing_ones(api_of, make_user, make_operation):

@@ -252,10 +252,10 @@ def test_a_dead_worker_is_a_failure_with_a_stable_code(arm, many_jobs):
     taken_at = timezone.now()
     assert service.lease(operation.pk, taken_at)
 
-    service.watch(taken_at + HEARTBEAT_TIMEOUT)
+    service.rescue(taken_at + HEARTBEAT_TIMEOUT)
     assert arm.get(status).json()["status"] == "Running"
 
-    service.watch(taken_at + HEARTBEAT_TIMEOUT + timedelta(seconds=1))
+    service.rescue(taken_at + HEARTBEAT_TIMEOUT + timedelta(seconds=1))
     ended = arm.get(status).json()
     assert (ended["status"], ended["error"]["code"]) == ("Failed", "WorkerLost")
     assert arm.get(arm.collection()).json()["properties"]["state"] == "Enabled"
@@ -265,7 +265,7 @@ def test_a_worker_that_lost_its_lease_does_no_further_step(arm, many_jobs):
     arm.delete(arm.collection())
     operation = Operation.objects.get()
     token = service.lease(operation.pk, timezone.now())
-    service.watch(timezone.now() + HEARTBEAT_TIMEOUT + timedelta(seconds=1))
+    service.rescue(timezone.now() + HEARTBEAT_TIMEOUT + timedelta(seconds=1))
 
     assert service._step(operation.pk, token, timezone.now) is False
     assert Job.objects.count() == 2 * JOBS_A_STEP + 1
@@ -297,7 +297,7 @@ def test_a_reader_sees_and_does_not_cancel(arm, collection, make_user):
 
     assert reader.get(address).status_code == 200
     assert reader.post(f"{address}/cancel").status_code == 403
-    assert Operation.objects.get().cancel_asked_at is None
+    assert Operation.objects.get().cancel_requested_at is None
 
 
 @pytest.mark.parametrize("id", [uuid.UUID(int=7), "x", "0" * 36])

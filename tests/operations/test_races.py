@@ -188,7 +188,7 @@ def test_a_watch_at_the_end_of_a_step_leaves_the_worker_at_work(call, collection
 
     def watch():
         midway.wait(5)
-        service.watch(timezone.now())
+        service.rescue(timezone.now())
 
     went_on, _ = all_at_once(lambda: service._step(operation.pk, token, timezone.now), watch)
 
@@ -234,7 +234,7 @@ def test_a_worker_at_runs_of_jobs_that_are_being_deleted_waits_in_no_circle(call
 def test_one_of_many_accepts_is_written(subscription):
     def accept():
         try:
-            values = {"target": "it", "target_key": "one", "place": "global", "caller": Caller()}
+            values = {"target": "it", "target_key": "one", "location": "global", "caller": Caller()}
             return service.create(subscription, "test.count", now=timezone.now(), **values).pk
         except AlreadyRunning as going:
             return going.operation.pk

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from jobs.models import Action, Job, JobCollection, Run, SigningSecret
-from maintenance.models import Heed
+from maintenance.models import JobMaintenancePolicy
 from tests.conftest import ACTION
 from tests.jobs.arm_client import ArmClient
 from triggers.models import Trigger
@@ -15,7 +15,7 @@ from triggers.models import Trigger
 SCHEDULE = {"format": "once", "at": "2030-01-01T00:00:00Z"}
 MINT = "MINT.SUITE@@@management-server@@@DEFAULT"
 MINT_ID = f"{MINT}@@@management-server@@@DEFAULT"
-WRITTEN = (JobCollection, Job, Action, Trigger, SigningSecret, Heed, Run, LogEntry)
+WRITTEN = (JobCollection, Job, Action, Trigger, SigningSecret, JobMaintenancePolicy, Run, LogEntry)
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ class Counting:
         self.steps += 1
         if self.failure:
             raise self.failure
-        operation.notes["steps"] = operation.notes.get("steps", 0) + 1
-        return [0, 30, 60, 100][operation.notes["steps"]]
+        operation.state_data["steps"] = operation.state_data.get("steps", 0) + 1
+        return [0, 30, 60, 100][operation.state_data["steps"]]
 
     def undo(self, operation, now):
         self.undone += 1
@@ -41,14 +41,14 @@ class Counting:
 @pytest.fixture
 def counting(monkeypatch) -> Counting:
     counting = Counting()
-    monkeypatch.setitem(handlers._works, "test.count", counting)
+    monkeypatch.setitem(handlers._handlers, "test.count", counting)
     return counting
 
 
 @pytest.fixture
 def accept(subscription):
     def accept(key: str = "the one", now=NOW, **fields) -> Operation:
-        values = {"target": "it", "target_key": key, "place": "global", "caller": Caller(), "now": now}
+        values = {"target": "it", "target_key": key, "location": "global", "caller": Caller(), "now": now}
         return service.create(subscription, "test.count", **values | fields)
 
     return accept
@@ -125,10 +125,10 @@ def test_a_lost_message_is_sent_again_and_a_fresh_one_is_not(accept, counting, r
         service.carry_out(operation.pk, at(NOW), lambda: True)
     rung.clear()
 
-    service.watch(NOW + PUBLISH_TIMEOUT)
+    service.rescue(NOW + PUBLISH_TIMEOUT)
     assert rung == []
-    service.watch(NOW + PUBLISH_TIMEOUT + SECOND)
-    service.watch(NOW + PUBLISH_TIMEOUT + 2 * SECOND)
+    service.rescue(NOW + PUBLISH_TIMEOUT + SECOND)
+    service.rescue(NOW + PUBLISH_TIMEOUT + 2 * SECOND)
 
     assert rung == [str(operation.pk)]
 
@@ -163,11 +163,11 @@ def test_a_dead_worker_is_a_failure_with_a_stable_code(accept, counting):
     operation = accept()
     assert service.lease(operation.pk, NOW)
 
-    service.watch(NOW + HEARTBEAT_TIMEOUT)
+    service.rescue(NOW + HEARTBEAT_TIMEOUT)
     operation.refresh_from_db()
     assert operation.state == "running"
 
-    service.watch(NOW + HEARTBEAT_TIMEOUT + SECOND)
+    service.rescue(NOW + HEARTBEAT_TIMEOUT + SECOND)
     operation.refresh_from_db()
     assert (operation.state, operation.error_code, counting.undone) == ("failed", "WorkerLost", 1)
 
@@ -177,7 +177,7 @@ def test_each_step_is_a_heartbeat(accept, counting):
     token = service.lease(operation.pk, NOW)
 
     assert service._step(operation.pk, token, at(NOW + HEARTBEAT_TIMEOUT)) is True
-    service.watch(NOW + HEARTBEAT_TIMEOUT + SECOND)
+    service.rescue(NOW + HEARTBEAT_TIMEOUT + SECOND)
 
     operation.refresh_from_db()
     assert operation.state == "running"
@@ -190,7 +190,7 @@ def test_a_step_that_fails_takes_what_it_did_with_it(accept, counting):
     service.carry_out(operation.pk, at(NOW), lambda: False)
 
     operation.refresh_from_db()
-    assert (operation.state, operation.percent, operation.notes) == ("failed", 0, {})
+    assert (operation.state, operation.percent, operation.state_data) == ("failed", 0, {})
     assert (operation.error_code, operation.error_message, counting.undone) == ("NoRoom", "there is none", 1)
 
 
@@ -232,7 +232,7 @@ def test_who_has_it_is_asked_to_stop_before_the_next_step(accept, counting):
     assert service.cancel(operation, NOW + SECOND) is True
     assert service.cancel(operation, NOW + 2 * SECOND) is True
     operation.refresh_from_db()
-    assert (operation.state, operation.cancel_asked_at, counting.undone) == ("running", NOW + SECOND, 0)
+    assert (operation.state, operation.cancel_requested_at, counting.undone) == ("running", NOW + SECOND, 0)
 
     assert service._step(operation.pk, token, at(NOW + 3 * SECOND)) is False
     operation.refresh_from_db()
@@ -248,7 +248,7 @@ def test_an_end_never_changes(make_operation, state):
     assert service.cancel(operation, later) is False
     assert service.lease(operation.pk, later) is None
     service.carry_out(operation.pk, at(later), lambda: False)
-    service.watch(later)
+    service.rescue(later)
 
     assert Operation.objects.values().get() == before
 
@@ -280,7 +280,7 @@ def test_what_ended_is_kept_as_long_as_the_setting_says(make_operation, settings
     settings.OPERATION_RETENTION_HOURS = hours
     make_operation(ago=ago)
 
-    tasks.watch()
+    tasks.rescue()
 
     assert Operation.objects.exists() == kept
 
@@ -351,6 +351,6 @@ def test_history_makes_nothing_slower(subscription):
     newest = Operation.objects.order_by("-created_at", "-id")
 
     assert "operation_finished" in Operation.objects.abandoned(NOW)[:1].explain()
-    assert "operation_finished" in Operation.objects.unheard(NOW)[:1].explain()
+    assert "operation_finished" in Operation.objects.undelivered(NOW)[:1].explain()
     assert re.search("operation_finished|one_open_operation", Operation.objects.open().filter(target_key="7").explain())
     assert "operation_newest" in newest[:26].explain()

@@ -131,7 +131,7 @@ def test_skipped_readings_are_found_between_two_instants_of_which_the_later_coun
 )
 def test_an_occurrence_of_a_calendar_tells_what_the_clocks_do_to_it(start, day, zone, says):
     daily = parse("outlook", event({"type": "daily"}, start=f"2026-01-05T{start}:00", zone=zone), NEW_YEAR).schedule
-    fire = daily.on(date.fromisoformat(day)).start
+    fire = daily.occurrence_on(date.fromisoformat(day)).start
 
     assert clock_changes(daily, [fire], fire - timedelta(hours=20)) == [says]
 

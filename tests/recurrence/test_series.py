@@ -170,9 +170,9 @@ def test_the_neighbours_of_a_day_need_not_be_asked_for_on_one_of_the_series():
 def test_the_occurrence_that_starts_at_an_instant():
     daily = series(zone=BERLIN, length=30 * HOUR)
 
-    assert daily.starting_at(utc("2026-07-01T07:00Z")).day == date(2026, 7, 1)
-    assert daily.starting_at(utc("2026-07-01T07:00:01Z")) is None
-    assert daily.starting_at(LAST_INSTANT) is None
+    assert daily.occurrence_starting_at(utc("2026-07-01T07:00Z")).day == date(2026, 7, 1)
+    assert daily.occurrence_starting_at(utc("2026-07-01T07:00:01Z")) is None
+    assert daily.occurrence_starting_at(LAST_INSTANT) is None
 
 
 def test_series_are_equal_when_they_mean_the_same():

@@ -6,7 +6,7 @@ from accounts.models import ApiToken
 from calendars import editing
 from calendars.models import Calendar, Event, EventException, Feed
 from jobs.models import Action, Job, JobCollection, Run, SigningSecret
-from maintenance.models import Heed, Notice, Resource
+from maintenance.models import JobMaintenancePolicy, Notice, Resource
 from tests.calendars.conftest import times
 from tests.conftest import NOW
 from tests.maintenance.notices import announce, resource
@@ -63,7 +63,7 @@ BODIES = {
 TABLES = (
     *(JobCollection, Job, Trigger, Action, Run, SigningSecret),
     *(Calendar, Event, EventException, Feed),
-    *(Resource, Notice, Heed),
+    *(Resource, Notice, JobMaintenancePolicy),
 )
 # wrong in any member that a route reads; a route that reads none of them ignores it
 MEMBERS = (

@@ -19,7 +19,7 @@ from jobs.run_now import run_now
 from scheduler_site.patches import MERGED_MEMBERS
 from scheduler_site.wsgi import application
 from tests.conftest import NOW
-from tests.maintenance.notices import heeds, resource
+from tests.maintenance.notices import resource, set_policy
 from tests.peers.tls import Authority
 from tests.site.description import DESCRIPTION
 from tests.site.generated import GeneratedClient
@@ -336,7 +336,7 @@ def followings(create, generated_client):
 def notices(create, make_job, subscription):
     resource(subscription, "db-2"), resource(subscription, "db-3")
     job = make_job()
-    heeds(job, "db-2")
+    set_policy(job, "db-2")
     run_now(job, NOW)
     Run.objects.update(state=Run.State.RUNNING, started_at=NOW)  # what waits for an idle resource waits for this run
     made, read = create(

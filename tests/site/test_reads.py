@@ -22,7 +22,7 @@ from operations.models import Operation
 from tests.calendars.conftest import recurrence, times
 from tests.calendars.job_runs import add_run
 from tests.maintenance.machines import NEWEST, Machine, machine
-from tests.maintenance.notices import HOUR, MINUTE, announce, end, heeds, holds, resource
+from tests.maintenance.notices import HOUR, MINUTE, announce, end, holds, resource, set_policy
 from tests.site.test_tenancy import routes
 from tests.test_secrets import MINT_NAME, addresses
 
@@ -34,7 +34,7 @@ READERS_RECORDS = {
     "accounts_apitoken": {"last_used_at"},
     "calendars_feed": {"last_read_at"},
     "maintenance_resource": {"last_seen_at"},
-    "maintenance_overview": None,
+    "maintenance_usereventscope": None,
     "calendars_syncstate": None,  # of Graph's deltas
 }
 WRITE = re.compile(r'\s*(?:INSERT (?:OR IGNORE )?INTO|UPDATE|DELETE FROM) "(\w+)"')
@@ -59,9 +59,9 @@ def due(owner, polls, make_job, make_trigger, subscription, now):
     job = make_job("backup", now=then, schedule={"startTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"})
     make_trigger(job, MINT_NAME, definition={"expression": "0 0 0 1 1 ?"})
     holds(job, now=then)
-    heeds(make_job("work", now=then, schedule=None), now=then, run_on=["start"])
+    set_policy(make_job("work", now=then, schedule=None), now=then, run_at_phases=["start"])
     site = make_job("site", now=then, schedule=None)
-    heeds(site, "web-1", now=then)
+    set_policy(site, "web-1", now=then)
     going = add_run(site, then, Run.State.RUNNING)
     announce(db2, now=then, not_before=now - MINUTE)
     announce(db2, now=then, has_started=True, duration_s=600, ends_after_duration=True)
@@ -110,7 +110,7 @@ def everywhere(polls: Machine, feed: str) -> Iterator[str]:
 def test_no_get_changes_anything(due, polls, api, client, owner, now):
     client.force_login(owner)
     before, written, statuses = rows(), {}, Counter()
-    assert {each.has_come(now) or each.has_run_out(now) for each in Notice.objects.all()} == {True, False}
+    assert {each.is_due(now) or each.has_expired(now) for each in Notice.objects.all()} == {True, False}
 
     for address in everywhere(polls, due):
         is_page = address.startswith(("/admin/", "/calendar/", "/maintenance/", "/account/"))

@@ -8,18 +8,18 @@ from accounts.models import ApiToken
 from calendars import editing, feeds
 from calendars.models import Calendar, Event, EventException, Feed
 from jobs.models import Action, Job, JobCollection, Run, SigningSecret
-from maintenance.models import Heed, Notice, Resource, Transition
+from maintenance.models import JobMaintenancePolicy, Notice, Resource, Transition
 from operations.models import Operation
 from tests.calendars.conftest import recurrence, times
 from tests.conftest import NOW, WEDNESDAY
-from tests.maintenance.notices import HOUR, announce, heeds, resource
+from tests.maintenance.notices import HOUR, announce, resource, set_policy
 from tests.site.description import DESCRIPTION
 from triggers.models import Trigger
 
 TABLES = (
     *(JobCollection, Job, Trigger, Action, Run, SigningSecret, Operation),
     *(Calendar, Event, EventException, Feed),
-    *(Resource, Notice, Transition, Heed),
+    *(Resource, Notice, Transition, JobMaintenancePolicy),
 )
 AZURE = {
     "format": "azure",
@@ -142,7 +142,7 @@ def there(make_job, make_trigger, make_user, owner, subscription, calendar):
     make_user("bob")
     machine = resource(subscription)
     job = make_job(now=WEDNESDAY, schedule={"startTime": "2026-12-01T08:00:00Z", "recurrence": {"frequency": "Day"}})
-    heeds(job)
+    set_policy(job)
     series, _ = editing.create(calendar, {"subject": "x", **times("2026-12-07T09:00"), "recurrence": MONDAYS}, NOW)
     run = Run.objects.create(
         **{"subscription": subscription, "job": job, "job_name": job.name, "collection_name": "nightly"},

@@ -12,7 +12,7 @@ from calendars import editing, feeds
 from calendars.models import Calendar, Event, EventException, Feed, Share
 from jobs.models import Job, JobCollection, Run
 from maintenance import holds
-from maintenance.models import Heed, Notice, Resource
+from maintenance.models import JobMaintenancePolicy, Notice, Resource
 from maintenance.policies import PolicyInput
 from operations.models import Operation
 from tests.calendars.conftest import times
@@ -74,7 +74,7 @@ def theirs(make_user, make_job, make_trigger):
     event, _ = editing.create(calendar, {"subject": "secret", **times("2026-01-05T09:00")}, NOW)
     feed, _ = feeds.make(stranger, "hers", NOW, calendar=calendar)
     machine = resource(subscription, "hers")
-    holds.set_policy(job, PolicyInput(resource_names=["hers"], during="hold"), NOW)
+    holds.set_policy(job, PolicyInput(resource_names=["hers"], on_notice="hold"), NOW)
     operation = Operation.objects.create(
         subscription=subscription, kind="collection.delete", target="default/theirs", published_at=NOW, created_at=NOW
     )
@@ -98,7 +98,7 @@ def theirs(make_user, make_job, make_trigger):
 TENANTS = (
     *(JobCollection, Job, Trigger, Run, Subscription, ApiToken),
     *(Calendar, Share, Event, EventException, Feed),
-    *(Resource, Notice, Heed, Operation),
+    *(Resource, Notice, JobMaintenancePolicy, Operation),
 )
 WINDOW = "from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z"
 

@@ -227,7 +227,7 @@ def test_of_several_that_are_held_the_newest_runs(api, db2, make_job):
 
 def test_what_is_dropped_is_skipped(api, db2, make_job):
     job = make_job(schedule=HOURLY)
-    holds(job, after="drop")
+    holds(job, on_end="drop")
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
 
     answer = upcoming(api, job, count=2)

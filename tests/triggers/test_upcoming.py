@@ -143,7 +143,7 @@ def test_a_run_that_is_held_already_is_the_next(db2, make_job):
 @pytest.mark.parametrize("after", ["run_once", "drop"])
 def test_nobody_knows_the_next_run_while_the_end_is_unknown(db2, make_job, after):
     job = make_job(schedule=HOURLY)
-    holds(job, after=after)
+    holds(job, on_end=after)
     announce(db2, has_started=True)
     dispatch(EIGHT)
 

@@ -201,14 +201,14 @@ class TriggerAdmin(DomainErrorAdminMixin):
         return job, trigger
 
     def _trigger(self, request, object_id: str | None) -> Trigger | None:
-        return None if object_id is None else self.visible(request, object_id)
+        return None if object_id is None else self.find_visible(request, object_id)
 
     def _job(self, request) -> Job:
         """Return the job that the address of a new trigger names."""
         jobs = Job.objects.select_related("collection")
         if not request.user.is_superuser:
             jobs = jobs.visible_to(request.user)
-        return self.visible(request, request.GET.get("job"), jobs)
+        return self.find_visible(request, request.GET.get("job"), jobs)
 
     def _save(self, request, form: TriggerForm, now: datetime) -> HttpResponse | None:
         """Save and redirect to the job's page; None when the core refused the input, which the form then shows."""
@@ -239,7 +239,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
     # actions
 
     def state_view(self, request, object_id: int) -> HttpResponse:
-        trigger = self.changeable(request, object_id)
+        trigger = self.find_changeable(request, object_id)
         enabled = request.POST.get("enabled")
         if request.method == "POST" and enabled in ("yes", "no"):
             self._set_enabled(request, trigger, enabled == "yes")

@@ -39,7 +39,7 @@ class ScheduleField(SharedField):
             raise WireError("format", "unsupported", message)
         self.renderers[format](definition)
 
-    def unknown_in(self, sent, data):
+    def find_unknown_members(self, sent, data):
         format, _ = split(data)
         if not isinstance(format, str) or format not in self.members:
             return ()

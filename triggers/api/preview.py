@@ -160,7 +160,7 @@ class SchedulePreview(DescribedView, APIView):
 
 def occurrence(fire: datetime, parsed: Parsed) -> dict[str, str]:
     answer = {"at": rendered(fire), "local": fire.astimezone(parsed.zone).isoformat()}
-    found = parsed.schedule.starting_at(fire) if isinstance(parsed.schedule, Series) else None
+    found = parsed.schedule.occurrence_starting_at(fire) if isinstance(parsed.schedule, Series) else None
     if found is not None:
         answer |= {"end": rendered(found.end), "endLocal": found.end.astimezone(parsed.zone).isoformat()}
     return answer

@@ -18,7 +18,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import as_field_error, require_role, visible_or_404
+from accounts.access import as_field_error, require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role
 from api.fields import Document, FlagField, InstantField, MapField, TextField, WholeNumberField, WordField, read
@@ -205,7 +205,7 @@ class Triggers(ApiViewSet):
 
     @extend_schema(operation_id="readTrigger", summary="Read a trigger", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(visible_or_404(request, Trigger), pk, request=request)
+        return answered(visible_rows(request, Trigger), pk, request=request)
 
     @extend_schema(
         operation_id="createTrigger",
@@ -215,7 +215,7 @@ class Triggers(ApiViewSet):
         responses={200: TriggerSerializer, 201: TriggerSerializer},
         examples=examples.TRIGGERS,
     )
-    @repeatable(lambda view, request, pk: answered(visible_or_404(request, Trigger), pk))
+    @repeatable(lambda view, request, pk: answered(visible_rows(request, Trigger), pk))
     def create(self, request):
         with member_paths():
             members = self.read(TriggerRequest)
@@ -270,7 +270,7 @@ class Triggers(ApiViewSet):
     )
     @action(detail=True, methods=["get"], pagination_class=None)
     def upcoming(self, request, pk):
-        trigger = get_object_or_404(visible_or_404(request, Trigger).values("id", "job_id"), pk=pk)
+        trigger = get_object_or_404(visible_rows(request, Trigger).values("id", "job_id"), pk=pk)
         return upcoming(request, trigger["job_id"], timezone.now(), trigger["id"])
 
     @extend_schema(operation_id="enableTrigger", summary="Enable a trigger", request=None, parameters=[IF_MATCH, ETAG])

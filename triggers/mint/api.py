@@ -78,7 +78,7 @@ class MintView(APIView):
         if not SHORT_NAME.fullmatch(name):
             raise Http404
         condition = Q(name=name) | Q(pk=uuid.UUID(name)) if GUID.fullmatch(name) else Q(name=name)
-        found = list(access.visible_or_404(self.request, Subscription).filter(condition))
+        found = list(access.visible_rows(self.request, Subscription).filter(condition))
         if not found:
             raise Http404
         return next((each for each in found if str(each.pk) == name), found[0])
@@ -107,7 +107,7 @@ class OneTrigger(MintView):
 
     def put(self, request, trig_id: str):
         trigger = self.find(trig_id)
-        writable = access.visible_or_404(request, Subscription, Role.OPERATOR)
+        writable = access.visible_rows(request, Subscription, Role.OPERATOR)
         if not writable.filter(pk=trigger.job.collection.subscription_id).exists():
             raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label}")
         body = JsonObject(request.data, "")
@@ -121,7 +121,7 @@ class OneTrigger(MintView):
         match = TRIGGER_ID.fullmatch(trig_id)
         if not match:
             raise Http404
-        organizations: Any = access.visible_or_404(self.request, Subscription)
+        organizations: Any = access.visible_rows(self.request, Subscription)
         if "orgid" in self.request.query_params:
             organizations = [self.organization()]
         rows = triggers().filter(name=match["name"], job__collection__subscription__in=organizations)

@@ -52,7 +52,7 @@ def test_a_run_that_is_held_already_is_told_where_it_will_run(told, look, db2, m
 
 
 def test_what_is_dropped_is_not_told_again(told, reboot, make_planned):
-    holds(make_planned().job, after="drop", now=LATER)
+    holds(make_planned().job, on_end="drop", now=LATER)
 
     assert [each[1] for each in told(THURSDAY)] == ["invoices: Held"]
 

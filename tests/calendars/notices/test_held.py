@@ -54,7 +54,7 @@ def test_the_run_after_is_told_apart(popover, reboot, invoices):
 
 
 def test_what_is_dropped_is_not_seen_again(look, reboot, make_planned, popover):
-    holds(make_planned().job, after="drop", now=LATER)
+    holds(make_planned().job, on_end="drop", now=LATER)
 
     assert runs(look(f"view=day&date={THURSDAY}")) == [
         "held: 18:00 invoices , held, held by maintenance: Reboot of db-2"
@@ -79,7 +79,7 @@ def test_jobs_that_do_not_hold_and_jobs_of_other_resources_run_as_planned(look, 
 
 
 def test_the_time_ahead_in_which_jobs_are_held_is_drawn(look, db2, make_planned):
-    holds(make_planned().job, lead=HOUR, now=LATER)
+    holds(make_planned().job, lead_time=HOUR, now=LATER)
     reboot_of(db2, at=f"{THURSDAY}T18:15")
 
     day = look(f"view=day&date={THURSDAY}")
@@ -89,7 +89,7 @@ def test_the_time_ahead_in_which_jobs_are_held_is_drawn(look, db2, make_planned)
 
 
 def test_a_lead_begins_on_the_day_before(look, db2, make_planned):
-    holds(make_planned().job, lead=12 * HOUR, now=LATER)
+    holds(make_planned().job, lead_time=12 * HOUR, now=LATER)
     reboot_of(db2, at=f"{FRIDAY}T03:00")
 
     week = look(f"view=week&date={THURSDAY}")

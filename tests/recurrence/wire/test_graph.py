@@ -157,7 +157,7 @@ def test_any_pattern_goes_with_any_range(pattern, days, type):
     found = series(pattern, limits)
 
     assert first_days(4, found) == (days if type == "noEnd" else days[:3])
-    assert found.last_occurrence == (None if type == "noEnd" else found.on(date.fromisoformat(days[2])))
+    assert found.last_occurrence == (None if type == "noEnd" else found.occurrence_on(date.fromisoformat(days[2])))
     starts = [each.start for each in found.occurrences(NEW_YEAR, utc("2029-12-31T00:00Z"))]
     assert [*between(found, NEW_YEAR, utc("2029-12-31T00:00Z"))] == starts
 
@@ -226,7 +226,7 @@ def test_an_occurrence_keeps_to_the_clocks_where_they_change(zone, day, span, sh
     later = date(2017, 1, 1) + timedelta(days=end < start)
     daily = series(DAILY, start=f"2017-01-01T{start}:00", end=f"{later}T{end}:00", zone=zone)
 
-    found = daily.on(date.fromisoformat(day))
+    found = daily.occurrence_on(date.fromisoformat(day))
 
     assert local(found, zone) == shown
     assert found.start == utc(utc_start)
@@ -257,7 +257,7 @@ def test_a_day_that_a_zone_never_had_is_no_occurrence_and_is_not_counted(pattern
     found = series(pattern, limits, start=f"{start}T10:00:00", zone="Pacific/Apia")
 
     assert first_days(9, found) == days
-    assert found.on(date(2011, 12, 30)) is None
+    assert found.occurrence_on(date(2011, 12, 30)) is None
     assert [found.day_after(date.fromisoformat(day)) for day in days] == [*map(date.fromisoformat, days[1:]), None]
     assert [found.day_before(date.fromisoformat(day)) for day in days] == [None, *map(date.fromisoformat, days[:-1])]
 
@@ -270,8 +270,8 @@ def test_the_recurrence_is_read_on_the_clocks_of_its_own_zone():
     daily = series(DAILY, limits, start="2026-01-05T15:00:00", zone="UTC")
 
     assert daily.zone == ZoneInfo("America/New_York")
-    assert daily.on(date(2026, 1, 6)).start == utc("2026-01-06T15:00Z")
-    assert daily.on(date(2026, 7, 6)).start == utc("2026-07-06T14:00Z")
+    assert daily.occurrence_on(date(2026, 1, 6)).start == utc("2026-01-06T15:00Z")
+    assert daily.occurrence_on(date(2026, 7, 6)).start == utc("2026-07-06T14:00Z")
 
 
 def test_the_start_date_is_the_date_of_the_start_in_the_zone_of_the_recurrence():

@@ -69,12 +69,12 @@ def test_a_day_knows_its_occurrence_and_its_neighbours(event, data):
     number = data.draw(st.integers(1, len(expected) - 2))
     (before, *_), (day, start, end), (after, *_) = expected[number - 1 : number + 2]
 
-    assert spans([series.on(day)]) == [(day, start, end)]
+    assert spans([series.occurrence_on(day)]) == [(day, start, end)]
     assert (series.day_before(day), series.day_after(day)) == (before, after)
     assert (series.day_after(before), series.day_before(after)) == (day, day)
     between = data.draw(st.dates(before, day))
     assert series.day_before(between + timedelta(days=1)) == (day if between == day else before)
-    assert between in (before, day) or series.on(between) is None
+    assert between in (before, day) or series.occurrence_on(between) is None
 
 
 @given(events())
@@ -91,7 +91,7 @@ def test_the_occurrence_after_an_instant_is_the_next_one(event):
 
     assert starts == [start for _, start, _ in expected[:40]]
     for number, start in enumerate(starts):
-        assert series.starting_at(start).start == start
+        assert series.occurrence_starting_at(start).start == start
         assert series.count_before(start) == number
         assert series.after(start - timedelta(microseconds=1)) == start
 

@@ -198,7 +198,7 @@ def test_a_walked_rule_is_written_as_it_was_unless_it_has_exceptions():
     assert rrule_of(read("FREQ=MONTHLY;BYDAY=1MO,3MO;COUNT=3", START, END, BERLIN)) == (
         "FREQ=MONTHLY;UNTIL=20260202T090000Z;BYDAY=1MO,3MO"
     )
-    assert rrule_of(read("FREQ=DAILY", START, END, BERLIN, without=[date(2026, 1, 6)])) is None
+    assert rrule_of(read("FREQ=DAILY", START, END, BERLIN, exdates=[date(2026, 1, 6)])) is None
     # the interval is counted from the start, which is not of the series
     assert rrule_of(read("FREQ=YEARLY;INTERVAL=2;BYMONTH=1,2;BYMONTHDAY=1", START, END, BERLIN)) is None
 
@@ -263,7 +263,7 @@ def test_a_rule_of_weeks_is_followed_to_the_last_year_there_is():
 
 def test_a_meter_is_told_how_many_days_are_looked_through():
     told = []
-    thirty_firsts = read("FREQ=MONTHLY;BYMONTHDAY=31", START, END, UTC, meter=told.append)
+    thirty_firsts = read("FREQ=MONTHLY;BYMONTHDAY=31", START, END, UTC, budget=told.append)
 
     assert first_days(2, thirty_firsts) == ["2026-01-31", "2026-03-31"]
     assert told == [0, 26, 59]
@@ -271,7 +271,7 @@ def test_a_meter_is_told_how_many_days_are_looked_through():
 
 def test_each_day_is_walked_once_however_often_a_series_is_asked():
     told = []
-    yearly = read("FREQ=YEARLY;BYYEARDAY=100", START, END, UTC, meter=told.append)
+    yearly = read("FREQ=YEARLY;BYYEARDAY=100", START, END, UTC, budget=told.append)
 
     fires = [yearly.after(utc(f"{year}-01-01T00:00")) for year in [*range(2030, 2050), 2028]]
 
@@ -288,7 +288,7 @@ def test_a_series_goes_on_after_its_meter_ended_a_walk():
             raise Enough
 
     is_strict = False
-    leap_days = read("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", START, END, UTC, meter=refuse)
+    leap_days = read("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", START, END, UTC, budget=refuse)
     is_strict = True
     with pytest.raises(Enough):
         leap_days.after(utc("2030-01-01T00:00"))
@@ -303,14 +303,14 @@ def test_a_meter_ends_a_walk_by_what_it_raises():
 
     left = 10_000
 
-    def meter(days):
+    def budget(days):
         nonlocal left
         left -= days
         if left < 0:
             raise Enough
 
     with pytest.raises(Enough):
-        read("FREQ=DAILY;BYMONTH=1;COUNT=1000000000", START, END, UTC, meter=meter)
+        read("FREQ=DAILY;BYMONTH=1;COUNT=1000000000", START, END, UTC, budget=budget)
     assert left > -400
 
 

@@ -1,4 +1,4 @@
-"""What jobs say about maintenance, the runs that its steps order, and what can be told beforehand."""
+"""The maintenance policies of jobs, the runs that notices start, and the forecast of holds."""
 
 from datetime import timedelta
 
@@ -8,8 +8,8 @@ from jobs.models import Job, JobCollection, Run
 from maintenance import holds as maintenance_holds
 from maintenance import lifecycle
 from maintenance.errors import MaintenanceError
-from maintenance.lifecycle import WORK, advance
-from maintenance.models import Heed, Notice, Work
+from maintenance.lifecycle import RUNS_ENDED, advance
+from maintenance.models import JobMaintenancePolicy, Notice, NoticeRun
 from maintenance.policies import PolicyInput
 from tests.conftest import utc
 from tests.maintenance.notices import (
@@ -24,12 +24,12 @@ from tests.maintenance.notices import (
     complete,
     dispatch,
     end,
-    heeds,
     holds,
     note,
-    ordered,
     resource,
+    set_policy,
     start,
+    started_phases,
     status,
     steps,
 )
@@ -56,7 +56,7 @@ def job(make_job):
 
 
 @pytest.mark.parametrize(
-    "wish, path",
+    "values, path",
     [
         ({"resource_names": [""]}, "resources[0]"),
         ({"resource_names": ["db-2", "x" * 256]}, "resources[1]"),
@@ -68,30 +68,31 @@ def job(make_job):
         ({"labels": {"rack": None}}, "labels"),
         ({"labels": {"rack": "x" * 256}}, "labels"),
         ({"labels": {str(number): "" for number in range(51)}}, "labels"),
-        ({"during": "sleep"}, "during"),
-        ({"after": "never"}, "after"),
-        ({"lead": timedelta(days=7, seconds=1)}, "lead"),
-        ({"lead": timedelta(seconds=-1)}, "lead"),
-        ({"run_on": ["start", "approve"]}, "runOn[1]"),
-        ({"resource_names": [], "during": "hold"}, "resources"),  # of what?
-        ({"resource_names": [], "run_on": ["start"]}, "resources"),
+        ({"on_notice": "sleep"}, "during"),
+        ({"on_end": "never"}, "after"),
+        ({"lead_time": timedelta(days=7, seconds=1)}, "lead"),
+        ({"lead_time": timedelta(seconds=-1)}, "lead"),
+        ({"run_at_phases": ["start", "approve"]}, "runOn[1]"),
+        ({"resource_names": [], "on_notice": "hold"}, "resources"),  # of what?
+        ({"resource_names": [], "run_at_phases": ["start"]}, "resources"),
     ],
 )
-def test_a_wish_that_cannot_be_is_refused(wish, path):
+def test_a_policy_that_cannot_be_is_refused(values, path):
     with pytest.raises(MaintenanceError) as refusal:
-        PolicyInput(**{"resource_names": ["db-2"], **wish})
+        PolicyInput(**{"resource_names": ["db-2"], **values})
 
     assert refusal.value.path == path
 
 
 def test_a_job_says_one_thing_at_a_time(job):
     holds(job, "db-2", "db-1", "db-2")
-    heed = heeds(job, "web", run_on=["start", "announce", "start"], lead=MINUTE)
+    policy = set_policy(job, "web", run_at_phases=["start", "announce", "start"], lead_time=MINUTE)
 
-    assert Heed.objects.get() == heed
-    assert (heed.resource_names, heed.run_on, heed.during) == (["web"], ["announce", "start"], "nothing")
+    assert JobMaintenancePolicy.objects.get() == policy
+    assert (policy.resource_names, policy.on_notice) == (["web"], "nothing")
+    assert policy.run_at_phases == ["announce", "start"]
     maintenance_holds.clear_policy(job, T0)
-    assert not Heed.objects.exists()
+    assert not JobMaintenancePolicy.objects.exists()
 
 
 def test_a_job_of_a_collection_that_is_being_deleted_says_nothing_new(job):
@@ -118,25 +119,25 @@ def test_a_job_of_a_collection_that_is_being_deleted_says_nothing_new(job):
     ],
 )
 def test_a_step_orders_a_run_once(db2, job, life, runs):
-    heeds(job, run_on=STEPS)
+    set_policy(job, run_at_phases=STEPS)
     notice = announce(db2)
     for step in life:
         step(notice, T0 + MINUTE)
 
-    assert sorted(ordered()) == runs
-    assert {work.run.manual_key for work in Work.objects.all()} == {f"notice {notice.pk} {step}" for step in runs}
+    assert sorted(started_phases()) == runs
+    assert {work.run.manual_key for work in NoticeRun.objects.all()} == {f"notice {notice.pk} {step}" for step in runs}
 
 
 def test_only_steps_that_a_job_names_order_a_run_of_it(db2, make_job):
     jobs = {step: make_job(step) for step in STEPS}
     for step, job in jobs.items():
-        heeds(job, run_on=[step])
-    heeds(make_job("other"), "web", run_on=STEPS)
+        set_policy(job, run_at_phases=[step])
+    set_policy(make_job("other"), "web", run_at_phases=STEPS)
 
     complete(announce(db2, has_started=True), T0)
     cancel(announce(db2), T0)
 
-    assert {step: ordered(job) for step, job in jobs.items()} == {
+    assert {step: started_phases(job) for step, job in jobs.items()} == {
         "announce": ["announce"] * 2,
         "start": ["start"],
         "complete": ["complete"],
@@ -147,7 +148,7 @@ def test_only_steps_that_a_job_names_order_a_run_of_it(db2, make_job):
 
 @pytest.mark.parametrize("stop", ["job", "collection"])
 def test_a_stopped_job_is_not_run_and_the_step_says_so(db2, job, collection, stop):
-    heeds(job, run_on=["start"])
+    set_policy(job, run_at_phases=["start"])
     if stop == "job":
         set_job_state(job, Job.State.DISABLED, T0)
     else:
@@ -173,7 +174,7 @@ def test_a_stopped_job_is_not_run_and_the_step_says_so(db2, job, collection, sto
 )
 def test_a_notice_ends_with_the_last_of_its_work(db2, make_job, ends, says):
     for name in ("patch", "verify"):
-        heeds(make_job(name), run_on=["start"])
+        set_policy(make_job(name), run_at_phases=["start"])
     notice = announce(db2, has_started=True)
     patch, verify = Run.objects.order_by("job_name")
 
@@ -185,11 +186,11 @@ def test_a_notice_ends_with_the_last_of_its_work(db2, make_job, ends, says):
     advance(T0 + MINUTE)
 
     assert (status(notice), notice.ended_at, notice.ends_at) == (COMPLETED, T0 + MINUTE, T0 + MINUTE)
-    assert (steps(notice)[-1], note(notice)) == ((COMPLETED, WORK), says)
+    assert (steps(notice)[-1], note(notice)) == ((COMPLETED, RUNS_ENDED), says)
 
 
 def test_an_error_action_belongs_to_the_work(db2, job):
-    heeds(job, run_on=["start"])
+    set_policy(job, run_at_phases=["start"])
     notice = announce(db2, has_started=True)
     run = Run.objects.get()
     end(run, "failed")
@@ -205,7 +206,7 @@ def test_an_error_action_belongs_to_the_work(db2, job):
 
 
 def test_work_of_other_steps_does_not_end_it(db2, job):
-    heeds(job, run_on=["announce"])
+    set_policy(job, run_at_phases=["announce"])
     notice = announce(db2, has_started=True)
     end(Run.objects.get())
 
@@ -215,19 +216,19 @@ def test_work_of_other_steps_does_not_end_it(db2, job):
 
 
 def test_an_operator_keeps_it_open(db2, job):
-    heeds(job, run_on=["start"])
-    notice = announce(db2, has_started=True, keep_open=True)
+    set_policy(job, run_at_phases=["start"])
+    notice = announce(db2, has_started=True, end_manually=True)
     end(Run.objects.get())
 
     advance(T0 + MINUTE)
     assert status(notice) == STARTED
-    lifecycle.change(notice, {"keep_open": False}, OPERATOR, T0 + MINUTE)
+    lifecycle.change(notice, {"end_manually": False}, OPERATOR, T0 + MINUTE)
     advance(T0 + MINUTE)
     assert status(notice) == COMPLETED
 
 
 def test_work_whose_history_is_gone_has_ended(db2, job):
-    heeds(job, run_on=["start"])
+    set_policy(job, run_at_phases=["start"])
     notice = announce(db2, has_started=True)
     Run.objects.all().delete()
 
@@ -240,14 +241,14 @@ def test_work_whose_history_is_gone_has_ended(db2, job):
 
 
 @pytest.mark.parametrize(
-    "wish, members, windows",
+    "values, members, windows",
     [
         ({}, {"duration_s": 600}, [("08:30", "08:40")]),
-        ({"lead": HOUR}, {"duration_s": 600}, [("07:30", "08:40")]),
+        ({"lead_time": HOUR}, {"duration_s": 600}, [("07:30", "08:40")]),
         ({}, {}, [("08:30", None)]),
         ({}, {"duration_s": 0}, [("08:30", None)]),  # nothing is interrupted, but it lasts until somebody ends it
-        ({"lead": MINUTE}, {"duration_s": 0}, [("08:29", None)]),
-        ({"during": "nothing"}, {"duration_s": 600}, []),
+        ({"lead_time": MINUTE}, {"duration_s": 0}, [("08:29", None)]),
+        ({"on_notice": "nothing"}, {"duration_s": 600}, []),
         ({}, {"has_started": True, "duration_s": 7200}, [("07:30", "09:30")]),
         ({}, {"has_started": True}, [("07:30", None)]),
         ({}, {"has_started": True, "duration_s": 60}, [("07:30", None)]),  # it lasts longer than was expected
@@ -255,8 +256,8 @@ def test_work_whose_history_is_gone_has_ended(db2, job):
         ({"resource_names": [], "labels": {"rack": "r7"}}, {"duration_s": 600}, [("08:30", "08:40")]),
     ],
 )
-def test_a_forecast_says_when_a_job_will_be_held(subscription, job, wish, members, windows):
-    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "during": "hold", **wish}), T0)
+def test_a_forecast_says_when_a_job_will_be_held(subscription, job, values, members, windows):
+    maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "on_notice": "hold", **values}), T0)
     notice = announce(resource(subscription, labels={"rack": "r7"}), **members)
 
     found = maintenance_holds.upcoming_holds([job.pk], T0, T0 + 24 * HOUR, T0 + 2 * MINUTE)
@@ -268,7 +269,7 @@ def test_a_forecast_says_when_a_job_will_be_held(subscription, job, wish, member
 
 @pytest.mark.parametrize("during, until", [("nothing", "08:30"), ("hold", "08:40")])
 def test_a_forecast_of_a_notice_that_waits_for_the_last_run(db2, job, during, until):
-    heeds(job, during=during)
+    set_policy(job, on_notice=during)
     dispatch(EIGHT)
     Run.objects.update(state=Run.State.RUNNING)
     announce(db2, now=EIGHT, not_before=EIGHT + 30 * MINUTE, duration_s=600, approve_when_idle=True)
@@ -293,7 +294,7 @@ def test_a_forecast_is_of_a_window(db2, job, start, end, is_found):
 @pytest.mark.parametrize("duration_s", [600, 0, -1])
 def test_a_forecast_agrees_with_what_is_held(db2, make_job, duration_s):
     job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Minute"}})
-    holds(job, lead=5 * MINUTE)
+    holds(job, lead_time=5 * MINUTE)
     notice = announce(db2, duration_s=duration_s)
     [window] = maintenance_holds.upcoming_holds([job.pk], T0, T0 + 24 * HOUR, T0)[job.pk]
 
@@ -331,14 +332,15 @@ def test_a_forecast_takes_two_queries_for_any_number_of_jobs(db2, make_job, djan
 
 def test_whom_notices_concern_takes_as_many_queries_however_many_there_are(db2, make_job, django_assert_num_queries):
     for number in range(3):
-        heeds(make_job(f"job-{number}", schedule=HOURLY))
+        set_policy(make_job(f"job-{number}", schedule=HOURLY))
     dispatch(EIGHT)
     Run.objects.filter(job_name="job-1").update(state="running", started_at=EIGHT)
     notices = [announce(db2), announce(resource(db2.subscription, "web"))]
 
     with django_assert_num_queries(2):
         concerned = maintenance_holds.matching_policies(notices)
-        names = [[(heed.job.name, heed.job.collection.name) for heed in concerned[notice.pk]] for notice in notices]
+        jobs = [[policy.job for policy in concerned[notice.pk]] for notice in notices]
+        names = [[(job.name, job.collection.name) for job in of_notice] for of_notice in jobs]
     assert names == [[(f"job-{number}", "nightly") for number in range(3)], []]
     with django_assert_num_queries(3):
         going = maintenance_holds.running_runs(notices)
