@@ -301,7 +301,7 @@ def next_hours(user, now: datetime) -> dict:
 
 
 def jobs_with_held_runs(user) -> set[int]:
-    held = runs_of(user).filter(held_by__isnull=False, state=Run.State.HELD, job__isnull=False)
+    held = runs_of(user).filter(hold_key__isnull=False, state=Run.State.HELD, job__isnull=False)
     return set(held.order_by().values_list("job", flat=True).distinct()[:TRIGGERS_AHEAD])
 
 

@@ -35,7 +35,7 @@ from jobs.actions.http import Call, Response
 from jobs.actions.result import Context
 from jobs.actions.secret_variants import FOLDING
 from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
-from jobs.models import SECRET_PATH, Action, Attempt, Following, Run, SigningSecret
+from jobs.models import SECRET_PATH, Action, AsyncOperation, Attempt, Run, SigningSecret
 from jobs.worker.leasing import Leased
 from tests.conftest import NOW
 from triggers.definitions import JobDefinition
@@ -280,7 +280,7 @@ def objects_for_call(action: Action) -> Iterator[object]:
 def watched_preparation(field: EncryptedSecretsField, value: Secrets) -> str:
     for path, text in (value or {}).items():
         if (
-            path != Following.ADDRESS
+            path != AsyncOperation.ADDRESS
         ):  # it may contain a secret, but is not one: the headers of an answer have it as well
             current.remember(path, text)
     return prepare_value(field, value)

@@ -55,7 +55,7 @@ def start_operation(kind: str, collection: JobCollection, caller: Caller, now: d
                 notes={"collection": row.pk, "state": row.state, "revision": row.revision, "jobs": row.jobs.count()},
             )
             if row.state != STATES[kind]:
-                row.turn(STATES[kind])
+                row.set_state(STATES[kind])
     except AlreadyRunning as error:
         if error.operation.kind == f"collection.{kind}":
             return error.operation
@@ -135,7 +135,7 @@ class CollectionOperation:
         """
         collection = collection_of(operation)
         if collection.state == self.state and collection.state != operation.notes["state"]:
-            collection.turn(operation.notes["state"])
+            collection.set_state(operation.notes["state"])
         try:
             next_fire.place_collection(collection, now)
         except WireError:

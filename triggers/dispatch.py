@@ -171,7 +171,7 @@ class TriggerPlan:
             if makes_up:
                 fields |= {"is_made_up": True, "reason": MADE_UP}
             if self.hold:
-                fields |= {"state": Run.State.HELD, "held_by": self.hold.key, "reason": self.hold.reason}
+                fields |= {"state": Run.State.HELD, "hold_key": self.hold.key, "reason": self.hold.reason}
             yield self._row(fire_at, now + REPUBLISH, **fields)
 
     def makes_up(self, now: datetime) -> bool:
@@ -216,7 +216,7 @@ class RunRow(NamedTuple):
     missed_count: int = 1
     missed_until: datetime | None = None
     finished_at: datetime | None = None
-    held_by: str | None = None
+    hold_key: str | None = None
 
 
 def _plans(triggers: Iterable[Due], now: datetime) -> list[TriggerPlan]:
@@ -279,6 +279,6 @@ def _advance(plans: Sequence[TriggerPlan]) -> None:
 def _insert(rows: Sequence[RunRow], now: datetime) -> None:
     if rows:
         bulk_sql.insert(Run, dict(zip(RunRow._fields, zip(*rows, strict=True), strict=True)), created_at=now)
-    if held_runs := {row.id: HeldRun(row.id, row.held_by, row.reason) for row in rows if row.held_by}:
+    if held_runs := {row.id: HeldRun(row.id, row.hold_key, row.reason) for row in rows if row.hold_key}:
         inserted = Run.objects.filter(pk__in=list(held_runs)).values_list("pk", flat=True)  # without earlier rows
         start_holds([held_runs[run_id] for run_id in inserted], now)

@@ -258,5 +258,5 @@ def _next_fire(triggers: Sequence[Trigger], windows: Sequence[HoldWindow]) -> Ex
 
 def _newest_held_runs(job_ids: Iterable[int]) -> dict[int, datetime]:
     """Return the newest fire time of the held runs of each job that has some."""
-    held = Run.objects.filter(held_by__isnull=False, state=Run.State.HELD, job__in=list(job_ids))
+    held = Run.objects.filter(hold_key__isnull=False, state=Run.State.HELD, job__in=list(job_ids))
     return dict(held.order_by().values_list("job").annotate(newest=Max("fire_at")))

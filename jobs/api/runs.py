@@ -223,7 +223,7 @@ class Runs(HistoryViewSet):
         """Split by state as well: an index has the runs of one state in order, but not the runs of several states."""
         if "job" in self.request.query_params:  # an index has the runs of a job in order
             own = list(visible_or_404(self.request, Subscription).values_list("pk", flat=True))
-            return [rows.left_to_subscriptions(own)]
+            return [rows.restricted_to_subscriptions(own)]
         states = set(self.request.query_params.get("state", "").split(","))
         parts = super().parts(rows, times * len(states))
         return parts if len(states) == 1 else [part.filter(state=state) for part in parts for state in states]

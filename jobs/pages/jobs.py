@@ -45,7 +45,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
     The runs on the page are those older than `before`, or the newest ones if it is None.
     """
     trigger, triggers = main_trigger(job), job.triggers.all()
-    served_queues = Process.objects.served(now)
+    served_queues = Process.objects.served_queues(now)
     history = list(job.runs.without_error_actions().order_by("-fire_at", "-id")[:OUTCOMES])
     page, older = (history[:PAGE], len(history) > PAGE) if before is None else _next_page(job, before)
     windows = forecast([job.pk], now, LAST_INSTANT, now)

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F
 
 from jobs.locking import lock_jobs
-from jobs.models import Attempt, Following, Job, Run
+from jobs.models import AsyncOperation, Attempt, Job, Run
 from jobs.worker import polling
 from jobs.worker.leasing import LOCK, Leased, with_related
 from jobs.worker.results import (
@@ -84,11 +84,13 @@ def _rescue_polls(runs: Sequence[Run], counters: CounterUpdates, now: datetime) 
 
     A run fails if so many workers in a row vanished during its poll that the poll may be the cause.
     """
-    followed = {following.run_id: following for following in Following.objects.filter(run__in=runs).defer("secrets")}
+    followed = {
+        operation.run_id: operation for operation in AsyncOperation.objects.filter(run__in=runs).defer("secrets")
+    }
     if not followed:
         return set()
-    polling.cut_off_polls([following.attempt_id for following in followed.values()], LOST_POLL, now)
-    Following.objects.filter(run__in=list(followed)).update(trouble_count=F("trouble_count") + 1)
+    polling.cut_off_polls([operation.attempt_id for operation in followed.values()], LOST_POLL, now)
+    AsyncOperation.objects.filter(run__in=list(followed)).update(failed_poll_count=F("failed_poll_count") + 1)
     given_up = [run for run in runs if run.pk in followed and polling.has_exhausted_polls(followed[run.pk])]
     wait_for_poll(dict.fromkeys(followed.keys() - {run.pk for run in given_up}, now))
     if given_up:

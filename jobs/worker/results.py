@@ -82,10 +82,10 @@ def _follow(results: Sequence[Result], owned: Mapping[uuid.UUID, Run], now: date
             _build_attempt(item.attempt, result)
             pending.append(item.attempt)
         else:
-            window = polling.watch_of(run.following, result)
+            window = polling.watch_of(run.async_operation, result)
             if polled_at := polling.next_poll(window, result, now):
                 due_at[run.pk] = polled_at
-                polling.schedule_next_poll(run.following, result, window.failed_polls)
+                polling.schedule_next_poll(run.async_operation, result, window.failed_polls)
             else:
                 ended.append((item, polling.poll_failure_outcome(window, result, now)))
     polling.forget([item.run.pk for item, _ in ended if item.poll])
@@ -113,7 +113,7 @@ def lock_owned(leased: Sequence[Leased]) -> dict[uuid.UUID, Run]:
 
     Their `job` and `is_last` are updated, because these may have changed since the lease.
     """
-    owned_rows = Run.objects.held(item.run for item in leased).in_turn()
+    owned_rows = Run.objects.leased(item.run for item in leased).lock_ordered()
     fresh = {row[0]: row[1:] for row in owned_rows.values_list("pk", "job_id", "is_last")}
     lock_jobs(job_id for job_id, _ in fresh.values())
     owned = {item.run.pk: item.run for item in leased if item.run.pk in fresh}
@@ -166,7 +166,7 @@ def _lock_unlocked(attempts: Sequence[Attempt]) -> list[Attempt]:
 def release(runs: Sequence[Run], **changes: object) -> None:
     """Release the leases of runs, which this worker must have and have locked."""
     if runs:
-        Run.objects.held(runs).update(lease_token=None, leased_until=None, **changes)
+        Run.objects.leased(runs).update(lease_token=None, leased_until=None, **changes)
 
 
 def retry(

@@ -9,7 +9,7 @@ from django.utils import timezone
 from jobs import call_test
 from jobs.call_test import Part, run_call_test
 from jobs.errors import Conflict
-from jobs.models import Attempt, Following, Job, Run
+from jobs.models import AsyncOperation, Attempt, Job, Run
 from jobs.signing import new_secret
 from tests.conftest import NOW
 from tests.peers.server import Answer
@@ -49,7 +49,7 @@ def test_what_it_begins_is_not_followed(make_job, target):
     assert rehearsed.outcome.succeeded
     assert rehearsed.outcome.message == "Host '127.0.0.1' answered 'Accepted' and has begun an operation."
     assert target.calls_to("/poll") == []
-    assert not Following.objects.exists()
+    assert not AsyncOperation.objects.exists()
 
 
 def test_no_run_no_counter_and_no_second_try(make_job, target):

@@ -77,7 +77,7 @@ class EnabledFilter(admin.SimpleListFilter):
 class TriggerChangeList(ListingChangeList):
     def get_results(self, request) -> None:
         super().get_results(request)
-        served = Process.objects.served(request.now)
+        served = Process.objects.served_queues(request.now)
         triggers = list(self.result_list)
         windows = forecast({trigger.job_id for trigger in triggers}, request.now, LAST_INSTANT, request.now)
         for trigger in triggers:
@@ -173,7 +173,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
             response = self._save(request, form, now)
             if response is not None:
                 return response
-        served = Process.objects.served(now)
+        served = Process.objects.served_queues(now)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -233,7 +233,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         now = timezone.now()
         form = TriggerForm(request.POST, job=job, trigger=trigger)
         form.is_valid()
-        meaning = preview.preview_form(form, now, Process.objects.served(now))
+        meaning = preview.preview_form(form, now, Process.objects.served_queues(now))
         return TemplateResponse(request, "admin/jobs/job/_beside.html", {"meaning": meaning, "now": now})
 
     # actions

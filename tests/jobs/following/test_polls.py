@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jobs.models import Following, Poll, Run
+from jobs.models import AsyncOperation, Poll, Run
 from jobs.worker.calls import HttpPool
 from jobs.worker.concurrency import CallLimiter
 from jobs.worker.execution import Worker
@@ -118,4 +118,4 @@ def test_one_worker_makes_a_poll(starting, work):
     taken = [item.run.pk for leased in answers for item in leased]
     assert sorted(taken) == sorted(run.pk for run in runs)
     assert Poll.objects.count() == 10
-    assert set(Following.objects.values_list("poll_count", flat=True)) == {1}
+    assert set(AsyncOperation.objects.values_list("poll_count", flat=True)) == {1}
