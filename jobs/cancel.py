@@ -37,7 +37,7 @@ def cancel(run: Run, reason: str, now: datetime) -> None:
         run.refresh_from_db()
         if not cancelled:
             raise Conflict(f"the run is {run.state}: only one that waits can be cancelled")
-        polling.stop([run.pk], now)
+        polling.stop_polling([run.pk], now)
         end_holds([run.pk], now)
         if run.is_last:
             finish_jobs([run.job_id], Job.State.COMPLETED, now)

@@ -42,7 +42,9 @@ def begin(sender, **_) -> None:
     gc.freeze()  # loaded code stays, so the garbage collector need not scan it
     sys.setswitchinterval(SWITCH_S)
     allow_files(settings.CALLS + OWN_FILES)
-    calls = HttpPool(CallLimiter(settings.CALLS, settings.CALLS_PER_HOST, narrow={task.HOST: settings.TASK_THREADS}))
+    calls = HttpPool(
+        CallLimiter(settings.CALLS, settings.CALLS_PER_HOST, host_limits={task.HOST: settings.TASK_THREADS})
+    )
     worker = Worker(
         sender.hostname, calls, timezone.now, stopping.is_requested, timedelta(seconds=settings.DRAIN_SECONDS)
     )
@@ -69,7 +71,7 @@ def allow_files(needed: int) -> None:
 def execute(run_ids: list[str]) -> None:
     """Carry out runs.  A worker that is being stopped takes no runs: they are published again."""
     if not stopping.is_requested():
-        workers[0].take(run_ids)
+        workers[0].start_runs(run_ids)
 
 
 @shared_task

@@ -100,7 +100,7 @@ class Watch:
                 if isinstance(call, Call):
                     watch = Watch()
                     watch.needles = dict.fromkeys(filter(is_long, call.hidden), "what it hides")
-                    watch.search(f"a call of {call.url.host}", f"{call!r} {call.shown()}".translate(FOLDING))
+                    watch.search(f"a call of {call.url.host}", f"{call!r} {call.as_redacted_dict()}".translate(FOLDING))
                     self.leaks += watch.leaks
 
 
@@ -271,7 +271,7 @@ def objects_for_call(action: Action) -> Iterator[object]:
                 )
             except Exception as error:  # for a document that no caller can store
                 yield error
-        secrets = actions.below("errorAction", action.secrets)
+        secrets = actions.secrets_below("errorAction", action.secrets)
 
 
 # The hooks

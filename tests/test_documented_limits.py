@@ -141,7 +141,7 @@ DEFAULTS = {
     "`retryPolicy`": (
         f"`Fixed`, {retries.DEFAULT_COUNT} more attempts, {retries.DEFAULT_INTERVAL // SECOND} seconds apart"
     ),
-    "`retryPolicy.maximumRetryInterval`": f"{retries.DEFAULT_MOST // DAY} day",
+    "`retryPolicy.maximumRetryInterval`": f"{retries.DEFAULT_MAX_INTERVAL // DAY} day",
     "`followLimit`, left out": f"{polling.LIMIT // timedelta(hours=1)} hour",
 }
 

@@ -36,7 +36,7 @@ class Dispatcher:
     """Makes passes.  A pass first dispatches due triggers, then publishes runs that no worker has started."""
 
     def __init__(self, publisher: RunPublisher):
-        self.bell = publisher
+        self.publisher = publisher
 
     def run(self, now: datetime) -> datetime | None:
         """Make one pass, and return the moment of the next work that the rows know of.
@@ -49,7 +49,7 @@ class Dispatcher:
             next_fire_at = Trigger.objects.next_fire_at()
         next_publish_after = Run.objects.next_publish_after()
         if _is_due(next_publish_after, now):
-            if self.bell.is_reachable() and self._publish(claim_ready(now), now):
+            if self.publisher.is_reachable() and self._publish(claim_ready(now), now):
                 next_publish_after = Run.objects.next_publish_after()
             else:
                 next_publish_after = None  # the runs wait for the broker, and no row knows when it returns
@@ -61,7 +61,7 @@ class Dispatcher:
 
         In that case the runs are made ready at once, so that the first pass after the outage publishes them.
         """
-        if self.bell.ring(runs):
+        if self.publisher.publish(runs):
             return True
         Run.objects.still_pending(run_id for _, run_id in runs).update(publish_after=now)
         return False

@@ -58,7 +58,7 @@ class Grant:
 @dataclass(frozen=True, slots=True)
 class Token:
     text: str
-    use_s: float  # how long it may be used after the request
+    valid_for_s: float  # how long it may be used after the request
 
     def __repr__(self) -> str:
         return "<Token>"
@@ -156,7 +156,7 @@ class Tokens:
             with self._lock:
                 del self._requests[key]
                 if isinstance(result, Token):
-                    self._store(key, result, requested_at + result.use_s)
+                    self._store(key, result, requested_at + result.valid_for_s)
             future.set_result(result)
 
     def _store(self, key: bytes, token: Token, until: float) -> None:
@@ -252,7 +252,7 @@ def _seconds(value: object) -> float | None:
 
 
 def _refused(response: http.Response, document: Mapping[str, object]) -> TokenError:
-    message = f"Authority '{response.call.host}' answered '{response.word}' without a token that can be used"
+    message = f"Authority '{response.call.host}' answered '{response.status_text}' without a token that can be used"
     error, description = document.get("error"), document.get("error_description")
     if isinstance(error, str) and ERROR.fullmatch(error):
         message = f"Authority '{response.call.host}' refused a token with the error '{response.call.hide(error)}'"

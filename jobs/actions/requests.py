@@ -44,10 +44,10 @@ def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_te
     secret_headers = _marked(members, "secretHeaders", HEADER_NAME.pattern, "names of headers", old_request)
     uri, authority = _uri(members, secret_query, is_template), _certificate_authority(members)
     if _goes_elsewhere(members, uri, authority, old_request):
-        previous = previous.cleared()
+        previous = previous.without_content()
     if uri is not None:
         uri = _without_keys(members, uri, secret_query, previous, secrets, is_template)
-    headers = _headers(members, secret_headers, previous.at("headers"), secrets, is_template)
+    headers = _headers(members, secret_headers, previous.child("headers"), secrets, is_template)
     request = present(
         uri=uri,
         secretQuery=_used(members, "secretQuery", secret_query, address_keys.names_of(uri or ""), old_request),
@@ -61,7 +61,7 @@ def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_te
     if test := members.members("success"):
         request["success"] = success.parse(test)
     credentials = members.members("authentication")
-    if credentials and (public := authentication.parse(credentials, previous.at("authentication"), secrets)):
+    if credentials and (public := authentication.parse(credentials, previous.child("authentication"), secrets)):
         request["authentication"] = public
     return request
 

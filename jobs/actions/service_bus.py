@@ -113,8 +113,8 @@ def _parse(
     _refuse_long_headers(members, result)
     if authentication := members.members("authentication"):
         if namespace not in (None, previous.document.get("namespace")):
-            previous = previous.cleared()
-        if shared_key := _shared_access_key(authentication, previous.at("authentication"), secrets):
+            previous = previous.without_content()
+        if shared_key := _shared_access_key(authentication, previous.child("authentication"), secrets):
             result["authentication"] = shared_key
     return result
 

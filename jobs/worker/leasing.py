@@ -235,7 +235,7 @@ def _end_stopped(runs: Sequence[Run], now: datetime) -> None:
 
     No run counts as faulted, because its attempts were not used up.
     """
-    polling.stop([run.pk for run in runs if run.state == Run.State.FOLLOWING], now)
+    polling.stop_polling([run.pk for run in runs if run.state == Run.State.FOLLOWING], now)
     for run in runs:
         final_state = Run.State.SKIPPED if run.state == Run.State.WAITING else Run.State.FAILED
         Run.objects.filter(pk=run.pk, state=run.state).update(
@@ -255,7 +255,7 @@ def _read_secrets(leased: Sequence[Leased]) -> None:
     for item in leased:
         found = secrets.get(item.run.action_id, Secrets())
         if found is not None and item.run.origin == Run.Origin.ERROR_ACTION:
-            found = Secrets(actions.below("errorAction", found))
+            found = Secrets(actions.secrets_below("errorAction", found))
         item.secrets = found
 
 

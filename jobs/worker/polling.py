@@ -25,7 +25,7 @@ WAIT_MOST = timedelta(hours=1)
 SHARE = 60  # a poll waits at least 1/60 of the time since the operation began: at most 500 polls in 24 hours
 TROUBLE_WAIT_MOST = timedelta(minutes=10)  # the wait doubles with each failed poll, up to this
 # after so many failed polls in a row the operation is given up
-MAX_POLL_FAILURES = {PollFailure.PASSING: 10, PollFailure.LASTING: 3}
+MAX_POLL_FAILURES = {PollFailure.TEMPORARY: 10, PollFailure.PERMANENT: 3}
 RETRY_AFTER_MOST = timedelta(days=365)  # the highest value that a row stores
 REASON_LIMIT = 200
 
@@ -43,16 +43,20 @@ class PollWindow:
 
 def next_poll(window: PollWindow, result: AttemptResult, now: datetime) -> datetime | None:
     """Return when an operation that is, or may be, pending is polled again; None when it is given up."""
-    if now >= window.gives_up_at or result.unread and window.failed_polls >= MAX_POLL_FAILURES[result.unread]:
+    if (
+        now >= window.gives_up_at
+        or result.poll_failure
+        and window.failed_polls >= MAX_POLL_FAILURES[result.poll_failure]
+    ):
         return None
     wait = result.retry_after
     if wait is None:
-        wait = min(WAIT * 2 ** max(window.failed_polls - 1, 0), TROUBLE_WAIT_MOST) if result.unread else WAIT
+        wait = min(WAIT * 2 ** max(window.failed_polls - 1, 0), TROUBLE_WAIT_MOST) if result.poll_failure else WAIT
     wait = min(max(wait, WAIT_LEAST, (now - window.started_at) / SHARE), WAIT_MOST)
     return min(now + wait, window.gives_up_at)
 
 
-def poll_failure_outcome(window: PollWindow, result: AttemptResult, now: datetime) -> AttemptResult:
+def poll_failure_result(window: PollWindow, result: AttemptResult, now: datetime) -> AttemptResult:
     """Return the result of an attempt whose operation timed out or could not be polled.
 
     The attempt is not retried, because the operation may still be running.
@@ -76,15 +80,15 @@ def limit_of(action: Mapping[str, Any]) -> timedelta:
     return LIMIT if text is None else durations.parse(text)
 
 
-def watch_of(operation: AsyncOperation, result: AttemptResult) -> PollWindow:
+def window_after(operation: AsyncOperation, result: AttemptResult) -> PollWindow:
     """Return the window after a poll with this result."""
-    failed_polls = operation.failed_poll_count + 1 if result.unread else 0
+    failed_polls = operation.failed_poll_count + 1 if result.poll_failure else 0
     return PollWindow(operation.started_at, operation.gives_up_at, failed_polls)
 
 
 def has_exhausted_polls(operation: AsyncOperation) -> bool:
     """Return True if another failed poll, one whose worker vanished, reaches the limit."""
-    return operation.failed_poll_count + 1 >= MAX_POLL_FAILURES[PollFailure.PASSING]
+    return operation.failed_poll_count + 1 >= MAX_POLL_FAILURES[PollFailure.TEMPORARY]
 
 
 def start_polling(run: Run, attempt: Attempt, result: AttemptResult, limit: timedelta, now: datetime) -> datetime:
@@ -94,7 +98,7 @@ def start_polling(run: Run, attempt: Attempt, result: AttemptResult, limit: time
     AsyncOperation.objects.create(
         run=run,
         attempt=attempt,
-        source=result.operation.by,
+        source=result.operation.source,
         host=host_of_address(result.operation.address)[:300],
         secrets=Secrets({AsyncOperation.ADDRESS: result.operation.address}),
         started_at=window.started_at,
@@ -106,7 +110,7 @@ def start_polling(run: Run, attempt: Attempt, result: AttemptResult, limit: time
 def schedule_next_poll(operation: AsyncOperation, result: AttemptResult, failed_polls: int) -> None:
     """Store the result of a poll of an operation that is polled again."""
     changes: dict[str, Any] = {"failed_poll_count": failed_polls}
-    if result.operation and result.operation.by == PollSource.LOCATION:  # the operation may have moved
+    if result.operation and result.operation.source == PollSource.LOCATION:  # the operation may have moved
         address = result.operation.address
         changes |= {"secrets": Secrets({AsyncOperation.ADDRESS: address}), "host": host_of_address(address)[:300]}
     AsyncOperation.objects.filter(pk=operation.pk).update(**changes)
@@ -145,21 +149,21 @@ def end_polls(results: Sequence[tuple[Poll, AttemptResult]], now: datetime) -> N
         bulk_sql.update(Poll, [poll.pk for poll, _ in results], values)
 
 
-def cut_off_polls(attempt_ids: Sequence[int], message: str, now: datetime) -> None:
+def end_unfinished_polls(attempt_ids: Sequence[int], message: str, now: datetime) -> None:
     Poll.objects.filter(attempt__in=attempt_ids, finished_at=None).update(finished_at=now, message=message)
 
 
-def forget(run_ids: Iterable[UUID]) -> None:
+def delete_operations(run_ids: Iterable[UUID]) -> None:
     """Delete the followed operations of runs: they have ended, or are given up."""
     if run_ids := list(run_ids):
         AsyncOperation.objects.filter(run__in=run_ids).delete()
 
 
-def stop(run_ids: Iterable[UUID], now: datetime) -> None:
+def stop_polling(run_ids: Iterable[UUID], now: datetime) -> None:
     """Stop following operations that are still pending.  Their attempts end without a result and count nowhere."""
     run_ids = list(run_ids)
     attempts = list(AsyncOperation.objects.filter(run__in=run_ids).values_list("attempt", flat=True))
     if attempts:
         Attempt.objects.filter(pk__in=attempts).update(state=Attempt.State.LOST, finished_at=now, message=UNWATCHED)
-        cut_off_polls(attempts, UNWATCHED, now)
-        forget(run_ids)
+        end_unfinished_polls(attempts, UNWATCHED, now)
+        delete_operations(run_ids)

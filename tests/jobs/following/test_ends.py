@@ -131,7 +131,7 @@ def test_an_operation_that_nothing_is_heard_of_is_given_up(starting, work):
     go_on(work, run)
 
     assert run.state == Run.State.FAILED
-    assert len(polls_of(run)) == MAX_POLL_FAILURES[PollFailure.PASSING]
+    assert len(polls_of(run)) == MAX_POLL_FAILURES[PollFailure.TEMPORARY]
     assert run.reason.startswith("What becomes of the operation is not known: 10 polls in a row told nothing.")
 
 

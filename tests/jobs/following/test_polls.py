@@ -47,8 +47,8 @@ def test_nothing_is_lost_between_two_workers(starting, work):
 
     with HttpPool(CallLimiter(limit=10, per_host=10)) as others:
         other = Worker("other", others, lambda: START + 10 * SECOND)
-        other.take([str(run.pk)])
-        other.settle()
+        other.start_runs([str(run.pk)])
+        other.run_until_idle()
     run.refresh_from_db()
     go_on(work, run)
 

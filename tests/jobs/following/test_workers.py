@@ -40,7 +40,7 @@ def test_a_poll_that_brings_its_workers_down_comes_to_an_end(starting, work):
     run = the_run()
     work(run)
     now = run.publish_after
-    for _ in range(MAX_POLL_FAILURES[PollFailure.PASSING]):
+    for _ in range(MAX_POLL_FAILURES[PollFailure.TEMPORARY]):
         assert lease([str(run.pk)], "gone", now)
         now += 2 * LEASE
         assert rescue_expired(now) == 1
@@ -103,7 +103,7 @@ def test_a_shutdown_hands_a_poll_back(starting, target, work):
     target.answers["/start"] = [accepted(target, **{"Azure-AsyncOperation": f"{target.url}/slow/20"})]
     work(run)
 
-    work(run, at=run.publish_after, stopping=lambda: bool(target.calls_to("/slow/20")))
+    work(run, at=run.publish_after, is_stopping=lambda: bool(target.calls_to("/slow/20")))
 
     now = START + 10 * SECOND
     (poll,) = polls_of(run)
