@@ -23,7 +23,7 @@ from jobs.admin.job_actions import JobActionViews
 from jobs.admin.job_form import JobFormPages
 from jobs.admin.job_pages import ORDERED, JobPages
 from jobs.admin.lists import CappedPaginator, hue_of
-from jobs.badges import COLLECTION_STATES, JOB_STATES, counted, newest_runs, outcome_of
+from jobs.badges import COLLECTION_STATES, JOB_STATES, count_outcomes, newest_runs, outcome_of
 from jobs.credentials import expiry_state
 from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
@@ -168,7 +168,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
     @admin.display(description="Last ten")
     def last_ten(self, job: Job) -> str:
         outcomes = [outcome_of(run) for run in job.newest]
-        return render_to_string("admin/jobs/_strip.html", {"outcomes": outcomes, "label": counted(outcomes)})
+        return render_to_string("admin/jobs/_strip.html", {"outcomes": outcomes, "label": count_outcomes(outcomes)})
 
     @admin.display(description="Collection", ordering="collection__name")
     def in_collection(self, job: Job) -> str:

@@ -77,7 +77,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "next_run": next_run_row(job, triggers, next_run, now),
         "why_nothing": "" if next_run else why_nothing(job, triggers).sentence,
         "rules": rules(job, trigger),
-        "cautions": caution_rows(job, now),
+        "job_warnings": warning_rows(job, now),
         "credentials": credentials(job, now),
     }
 
@@ -106,11 +106,11 @@ def trigger_row(trigger: Trigger, job: Job, served: Collection[str], windows: Se
     }
 
 
-def caution_rows(job: Job, now: datetime) -> list[dict]:
-    return [caution_row(warning) for warning in warnings_of(job.action.document, now)]
+def warning_rows(job: Job, now: datetime) -> list[dict]:
+    return [warning_row(warning) for warning in warnings_of(job.action.document, now)]
 
 
-def caution_row(warning: JobWarning) -> dict:
+def warning_row(warning: JobWarning) -> dict:
     return {
         "state": "failure" if warning.code == "certificate_expired" else "warning",
         "of": "Error action" if warning.target.startswith("action.errorAction.") else "",

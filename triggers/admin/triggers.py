@@ -184,7 +184,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
             "starts_at": trigger_row(trigger, job, served)["starts_at"] if trigger else None,
             "zones": [zone for zone, _ in zone_choices()],
             "groups": sorted({GROUP, *served}),
-            "meaning": preview.preview_form(form, now, served),
+            "preview": preview.preview_form(form, now, served),
             "now": now,
         }
         return TemplateResponse(request, "admin/triggers/trigger/form.html", context)
@@ -215,7 +215,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         try:
             trigger, created = form.save(now)
         except (WireError, JobError) as error:
-            form.refuse(error)
+            form.show_error(error)
             return None
         entry = {"name": "trigger", "object": trigger.name}
         fields = [str(form.fields[name].label or name) for name in form.changed_data]
@@ -233,8 +233,8 @@ class TriggerAdmin(DomainErrorAdminMixin):
         now = timezone.now()
         form = TriggerForm(request.POST, job=job, trigger=trigger)
         form.is_valid()
-        meaning = preview.preview_form(form, now, Process.objects.served_queues(now))
-        return TemplateResponse(request, "admin/jobs/job/_beside.html", {"meaning": meaning, "now": now})
+        schedule_preview = preview.preview_form(form, now, Process.objects.served_queues(now))
+        return TemplateResponse(request, "admin/jobs/job/_beside.html", {"preview": schedule_preview, "now": now})
 
     # actions
 
