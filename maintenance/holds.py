@@ -149,7 +149,7 @@ def upcoming_holds(
             window = each.hold_window(policy, now)
             if window and window.overlaps(start, end):
                 windows[policy.job_id].append(window)
-    return {job_id: gates.in_order(found) for job_id, found in windows.items()}
+    return {job_id: gates.sort_windows(found) for job_id, found in windows.items()}
 
 
 # Hold and release runs

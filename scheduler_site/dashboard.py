@@ -24,11 +24,11 @@ from jobs.models import PROCESS_SILENCE, Attempt, Job, Outage, Process, Run, Sec
 from jobs.pages.outages import outage_in_words
 from jobs.warnings import SOON
 from scheduler_site.outcome_hours import FAILED, chart_of, chart_title, count_by_hour, runs_url
+from triggers.descriptions import describe_trigger
 from triggers.gates import HoldWindow, forecast
 from triggers.groups import groups_with_due_runs
 from triggers.models import Trigger
-from triggers.outlook import describe_trigger, upcoming_fires
-from triggers.upcoming import find_hold
+from triggers.upcoming import find_hold, upcoming_fires
 
 LATE_AFTER = timedelta(seconds=10)  # a run or trigger that waits for longer than this after its time is overdue
 DAY = timedelta(hours=24)

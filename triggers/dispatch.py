@@ -100,7 +100,7 @@ def claim_ready(now: datetime) -> list[tuple[str, UUID]]:
     return ready
 
 
-class Due(NamedTuple):
+class DueTrigger(NamedTuple):
     """A due trigger: the fields of the trigger and its job that a pass needs."""
 
     id: int
@@ -124,7 +124,7 @@ class Due(NamedTuple):
     subscription_id: UUID
 
 
-def _due(now: datetime) -> list[Due]:
+def _due(now: datetime) -> list[DueTrigger]:
     """Return due triggers, locked where the database has row locks."""
     due = Trigger.objects.due(now).select_for_update(**LOCK)
     rows = due.values_list(
@@ -133,22 +133,22 @@ def _due(now: datetime) -> list[Due]:
         *("job_id", "job__name", "job__overlap", "job__action_id"),
         *("job__collection__name", "job__collection__subscription_id"),
     )
-    return [Due(*row) for row in rows[:BATCH]]
+    return [DueTrigger(*row) for row in rows[:BATCH]]
 
 
 @dataclass(slots=True)
 class TriggerPlan:
     """A due trigger and what this pass does with it.  `problem` says why its schedule cannot be followed."""
 
-    due: Due
+    due: DueTrigger
     plan: FirePlan
     problem: str = ""
     is_last: bool = False  # the job has no fire time after these
     hold: Hold | None = None  # the job may not start now
 
     @property
-    def last(self) -> datetime:
-        return self.plan.last or self.due.due_at
+    def last_fire_at(self) -> datetime:
+        return self.plan.last_fire_at or self.due.due_at
 
     def rows(self, now: datetime) -> Iterator["RunRow"]:
         """Yield the runs to insert, earliest first."""
@@ -163,18 +163,18 @@ class TriggerPlan:
                 missed_until=missed.last if missed.count > 1 else None,
                 finished_at=now,
             )
-        makes_up = self.makes_up(now)
+        is_made_up = self.is_made_up(now)
         for occurrence, fire_at in enumerate(self.plan.fires, self.due.fire_count + 1):
-            is_last = self.is_last and fire_at == self.plan.last
-            lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap, makes_up)
+            is_last = self.is_last and fire_at == self.plan.last_fire_at
+            lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap, is_made_up)
             fields: dict[str, Any] = {"occurrence": occurrence, "is_last": is_last, "lock_key": lock_key}
-            if makes_up:
+            if is_made_up:
                 fields |= {"is_made_up": True, "reason": MADE_UP}
             if self.hold:
                 fields |= {"state": Run.State.HELD, "hold_key": self.hold.key, "reason": self.hold.reason}
             yield self._row(fire_at, now + REPUBLISH, **fields)
 
-    def makes_up(self, now: datetime) -> bool:
+    def is_made_up(self, now: datetime) -> bool:
         """Return True if the runs make up for late fire times.
 
         Such runs queue, and so do the runs in time that come after them.
@@ -219,7 +219,7 @@ class RunRow(NamedTuple):
     hold_key: str | None = None
 
 
-def _plans(triggers: Iterable[Due], now: datetime) -> list[TriggerPlan]:
+def _plans(triggers: Iterable[DueTrigger], now: datetime) -> list[TriggerPlan]:
     """Plan triggers in order, until they have TIMES fire times, the most for one transaction."""
     plans: list[TriggerPlan] = []
     times = 0
@@ -232,7 +232,7 @@ def _plans(triggers: Iterable[Due], now: datetime) -> list[TriggerPlan]:
     return plans
 
 
-def _plan(due: Due, now: datetime) -> TriggerPlan:
+def _plan(due: DueTrigger, now: datetime) -> TriggerPlan:
     """Plan what a trigger does.  A trigger whose schedule cannot be followed stops, and a failed run says why."""
     try:
         schedule = parsed(due.format, due.definition, due.anchored_at).schedule
@@ -267,7 +267,7 @@ def _advance(plans: Sequence[TriggerPlan]) -> None:
     if plans:
         values: dict[str, Sequence[Any]] = {
             "next_fire_at": [each.plan.next_fire_at for each in plans],
-            "previous_fire_at": [each.last for each in plans],
+            "previous_fire_at": [each.last_fire_at for each in plans],
             "fire_count": [each.due.fire_count + len(each.plan.fires) for each in plans],
             "fires_left": [
                 None if each.due.fires_left is None else each.due.fires_left - len(each.plan.fires) for each in plans

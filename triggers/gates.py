@@ -83,7 +83,7 @@ def forecast(job_ids: Collection[int], start: datetime, end: datetime, now: date
         for gate in _gates():
             for job_id, windows in gate.forecast(job_ids, start, end, now).items():
                 found[job_id] += windows
-    return {job_id: in_order(windows) for job_id, windows in found.items()}
+    return {job_id: sort_windows(windows) for job_id, windows in found.items()}
 
 
 def pages(keys: Collection[str]) -> dict[str, str]:
@@ -94,7 +94,7 @@ def pages(keys: Collection[str]) -> dict[str, str]:
     return found
 
 
-def in_order(windows: Iterable[HoldWindow]) -> list[HoldWindow]:
+def sort_windows(windows: Iterable[HoldWindow]) -> list[HoldWindow]:
     return sorted(windows, key=lambda window: window.start)
 
 

@@ -30,8 +30,8 @@ from jobs.models import Job, JobCollection, Run
 from jobs.pages.next_runs import next_run_row
 from jobs.run_now import run_now, why_not_runnable
 from triggers.deletion import delete_job, delete_jobs
+from triggers.descriptions import describe_triggers
 from triggers.models import Trigger
-from triggers.outlook import describe_triggers
 from triggers.scheduling import set_job_state
 from triggers.upcoming import next_runs
 

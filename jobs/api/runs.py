@@ -258,7 +258,7 @@ class Runs(HistoryViewSet):
     def cancel(self, request, pk):
         run = require_role(request, Run, Role.OPERATOR, pk=pk)
         cancel(run, f"cancelled by {request.user.get_username()}", timezone.now())
-        return run_answered(Run.objects, pk)
+        return run_response(Run.objects, pk)
 
 
 EXPLAINED = (Run.State.FAILED, Run.State.LOST, Run.State.RETRYING)  # states whose reason is that of the last attempt
@@ -285,7 +285,7 @@ class LastAttempt(NamedTuple):
     status_code: int | None = None
 
 
-def run_answered(runs: QuerySet, pk: object) -> Response:
+def run_response(runs: QuerySet, pk: object) -> Response:
     return Response(rendered_runs([get_object_or_404(runs.values(*RUN_COLUMNS), pk=pk)])[0])
 
 

@@ -26,11 +26,11 @@ from jobs.pages.runs import run_rows
 from jobs.warnings import JobWarning, warnings_of
 from recurrence.schedules import LAST_INSTANT
 from triggers.definitions import main_trigger
+from triggers.descriptions import describe_trigger, sort_triggers
 from triggers.gates import HoldWindow, forecast
 from triggers.groups import unserved_groups
 from triggers.mint.jobs import EVENTS
 from triggers.models import MAIN, Trigger
-from triggers.outlook import describe_trigger, in_order
 from triggers.scheduling import LOCK_KEY
 from triggers.trigger_form import format_in_words
 from triggers.upcoming import expected_runs, find_hold, next_runs
@@ -58,7 +58,9 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "trigger": trigger,
         "state": JOB_STATES[Job.State(job.state)],
         "schedule_words": sentence[:1].upper() + sentence[1:] + ".",
-        "triggers": [trigger_row(each, job, served_queues, windows.get(job.pk, ())) for each in in_order(triggers)],
+        "triggers": [
+            trigger_row(each, job, served_queues, windows.get(job.pk, ())) for each in sort_triggers(triggers)
+        ],
         "not_served": [
             text
             for group in sorted({each.group for each in triggers})

@@ -20,8 +20,8 @@ from triggers.first_run import anchor_of_change
 from triggers.forms import JobForm
 from triggers.misfire import plan_fires
 from triggers.models import MISFIRE_THRESHOLD, Trigger
-from triggers.outlook import upcoming
 from triggers.schedule_form import WHEN_FIELDS
+from triggers.upcoming import next_fire_times
 
 ALSO_NOW = "once, besides the schedule"
 LATE_TIMES = 3  # number of next fire times for which a page says what happens when they are missed
@@ -57,7 +57,7 @@ def preview_schedule(
     """
     is_unchanged = trigger is not None and (trigger.format, trigger.definition) == (format, schedule)
     if trigger is not None and is_unchanged and trigger.next_fire_at is not None:
-        fires = upcoming([trigger], UPCOMING + 1)
+        fires = next_fire_times([trigger], UPCOMING + 1)
         more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
     else:
         parsed = parse(format, schedule, now)

@@ -89,7 +89,7 @@ class TriggerChangeList(ListingChangeList):
 
 @admin.register(Trigger)
 class TriggerAdmin(DomainErrorAdminMixin):
-    list_display = ("title", "in_job", "next_fire", "written_as", "in_group", "goes", "state")
+    list_display = ("title", "in_job", "next_fire", "written_as", "in_group", "priority_text", "state")
     list_display_links = None
     list_filter = (FormatFilter, GroupFilter, EnabledFilter)
     list_per_page = 25
@@ -151,7 +151,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         return render_to_string("admin/triggers/trigger/_group.html", trigger.row)
 
     @admin.display(description="Priority")
-    def goes(self, trigger: Trigger) -> int:
+    def priority_text(self, trigger: Trigger) -> int:
         return trigger.priority
 
     @admin.display(description="State")
