@@ -88,7 +88,7 @@ class JobActionViews:
             **self._page_context(request, job),
             "job": job,
             "title": f"Test of {job.name}",
-            "does": action_in_words(job.action.document),
+            "action_words": action_in_words(job.action.document),
             "error_action": action_in_words(job.action.document.get("errorAction") or {}),
             "limit_s": int(LIMIT_S),
             **self._test_context(request, job, form),

@@ -21,7 +21,7 @@ from jobs.badges import JOB_STATES, outcome_of
 from jobs.credentials import credentials
 from jobs.models import Job, Process, Run
 from jobs.pages.fires import UPCOMING, fire_rows
-from jobs.pages.next_runs import held_in_words, hold_row, next_run_row, why_no_fire, why_nothing
+from jobs.pages.next_runs import held_in_words, hold_row, next_run_row, no_fire_reason, no_run_reason
 from jobs.pages.runs import run_rows
 from jobs.warnings import JobWarning, warnings_of
 from recurrence.schedules import LAST_INSTANT
@@ -67,7 +67,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
             if (text := unserved_groups(group, served_queues))
         ],
         "is_beside": any(each != trigger for each in triggers),
-        "does": action_in_words(job.action.document),
+        "action_words": action_in_words(job.action.document),
         "strip": [history_bar(run, now) for run in reversed(history)],
         "record": run_history(history),
         "runs": run_rows(page, now),
@@ -77,7 +77,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
             [each.fire_at for each in expected], now, held=[held_in_words(each, now) for each in expected]
         ),
         "next_run": next_run_row(job, triggers, next_run, now),
-        "why_nothing": "" if next_run else why_nothing(job, triggers).sentence,
+        "no_run_reason": "" if next_run else no_run_reason(job, triggers).sentence,
         "rules": rules(job, trigger),
         "job_warnings": warning_rows(job, now),
         "credentials": credentials(job, now),
@@ -101,7 +101,7 @@ def trigger_row(trigger: Trigger, job: Job, served: Collection[str], windows: Se
         "format": format_in_words(trigger.format),
         "state": JOB_STATES[Job.State.ENABLED if trigger.enabled else Job.State.DISABLED],
         "hold": hold and hold_row(hold),
-        "why_nothing": why_no_fire(trigger, job),
+        "no_run_reason": no_fire_reason(trigger, job),
         "is_served": trigger.group in served,
         "lock_key": trigger.data_map.get(LOCK_KEY, ""),
         "starts_at": event.at if event and trigger.format == "simple" and not trigger.enabled else None,

@@ -440,7 +440,7 @@ def test_the_preview_shows_the_times_that_saving_leads_to(post, still):
     also = post(PREVIEW, start="", first_run="now").context["preview"].rows
 
     assert f"{rows[0]['at']:%d %H:%M}" == "05 12:32"
-    assert (also[0]["at"], also[0]["asides"]) == (WEDNESDAY, ["once, besides the schedule"])
+    assert (also[0]["at"], also[0]["remarks"]) == (WEDNESDAY, ["once, besides the schedule"])
     assert [row["at"] for row in also[1:]] == [row["at"] for row in rows]
 
 

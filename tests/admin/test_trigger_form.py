@@ -234,7 +234,7 @@ def test_the_preview_says_the_schedule_in_words_and_its_next_ten_times(write, jo
 
     assert "the last Friday of each month" in page.text
     assert len(page.context["preview"].rows) == 10
-    assert page.context["preview"].rows[0]["beside"] == "10:15 Kolkata"
+    assert page.context["preview"].rows[0]["other_zone_time"] == "10:15 Kolkata"
     assert "<html" not in page.text
 
 
@@ -250,7 +250,7 @@ def test_the_preview_says_the_schedule_in_words_and_its_next_ten_times(write, jo
 def test_the_preview_marks_what_a_clock_change_touches(write, job, fields, says):
     page = write(add_to(job), to=f"{PREVIEW}?job={job.pk}", time_zone="Europe/Berlin", **fields)
 
-    assert says in " ".join(aside for row in page.context["preview"].rows for aside in row["asides"])
+    assert says in " ".join(aside for row in page.context["preview"].rows for aside in row["remarks"])
     assert says in page.text
 
 
