@@ -18,7 +18,7 @@ from jobs.finishing import finish_jobs
 from jobs.holds import HeldRun, start_holds
 from jobs.models import Job, Run
 from jobs.worker.overlap import MADE_UP, job_lock_key
-from triggers.gates import Hold, held
+from triggers.gates import Hold, current_holds
 from triggers.misfire import FirePlan, plan_fires
 from triggers.models import MAIN, Trigger, parsed
 from triggers.publisher import RunPublisher
@@ -258,7 +258,7 @@ def _mark_last(plans: Sequence[TriggerPlan]) -> None:
 
 def _mark_held(plans: Sequence[TriggerPlan], now: datetime) -> None:
     firing = [each for each in plans if each.plan.fires]
-    holds = held([each.due.job_id for each in firing], now) if firing else {}
+    holds = current_holds([each.due.job_id for each in firing], now) if firing else {}
     for each in firing:
         each.hold = holds.get(each.due.job_id)
 

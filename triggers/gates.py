@@ -65,7 +65,7 @@ class Gate(Protocol):
         """Return the addresses of the pages about the objects with these keys; a key whose object is gone is absent."""
 
 
-def held(job_ids: Collection[int], now: datetime) -> dict[int, Hold]:
+def current_holds(job_ids: Collection[int], now: datetime) -> dict[int, Hold]:
     """Return the hold of each of the jobs that may not start; if several gates hold a job, the first gate's."""
     found: dict[int, Hold] = {}
     for gate in reversed([*_gates()]):

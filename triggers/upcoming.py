@@ -137,8 +137,8 @@ def runs_within(
     time that is held now.  A run that is held since before `start` comes first, if it runs in the window or its moment
     is not known.
     """
-    if carried := _carried_run(selected, triggers, windows, now, start, end, held_fire):
-        yield carried
+    if released := _released_run(selected, triggers, windows, now, start, end, held_fire):
+        yield released
     fires = merge(*(_with_trigger(trigger, start) for trigger in selected), key=lambda each: each[0])
     for fire, trigger in fires:
         if end is not None and fire >= end:
@@ -147,7 +147,7 @@ def runs_within(
         yield ExpectedRun(fire, trigger, hold, _is_superseded(fire, trigger, hold, triggers))
 
 
-def _carried_run(
+def _released_run(
     selected: Sequence[Trigger],
     triggers: Collection[Trigger],
     windows: Sequence[HoldWindow],

@@ -49,7 +49,7 @@ def prepare(action: Mapping[str, Any], secrets: Mapping[str, str], context: Cont
     The token of an authority is not part of the call yet.  Raises CallRefused when no valid call can be made.
     """
     name, prepare_message = KINDS[action["type"]]
-    fill = templates.filler(context) if action.get("template") else templates.as_it_is
+    fill = templates.filler(context) if action.get("template") else templates.keep_text
     return prepare_message(action[name], secrets_below(name, secrets), context, fill)
 
 

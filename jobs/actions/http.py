@@ -24,7 +24,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from jobs.actions import host_names, secret_variants, success, tls, uris
-from jobs.actions.address_keys import keys_of, masked_in_text, texts_of
+from jobs.actions.address_keys import keys_of, mask_keys_in_text, texts_of
 from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socket
 from jobs.actions.headers import HARMLESS_HEADERS, HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, RUN_HEADERS
 from jobs.actions.result import AttemptResult, CallRefused
@@ -51,7 +51,7 @@ class Call:
     """A request ready to be sent.
 
     `hidden` holds the credentials that must not appear in anything stored or shown, as returned by
-    `secret_variants.spellings`.  `private` holds the names, in lower case, of headers that are credentials.
+    `secret_variants.search_forms`.  `private` holds the names, in lower case, of headers that are credentials.
     `secret_query` holds names of query members whose values are credentials.
     """
 
@@ -76,16 +76,16 @@ class Call:
 
     def hide(self, text: str, end: int | None = None) -> str:
         """Return `text` up to `end` with the mask instead of credentials."""
-        return secret_variants.masked(text, self.hidden, end)
+        return secret_variants.mask_secrets(text, self.hidden, end)
 
     def redacted(self, text: str, end: int | None = None) -> str:
         """Do the same as `hide`, and mask the keys in other addresses too."""
-        return masked_in_text(self.hide(text, end), self.secret_query)
+        return mask_keys_in_text(self.hide(text, end), self.secret_query)
 
     def with_hidden_keys(self, *addresses: str) -> "Call":
         """Return a copy of the call that also hides the keys in these addresses."""
         keys = texts_of([key for address in addresses for key in keys_of(address, self.secret_query)])
-        return replace(self, hidden=(*self.hidden, *secret_variants.spellings(*keys))) if keys else self
+        return replace(self, hidden=(*self.hidden, *secret_variants.search_forms(*keys))) if keys else self
 
     def as_redacted_dict(self) -> dict[str, Any]:
         """Return the request without credentials, for people: `method`, `uri`, `headers` as pairs, `body`."""

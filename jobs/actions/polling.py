@@ -18,8 +18,8 @@ from jobs.actions import http, uris
 from jobs.actions.headers import HARMLESS_HEADERS
 from jobs.actions.http import Call, Response, evaluate, retry_after, truncate_for_storage
 from jobs.actions.result import AttemptResult, Operation, PollFailure, PollSource
-from jobs.actions.secret_variants import spellings
-from jobs.actions.text import shortened
+from jobs.actions.secret_variants import search_forms
+from jobs.actions.text import shorten
 
 SUCCEEDED, FAILED, CANCELED = ENDS = ("succeeded", "failed", "canceled")
 ADDRESSES = ("Azure-AsyncOperation", "Location")  # the first one in the response is polled
@@ -198,7 +198,7 @@ def _checked(response: Response, location: str) -> tuple[str, str | None]:
 def _with_keys_hidden(call: Call, *addresses: str) -> Call:
     """Hide the queries of operation addresses: a query may be a key that alone gives access to the operation."""
     queries = [f"?{query}" for address in addresses if (query := address.partition("?")[2])]
-    return replace(call, hidden=(*call.hidden, *spellings(*queries))).with_hidden_keys(*addresses)
+    return replace(call, hidden=(*call.hidden, *search_forms(*queries))).with_hidden_keys(*addresses)
 
 
 def _pending_result(
@@ -297,4 +297,4 @@ def _percent(document: Mapping[str, Any]) -> float | None:
 
 
 def _line(response: Response, text: str, limit: int) -> str:
-    return shortened(response.call.redacted(text), limit)
+    return shorten(response.call.redacted(text), limit)

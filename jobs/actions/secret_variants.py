@@ -46,8 +46,8 @@ LITERALS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 Span = tuple[int, int]
 
 
-def spellings(*credentials: str) -> tuple[str, ...]:
-    """Return the needles by which `masked` finds these credentials; empty ones are ignored."""
+def search_forms(*credentials: str) -> tuple[str, ...]:
+    """Return the needles by which `mask_secrets` finds these credentials; empty ones are ignored."""
     found = (form for text in credentials if text for form in _forms(text))
     return tuple(dict.fromkeys(form.translate(FOLDING) for form in found))
 
@@ -57,8 +57,8 @@ def longest(needles: Sequence[str]) -> int:
     return max((len(needle) for needle in needles), default=0) * ESCAPED_LENGTH
 
 
-def masked(text: str, needles: Sequence[str], end: int | None = None) -> str:
-    """Return `text` up to `end`, with the mask for each of the needles, which are results of `spellings`.
+def mask_secrets(text: str, needles: Sequence[str], end: int | None = None) -> str:
+    """Return `text` up to `end`, with the mask for each of the needles, which are results of `search_forms`.
 
     A credential that crosses `end` is masked as well.  If the search would take too long, only the mask is returned.
     """
