@@ -173,8 +173,8 @@ class RecordingPublisher:
     def is_reachable(self) -> bool:
         return self.publisher.is_reachable()
 
-    def ring(self, runs) -> bool:
-        assert self.publisher.ring(runs)
+    def publish(self, runs) -> bool:
+        assert self.publisher.publish(runs)
         self.published_at.append(time.perf_counter())
         return True
 

@@ -25,7 +25,7 @@ class SingleRunPublisher:
     def is_reachable(self) -> bool:
         return True
 
-    def ring(self, runs) -> bool:
+    def publish(self, runs) -> bool:
         for _, run_id in runs:
             self.app.send_task(NAME, args=(str(run_id),), queue=QUEUE, producer=self.producer)
         return True

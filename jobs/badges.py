@@ -17,11 +17,11 @@ class Badge:
 
     mark: str
     word: str
-    tone: str = ""  # name of the colour, if it differs from the mark
+    color_name: str = ""  # empty: the same as `mark`
 
     @property
     def state(self) -> str:
-        return self.tone or self.mark
+        return self.color_name or self.mark
 
 
 SUCCEEDED = Badge("success", _("Succeeded"))
@@ -83,7 +83,7 @@ def newest_runs(job_ids: Sequence[int], limit: int) -> dict[int | None, list[Run
     return runs
 
 
-def counted(badges: Iterable[Badge]) -> str:
+def count_outcomes(badges: Iterable[Badge]) -> str:
     """Return a text such as "7 succeeded, 1 late, 2 failed"."""
     counts = Counter(badge.word.lower() for badge in badges)
     return ", ".join(f"{number} {word}" for word, number in counts.items()) or "no run yet"

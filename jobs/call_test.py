@@ -25,12 +25,12 @@ from jobs.errors import Conflict
 from jobs.models import SECRET_PATH, Action, Job
 
 LIMIT_S = 20.0  # for the whole call: a person and a thread of the web server wait for it
-REHEARSALS = RateLimit("rehearsals", 10, 60)  # tests of one person in a minute
-AT_ONCE = BoundedSemaphore(2)  # tests at a time in a web process: its other threads must serve everybody else
+CALL_TESTS = RateLimit("rehearsals", 10, 60)  # tests of one person in a minute
+CONCURRENT_TESTS = BoundedSemaphore(2)  # tests at a time in a web process: its other threads must serve everybody else
 
 
 class OnePerPerson:
-    """Limit each person to one test at a time in this web process, so that nobody uses all of AT_ONCE."""
+    """Limit each person to one test at a time in this web process, so that nobody uses all of CONCURRENT_TESTS."""
 
     def __init__(self):
         self._lock = Lock()
@@ -50,7 +50,7 @@ class OnePerPerson:
                     self._people.remove(person)
 
 
-UNDER_WAY = OnePerPerson()
+RUNNING_TESTS = OnePerPerson()
 
 
 class Part(TextChoices):
@@ -62,8 +62,8 @@ class Part(TextChoices):
 class CallTestResult:
     """The result of a test.  `request` is the sent call, as `render_call` returns it; empty if nothing was sent."""
 
-    outcome: AttemptResult
-    took: timedelta
+    result: AttemptResult
+    elapsed: timedelta
     request: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -82,30 +82,30 @@ def run_call_test(job: Job, part: Part, now: datetime) -> CallTestResult:
     except UnreadableSecret:
         return _unsent(refused("The stored credentials cannot be read: no key in ENCRYPTION_KEYS opens them."))
     if part is Part.ERROR_ACTION:
-        document, secrets = document[part], actions.below(part, secrets)
+        document, secrets = document[part], actions.secrets_below(part, secrets)
     context = _context(job, now, signing)
     try:
         request = render_call(document, secrets, context)
     except CallRefused as error:
         return _unsent(refused(str(error)))
-    if not AT_ONCE.acquire(blocking=False):
+    if not CONCURRENT_TESTS.acquire(blocking=False):
         return _unsent(AttemptResult(False, "Nothing was sent: other tests are under way. Try again in a few seconds."))
     try:
         began = time.monotonic()
         result = asyncio.run(_perform(document, secrets, context))
         return CallTestResult(result, timedelta(seconds=time.monotonic() - began), request)
     finally:
-        AT_ONCE.release()
+        CONCURRENT_TESTS.release()
 
 
 def render_call(document: Mapping[str, Any], secrets: Mapping[str, str], context: Context) -> dict[str, Any]:
-    """Return the call of an attempt for people, as `Call.shown` does; of a task its name and arguments.
+    """Return the call of an attempt for people, as `Call.as_redacted_dict` does; of a task its name and arguments.
 
     Raises CallRefused in the same cases as `prepare`.
     """
     if task := document.get("task"):
         return dict(task)
-    request = actions.prepare(document, secrets, context).shown()
+    request = actions.prepare(document, secrets, context).as_redacted_dict()
     credentials = document.get("request", {}).get("authentication") or {}
     if credentials.get("type") == "ActiveDirectoryOAuth":
         # the token is requested together with the call

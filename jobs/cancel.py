@@ -11,10 +11,10 @@ from django.db.models import Exists, OuterRef, Q
 from jobs.errors import Conflict
 from jobs.finishing import finish_jobs
 from jobs.holds import end_holds
-from jobs.models import Following, Job, Run
+from jobs.models import AsyncOperation, Job, Run
 from jobs.worker import overlap, polling
 
-POLLED = Q(Exists(Following.objects.filter(run=OuterRef("pk"))), state=Run.State.RUNNING)
+POLLED = Q(Exists(AsyncOperation.objects.filter(run=OuterRef("pk"))), state=Run.State.RUNNING)
 CANCELLABLE = Q(state__in=(*Run.PENDING, Run.State.HELD)) | POLLED
 
 
@@ -29,7 +29,7 @@ def cancel(run: Run, reason: str, now: datetime) -> None:
             state=Run.State.CANCELLED,
             reason=reason[:200],
             not_before=None,
-            held_by=None,
+            hold_key=None,
             lease_token=None,
             leased_until=None,
             finished_at=now,
@@ -37,7 +37,7 @@ def cancel(run: Run, reason: str, now: datetime) -> None:
         run.refresh_from_db()
         if not cancelled:
             raise Conflict(f"the run is {run.state}: only one that waits can be cancelled")
-        polling.stop([run.pk], now)
+        polling.stop_polling([run.pk], now)
         end_holds([run.pk], now)
         if run.is_last:
             finish_jobs([run.job_id], Job.State.COMPLETED, now)

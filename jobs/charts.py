@@ -33,11 +33,11 @@ class Hour:
     due: int = 0
 
     @property
-    def standing(self) -> int:
+    def above_base(self) -> int:
         return max(self.ran + self.late, self.due)
 
     @property
-    def hanging(self) -> int:
+    def below_base(self) -> int:
         return self.failed + self.missed + self.skipped
 
 
@@ -64,16 +64,16 @@ class Bar:
 class Chart:
     bars: Sequence[Bar]
     grid: Sequence[tuple[float, str]]  # height of a line, and its label
-    base: float  # height of the base line
-    here: float  # position of now
+    base_y: float  # of the base line
+    now_x: float  # of the present moment
 
 
 def hours_chart(hours: Sequence[Hour]) -> Chart:
     """Return a chart with a bar for each hour.  Now is before the first hour with runs to come."""
-    standing = max((hour.standing for hour in hours), default=0)
-    hanging = max((hour.hanging for hour in hours), default=0)
-    step = _round_step(standing + hanging)
-    above, under = max(1, ceil(standing / step)), ceil(hanging / step)  # lines of the grid
+    highest = max((hour.above_base for hour in hours), default=0)
+    lowest = max((hour.below_base for hour in hours), default=0)
+    step = _round_step(highest + lowest)
+    above, under = max(1, ceil(highest / step)), ceil(lowest / step)  # lines of the grid
     scale = (BOTTOM - TOP - (BELOW if under else 0)) / ((above + under) * step)
     base = TOP + above * step * scale
     width = (WIDTH - LEFT) / max(len(hours), 1)

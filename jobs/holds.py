@@ -1,6 +1,6 @@
 """History of holds: how long and why runs were held.  It stays with the runs after the hold.
 
-Code that changes `Run.held_by` must also call these functions, in the same transaction.  The rows of the runs must be
+Code that changes `Run.hold_key` must also call these functions, in the same transaction.  The rows of the runs must be
 locked, or new.
 """
 

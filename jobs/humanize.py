@@ -112,7 +112,7 @@ def format_time(instant: datetime) -> str:
     return f"{timezone.localtime(instant):%H:%M:%S}"
 
 
-def precise_clock(instant: datetime) -> str:
+def format_precise_time(instant: datetime) -> str:
     local = timezone.localtime(instant)
     return f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
 

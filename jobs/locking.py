@@ -3,7 +3,7 @@
 1. Collections, in the order of their keys.  The lock allows one writer at a time in a collection, and none while the
    collection is being deleted.  To move a job, both of its collections are locked.  A transaction that read a job
    before the job was moved is refused, because the lock of the new collection could violate the order.
-2. Runs, in the order of their keys (`Run.objects.in_turn`); the runs of all jobs concerned in one statement.
+2. Runs, in the order of their keys (`Run.objects.lock_ordered`); the runs of all jobs concerned in one statement.
 3. Jobs, in the order of their keys.
 
 Code that takes only unlocked rows never waits and needs no order: leases, beats, pruning.

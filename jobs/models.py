@@ -81,7 +81,7 @@ class JobCollection(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def turn(self, state: str) -> None:
+    def set_state(self, state: str) -> None:
         """Save the new state and increase `revision`.  The caller must have locked the row."""
         self.state = state
         self.revision += 1
@@ -258,9 +258,9 @@ class RunQuerySet(models.QuerySet):
         The runs of one subscription use their own index.  The runs of several are filtered from the index of all runs,
         because a database would have to sort the results of several index ranges.
         """
-        return self.filter(subscription=ids[0]) if len(ids) == 1 else self.left_to_subscriptions(ids)
+        return self.filter(subscription=ids[0]) if len(ids) == 1 else self.restricted_to_subscriptions(ids)
 
-    def left_to_subscriptions(self, ids: Sequence[uuid.UUID]) -> Self:
+    def restricted_to_subscriptions(self, ids: Sequence[uuid.UUID]) -> Self:
         """Return the runs of these subscriptions by a filter after the index of another condition."""
         return self.alias(of=Unindexed("subscription_id", output_field=models.UUIDField())).filter(of__in=ids)
 
@@ -286,12 +286,12 @@ class RunQuerySet(models.QuerySet):
         pending = self.filter(state__in=Run.PENDING).order_by("publish_after")
         return pending.values_list("publish_after", flat=True).first()
 
-    def held(self, runs: Iterable["Run"]) -> Self:
+    def leased(self, runs: Iterable["Run"]) -> Self:
         """Return the runs that still have the lease token with which they were read."""
         tokens = {run.pk: run.lease_token for run in runs}
         return self.filter(pk__in=list(tokens), lease_token__in=set(tokens.values()))
 
-    def in_turn(self) -> Self:
+    def lock_ordered(self) -> Self:
         """Lock the runs in the common order of all transactions that wait for several, see jobs/locking.py."""
         return self.order_by("pk").select_for_update(of=("self",), no_key=True)
 
@@ -312,7 +312,7 @@ class Run(models.Model):
         RUNNING = "running"  # a worker has the lease
         RETRYING = "retrying"  # an attempt failed, the next is due at `publish_after`
         FOLLOWING = "following"  # its attempt began an operation that goes on: it is polled at `not_before`
-        HELD = "held"  # until the gate that `held_by` names releases it
+        HELD = "held"  # until the gate that `hold_key` names releases it
         SUCCEEDED = "succeeded"
         FAILED = "failed"  # every attempt failed
         MISSED = "missed"  # found too late, dropped by the misfire policy
@@ -360,7 +360,7 @@ class Run(models.Model):
     attempt_count = models.PositiveSmallIntegerField(default=0)
     failed_count = models.PositiveSmallIntegerField(default=0)  # attempts that its retry policy counts: failed or lost
     lock_key = models.CharField(max_length=200, null=True)  # runs with equal keys never overlap
-    held_by = models.CharField(max_length=64, null=True)  # while the run is held: the gate's own key for the reason
+    hold_key = models.CharField(max_length=64, null=True)  # while the run is held: the gate's own key for the reason
     # the last run that was still going when the overlap policy skipped this run or let it wait.  Without a constraint,
     # so that removing that run needs no check of other rows
     blocked_by = models.UUIDField(null=True)
@@ -394,7 +394,7 @@ class Run(models.Model):
             # serves the queue of made-up runs; SQLite recognizes this condition in queries, too
             models.Index(fields=["lock_key", "state"], name="run_made_up", condition=Q(is_made_up=True)),
             # serves the runs that a gate releases; SQLite recognizes this condition in queries
-            models.Index(fields=["held_by", "job"], name="run_held", condition=Q(held_by__isnull=False)),
+            models.Index(fields=["hold_key", "job"], name="run_held", condition=Q(hold_key__isnull=False)),
             # serves the history of a job, newest first
             models.Index(fields=["job", "-fire_at"], name="run_of_job"),
             # serves the lists of a subscription's runs and the failures among them, newest first
@@ -423,7 +423,7 @@ class RunHold(models.Model):
     """A period in which a run was held.  It stays in the history of the run, see jobs/holds.py."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="holds")
-    key = models.CharField(max_length=64)  # the gate's own key for the reason, as in `Run.held_by`
+    key = models.CharField(max_length=64)  # the gate's own key for the reason, as in `Run.hold_key`
     reason = models.CharField(max_length=200)
     held_at = models.DateTimeField()
     released_at = models.DateTimeField(null=True)  # null: the run is still held
@@ -469,22 +469,22 @@ class Attempt(models.Model):
         return f"attempt {self.number} of {self.run_id}"
 
 
-class Following(models.Model):
+class AsyncOperation(models.Model):
     """An operation that an attempt has begun and that has not ended.  The row is deleted when polling ends.
 
     Between two polls its run is FOLLOWING, during a poll RUNNING.  Only the worker with the run's lease may write here.
     """
 
-    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="following")
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="async_operation")
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="+")
-    by = models.CharField(max_length=16)  # a value of jobs.actions.result.PollSource
+    source = models.CharField(max_length=16)  # a value of jobs.actions.result.PollSource
     host = models.CharField(max_length=300)  # the polled host with its port
     # under ADDRESS the whole address, which may hold a key
     secrets: "models.Field[Secrets, Secrets]" = EncryptedSecretsField(editable=False)
-    since = models.DateTimeField()
-    until = models.DateTimeField()  # time of the last poll
+    started_at = models.DateTimeField()
+    gives_up_at = models.DateTimeField()  # time of the last poll
     poll_count = models.PositiveIntegerField(default=0)
-    trouble_count = models.PositiveSmallIntegerField(default=0)  # number of failed polls in a row
+    failed_poll_count = models.PositiveSmallIntegerField(default=0)  # number of failed polls in a row
 
     ADDRESS = "address"
 
@@ -523,7 +523,7 @@ class ProcessQuerySet(models.QuerySet):
     def alive(self, now: datetime) -> Self:
         return self.filter(seen_at__gte=now - PROCESS_SILENCE)
 
-    def served(self, now: datetime) -> set[str]:
+    def served_queues(self, now: datetime) -> set[str]:
         """Return the queues that at least one living worker serves."""
         workers = self.alive(now).filter(kind=Process.Kind.WORKER).values_list("queues", flat=True)
         return {queue for queues in workers for queue in queues}

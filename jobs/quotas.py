@@ -33,8 +33,8 @@ SPANS = {"millisecond": timedelta(milliseconds=1), "second": timedelta(seconds=1
 class Plan:
     jobs: int  # in a collection
     collections: int  # of this plan in a subscription
-    fastest: timedelta  # shortest time between two occurrences of an Azure recurrence
-    fastest_fires: timedelta  # shortest time between two fire times of a trigger in another format
+    min_interval: timedelta  # shortest time between two occurrences of an Azure recurrence
+    min_fire_interval: timedelta  # shortest time between two fire times of a trigger in another format
     outbound_authentication: bool = True
 
 
@@ -42,16 +42,18 @@ PLANS = {
     Sku.FREE: Plan(
         jobs=5,
         collections=1,
-        fastest=timedelta(hours=1),
-        fastest_fires=timedelta(minutes=1),
+        min_interval=timedelta(hours=1),
+        min_fire_interval=timedelta(minutes=1),
         outbound_authentication=False,
     ),
-    Sku.STANDARD: Plan(jobs=50, collections=100, fastest=timedelta(minutes=1), fastest_fires=timedelta(seconds=1)),
+    Sku.STANDARD: Plan(
+        jobs=50, collections=100, min_interval=timedelta(minutes=1), min_fire_interval=timedelta(seconds=1)
+    ),
     Sku.P10_PREMIUM: Plan(
-        jobs=50, collections=10_000, fastest=timedelta(minutes=1), fastest_fires=timedelta(milliseconds=100)
+        jobs=50, collections=10_000, min_interval=timedelta(minutes=1), min_fire_interval=timedelta(milliseconds=100)
     ),
     Sku.P20_PREMIUM: Plan(
-        jobs=1000, collections=10_000, fastest=timedelta(minutes=1), fastest_fires=timedelta(milliseconds=100)
+        jobs=1000, collections=10_000, min_interval=timedelta(minutes=1), min_fire_interval=timedelta(milliseconds=100)
     ),
 }
 
@@ -68,7 +70,7 @@ def job_limit(collection: JobCollection) -> int:
 
 def min_interval(collection: JobCollection) -> timedelta:
     """Return the shortest period that the plan and the collection's own quota both allow."""
-    plan = PLANS[Sku(collection.sku)].fastest
+    plan = PLANS[Sku(collection.sku)].min_interval
     if not collection.max_recurrence_frequency:
         return plan
     own = period(collection.max_recurrence_frequency, collection.max_recurrence_interval or 1)
@@ -104,7 +106,7 @@ def refuse_fires(collection: JobCollection, parsed: Parsed, anchored_at: datetim
     at its creation; this run does not count.
     """
     plan = PLANS[Sku(collection.sku)]
-    limit = plan.fastest if is_azure else plan.fastest_fires
+    limit = plan.min_interval if is_azure else plan.min_fire_interval
     rate, source = _rate(limit), f"the {collection.sku} plan"
     unit, number = collection.max_recurrence_frequency, collection.max_recurrence_interval or 1
     if unit:
@@ -120,7 +122,7 @@ def refuse_fires(collection: JobCollection, parsed: Parsed, anchored_at: datetim
 def allows_less(collection: JobCollection, sku: str) -> bool:
     """Return True if the plan of `collection` allows triggers to fire less often than the plan `sku`."""
     new, old = PLANS[Sku(collection.sku)], PLANS[Sku(sku)]
-    return new.fastest > old.fastest or new.fastest_fires > old.fastest_fires
+    return new.min_interval > old.min_interval or new.min_fire_interval > old.min_fire_interval
 
 
 def refuse_collection(collection: JobCollection) -> None:

@@ -19,7 +19,7 @@ def run_now(job: Job, now: datetime, key: str | None = None) -> Run:
     """
     if key is not None and not 1 <= len(key) <= KEY_LENGTH:
         raise Invalid(f"a key has 1 to {KEY_LENGTH} characters, not {len(key)}", path="key", code="out_of_range")
-    if reason := why_not_runnable(job):
+    if reason := not_runnable_reason(job):
         raise Conflict(reason)
     try:
         with transaction.atomic():
@@ -39,7 +39,7 @@ def run_now(job: Job, now: datetime, key: str | None = None) -> Run:
         return Run.objects.get(job=job, manual_key=key)
 
 
-def why_not_runnable(job: Job) -> str:
+def not_runnable_reason(job: Job) -> str:
     """Return why a run of the job cannot be created now; empty if it can."""
     if job.state != Job.State.ENABLED:
         return f"job {job.name!r} is {job.state}: only an enabled job can be run"

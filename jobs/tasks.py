@@ -28,8 +28,8 @@ CLOSE_WITHIN_S = 10.0  # after the drain time; runs that are not recorded by the
 
 workers: list[Worker] = []  # the worker of this process, once it is ready
 
-signals.worker_ready.connect(heartbeat.begin)
-signals.worker_shutdown.connect(heartbeat.end)
+signals.worker_ready.connect(heartbeat.start_heartbeat)
+signals.worker_shutdown.connect(heartbeat.stop_heartbeat)
 
 
 @signals.task_prerun.connect
@@ -38,11 +38,13 @@ def drop_stale_connection(**_) -> None:
 
 
 @signals.worker_ready.connect
-def begin(sender, **_) -> None:
+def start_worker(sender, **_) -> None:
     gc.freeze()  # loaded code stays, so the garbage collector need not scan it
     sys.setswitchinterval(SWITCH_S)
     allow_files(settings.CALLS + OWN_FILES)
-    calls = HttpPool(CallLimiter(settings.CALLS, settings.CALLS_PER_HOST, narrow={task.HOST: settings.TASK_THREADS}))
+    calls = HttpPool(
+        CallLimiter(settings.CALLS, settings.CALLS_PER_HOST, host_limits={task.HOST: settings.TASK_THREADS})
+    )
     worker = Worker(
         sender.hostname, calls, timezone.now, stopping.is_requested, timedelta(seconds=settings.DRAIN_SECONDS)
     )
@@ -51,7 +53,7 @@ def begin(sender, **_) -> None:
 
 
 @signals.worker_shutdown.connect
-def end(**_) -> None:
+def stop_worker(**_) -> None:
     """Stop the worker of this process; no task runs at this point."""
     stopping.request()
     while workers:
@@ -69,7 +71,7 @@ def allow_files(needed: int) -> None:
 def execute(run_ids: list[str]) -> None:
     """Carry out runs.  A worker that is being stopped takes no runs: they are published again."""
     if not stopping.is_requested():
-        workers[0].take(run_ids)
+        workers[0].start_runs(run_ids)
 
 
 @shared_task

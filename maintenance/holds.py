@@ -153,7 +153,7 @@ def upcoming_holds(
             window = each.hold_window(policy, now)
             if window and window.overlaps(start, end):
                 windows[policy.job_id].append(window)
-    return {job_id: gates.in_order(found) for job_id, found in windows.items()}
+    return {job_id: gates.sort_windows(found) for job_id, found in windows.items()}
 
 
 # Hold and release runs
@@ -167,7 +167,7 @@ class RunRow(NamedTuple):
     fire_at: datetime
     priority: int
     is_last: bool
-    held_by: str | None
+    hold_key: str | None
     reason: str
 
 
@@ -178,14 +178,14 @@ def sync_holds(job_ids: Collection[int], now: datetime) -> None:
     """
     held = holds_by_job(now, job_ids)
     waiting = Q(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)
-    rows = Run.objects.filter(waiting | _held_by_notice(), job__in=job_ids).in_turn()
+    rows = Run.objects.filter(waiting | _held_by_notice(), job__in=job_ids).lock_ordered()
     runs = [RunRow(*row) for row in rows.values_list(*RunRow._fields)]
     for each in {by.key: by for by in held.values()}.values():
-        missing = [run.id for run in runs if held.get(run.job_id) is each and run.held_by != each.key]
-        _update(missing, state=Run.State.HELD, held_by=each.key, reason=each.reason)
+        missing = [run.id for run in runs if held.get(run.job_id) is each and run.hold_key != each.key]
+        _update(missing, state=Run.State.HELD, hold_key=each.key, reason=each.reason)
         end_holds(missing, now)  # the holds of the notice that held these runs before
         start_holds([HeldRun(run_id, each.key, each.reason) for run_id in missing], now)
-    release([run for run in runs if run.held_by and run.job_id not in held], now)
+    release([run for run in runs if run.hold_key and run.job_id not in held], now)
 
 
 def sync_all_holds(now: datetime) -> None:
@@ -197,7 +197,7 @@ def sync_all_holds(now: datetime) -> None:
     # no filter by job: it would make the database read the history of these jobs
     waiting = Run.objects.filter(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)
     jobs = held.keys() & set(waiting.values_list("job_id", flat=True)) if held else set()
-    rows = set(Run.objects.filter(_held_by_notice()).values_list("job_id", "held_by").distinct())
+    rows = set(Run.objects.filter(_held_by_notice()).values_list("job_id", "hold_key").distinct())
     jobs |= {job_id for job_id, key in rows if job_id and (job_id not in held or held[job_id].key != key)}
     if jobs:
         with locking.exclusive_lock(collections_of(jobs)):
@@ -209,14 +209,14 @@ def sync_all_holds(now: datetime) -> None:
 def _cancel_orphans(now: datetime) -> None:
     """Cancel held runs that were made while their job was deleted."""
     with transaction.atomic():
-        ids = list(Run.objects.filter(_held_by_notice(), job=None).in_turn().values_list("pk", flat=True))
-        _update(ids, state=Run.State.CANCELLED, held_by=None, reason="the job was deleted", finished_at=now)
+        ids = list(Run.objects.filter(_held_by_notice(), job=None).lock_ordered().values_list("pk", flat=True))
+        _update(ids, state=Run.State.CANCELLED, hold_key=None, reason="the job was deleted", finished_at=now)
         end_holds(ids, now)
 
 
 def held_job_ids(notice: Notice) -> set[int]:
     """Return the ids of the jobs of the runs that a notice holds."""
-    runs = Run.objects.filter(held_by=notice_key(notice.pk), state=Run.State.HELD).exclude(job=None)
+    runs = Run.objects.filter(hold_key=notice_key(notice.pk), state=Run.State.HELD).exclude(job=None)
     return set(runs.values_list("job_id", flat=True))
 
 
@@ -225,7 +225,7 @@ def collections_of(job_ids: Iterable[int]) -> set[int]:
 
 
 def _held_by_notice() -> Q:
-    return Q(held_by__isnull=False, held_by__startswith=NOTICE, state=Run.State.HELD)
+    return Q(hold_key__isnull=False, hold_key__startswith=NOTICE, state=Run.State.HELD)
 
 
 def release(runs: Sequence[RunRow], now: datetime) -> None:
@@ -243,7 +243,7 @@ def release(runs: Sequence[RunRow], now: datetime) -> None:
     last = {job_id for job_id, of_job in by_job.items() if any(run.is_last for run in of_job)}
     for is_last in (True, False):
         released = [run.id for job_id, run in newest.items() if (job_id in last) is is_last]
-        changes = {"state": Run.State.WAITING, "held_by": None, "reason": "", "publish_after": now}
+        changes = {"state": Run.State.WAITING, "hold_key": None, "reason": "", "publish_after": now}
         _update(released, **changes, is_last=is_last)
     skipped: dict[str, list[UUID]] = defaultdict(list)
     for run in runs:
@@ -251,7 +251,7 @@ def release(runs: Sequence[RunRow], now: datetime) -> None:
             end = DROPPED if run.job_id in dropping else SUPERSEDED
             skipped[run.reason[: REASON_LENGTH - len(end)] + end].append(run.id)
     for reason, ids in skipped.items():
-        _update(ids, state=Run.State.SKIPPED, held_by=None, reason=reason, finished_at=now)
+        _update(ids, state=Run.State.SKIPPED, hold_key=None, reason=reason, finished_at=now)
     finish_jobs(last & dropping, Job.State.COMPLETED, now)
 
 

@@ -24,11 +24,11 @@ from jobs.models import PROCESS_SILENCE, Attempt, Job, Outage, Process, Run, Sec
 from jobs.pages.outages import outage_in_words
 from jobs.warnings import SOON
 from scheduler_site.outcome_hours import FAILED, chart_of, chart_title, count_by_hour, runs_url
+from triggers.descriptions import describe_trigger
 from triggers.gates import HoldWindow, forecast
 from triggers.groups import groups_with_due_runs
 from triggers.models import Trigger
-from triggers.outlook import describe_trigger, upcoming_fires
-from triggers.upcoming import find_hold
+from triggers.upcoming import find_hold, upcoming_fires
 
 LATE_AFTER = timedelta(seconds=10)  # a run or trigger that waits for longer than this after its time is overdue
 DAY = timedelta(hours=24)
@@ -301,7 +301,7 @@ def next_hours(user, now: datetime) -> dict:
 
 
 def jobs_with_held_runs(user) -> set[int]:
-    held = runs_of(user).filter(held_by__isnull=False, state=Run.State.HELD, job__isnull=False)
+    held = runs_of(user).filter(hold_key__isnull=False, state=Run.State.HELD, job__isnull=False)
     return set(held.order_by().values_list("job", flat=True).distinct()[:TRIGGERS_AHEAD])
 
 

@@ -12,7 +12,7 @@ from accounts.models import DEFAULT_SUBSCRIPTION_ID, Subscription, User
 from calendars import editing
 from calendars.editing import WallTime
 from calendars.models import Color
-from jobs.actions.addresses import why_host_is_closed
+from jobs.actions.addresses import closed_host_reason
 from jobs.models import Job, JobCollection
 from maintenance import holds, lifecycle
 from maintenance import resources as maintenance_resources
@@ -45,7 +45,7 @@ def load(subscription: Subscription, echo_url: str, now: datetime) -> None:
     If calls may not reach the echo page, the jobs that call it are left out, and the log has the reason.
     """
     host = urlsplit(echo_url).hostname or ""
-    reason = why_host_is_closed(host)
+    reason = closed_host_reason(host)
     if reason:
         logger.warning("The samples that call this installation are left out: %s %s.", host, reason)
     for name, jobs in collections(echo_url).items() if reason is None else ():

@@ -35,7 +35,7 @@ from jobs.actions.http import Call, Response
 from jobs.actions.result import Context
 from jobs.actions.secret_variants import FOLDING
 from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
-from jobs.models import SECRET_PATH, Action, Attempt, Following, Run, SigningSecret
+from jobs.models import SECRET_PATH, Action, AsyncOperation, Attempt, Run, SigningSecret
 from jobs.worker.leasing import Leased
 from tests.conftest import NOW
 from triggers.definitions import JobDefinition
@@ -100,7 +100,7 @@ class Watch:
                 if isinstance(call, Call):
                     watch = Watch()
                     watch.needles = dict.fromkeys(filter(is_long, call.hidden), "what it hides")
-                    watch.search(f"a call of {call.url.host}", f"{call!r} {call.shown()}".translate(FOLDING))
+                    watch.search(f"a call of {call.url.host}", f"{call!r} {call.as_redacted_dict()}".translate(FOLDING))
                     self.leaks += watch.leaks
 
 
@@ -271,7 +271,7 @@ def objects_for_call(action: Action) -> Iterator[object]:
                 )
             except Exception as error:  # for a document that no caller can store
                 yield error
-        secrets = actions.below("errorAction", action.secrets)
+        secrets = actions.secrets_below("errorAction", action.secrets)
 
 
 # The hooks
@@ -280,7 +280,7 @@ def objects_for_call(action: Action) -> Iterator[object]:
 def watched_preparation(field: EncryptedSecretsField, value: Secrets) -> str:
     for path, text in (value or {}).items():
         if (
-            path != Following.ADDRESS
+            path != AsyncOperation.ADDRESS
         ):  # it may contain a secret, but is not one: the headers of an answer have it as well
             current.remember(path, text)
     return prepare_value(field, value)

@@ -141,7 +141,7 @@ DEFAULTS = {
     "`retryPolicy`": (
         f"`Fixed`, {retries.DEFAULT_COUNT} more attempts, {retries.DEFAULT_INTERVAL // SECOND} seconds apart"
     ),
-    "`retryPolicy.maximumRetryInterval`": f"{retries.DEFAULT_MOST // DAY} day",
+    "`retryPolicy.maximumRetryInterval`": f"{retries.DEFAULT_MAX_INTERVAL // DAY} day",
     "`followLimit`, left out": f"{polling.LIMIT // timedelta(hours=1)} hour",
 }
 
@@ -157,8 +157,8 @@ def shown(span: timedelta) -> str:
 OF_PLANS = {
     "jobs of a collection": lambda plan: f"{plan.jobs:,}",
     "collections with the plan in a subscription": lambda plan: f"{plan.collections:,}",
-    "least time between two occurrences of an Azure recurrence": lambda plan: shown(plan.fastest),
-    "least time between two fire times in another format": lambda plan: shown(plan.fastest_fires),
+    "least time between two occurrences of an Azure recurrence": lambda plan: shown(plan.min_interval),
+    "least time between two fire times in another format": lambda plan: shown(plan.min_fire_interval),
     "`authentication` of a `request`": lambda plan: "yes" if plan.outbound_authentication else "no",
 }
 PLANS = {

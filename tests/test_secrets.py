@@ -178,8 +178,10 @@ def carry_out(jobs) -> None:
     with HttpPool(CallLimiter(limit=10, per_host=10)) as calls:
         for _ in range(2):
             worker = Worker("worker", calls, timezone.now)
-            worker.take([str(pk) for pk in Run.objects.filter(state=Run.State.WAITING).values_list("pk", flat=True)])
-            worker.settle()
+            worker.start_runs(
+                [str(pk) for pk in Run.objects.filter(state=Run.State.WAITING).values_list("pk", flat=True)]
+            )
+            worker.run_until_idle()
 
 
 def polling(api, subscription) -> Machine:

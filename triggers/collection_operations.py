@@ -60,7 +60,7 @@ def start_operation(kind: str, collection: JobCollection, caller: Caller, now: d
                 },
             )
             if row.state != STATES[kind]:
-                row.turn(STATES[kind])
+                row.set_state(STATES[kind])
     except AlreadyRunning as error:
         if error.operation.kind == f"collection.{kind}":
             return error.operation
@@ -84,7 +84,7 @@ def start_operations(kind: str, collections: Iterable[JobCollection], caller: Ca
             start_operation(kind, collection, caller, now)
 
 
-def going_on(kind: str, collection: JobCollection) -> Operation | None:
+def find_open_operation(kind: str, collection: JobCollection) -> Operation | None:
     """Return the open operation of this kind on the collection, which `start_operation` would return again, or None."""
     operation = service.find_open(target_key(collection))
     return operation if operation and operation.kind == f"collection.{kind}" else None
@@ -128,9 +128,9 @@ class CollectionOperation:
         if collection.state != self.state:
             message = f"the collection's state has been changed to {collection.state} by another request"
             raise OperationFailed("Superseded", message)
-        return self.go_on(operation, collection, now)
+        return self.advance(operation, collection, now)
 
-    def go_on(self, operation: Operation, collection: JobCollection, now: datetime) -> int:
+    def advance(self, operation: Operation, collection: JobCollection, now: datetime) -> int:
         raise NotImplementedError
 
     def undo(self, operation: Operation, now: datetime) -> None:
@@ -140,15 +140,15 @@ class CollectionOperation:
         """
         collection = collection_of(operation)
         if collection.state == self.state and collection.state != operation.state_data["state"]:
-            collection.turn(operation.state_data["state"])
+            collection.set_state(operation.state_data["state"])
         try:
-            next_fire.place_collection(collection, now)
+            next_fire.recompute_collection(collection, now)
         except WireError:
             logger.exception("a trigger of collection %s cannot be placed", collection.pk)
 
 
 class Deletion(CollectionOperation):
-    def go_on(self, operation: Operation, collection: JobCollection, now: datetime) -> int:
+    def advance(self, operation: Operation, collection: JobCollection, now: datetime) -> int:
         jobs = list(Job.objects.filter(collection=collection).order_by("pk")[:JOBS_A_STEP])
         if not jobs:
             deletion.delete_collection(collection, now)
@@ -160,7 +160,7 @@ class Deletion(CollectionOperation):
 class StateChange(CollectionOperation):
     """Start or stop the jobs of a collection that was enabled or disabled."""
 
-    def go_on(self, operation: Operation, collection: JobCollection, now: datetime) -> int:
+    def advance(self, operation: Operation, collection: JobCollection, now: datetime) -> int:
         state_data = operation.state_data
         remaining = Job.objects.filter(collection=collection, pk__gt=state_data.get("after", 0)).order_by("pk")
         jobs = list(remaining.values_list("pk", flat=True)[:JOBS_A_STEP])

@@ -55,10 +55,10 @@ def _delete(rows: QuerySet, runs: RunQuerySet, reason: str, now: datetime) -> No
     for further_tries in reversed(range(DELETE_TRIES)):
         try:
             with transaction.atomic():
-                open_runs = list(runs.filter(state__in=Run.OPEN).in_turn().values_list("pk", "state"))
-                polling.stop([pk for pk, state in open_runs if state == Run.State.FOLLOWING], now)
+                open_runs = list(runs.filter(state__in=Run.OPEN).lock_ordered().values_list("pk", "state"))
+                polling.stop_polling([pk for pk, state in open_runs if state == Run.State.FOLLOWING], now)
                 waiting = runs.filter(state__in=(*Run.PENDING, Run.State.HELD))
-                waiting.update(state=Run.State.CANCELLED, reason=reason, held_by=None, finished_at=now)
+                waiting.update(state=Run.State.CANCELLED, reason=reason, hold_key=None, finished_at=now)
                 end_holds([pk for pk, state in open_runs if state == Run.State.HELD], now)
                 rows.delete()
                 if connection.vendor == "postgresql":

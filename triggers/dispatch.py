@@ -18,7 +18,7 @@ from jobs.finishing import finish_jobs
 from jobs.holds import HeldRun, start_holds
 from jobs.models import Job, Run
 from jobs.worker.overlap import MADE_UP, job_lock_key
-from triggers.gates import Hold, held
+from triggers.gates import Hold, current_holds
 from triggers.misfire import FirePlan, plan_fires
 from triggers.models import MAIN, Trigger, parsed
 from triggers.publisher import RunPublisher
@@ -36,7 +36,7 @@ class Dispatcher:
     """Makes passes.  A pass first dispatches due triggers, then publishes runs that no worker has started."""
 
     def __init__(self, publisher: RunPublisher):
-        self.bell = publisher
+        self.publisher = publisher
 
     def run(self, now: datetime) -> datetime | None:
         """Make one pass, and return the moment of the next work that the rows know of.
@@ -49,7 +49,7 @@ class Dispatcher:
             next_fire_at = Trigger.objects.next_fire_at()
         next_publish_after = Run.objects.next_publish_after()
         if _is_due(next_publish_after, now):
-            if self.bell.is_reachable() and self._publish(claim_ready(now), now):
+            if self.publisher.is_reachable() and self._publish(claim_ready(now), now):
                 next_publish_after = Run.objects.next_publish_after()
             else:
                 next_publish_after = None  # the runs wait for the broker, and no row knows when it returns
@@ -61,7 +61,7 @@ class Dispatcher:
 
         In that case the runs are made ready at once, so that the first pass after the outage publishes them.
         """
-        if self.bell.ring(runs):
+        if self.publisher.publish(runs):
             return True
         Run.objects.still_pending(run_id for _, run_id in runs).update(publish_after=now)
         return False
@@ -100,7 +100,7 @@ def claim_ready(now: datetime) -> list[tuple[str, UUID]]:
     return ready
 
 
-class Due(NamedTuple):
+class DueTrigger(NamedTuple):
     """A due trigger: the fields of the trigger and its job that a pass needs."""
 
     id: int
@@ -124,7 +124,7 @@ class Due(NamedTuple):
     subscription_id: UUID
 
 
-def _due(now: datetime) -> list[Due]:
+def _due(now: datetime) -> list[DueTrigger]:
     """Return due triggers, locked where the database has row locks."""
     due = Trigger.objects.due(now).select_for_update(**LOCK)
     rows = due.values_list(
@@ -133,22 +133,22 @@ def _due(now: datetime) -> list[Due]:
         *("job_id", "job__name", "job__overlap", "job__action_id"),
         *("job__collection__name", "job__collection__subscription_id"),
     )
-    return [Due(*row) for row in rows[:BATCH]]
+    return [DueTrigger(*row) for row in rows[:BATCH]]
 
 
 @dataclass(slots=True)
 class TriggerPlan:
     """A due trigger and what this pass does with it.  `problem` says why its schedule cannot be followed."""
 
-    due: Due
+    due: DueTrigger
     plan: FirePlan
     problem: str = ""
     is_last: bool = False  # the job has no fire time after these
     hold: Hold | None = None  # the job may not start now
 
     @property
-    def last(self) -> datetime:
-        return self.plan.last or self.due.due_at
+    def last_fire_at(self) -> datetime:
+        return self.plan.last_fire_at or self.due.due_at
 
     def rows(self, now: datetime) -> Iterator["RunRow"]:
         """Yield the runs to insert, earliest first."""
@@ -163,18 +163,18 @@ class TriggerPlan:
                 missed_until=missed.last if missed.count > 1 else None,
                 finished_at=now,
             )
-        makes_up = self.makes_up(now)
+        is_made_up = self.is_made_up(now)
         for occurrence, fire_at in enumerate(self.plan.fires, self.due.fire_count + 1):
-            is_last = self.is_last and fire_at == self.plan.last
-            lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap, makes_up)
+            is_last = self.is_last and fire_at == self.plan.last_fire_at
+            lock_key = self.due.lock_key or job_lock_key(self.due.job_id, self.due.overlap, is_made_up)
             fields: dict[str, Any] = {"occurrence": occurrence, "is_last": is_last, "lock_key": lock_key}
-            if makes_up:
+            if is_made_up:
                 fields |= {"is_made_up": True, "reason": MADE_UP}
             if self.hold:
-                fields |= {"state": Run.State.HELD, "held_by": self.hold.key, "reason": self.hold.reason}
+                fields |= {"state": Run.State.HELD, "hold_key": self.hold.key, "reason": self.hold.reason}
             yield self._row(fire_at, now + REPUBLISH, **fields)
 
-    def makes_up(self, now: datetime) -> bool:
+    def is_made_up(self, now: datetime) -> bool:
         """Return True if the runs make up for late fire times.
 
         Such runs queue, and so do the runs in time that come after them.
@@ -216,10 +216,10 @@ class RunRow(NamedTuple):
     missed_count: int = 1
     missed_until: datetime | None = None
     finished_at: datetime | None = None
-    held_by: str | None = None
+    hold_key: str | None = None
 
 
-def _plans(triggers: Iterable[Due], now: datetime) -> list[TriggerPlan]:
+def _plans(triggers: Iterable[DueTrigger], now: datetime) -> list[TriggerPlan]:
     """Plan triggers in order, until they have TIMES fire times, the most for one transaction."""
     plans: list[TriggerPlan] = []
     times = 0
@@ -232,7 +232,7 @@ def _plans(triggers: Iterable[Due], now: datetime) -> list[TriggerPlan]:
     return plans
 
 
-def _plan(due: Due, now: datetime) -> TriggerPlan:
+def _plan(due: DueTrigger, now: datetime) -> TriggerPlan:
     """Plan what a trigger does.  A trigger whose schedule cannot be followed stops, and a failed run says why."""
     try:
         schedule = parsed(due.format, due.definition, due.anchored_at).schedule
@@ -258,7 +258,7 @@ def _mark_last(plans: Sequence[TriggerPlan]) -> None:
 
 def _mark_held(plans: Sequence[TriggerPlan], now: datetime) -> None:
     firing = [each for each in plans if each.plan.fires]
-    holds = held([each.due.job_id for each in firing], now) if firing else {}
+    holds = current_holds([each.due.job_id for each in firing], now) if firing else {}
     for each in firing:
         each.hold = holds.get(each.due.job_id)
 
@@ -267,7 +267,7 @@ def _advance(plans: Sequence[TriggerPlan]) -> None:
     if plans:
         values: dict[str, Sequence[Any]] = {
             "next_fire_at": [each.plan.next_fire_at for each in plans],
-            "previous_fire_at": [each.last for each in plans],
+            "previous_fire_at": [each.last_fire_at for each in plans],
             "fire_count": [each.due.fire_count + len(each.plan.fires) for each in plans],
             "fires_left": [
                 None if each.due.fires_left is None else each.due.fires_left - len(each.plan.fires) for each in plans
@@ -279,6 +279,6 @@ def _advance(plans: Sequence[TriggerPlan]) -> None:
 def _insert(rows: Sequence[RunRow], now: datetime) -> None:
     if rows:
         bulk_sql.insert(Run, dict(zip(RunRow._fields, zip(*rows, strict=True), strict=True)), created_at=now)
-    if held_runs := {row.id: HeldRun(row.id, row.held_by, row.reason) for row in rows if row.held_by}:
+    if held_runs := {row.id: HeldRun(row.id, row.hold_key, row.reason) for row in rows if row.hold_key}:
         inserted = Run.objects.filter(pk__in=list(held_runs)).values_list("pk", flat=True)  # without earlier rows
         start_holds([held_runs[run_id] for run_id in inserted], now)

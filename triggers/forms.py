@@ -43,13 +43,14 @@ MISFIRE_CHOICES = [
 class JobForm(ActionForm, ScheduleForm):
     """The form of one job.  `job` is the job to change, None for a new one.
 
-    `collections` are those that the user may write to.  `carried` and `rewrite` are set after one half was switched to
-    its other mode: the schedule as written before, and the labels of the fields whose secrets were lost.
+    `collections` are those that the user may write to.  `converted_schedule` and `lost_secrets` are set after one half
+    was switched to its other mode: the schedule as written before, and the labels of the fields whose secrets were
+    lost.
     """
 
     fields: dict[str, Any]  # narrows Django's type: the fields have different classes
-    carried: tuple[dict[str, Any] | None, ...] = ()
-    rewrite: Sequence[str] = ()
+    converted_schedule: tuple[dict[str, Any] | None, ...] = ()
+    lost_secrets: Sequence[str] = ()
     field_order = ("name", "collection", "state")
 
     collection = forms.ModelChoiceField(JobCollection.objects.none(), empty_label=None)
@@ -82,7 +83,7 @@ class JobForm(ActionForm, ScheduleForm):
 
     def __init__(self, data=None, files=None, *, job: Job | None = None, collections=None, **kwargs):
         self.job = job
-        self.stored = job.action if job else None
+        self.stored_action = job.action if job else None
         self.trigger = main_trigger(job) if job else None
         super().__init__(data, files, initial={**initial_of(job, self.trigger), **kwargs.pop("initial", {})}, **kwargs)
         self.fields["collection"].queryset = collections
@@ -104,7 +105,7 @@ class JobForm(ActionForm, ScheduleForm):
     @cached_property
     def changed_data(self) -> list[str]:
         """The names of changed fields, without the fields that the user's choices hide."""
-        hidden = {"revision", "when", "what"} | set(WHAT_FIELDS) - self.counting_fields()
+        hidden = {"revision", "when", "what"} | set(WHAT_FIELDS) - self.active_fields()
         hidden |= set(WHEN_FIELDS) if self.mode("when") == JSON else {"schedule_json"}
         hidden |= set() if self["first_run"].value() == NOW else {"first_run"}
         return [name for name in super().changed_data if name not in hidden]
@@ -133,30 +134,30 @@ class JobForm(ActionForm, ScheduleForm):
             return save_job(data["collection"], data["name"], definition, now)
 
     @property
-    def previewed(self) -> str:
+    def preview_field_names(self) -> str:
         """The names of the fields that a preview needs; none of them holds a secret."""
         return ",".join(("csrfmiddlewaretoken", "when", "schedule_json", "first_run", "misfire", *WHEN_FIELDS))
 
-    def refuse(self, error: WireError | JobError) -> None:
+    def show_error(self, error: WireError | JobError) -> None:
         """Show an error of a core at the field that it concerns."""
-        name, message = self.place_of(error)
+        name, message = self.locate_error(error)
         self.add_error(name, message)
 
-    def place_of(self, error: WireError | JobError) -> tuple[str | None, str]:
+    def locate_error(self, error: WireError | JobError) -> tuple[str | None, str]:
         """Return the field of the refused member (None: the whole form), and the message to show there."""
         path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
         path = {"ownSchedule": "startTime", "runNow": "first_run"}.get(path, path)
         if path.startswith(SCHEDULE_MEMBERS):
-            half, (field, rest) = "when", self.place_in_schedule(path)
+            half, (field, rest) = "when", self.find_schedule_field(path)
         elif path.startswith("action"):
-            half, (field, rest) = "what", self.place_in_action(path)
+            half, (field, rest) = "what", self.find_action_field(path)
         else:
             return (path if path in self.fields else None), capfirst(message)
         if self.mode(half) == JSON:
             return ("schedule_json" if half == "when" else "action_json"), f"{error.path}: {message}"
         return field, capfirst(f"{rest}: {message}" if rest and field else message)
 
-    def switched(self, half: str, mode: str) -> "JobForm":
+    def switch_mode(self, half: str, mode: str) -> "JobForm":
         """Return the form with `half` in `mode`, and its values carried over if the new mode can express them.
 
         If the fields cannot express the values, return this form unchanged.
@@ -174,7 +175,7 @@ class JobForm(ActionForm, ScheduleForm):
             return self
         values[half] = mode
         form = JobForm(job=self.job, collections=self.fields["collection"].queryset, initial=values)
-        form.carried, form.rewrite = (self.schedule(),), self.rewritten
+        form.converted_schedule, form.lost_secrets = (self.schedule(),), self.unshown_secrets
         return form
 
 

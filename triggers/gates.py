@@ -65,7 +65,7 @@ class Gate(Protocol):
         """Return the addresses of the pages about the objects with these keys; a key whose object is gone is absent."""
 
 
-def held(job_ids: Collection[int], now: datetime) -> dict[int, Hold]:
+def current_holds(job_ids: Collection[int], now: datetime) -> dict[int, Hold]:
     """Return the hold of each of the jobs that may not start; if several gates hold a job, the first gate's."""
     found: dict[int, Hold] = {}
     for gate in reversed([*_gates()]):
@@ -83,7 +83,7 @@ def forecast(job_ids: Collection[int], start: datetime, end: datetime, now: date
         for gate in _gates():
             for job_id, windows in gate.forecast(job_ids, start, end, now).items():
                 found[job_id] += windows
-    return {job_id: in_order(windows) for job_id, windows in found.items()}
+    return {job_id: sort_windows(windows) for job_id, windows in found.items()}
 
 
 def pages(keys: Collection[str]) -> dict[str, str]:
@@ -94,7 +94,7 @@ def pages(keys: Collection[str]) -> dict[str, str]:
     return found
 
 
-def in_order(windows: Iterable[HoldWindow]) -> list[HoldWindow]:
+def sort_windows(windows: Iterable[HoldWindow]) -> list[HoldWindow]:
     return sorted(windows, key=lambda window: window.start)
 
 

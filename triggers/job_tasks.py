@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 def placeholder(shipped: MintJob) -> Task:
     def run(arguments: Mapping[str, Any], context: TaskContext) -> str:
-        line = f"Stands for {shipped.title!r}, which {shipped.does}."
+        line = f"Stands for {shipped.title!r}, which {shipped.description}."
         logger.info("%s of %s: %s", shipped.job, context.collection, line)
         return line
 

@@ -44,7 +44,7 @@ class FirePlan:
     next_fire_at: datetime | None
 
     @property
-    def last(self) -> datetime | None:
+    def last_fire_at(self) -> datetime | None:
         """The latest fire time of the plan, None if there is none; missed ones lie before those that run."""
         return self.fires[-1] if self.fires else self.missed[-1].last if self.missed else None
 

@@ -17,7 +17,7 @@ from triggers.notify import notify_beat
 RESOLUTION = timedelta(microseconds=1)  # `after(now - RESOLUTION)`: a fire time exactly at `now` is due
 
 
-def place_collection(collection: JobCollection, now: datetime) -> None:
+def recompute_collection(collection: JobCollection, now: datetime) -> None:
     """Start or stop the jobs of a collection whose state has changed."""
     set_next_fire_times(Trigger.objects.filter(job__collection=collection, job__state=Job.State.ENABLED), now)
 
@@ -25,11 +25,11 @@ def place_collection(collection: JobCollection, now: datetime) -> None:
 def set_next_fire_times(triggers: QuerySet, now: datetime) -> None:
     """Set the next fire times of triggers of enabled jobs, or clear them when their collection is stopped."""
     with transaction.atomic():
-        place_all(triggers, now)
+        recompute_next_fire_times(triggers, now)
         notify_beat()
 
 
-def place_all(triggers, now: datetime) -> None:
+def recompute_next_fire_times(triggers, now: datetime) -> None:
     locked = list(triggers.select_related("job__collection").select_for_update(of=("self",), no_key=True))
     for trigger in locked:
         set_next_fire_time(trigger, now)

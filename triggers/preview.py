@@ -8,7 +8,13 @@ from typing import Any
 from django.utils.text import capfirst
 
 from jobs.action_text import written
-from jobs.pages.schedule_preview import SchedulePreview, error_text, meaning_of, misfire_of, refusal
+from jobs.pages.schedule_preview import (
+    SchedulePreview,
+    misfire_of,
+    preview_core_error,
+    preview_form_errors,
+    preview_schedule,
+)
 from recurrence.wire import WireError
 from triggers.groups import unserved_groups
 from triggers.models import MISFIRE_THRESHOLD
@@ -21,7 +27,7 @@ def preview_form(form: TriggerForm, now: datetime, served: Collection[str]) -> S
     `served` are the queues with a worker.
     """
     if form.is_bound:
-        preview = error_text(form, WHEN_FIELDS) or _preview_posted(form, now)
+        preview = preview_form_errors(form, WHEN_FIELDS) or _preview_posted(form, now)
     elif form.trigger:
         preview = _preview_stored(form, now)
     else:
@@ -34,7 +40,7 @@ def _preview_posted(form: TriggerForm, now: datetime) -> SchedulePreview:
     try:
         return _preview(form, *form.schedule(now), now)
     except WireError as error:
-        return refusal(form, error)
+        return preview_core_error(form, error)
 
 
 def _preview_stored(form: TriggerForm, now: datetime) -> SchedulePreview:
@@ -47,5 +53,5 @@ def _preview_stored(form: TriggerForm, now: datetime) -> SchedulePreview:
 
 def _preview(form: TriggerForm, format: str, definition: dict[str, Any], now: datetime) -> SchedulePreview:
     threshold = form.cleaned_data.get("threshold") if form.is_bound else form.trigger and form.trigger.misfire_threshold
-    preview = meaning_of(definition, form.trigger, now, format, misfire_of(form), threshold or MISFIRE_THRESHOLD)
+    preview = preview_schedule(definition, form.trigger, now, format, misfire_of(form), threshold or MISFIRE_THRESHOLD)
     return replace(preview, document=written({"format": format, **definition}))

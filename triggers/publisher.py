@@ -36,7 +36,7 @@ class RunPublisher:
             return False
         return True
 
-    def ring(self, runs: Iterable[tuple[str, UUID]]) -> bool:
+    def publish(self, runs: Iterable[tuple[str, UUID]]) -> bool:
         """Publish runs, given by queue and id; return False when the broker did not take the messages."""
         queues: dict[str, list[str]] = defaultdict(list)
         for queue, run_id in runs:

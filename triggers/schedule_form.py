@@ -163,7 +163,7 @@ class ScheduleForm(forms.Form):
         """True if the job also runs once now; the choice is hidden, and False, while the job has no schedule."""
         return self["first_run"].value() == NOW and self.schedule() is not None
 
-    def place_in_schedule(self, path: str) -> tuple[str | None, str]:
+    def find_schedule_field(self, path: str) -> tuple[str | None, str]:
         """Return the field of the member `path`, or of a member that contains it, and the rest of the path."""
         return field_for_path(PLACES, path)
 

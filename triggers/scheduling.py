@@ -111,7 +111,7 @@ def save_job(
             _store_trigger(trigger, main_before)
         elif not created:
             job.triggers.filter(name=MAIN).delete()
-        next_fire.place_all(Trigger.objects.filter(job=job), now)
+        next_fire.recompute_next_fire_times(Trigger.objects.filter(job=job), now)
         job.refresh_from_db(fields=["state", "finished_at", "revision"])
         if definition.run_now:
             _run_also_now(job, now)
@@ -150,7 +150,7 @@ def set_job_state(job: Job, state: str, now: datetime) -> Job:
             job.state = state
             job.revision = F("revision") + 1
             job.save(update_fields=["state", "revision", "updated_at"])
-            next_fire.place_all(Trigger.objects.filter(job=job), now)
+            next_fire.recompute_next_fire_times(Trigger.objects.filter(job=job), now)
             job.refresh_from_db(fields=["state", "finished_at", "revision"])
             notify_beat()
     return job
@@ -176,7 +176,7 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
         if stored is None or any(getattr(stored, name) != getattr(collection, name) for name in COLLECTION_FIELDS):
             collection.revision = stored.revision + 1 if stored else 1
             collection.save()
-        next_fire.place_collection(collection, now)
+        next_fire.recompute_collection(collection, now)
     return created
 
 

@@ -240,11 +240,11 @@ class TriggerForm(forms.Form):
             return save_trigger(self.job, name, definition, now, data["name"])
 
     @property
-    def previewed(self) -> str:
+    def preview_field_names(self) -> str:
         """The names of the fields that a preview needs."""
         return ",".join(("csrfmiddlewaretoken", "enabled", "group", "misfire", "threshold", *WHEN_FIELDS))
 
-    def counting_fields(self) -> set[str]:
+    def active_fields(self) -> set[str]:
         """Return the names of the fields of the chosen format."""
         format = self["format"].value()
         return {"schedule_json"} if format in DOCUMENTS else set(PLACES.get(format, {}).values())
@@ -252,15 +252,15 @@ class TriggerForm(forms.Form):
     @cached_property
     def changed_data(self) -> list[str]:
         """The names of changed fields, without the fields of other formats, which are hidden."""
-        hidden = {"version"} | set(WHEN_FIELDS) - {"format"} - self.counting_fields()
+        hidden = {"version"} | set(WHEN_FIELDS) - {"format"} - self.active_fields()
         return [name for name in super().changed_data if name not in hidden]
 
-    def refuse(self, error: WireError | JobError) -> None:
+    def show_error(self, error: WireError | JobError) -> None:
         """Show an error of a core at the field that it concerns."""
-        name, message = self.place_of(error)
+        name, message = self.locate_error(error)
         self.add_error(name, message)
 
-    def place_of(self, error: WireError | JobError) -> tuple[str | None, str]:
+    def locate_error(self, error: WireError | JobError) -> tuple[str | None, str]:
         """Return the field of the refused member (None: the whole form), and the message to show there."""
         path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
         format = self.cleaned_data.get("format", "")
@@ -278,7 +278,7 @@ class TriggerForm(forms.Form):
 
     def _document(self, format: str) -> dict[str, Any]:
         stored, data = self._stored(format), self.cleaned_data
-        changed = self.counting_fields() & set(self.changed_data)
+        changed = self.active_fields() & set(self.changed_data)
         if stored is not None and not changed:
             return stored
         if format in DOCUMENTS:

@@ -6,10 +6,10 @@ a job come from `triggers.gates.forecast`.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import merge
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise, takewhile
 
 from django.db.models import Max
 
@@ -21,6 +21,9 @@ from recurrence.wire import WireError
 from triggers import gates
 from triggers.gates import HoldWindow
 from triggers.models import Trigger
+
+Windows = Mapping[int, Sequence[HoldWindow]]  # by job
+NO_WINDOWS: Windows = {}
 
 # Single fire times
 
@@ -134,8 +137,8 @@ def runs_within(
     time that is held now.  A run that is held since before `start` comes first, if it runs in the window or its moment
     is not known.
     """
-    if carried := _carried_run(selected, triggers, windows, now, start, end, held_fire):
-        yield carried
+    if released := _released_run(selected, triggers, windows, now, start, end, held_fire):
+        yield released
     fires = merge(*(_with_trigger(trigger, start) for trigger in selected), key=lambda each: each[0])
     for fire, trigger in fires:
         if end is not None and fire >= end:
@@ -144,7 +147,7 @@ def runs_within(
         yield ExpectedRun(fire, trigger, hold, _is_superseded(fire, trigger, hold, triggers))
 
 
-def _carried_run(
+def _released_run(
     selected: Sequence[Trigger],
     triggers: Collection[Trigger],
     windows: Sequence[HoldWindow],
@@ -258,5 +261,50 @@ def _next_fire(triggers: Sequence[Trigger], windows: Sequence[HoldWindow]) -> Ex
 
 def _newest_held_runs(job_ids: Iterable[int]) -> dict[int, datetime]:
     """Return the newest fire time of the held runs of each job that has some."""
-    held = Run.objects.filter(held_by__isnull=False, state=Run.State.HELD, job__in=list(job_ids))
+    held = Run.objects.filter(hold_key__isnull=False, state=Run.State.HELD, job__in=list(job_ids))
     return dict(held.order_by().values_list("job").annotate(newest=Max("fire_at")))
+
+
+# Fire times of several triggers, for pages
+
+
+def next_fire_times(triggers: Iterable[Trigger], limit: int) -> list[datetime]:
+    """Return the next fire times of all the triggers, at most `limit`.
+
+    The list is empty while the job is stopped, and when no fire time is left.
+    """
+    return list(islice(merge(*map(fires_of, triggers)), limit))
+
+
+@dataclass(frozen=True, slots=True)
+class UpcomingFires:
+    """When the runs of one trigger start in a window; `more` is True when there are more than the limit."""
+
+    trigger: Trigger
+    fires: tuple[datetime, ...]
+    more: bool
+
+
+def upcoming_fires(
+    triggers: Iterable[Trigger], end: datetime, limit: int, windows: Windows = NO_WINDOWS
+) -> list[UpcomingFires]:
+    """Return when the runs of each trigger start before `end` (not included), at most `limit` fire times each.
+
+    `windows` are the windows in which gates hold the jobs.  If several fire times are held until the same moment, one
+    run starts at that moment.
+    """
+    found = []
+    released: dict[tuple[int, datetime], int] = {}  # by job and moment of release, the index of the newest trigger
+    for index, trigger in enumerate(triggers):
+        fires = []
+        next_fires = list(islice(takewhile(lambda fire: fire < end, fires_of(trigger)), limit + 1))
+        for fire in next_fires[:limit]:
+            hold = find_hold(windows.get(trigger.job_id, ()), fire)
+            if hold is None:
+                fires.append(fire)
+            elif hold.until is not None and hold.until < end and not hold.is_dropped:
+                released[trigger.job_id, hold.until] = index
+        found.append(UpcomingFires(trigger, tuple(fires), len(next_fires) > limit))
+    for (_, at), index in released.items():
+        found[index] = replace(found[index], fires=tuple(sorted((*found[index].fires, at))))
+    return found

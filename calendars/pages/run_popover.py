@@ -27,9 +27,9 @@ from maintenance import holds as maintenance_holds
 from maintenance.models import Notice
 from recurrence.schedules import LAST_INSTANT
 from recurrence.wire import WireError
+from triggers.descriptions import describe_trigger
 from triggers.gates import notice_of
 from triggers.models import Trigger
-from triggers.outlook import describe_trigger
 from triggers.upcoming import ExpectedHold, find_hold
 
 STRIP = 10  # outcomes of the newest runs that are shown

@@ -26,7 +26,7 @@ __all__ = [
     "Context",
     "Operation",
     "AttemptResult",
-    "below",
+    "secrets_below",
     "host_of",
     "host_of_address",
     "perform",
@@ -49,8 +49,8 @@ def prepare(action: Mapping[str, Any], secrets: Mapping[str, str], context: Cont
     The token of an authority is not part of the call yet.  Raises CallRefused when no valid call can be made.
     """
     name, prepare_message = KINDS[action["type"]]
-    fill = templates.filler(context) if action.get("template") else templates.as_it_is
-    return prepare_message(action[name], below(name, secrets), context, fill)
+    fill = templates.filler(context) if action.get("template") else templates.keep_text
+    return prepare_message(action[name], secrets_below(name, secrets), context, fill)
 
 
 async def perform(
@@ -100,7 +100,7 @@ async def _send(
     evaluator: http.Evaluator,
 ) -> AttemptResult:
     credentials = action.get("request", {}).get("authentication") or {}
-    if grant := authentication.grant(credentials, below("request", secrets)):
+    if grant := authentication.grant(credentials, secrets_below("request", secrets)):
         return await oauth.send(call, grant, session, evaluator)
     return await http.send(call, session, evaluator)
 
@@ -126,7 +126,7 @@ def host_of_address(address: str) -> str:
     return f"{host}:{port}"
 
 
-def below(member: str, secrets: Mapping[str, str]) -> dict[str, str]:
+def secrets_below(member: str, secrets: Mapping[str, str]) -> dict[str, str]:
     """Return the secrets within `member`, by their path below it."""
     prefix = f"{member}."
     return {path.removeprefix(prefix): text for path, text in secrets.items() if path.startswith(prefix)}

@@ -23,7 +23,7 @@ IsSecret = Callable[[str], bool]
 Replace = Callable[[str, str], str]
 
 
-def replaced(text: str, is_secret: IsSecret, replace: Replace, end: re.Pattern[str] = END_IN_ADDRESS) -> str:
+def replace_keys(text: str, is_secret: IsSecret, replace: Replace, end: re.Pattern[str] = END_IN_ADDRESS) -> str:
     """Return `text` with `replace(path, value)` for the value of each member whose name is secret.
 
     The path of a second member with the same name ends with #2.  A value that is empty, or consists of placeholders
@@ -47,13 +47,13 @@ def replaced(text: str, is_secret: IsSecret, replace: Replace, end: re.Pattern[s
     return "".join([*parts, text[copied_to:]])
 
 
-def masked(address: str, marked: Collection[str] = ()) -> str:
-    return replaced(address, _is_secret(marked), _mask)
+def mask_keys(address: str, marked: Collection[str] = ()) -> str:
+    return replace_keys(address, _is_secret(marked), _mask)
 
 
-def masked_in_text(text: str, marked: Collection[str] = ()) -> str:
+def mask_keys_in_text(text: str, marked: Collection[str] = ()) -> str:
     """Return `text` with masks for the keys of all addresses in it."""
-    return replaced(text, _is_secret(marked), _mask, END_IN_TEXT)
+    return replace_keys(text, _is_secret(marked), _mask, END_IN_TEXT)
 
 
 def keys_of(address: str, marked: Collection[str] = ()) -> list[str]:
@@ -63,7 +63,7 @@ def keys_of(address: str, marked: Collection[str] = ()) -> list[str]:
         found.append(value)
         return value
 
-    replaced(address, _is_secret(marked), note)
+    replace_keys(address, _is_secret(marked), note)
     return found
 
 
@@ -87,11 +87,11 @@ def masks_in(address: str, marked: Collection[str] = (), are_secret: bool = True
             found.append(path.removeprefix(QUERY))
         return value
 
-    replaced(address, lambda name: is_secret(name) is are_secret, note)
+    replace_keys(address, lambda name: is_secret(name) is are_secret, note)
     return found
 
 
-def revealed(address: str, secrets: Mapping[str, str]) -> str:
+def reveal_keys(address: str, secrets: Mapping[str, str]) -> str:
     """Return the address with its keys instead of masks; `secrets` are by their path below the request."""
     names = {path.removeprefix(QUERY).partition("#")[0] for path in secrets if path.startswith(QUERY)}
     if not names:
@@ -100,7 +100,7 @@ def revealed(address: str, secrets: Mapping[str, str]) -> str:
     def reveal(path: str, value: str) -> str:
         return secrets.get(path, value) if is_mask(value) else value
 
-    return replaced(address, lambda name: name.lower() in names, reveal)
+    return replace_keys(address, lambda name: name.lower() in names, reveal)
 
 
 def is_mask(value: str) -> bool:

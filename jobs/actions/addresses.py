@@ -83,7 +83,7 @@ def refuse_closed(text: str) -> None:
         raise ClosedAddress(text)
 
 
-def why_host_is_closed(host: str) -> str | None:
+def closed_host_reason(host: str) -> str | None:
     """Return why calls cannot reach the literal address `host`, as "is ..."; None when they can.
 
     For a name the result is None as well: its addresses are known only when it is called.
@@ -92,20 +92,20 @@ def why_host_is_closed(host: str) -> str | None:
         address = ip_address(host)
     except ValueError:
         return None
-    return why_closed(address, allowed(tuple(settings.EGRESS_ALLOW)))
+    return closed_reason(address, allowed(tuple(settings.EGRESS_ALLOW)))
 
 
 def is_open(address: Address, allow: Sequence[Network] = ()) -> bool:
-    return why_closed(address, allow) is None
+    return closed_reason(address, allow) is None
 
 
-def why_closed(address: Address, allow: Sequence[Network] = ()) -> str | None:
+def closed_reason(address: Address, allow: Sequence[Network] = ()) -> str | None:
     """Return why calls must not reach `address`, as "is ..."; None when they may.
 
     An address that wraps an IPv4 address is open only if both addresses are open.
     """
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
-        return why_closed(address.ipv4_mapped, allow)  # not a wrapper: the same address in another notation
+        return closed_reason(address.ipv4_mapped, allow)  # not a wrapper: the same address in another notation
     if address in ALWAYS_CLOSED:
         return "is where clouds give credentials to whoever asks, and no setting opens it"
     if getattr(address, "scope_id", None):
@@ -113,7 +113,7 @@ def why_closed(address: Address, allow: Sequence[Network] = ()) -> str | None:
     if (kind := kind_of(address)) and not any(address in network for network in allow):
         return f"is {kind}, and EGRESS_ALLOW does not open it"
     for inner in wrapped(address):
-        if reason := why_closed(inner, allow):
+        if reason := closed_reason(inner, allow):
             return f"leads to {inner}, which {reason}"
     return None
 

@@ -79,7 +79,7 @@ def _oauth(members: JsonObject, previous: PreviousAction, secrets: Secrets) -> d
     )
     identity_members = [name for name in ("authority", "audience") if name not in members.refused]
     if any(previous.document.get(name) != public.get(name) for name in identity_members):
-        previous = previous.cleared()  # also when the member was removed
+        previous = previous.without_content()  # also when the member was removed
     keep_secret(members, "secret", public, previous, secrets)
     return public
 

@@ -80,7 +80,7 @@ def _action(members: JsonObject, previous_part: PreviousAction, secrets: Secrets
     if policy := members.members("retryPolicy"):
         result["retryPolicy"] = _retry_policy(policy)
     if (error_action := members.members("errorAction")) and not previous_part.path:
-        result["errorAction"] = _action(error_action, previous_part.at("errorAction"), secrets)
+        result["errorAction"] = _action(error_action, previous_part.child("errorAction"), secrets)
     return result
 
 
@@ -91,8 +91,8 @@ def _message(members: JsonObject, type_: str, previous_part: PreviousAction, sec
     if is_template and type_ == "Task":
         members.fault("template", "must not be true: nothing in a task is a template")
     message_members = members.required_members(name)
-    message = parse_message(message_members, previous_part.at(name), secrets, is_template)
-    hosts.refuse_closed(message_members, message, previous_part.at(name).document)
+    message = parse_message(message_members, previous_part.child(name), secrets, is_template)
+    hosts.refuse_closed(message_members, message, previous_part.child(name).document)
     return {name: message, **present(template=is_template or None)}
 
 

@@ -21,6 +21,6 @@ HARMLESS_HEADERS = frozenset(
 RUN_HEADERS = frozenset({"idempotency-key", "x-scheduler-attempt", "x-scheduler-fire-time"})  # set by the scheduler
 
 
-def decoded_credentials(headers: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
+def reveal_secret_headers(headers: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
     """Return the headers with their secret values; `secrets` are by their path below the request."""
     return {name: secrets.get(f"headers.{name.lower()}", value) for name, value in headers.items()}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jobs.actions import host_names, uris
-from jobs.actions.addresses import why_host_is_closed
+from jobs.actions.addresses import closed_host_reason
 from jobs.members import JsonObject
 
 CLOSED = "closed_address"
@@ -19,7 +19,7 @@ def refuse_closed(members: JsonObject, message: Mapping[str, Any], before: Mappi
     """
     stored = _hosts_of_message(before)
     for path, host in _hosts_of_message(message).items():
-        if stored.get(path) != host and (reason := why_host_is_closed(host)):
+        if stored.get(path) != host and (reason := closed_host_reason(host)):
             members.fault(path, f"must not have the host {host}: it {reason}", CLOSED)
 
 
@@ -29,7 +29,7 @@ def closed_hosts(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     The reason is to be written after "it".  The error action is not searched.
     """
     for path, host in _hosts_of_action(document):
-        if reason := why_host_is_closed(host):
+        if reason := closed_host_reason(host):
             yield path, host, reason
 
 

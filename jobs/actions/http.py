@@ -24,7 +24,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from jobs.actions import host_names, secret_variants, success, tls, uris
-from jobs.actions.address_keys import keys_of, masked_in_text, texts_of
+from jobs.actions.address_keys import keys_of, mask_keys_in_text, texts_of
 from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socket
 from jobs.actions.headers import HARMLESS_HEADERS, HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, RUN_HEADERS
 from jobs.actions.result import AttemptResult, CallRefused
@@ -43,7 +43,7 @@ HEADERS_COUNT_LIMIT = 128
 REDIRECTS_LIMIT = 5
 HIDDEN_HEADERS = ("set-cookie", "set-cookie2")  # history stores their names, not their values
 REDIRECTS = (301, 302, 303, 307, 308)
-USUAL = tls.Trust()
+DEFAULT_TRUST = tls.Trust()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Call:
     """A request ready to be sent.
 
     `hidden` holds the credentials that must not appear in anything stored or shown, as returned by
-    `secret_variants.spellings`.  `private` holds the names, in lower case, of headers that are credentials.
+    `secret_variants.search_forms`.  `private` holds the names, in lower case, of headers that are credentials.
     `secret_query` holds names of query members whose values are credentials.
     """
 
@@ -62,7 +62,7 @@ class Call:
     hidden: tuple[str, ...] = ()
     private: frozenset[str] = frozenset()
     secret_query: tuple[str, ...] = ()
-    trust: tls.Trust = USUAL
+    trust: tls.Trust = DEFAULT_TRUST
     follows_redirects: bool = False
     success: Mapping[str, Any] = field(default_factory=dict)
 
@@ -76,18 +76,18 @@ class Call:
 
     def hide(self, text: str, end: int | None = None) -> str:
         """Return `text` up to `end` with the mask instead of credentials."""
-        return secret_variants.masked(text, self.hidden, end)
+        return secret_variants.mask_secrets(text, self.hidden, end)
 
     def redacted(self, text: str, end: int | None = None) -> str:
         """Do the same as `hide`, and mask the keys in other addresses too."""
-        return masked_in_text(self.hide(text, end), self.secret_query)
+        return mask_keys_in_text(self.hide(text, end), self.secret_query)
 
-    def hiding_keys_of(self, *addresses: str) -> "Call":
+    def with_hidden_keys(self, *addresses: str) -> "Call":
         """Return a copy of the call that also hides the keys in these addresses."""
         keys = texts_of([key for address in addresses for key in keys_of(address, self.secret_query)])
-        return replace(self, hidden=(*self.hidden, *secret_variants.spellings(*keys))) if keys else self
+        return replace(self, hidden=(*self.hidden, *secret_variants.search_forms(*keys))) if keys else self
 
-    def shown(self) -> dict[str, Any]:
+    def as_redacted_dict(self) -> dict[str, Any]:
         """Return the request without credentials, for people: `method`, `uri`, `headers` as pairs, `body`."""
         return {
             "method": self.method,
@@ -116,7 +116,7 @@ class Response:
     body: bytes = field(repr=False)
 
     @property
-    def word(self) -> str:
+    def status_text(self) -> str:
         try:
             return HTTPStatus(self.status).phrase
         except ValueError:
@@ -153,14 +153,14 @@ def evaluate(response: Response) -> AttemptResult:
     call, host = response.call, response.call.host
     if has_too_many_headers(response):
         return AttemptResult(
-            False, f"Host '{host}' answered '{response.word}' with more headers than are taken.", response.status
+            False, f"Host '{host}' answered '{response.status_text}' with more headers than are taken.", response.status
         )
-    message = f"Host '{host}' answered '{response.word}'."
+    message = f"Host '{host}' answered '{response.status_text}'."
     problem = success.problem(call.success, response.status, _body_to_test(response))
     if problem and response.status in REDIRECTS and not call.follows_redirects:
-        message = f"Host '{host}' answered '{response.word}'; redirects are not followed."
+        message = f"Host '{host}' answered '{response.status_text}'; redirects are not followed."
     elif problem and problem != success.STATUS:
-        message = f"Host '{host}' answered '{response.word}', but {problem}."
+        message = f"Host '{host}' answered '{response.status_text}', but {problem}."
     result = truncate_for_storage(response, problem is None, message)
     return replace(result, retry_after=retry_after(response.headers)) if problem else result
 
@@ -228,7 +228,11 @@ async def _exchange(call: Call, session: aiohttp.ClientSession, size: int) -> Re
         raise CallRefused(problem)
     host = call.host
     try:
-        context = tls.context(USUAL) if call.trust == USUAL else await asyncio.to_thread(tls.context, call.trust)
+        context = (
+            tls.context(DEFAULT_TRUST)
+            if call.trust == DEFAULT_TRUST
+            else await asyncio.to_thread(tls.context, call.trust)
+        )
     except ValueError as error:
         raise CallRefused(f"The certificates of the job cannot be used: {error}.") from None
     try:
@@ -309,7 +313,7 @@ def _redirected(response: Response) -> Call:
         about_body = ("content-", "webhook-")  # webhook headers sign the body
         headers = {name: text for name, text in call.headers.items() if not name.lower().startswith(about_body)}
         call = replace(call, method="GET", body=None, headers=headers)
-    call = call.hiding_keys_of(location)
+    call = call.with_hidden_keys(location)
     if uris.origin(str(url)) == uris.origin(str(call.url)):
         return replace(call, url=url)
     public = (HARMLESS_HEADERS | RUN_HEADERS) - call.private

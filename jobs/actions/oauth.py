@@ -24,8 +24,8 @@ from yarl import URL
 
 from jobs.actions import http, tls
 from jobs.actions.result import AttemptResult, CallRefused
-from jobs.actions.secret_variants import spellings
-from jobs.actions.text import shortened
+from jobs.actions.secret_variants import search_forms
+from jobs.actions.text import shorten
 
 DEFAULT_AUDIENCE = "https://management.core.windows.net/"
 FLOW_LIMIT_S = 80.0  # for tokens and calls together; an attempt may take a little longer
@@ -58,7 +58,7 @@ class Grant:
 @dataclass(frozen=True, slots=True)
 class Token:
     text: str
-    use_s: float  # how long it may be used after the request
+    valid_for_s: float  # how long it may be used after the request
 
     def __repr__(self) -> str:
         return "<Token>"
@@ -108,7 +108,7 @@ def _with_token(call: http.Call, token: Token) -> http.Call:
     return replace(
         call,
         headers={**headers, "Authorization": f"Bearer {token.text}"},
-        hidden=(*call.hidden, *spellings(token.text)),
+        hidden=(*call.hidden, *search_forms(token.text)),
         private=call.private | {"authorization"},
     )
 
@@ -156,7 +156,7 @@ class Tokens:
             with self._lock:
                 del self._requests[key]
                 if isinstance(result, Token):
-                    self._store(key, result, requested_at + result.use_s)
+                    self._store(key, result, requested_at + result.valid_for_s)
             future.set_result(result)
 
     def _store(self, key: bytes, token: Token, until: float) -> None:
@@ -202,7 +202,7 @@ def _token_request(grant: Grant, trust: tls.Trust) -> http.Call:
         url=URL(f"{address}/{quote(grant.tenant, safe='')}/oauth2/token", encoded=True),
         headers={"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"},
         body=urlencode(form),
-        hidden=spellings(grant.secret),
+        hidden=search_forms(grant.secret),
         trust=tls.Trust(trust.authority),
     )
 
@@ -252,10 +252,10 @@ def _seconds(value: object) -> float | None:
 
 
 def _refused(response: http.Response, document: Mapping[str, object]) -> TokenError:
-    message = f"Authority '{response.call.host}' answered '{response.word}' without a token that can be used"
+    message = f"Authority '{response.call.host}' answered '{response.status_text}' without a token that can be used"
     error, description = document.get("error"), document.get("error_description")
     if isinstance(error, str) and ERROR.fullmatch(error):
         message = f"Authority '{response.call.host}' refused a token with the error '{response.call.hide(error)}'"
-        if isinstance(description, str) and (details := shortened(response.call.hide(description), DESCRIPTION_LIMIT)):
+        if isinstance(description, str) and (details := shorten(response.call.hide(description), DESCRIPTION_LIMIT)):
             message = f"{message}: {details}"
     return TokenError(f"{message.rstrip('.')}.", retry_after=http.retry_after(response.headers))

@@ -21,7 +21,7 @@ WAIT_LIMIT_S = 30.0  # for the process, whose CPU time is limited: other process
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class LoadedPfx:
     """`pem` is the private key, encrypted with `password`, and the certificate with its chain."""
 
     certificate: Certificate
@@ -30,7 +30,7 @@ class Opened:
 
 
 @lru_cache(maxsize=256)
-def load(pfx: str, password: str | None) -> Opened:
+def load(pfx: str, password: str | None) -> LoadedPfx:
     """Return the content of a PFX.  Raises ValueError unless `pfx` is base64 of a certificate and its key."""
     key_password = secrets.token_bytes(32).hex()
     given = json.dumps({"pfx": pfx, "password": password, "key_password": key_password})
@@ -44,7 +44,7 @@ def load(pfx: str, password: str | None) -> Opened:
     answer = json.loads(done.stdout)
     if "problem" in answer:
         raise ValueError(answer["problem"])
-    return Opened(load_pem_x509_certificate(answer["certificate"].encode()), answer["pem"], key_password)
+    return LoadedPfx(load_pem_x509_certificate(answer["certificate"].encode()), answer["pem"], key_password)
 
 
 def public_members(pfx: str, password: str | None) -> dict[str, str]:

@@ -18,8 +18,8 @@ from jobs.actions import http, uris
 from jobs.actions.headers import HARMLESS_HEADERS
 from jobs.actions.http import Call, Response, evaluate, retry_after, truncate_for_storage
 from jobs.actions.result import AttemptResult, Operation, PollFailure, PollSource
-from jobs.actions.secret_variants import spellings
-from jobs.actions.text import shortened
+from jobs.actions.secret_variants import search_forms
+from jobs.actions.text import shorten
 
 SUCCEEDED, FAILED, CANCELED = ENDS = ("succeeded", "failed", "canceled")
 ADDRESSES = ("Azure-AsyncOperation", "Location")  # the first one in the response is polled
@@ -85,7 +85,7 @@ def read_status(response: Response, operation: Operation) -> AttemptResult:
     if http.has_too_many_headers(response):
         return _poll_without_status(response, "with more headers than are taken")
     try:
-        match operation.by:
+        match operation.source:
             case PollSource.LOCATION:
                 return _read_location(response, operation)
             case PollSource.RESOURCE:
@@ -93,12 +93,12 @@ def read_status(response: Response, operation: Operation) -> AttemptResult:
             case _:
                 return _read_status(response, operation)
     except Unreadable as error:
-        return _poll_without_status(response, f"'{response.word}', but {error}")
+        return _poll_without_status(response, f"'{response.status_text}', but {error}")
 
 
 def poll_failed(result: AttemptResult) -> AttemptResult:
     """Return the result of a poll that got no response."""
-    return replace(result, unread=PollFailure.PASSING if result.may_retry else PollFailure.LASTING)
+    return replace(result, poll_failure=PollFailure.TEMPORARY if result.may_retry else PollFailure.PERMANENT)
 
 
 class Unreadable(Exception):
@@ -107,7 +107,7 @@ class Unreadable(Exception):
 
 def _read_status(response: Response, operation: Operation) -> AttemptResult:
     if response.status not in (200, 201, 202):
-        return _poll_without_status(response, f"'{response.word}' instead of a status")
+        return _poll_without_status(response, f"'{response.status_text}' instead of a status")
     document = _document(response)
     status = document.get("status")
     if not isinstance(status, str) or not status.strip():
@@ -124,7 +124,7 @@ def _read_location(response: Response, operation: Operation) -> AttemptResult:
         return _pending_result(response, operation)
     is_result = 200 <= response.status < 300 or 400 <= response.status < 500
     if not is_result or response.status in (*TRANSIENT, *AUTH_FAILURES):
-        return _poll_without_status(response, f"'{response.word}' instead of a result")
+        return _poll_without_status(response, f"'{response.status_text}' instead of a result")
     document = _document_or_nothing(response)
     if response.status >= 300:
         error = document.get("error")
@@ -139,7 +139,7 @@ def _read_resource(response: Response, operation: Operation) -> AttemptResult:
     if response.status == 202:
         return _pending_result(response, operation)
     if response.status != 200:
-        return _poll_without_status(response, f"'{response.word}' instead of the resource")
+        return _poll_without_status(response, f"'{response.status_text}' instead of the resource")
     document = _document(response)
     state = _provisioning_state(document) or "Succeeded"
     if _is_open(state):
@@ -147,16 +147,16 @@ def _read_resource(response: Response, operation: Operation) -> AttemptResult:
     return _final_result(response, state, document.get("error"))
 
 
-def _accepted(response: Response, by: PollSource, address: str, state: str) -> AttemptResult:
+def _accepted(response: Response, source: PollSource, address: str, state: str) -> AttemptResult:
     address, problem = _checked(response, address)
     if problem:
         return _cannot_be_followed(response, f"the address where to ask how it goes on {problem}")
     result = truncate_for_storage(
-        response, True, f"Host '{response.call.host}' answered '{response.word}' and has begun an operation."
+        response, True, f"Host '{response.call.host}' answered '{response.status_text}' and has begun an operation."
     )
     return replace(
         result,
-        operation=Operation(by, address),
+        operation=Operation(source, address),
         retry_after=retry_after(response.headers),
         status=_line(response, state, STATUS_LIMIT),
     )
@@ -164,14 +164,15 @@ def _accepted(response: Response, by: PollSource, address: str, state: str) -> A
 
 def _cannot_be_followed(response: Response, reason: str) -> AttemptResult:
     """Return a failure that must not be retried, because the operation may be running."""
-    message = f"Host '{response.call.host}' answered '{response.word}', but the operation cannot be followed: {reason}."
+    message = f"Host '{response.call.host}' answered '{response.status_text}'"
+    message += f", but the operation cannot be followed: {reason}."
     return replace(truncate_for_storage(response, False, message), may_retry=False)
 
 
 def _pending_elsewhere(response: Response, operation: Operation, address: str) -> AttemptResult:
     address, problem = _checked(response, address)
     if problem:
-        return _poll_without_status(response, f"'{response.word}', but its Location {problem}")
+        return _poll_without_status(response, f"'{response.status_text}', but its Location {problem}")
     return _pending_result(response, replace(operation, address=address))
 
 
@@ -197,7 +198,7 @@ def _checked(response: Response, location: str) -> tuple[str, str | None]:
 def _with_keys_hidden(call: Call, *addresses: str) -> Call:
     """Hide the queries of operation addresses: a query may be a key that alone gives access to the operation."""
     queries = [f"?{query}" for address in addresses if (query := address.partition("?")[2])]
-    return replace(call, hidden=(*call.hidden, *spellings(*queries))).hiding_keys_of(*addresses)
+    return replace(call, hidden=(*call.hidden, *search_forms(*queries))).with_hidden_keys(*addresses)
 
 
 def _pending_result(
@@ -242,7 +243,7 @@ def _error_in_words(response: Response, error: object, word: str) -> str:
     code, message = (members.get(name) if isinstance(members.get(name), str) else "" for name in ("code", "message"))
     code, message = _line(response, code or "", CODE_LIMIT), _line(response, message or "", MESSAGE_LIMIT).rstrip(".")
     if not code and not message and response.status >= 400:
-        return f": '{response.word}'"
+        return f": '{response.status_text}'"
     return (f" with {code}" if code else "") + (f": {message}" if message else "")
 
 
@@ -252,7 +253,7 @@ def _poll_without_status(response: Response, reason: str) -> AttemptResult:
     result = truncate_for_storage(response, False, f"Host '{response.call.host}' answered {reason}.")
     return replace(
         result,
-        unread=PollFailure.PASSING if is_transient else PollFailure.LASTING,
+        poll_failure=PollFailure.TEMPORARY if is_transient else PollFailure.PERMANENT,
         retry_after=retry_after(response.headers),
     )
 
@@ -296,4 +297,4 @@ def _percent(document: Mapping[str, Any]) -> float | None:
 
 
 def _line(response: Response, text: str, limit: int) -> str:
-    return shortened(response.call.redacted(text), limit)
+    return shorten(response.call.redacted(text), limit)

@@ -24,10 +24,10 @@ class PreviousAction:
     secrets: Secrets
     path: str = ""
 
-    def at(self, name: str) -> "PreviousAction":
+    def child(self, name: str) -> "PreviousAction":
         return PreviousAction(self.document.get(name) or {}, self.secrets, self.path_of(name))
 
-    def cleared(self) -> "PreviousAction":
+    def without_content(self) -> "PreviousAction":
         """Return an empty object with the same path: the stored secrets do not belong to the new content."""
         return PreviousAction({}, Secrets(), self.path)
 

@@ -9,12 +9,12 @@ from typing import Any
 from yarl import URL
 
 from jobs.actions import address_keys, authentication, host_names, success, templates, tls, uris
-from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, decoded_credentials
+from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, reveal_secret_headers
 from jobs.actions.http import Call
 from jobs.actions.previous import PreviousAction, present, secret_text
 from jobs.actions.result import CallRefused, Context
 from jobs.actions.secret_names import is_secret_header, is_secret_member, marks_of
-from jobs.actions.secret_variants import PART_LENGTH, spellings
+from jobs.actions.secret_variants import PART_LENGTH, search_forms
 from jobs.actions.templates import PLACEHOLDER
 from jobs.encryption import MASK, Secrets
 from jobs.members import JsonObject, collected, shorten_repr
@@ -44,10 +44,10 @@ def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_te
     secret_headers = _marked(members, "secretHeaders", HEADER_NAME.pattern, "names of headers", old_request)
     uri, authority = _uri(members, secret_query, is_template), _certificate_authority(members)
     if _goes_elsewhere(members, uri, authority, old_request):
-        previous = previous.cleared()
+        previous = previous.without_content()
     if uri is not None:
         uri = _without_keys(members, uri, secret_query, previous, secrets, is_template)
-    headers = _headers(members, secret_headers, previous.at("headers"), secrets, is_template)
+    headers = _headers(members, secret_headers, previous.child("headers"), secrets, is_template)
     request = present(
         uri=uri,
         secretQuery=_used(members, "secretQuery", secret_query, address_keys.names_of(uri or ""), old_request),
@@ -61,7 +61,7 @@ def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_te
     if test := members.members("success"):
         request["success"] = success.parse(test)
     credentials = members.members("authentication")
-    if credentials and (public := authentication.parse(credentials, previous.at("authentication"), secrets)):
+    if credentials and (public := authentication.parse(credentials, previous.child("authentication"), secrets)):
         request["authentication"] = public
     return request
 
@@ -80,7 +80,7 @@ def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Con
     """Return the call of one attempt.  If it needs a token, that is not part of it yet."""
     credentials = request.get("authentication") or {}
     headers = {name: fill(text, templates.in_header) for name, text in request.get("headers", {}).items()}
-    headers = decoded_credentials(headers, secrets)  # no placeholder is filled in within a credential
+    headers = reveal_secret_headers(headers, secrets)  # no placeholder is filled in within a credential
     body = request.get("body")
     if body is not None:
         body = fill(body, templates.in_body(_content_type(headers)))
@@ -96,7 +96,7 @@ def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Con
         own["Authorization"] = f"Basic {credential}"
     marked = request.get("secretQuery", ())
     secret_headers = marks_of(request.get("secretHeaders", ()))
-    address = address_keys.revealed(request["uri"], secrets)
+    address = address_keys.reveal_keys(request["uri"], secrets)
     keys = [fill(key, templates.in_uri) for key in address_keys.keys_of(address, marked)]
     return Call(
         method=request["method"],
@@ -134,7 +134,7 @@ def _hidden(credential: str | None, secrets: Mapping[str, str], keys: Sequence[s
     for path, text in secrets.items():
         if path.startswith("headers."):
             sent += [text, *_parts(text)]
-    return spellings(credential or "", *sent, *address_keys.texts_of(keys))
+    return search_forms(credential or "", *sent, *address_keys.texts_of(keys))
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _uri(members: JsonObject, marked: Collection[str], is_template: bool) -> str
     uri = text and host_names.read_address(members, "uri", text)
     if uri is None:
         return None
-    filled = public = address_keys.masked(uri, marked)
+    filled = public = address_keys.mask_keys(uri, marked)
     if is_template:
         templates.check(members, "uri", public)
         if "uri" in members.refused:
@@ -227,10 +227,10 @@ def _without_keys(
         keys[path] = secrets[previous.path_of(path)] = key
         return MASK
 
-    public = address_keys.replaced(uri, lambda name: is_secret_member(name, marks), keep)
+    public = address_keys.replace_keys(uri, lambda name: is_secret_member(name, marks), keep)
     if masks := address_keys.masks_in(public, marked, are_secret=False):
         members.refuse("uri", f"must hold the value of {masks[0]}, which is not secret", "required")
-    full_uri = address_keys.revealed(public, keys)
+    full_uri = address_keys.reveal_keys(public, keys)
     if len(full_uri) > URI_LIMIT:
         members.refuse("uri", f"must have at most {URI_LIMIT} characters, not {len(full_uri)}", "too_long")
     if is_template and not templates.has_only_known(full_uri):

@@ -38,18 +38,18 @@ class PollSource(StrEnum):
 class Operation:
     """An operation that a request has begun and that has not ended.  The address may hold a key."""
 
-    by: PollSource
+    source: PollSource
     address: str
 
     def __repr__(self) -> str:
-        return f"<Operation by {self.by}>"
+        return f"<Operation by {self.source}>"
 
 
 class PollFailure(StrEnum):
     """The kind of cause why a poll could not read its operation: temporary, or probably permanent."""
 
-    PASSING = "passing"
-    LASTING = "lasting"
+    TEMPORARY = "temporary"
+    PERMANENT = "permanent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class AttemptResult:
     may_retry: bool = True  # False: another attempt would fail in the same way, so the run fails at once
     retry_after: timedelta | None = None  # how long the target asks to wait
     operation: Operation | None = None  # the pending operation, which is to be polled
-    unread: PollFailure | None = None  # set for a failed poll: the state of its operation is unknown
+    poll_failure: PollFailure | None = None  # set for a failed poll: the state of its operation is unknown
     status: str = ""  # status of the operation, in the target's word
     percent: float | None = None  # progress of the operation, 0 to 100
 
     @property
-    def goes_on(self) -> bool:
-        return self.operation is not None or self.unread is not None
+    def is_pending(self) -> bool:
+        return self.operation is not None or self.poll_failure is not None
 
 
 class CallRefused(Exception):

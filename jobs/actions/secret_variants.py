@@ -46,8 +46,8 @@ LITERALS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 Span = tuple[int, int]
 
 
-def spellings(*credentials: str) -> tuple[str, ...]:
-    """Return the needles by which `masked` finds these credentials; empty ones are ignored."""
+def search_forms(*credentials: str) -> tuple[str, ...]:
+    """Return the needles by which `mask_secrets` finds these credentials; empty ones are ignored."""
     found = (form for text in credentials if text for form in _forms(text))
     return tuple(dict.fromkeys(form.translate(FOLDING) for form in found))
 
@@ -57,8 +57,8 @@ def longest(needles: Sequence[str]) -> int:
     return max((len(needle) for needle in needles), default=0) * ESCAPED_LENGTH
 
 
-def masked(text: str, needles: Sequence[str], end: int | None = None) -> str:
-    """Return `text` up to `end`, with the mask for each of the needles, which are results of `spellings`.
+def mask_secrets(text: str, needles: Sequence[str], end: int | None = None) -> str:
+    """Return `text` up to `end`, with the mask for each of the needles, which are results of `search_forms`.
 
     A credential that crosses `end` is masked as well.  If the search would take too long, only the mask is returned.
     """
@@ -93,20 +93,20 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _spans(text: str, needles: Sequence[str]) -> Iterator[Span]:
-    yield from _spans_in(View(text), needles)
+    yield from _spans_in(DecodedText(text), needles)
     for layer in _layers(text[:ESCAPED_LIMIT]):
-        if layer.before:
+        if layer.source:
             yield from _spans_in(layer, needles)
-        unbroken = layer.changed(BREAK, lambda _: "")
+        unbroken = layer.replace(BREAK, lambda _: "")
         if unbroken is not layer:
             yield from _spans_in(unbroken, [needle for needle in needles if len(needle) >= PART_LENGTH])
 
 
-def _spans_in(view: "View", needles: Sequence[str]) -> Iterator[Span]:
-    folded = view.text.translate(FOLDING)
+def _spans_in(decoded: "DecodedText", needles: Sequence[str]) -> Iterator[Span]:
+    folded = decoded.text.translate(FOLDING)
     for needle in needles:
         if needle in folded:
-            yield from (view.origin(span) for span in _found(needle, folded))
+            yield from (decoded.origin(span) for span in _found(needle, folded))
 
 
 def _found(needle: str, text: str) -> Iterator[Span]:
@@ -128,40 +128,40 @@ def _merged(spans: Sequence[Span]) -> list[Span]:
 
 
 @dataclass(frozen=True)
-class View:
+class DecodedText:
     """A text made from another one by replacing every second of its parts."""
 
     text: str
-    before: "View | None" = None
-    parts: Sequence[str] = ()  # parts of the text before
-    made: Sequence[str] = ()  # replacement for each part
+    source: "DecodedText | None" = None
+    parts: Sequence[str] = ()  # parts of the source
+    replacements: Sequence[str] = ()  # replacement for each part
 
     @cached_property
     def starts(self) -> list[int]:
         """The start of each part in `text`."""
-        return list(accumulate(map(len, self.made[:-1]), initial=0))
+        return list(accumulate(map(len, self.replacements[:-1]), initial=0))
 
     @cached_property
     def origins(self) -> list[int]:
-        """The start of each part in the text before, and the end of the last part."""
+        """The start of each part in the source, and the end of the last part."""
         return list(accumulate(map(len, self.parts), initial=0))
 
-    def changed(self, pattern: re.Pattern[str], replace: Callable[[str], str]) -> "View":
-        """Return a view with each match replaced, or this view itself without a match.  `pattern` must be one group."""
+    def replace(self, pattern: re.Pattern[str], replace: Callable[[str], str]) -> "DecodedText":
+        """Return a text with each match replaced, or this text itself without a match.  `pattern` must be one group."""
         parts = pattern.split(self.text)
         if len(parts) == 1:
             return self
-        made = list(parts)
-        made[1::2] = map(replace, parts[1::2])
-        return View("".join(made), self, parts, made)
+        replacements = list(parts)
+        replacements[1::2] = map(replace, parts[1::2])
+        return DecodedText("".join(replacements), self, parts, replacements)
 
     def origin(self, span: Span) -> Span:
         """Return the corresponding span of the first text."""
-        if self.before is None:
+        if self.source is None:
             return span
-        return self.before.origin((self._source(span[0], 0), self._source(span[1] - 1, 1)))
+        return self.source.origin((self._source_position(span[0], 0), self._source_position(span[1] - 1, 1)))
 
-    def _source(self, position: int, beyond: int) -> int:
+    def _source_position(self, position: int, beyond: int) -> int:
         """Return the start of the source of a character, or with `beyond` = 1 its end."""
         part = bisect_right(self.starts, position) - 1
         if part % 2:
@@ -169,15 +169,15 @@ class View:
         return self.origins[part] + position - self.starts[part] + beyond
 
 
-def _layers(text: str) -> Iterator[View]:
-    view = View(text)
-    yield view
+def _layers(text: str) -> Iterator[DecodedText]:
+    decoded = DecodedText(text)
+    yield decoded
     for _ in range(LAYERS):
-        inner = view.changed(ESCAPE, _unescaped)
-        if inner is view:
+        inner = decoded.replace(ESCAPE, _unescaped)
+        if inner is decoded:
             return
         yield inner
-        view = inner
+        decoded = inner
 
 
 def _unescaped(escape: str) -> str:

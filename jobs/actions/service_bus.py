@@ -32,7 +32,7 @@ from jobs.actions.previous import (
     present,
 )
 from jobs.actions.result import Context
-from jobs.actions.secret_variants import spellings
+from jobs.actions.secret_variants import search_forms
 from jobs.encryption import Secrets
 from jobs.members import PRINTABLE, JsonObject, shorten_repr
 
@@ -80,7 +80,7 @@ def prepare(message: Mapping[str, Any], secrets: Mapping[str, str], context: Con
     if key_name := message.get("authentication", {}).get("sasKeyName"):
         key = secrets.get("authentication.sasKey", "")
         signature, headers["Authorization"] = _sign(resource, key_name, key, context.now)
-        hidden = spellings(key, signature, headers["Authorization"])
+        hidden = search_forms(key, signature, headers["Authorization"])
     return Call(
         method="POST",
         url=URL(f"{resource}/messages", encoded=True),
@@ -113,8 +113,8 @@ def _parse(
     _refuse_long_headers(members, result)
     if authentication := members.members("authentication"):
         if namespace not in (None, previous.document.get("namespace")):
-            previous = previous.cleared()
-        if shared_key := _shared_access_key(authentication, previous.at("authentication"), secrets):
+            previous = previous.without_content()
+        if shared_key := _shared_access_key(authentication, previous.child("authentication"), secrets):
             result["authentication"] = shared_key
     return result
 

@@ -22,7 +22,7 @@ from jobs.actions import templates
 from jobs.actions.http import Call
 from jobs.actions.previous import MESSAGE_LIMIT, PreviousAction, keep_secret, present
 from jobs.actions.result import CallRefused, Context
-from jobs.actions.secret_variants import spellings
+from jobs.actions.secret_variants import search_forms
 from jobs.azure_regions import display_name
 from jobs.encryption import Secrets
 from jobs.members import JsonObject
@@ -99,7 +99,7 @@ def _refuse_invalid(members: JsonObject, message: Mapping[str, Any], is_template
     if "message" in members.refused:
         return
     try:
-        _stored_text(message, LONGEST, templates.filler(LONGEST) if is_template else templates.as_it_is)
+        _stored_text(message, LONGEST, templates.filler(LONGEST) if is_template else templates.keep_text)
     except InvalidQueueMessage as error:
         members.fault("message", str(error), error.code)
 
@@ -158,5 +158,5 @@ def _hidden(token: str) -> tuple[str, ...]:
     """Return the forms of the token and of its signature, because a response may repeat the signature alone."""
     found = re.search(r"(?:^|&)sig=([^&]*)", token)
     if not found:
-        return spellings(token)
-    return spellings(token, found[1], unquote(found[1]))
+        return search_forms(token)
+    return search_forms(token, found[1], unquote(found[1]))

@@ -76,7 +76,7 @@ def sample(text: str) -> str:
     return PLACEHOLDER.sub("x", text)
 
 
-def as_it_is(text: str, escape: Escape) -> str:
+def keep_text(text: str, escape: Escape) -> str:
     """Return `text` unchanged: the `Fill` of an action that is not a template."""
     return text
 

@@ -12,7 +12,7 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.text import capfirst
 
 from jobs.action_text import action_in_words
-from jobs.call_test import LIMIT_S, REHEARSALS, UNDER_WAY, Part, has_part, run_call_test
+from jobs.call_test import CALL_TESTS, LIMIT_S, RUNNING_TESTS, Part, has_part, run_call_test
 from jobs.credentials import can_sign, signing_secrets
 from jobs.errors import JobError
 from jobs.models import Job
@@ -88,7 +88,7 @@ class JobActionViews:
             **self._page_context(request, job),
             "job": job,
             "title": f"Test of {job.name}",
-            "does": action_in_words(job.action.document),
+            "action_words": action_in_words(job.action.document),
             "error_action": action_in_words(job.action.document.get("errorAction") or {}),
             "limit_s": int(LIMIT_S),
             **self._test_context(request, job, form),
@@ -102,14 +102,14 @@ class JobActionViews:
         """Run the test that was posted, if any, and return its result for the template."""
         if request.method != "POST" or not form.is_valid() or not has_part(job, Part(form.cleaned_data["part"])):
             return {}
-        with UNDER_WAY.hold(request.user.pk) as is_only_one:
+        with RUNNING_TESTS.hold(request.user.pk) as is_only_one:
             return self._run_test(request, job, Part(form.cleaned_data["part"])) if is_only_one else {"is_busy": True}
 
     def _run_test(self, request, job: Job, part: Part) -> dict:
         now = timezone.now()
-        if REHEARSALS.count(f"user {request.user.pk}", now) > REHEARSALS.most:
-            return {"wait_s": int(REHEARSALS.retry_after_s(now)) + 1, "most": REHEARSALS.most}
+        if CALL_TESTS.count(f"user {request.user.pk}", now) > CALL_TESTS.most:
+            return {"wait_s": int(CALL_TESTS.retry_after_s(now)) + 1, "most": CALL_TESTS.most}
         result = run_call_test(job, part, now)
-        ended = "succeeded" if result.outcome.succeeded else "failed"
+        ended = "succeeded" if result.result.succeeded else "failed"
         self.log_change(request, job, f"Tested the {part.label}: it {ended}.")
         return {"tested": test_result_context(result, part, now)}

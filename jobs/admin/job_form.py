@@ -16,9 +16,9 @@ from jobs.credentials import certificate_row
 from jobs.errors import JobError
 from jobs.forms.fields import FIELDS, JSON
 from jobs.models import JobCollection
-from jobs.pages.jobs import caution_rows
+from jobs.pages.jobs import warning_rows
 from jobs.pages.next_runs import next_run_in_words
-from jobs.pages.schedule_preview import meaning_of_form
+from jobs.pages.schedule_preview import preview_job_form
 from recurrence.wire import WireError
 from triggers.forms import JobForm
 
@@ -48,22 +48,22 @@ class JobFormPages:
             switch = request.POST.get("_switch", "")
             is_valid = form.is_valid()
             if switch:
-                form = form.switched(*switch.split(":", 1)) if is_valid and switch in SWITCHES else form
+                form = form.switch_mode(*switch.split(":", 1)) if is_valid and switch in SWITCHES else form
             elif is_valid and "_preview" not in request.POST:
                 response = self._save(request, form, now)
                 if response is not None:
                     return response
-        form.say_what_is_set(now)
-        form.show_international_hosts()
+        form.add_secret_dates(now)
+        form.add_unicode_hosts()
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "form": form,
-            "rewrite": form.rewrite or form.rewritten,
+            "lost_secrets": form.lost_secrets or form.unshown_secrets,
             "certificate": certificate_row(form.stored_authentication, now),
             "job": job,
             "needs_collection": job is None and not form.fields["collection"].queryset.exists(),
-            "cautions": caution_rows(job, now) if job else [],
+            "job_warnings": warning_rows(job, now) if job else [],
             "title": f"Edit {job.name}" if job else "New job",
             "when_mode": form.mode("when"),
             "what_mode": form.mode("what"),
@@ -76,7 +76,7 @@ class JobFormPages:
         try:
             job, created = form.save(now)
         except (WireError, JobError) as error:
-            form.refuse(error)
+            form.show_error(error)
             return None
         change = self.construct_change_message(request, form, [], created)
         (self.log_addition if created else self.log_change)(request, job, change)
@@ -100,7 +100,7 @@ class JobFormPages:
         return TemplateResponse(request, "admin/jobs/job/_beside.html", self._preview_context(form, timezone.now()))
 
     def _preview_context(self, form: JobForm, now: datetime) -> dict:
-        return {"meaning": meaning_of_form(form, now), "now": now}
+        return {"preview": preview_job_form(form, now), "now": now}
 
 
 def _initial_values(request) -> dict:

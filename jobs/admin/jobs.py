@@ -23,15 +23,15 @@ from jobs.admin.job_actions import JobActionViews
 from jobs.admin.job_form import JobFormPages
 from jobs.admin.job_pages import ORDERED, JobPages
 from jobs.admin.lists import CappedPaginator, hue_of
-from jobs.badges import COLLECTION_STATES, JOB_STATES, counted, newest_runs, outcome_of
+from jobs.badges import COLLECTION_STATES, JOB_STATES, count_outcomes, newest_runs, outcome_of
 from jobs.credentials import expiry_state
 from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
 from jobs.pages.next_runs import next_run_row
-from jobs.run_now import run_now, why_not_runnable
+from jobs.run_now import not_runnable_reason, run_now
 from triggers.deletion import delete_job, delete_jobs
+from triggers.descriptions import describe_triggers
 from triggers.models import Trigger
-from triggers.outlook import describe_triggers
 from triggers.scheduling import set_job_state
 from triggers.upcoming import next_runs
 
@@ -142,7 +142,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
         state = expiry_state(job.action.document, job.now)
         return render_to_string(
             "admin/jobs/job/_title.html",
-            {"job": job, "does": action_in_words(job.action.document), "certificate": state},
+            {"job": job, "action_words": action_in_words(job.action.document), "certificate": state},
         )
 
     @admin.display(description="Schedule")
@@ -168,7 +168,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
     @admin.display(description="Last ten")
     def last_ten(self, job: Job) -> str:
         outcomes = [outcome_of(run) for run in job.newest]
-        return render_to_string("admin/jobs/_strip.html", {"outcomes": outcomes, "label": counted(outcomes)})
+        return render_to_string("admin/jobs/_strip.html", {"outcomes": outcomes, "label": count_outcomes(outcomes)})
 
     @admin.display(description="Collection", ordering="collection__name")
     def in_collection(self, job: Job) -> str:
@@ -228,7 +228,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
         if not self.has_change_permission(request, job):
             return f"you may not change {job.name!r}"
         if action == "run":
-            return why_not_runnable(job)
+            return not_runnable_reason(job)
         if job.collection.state == JobCollection.State.DELETED:
             return f"collection {job.collection.name!r} is being deleted"
         return f"job {job.name!r} is {job.state}, which is final" if job.is_final else ""

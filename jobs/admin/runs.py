@@ -139,7 +139,7 @@ class RunChangeList(TimestampedChangeList):
 class RunAdmin(ReadOnlyAdmin):
     """Admin of runs. It is read only, because only workers write the history."""
 
-    list_display = ("planned", "job_title", "result", "started", "took", "attempts", "by")
+    list_display = ("planned", "job_title", "result", "started", "took", "attempts", "started_by")
     list_filter = (ResultFilter, PlannedFilter, OriginFilter)
     search_fields = ("job_name",)
     search_help_text = "Name of the job"
@@ -214,5 +214,5 @@ class RunAdmin(ReadOnlyAdmin):
         return run.attempt_count
 
     @admin.display(description="By")
-    def by(self, run: Run) -> str:
+    def started_by(self, run: Run) -> str:
         return ORIGINS[Run.Origin(run.origin)]

@@ -198,7 +198,7 @@ class Collections(ApiViewSet):
 
     @extend_schema(operation_id="readCollection", summary="Read a collection", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(require_role(request, JobCollection, pk=pk), request=request)
+        return collection_response(require_role(request, JobCollection, pk=pk), request=request)
 
     @extend_schema(
         operation_id="createCollection",
@@ -207,14 +207,14 @@ class Collections(ApiViewSet):
         parameters=[IDEMPOTENCY_KEY, ETAG, LOCATION],
         responses={200: CollectionSerializer, 201: CollectionSerializer},
     )
-    @repeatable(lambda view, request, pk: answered(require_role(request, JobCollection, pk=pk)))
+    @repeatable(lambda view, request, pk: collection_response(require_role(request, JobCollection, pk=pk)))
     def create(self, request):
         members = self.read(CollectionRequest)
         collection = JobCollection(subscription=subscription_for(request, members.get("subscription")))
         with choosing_plan(request, collection):
             fill(collection, members)
         save(collection)
-        return created(request, f"/api/collections/{collection.pk}", answered(collection))
+        return created(request, f"/api/collections/{collection.pk}", collection_response(collection))
 
     @extend_schema(
         operation_id="replaceCollection",
@@ -224,7 +224,7 @@ class Collections(ApiViewSet):
     )
     def update(self, request, pk):
         found = require_role(request, JobCollection, Role.OPERATOR, pk=pk)
-        return changed(request, found, self.read(CollectionReplacement, fixed=fixed_in(found)))
+        return update_collection(request, found, self.read(CollectionReplacement, fixed=fixed_in(found)))
 
     @extend_schema(
         operation_id="patchCollection",
@@ -235,7 +235,7 @@ class Collections(ApiViewSet):
     )
     def partial_update(self, request, pk):
         found = require_role(request, JobCollection, Role.OPERATOR, pk=pk)
-        return changed(request, found, self.read(CollectionReplacement, fixed=fixed_in(found), partial=True))
+        return update_collection(request, found, self.read(CollectionReplacement, fixed=fixed_in(found), partial=True))
 
     @extend_schema(
         operation_id="deleteCollection",
@@ -256,14 +256,18 @@ class Collections(ApiViewSet):
     )
     @action(detail=True, methods=["post"])
     def enable(self, request, pk):
-        return changed(request, require_role(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "enabled"})
+        return update_collection(
+            request, require_role(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "enabled"}
+        )
 
     @extend_schema(
         operation_id="disableCollection", summary="Disable a collection", request=None, parameters=[IF_MATCH, ETAG]
     )
     @action(detail=True, methods=["post"])
     def disable(self, request, pk):
-        return changed(request, require_role(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "disabled"})
+        return update_collection(
+            request, require_role(request, JobCollection, Role.OPERATOR, pk=pk), {"state": "disabled"}
+        )
 
 
 COLLECTION_FIELDS = {
@@ -315,15 +319,15 @@ def save(collection: JobCollection) -> None:
         raise
 
 
-def changed(request: Request, found: JobCollection, members: Mapping[str, Any]) -> Response:
+def update_collection(request: Request, found: JobCollection, members: Mapping[str, Any]) -> Response:
     with get_collection_if_match(request, found) as collection:
         with choosing_plan(request, collection):
             fill(collection, members)
         save(collection)
-    return answered(collection)
+    return collection_response(collection)
 
 
-def answered(collection: JobCollection, request: Request | None = None) -> Response:
+def collection_response(collection: JobCollection, request: Request | None = None) -> Response:
     document = rendered_collection(collection)
     return respond(document, etag(version_of(collection), document), request=request)
 

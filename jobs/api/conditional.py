@@ -89,7 +89,7 @@ class Conditions:
     none_match: tuple[str, ...] | None
 
     @classmethod
-    def of(cls, request: Request) -> Self:
+    def from_request(cls, request: Request) -> Self:
         """Parse the headers.  Raise Invalid for a header that is neither `*` nor a list of tags."""
         return cls(tags_in(request, "If-Match"), tags_in(request, "If-None-Match"))
 
@@ -118,7 +118,7 @@ class Conditions:
 
 
 @contextmanager
-def lock_row(collection_id: int) -> Iterator[None]:
+def locked_collection(collection_id: int) -> Iterator[None]:
     """Open a transaction and lock the collection: nobody else can write its jobs and their triggers meanwhile."""
     with transaction.atomic():
         JobCollection.objects.select_for_update(no_key=True).get(pk=collection_id)
@@ -126,13 +126,13 @@ def lock_row(collection_id: int) -> Iterator[None]:
 
 
 @contextmanager
-def written(request: Request, job: Job, to: Destination = STAY) -> Iterator[Job]:
+def locked_job(request: Request, job: Job, to: Destination = STAY) -> Iterator[Job]:
     """Lock the job and yield its current row.  With `to`, the collection that the job is moved to is locked as well.
 
     Until the transaction ends, nobody else can write them.
     Raise PreconditionFailed if the caller's conditions do not match the job, and what `scheduling.locked_job` raises.
     """
-    conditions = Conditions.of(request)
+    conditions = Conditions.from_request(request)
     with scheduling.locked_job(job, to) as current:
         conditions.refuse(version_of(current))
         yield current
@@ -146,10 +146,10 @@ def get_if_match(request: Request, job: Job) -> Iterator[Job]:
     itself is yielded without a lock.
     Raise PreconditionFailed if the conditions do not match, and what `scheduling.locked_job` raises.
     """
-    if not Conditions.of(request):
+    if not Conditions.from_request(request):
         yield job
         return
-    with written(request, job) as current:
+    with locked_job(request, job) as current:
         yield current
 
 
@@ -160,7 +160,7 @@ def get_collection_if_match(request: Request, found: JobCollection) -> Iterator[
     Until the transaction ends, nobody else can write the collections of its subscription.
     Raise PreconditionFailed if the caller's conditions do not match it, and Conflict while it is being deleted.
     """
-    conditions = Conditions.of(request)
+    conditions = Conditions.from_request(request)
     with scheduling.locked_for_write(found.subscription_id):
         collection = scheduling.lock_collection(found.pk)
         conditions.refuse(version_of(collection))
@@ -174,10 +174,10 @@ def start_collection_operation(
 
     While the same operation is running, a repeated request may also name the version with which the operation began.
     """
-    conditions = Conditions.of(request)
+    conditions = Conditions.from_request(request)
     with scheduling.locked_for_write(found.subscription_id):
         collection = JobCollection.objects.select_for_update(no_key=True).get(pk=found.pk)
-        running = collection_operations.going_on(kind, collection)
+        running = collection_operations.find_open_operation(kind, collection)
         if running is None or not conditions.hold(version(collection.pk, running.state_data["revision"])):
             conditions.refuse(version_of(collection))
         return collection_operations.start_operation(kind, collection, caller, now)
@@ -204,7 +204,7 @@ def tags_in(request: Request, header: str) -> tuple[str, ...] | None:
 
 def refuse_stale(request: Request, current: str) -> None:
     """Raise PreconditionFailed (412) when the caller's conditions do not allow a write to the `current` version."""
-    Conditions.of(request).refuse(current)
+    Conditions.from_request(request).refuse(current)
 
 
 def version_of(row: Job | JobCollection) -> str:

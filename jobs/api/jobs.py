@@ -38,14 +38,14 @@ from jobs.api.conditional import (
     IF_NONE_MATCH,
     etag,
     get_if_match,
-    lock_row,
+    locked_collection,
+    locked_job,
     respond,
     version,
-    written,
 )
 from jobs.api.fields import DurationField
 from jobs.api.holds import HoldSerializer, rendered_hold
-from jobs.api.runs import RunSerializer, run_answered
+from jobs.api.runs import RunSerializer, run_response
 from jobs.api.schemas import ActionField, RecurrenceField
 from jobs.api.upcoming import PARAMETERS as UPCOMING_PARAMETERS
 from jobs.api.upcoming import UpcomingAnswer, upcoming
@@ -316,7 +316,7 @@ class Jobs(ApiViewSet):
 
     @extend_schema(operation_id="readJob", summary="Read a job", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(visible_rows(request, Job), pk, request=request)
+        return job_response(visible_rows(request, Job), pk, request=request)
 
     @extend_schema(
         operation_id="createJob",
@@ -326,19 +326,19 @@ class Jobs(ApiViewSet):
         responses={200: JobSerializer, 201: JobSerializer},
         examples=examples.JOBS,
     )
-    @repeatable(lambda view, request, pk: answered(visible_rows(request, Job), pk))
+    @repeatable(lambda view, request, pk: job_response(visible_rows(request, Job), pk))
     def create(self, request):
         members = self.read(JobRequest)
         with as_field_error("collection", "no collection that you may see"):
             collection = require_role(request, JobCollection, Role.OPERATOR, pk=members["collection"])
-        with lock_row(collection.pk):
+        with locked_collection(collection.pk):
             if Job.objects.named(collection, members["name"]).exists():
                 raise Conflict(f"there is a job {members['name']!r} in this collection already", path="name")
             definition = JobDefinition.of(
                 request.data, run_now=members.get("runNow"), **settings_in(request.data, members)
             )
             job, _ = save_job(collection, members["name"], definition, timezone.now())
-        return created(request, f"/api/jobs/{job.pk}", answered(Job.objects, job.pk))
+        return created(request, f"/api/jobs/{job.pk}", job_response(Job.objects, job.pk))
 
     @extend_schema(
         operation_id="replaceJob",
@@ -351,10 +351,10 @@ class Jobs(ApiViewSet):
         refuse_ended(job)  # before reading: the state of an ended job is not among the states that can be written
         members = self.read(JobReplacement, context={"replaced": load_secrets(job.action)})
         to = destination_in(request, members)
-        with written(request, job, to) as job:
+        with locked_job(request, job, to) as job:
             definition = JobDefinition.of(request.data, run_now=members["runNow"], **settings_in(request.data, members))
             save_job(job.collection, job.name, definition, timezone.now(), to)
-        return answered(Job.objects, pk)
+        return job_response(Job.objects, pk)
 
     @extend_schema(
         operation_id="patchJob",
@@ -369,7 +369,7 @@ class Jobs(ApiViewSet):
         refuse_ended(job)  # before reading: the state of an ended job is not among the states that can be written
         members = read(
             JobReplacement,
-            merged_into(job, request.data),
+            merge_into_job(job, request.data),
             answer=JobSerializer,
             sent=request.data,
             partial=True,
@@ -377,9 +377,9 @@ class Jobs(ApiViewSet):
         )
         patch = {name: request.data[name] for name in DOCUMENT_MEMBERS if name in request.data}
         to, run_now = destination_in(request, members), members.get("runNow", False)
-        with written(request, job, to) as job:
+        with locked_job(request, job, to) as job:
             patch_job(job, patch, timezone.now(), to, run_now=run_now, **settings_in(patch, members))
-        return answered(Job.objects, pk)
+        return job_response(Job.objects, pk)
 
     @extend_schema(
         operation_id="deleteJob",
@@ -403,13 +403,13 @@ class Jobs(ApiViewSet):
         responses={200: RunSerializer, 201: RunSerializer},
     )
     @action(detail=True, methods=["post"])
-    @repeatable(lambda view, request, made, pk: run_answered(visible_rows(request, Run), made), is_member=True)
+    @repeatable(lambda view, request, made, pk: run_response(visible_rows(request, Run), made), is_member=True)
     def run(self, request, pk):
         job = require_role(request, Job.objects.select_related("collection"), Role.OPERATOR, pk=pk)
         now, key = timezone.now(), idempotency_key(request, read(RunRequest, request.data).get("key"), KEY_LENGTH)
         with get_if_match(request, job) as job:
             run = run_now(job, now, key)
-        answer = run_answered(Run.objects, run.pk)
+        answer = run_response(Run.objects, run.pk)
         return created(request, f"/api/runs/{run.pk}", answer) if run.fire_at == now else answer
 
     @extend_schema(
@@ -428,12 +428,12 @@ class Jobs(ApiViewSet):
     @extend_schema(operation_id="pauseJob", summary="Pause a job", request=None, parameters=[IF_MATCH, ETAG])
     @action(detail=True, methods=["post"])
     def pause(self, request, pk):
-        return turned(request, pk, Job.State.DISABLED)
+        return change_state(request, pk, Job.State.DISABLED)
 
     @extend_schema(operation_id="resumeJob", summary="Resume a job", request=None, parameters=[IF_MATCH, ETAG])
     @action(detail=True, methods=["post"])
     def resume(self, request, pk):
-        return turned(request, pk, Job.State.ENABLED)
+        return change_state(request, pk, Job.State.ENABLED)
 
     @extend_schema(
         operation_id="createSigningSecret",
@@ -446,7 +446,7 @@ class Jobs(ApiViewSet):
         examples=examples.SIGNING,
     )
     @action(detail=True, methods=["post"], url_path="signing-secret")
-    @repeatable(lambda view, request, made, pk: signing_answered(visible_rows(request, Job), pk), id_member=None)
+    @repeatable(lambda view, request, made, pk: signing_response(visible_rows(request, Job), pk), id_member=None)
     def signing_secret(self, request, pk):
         job = require_role(request, Job, Role.OPERATOR, pk=pk)
         overlap = read(SigningSecretRequest, request.data)["overlap"]
@@ -481,7 +481,7 @@ JOB_COLUMNS = (
 TRIGGER_FIELDS = ("name", "format", "definition", "anchored_at", "misfire", "next_fire_at", "fires_left")
 
 
-def merged_into(job: Job, patch: object) -> object:
+def merge_into_job(job: Job, patch: object) -> object:
     """Return the patch with its objects merged into those of the job, so that whole objects can be checked."""
     if not isinstance(patch, Mapping):
         return patch
@@ -518,19 +518,19 @@ def settings_in(document: Mapping[str, Any], members: Mapping[str, Any]) -> dict
     return chosen | {"own_schedule": own_schedule is not False, "needs_schedule": own_schedule is True}
 
 
-def turned(request, pk: int, state: Job.State) -> Response:
+def change_state(request, pk: int, state: Job.State) -> Response:
     with get_if_match(request, require_role(request, Job, Role.OPERATOR, pk=pk)) as job:
         set_job_state(job, state, timezone.now())
-    return answered(Job.objects, pk)
+    return job_response(Job.objects, pk)
 
 
-def answered(jobs, pk: int, request: Request | None = None) -> Response:
+def job_response(jobs, pk: int, request: Request | None = None) -> Response:
     row = get_object_or_404(jobs.values(*JOB_COLUMNS), pk=pk)
     document = next(rendered_jobs([row]))
     return respond(document, etag(version(pk, row["revision"]), document), request=request)
 
 
-def signing_answered(jobs, pk: int) -> Response:
+def signing_response(jobs, pk: int) -> Response:
     """Answer `signing` of the job, without the secrets.  Raise Http404 if its requests are not signed."""
     job = get_object_or_404(jobs.values("id"), pk=pk)
     document = rendered_signing(signing_secrets_of([job["id"]], timezone.now())[job["id"]])
@@ -553,7 +553,7 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
     signed = signing_secrets_of(ids, now)
     for row in rows:
         own = triggers[row["id"]].get(MAIN)
-        schedule = spelled(orjson.dumps(own.definition)) if own else {}
+        schedule = published_schedule(orjson.dumps(own.definition)) if own else {}
         next_run = expected.get(row["id"])
         yield {
             "id": row["id"],
@@ -599,6 +599,6 @@ def rendered_signing(secrets: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 @lru_cache(maxsize=10_000)
-def spelled(definition: bytes) -> dict[str, Any]:
+def published_schedule(definition: bytes) -> dict[str, Any]:
     """Return a stored schedule in the published form.  `definition` is JSON, so that it can be a key of the cache."""
     return azure.render(orjson.loads(definition))

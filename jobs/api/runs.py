@@ -223,7 +223,7 @@ class Runs(HistoryViewSet):
         """Split by state as well: an index has the runs of one state in order, but not the runs of several states."""
         if "job" in self.request.query_params:  # an index has the runs of a job in order
             own = list(visible_rows(self.request, Subscription).values_list("pk", flat=True))
-            return [rows.left_to_subscriptions(own)]
+            return [rows.restricted_to_subscriptions(own)]
         states = set(self.request.query_params.get("state", "").split(","))
         parts = super().split_by_subscription(rows, times * len(states))
         return parts if len(states) == 1 else [part.filter(state=state) for part in parts for state in states]
@@ -258,7 +258,7 @@ class Runs(HistoryViewSet):
     def cancel(self, request, pk):
         run = require_role(request, Run, Role.OPERATOR, pk=pk)
         cancel(run, f"cancelled by {request.user.get_username()}", timezone.now())
-        return run_answered(Run.objects, pk)
+        return run_response(Run.objects, pk)
 
 
 EXPLAINED = (Run.State.FAILED, Run.State.LOST, Run.State.RETRYING)  # states whose reason is that of the last attempt
@@ -285,7 +285,7 @@ class LastAttempt(NamedTuple):
     status_code: int | None = None
 
 
-def run_answered(runs: QuerySet, pk: object) -> Response:
+def run_response(runs: QuerySet, pk: object) -> Response:
     return Response(rendered_runs([get_object_or_404(runs.values(*RUN_COLUMNS), pk=pk)])[0])
 
 

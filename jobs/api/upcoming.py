@@ -133,7 +133,7 @@ def window_of(request: Request, now: datetime) -> tuple[int, datetime | None, da
 
 def newest_held_run(job_id: int, triggers: Collection[Trigger] | None) -> HeldRun | None:
     """Return the newest held run of a job, or of these of its triggers; None if no run is held."""
-    held = Run.objects.filter(held_by__isnull=False, state=Run.State.HELD, job=job_id)
+    held = Run.objects.filter(hold_key__isnull=False, state=Run.State.HELD, job=job_id)
     if triggers is not None:
         held = held.filter(trigger_name__in=[trigger.name for trigger in triggers])
     row = held.order_by("-fire_at").values_list("pk", "trigger_name", "fire_at").first()

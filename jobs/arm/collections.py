@@ -54,7 +54,7 @@ class Collection(SchedulerView):
 
     def put(self, request, **kwargs):
         subscription = access.require_role(request, Subscription, Role.OPERATOR, pk=self.subscription_id)
-        conditions = Conditions.of(request)
+        conditions = Conditions.from_request(request)
         document = JsonObject(request.data, "")  # parsed before the lock, so that other requests do not wait for it
         with scheduling.locked_for_write(subscription.pk):
             rows = JobCollection.objects.named(subscription.pk, kwargs["group"], kwargs["collection"])

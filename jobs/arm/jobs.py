@@ -62,7 +62,7 @@ class OneJob(JobView):
 
     def put(self, request, **kwargs):
         collection = self.find_collection(Role.OPERATOR)
-        conditions = Conditions.of(request)
+        conditions = Conditions.from_request(request)
         properties = JsonObject(request.data, "").required_members("properties")
         refuse_other_progress(properties)
         definition = definitions.JobDefinition.of(properties.value)

@@ -37,10 +37,10 @@ ALWAYS_SET = {"password", "pfx", "client_secret", "sas_token", "sas_key"}
 
 
 class ActionForm(ActionFields):
-    """The form of an action. `stored` is the action that is edited, None for a new one."""
+    """The form of an action. `stored_action` is the action that is edited, None for a new one."""
 
     fields: dict[str, Any]  # each of its own class
-    stored: Action | None = None
+    stored_action: Action | None = None
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -50,17 +50,17 @@ class ActionForm(ActionFields):
     def clean(self) -> None:
         """Check the fields that count, and drop the errors of all other fields."""
         super().clean()
-        counting = self.counting_fields()
-        for name in set(WHAT_FIELDS) - counting:
+        active = self.active_fields()
+        for name in set(WHAT_FIELDS) - active:
             self.errors.pop(name, None)
-        if "retry_count" in counting and len(self.cleaned_data.get("retry_count") or []) > 1:
+        if "retry_count" in active and len(self.cleaned_data.get("retry_count") or []) > 1:
             self.add_error("retry_count", "Write one number")
-        if "pfx" in counting and self.cleaned_data.get("pfx_file"):
+        if "pfx" in active and self.cleaned_data.get("pfx_file"):
             if self.cleaned_data.get("pfx"):
                 self.add_error("pfx", "There is a file as well: take one of the two")
             self.cleaned_data["pfx"] = self.cleaned_data["pfx_file"]
 
-    def counting_fields(self) -> set[str]:
+    def active_fields(self) -> set[str]:
         """Return the fields that count for the chosen mode (fields or JSON), type, authentication and retries."""
         if self["what"].value() == JSON:
             return {"action_json"}
@@ -76,7 +76,7 @@ class ActionForm(ActionFields):
             stored if action_fields_can_express(stored) else {}, self.cleaned_data, set(self.changed_data)
         )
 
-    def place_in_action(self, path: str) -> tuple[str | None, str]:
+    def find_action_field(self, path: str) -> tuple[str | None, str]:
         """Return the field that writes the member `path` or a member above it, and the rest of the path below it.
 
         The field is None if no field writes the member.
@@ -87,16 +87,16 @@ class ActionForm(ActionFields):
         return ("pfx_file" if name == "pfx" and not self["pfx"].data else name), rest
 
     @property
-    def rewritten(self) -> list[str]:
+    def unshown_secrets(self) -> list[str]:
         """Return the labels of fields with posted secrets, which the page does not show again."""
         return [
             str(self[name].label)
             for name in self.fields
-            if name in self.counting_fields() and self[name].data and _hides(self[name])
+            if name in self.active_fields() and self[name].data and _hides(self[name])
         ]
 
     @property
-    def opened(self) -> set[str]:
+    def open_parts(self) -> set[str]:
         """Return the collapsible parts of the form that are open: those with a value or an error."""
         return {part for part, names in PARTS.items() if any(self[name].value() or self[name].errors for name in names)}
 
@@ -104,13 +104,13 @@ class ActionForm(ActionFields):
     def stored_authentication(self) -> Mapping[str, Any]:
         return lookup(self._stored_document(), "request.authentication") or {}
 
-    def say_what_is_set(self, now: datetime) -> None:
+    def add_secret_dates(self, now: datetime) -> None:
         """Add to the help text of each stored secret the date on which it was set."""
-        if not self.stored:
+        if not self.stored_action:
             return
         set_on = {
             path: f"set on {date_in_words(datetime.fromisoformat(text), now)}"
-            for path, text in self.stored.secrets_set_at.items()
+            for path, text in self.stored_action.secrets_set_at.items()
         }
         for name, path in visible_fields(values_of(self._stored_document())).items():
             if name in SECRETS and (path in set_on or name in ALWAYS_SET):
@@ -120,10 +120,10 @@ class ActionForm(ActionFields):
             if dates := [f"{path.removeprefix(prefix)} {on}" for path, on in set_on.items() if path.startswith(prefix)]:
                 self._add_help(name, f"{MASK} keeps what is stored: {', '.join(dates)}.")
 
-    def show_international_hosts(self) -> None:
+    def add_unicode_hosts(self) -> None:
         """Add to the help text of each address with an international host the Unicode form of the stored host."""
         for path, host in unicode_hosts(self._stored_document()).items():
-            name, _ = self.place_in_action(path)
+            name, _ = self.find_action_field(path)
             if name:
                 self._add_help(name, f"Stored host: {host}.")
 
@@ -138,7 +138,7 @@ class ActionForm(ActionFields):
         return visible_fields({name: self[name].value() for name in CHOOSING})
 
     def _stored_document(self) -> dict[str, Any]:
-        return documents.render(self.stored) if self.stored else {}
+        return documents.render(self.stored_action) if self.stored_action else {}
 
 
 def _hides(field: forms.BoundField) -> bool:

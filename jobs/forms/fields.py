@@ -72,7 +72,7 @@ def _masked(value: Any, name: str = "", within: str = "", marked: frozenset[str]
             marked = marks_of(each for marks in MARKS for each in _texts(value.get(marks)))
         return {key: _masked(member, key, name, marked) for key, member in value.items()}
     if (within, name) == ("request", "uri") and isinstance(value, str):
-        return address_keys.masked(value, marked)
+        return address_keys.mask_keys(value, marked)
     secret = SECRET_MEMBERS.get(within)
     is_secret = is_secret_header(name, marked) if within == "headers" else secret and secret.fullmatch(name)
     return MASK if is_secret and value is not None else value
@@ -88,7 +88,7 @@ def _masked_text(text: str) -> str:
         is_secret = is_secret_header(plain, marked) or any(each.fullmatch(plain) for each in SECRET_MEMBERS.values())
         return f'{name}{colon}"{MASK}"' if value and is_secret else match[0]
 
-    return address_keys.masked_in_text(JSON_MEMBER.sub(masked, text), marked)
+    return address_keys.mask_keys_in_text(JSON_MEMBER.sub(masked, text), marked)
 
 
 def _texts(value: object) -> list[str]:
@@ -195,7 +195,7 @@ class AddressField(TextField):
     marked: Collection[str] = ()  # names of query members that the form marks as secret
 
     def prepare_value(self, value):
-        return address_keys.masked(value, self.marked) if isinstance(value, str) else value
+        return address_keys.mask_keys(value, self.marked) if isinstance(value, str) else value
 
 
 class NamesField(TextNotationField):

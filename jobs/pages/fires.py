@@ -34,8 +34,8 @@ def fire_rows(
                 "at": fire,
                 "day": humanize.format_date(fire, now),
                 "clock": _clock(local),
-                "beside": _second_clock(fire, local, own),
-                "asides": [aside for aside in (note, _offset_change(previous, offset)) if aside],
+                "other_zone_time": _second_clock(fire, local, own),
+                "remarks": [remark for remark in (note, _offset_change(previous, offset)) if remark],
                 "held": hold,
             }
         )

@@ -44,13 +44,13 @@ def request_text(run: Run, attempt: Attempt, document: dict) -> str:
 
 
 def test_result_context(result: CallTestResult, part: Part, now: datetime) -> dict:
-    outcome = result.outcome
+    outcome = result.result
     return {
         "part": part.label,
         "at": now,
         "outcome": ATTEMPT_OUTCOMES[Attempt.State.SUCCEEDED if outcome.succeeded else Attempt.State.FAILED],
         "message": outcome.message,
-        "took": humanize.format_elapsed(result.took),
+        "took": humanize.format_elapsed(result.elapsed),
         "request": format_request(result.request) if result.request else "",
         "answer": outcome_text(outcome),
     }

@@ -21,16 +21,16 @@ from jobs.badges import JOB_STATES, outcome_of
 from jobs.credentials import credentials
 from jobs.models import Job, Process, Run
 from jobs.pages.fires import UPCOMING, fire_rows
-from jobs.pages.next_runs import held_in_words, hold_row, next_run_row, why_no_fire, why_nothing
+from jobs.pages.next_runs import held_in_words, hold_row, next_run_row, no_fire_reason, no_run_reason
 from jobs.pages.runs import run_rows
 from jobs.warnings import JobWarning, warnings_of
 from recurrence.schedules import LAST_INSTANT
 from triggers.definitions import main_trigger
+from triggers.descriptions import describe_trigger, sort_triggers
 from triggers.gates import HoldWindow, forecast
 from triggers.groups import unserved_groups
 from triggers.mint.jobs import EVENTS
 from triggers.models import MAIN, Trigger
-from triggers.outlook import describe_trigger, in_order
 from triggers.scheduling import LOCK_KEY
 from triggers.trigger_form import format_in_words
 from triggers.upcoming import expected_runs, find_hold, next_runs
@@ -45,7 +45,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
     The runs on the page are those older than `before`, or the newest ones if it is None.
     """
     trigger, triggers = main_trigger(job), job.triggers.all()
-    served_queues = Process.objects.served(now)
+    served_queues = Process.objects.served_queues(now)
     history = list(job.runs.without_error_actions().order_by("-fire_at", "-id")[:OUTCOMES])
     page, older = (history[:PAGE], len(history) > PAGE) if before is None else _next_page(job, before)
     windows = forecast([job.pk], now, LAST_INSTANT, now)
@@ -58,14 +58,16 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "trigger": trigger,
         "state": JOB_STATES[Job.State(job.state)],
         "schedule_words": sentence[:1].upper() + sentence[1:] + ".",
-        "triggers": [trigger_row(each, job, served_queues, windows.get(job.pk, ())) for each in in_order(triggers)],
+        "triggers": [
+            trigger_row(each, job, served_queues, windows.get(job.pk, ())) for each in sort_triggers(triggers)
+        ],
         "not_served": [
             text
             for group in sorted({each.group for each in triggers})
             if (text := unserved_groups(group, served_queues))
         ],
         "is_beside": any(each != trigger for each in triggers),
-        "does": action_in_words(job.action.document),
+        "action_words": action_in_words(job.action.document),
         "strip": [history_bar(run, now) for run in reversed(history)],
         "record": run_history(history),
         "runs": run_rows(page, now),
@@ -75,9 +77,9 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
             [each.fire_at for each in expected], now, held=[held_in_words(each, now) for each in expected]
         ),
         "next_run": next_run_row(job, triggers, next_run, now),
-        "why_nothing": "" if next_run else why_nothing(job, triggers).sentence,
+        "no_run_reason": "" if next_run else no_run_reason(job, triggers).sentence,
         "rules": rules(job, trigger),
-        "cautions": caution_rows(job, now),
+        "job_warnings": warning_rows(job, now),
         "credentials": credentials(job, now),
     }
 
@@ -99,18 +101,18 @@ def trigger_row(trigger: Trigger, job: Job, served: Collection[str], windows: Se
         "format": format_in_words(trigger.format),
         "state": JOB_STATES[Job.State.ENABLED if trigger.enabled else Job.State.DISABLED],
         "hold": hold and hold_row(hold),
-        "why_nothing": why_no_fire(trigger, job),
+        "no_run_reason": no_fire_reason(trigger, job),
         "is_served": trigger.group in served,
         "lock_key": trigger.data_map.get(LOCK_KEY, ""),
         "starts_at": event.at if event and trigger.format == "simple" and not trigger.enabled else None,
     }
 
 
-def caution_rows(job: Job, now: datetime) -> list[dict]:
-    return [caution_row(warning) for warning in warnings_of(job.action.document, now)]
+def warning_rows(job: Job, now: datetime) -> list[dict]:
+    return [warning_row(warning) for warning in warnings_of(job.action.document, now)]
 
 
-def caution_row(warning: JobWarning) -> dict:
+def warning_row(warning: JobWarning) -> dict:
     return {
         "state": "failure" if warning.code == "certificate_expired" else "warning",
         "of": "Error action" if warning.target.startswith("action.errorAction.") else "",

@@ -28,9 +28,9 @@ def next_run_row(job: Job, triggers: Iterable[Trigger], expected: ExpectedRun | 
     `expected` None: there is no next run.
     """
     if expected is None:
-        return {"runs_at": None, "hold": None, "why_nothing": why_nothing(job, triggers).short}
+        return {"runs_at": None, "hold": None, "no_run_reason": no_run_reason(job, triggers).short}
     hold = expected.hold and hold_row(expected.hold)
-    return {"runs_at": expected.runs_at, "fire_at": expected.fire_at, "hold": hold, "why_nothing": "", "now": now}
+    return {"runs_at": expected.runs_at, "fire_at": expected.fire_at, "hold": hold, "no_run_reason": "", "now": now}
 
 
 def hold_row(hold: ExpectedHold) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def next_run_in_words(job: Job, now: datetime) -> str:
     triggers = job.triggers.all()
     expected = next_runs([job.pk], triggers, now).get(job.pk)
     if expected is None:
-        return why_nothing(job, triggers).sentence
+        return no_run_reason(job, triggers).sentence
     if expected.runs_at is None and expected.hold:
         return f"The next run is {expected.hold.window.reason}; nobody knows when it is."
     zone_name = place_name(timezone.get_current_timezone_name())
@@ -67,9 +67,9 @@ def next_run_in_words(job: Job, now: datetime) -> str:
     return f"{text}, {expected.hold.window.reason} until then." if expected.hold else f"{text}."
 
 
-def why_nothing(job: Job, triggers: Iterable[Trigger]) -> NoRun:
+def no_run_reason(job: Job, triggers: Iterable[Trigger]) -> NoRun:
     """Return why none of the job's triggers is going to fire. `triggers` are all triggers of the job."""
-    if reason := why_stopped(job):
+    if reason := job_stop_reason(job):
         return NoRun(reason, f"Nothing more: {reason}." if job.is_final else f"Nothing while {reason}.")
     enabled = [trigger.enabled for trigger in triggers]
     if not enabled:
@@ -82,12 +82,12 @@ def why_nothing(job: Job, triggers: Iterable[Trigger]) -> NoRun:
     return NoRun(f"{subject} disabled", f"Nothing while {subject} disabled.")
 
 
-def why_no_fire(trigger: Trigger, job: Job) -> str:
+def no_fire_reason(trigger: Trigger, job: Job) -> str:
     """Return why this trigger of the job has no next fire time."""
-    return why_stopped(job) or ("nothing left" if trigger.enabled else "while it is disabled")
+    return job_stop_reason(job) or ("nothing left" if trigger.enabled else "while it is disabled")
 
 
-def why_stopped(job: Job) -> str:
+def job_stop_reason(job: Job) -> str:
     """Return what stops all triggers of the job: its end, its state or its collection's; empty if nothing does."""
     if job.is_final:
         return "the job has ended"

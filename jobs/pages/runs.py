@@ -14,7 +14,7 @@ from jobs.badges import ATTEMPT_OUTCOMES, Badge, lowercase_label, outcome_of
 from jobs.models import Attempt, Poll, Run, RunHold
 from jobs.pages.http_transcript import answer_text, request_text
 from jobs.pages.outages import outage_in_words, outages_of_runs
-from jobs.pages.waits import block_step, blocking_run, held_in_all, hold_stages, hold_steps, holds_of
+from jobs.pages.waits import block_step, blocking_run, held_duration_text, hold_stages, hold_steps, holds_of
 from jobs.worker.leasing import action_of, document_of
 from jobs.worker.retries import policy_of
 
@@ -76,10 +76,10 @@ def run_page(run: Run, now: datetime) -> dict:
         "planned": planned(run, now),
         "headline": headline(run, attempts),
         "by": ORIGINS[Run.Origin(run.origin)],
-        "way": timeline(run, attempts, now, holds),
-        "trail": with_steps_around(run, timeline_steps(run, attempts, now, holds), error_run, now),
+        "timeline": timeline(run, attempts, now, holds),
+        "steps": with_steps_around(run, timeline_steps(run, attempts, now, holds), error_run, now),
         "attempts": [attempt_row(run, attempt, document) for attempt in reversed(attempts)],
-        "does": action_in_words(document) if document else "",
+        "action_words": action_in_words(document) if document else "",
         "parent": run.parent,
         "error_run": error_run,
         "previous": _aside(run, newer=False),
@@ -110,7 +110,7 @@ def timeline(run: Run, attempts: Sequence[Attempt], now: datetime, holds: Sequen
     stages += hold_stages(holds)
     for previous, attempt in zip([None, *attempts], attempts, strict=False):
         if previous is None:
-            note = f"after {humanize.format_elapsed(attempt.started_at - run.fire_at)}{held_in_all(holds, now)}"
+            note = f"after {humanize.format_elapsed(attempt.started_at - run.fire_at)}{held_duration_text(holds, now)}"
             stages.append({"name": "Started", "at": attempt.started_at, "note": note, "state": "running"})
         else:
             waited = attempt.started_at - (previous.finished_at or previous.started_at)
@@ -161,7 +161,7 @@ def timeline_steps(run: Run, attempts: Sequence[Attempt], now: datetime, holds: 
     elif run.finished_at:
         lateness = run.started_at - run.fire_at if run.started_at else None
         late = f"started {humanize.format_elapsed(lateness)} late" if outcome.mark == "late" and lateness else ""
-        note = run.reason or (late + held_in_all(holds, now) if late else "")
+        note = run.reason or (late + held_duration_text(holds, now) if late else "")
         steps.append(_step(outcome, run.finished_at, outcome.word, note))
     return steps
 

@@ -20,8 +20,8 @@ from triggers.first_run import anchor_of_change
 from triggers.forms import JobForm
 from triggers.misfire import plan_fires
 from triggers.models import MISFIRE_THRESHOLD, Trigger
-from triggers.outlook import upcoming
 from triggers.schedule_form import WHEN_FIELDS
+from triggers.upcoming import next_fire_times
 
 ALSO_NOW = "once, besides the schedule"
 LATE_TIMES = 3  # number of next fire times for which a page says what happens when they are missed
@@ -42,7 +42,7 @@ class SchedulePreview:
     if_missed: str = ""
 
 
-def meaning_of(
+def preview_schedule(
     schedule: dict,
     trigger: Trigger | None,
     now: datetime,
@@ -57,7 +57,7 @@ def meaning_of(
     """
     is_unchanged = trigger is not None and (trigger.format, trigger.definition) == (format, schedule)
     if trigger is not None and is_unchanged and trigger.next_fire_at is not None:
-        fires = upcoming([trigger], UPCOMING + 1)
+        fires = next_fire_times([trigger], UPCOMING + 1)
         more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
     else:
         parsed = parse(format, schedule, now)
@@ -103,15 +103,15 @@ def if_missed(schedule: Schedule, fires: Sequence[datetime], misfire: str, thres
     return f"If the scheduler is away over {NUMBERS[len(late)]}: {consequence}"
 
 
-def meaning_of_form(form: JobForm, now: datetime) -> SchedulePreview:
+def preview_job_form(form: JobForm, now: datetime) -> SchedulePreview:
     """Return the preview of the schedule in the form; while nothing is posted, of its initial schedule."""
-    if form.carried:
-        (schedule,) = form.carried
+    if form.converted_schedule:
+        (schedule,) = form.converted_schedule
     elif not form.is_bound:
         if form.job is None:
             return SchedulePreview(error="Choose how often it repeats and when it starts.", is_hint=True)
         schedule = form.trigger.definition if form.trigger else None
-    elif error_preview := error_text(form, ("when", *WHEN_FIELDS, "schedule_json")):
+    elif error_preview := preview_form_errors(form, ("when", *WHEN_FIELDS, "schedule_json")):
         return error_preview
     else:
         schedule = form.schedule()
@@ -121,10 +121,10 @@ def meaning_of_form(form: JobForm, now: datetime) -> SchedulePreview:
         )
     try:
         to_save = (form.schedule_at(now) if form.is_bound else None) or schedule
-        schedule_preview = meaning_of(to_save, form.trigger, now, misfire=misfire_of(form))
+        schedule_preview = preview_schedule(to_save, form.trigger, now, misfire=misfire_of(form))
         return also_now(schedule_preview, now) if form.is_bound and form.runs_now else schedule_preview
     except (WireError, JobError) as error:
-        return refusal(form, error, schedule)
+        return preview_core_error(form, error, schedule)
 
 
 def misfire_of(form: Form) -> str:
@@ -133,14 +133,14 @@ def misfire_of(form: Form) -> str:
     return chosen if chosen in Trigger.Misfire.values else Trigger.Misfire.FIRE_ONCE
 
 
-def error_text(form: Form, names: Collection[str]) -> SchedulePreview | None:
+def preview_form_errors(form: Form, names: Collection[str]) -> SchedulePreview | None:
     """Return a preview with the error of the first invalid field among `names`; None if all are valid."""
     invalid = next((field for field in form if field.errors and field.name in names), None)
     return SchedulePreview(error=f"{invalid.label}: {invalid.errors[0]}") if invalid else None
 
 
-def refusal(form: Any, error: WireError | JobError, schedule: dict | None = None) -> SchedulePreview:
+def preview_core_error(form: Any, error: WireError | JobError, schedule: dict | None = None) -> SchedulePreview:
     """Return a preview with the error of a core, and with the label of the field that it concerns."""
-    field, message = form.place_of(error)
+    field, message = form.locate_error(error)
     label = form[field].label if field else "Schedule"
     return SchedulePreview(error=f"{label}: {message}", document=written(schedule) if schedule is not None else "")

@@ -19,14 +19,14 @@ def holds_of(run: Run) -> list[RunHold]:
     return list(run.holds.order_by("held_at", "pk"))
 
 
-def length_of(holds: Sequence[RunHold], now: datetime) -> timedelta:
+def total_length(holds: Sequence[RunHold], now: datetime) -> timedelta:
     """Return how long these holds last in all. A hold that is not released counts until `now`."""
     return sum(((hold.released_at or now) - hold.held_at for hold in holds), timedelta(0))
 
 
-def held_in_all(holds: Sequence[RunHold], now: datetime) -> str:
+def held_duration_text(holds: Sequence[RunHold], now: datetime) -> str:
     """Return `, held for 29 min`, to be added to a text; empty for a run that was not held."""
-    return f", held for {humanize.format_elapsed(length_of(holds, now))}" if holds else ""
+    return f", held for {humanize.format_elapsed(total_length(holds, now))}" if holds else ""
 
 
 def hold_stages(holds: Sequence[RunHold]) -> list[dict]:
@@ -51,7 +51,7 @@ def hold_steps(holds: Sequence[RunHold], now: datetime) -> list[dict]:
     pages = gates.pages({hold.key for hold in holds}) if holds else {}
     steps = [_hold_step(hold, pages, now) for hold in holds]
     if holds and (released_at := holds[-1].released_at):
-        note = f"after {humanize.format_elapsed(length_of(holds, now))}"
+        note = f"after {humanize.format_elapsed(total_length(holds, now))}"
         steps.append({"outcome": RELEASED, "at": released_at, "what": "Released", "note": note})
     return steps
 

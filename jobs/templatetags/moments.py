@@ -54,7 +54,7 @@ def at(instant: datetime, now: datetime, form: str = "moment"):
     text = {
         "moment": lambda: humanize.format_datetime(instant, now),
         "clock": lambda: humanize.format_time(instant),
-        "precise": lambda: humanize.precise_clock(instant),
+        "precise": lambda: humanize.format_precise_time(instant),
         "day": lambda: humanize.format_date(instant, now),
         "short": lambda: f"{timezone.localtime(instant):%H:%M}",
         "weekday": lambda: f"{timezone.localtime(instant):%a}",

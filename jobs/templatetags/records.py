@@ -17,7 +17,7 @@ ELLIPSIS = "…"
 
 
 @register.simple_tag
-def dressed(cl, results, headers) -> list[tuple[object, list[str]]]:
+def responsive_rows(cl, results, headers) -> list[tuple[object, list[str]]]:
     """Return the rows of a change list: the primary key of each object with its cells."""
     labels = [str(header["text"]) for header in headers]
     title = 1 if labels and labels[0].startswith("<input") else 0
@@ -50,7 +50,7 @@ def _labelled_cell(cell: str, label: str, is_title: bool) -> str:
 
 
 @register.simple_tag
-def whereabouts(page) -> str:
+def page_range_text(page) -> str:
     """Return a text such as "1 to 25 of 1,204"; for a capped total with "and more"."""
     total = page.paginator.count
     more = " and more" if getattr(page.paginator, "is_capped", False) else ""
@@ -58,8 +58,8 @@ def whereabouts(page) -> str:
 
 
 @register.simple_tag
-def shown_page(cl):
-    """Return the page of a change list, as the argument for `whereabouts`."""
+def change_list_page(cl):
+    """Return the page of a change list, as the argument for `page_range_text`."""
     return cl.paginator.get_page(cl.page_num)
 
 
@@ -76,7 +76,7 @@ def thousands(number: int) -> str:
 
 
 @register.filter
-def counted(number: int, names: str) -> str:
+def pluralized(number: int, names: str) -> str:
     """Return a text such as "1 job" or "37 jobs"; `names` is "job", or "entry,entries" for an irregular plural."""
     singular, _, plural = names.partition(",")
     return humanize.format_count(number, singular, plural or None)

@@ -22,23 +22,23 @@ from jobs.worker.leasing import Leased
 logger = logging.getLogger(__name__)
 
 ATTEMPT_LIMIT_S = 90.0  # an attempt ends after this time, even if its action has a higher limit
-BATCH = 200  # results that `ended` returns at once
-GATHER_S = 0.01  # how long `ended` waits for more results while other calls are active
+BATCH = 200  # results that `collect_finished` returns at once
+GATHER_S = 0.01  # how long `collect_finished` waits for more results while other calls are active
 
-Ended = tuple[Leased, AttemptResult | None]  # None: the call was cancelled
+Finished = tuple[Leased, AttemptResult | None]  # None: the call was cancelled
 
 
 class HttpPool:
     """The active calls of a worker.
 
-    Any thread may begin calls between `start` and `close`, or inside a `with` block.
+    Any thread may submit calls between `start` and `close`, or inside a `with` block.
     """
 
     def __init__(self, limiter: CallLimiter):
-        self.room = limiter
-        self._in_hand: dict[Slot, Leased] = {}  # from `begin` until `ended` returns them
+        self.limiter = limiter
+        self._active: dict[Slot, Leased] = {}  # from `submit` until `collect_finished` returns them
         self._tasks: dict[asyncio.Task[AttemptResult], Slot] = {}
-        self._ended: queue.SimpleQueue[tuple[Slot, AttemptResult | None]] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[tuple[Slot, AttemptResult | None]] = queue.SimpleQueue()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="calls", daemon=True)
 
@@ -57,28 +57,28 @@ class HttpPool:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-    def begin(self, leased: Mapping[Slot, Leased]) -> None:
-        self._in_hand.update(leased)
-        self._loop.call_soon_threadsafe(self._begin, leased)
+    def submit(self, leased: Mapping[Slot, Leased]) -> None:
+        self._active.update(leased)
+        self._loop.call_soon_threadsafe(self._create_tasks, leased)
 
-    def ended(self, wait_s: float) -> list[Ended]:
+    def collect_finished(self, wait_s: float) -> list[Finished]:
         """Wait up to `wait_s` seconds for a call to end.  Return the calls that have ended; none after the timeout."""
         try:
-            found = [self._ended.get(timeout=wait_s)]
+            found = [self._finished.get(timeout=wait_s)]
         except queue.Empty:
             return []
-        if len(self._in_hand) > 1:
+        if len(self._active) > 1:
             time.sleep(GATHER_S)
-        while len(found) < BATCH and not self._ended.empty():
-            found.append(self._ended.get())
+        while len(found) < BATCH and not self._finished.empty():
+            found.append(self._finished.get())
         for slot, _ in found:
-            self.room.leave(slot)
-        return [(self._in_hand.pop(slot), result) for slot, result in found]
+            self.limiter.release(slot)
+        return [(self._active.pop(slot), result) for slot, result in found]
 
-    def in_hand(self) -> list[Leased]:
-        return list(self._in_hand.values())
+    def active_runs(self) -> list[Leased]:
+        return list(self._active.values())
 
-    def cut_off(self) -> None:
+    def cancel_all(self) -> None:
         """Cancel all active calls."""
         self._loop.call_soon_threadsafe(self._cancel)
 
@@ -95,16 +95,16 @@ class HttpPool:
             self._cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _begin(self, leased: Mapping[Slot, Leased]) -> None:
+    def _create_tasks(self, leased: Mapping[Slot, Leased]) -> None:
         for slot, item in leased.items():
             task = self._loop.create_task(attempt(item, self._session))
             self._tasks[task] = slot
-            task.add_done_callback(self._end)
+            task.add_done_callback(self._finish)
 
-    def _end(self, task: asyncio.Task[AttemptResult]) -> None:
+    def _finish(self, task: asyncio.Task[AttemptResult]) -> None:
         slot = self._tasks.pop(task)
-        self.room.end(slot)
-        self._ended.put((slot, None if task.cancelled() else task.result()))
+        self.limiter.finish(slot)
+        self._finished.put((slot, None if task.cancelled() else task.result()))
 
     def _cancel(self) -> None:
         for task in self._tasks:

@@ -26,7 +26,7 @@ class Slot:
 
     host: str
     tenant: Hashable
-    taken_at: float
+    acquired_at: float
 
 
 @dataclass(slots=True)
@@ -34,14 +34,14 @@ class Host:
     """The state of a host that has active calls."""
 
     active: dict[Slot, None] = field(default_factory=dict)  # active calls, oldest first
-    took_s: float = 0.0  # duration of its calls: an average in which recent calls weigh most
-    promised_at: float = 0.0  # when the slot that was promised last becomes free
+    average_s: float = 0.0  # duration of its calls: an average in which recent calls weigh most
+    reserved_until: float = 0.0  # when the slot that was reserved last becomes free
 
 
 class CallLimiter:
     """Hand out at most `limit` slots, at most `per_host` for one host.  Thread-safe.
 
-    `narrow` holds lower limits for single hosts.
+    `host_limits` holds lower limits for single hosts.
     """
 
     def __init__(
@@ -49,42 +49,42 @@ class CallLimiter:
         limit: int,
         per_host: int,
         monotonic: Callable[[], float] = time.monotonic,
-        narrow: Mapping[str, int] | None = None,
+        host_limits: Mapping[str, int] | None = None,
     ):
         self.limit = limit
         self.per_host = per_host
-        self.narrow = narrow or {}
+        self.host_limits = host_limits or {}
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._hosts: dict[str, Host] = {}
-        self._slow: dict[str, float] = {}  # `took_s` of slow hosts without an active call
+        self._slow: dict[str, float] = {}  # `average_s` of slow hosts without an active call
         self._tenants: Counter[Hashable] = Counter()  # slots that each tenant has
-        self._taken = 0
+        self._slot_count = 0
 
-    def take(self, name: str, tenant: Hashable = None) -> Slot | None:
+    def acquire(self, name: str, tenant: Hashable = None) -> Slot | None:
         """Return a slot for a call of the tenant to the host; None when no slot is free."""
         with self._lock:
             if self._free_slots(name, tenant) <= 0:
                 return None
             slot = Slot(name, tenant, self._monotonic())
             if name not in self._hosts:
-                self._hosts[name] = Host(took_s=self._slow.pop(name, 0.0))
+                self._hosts[name] = Host(average_s=self._slow.pop(name, 0.0))
             self._hosts[name].active[slot] = None
             self._tenants[tenant] += 1
-            self._taken += 1
+            self._slot_count += 1
             return slot
 
-    def end(self, slot: Slot) -> None:
-        """Note that the call has ended: the next call to its host may begin.  The total counts it until `leave`."""
+    def finish(self, slot: Slot) -> None:
+        """Note that the call has ended: the next call to its host may begin.  The total counts it until `release`."""
         with self._lock:
             host = self._hosts[slot.host]
-            elapsed_s = self._monotonic() - slot.taken_at
-            host.took_s = (host.took_s * 7 + elapsed_s) / 8 if host.took_s else elapsed_s
+            elapsed_s = self._monotonic() - slot.acquired_at
+            host.average_s = (host.average_s * 7 + elapsed_s) / 8 if host.average_s else elapsed_s
             self._release_slot(slot)
 
-    def leave(self, slot: Slot) -> None:
+    def release(self, slot: Slot) -> None:
         with self._lock:
-            self._taken -= 1
+            self._slot_count -= 1
             self._tenants[slot.tenant] -= 1
             if not self._tenants[slot.tenant]:
                 del self._tenants[slot.tenant]
@@ -92,43 +92,43 @@ class CallLimiter:
 
     @property
     def is_empty(self) -> bool:
-        return self._taken == 0
+        return self._slot_count == 0
 
-    def free(self, name: str, tenant: Hashable = None) -> int:
+    def free_slots(self, name: str, tenant: Hashable = None) -> int:
         """Return how many calls of the tenant to the host could begin now."""
         with self._lock:
             return self._free_slots(name, tenant)
 
-    def pace_s(self, name: str) -> float:
+    def seconds_per_slot(self, name: str) -> float:
         """Return the average seconds until one more call to the host ends; 0 when the host has no active call."""
         with self._lock:
-            return self._pace_s(name)
+            return self._seconds_per_slot(name)
 
-    def promise(self, name: str) -> float:
-        """Return in how many seconds a slot for the host is expected.  Each expected slot is promised to one caller."""
+    def reserve_slot(self, name: str) -> float:
+        """Return in how many seconds a slot for the host is expected.  Each slot is reserved for one caller."""
         with self._lock:
             host = self._hosts.get(name)
             if host is None:
                 return 0.0
             now = self._monotonic()
-            host.promised_at = max(host.promised_at, now) + self._pace_s(name)
-            return host.promised_at - now
+            host.reserved_until = max(host.reserved_until, now) + self._seconds_per_slot(name)
+            return host.reserved_until - now
 
-    def _pace_s(self, name: str) -> float:
+    def _seconds_per_slot(self, name: str) -> float:
         host = self._hosts.get(name)
         if host is None:
             return 0.0
-        elapsed_s = self._monotonic() - next(iter(host.active)).taken_at
-        return max(host.took_s, elapsed_s) / len(host.active)
+        elapsed_s = self._monotonic() - next(iter(host.active)).acquired_at
+        return max(host.average_s, elapsed_s) / len(host.active)
 
     def _free_slots(self, name: str, tenant: Hashable) -> int:
         host = self._hosts.get(name)
         active = len(host.active) if host else 0
-        free = self.limit - self._taken
-        is_slow = (host.took_s if host else self._slow.get(name, 0.0)) >= SLOW_S
+        free = self.limit - self._slot_count
+        is_slow = (host.average_s if host else self._slow.get(name, 0.0)) >= SLOW_S
         share = math.ceil(self.limit * (SLOW_SHARE if is_slow else OPEN_SHARE))
         left_of_share = max(share - self._tenants[tenant], 0 if active else 1)
-        per_host = self.narrow.get(name, self.per_host)
+        per_host = self.host_limits.get(name, self.per_host)
         return min(per_host - active, (free - active + 1) // 2, self._free_slots_for(tenant, free), left_of_share)
 
     def _free_slots_for(self, tenant: Hashable, free: int) -> int:
@@ -143,7 +143,7 @@ class CallLimiter:
         del host.active[slot]
         if not host.active:
             del self._hosts[slot.host]
-            if host.took_s >= SLOW_S:
-                self._slow[slot.host] = host.took_s
+            if host.average_s >= SLOW_S:
+                self._slow[slot.host] = host.average_s
                 if len(self._slow) > REMEMBERED:
                     del self._slow[next(iter(self._slow))]

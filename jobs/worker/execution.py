@@ -4,7 +4,8 @@ A message about a run is only a hint.  It is no longer needed once the run is le
 run.  A run is not leased while its host has no free slot.  It waits in this process for a short time, and after that in
 its row, where any worker may find it.
 
-Threads that receive messages call `take`.  One more thread calls `step` in a loop; only that thread writes results.
+Threads that receive messages call `start_runs`.  One more thread calls `step` in a loop; only that thread writes
+results.
 """
 
 import itertools
@@ -51,7 +52,7 @@ class Target(NamedTuple):
 class Worker:
     """The part of a worker process that carries out runs.
 
-    Once `stopping()` returns True, active calls have the time `drain` to end.  After that their leases are released.
+    Once `is_stopping()` returns True, active calls have the time `drain` to end.  After that their leases are released.
     """
 
     def __init__(
@@ -59,21 +60,21 @@ class Worker:
         name: str,
         calls: HttpPool,
         clock: Callable[[], datetime],
-        stopping: Callable[[], bool] = lambda: False,
+        is_stopping: Callable[[], bool] = lambda: False,
         drain: timedelta = timedelta(0),
     ):
         self.name = name
         self.calls = calls
         self.clock = clock
-        self.stopping = stopping
+        self.is_stopping = is_stopping
         self.drain = drain
-        self._next = Batch()
+        self._next_batch = Batch()
         self._leasing_lock = threading.Lock()
         # runs that wait for a slot: their target, and until when
         self._waiting: dict[UUID, tuple[Target, datetime]] = {}
         self._lock = threading.Lock()
         self._renewed_at = clock()
-        self._drained_at: datetime | None = None
+        self._drain_until: datetime | None = None
         self._closing = threading.Event()
         self._recorder = threading.Thread(target=self._run, name="recorder", daemon=True)
 
@@ -82,72 +83,77 @@ class Worker:
         self._recorder.start()
 
     def close(self, within_s: float) -> None:
-        """Wait at most `within_s` seconds until every run is recorded or released.  No thread may call `take` then."""
+        """Wait at most `within_s` seconds until every run is recorded or released.
+
+        No thread may call `start_runs` then.
+        """
         self._closing.set()
         self._recorder.join(within_s)
 
-    def take(self, run_ids: Sequence[str]) -> int:
-        """Begin the runs that are due, not leased, and have a free slot; return how many were begun.
+    def start_runs(self, run_ids: Sequence[str]) -> int:
+        """Start the runs that are due, not leased, and have a free slot; return how many were started.
 
-        Messages that arrive during a `take` of other threads form one batch.  The first thread of the batch takes all
-        its runs, and each of its threads returns the count of the whole batch.
+        Messages that arrive during a `start_runs` of other threads form one batch.  The first thread of the batch
+        starts all its runs, and each of its threads returns the count of the whole batch.
         """
         with self._lock:
-            batch = self._next
+            batch = self._next_batch
             batch.run_ids += run_ids
             if is_first := not batch.has_leader:
                 batch.has_leader = True
         if is_first:
             self._run_leader(batch)
-        return batch.begun.result()
+        return batch.started_count.result()
 
     def step(self, wait_s: float = ROUND_S) -> None:
         """Wait at most `wait_s` seconds for a call to end; record its result, and do everything else that is due."""
-        ended = self.calls.ended(wait_s)
+        finished = self.calls.collect_finished(wait_s)
         now = self.clock()
-        self._write(record, [(item, result) for item, result in ended if result], now)
-        self._write(release_leases, [item for item, result in ended if result is None], now)
+        self._write(record, [(item, result) for item, result in finished if result], now)
+        self._write(release_leases, [item for item, result in finished if result is None], now)
         if now - self._renewed_at >= RENEWAL:
-            self._write(renew, self.calls.in_hand(), now)
+            self._write(renew, self.calls.active_runs(), now)
             self._renewed_at = now
-        if self._drained_at is None and self.stopping():
-            self._drained_at = now + self.drain
-        if self._drained_at is not None:
+        if self._drain_until is None and self.is_stopping():
+            self._drain_until = now + self.drain
+        if self._drain_until is not None:
             self._forget_waiting()
-            if now >= self._drained_at:
-                self.calls.cut_off()
-        self._try_again(now)
+            if now >= self._drain_until:
+                self.calls.cancel_all()
+        self._retry_waiting(now)
 
-    def settle(self) -> None:
+    def run_until_idle(self) -> None:
         """Step until no call is active and no run waits for a slot."""
         while not self.is_idle:
             self.step()
 
     @property
     def is_idle(self) -> bool:
-        return self.calls.room.is_empty and not self._waiting
+        return self.calls.limiter.is_empty and not self._waiting
 
     def _run_leader(self, batch: "Batch") -> None:
         with self._leasing_lock:
             with self._lock:
-                self._next = Batch()
+                self._next_batch = Batch()
             try:
-                batch.begun.set_result(self._take(batch.run_ids, self._capacity_filter(self.clock())))
+                batch.started_count.set_result(
+                    self._lease_and_submit(batch.run_ids, self._capacity_filter(self.clock()))
+                )
             except Exception as error:
-                batch.begun.set_exception(error)
+                batch.started_count.set_exception(error)
 
-    def _take(self, run_ids: Sequence[str], capacity: "CapacityFilter") -> int:
+    def _lease_and_submit(self, run_ids: Sequence[str], capacity: "CapacityFilter") -> int:
         try:
             leased = lease(run_ids, self.name, capacity.now, capacity)
-            self.calls.begin({capacity.slots.pop(item.run.pk): item for item in leased})
+            self.calls.submit({capacity.slots.pop(item.run.pk): item for item in leased})
         finally:
             capacity.release_unused()
         with self._lock:
             self._waiting.update(capacity.waiting)
         return len(leased)
 
-    def _try_again(self, now: datetime) -> None:
-        """Take waiting runs that get a slot now, or whose time is over.  Targets get slots in rotation."""
+    def _retry_waiting(self, now: datetime) -> None:
+        """Start waiting runs that get a slot now, or whose time is over.  Targets get slots in rotation."""
         capacity = self._capacity_filter(now)
         with self._lock:
             waiting_by_target: dict[Target, deque[UUID]] = defaultdict(deque)
@@ -155,7 +161,7 @@ class Worker:
                 waiting_by_target[target].append(run_id)
             while waiting_by_target and len(capacity.slots) < WAITING_BATCH:
                 for target in list(waiting_by_target):
-                    if waiting_by_target[target] and (slot := self.calls.room.take(*target)):
+                    if waiting_by_target[target] and (slot := self.calls.limiter.acquire(*target)):
                         capacity.slots[waiting_by_target[target].popleft()] = slot
                     else:
                         del waiting_by_target[target]
@@ -164,11 +170,11 @@ class Worker:
                 if run_id in self._waiting:
                     _, capacity.deadlines[run_id] = self._waiting.pop(run_id)
         if capacity.deadlines:
-            self._take([str(run_id) for run_id in capacity.deadlines], capacity)
+            self._lease_and_submit([str(run_id) for run_id in capacity.deadlines], capacity)
 
     def _capacity_filter(self, now: datetime) -> "CapacityFilter":
         with self._lock:
-            return CapacityFilter(self.calls.room, now, Counter(target.host for target, _ in self._waiting.values()))
+            return CapacityFilter(self.calls.limiter, now, Counter(target.host for target, _ in self._waiting.values()))
 
     def _forget_waiting(self) -> None:
         """Drop the waiting runs; they are published again later."""
@@ -196,7 +202,7 @@ class Worker:
             try:
                 self.step()
             except Exception:
-                logger.exception("runs that waited for room wait for another message")
+                logger.exception("runs that waited for a slot wait for another message")
                 close_old_connections()
             if self.is_idle:
                 close_old_connections()
@@ -206,11 +212,11 @@ class Worker:
 
 @dataclass(slots=True)
 class Batch:
-    """The runs of several messages that are taken together."""
+    """The runs of several messages that are started together."""
 
     run_ids: list[str] = field(default_factory=list)
     has_leader: bool = False
-    begun: "Future[int]" = field(default_factory=Future)
+    started_count: "Future[int]" = field(default_factory=Future)
 
 
 class CapacityFilter:
@@ -237,10 +243,10 @@ class CapacityFilter:
 
     def release_unused(self) -> None:
         for slot in self.slots.values():
-            self.limiter.leave(slot)
+            self.limiter.release(slot)
 
     def _has_slot(self, run_id: UUID, target: Target) -> bool:
-        if run_id not in self.slots and (slot := self.limiter.take(*target)):
+        if run_id not in self.slots and (slot := self.limiter.acquire(*target)):
             self.slots[run_id] = slot
         return run_id in self.slots
 
@@ -249,12 +255,12 @@ class CapacityFilter:
         deadline = self.deadlines.get(run_id)
         if (
             deadline is None
-            and self.limiter.pace_s(target.host) * (self.waiting_count[target.host] + 1)
+            and self.limiter.seconds_per_slot(target.host) * (self.waiting_count[target.host] + 1)
             <= MAX_WAIT_FOR_SLOT.total_seconds()
         ):
             deadline = self.now + MAX_WAIT_FOR_SLOT
         if deadline is None or self.now >= deadline:
-            steps = math.ceil(self.limiter.promise(target.host) / BACKOFF_STEP.total_seconds())
+            steps = math.ceil(self.limiter.reserve_slot(target.host) / BACKOFF_STEP.total_seconds())
             return min(max(steps, 1), MAX_BACKOFF_STEPS) * BACKOFF_STEP
         self.waiting_count[target.host] += 1
         self.waiting[run_id] = target, deadline

@@ -73,14 +73,14 @@ class Heartbeat:
         connection.close()
 
 
-def begin(sender, **_) -> None:
+def start_heartbeat(sender, **_) -> None:
     """Receive Celery's signal `worker_ready`: report the worker for as long as it runs."""
     queues = sorted(queue.name for queue in sender.task_consumer.queues) if sender.task_consumer else []
     sender.heartbeat = Heartbeat(own_name(), queues, timezone.now)
     sender.heartbeat.start()
 
 
-def end(sender, **_) -> None:
+def stop_heartbeat(sender, **_) -> None:
     """Receive Celery's signal `worker_shutdown`: stop the reports."""
     heartbeat = getattr(sender.consumer, "heartbeat", None)
     if heartbeat is not None:

@@ -23,8 +23,8 @@ from jobs.encryption import EncryptedSecretsField, Secrets, UnreadableSecret
 from jobs.models import (
     SECRET_PATH,
     Action,
+    AsyncOperation,
     Attempt,
-    Following,
     Job,
     JobCollection,
     Poll,
@@ -47,7 +47,9 @@ NEEDED = (
 )
 ENCRYPTED = ExpressionWrapper(F("secrets"), output_field=TextField())  # the ciphertext as it is stored
 SECRETS = EncryptedSecretsField()
-WATCHED = Following.objects.select_related("attempt").defer("secrets")  # the address in `secrets` is read separately
+POLLED_OPERATIONS = AsyncOperation.objects.select_related("attempt").defer(
+    "secrets"
+)  # the address in `secrets` is read separately
 A_FURTHER_ATTEMPT = Case(When(state=Run.State.FOLLOWING, then=Value(0)), default=Value(1))  # a poll is not an attempt
 
 
@@ -173,12 +175,14 @@ def _start_polls(runs: Sequence[Run], worker: str, now: datetime) -> list[Leased
     if not runs:
         return []
     polls = polling.start_polls(runs, worker, now)
-    ciphertexts = dict(Following.objects.filter(run__in=list(polls)).values_list("run", ENCRYPTED))
+    ciphertexts = dict(AsyncOperation.objects.filter(run__in=list(polls)).values_list("run", ENCRYPTED))
     leased = []
     for run in runs:
         secrets = _decrypt(ciphertexts[run.pk])
-        operation = Operation(PollSource(run.following.by), secrets[Following.ADDRESS]) if secrets else None
-        leased.append(Leased(run, run.following.attempt, poll=polls[run.pk], operation=operation))
+        operation = (
+            Operation(PollSource(run.async_operation.source), secrets[AsyncOperation.ADDRESS]) if secrets else None
+        )
+        leased.append(Leased(run, run.async_operation.attempt, poll=polls[run.pk], operation=operation))
     return leased
 
 
@@ -189,17 +193,17 @@ def _select_due(run_ids: Sequence[str], now: datetime) -> list[Run]:
     )
     due = [run for run in runs if run.state in Run.PENDING and (run.not_before is None or run.not_before <= now)]
     if followed := [run for run in due if run.state == Run.State.FOLLOWING]:
-        prefetch_related_objects(followed, Prefetch("following", WATCHED))
+        prefetch_related_objects(followed, Prefetch("async_operation", POLLED_OPERATIONS))
     return due
 
 
 def host_of(run: Run) -> str:
     """Return the host of the run's next call."""
-    return run.following.host if is_followed(run) else actions.host_of(action_of(run))
+    return run.async_operation.host if is_followed(run) else actions.host_of(action_of(run))
 
 
 def is_followed(run: Run) -> bool:
-    return run.state == Run.State.FOLLOWING and hasattr(run, "following")
+    return run.state == Run.State.FOLLOWING and hasattr(run, "async_operation")
 
 
 def with_related(runs: RunQuerySet) -> RunQuerySet:
@@ -218,7 +222,7 @@ def stop_reason(run: Run) -> str:
     if run.job is None or run.action is None:
         return "the job was deleted"
     if run.state == Run.State.FOLLOWING:
-        return "" if hasattr(run, "following") else "nothing is known of what it follows"
+        return "" if hasattr(run, "async_operation") else "nothing is known of what it follows"
     if run.job.state == Job.State.DISABLED:
         return "the job was disabled"
     if run.job.collection.state != JobCollection.State.ENABLED:
@@ -231,7 +235,7 @@ def _end_stopped(runs: Sequence[Run], now: datetime) -> None:
 
     No run counts as faulted, because its attempts were not used up.
     """
-    polling.stop([run.pk for run in runs if run.state == Run.State.FOLLOWING], now)
+    polling.stop_polling([run.pk for run in runs if run.state == Run.State.FOLLOWING], now)
     for run in runs:
         final_state = Run.State.SKIPPED if run.state == Run.State.WAITING else Run.State.FAILED
         Run.objects.filter(pk=run.pk, state=run.state).update(
@@ -251,7 +255,7 @@ def _read_secrets(leased: Sequence[Leased]) -> None:
     for item in leased:
         found = secrets.get(item.run.action_id, Secrets())
         if found is not None and item.run.origin == Run.Origin.ERROR_ACTION:
-            found = Secrets(actions.below("errorAction", found))
+            found = Secrets(actions.secrets_below("errorAction", found))
         item.secrets = found
 
 
@@ -278,5 +282,5 @@ def _decrypt(ciphertext: str) -> Secrets | None:
 
 def renew(leased: Sequence[Leased], now: datetime) -> None:
     with transaction.atomic():
-        own_ids = list(Run.objects.held(item.run for item in leased).in_turn().values_list("pk", flat=True))
+        own_ids = list(Run.objects.leased(item.run for item in leased).lock_ordered().values_list("pk", flat=True))
         Run.objects.filter(pk__in=own_ids).update(leased_until=now + LEASE)

@@ -17,12 +17,12 @@ from jobs.models import Action, Job, Outage, Process, PruningProgress, Run
 
 BATCH = 500  # rows in one transaction
 JOBS_BATCH = 20  # jobs in one transaction, which also changes their runs and attempts
-RUNS_OF_A_LOOK = 10_000  # ended runs whose jobs are checked together
-ACTIONS_OF_A_LOOK = 5_000
-LOOKS_AT_ACTIONS = 10  # in one pruning; the next pruning continues after them
+RUNS_PER_SCAN = 10_000  # ended runs whose jobs are checked together
+ACTIONS_PER_SCAN = 5_000
+ACTION_SCANS = 10  # in one pruning; the next pruning continues after them
 DEAD_AFTER = timedelta(days=1)  # a process that has not reported for so long does not come back
 # a run is removed after its error action, which may be open or locked; a join would read all runs
-LONE = ~Exists(Run.objects.filter(parent=OuterRef("pk")))
+WITHOUT_ERROR_RUN = ~Exists(Run.objects.filter(parent=OuterRef("pk")))
 
 IsOver = Callable[[], bool]
 
@@ -41,7 +41,7 @@ def prune(now: datetime, is_over: IsOver = never) -> bool:
     outages = Outage.objects.filter(ended_at__lt=cutoff).order_by("ended_at")
     counters = SignInCounter.objects.filter(ends_at__lt=now).order_by("ends_at")
     keys = IdempotencyKey.objects.filter(ends_at__lt=now).order_by("ends_at")
-    old = Run.objects.filter(LONE, finished_at__lt=cutoff).order_by("finished_at")
+    old = Run.objects.filter(WITHOUT_ERROR_RUN, finished_at__lt=cutoff).order_by("finished_at")
     return (
         remove(counters, is_over)
         and remove(keys, is_over)
@@ -87,7 +87,7 @@ def remove_surplus_runs(is_over: IsOver) -> bool:
     limit = settings.RETENTION_RUNS
     progress = PruningProgress.current()
     since = progress.runs_until if progress.runs_kept is not None and progress.runs_kept <= limit else None
-    while (until := end_of_look(since)) is not None:
+    while (until := end_of_scan(since)) is not None:
         for job_id in crowded_jobs(since, until):
             if not remove(surplus(job_id), is_over):
                 return False
@@ -102,10 +102,10 @@ def ended_runs(since: datetime | None) -> QuerySet[Run]:
     return Run.objects.filter(finished_at__isnull=False) if since is None else Run.objects.filter(finished_at__gt=since)
 
 
-def end_of_look(since: datetime | None) -> datetime | None:
-    """Return when the RUNS_OF_A_LOOK-th run after `since` ended, or the last one of fewer; None without any."""
+def end_of_scan(since: datetime | None) -> datetime | None:
+    """Return when the RUNS_PER_SCAN-th run after `since` ended, or the last one of fewer; None without any."""
     times = ended_runs(since).order_by("finished_at").values_list("finished_at", flat=True)
-    return times[RUNS_OF_A_LOOK - 1 : RUNS_OF_A_LOOK].first() or times.reverse().first()
+    return times[RUNS_PER_SCAN - 1 : RUNS_PER_SCAN].first() or times.reverse().first()
 
 
 def crowded_jobs(since: datetime | None, until: datetime) -> list[int]:
@@ -121,7 +121,7 @@ def surplus(job_id: int) -> QuerySet[Run]:
     limit = settings.RETENTION_RUNS
     runs = Run.objects.filter(job_id=job_id).order_by("-fire_at")
     newest_surplus = Subquery(runs.values("fire_at")[limit : limit + 1])
-    return runs.filter(LONE, fire_at__lte=newest_surplus, finished_at__isnull=False)
+    return runs.filter(WITHOUT_ERROR_RUN, fire_at__lte=newest_surplus, finished_at__isnull=False)
 
 
 # Versions of actions without a reference
@@ -130,9 +130,9 @@ def surplus(job_id: int) -> QuerySet[Run]:
 def remove_orphans(is_over: IsOver) -> bool:
     """Check the versions after those that the last pruning checked; after the last one, begin again at the first."""
     since = PruningProgress.current().actions_until
-    for _ in range(LOOKS_AT_ACTIONS):
+    for _ in range(ACTION_SCANS):
         later = Action.objects.filter(pk__gt=since).order_by("pk")
-        last = later.values_list("pk", flat=True)[ACTIONS_OF_A_LOOK - 1 : ACTIONS_OF_A_LOOK].first()
+        last = later.values_list("pk", flat=True)[ACTIONS_PER_SCAN - 1 : ACTIONS_PER_SCAN].first()
         checked = later if last is None else later.filter(pk__lte=last)
         if not remove(orphans(checked), is_over):
             return False

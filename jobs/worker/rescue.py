@@ -12,13 +12,13 @@ from django.db import transaction
 from django.db.models import F
 
 from jobs.locking import lock_jobs
-from jobs.models import Attempt, Following, Job, Run
+from jobs.models import AsyncOperation, Attempt, Job, Run
 from jobs.worker import polling
 from jobs.worker.leasing import LOCK, Leased, with_related
 from jobs.worker.results import (
     CounterUpdates,
-    create_error_run,
     fail,
+    finish_jobs_and_release_next,
     lock_owned,
     release,
     retry,
@@ -41,7 +41,7 @@ def release_leases(leased: Sequence[Leased], now: datetime) -> None:
     with transaction.atomic():
         owned = lock_owned(leased)
         polled = [item for item in leased if item.poll and item.run.pk in owned]
-        polling.cut_off_polls([item.attempt.pk for item in polled], STOPPED_POLL, now)
+        polling.end_unfinished_polls([item.attempt.pk for item in polled], STOPPED_POLL, now)
         wait_for_poll({owned.pop(item.run.pk).pk: now for item in polled})
         cut_off = [item.attempt.pk for item in leased if not item.poll]
         own_attempts = Attempt.objects.filter(pk__in=cut_off, state=Attempt.State.RUNNING)
@@ -84,17 +84,19 @@ def _rescue_polls(runs: Sequence[Run], counters: CounterUpdates, now: datetime) 
 
     A run fails if so many workers in a row vanished during its poll that the poll may be the cause.
     """
-    followed = {following.run_id: following for following in Following.objects.filter(run__in=runs).defer("secrets")}
+    followed = {
+        operation.run_id: operation for operation in AsyncOperation.objects.filter(run__in=runs).defer("secrets")
+    }
     if not followed:
         return set()
-    polling.cut_off_polls([following.attempt_id for following in followed.values()], LOST_POLL, now)
-    Following.objects.filter(run__in=list(followed)).update(trouble_count=F("trouble_count") + 1)
+    polling.end_unfinished_polls([operation.attempt_id for operation in followed.values()], LOST_POLL, now)
+    AsyncOperation.objects.filter(run__in=list(followed)).update(failed_poll_count=F("failed_poll_count") + 1)
     given_up = [run for run in runs if run.pk in followed and polling.has_exhausted_polls(followed[run.pk])]
     wait_for_poll(dict.fromkeys(followed.keys() - {run.pk for run in given_up}, now))
     if given_up:
         for run in given_up:
             counters.add(run, executions=1, failures=1)
-        polling.stop([run.pk for run in given_up], now)
+        polling.stop_polling([run.pk for run in given_up], now)
         fail(given_up, counters, now)
         set_reason(given_up, {run.pk: LOST_POLL for run in given_up})
     return set(followed)
@@ -106,4 +108,4 @@ def is_at_most_once(run: Run) -> bool:
 
 def _mark_lost(runs: Sequence[Run], reason: str, now: datetime) -> None:
     release(runs, state=Run.State.LOST, reason=reason, finished_at=now)
-    create_error_run(runs, Job.State.FAULTED, now)
+    finish_jobs_and_release_next(runs, Job.State.FAULTED, now)

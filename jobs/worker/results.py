@@ -38,7 +38,7 @@ def record(results: Sequence[Result], now: datetime) -> None:
     with transaction.atomic():
         owned = lock_owned([item for item, _ in results])
         polling.end_polls([(item.poll, result) for item, result in results if item.poll], now)
-        results = _follow(results, owned, now)
+        results = _schedule_polls(results, owned, now)
         succeeded: list[Run] = []
         failed: list[Run] = []
         not_retryable: list[Run] = []
@@ -46,7 +46,7 @@ def record(results: Sequence[Result], now: datetime) -> None:
         reasons = {}
         counters = CounterUpdates()
         for item, result in results:
-            _store_response(item, result, now, late=item.run.pk not in owned)
+            _finish_attempt(item, result, now, late=item.run.pk not in owned)
             if run := owned.get(item.run.pk):
                 failures = int(not result.succeeded)
                 counters.add(run, executions=1, failures=failures, started_at=item.attempt.started_at)
@@ -60,11 +60,11 @@ def record(results: Sequence[Result], now: datetime) -> None:
         exhausted = not_retryable + retry(failed, now, retry_after)
         fail(exhausted, counters, now)
         set_reason(exhausted, reasons)
-        create_error_run(succeeded, Job.State.COMPLETED, now)
+        finish_jobs_and_release_next(succeeded, Job.State.COMPLETED, now)
         counters.write()
 
 
-def _follow(results: Sequence[Result], owned: Mapping[uuid.UUID, Run], now: datetime) -> list[Result]:
+def _schedule_polls(results: Sequence[Result], owned: Mapping[uuid.UUID, Run], now: datetime) -> list[Result]:
     """Let runs whose operations go on wait for their next poll; return the ended attempts with their results."""
     ended: list[Result] = []
     pending: list[Attempt] = []
@@ -74,21 +74,21 @@ def _follow(results: Sequence[Result], owned: Mapping[uuid.UUID, Run], now: date
         if run is None:
             if not item.poll:
                 ended.append((item, result))
-        elif not result.goes_on:
+        elif not result.is_pending:
             ended.append((item, result))
         elif not item.poll:
             limit = polling.limit_of(item.action)
             due_at[run.pk] = polling.start_polling(run, item.attempt, result, limit, now)
-            _build_attempt(item.attempt, result)
+            _set_response(item.attempt, result)
             pending.append(item.attempt)
         else:
-            window = polling.watch_of(run.following, result)
+            window = polling.window_after(run.async_operation, result)
             if polled_at := polling.next_poll(window, result, now):
                 due_at[run.pk] = polled_at
-                polling.schedule_next_poll(run.following, result, window.failed_polls)
+                polling.schedule_next_poll(run.async_operation, result, window.failed_polls)
             else:
-                ended.append((item, polling.poll_failure_outcome(window, result, now)))
-    polling.forget([item.run.pk for item, _ in ended if item.poll])
+                ended.append((item, polling.poll_failure_result(window, result, now)))
+    polling.delete_operations([item.run.pk for item, _ in ended if item.poll])
     _save(pending)
     wait_for_poll(due_at)
     return ended
@@ -113,7 +113,7 @@ def lock_owned(leased: Sequence[Leased]) -> dict[uuid.UUID, Run]:
 
     Their `job` and `is_last` are updated, because these may have changed since the lease.
     """
-    owned_rows = Run.objects.held(item.run for item in leased).in_turn()
+    owned_rows = Run.objects.leased(item.run for item in leased).lock_ordered()
     fresh = {row[0]: row[1:] for row in owned_rows.values_list("pk", "job_id", "is_last")}
     lock_jobs(job_id for job_id, _ in fresh.values())
     owned = {item.run.pk: item.run for item in leased if item.run.pk in fresh}
@@ -124,7 +124,7 @@ def lock_owned(leased: Sequence[Leased]) -> dict[uuid.UUID, Run]:
     return owned
 
 
-def _store_response(item: Leased, result: AttemptResult, now: datetime, late: bool) -> None:
+def _finish_attempt(item: Leased, result: AttemptResult, now: datetime, late: bool) -> None:
     """Store the end of an attempt.  An attempt whose operation was followed keeps its own response."""
     attempt = item.attempt
     attempt.state = Attempt.State.SUCCEEDED if result.succeeded else Attempt.State.FAILED
@@ -132,12 +132,12 @@ def _store_response(item: Leased, result: AttemptResult, now: datetime, late: bo
     if item.poll:
         attempt.message = result.message
         return
-    _build_attempt(attempt, result)
+    _set_response(attempt, result)
     if late:
         attempt.message = LATE_RESULT + result.message
 
 
-def _build_attempt(attempt: Attempt, result: AttemptResult) -> None:
+def _set_response(attempt: Attempt, result: AttemptResult) -> None:
     attempt.status_code = result.status_code
     attempt.message = result.message
     attempt.response_headers = [list(header) for header in result.headers]
@@ -166,7 +166,7 @@ def _lock_unlocked(attempts: Sequence[Attempt]) -> list[Attempt]:
 def release(runs: Sequence[Run], **changes: object) -> None:
     """Release the leases of runs, which this worker must have and have locked."""
     if runs:
-        Run.objects.held(runs).update(lease_token=None, leased_until=None, **changes)
+        Run.objects.leased(runs).update(lease_token=None, leased_until=None, **changes)
 
 
 def retry(
@@ -197,13 +197,13 @@ def retry(
 def fail(runs: Sequence[Run], counters: "CounterUpdates", now: datetime) -> None:
     """End runs whose attempts are used up, and create runs of their error actions."""
     release(runs, state=Run.State.FAILED, reason="", finished_at=now, failed_count=F("failed_count") + 1)
-    _order_error_actions(runs, now)
+    _create_error_runs(runs, now)
     for run in runs:
         counters.add(run, faulted=1)
-    create_error_run(runs, Job.State.FAULTED, now)
+    finish_jobs_and_release_next(runs, Job.State.FAULTED, now)
 
 
-def _order_error_actions(runs: Sequence[Run], now: datetime) -> None:
+def _create_error_runs(runs: Sequence[Run], now: datetime) -> None:
     """Create a run for the error action of each failed run, at most once.  Runs of error actions have none."""
     error_runs = [
         Run(
@@ -233,8 +233,8 @@ def set_reason(runs: Sequence[Run], reasons: Mapping[uuid.UUID, str]) -> None:
         bulk_sql.update(Run, explained, {"reason": [reasons[run_id] for run_id in explained]})
 
 
-def create_error_run(runs: Sequence[Run], job_state: str, now: datetime) -> None:
-    """Apply the end of runs to others: end jobs with their last run, and wake the next run that waits for a lock."""
+def finish_jobs_and_release_next(runs: Sequence[Run], job_state: str, now: datetime) -> None:
+    """End the jobs whose last run has ended, and publish the next runs that wait for a lock."""
     finish_jobs([run.job_id for run in runs if run.is_last], job_state, now)
     overlap.release_next(runs, now)
 

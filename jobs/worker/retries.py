@@ -14,21 +14,22 @@ from jobs import durations
 
 DEFAULT_COUNT = 4
 DEFAULT_INTERVAL = timedelta(seconds=30)
-DEFAULT_MOST = timedelta(days=1)
+DEFAULT_MAX_INTERVAL = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Try up to `count` more times after the first, `interval` after each failure.
 
-    If `is_growing`, the interval doubles with each failure up to `most`, and is shortened at random by up to half.  So
-    jobs that failed together do not come back together.  `most` also limits the wait that a target asks for.
+    If `is_growing`, the interval doubles with each failure up to `max_interval`, and is shortened at random by up to
+    half.  So jobs that failed together do not come back together.  `max_interval` also limits the wait that a target
+    asks for.
     """
 
     count: int = DEFAULT_COUNT
     interval: timedelta = DEFAULT_INTERVAL
     is_growing: bool = False
-    most: timedelta = DEFAULT_MOST
+    max_interval: timedelta = DEFAULT_MAX_INTERVAL
 
 
 NO_RETRY = RetryPolicy(count=0)
@@ -43,7 +44,7 @@ def policy_of(action: Mapping[str, Any], enclosing: Mapping[str, Any] | None = N
         count=document.get("retryCount", DEFAULT_COUNT),
         interval=_duration(document, "retryInterval", DEFAULT_INTERVAL),
         is_growing=document.get("retryType") == "Exponential",
-        most=_duration(document, "maximumRetryInterval", DEFAULT_MOST),
+        max_interval=_duration(document, "maximumRetryInterval", DEFAULT_MAX_INTERVAL),
     )
 
 
@@ -62,11 +63,11 @@ def next_attempt(
     if failed_count > policy.count:
         return None
     wait = _growing_interval(policy, failed_count, chance()) if policy.is_growing else policy.interval
-    return now + max(wait, min(retry_after or timedelta(0), policy.most))
+    return now + max(wait, min(retry_after or timedelta(0), policy.max_interval))
 
 
 def _growing_interval(policy: RetryPolicy, failed_count: int, chance: float) -> timedelta:
-    return min(policy.interval * 2 ** (failed_count - 1), policy.most) * (1 - chance / 2)
+    return min(policy.interval * 2 ** (failed_count - 1), policy.max_interval) * (1 - chance / 2)
 
 
 def _duration(document: Mapping[str, Any], name: str, default: timedelta) -> timedelta:

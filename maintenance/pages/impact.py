@@ -73,7 +73,7 @@ def _horizon(notice: Notice, now: datetime) -> datetime:
 
 def _count_held(notices: Sequence[Notice]) -> Counter[UUID]:
     keys = {notice_key(notice.pk): notice.pk for notice in notices}
-    rows = Run.objects.filter(held_by__in=keys, state=Run.State.HELD).order_by().values_list("held_by")
+    rows = Run.objects.filter(hold_key__in=keys, state=Run.State.HELD).order_by().values_list("hold_key")
     return Counter({keys[key]: count for key, count in rows.annotate(count=Count("pk"))})
 
 

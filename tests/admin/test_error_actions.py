@@ -68,7 +68,7 @@ def test_the_list_of_runs_has_error_actions_when_they_are_asked_for(browser, fai
 def test_the_page_of_a_run_tells_how_its_error_action_ended(browser, failed, error_run):
     answer = browser.get(f"{RUNS}{failed.pk}/change/")
 
-    last = answer.context["trail"][-1]
+    last = answer.context["steps"][-1]
     assert (last["what"], last["outcome"].word) == ("Error action succeeded", "Succeeded")
 
 

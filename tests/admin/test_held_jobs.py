@@ -7,7 +7,7 @@ import pytest
 import time_machine
 
 from jobs.models import Run
-from jobs.pages.next_runs import next_run_in_words, why_nothing
+from jobs.pages.next_runs import next_run_in_words, no_run_reason
 from scheduler_site import dashboard
 from tests.calendars.notices.reading import words
 from tests.maintenance.notices import EIGHT, HOURLY, MINUTE, T0, announce, dispatch, holds, resource
@@ -87,7 +87,7 @@ def test_what_is_only_disabled_is_not_said_to_be_over(browser, make_job, trigger
         save_trigger(job, f"off-{number}", OFF, T0)
 
     assert cell(browser.get(JOBS).text) == said
-    assert why_nothing(job, job.triggers.all()).short == said
+    assert no_run_reason(job, job.triggers.all()).short == said
 
 
 def test_a_job_whose_last_occurrence_was_made_has_nothing_left(browser, make_job):

@@ -65,8 +65,8 @@ def test_the_hold_stays_on_the_run_when_it_is_over(browser, job, db2):
         "08:30:00 Released after 30 min",
     ]
     assert f'<a href="/maintenance/notices/{notice.pk}/">Held by maintenance: Reboot of db-2</a>' in page.text
-    assert [stage["name"] for stage in page.context["way"]][:3] == ["Planned", "Held", "Started"]
-    assert page.context["way"][2]["note"] == "after 30 min, held for 30 min"
+    assert [stage["name"] for stage in page.context["timeline"]][:3] == ["Planned", "Held", "Started"]
+    assert page.context["timeline"][2]["note"] == "after 30 min, held for 30 min"
     assert trail(page)[-1].endswith("started 30 min late, held for 30 min")
 
 

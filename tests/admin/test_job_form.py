@@ -394,7 +394,7 @@ def test_an_edit_to_no_time_but_the_present_one_is_refused(post, make_job, still
     address = f"{PREVIEW}?job={job.pk}"
 
     assert says in str(post(edit_of(job), revision=1, **fields).context["form"].errors[place])
-    assert says in post(address, **fields).context["meaning"].error
+    assert says in post(address, **fields).context["preview"].error
     assert Trigger.objects.get().definition["recurrence"] == {"frequency": "Day"}
 
 
@@ -436,18 +436,18 @@ def test_a_job_without_a_schedule_has_no_first_run(post, still):
 
 
 def test_the_preview_shows_the_times_that_saving_leads_to(post, still):
-    rows = post(PREVIEW, start="").context["meaning"].rows
-    also = post(PREVIEW, start="", first_run="now").context["meaning"].rows
+    rows = post(PREVIEW, start="").context["preview"].rows
+    also = post(PREVIEW, start="", first_run="now").context["preview"].rows
 
     assert f"{rows[0]['at']:%d %H:%M}" == "05 12:32"
-    assert (also[0]["at"], also[0]["asides"]) == (WEDNESDAY, ["once, besides the schedule"])
+    assert (also[0]["at"], also[0]["remarks"]) == (WEDNESDAY, ["once, besides the schedule"])
     assert [row["at"] for row in also[1:]] == [row["at"] for row in rows]
 
 
 def test_the_preview_says_what_saving_would_refuse(post, still):
-    meaning = post(PREVIEW, start="", end="2026-11-05T09:00").context["meaning"]
+    preview = post(PREVIEW, start="", end="2026-11-05T09:00").context["preview"]
 
-    assert meaning.error == "End, in UTC: Must be later than the first run"
+    assert preview.error == "End, in UTC: Must be later than the first run"
 
 
 # Preview

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 from standardwebhooks import Webhook
 
-from jobs.call_test import REHEARSALS
+from jobs.call_test import CALL_TESTS
 from jobs.models import SECRET_PATH, Job, Run, SigningSecret
 from jobs.signing import new_secret
 from tests.peers.server import Answer
@@ -173,10 +173,10 @@ def test_one_person_sends_no_more_than_so_many_a_minute(browser, make_calling_jo
     monkeypatch.setattr("jobs.admin.job_actions.timezone.now", lambda: now)
     job = make_calling_job()
 
-    answers = [browser.post(page_of(job, "test/"), {"part": "action"}) for _ in range(REHEARSALS.most + 1)]
+    answers = [browser.post(page_of(job, "test/"), {"part": "action"}) for _ in range(CALL_TESTS.most + 1)]
 
-    assert [answer.status_code for answer in answers] == [200] * REHEARSALS.most + [429]
-    assert len(target.calls) == REHEARSALS.most
+    assert [answer.status_code for answer in answers] == [200] * CALL_TESTS.most + [429]
+    assert len(target.calls) == CALL_TESTS.most
     assert "Nothing was sent." in answers[-1].text
 
 

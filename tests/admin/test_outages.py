@@ -166,19 +166,19 @@ def test_the_list_of_runs_says_which_were_hit(browser, outage, hit):
 
 @pytest.mark.parametrize("clock, is_hit", [("08:52:00", True), ("late", True), ("before", False), ("after", False)])
 def test_the_page_of_a_run_says_whether_the_outage_hit_it(browser, outage, hit, clock, is_hit):
-    trail = browser.get(f"/admin/jobs/run/{hit[clock].pk}/change/").context["trail"]
+    steps = browser.get(f"/admin/jobs/run/{hit[clock].pk}/change/").context["steps"]
 
-    assert (trail[1]["what"] == SAID) == is_hit
+    assert (steps[1]["what"] == SAID) == is_hit
 
 
 def test_an_outage_over_midnight_names_both_days(browser, job, make_run):
     outage = Outage.objects.create(started_at=utc("2026-11-02T23:59:02Z"), ended_at=utc("2026-11-03T00:01:10Z"))
     run = make_run(job, Run.State.MISSED, ago=timezone.now() - outage.started_at - MINUTE)
 
-    trail = browser.get(f"/admin/jobs/run/{run.pk}/change/").context["trail"]
+    steps = browser.get(f"/admin/jobs/run/{run.pk}/change/").context["steps"]
 
     said = "The scheduler did not run from Mon 2 November, 23:59:02 to Tue 3 November, 00:01:10"
-    assert trail[1]["what"] == said
+    assert steps[1]["what"] == said
 
 
 def test_the_pulse_says_nothing_of_outages_of_before(browser, alive):

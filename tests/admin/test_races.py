@@ -64,7 +64,7 @@ def test_disabling_jobs_keeps_no_worker_from_counting_for_them(tick, make_job, m
 def test_deleting_jobs_keeps_no_worker_from_writing_their_runs_down(tick, make_job, monkeypatch):
     jobs = [make_job(name, schedule=None) for name in ("first", "second")]
     leased = begun(jobs, (2, 1))
-    stopped = lingering(monkeypatch, polling, "stop")
+    stopped = lingering(monkeypatch, polling, "stop_polling")
 
     assert at_once(lambda: tick("job", "delete_selected", jobs), recorded(leased, stopped)) == []
 

@@ -93,10 +93,10 @@ def test_the_way_shows_what_waited_and_for_how_long(browser, make_job, make_run)
         finished_at=timezone.now(),
     )
 
-    way = browser.get(page_of(run)).context["way"]
+    timeline = browser.get(page_of(run)).context["timeline"]
 
-    assert [stage["name"] for stage in way] == ["Planned", "Started", "Attempt 2", "Failed"]
-    assert way[2]["note"] == "waited 30 s"
+    assert [stage["name"] for stage in timeline] == ["Planned", "Started", "Attempt 2", "Failed"]
+    assert timeline[2]["note"] == "waited 30 s"
 
 
 def test_a_run_that_follows_shows_its_polls(browser, make_job, make_run):
@@ -112,8 +112,8 @@ def test_a_run_that_follows_shows_its_polls(browser, make_job, make_run):
     newest, oldest = page.context["attempts"][0]["polls"]
     assert (oldest["said"], oldest["percent"], oldest["wait"]) == ("<Running>", "12.5 %", "1 min 30 s")
     assert (newest["said"], newest["percent"]) == ("No connection to host 'example.com'.", "")
-    assert page.context["way"][-1]["name"] == "Next poll"
-    assert page.context["trail"][-1]["note"].endswith("after 2 polls")
+    assert page.context["timeline"][-1]["name"] == "Next poll"
+    assert page.context["steps"][-1]["note"].endswith("after 2 polls")
     assert "&lt;Running&gt;" in page.text
     assert "Cancel run" in page.text
 
@@ -148,8 +148,8 @@ def test_a_run_that_waits_says_until_when_and_for_what(browser, make_job, make_r
 
     page = browser.get(page_of(run))
 
-    assert page.context["way"][-1]["name"] == "Next attempt"
-    assert says in page.context["trail"][-1]["note"]
+    assert page.context["timeline"][-1]["name"] == "Next attempt"
+    assert says in page.context["steps"][-1]["note"]
     assert says in page.text
 
 

@@ -233,8 +233,8 @@ def test_the_preview_says_the_schedule_in_words_and_its_next_ten_times(write, jo
     page = write(add_to(job), to=f"{PREVIEW}?job={job.pk}", expression="0 15 10 ? * 6L", time_zone="Asia/Kolkata")
 
     assert "the last Friday of each month" in page.text
-    assert len(page.context["meaning"].rows) == 10
-    assert page.context["meaning"].rows[0]["beside"] == "10:15 Kolkata"
+    assert len(page.context["preview"].rows) == 10
+    assert page.context["preview"].rows[0]["other_zone_time"] == "10:15 Kolkata"
     assert "<html" not in page.text
 
 
@@ -250,7 +250,7 @@ def test_the_preview_says_the_schedule_in_words_and_its_next_ten_times(write, jo
 def test_the_preview_marks_what_a_clock_change_touches(write, job, fields, says):
     page = write(add_to(job), to=f"{PREVIEW}?job={job.pk}", time_zone="Europe/Berlin", **fields)
 
-    assert says in " ".join(aside for row in page.context["meaning"].rows for aside in row["asides"])
+    assert says in " ".join(aside for row in page.context["preview"].rows for aside in row["remarks"])
     assert says in page.text
 
 
@@ -287,7 +287,7 @@ def test_what_is_written_already_goes_on_from_where_it_stands(write, job, make_t
 
     page = write(page_of(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}")
 
-    assert page.context["meaning"].rows[0]["at"] == trigger.next_fire_at
+    assert page.context["preview"].rows[0]["at"] == trigger.next_fire_at
 
 
 def test_the_preview_of_a_change_shows_that_it_does_not_run_at_once(write, job, make_trigger):
@@ -296,7 +296,7 @@ def test_the_preview_of_a_change_shows_that_it_does_not_run_at_once(write, job, 
         fields = {"interval": "PT2H"}
 
         shown = (
-            write(page_of(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}", **fields).context["meaning"].rows
+            write(page_of(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}", **fields).context["preview"].rows
         )
         write(page_of(trigger, "change"), **fields)
 

@@ -78,12 +78,12 @@ def test_what_ran_stands_on_the_line_and_what_failed_hangs_from_it():
     chart = charts.hours_chart([charts.Hour(ran=30), charts.Hour(ran=3, late=3, failed=2), charts.Hour(due=15)])
 
     tall, mixed, due = ({part.kind: part for part in bar.parts} for bar in chart.bars)
-    assert tall["ran"].y + tall["ran"].height == chart.base
+    assert tall["ran"].y + tall["ran"].height == chart.base_y
     assert mixed["ran"].y + mixed["ran"].height < mixed["late"].y
-    assert mixed["failed"].y > chart.base
+    assert mixed["failed"].y > chart.base_y
     assert due.keys() == {"due"}
     assert due["due"].height == pytest.approx(tall["ran"].height / 2, abs=0.1)
-    assert chart.bars[1].middle < chart.here < chart.bars[2].middle
+    assert chart.bars[1].middle < chart.now_x < chart.bars[2].middle
 
 
 @pytest.mark.parametrize("ran, failed", [(33, 2), (2, 33), (1, 1), (300, 30)])

@@ -12,7 +12,7 @@ from calendars import feeds
 from calendars.models import Calendar, Feed
 from jobs import rotation, signing
 from jobs.encryption import Secrets
-from jobs.models import SECRET_PATH, Action, Attempt, Following, Job, Run, SigningSecret
+from jobs.models import SECRET_PATH, Action, AsyncOperation, Attempt, Job, Run, SigningSecret
 from maintenance import resources
 from maintenance.models import Resource
 from scheduler_site.keys import new_encryption_key
@@ -31,7 +31,7 @@ ACTION = {
         "authentication": {"type": "Basic", "username": "ada", "password": PASSWORD},
     },
 }
-TABLES = (Following, Attempt, Run, SigningSecret, Job, Action, Feed, Resource, ApiToken)
+TABLES = (AsyncOperation, Attempt, Run, SigningSecret, Job, Action, Feed, Resource, ApiToken)
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def texts(make_job, owner, subscription) -> dict[str, str]:
     job = make_job(action=ACTION)
     run = Run.objects.create(subscription=subscription, job=job, fire_at=NOW, publish_after=NOW)
     attempt = Attempt.objects.create(run=run, number=1, started_at=NOW)
-    Following.objects.create(
-        run=run, attempt=attempt, secrets=Secrets({Following.ADDRESS: ADDRESS}), since=NOW, until=NOW
+    AsyncOperation.objects.create(
+        run=run, attempt=attempt, secrets=Secrets({AsyncOperation.ADDRESS: ADDRESS}), started_at=NOW, gives_up_at=NOW
     )
     return {
         "password": PASSWORD,
@@ -89,7 +89,7 @@ def test_all_secrets_come_along_and_none_can_be_read(texts, tmp_path, format):
         "request.headers.x-api-key": HEADER,
     }
     assert SigningSecret.objects.get().secrets == {SECRET_PATH: texts["signing"]}
-    assert Following.objects.get().secrets == {Following.ADDRESS: ADDRESS}
+    assert AsyncOperation.objects.get().secrets == {AsyncOperation.ADDRESS: ADDRESS}
 
 
 def test_the_fixture_is_no_use_without_its_key_and_that_is_noticed(texts, tmp_path, settings):

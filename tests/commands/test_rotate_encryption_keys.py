@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from jobs import rotation
 from jobs.encryption import Secrets
-from jobs.models import Action, Attempt, Following, Run, SigningSecret
+from jobs.models import Action, AsyncOperation, Attempt, Run, SigningSecret
 from scheduler_site.keys import new_encryption_key
 from tests.conftest import NOW
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.database
 OLD, NEW, OTHER = new_encryption_key(), new_encryption_key(), new_encryption_key()
 PASSWORD = Secrets({"request.authentication.password": "violet-harbour-31"})
 SIGNING = Secrets(signing="whsec_" + "cm90YXRlZA" * 3)
-ADDRESS = Secrets({Following.ADDRESS: "https://hooks.example/operations/7?key=violet-harbour-32"})
+ADDRESS = Secrets({AsyncOperation.ADDRESS: "https://hooks.example/operations/7?key=violet-harbour-32"})
 
 
 @pytest.fixture
@@ -29,8 +29,10 @@ def stored(settings, make_job):
     signing = SigningSecret.objects.create(job=job, secrets=SIGNING, created_at=NOW)
     run = Run.objects.create(subscription=job.collection.subscription, job=job, fire_at=NOW, publish_after=NOW)
     attempt = Attempt.objects.create(run=run, number=1, started_at=NOW)
-    following = Following.objects.create(run=run, attempt=attempt, secrets=ADDRESS, since=NOW, until=NOW)
-    return action, signing, following
+    operation = AsyncOperation.objects.create(
+        run=run, attempt=attempt, secrets=ADDRESS, started_at=NOW, gives_up_at=NOW
+    )
+    return action, signing, operation
 
 
 def rotated() -> tuple[str, str]:
@@ -43,7 +45,7 @@ def rotated() -> tuple[str, str]:
 
 
 def test_the_old_key_can_go_once_everything_is_encrypted_with_the_new_one(stored, settings):
-    action, signing, following = stored
+    action, signing, operation = stored
     settings.ENCRYPTION_KEYS = [NEW, OLD]
 
     output, errors = rotated()
@@ -51,13 +53,13 @@ def test_the_old_key_can_go_once_everything_is_encrypted_with_the_new_one(stored
     assert output == (
         "jobs.Action: 1 encrypted with the first key, 0 were already\n"
         "jobs.SigningSecret: 1 encrypted with the first key, 0 were already\n"
-        "jobs.Following: 1 encrypted with the first key, 0 were already\n"
+        "jobs.AsyncOperation: 1 encrypted with the first key, 0 were already\n"
     )
     assert errors == ""
     settings.ENCRYPTION_KEYS = [NEW]
     assert Action.objects.get(pk=action.pk).secrets == PASSWORD
     assert SigningSecret.objects.get(pk=signing.pk).secrets == SIGNING
-    assert Following.objects.get(pk=following.pk).secrets == ADDRESS
+    assert AsyncOperation.objects.get(pk=operation.pk).secrets == ADDRESS
 
 
 def test_a_second_time_writes_nothing(stored, settings):
@@ -145,7 +147,7 @@ def test_a_row_that_is_gone_meanwhile_is_passed_over(stored, settings, monkeypat
 def test_every_model_with_secrets_is_found():
     assert (Action, "secrets") in rotation.secret_fields()
     assert (SigningSecret, "secrets") in rotation.secret_fields()
-    assert (Following, "secrets") in rotation.secret_fields()
+    assert (AsyncOperation, "secrets") in rotation.secret_fields()
 
 
 def test_a_key_that_was_dropped_too_early_is_noticed_and_the_command_named(stored, settings):

@@ -35,8 +35,8 @@ def work(calls):
 
     def work(*runs, at=START, **fields):
         worker = Worker("worker", calls, lambda: at, **fields)
-        begun = worker.take([str(run.pk) for run in runs])
-        worker.settle()
+        begun = worker.start_runs([str(run.pk) for run in runs])
+        worker.run_until_idle()
         for run in runs:
             run.refresh_from_db()
         return begun

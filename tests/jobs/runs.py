@@ -41,4 +41,4 @@ def states(*runs):
 
 
 def take(worker, *runs):
-    return worker.take([str(run.pk) for run in runs])
+    return worker.start_runs([str(run.pk) for run in runs])

@@ -56,12 +56,12 @@ def leased(uri="http://127.0.0.1:9/", **fields):
 
 
 def begin(calls, *items):
-    calls.begin({calls.room.take("host"): item for item in items})
+    calls.submit({calls.limiter.acquire("host"): item for item in items})
 
 
 def all_ended(calls, count=1):
     found = []
-    eventually(lambda: found.extend(calls.ended(0.1)) or len(found) >= count)
+    eventually(lambda: found.extend(calls.collect_finished(0.1)) or len(found) >= count)
     return found
 
 
@@ -73,7 +73,7 @@ def test_a_call_ends_with_its_outcome(calls, target):
     ((ended, outcome),) = all_ended(calls)
     assert ended is item
     assert (outcome.succeeded, outcome.status_code) == (True, 200)
-    assert calls.in_hand() == []
+    assert calls.active_runs() == []
 
 
 def test_calls_are_out_at_the_same_time(calls, target):
@@ -86,7 +86,7 @@ def test_calls_are_out_at_the_same_time(calls, target):
 
 
 def test_nothing_ended_is_nothing_after_the_wait(calls):
-    assert calls.ended(wait_s=0.01) == []
+    assert calls.collect_finished(wait_s=0.01) == []
 
 
 async def succeeds(*_):
@@ -112,7 +112,7 @@ def test_whatever_comes_of_a_call_its_place_is_free_again(calls, monkeypatch, pe
     begin(calls, leased(), leased())
 
     assert len(all_ended(calls, 2)) == 2
-    assert calls.room.is_empty
+    assert calls.limiter.is_empty
 
 
 def test_calls_that_are_cut_off_have_no_outcome_and_no_place(calls, monkeypatch):
@@ -120,10 +120,10 @@ def test_calls_that_are_cut_off_have_no_outcome_and_no_place(calls, monkeypatch)
     items = [leased(), leased()]
     begin(calls, *items)
 
-    calls.cut_off()
+    calls.cancel_all()
 
     assert all_ended(calls, 2) == [(item, None) for item in items]
-    assert calls.room.is_empty
+    assert calls.limiter.is_empty
 
 
 def test_credentials_that_cannot_be_read_end_a_call_before_it_begins(calls, target):
@@ -139,11 +139,11 @@ def test_calls_in_hand_are_those_whose_outcome_nobody_has_taken_over(calls, monk
     monkeypatch.setattr(actions, "perform", succeeds)
     item = leased()
     begin(calls, item)
-    assert eventually(lambda: calls.room.free("host") == 50)  # it has ended
+    assert eventually(lambda: calls.limiter.free_slots("host") == 50)  # it has ended
 
-    assert calls.in_hand() == [item]
+    assert calls.active_runs() == [item]
     all_ended(calls)
-    assert calls.in_hand() == []
+    assert calls.active_runs() == []
 
 
 def test_the_end_of_a_worker_ends_its_calls(monkeypatch):

@@ -24,7 +24,7 @@ def with_certificate(expires_at, uri="https://example.com/") -> dict:
 
 
 def codes(document) -> list[tuple[str, str]]:
-    return [(caution.code, caution.target) for caution in warnings_of(document, NOW)]
+    return [(warning.code, warning.target) for warning in warnings_of(document, NOW)]
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_a_certificate_is_flagged_from_30_days_before_its_end(left, code):
 
 
 def test_the_message_names_the_certificate_and_the_day():
-    (caution,) = warnings_of(with_certificate(NOW + 2 * DAY), NOW)
+    (warning,) = warnings_of(with_certificate(NOW + 2 * DAY), NOW)
 
-    assert "CN=quando" in caution.message
-    assert "2026-01-03" in caution.message
+    assert "CN=quando" in warning.message
+    assert "2026-01-03" in warning.message
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,12 @@ def test_a_template_is_judged_by_what_it_becomes(body, is_flagged):
 
 
 def test_the_message_says_where_the_json_ends():
-    (caution,) = warnings_of(sent('{"a": 1,\n "b": }'), NOW)
+    (warning,) = warnings_of(sent('{"a": 1,\n "b": }'), NOW)
 
-    assert caution.message.startswith("The Content-Type is application/json, but the body is not JSON: ")
-    assert caution.message.endswith("in line 2, column 7.")
-    (caution,) = warnings_of(sent('{"at": {{ fire_time }}}', template=True), NOW)
-    assert "not JSON once its placeholders are filled in: " in caution.message
+    assert warning.message.startswith("The Content-Type is application/json, but the body is not JSON: ")
+    assert warning.message.endswith("in line 2, column 7.")
+    (warning,) = warnings_of(sent('{"at": {{ fire_time }}}', template=True), NOW)
+    assert "not JSON once its placeholders are filled in: " in warning.message
 
 
 def test_a_message_for_a_service_bus_is_judged_by_its_own_content_type():
@@ -199,9 +199,9 @@ def test_placeholders_while_they_are_off_are_flagged_once_a_member(action, targe
 
 
 def test_the_message_says_what_is_sent_as_it_stands():
-    (caution,) = warnings_of(sent("at {{ fire_time }}", {}), NOW)
+    (warning,) = warnings_of(sent("at {{ fire_time }}", {}), NOW)
 
-    assert caution.message == (
+    assert warning.message == (
         'The body holds {{ fire_time }}, and filling in placeholders ("template") is off: it is sent as it stands.'
     )
 

@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.actions import documents
-from jobs.actions.addresses import why_host_is_closed
+from jobs.actions.addresses import closed_host_reason
 from jobs.errors import Invalid
 from jobs.models import Job
 from jobs.warnings import warnings_of
@@ -80,13 +80,13 @@ def refused(document: dict) -> tuple[str, str, str]:
     ],
 )
 def test_why_an_address_is_closed(allow, host, reason):
-    assert why_host_is_closed(host) == reason
+    assert closed_host_reason(host) == reason
 
 
 def test_what_lies_behind_a_gateway_that_is_open_is_told(allow):
     allow("64:ff9b::/96")
 
-    assert why_host_is_closed("64:ff9b::a00:5").startswith("leads to 10.0.0.5, which is a private address")
+    assert closed_host_reason("64:ff9b::a00:5").startswith("leads to 10.0.0.5, which is a private address")
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_pages_show_both_forms(uri, words):
 def test_a_test_of_a_job_shows_both_forms(loopback, make_job, peer):
     job = make_job(action=http(f"http://{UNICODE}:{peer(Target).port}/"))
 
-    assert run_call_test(job, Part.ACTION, NOW).outcome.message == f"Host '{BOTH}' answered 'OK'."
+    assert run_call_test(job, Part.ACTION, NOW).result.message == f"Host '{BOTH}' answered 'OK'."
 
 
 def test_history_shows_both_forms(loopback, make_job, work, api, peer):

@@ -227,3 +227,33 @@ def test_runs_that_are_held_at_the_upgrade_get_a_hold(make_old_run):
         (recorded.pk, "notice 1", held["reason"], NOW, None),
     }
     assert set(holds.values_list("run", "key", "reason", "held_at", "released_at")) == present
+
+
+PLAIN_NAMES = ("jobs", "0016_plain_names")
+
+
+def test_fields_keep_their_values_under_new_names(back_to_the_newest):
+    apps = migrated(MADE_UP_RUNS)
+    subscription = apps.get_model("accounts", "Subscription").objects.create(name="default")
+    run = apps.get_model("jobs", "Run").objects.create(
+        subscription=subscription, fire_at=NOW, publish_after=NOW, state="held", held_by="notice 1"
+    )
+    attempt = run.attempts.create(number=1, started_at=NOW)
+    secrets = Secrets({"address": "https://x.example/operations/1"})
+    last_poll = NOW.replace(year=NOW.year + 1)
+    fields = {"host": "x.example:443", "secrets": secrets, "poll_count": 2}
+    apps.get_model("jobs", "Following").objects.create(
+        run=run, attempt=attempt, by="status", since=NOW, until=last_poll, trouble_count=1, **fields
+    )
+
+    renamed = migrated(PLAIN_NAMES).get_model("jobs", "Run").objects.get()
+
+    assert renamed.hold_key == "notice 1"
+    operation = renamed.async_operation
+    assert (operation.source, operation.started_at, operation.gives_up_at) == ("status", NOW, last_poll)
+    assert (operation.failed_poll_count, operation.attempt_id) == (1, attempt.pk)
+    assert {name: getattr(operation, name) for name in fields} == fields
+    with connection.cursor() as cursor:
+        indexes = connection.introspection.get_constraints(cursor, "jobs_run")
+    assert indexes["run_held"]["columns"] == ["hold_key", "job_id"]
+    renamed.subscription.delete()

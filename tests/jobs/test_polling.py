@@ -45,11 +45,11 @@ def state(word: str | None) -> dict:
 
 
 def asked(
-    target: Target, by: PollSource, answer: Answer, operation: Operation | None = None, **request
+    target: Target, source: PollSource, answer: Answer, operation: Operation | None = None, **request
 ) -> AttemptResult:
     """What a poll of `/poll` tells, which is answered so."""
     target.answers["/poll"] = [answer]
-    operation = operation or Operation(by, f"{target.url}/poll")
+    operation = operation or Operation(source, f"{target.url}/poll")
     parsed = documents.parse(document(target, **request))
 
     async def go() -> AttemptResult:
@@ -74,11 +74,11 @@ def test_without_follow_a_202_is_success_at_once(target):
     outcome = attempt({"type": "Http", "request": {"uri": f"{target.url}/start", "method": "POST"}})
 
     assert outcome.succeeded
-    assert not outcome.goes_on
+    assert not outcome.is_pending
 
 
 @pytest.mark.parametrize(
-    "method, code, headers, body, by, path",
+    "method, code, headers, body, source, path",
     [
         ("POST", 202, {"Azure-AsyncOperation": "/status", "Location": "/result"}, "", PollSource.STATUS, "/status"),
         ("DELETE", 202, {"Location": "/result"}, "", PollSource.LOCATION, "/result"),
@@ -95,12 +95,12 @@ def test_without_follow_a_202_is_success_at_once(target):
         ("PUT", 202, {}, state("Succeeded"), PollSource.RESOURCE, "/start"),
     ],
 )
-def test_what_is_polled(target, method, code, headers, body, by, path):
+def test_what_is_polled(target, method, code, headers, body, source, path):
     headers = {name: target.url + value for name, value in headers.items()}
 
     outcome = start(target, code, {**headers, "Retry-After": "7"}, body, method)
 
-    assert outcome.operation == Operation(by, target.url + path)
+    assert outcome.operation == Operation(source, target.url + path)
     assert (outcome.retry_after, outcome.status_code) == (timedelta(seconds=7), code)
     assert outcome.message == f"Host '127.0.0.1' answered '{outcome_word(code)}' and has begun an operation."
 
@@ -129,13 +129,13 @@ def test_other_answers_end_at_once(target, method, code, headers, body):
     outcome = start(target, code, {name: target.url + value for name, value in headers.items()}, body, method)
 
     assert outcome.succeeded
-    assert not outcome.goes_on
+    assert not outcome.is_pending
 
 
 def test_other_answers_are_held_against_the_test_of_success(target):
     outcome = attempt(document(target, path="/status/503"))
 
-    assert (outcome.succeeded, outcome.goes_on, outcome.status_code) == (False, False, 503)
+    assert (outcome.succeeded, outcome.is_pending, outcome.status_code) == (False, False, 503)
 
 
 @pytest.mark.parametrize("word, may_retry", [("Failed", True), ("canceled", False)])
@@ -144,7 +144,7 @@ def test_a_resource_that_has_failed_already_is_a_failure(target, word, may_retry
 
     outcome = start(target, 200, {}, body, "PUT")
 
-    assert (outcome.succeeded, outcome.goes_on, outcome.may_retry) == (False, False, may_retry)
+    assert (outcome.succeeded, outcome.is_pending, outcome.may_retry) == (False, False, may_retry)
     assert "NoRoom: The shelf is full." in outcome.message
 
 
@@ -166,7 +166,7 @@ def test_a_resource_that_has_failed_already_is_a_failure(target, word, may_retry
 def test_what_cannot_be_polled_is_not_taken_for_done_and_not_begun_again(target, headers, why):
     outcome = start(target, 202, headers)
 
-    assert (outcome.succeeded, outcome.goes_on, outcome.may_retry) == (False, False, False)
+    assert (outcome.succeeded, outcome.is_pending, outcome.may_retry) == (False, False, False)
     assert why in outcome.message
 
 
@@ -200,7 +200,7 @@ def test_every_word_but_three_means_that_it_goes_on(target, word):
 def test_it_succeeds(target, word):
     outcome = asked(target, PollSource.STATUS, status(word, resourceLocation=f"{target.url}/gone"))
 
-    assert (outcome.succeeded, outcome.goes_on, outcome.status) == (True, False, word)
+    assert (outcome.succeeded, outcome.is_pending, outcome.status) == (True, False, word)
     assert outcome.message == "The operation succeeded."
     assert target.calls_to("/gone") == []
 
@@ -221,34 +221,34 @@ def test_it_succeeds(target, word):
 def test_it_fails(target, word, error, may_retry, message):
     outcome = asked(target, PollSource.STATUS, status(word, error=error))
 
-    assert (outcome.succeeded, outcome.goes_on, outcome.may_retry) == (False, False, may_retry)
+    assert (outcome.succeeded, outcome.is_pending, outcome.may_retry) == (False, False, may_retry)
     assert (outcome.message, outcome.status) == (message, word)
 
 
 @pytest.mark.parametrize(
-    "answer, unread",
+    "answer, failure",
     [
-        (Answer(200, {}, ""), PollFailure.LASTING),
-        (Answer(202, {}, "<html>working</html>"), PollFailure.LASTING),
-        (Answer(200, {}, "{}"), PollFailure.LASTING),
-        (Answer(200, {}, "[]"), PollFailure.LASTING),
-        (status(""), PollFailure.LASTING),
-        (status(None), PollFailure.LASTING),
-        (status(5), PollFailure.LASTING),
-        (Answer(200, {}, '{"status": "Succeeded", "x": "' + "x" * 300_000 + '"}'), PollFailure.LASTING),
-        (Answer(204), PollFailure.LASTING),
-        (status("Failed", code=404), PollFailure.LASTING),
-        (status("Failed", code=401), PollFailure.LASTING),
-        (Answer(302, {"Location": "http://127.0.0.1/"}), PollFailure.LASTING),
-        (status("Failed", code=500), PollFailure.PASSING),
-        (Answer(429, {"Retry-After": "9"}), PollFailure.PASSING),
-        (Answer(503), PollFailure.PASSING),
+        (Answer(200, {}, ""), PollFailure.PERMANENT),
+        (Answer(202, {}, "<html>working</html>"), PollFailure.PERMANENT),
+        (Answer(200, {}, "{}"), PollFailure.PERMANENT),
+        (Answer(200, {}, "[]"), PollFailure.PERMANENT),
+        (status(""), PollFailure.PERMANENT),
+        (status(None), PollFailure.PERMANENT),
+        (status(5), PollFailure.PERMANENT),
+        (Answer(200, {}, '{"status": "Succeeded", "x": "' + "x" * 300_000 + '"}'), PollFailure.PERMANENT),
+        (Answer(204), PollFailure.PERMANENT),
+        (status("Failed", code=404), PollFailure.PERMANENT),
+        (status("Failed", code=401), PollFailure.PERMANENT),
+        (Answer(302, {"Location": "http://127.0.0.1/"}), PollFailure.PERMANENT),
+        (status("Failed", code=500), PollFailure.TEMPORARY),
+        (Answer(429, {"Retry-After": "9"}), PollFailure.TEMPORARY),
+        (Answer(503), PollFailure.TEMPORARY),
     ],
 )
-def test_what_is_no_status_says_nothing_of_the_operation(target, answer, unread):
+def test_what_is_no_status_says_nothing_of_the_operation(target, answer, failure):
     outcome = asked(target, PollSource.STATUS, answer)
 
-    assert (outcome.succeeded, outcome.unread, outcome.operation) == (False, unread, None)
+    assert (outcome.succeeded, outcome.poll_failure, outcome.operation) == (False, failure, None)
     assert outcome.message
 
 
@@ -271,19 +271,26 @@ def test_what_is_no_status_says_nothing_of_the_operation(target, answer, unread)
 def test_the_location_answers_as_the_request_would_have(target, answer, ends):
     outcome = asked(target, PollSource.LOCATION, answer)
 
-    assert (outcome.goes_on, outcome.succeeded) == (ends is None, ends is not False)
-    assert outcome.unread is None
+    assert (outcome.is_pending, outcome.succeeded) == (ends is None, ends is not False)
+    assert outcome.poll_failure is None
     if ends is False:
         assert outcome.may_retry
         assert outcome.message.startswith("The operation failed")
 
 
 @pytest.mark.parametrize(
-    "code, unread",
-    [(500, "passing"), (503, "passing"), (408, "passing"), (429, "passing"), (401, "lasting"), (403, "lasting")],
+    "code, failure",
+    [
+        (500, "temporary"),
+        (503, "temporary"),
+        (408, "temporary"),
+        (429, "temporary"),
+        (401, "permanent"),
+        (403, "permanent"),
+    ],
 )
-def test_a_location_that_cannot_be_read_now_says_nothing(target, code, unread):
-    assert asked(target, PollSource.LOCATION, Answer(code)).unread == unread
+def test_a_location_that_cannot_be_read_now_says_nothing(target, code, failure):
+    assert asked(target, PollSource.LOCATION, Answer(code)).poll_failure == failure
 
 
 def test_a_changed_location_is_gone_to(target, elsewhere):
@@ -295,7 +302,7 @@ def test_a_changed_location_is_gone_to(target, elsewhere):
 def test_a_changed_location_must_be_one_that_can_be_polled(target):
     outcome = asked(target, PollSource.LOCATION, Answer(202, {"Location": "/next"}, ""))
 
-    assert (outcome.unread, outcome.operation) == (PollFailure.LASTING, None)
+    assert (outcome.poll_failure, outcome.operation) == (PollFailure.PERMANENT, None)
     assert "is not absolute" in outcome.message
 
 
@@ -321,13 +328,13 @@ def test_a_changed_address_of_the_status_is_not_gone_to(target, elsewhere):
 def test_the_resource_says_its_state(target, answer, ends):
     outcome = asked(target, PollSource.RESOURCE, answer, method="PUT")
 
-    assert (outcome.goes_on, outcome.succeeded) == (ends is None, ends is not False)
-    assert outcome.unread is None
+    assert (outcome.is_pending, outcome.succeeded) == (ends is None, ends is not False)
+    assert outcome.poll_failure is None
 
 
 @pytest.mark.parametrize("answer", [Answer(404), Answer(200, {}, ""), Answer(200, {}, "<html>"), Answer(500)])
 def test_a_resource_that_cannot_be_read_is_not_taken_for_done(target, answer):
-    assert asked(target, PollSource.RESOURCE, answer, method="PUT").unread
+    assert asked(target, PollSource.RESOURCE, answer, method="PUT").poll_failure
 
 
 @pytest.mark.parametrize(
@@ -363,7 +370,7 @@ def test_who_does_not_answer_says_nothing(target):
 
     outcome = asked(target, PollSource.STATUS, Answer(), silent)
 
-    assert (outcome.status_code, outcome.goes_on, outcome.succeeded) == (None, False, False)
+    assert (outcome.status_code, outcome.is_pending, outcome.succeeded) == (None, False, False)
 
 
 def test_a_poll_goes_to_no_address_that_calls_may_not_reach(target, settings):
@@ -384,7 +391,7 @@ def test_an_endless_answer_is_cut_off(target):
     finally:
         raw.close()
 
-    assert outcome.unread
+    assert outcome.poll_failure
     assert len(outcome.body) <= 2048
 
 
@@ -493,7 +500,7 @@ def test_the_keys_in_addresses_are_masked(target, scheme):
 
     outcome = start(target, 202, {"Azure-AsyncOperation": status, "Location": result}, f"see {status}")
 
-    assert outcome.goes_on == (scheme == "http")
+    assert outcome.is_pending == (scheme == "http")
     kept = dict(outcome.headers)
     assert kept["Azure-AsyncOperation"] == f"{scheme}://x.example/status{MASK}"
     assert kept["Location"] == f"{target.url}/result{MASK}"

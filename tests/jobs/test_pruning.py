@@ -171,7 +171,7 @@ def test_pruning_stops_after_a_batch_when_its_time_is_up_and_goes_on_later(make_
 
 
 def test_surplus_runs_are_found_look_by_look(make_job, make_run, settings, monkeypatch):
-    monkeypatch.setattr(pruning, "RUNS_OF_A_LOOK", 2)
+    monkeypatch.setattr(pruning, "RUNS_PER_SCAN", 2)
     settings.RETENTION_RUNS = 1
     jobs = [make_job(f"job-{number}") for number in range(3)]
     kept = {make_run(job, DAY) for job in jobs}
@@ -208,8 +208,8 @@ def test_with_fewer_runs_to_keep_all_jobs_are_looked_at_again(make_job, make_run
 
 
 def test_versions_of_actions_are_looked_at_by_turns(monkeypatch):
-    monkeypatch.setattr(pruning, "ACTIONS_OF_A_LOOK", 1)
-    monkeypatch.setattr(pruning, "LOOKS_AT_ACTIONS", 2)
+    monkeypatch.setattr(pruning, "ACTIONS_PER_SCAN", 1)
+    monkeypatch.setattr(pruning, "ACTION_SCANS", 2)
     for _ in range(3):
         Action.objects.create(document={})
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from jobs import call_test
 from jobs.call_test import Part, run_call_test
 from jobs.errors import Conflict
-from jobs.models import Attempt, Following, Job, Run
+from jobs.models import AsyncOperation, Attempt, Job, Run
 from jobs.signing import new_secret
 from tests.conftest import NOW
 from tests.peers.server import Answer
@@ -34,11 +34,11 @@ def test_the_target_is_called_and_its_answer_told(make_job, target):
     (call,) = target.calls
     assert (call.method, call.path, call.body) == ("POST", "/hook?a=b", "hello")
     assert call.headers["X-Scheduler-Attempt"] == "1"
-    assert (rehearsed.outcome.succeeded, rehearsed.outcome.status_code) == (True, 202)
-    assert rehearsed.outcome.body == "in a while"
-    assert ("X-Kind", "later") in rehearsed.outcome.headers
+    assert (rehearsed.result.succeeded, rehearsed.result.status_code) == (True, 202)
+    assert rehearsed.result.body == "in a while"
+    assert ("X-Kind", "later") in rehearsed.result.headers
     assert (rehearsed.request["method"], rehearsed.request["body"]) == ("POST", "hello")
-    assert timedelta(0) < rehearsed.took < timedelta(seconds=10)
+    assert timedelta(0) < rehearsed.elapsed < timedelta(seconds=10)
 
 
 def test_what_it_begins_is_not_followed(make_job, target):
@@ -46,10 +46,10 @@ def test_what_it_begins_is_not_followed(make_job, target):
 
     rehearsed = run_call_test(make_job(action={**http(f"{target.url}/start"), "follow": True}), Part.ACTION, NOW)
 
-    assert rehearsed.outcome.succeeded
-    assert rehearsed.outcome.message == "Host '127.0.0.1' answered 'Accepted' and has begun an operation."
+    assert rehearsed.result.succeeded
+    assert rehearsed.result.message == "Host '127.0.0.1' answered 'Accepted' and has begun an operation."
     assert target.calls_to("/poll") == []
-    assert not Following.objects.exists()
+    assert not AsyncOperation.objects.exists()
 
 
 def test_no_run_no_counter_and_no_second_try(make_job, target):
@@ -58,7 +58,7 @@ def test_no_run_no_counter_and_no_second_try(make_job, target):
 
     rehearsed = run_call_test(job, Part.ACTION, NOW)
 
-    assert not rehearsed.outcome.succeeded
+    assert not rehearsed.result.succeeded
     assert len(target.calls) == 1
     assert not Run.objects.exists()
     assert not Attempt.objects.exists()
@@ -92,7 +92,7 @@ def test_a_job_without_an_error_action_has_none_to_test(make_job, target):
 
 
 def test_a_disabled_job_can_be_tested(make_job, target):
-    assert run_call_test(make_job(action=http(target.url), state="disabled"), Part.ACTION, NOW).outcome.succeeded
+    assert run_call_test(make_job(action=http(target.url), state="disabled"), Part.ACTION, NOW).result.succeeded
 
 
 def test_secrets_are_sent_and_not_shown(make_job, target):
@@ -103,7 +103,7 @@ def test_secrets_are_sent_and_not_shown(make_job, target):
 
     assert target.calls[0].headers["Authorization"] == "Bearer tellnobody"
     assert "tellnobody" not in repr(rehearsed)
-    assert rehearsed.outcome.body == "you said ********"
+    assert rehearsed.result.body == "you said ********"
 
 
 def test_a_signed_job_signs_its_test(make_job, peer):
@@ -112,7 +112,7 @@ def test_a_signed_job_signs_its_test(make_job, peer):
     now = timezone.now()  # a receiver refuses old signatures
     receiver.secrets.append(new_secret(job, timedelta(0), now))
 
-    assert run_call_test(job, Part.ACTION, now).outcome.status_code == 204
+    assert run_call_test(job, Part.ACTION, now).result.status_code == 204
 
 
 def test_who_answers_too_slowly_is_given_up(make_job, target, monkeypatch):
@@ -120,21 +120,21 @@ def test_who_answers_too_slowly_is_given_up(make_job, target, monkeypatch):
 
     rehearsed = run_call_test(make_job(action=http(f"{target.url}/slow/5")), Part.ACTION, NOW)
 
-    assert "A run waits longer." in rehearsed.outcome.message
-    assert rehearsed.took < timedelta(seconds=2)
+    assert "A run waits longer." in rehearsed.result.message
+    assert rehearsed.elapsed < timedelta(seconds=2)
 
 
 def test_slow_tests_leave_the_web_server_its_other_threads(make_job, target, monkeypatch):
-    monkeypatch.setattr(call_test, "AT_ONCE", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(call_test, "CONCURRENT_TESTS", threading.BoundedSemaphore(1))
     job = make_job(action=http(target.url))
 
-    with call_test.AT_ONCE:
+    with call_test.CONCURRENT_TESTS:
         refused = run_call_test(job, Part.ACTION, NOW)
 
-    assert "other tests are under way" in refused.outcome.message
+    assert "other tests are under way" in refused.result.message
     assert target.calls == []
-    assert run_call_test(job, Part.ACTION, NOW).outcome.succeeded
-    assert run_call_test(job, Part.ACTION, NOW).outcome.succeeded
+    assert run_call_test(job, Part.ACTION, NOW).result.succeeded
+    assert run_call_test(job, Part.ACTION, NOW).result.succeeded
 
 
 def test_an_address_that_is_closed_to_calls_is_not_called(make_job, target, settings):
@@ -144,7 +144,7 @@ def test_an_address_that_is_closed_to_calls_is_not_called(make_job, target, sett
     rehearsed = run_call_test(job, Part.ACTION, NOW)
 
     assert target.calls == []
-    assert "was not called" in rehearsed.outcome.message
+    assert "was not called" in rehearsed.result.message
 
 
 def test_credentials_that_no_key_opens_are_said(make_job, target, settings):
@@ -154,5 +154,5 @@ def test_credentials_that_no_key_opens_are_said(make_job, target, settings):
 
     rehearsed = run_call_test(job, Part.ACTION, NOW)
 
-    assert "no key in ENCRYPTION_KEYS" in rehearsed.outcome.message
+    assert "no key in ENCRYPTION_KEYS" in rehearsed.result.message
     assert target.calls == []

@@ -65,7 +65,7 @@ def test_credentials_are_private_to_the_target(headers, private):
     call = prepared(document(headers=headers))
 
     assert call.private == private | {"authorization"}
-    shown = dict(call.shown()["headers"])
+    shown = dict(call.as_redacted_dict()["headers"])
     assert all(shown[name] == ("********" if name.lower() in private else headers[name]) for name in headers)
 
 
@@ -73,7 +73,7 @@ def test_what_is_shown_of_a_request_has_no_credential():
     proof = {"type": "Basic", "username": "ada", "password": "pass word/1"}
     action = document("https://example.com/?key=pass%20word%2F1", body="pass word/1", authentication=proof)
 
-    shown = prepared(action, signing_secrets=(NEW,)).shown()
+    shown = prepared(action, signing_secrets=(NEW,)).as_redacted_dict()
 
     for secret in ("pass word", "pass%20word", base64.b64encode(b"ada:pass word/1").decode(), "v1,"):
         assert secret not in f"{shown}"

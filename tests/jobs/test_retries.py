@@ -61,8 +61,11 @@ def waits(policy: RetryPolicy, chance: float, counts=range(1, 8)) -> list[float]
     [
         ({"retryType": "Exponential"}, growing(count=4)),
         ({"retryType": "Exponential", "retryCount": 20, "retryInterval": "PT1M"}, growing(timedelta(minutes=1))),
-        ({"retryType": "Exponential", "maximumRetryInterval": "PT5M"}, growing(count=4, most=timedelta(minutes=5))),
-        ({"retryType": "Fixed", "maximumRetryInterval": "PT5M"}, RetryPolicy(most=timedelta(minutes=5))),
+        (
+            {"retryType": "Exponential", "maximumRetryInterval": "PT5M"},
+            growing(count=4, max_interval=timedelta(minutes=5)),
+        ),
+        ({"retryType": "Fixed", "maximumRetryInterval": "PT5M"}, RetryPolicy(max_interval=timedelta(minutes=5))),
     ],
 )
 def test_a_growing_policy_is_read_from_its_action(document, policy):
@@ -70,11 +73,11 @@ def test_a_growing_policy_is_read_from_its_action(document, policy):
 
 
 def test_intervals_double_up_to_their_cap():
-    assert waits(growing(most=timedelta(minutes=5)), chance=0) == [30, 60, 120, 240, 300, 300, 300]
+    assert waits(growing(max_interval=timedelta(minutes=5)), chance=0) == [30, 60, 120, 240, 300, 300, 300]
 
 
 def test_chance_takes_up_to_half_of_an_interval():
-    policy = growing(most=timedelta(minutes=5))
+    policy = growing(max_interval=timedelta(minutes=5))
 
     assert waits(policy, chance=0.5) == [22.5, 45, 90, 180, 225, 225, 225]
     least = waits(policy, chance=1 - 2**-53)
@@ -95,7 +98,7 @@ def test_without_a_cap_of_its_own_no_interval_is_longer_than_a_day():
 
 
 def test_the_longest_intervals_are_within_what_dates_can_hold():
-    policy = growing(timedelta(days=548), most=timedelta(days=548))
+    policy = growing(timedelta(days=548), max_interval=timedelta(days=548))
 
     assert next_attempt(policy, 20, NOW, chance=lambda: 0) == NOW + timedelta(days=548)
 
@@ -129,13 +132,13 @@ def test_a_target_is_left_alone_as_long_as_it_asks_up_to_the_cap(policy, asked, 
 
 
 def test_the_cap_is_the_jobs_own_where_it_has_one():
-    policy = RetryPolicy(most=timedelta(minutes=5))
+    policy = RetryPolicy(max_interval=timedelta(minutes=5))
 
     assert next_attempt(policy, 1, NOW, timedelta(hours=1)) == NOW + timedelta(minutes=5)
 
 
 def test_an_interval_that_is_longer_than_the_cap_is_kept():
-    policy = RetryPolicy(interval=timedelta(days=3), most=timedelta(days=1))
+    policy = RetryPolicy(interval=timedelta(days=3), max_interval=timedelta(days=1))
 
     assert next_attempt(policy, 1, NOW, timedelta(days=2)) == NOW + timedelta(days=3)
 

@@ -26,7 +26,7 @@ def make_room(clock):
 def taken(room, host="a", most=1000):
     """Take places for calls to the host until there are no more."""
     places = []
-    while len(places) < most and (place := room.take(host)):
+    while len(places) < most and (place := room.acquire(host)):
         places.append(place)
     return places
 
@@ -45,9 +45,9 @@ def taken(room, host="a", most=1000):
 def test_a_host_gets_so_many_places(make_room, limit, per_host, places):
     room = make_room(limit, per_host)
 
-    assert room.free("a") == places
+    assert room.free_slots("a") == places
     assert len(taken(room)) == places
-    assert room.free("a") == 0
+    assert room.free_slots("a") == 0
 
 
 def test_one_host_leaves_room_for_another(make_room):
@@ -63,7 +63,7 @@ def test_however_many_hosts_are_slow_another_finds_room(make_room, hosts):
         for number in range(hosts):
             taken(room, f"slow-{number}", most=1)
 
-    assert room.take("fast")
+    assert room.acquire("fast")
 
 
 def test_the_last_places_are_for_hosts_without_a_call(make_room):
@@ -72,73 +72,73 @@ def test_the_last_places_are_for_hosts_without_a_call(make_room):
         for number in range(20):
             taken(room, f"slow-{number}", most=1)
 
-    assert room.free("slow-1") == 0
+    assert room.free_slots("slow-1") == 0
     assert [len(taken(room, f"new-{number}")) for number in range(32)] == [1] * 30 + [0] * 2
 
 
 def test_a_tenant_leaves_room_for_others_however_many_slow_hosts_it_calls(make_room):
     room = make_room(limit=500, per_host=250)
 
-    slow = [room.take(f"slow-{number % 100}", "a") for number in range(10_000)]
-    first = [room.take(f"new-{number}", "a") for number in range(100)]
+    slow = [room.acquire(f"slow-{number % 100}", "a") for number in range(10_000)]
+    first = [room.acquire(f"new-{number}", "a") for number in range(100)]
 
     assert (len(list(filter(None, slow))), len(list(filter(None, first)))) == (350, 50)
-    assert [bool(room.take("fast", tenant)) for tenant in "ab"] == [False, True]
+    assert [bool(room.acquire("fast", tenant)) for tenant in "ab"] == [False, True]
 
 
 def test_a_tenant_gets_its_places_back_when_their_outcomes_are_taken_over(make_room):
     room = make_room(limit=10, per_host=10)
-    places = [room.take(f"host-{number}", "a") for number in range(8)]
-    assert room.free("another", "a") == 0
+    places = [room.acquire(f"host-{number}", "a") for number in range(8)]
+    assert room.free_slots("another", "a") == 0
 
     for place in places:
-        room.end(place)
-        room.leave(place)
+        room.finish(place)
+        room.release(place)
 
-    assert room.free("another", "a") == 5
+    assert room.free_slots("another", "a") == 5
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_a_tenant_finds_room_in_the_smallest_worker(make_room, limit):
-    assert make_room(limit, limit).take("a", "tenant")
+    assert make_room(limit, limit).acquire("a", "tenant")
 
 
 def test_a_place_is_free_for_its_host_when_the_call_ends(make_room):
     room = make_room(per_host=2)
     first, _ = taken(room)
 
-    room.end(first)
+    room.finish(first)
 
-    assert room.free("a") == 1
+    assert room.free_slots("a") == 1
 
 
 def test_a_call_that_ended_counts_in_all_until_its_outcome_is_taken_over(make_room):
     room = make_room(limit=1, per_host=1)
-    place = room.take("a")
+    place = room.acquire("a")
 
-    room.end(place)
-    assert room.take("a") is None
-    room.leave(place)
+    room.finish(place)
+    assert room.acquire("a") is None
+    room.release(place)
 
     assert room.is_empty
-    assert room.take("a")
+    assert room.acquire("a")
 
 
 def test_a_place_can_be_given_back_without_a_call(make_room):
     room = make_room(per_host=1)
 
-    room.leave(room.take("a"))
+    room.release(room.acquire("a"))
 
     assert room.is_empty
-    assert room.free("a") == 1
+    assert room.free_slots("a") == 1
 
 
 def call(room, clock, host, took):
     """Make a call that takes so many seconds."""
-    place = room.take(host)
+    place = room.acquire(host)
     clock.now += took
-    room.end(place)
-    room.leave(place)
+    room.finish(place)
+    room.release(place)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_slow_hosts_leave_places_for_others(make_room, clock, seconds, places):
         call(room, clock, "a", took)
     taken(room, "b", most=30)
 
-    assert room.free("a") == min(places, 35)
+    assert room.free_slots("a") == min(places, 35)
 
 
 def test_few_slow_hosts_are_remembered(make_room, clock, monkeypatch):
@@ -167,9 +167,9 @@ def test_few_slow_hosts_are_remembered(make_room, clock, monkeypatch):
     for host in "abc":
         call(room, clock, host, took=2)
 
-    assert [room.free(host) for host in "abc"] == [50, 50, 50]
+    assert [room.free_slots(host) for host in "abc"] == [50, 50, 50]
     taken(room, "d", most=40)
-    assert [room.free(host) for host in "abc"] == [30, 10, 10]
+    assert [room.free_slots(host) for host in "abc"] == [30, 10, 10]
 
 
 def test_a_place_is_promised_when_a_call_should_end(make_room, clock):
@@ -177,26 +177,26 @@ def test_a_place_is_promised_when_a_call_should_end(make_room, clock):
     places = taken(room)
     clock.now += 2
     for place in places[:2]:
-        room.end(place)
+        room.finish(place)
     taken(room)
 
     # calls take 2 seconds and four are out: one ends every half second
-    assert room.pace_s("a") == 0.5
-    assert [room.promise("a") for _ in range(3)] == [0.5, 1.0, 1.5]
+    assert room.seconds_per_slot("a") == 0.5
+    assert [room.reserve_slot("a") for _ in range(3)] == [0.5, 1.0, 1.5]
 
 
 def test_a_promise_passes_with_time(make_room, clock):
     room = make_room(per_host=1)
     taken(room)
     clock.now += 1
-    assert room.promise("a") == 1.0
+    assert room.reserve_slot("a") == 1.0
 
     clock.now += 4
 
-    assert room.promise("a") == 5.0  # the call that is out has taken five seconds by now
+    assert room.reserve_slot("a") == 5.0  # the call that is out has taken five seconds by now
 
 
 def test_nothing_is_known_of_a_host_without_calls(make_room):
     room = make_room()
 
-    assert (room.pace_s("a"), room.promise("a")) == (0.0, 0.0)
+    assert (room.seconds_per_slot("a"), room.reserve_slot("a")) == (0.0, 0.0)

@@ -106,16 +106,16 @@ def test_a_test_sends_the_keys_and_shows_masks(make_job, target, settings):
 
     assert target.calls[0].path == path
     assert rehearsed.request["uri"] == f"{target.url}/hook?code=********&who=********"
-    assert rehearsed.outcome.body == "no /hook?code=********&who=******** and no ********"
+    assert rehearsed.result.body == "no /hook?code=********&who=******** and no ********"
 
 
 def test_keys_over_plain_http_are_warned_of_by_name():
     request = {"uri": "http://example.com/?code=********&page=1&who=********", "method": "GET", "secretQuery": ["who"]}
 
-    (caution,) = warnings_of({"type": "Http", "request": request}, NOW)
+    (warning,) = warnings_of({"type": "Http", "request": request}, NOW)
 
-    assert (caution.code, caution.target) == ("credentials_over_http", "action.request.uri")
-    assert "(code, who)" in caution.message
+    assert (warning.code, warning.target) == ("credentials_over_http", "action.request.uri")
+    assert "(code, who)" in warning.message
 
 
 def test_keys_of_addresses_are_rotated(make_job, settings):

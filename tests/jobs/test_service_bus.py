@@ -237,8 +237,8 @@ def test_key_and_signature_are_hidden_where_the_service_repeats_them(peer, setti
 def test_key_and_signature_are_not_shown():
     call = prepared(message())
 
-    assert dict(call.shown()["headers"])["Authorization"] == "********"
-    assert KEY not in f"{call}{call.shown()}"
+    assert dict(call.as_redacted_dict()["headers"])["Authorization"] == "********"
+    assert KEY not in f"{call}{call.as_redacted_dict()}"
 
 
 def test_a_redirect_is_not_followed(peer, settings):

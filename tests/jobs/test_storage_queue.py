@@ -255,7 +255,7 @@ def test_what_was_stored_before_a_rule_is_refused_for_good():
 
 
 def test_a_token_is_not_shown():
-    shown = prepared(queued()).shown()
+    shown = prepared(queued()).as_redacted_dict()
 
     assert shown["uri"] == "https://acct.queue.core.windows.net/inbox/messages?********"
 

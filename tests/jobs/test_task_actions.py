@@ -90,8 +90,8 @@ def perform(make_job):
         run = run_now(make_job(name, action=action), NOW)
         with HttpPool(room or CallLimiter(limit=100, per_host=50)) as calls:
             worker = Worker("worker", calls, lambda: NOW)
-            worker.take([str(run.pk)])
-            worker.settle()
+            worker.start_runs([str(run.pk)])
+            worker.run_until_idle()
         run.refresh_from_db()
         return run, list(run.attempts.order_by("number"))
 
@@ -347,25 +347,25 @@ def test_it_is_the_error_action_of_a_call_that_fails(make_job):
     run = run_now(make_job(action=action), NOW)
     with HttpPool(CallLimiter(limit=100, per_host=50)) as calls:
         worker = Worker("worker", calls, lambda: NOW)
-        worker.take([str(run.pk)])
-        worker.settle()
+        worker.start_runs([str(run.pk)])
+        worker.run_until_idle()
         alarm = Run.objects.get(parent=run)
-        worker.take([str(alarm.pk)])
-        worker.settle()
+        worker.start_runs([str(alarm.pk)])
+        worker.run_until_idle()
 
     ((arguments, context, _),) = called
     assert (arguments, context.run_id) == ({"what": "alarm"}, alarm.pk)
 
 
 def test_all_tasks_of_a_worker_share_a_narrow_part_of_its_room():
-    room = CallLimiter(100, 50, narrow={task.HOST: 2})
+    room = CallLimiter(100, 50, host_limits={task.HOST: 2})
     host = actions.host_of(does("tests.note"))
 
-    places = [room.take(host) for _ in range(3)]
+    places = [room.acquire(host) for _ in range(3)]
 
     assert [place is not None for place in places] == [True, True, False]
     assert actions.host_of(does("tests.silent")) == host
-    assert room.take("elsewhere")
+    assert room.acquire("elsewhere")
 
 
 def test_the_loop_goes_on_while_a_task_runs():
@@ -394,7 +394,7 @@ def test_it_can_be_tried_out(make_job):
 
     rehearsed = run_call_test(job, Part.ACTION, NOW)
 
-    assert (rehearsed.outcome.succeeded, rehearsed.outcome.message) == (True, "noted rain")
+    assert (rehearsed.result.succeeded, rehearsed.result.message) == (True, "noted rain")
     assert rehearsed.request == {"name": "tests.note", "arguments": {"what": "rain"}}
 
 

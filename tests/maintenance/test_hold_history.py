@@ -73,7 +73,7 @@ def test_a_run_that_is_due_during_a_notice_keeps_its_hold(db2, job):
     lease([str(run.pk)], "worker", EIGHT + MINUTE)
 
     run.refresh_from_db()
-    assert (run.state, run.held_by, run.reason) == (Run.State.RUNNING, None, "")
+    assert (run.state, run.hold_key, run.reason) == (Run.State.RUNNING, None, "")
     assert history(run) == [(key_of(notice), REBOOT, EIGHT, EIGHT + MINUTE)]
 
 
@@ -124,7 +124,7 @@ def test_a_run_that_is_held_twice_has_two_holds(db2, job):
         (EIGHT, EIGHT + MINUTE),
         (EIGHT + 2 * MINUTE, None),
     ]
-    assert Run.objects.get().held_by == key_of(again)
+    assert Run.objects.get().hold_key == key_of(again)
 
 
 @pytest.mark.parametrize("how", ["cancelled", "deleted", "orphaned", "unheeded", "moved"])

@@ -174,7 +174,7 @@ def test_after_the_end_the_newest_runs_or_none(db2, job, after, becomes, says):
     assert [run.state for run in runs] == becomes
     assert {run.reason for run in runs if run.state == SKIPPED} == {says}
     assert all(run.finished_at == TEN + MINUTE for run in runs if run.state == SKIPPED)
-    assert not Run.objects.exclude(held_by=None).exists()
+    assert not Run.objects.exclude(hold_key=None).exists()
     ready = Run.objects.ready(TEN + MINUTE)
     assert [run.fire_at for run in ready] == ([TEN] if after == "run_once" else [])
     assert len(claimed(TEN + MINUTE)) == (after == "run_once")
@@ -253,7 +253,7 @@ def test_held_runs_of_what_is_deleted_are_cancelled(db2, job, delete):
     delete(job, EIGHT)
     lifecycle.run_housekeeping(EIGHT)
 
-    assert list(Run.objects.values_list("state", "held_by", "job")) == [("cancelled", None, None)]
+    assert list(Run.objects.values_list("state", "hold_key", "job")) == [("cancelled", None, None)]
 
 
 def replan(job, db2):
@@ -316,7 +316,7 @@ def test_a_run_that_was_held_while_its_job_went_away_ends(db2, job):
 
     lifecycle.run_housekeeping(NINE)
 
-    assert Run.objects.values_list("state", "held_by", "finished_at").get() == ("cancelled", None, NINE)
+    assert Run.objects.values_list("state", "hold_key", "finished_at").get() == ("cancelled", None, NINE)
 
 
 def test_held_runs_of_a_disabled_job_do_not_run_afterwards(db2, job):
@@ -339,7 +339,7 @@ def test_a_held_run_can_be_cancelled(db2, job):
     cancel_run(Run.objects.get(), "not today", EIGHT)
     complete(notice, NINE)
 
-    assert Run.objects.values_list("state", "reason", "held_by").get() == ("cancelled", "not today", None)
+    assert Run.objects.values_list("state", "reason", "hold_key").get() == ("cancelled", "not today", None)
 
 
 @pytest.mark.parametrize(

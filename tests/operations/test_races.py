@@ -211,7 +211,7 @@ def test_a_worker_at_runs_of_jobs_that_are_being_deleted_waits_in_no_circle(call
         Run.objects.filter(pk=run_now(job, timezone.now()).pk).update(id=UUID(int=number))
     leased = lease([str(UUID(int=number)) for number in (1, 2)], "worker", timezone.now())
     call("DELETE")()
-    operation, midway, stop = Operation.objects.get(), Event(), polling.stop
+    operation, midway, stop = Operation.objects.get(), Event(), polling.stop_polling
 
     def lingering(*arguments):
         midway.set()
@@ -219,7 +219,7 @@ def test_a_worker_at_runs_of_jobs_that_are_being_deleted_waits_in_no_circle(call
             time.sleep(PAUSE_S)
         stop(*arguments)
 
-    monkeypatch.setattr(polling, "stop", lingering)
+    monkeypatch.setattr(polling, "stop_polling", lingering)
 
     def work():
         midway.wait(5)

@@ -43,10 +43,10 @@ def broker(tmp_path_factory):
 
 
 @pytest.fixture
-def bell(broker):
-    bell = RunPublisher(broker.app)
-    yield bell
-    bell.close()
+def publisher(broker):
+    publisher = RunPublisher(broker.app)
+    yield publisher
+    publisher.close()
 
 
 def messages(broker, queue="default"):
@@ -60,8 +60,8 @@ def ids(count):
     return [uuid.UUID(int=number) for number in range(count)]
 
 
-def test_a_message_holds_the_ids_of_runs_and_nothing_else(broker, bell):
-    assert bell.ring([("default", run_id) for run_id in ids(2)])
+def test_a_message_holds_the_ids_of_runs_and_nothing_else(broker, publisher):
+    assert publisher.publish([("default", run_id) for run_id in ids(2)])
 
     ((body, headers),) = messages(broker)
     assert body[0] == [[str(run_id) for run_id in ids(2)]]
@@ -70,36 +70,36 @@ def test_a_message_holds_the_ids_of_runs_and_nothing_else(broker, bell):
     assert (headers["eta"], headers["expires"]) == (None, None)
 
 
-def test_a_message_is_about_runs_of_one_queue_and_not_too_many(broker, bell):
-    bell.ring([("default", run_id) for run_id in ids(MESSAGE_RUNS + 1)] + [("slow", ids(1)[0])])
+def test_a_message_is_about_runs_of_one_queue_and_not_too_many(broker, publisher):
+    publisher.publish([("default", run_id) for run_id in ids(MESSAGE_RUNS + 1)] + [("slow", ids(1)[0])])
 
     assert [len(body[0][0]) for body, _ in messages(broker)] == [MESSAGE_RUNS, 1]
     assert [len(body[0][0]) for body, _ in messages(broker, "slow")] == [1]
 
 
-def test_nothing_to_ring_for_needs_no_broker(broker, bell):
+def test_nothing_to_ring_for_needs_no_broker(broker, publisher):
     broker.stop()
 
-    assert bell.ring([]) is True
+    assert publisher.publish([]) is True
     broker.start()
 
 
-def test_messages_go_out_in_batches(bell):
+def test_messages_go_out_in_batches(publisher):
     """A `retry_on_timeout` among the transport's options would switch that off without a word."""
-    assert bell.is_reachable()
-    assert bell.producer.supports_batch_publish
+    assert publisher.is_reachable()
+    assert publisher.producer.supports_batch_publish
 
 
 def test_the_products_own_broker_settings_allow_batches():
     assert "retry_on_timeout" not in product.conf.broker_transport_options
 
 
-def test_an_outage_is_told_once_and_nothing_is_raised(broker, bell, caplog):
-    bell.ring([("default", ids(1)[0])])
+def test_an_outage_is_told_once_and_nothing_is_raised(broker, publisher, caplog):
+    publisher.publish([("default", ids(1)[0])])
     broker.stop()
 
-    assert bell.ring([("default", ids(1)[0])]) is False
-    assert bell.ring([("default", ids(1)[0])]) is False
+    assert publisher.publish([("default", ids(1)[0])]) is False
+    assert publisher.publish([("default", ids(1)[0])]) is False
 
     assert caplog.text.count("the broker does not answer") == 1
     broker.start()
@@ -108,29 +108,29 @@ def test_an_outage_is_told_once_and_nothing_is_raised(broker, bell, caplog):
 def test_a_broker_that_is_away_is_left_alone_for_a_moment_and_used_again_when_it_is_back(broker, caplog):
     caplog.set_level("INFO")
     moment = [0.0]
-    bell = RunPublisher(broker.app, monotonic=lambda: moment[0])
+    publisher = RunPublisher(broker.app, monotonic=lambda: moment[0])
     broker.stop()
-    assert not bell.is_reachable()
+    assert not publisher.is_reachable()
     broker.start()
 
-    assert not bell.is_reachable()
+    assert not publisher.is_reachable()
     moment[0] += RETRY_AFTER_S
-    assert bell.ring([("default", ids(1)[0])]) is True
+    assert publisher.publish([("default", ids(1)[0])]) is True
 
     assert len(messages(broker)) == 1
     assert "the broker answers again" in caplog.text
-    bell.close()
+    publisher.close()
 
 
 def test_a_broker_that_was_restarted_between_two_messages_is_found_again(broker):
     moment = [0.0]
-    bell = RunPublisher(broker.app, monotonic=lambda: moment[0])
-    bell.ring([("default", ids(1)[0])])
+    publisher = RunPublisher(broker.app, monotonic=lambda: moment[0])
+    publisher.publish([("default", ids(1)[0])])
     broker.stop()
     broker.start()
 
-    rung = bell.ring([("default", ids(1)[0])])
+    rung = publisher.publish([("default", ids(1)[0])])
     moment[0] += RETRY_AFTER_S
 
-    assert rung or bell.ring([("default", ids(1)[0])])
-    bell.close()
+    assert rung or publisher.publish([("default", ids(1)[0])])
+    publisher.close()

@@ -23,8 +23,8 @@ HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour
 ONCE = {"startTime": "2026-01-05T08:00:00Z"}
 
 
-class Ringing:
-    """A bell that works, or does not, and remembers for what it was rung."""
+class RecordingPublisher:
+    """A publisher that works, or does not, and remembers the published runs."""
 
     def __init__(self, reachable=True):
         self.reachable = reachable
@@ -33,7 +33,7 @@ class Ringing:
     def is_reachable(self):
         return self.reachable
 
-    def ring(self, runs):
+    def publish(self, runs):
         if self.reachable:
             self.runs += runs
         return self.reachable
@@ -278,34 +278,34 @@ def test_a_trigger_that_cannot_be_followed_is_parked_with_a_row_and_stops_nobody
 
 def test_runs_are_rung_for_after_their_transaction(make_job):
     make_job(schedule=HOURLY)
-    bell = Ringing()
+    publisher = RecordingPublisher()
 
-    wakes_at = Dispatcher(bell).run(START)
+    wakes_at = Dispatcher(publisher).run(START)
 
-    assert bell.runs == [("default", Run.objects.get().pk)]
+    assert publisher.runs == [("default", Run.objects.get().pk)]
     assert wakes_at == START + REPUBLISH  # when it would ring again
 
 
 def test_a_lost_message_is_sent_again(make_job):
     make_job(schedule=HOURLY)
     dispatch_due(START)  # whoever did this died before it rang
-    bell = Ringing()
+    publisher = RecordingPublisher()
 
-    Dispatcher(bell).run(START + REPUBLISH - timedelta(seconds=1))
-    assert bell.runs == []
-    Dispatcher(bell).run(START + REPUBLISH)
+    Dispatcher(publisher).run(START + REPUBLISH - timedelta(seconds=1))
+    assert publisher.runs == []
+    Dispatcher(publisher).run(START + REPUBLISH)
 
-    assert bell.runs == [("default", Run.objects.get().pk)]
+    assert publisher.runs == [("default", Run.objects.get().pk)]
     assert Run.objects.get().publish_after == START + 2 * REPUBLISH
 
 
 def test_a_run_by_hand_is_rung_for_by_the_next_pass(make_job):
     run = run_now(make_job(), NOW)
-    bell = Ringing()
+    publisher = RecordingPublisher()
 
-    Dispatcher(bell).run(NOW)
+    Dispatcher(publisher).run(NOW)
 
-    assert bell.runs == [("default", run.pk)]
+    assert publisher.runs == [("default", run.pk)]
 
 
 @pytest.mark.parametrize("state", [state for state in Run.State if state not in Run.PENDING])
@@ -318,7 +318,7 @@ def test_only_runs_that_wait_are_rung_for(make_job, state):
 
 def test_without_a_broker_fire_times_still_become_rows(make_job):
     make_job(schedule=HOURLY)
-    dispatcher = Dispatcher(Ringing(reachable=False))
+    dispatcher = Dispatcher(RecordingPublisher(reachable=False))
 
     # what is to be rung for waits for the broker; it is not a reason to make pass after pass
     assert dispatcher.run(START) == START + HOUR
@@ -328,7 +328,7 @@ def test_without_a_broker_fire_times_still_become_rows(make_job):
 
 
 def test_with_nothing_planned_there_is_nothing_to_wake_for(db):
-    assert Dispatcher(Ringing()).run(NOW) is None
+    assert Dispatcher(RecordingPublisher()).run(NOW) is None
 
 
 # Cost and competition
@@ -336,7 +336,7 @@ def test_with_nothing_planned_there_is_nothing_to_wake_for(db):
 
 @pytest.mark.parametrize("misfire_late", [timedelta(0), 2.5 * HOUR])
 def test_a_pass_costs_the_same_queries_whatever_the_number_of_jobs(make_job, misfire_late):
-    dispatcher = Dispatcher(Ringing())
+    dispatcher = Dispatcher(RecordingPublisher())
     make_job("one", schedule=HOURLY)
     with CaptureQueriesContext(connection) as for_one:
         dispatcher.run(START + misfire_late)
@@ -356,7 +356,7 @@ def test_an_idle_pass_is_two_queries(make_job, django_assert_num_queries):
     make_job(schedule=HOURLY)
 
     with django_assert_num_queries(2):
-        Dispatcher(Ringing()).run(NOW)
+        Dispatcher(RecordingPublisher()).run(NOW)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -374,23 +374,23 @@ def test_dispatchers_at_once_make_every_run_once(make_job):
         )
         for number in range(total - 1)
     )
-    bells = [Ringing(), Ringing(), Ringing()]
-    together = Barrier(len(bells))
+    publishers = [RecordingPublisher(), RecordingPublisher(), RecordingPublisher()]
+    together = Barrier(len(publishers))
 
-    def pass_after_pass(bell):
+    def pass_after_pass(publisher):
         together.wait()
-        dispatcher = Dispatcher(bell)
+        dispatcher = Dispatcher(publisher)
         while dispatcher.run(START) <= START:
             pass
         connection.close()
 
-    threads = [Thread(target=pass_after_pass, args=(bell,)) for bell in bells]
+    threads = [Thread(target=pass_after_pass, args=(publisher,)) for publisher in publishers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    rung = [run_id for bell in bells for _, run_id in bell.runs]
+    rung = [run_id for publisher in publishers for _, run_id in publisher.runs]
     assert Run.objects.count() == len(rung) == len(set(rung)) == total
     assert set(Trigger.objects.values_list("fire_count", flat=True)) == {1}
 

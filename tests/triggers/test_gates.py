@@ -53,11 +53,11 @@ def test_what_a_gate_holds_is_a_row_that_nobody_is_told_of(gates, make_job):
     rung = dispatch_due(START)
 
     held = Run.objects.get(job=shut)
-    assert (held.state, held.held_by, held.reason) == (Run.State.HELD, "closed", "closed at 08:00")
+    assert (held.state, held.hold_key, held.reason) == (Run.State.HELD, "closed", "closed at 08:00")
     assert (held.fire_at, held.occurrence, held.finished_at) == (START, 1, None)
     waiting = Run.objects.get(job__name="open")
     assert rung == [("default", waiting.pk)]
-    assert (waiting.state, waiting.held_by, waiting.reason) == (Run.State.WAITING, None, "")
+    assert (waiting.state, waiting.hold_key, waiting.reason) == (Run.State.WAITING, None, "")
     assert claim_ready(utc("2027-01-01T00:00Z")) == [("default", waiting.pk)]
 
 

@@ -54,7 +54,7 @@ def test_a_queue_is_served_by_living_workers_only(db):
     ]:
         Process.objects.create(kind=kind, name=name, queues=queues, started_at=NOW, seen_at=NOW - age)
 
-    assert Process.objects.served(NOW) == {"default", "extra"}
+    assert Process.objects.served_queues(NOW) == {"default", "extra"}
 
 
 def test_a_group_that_is_not_served_says_so():

@@ -102,7 +102,7 @@ def test_a_late_single_fire_time_is_caught_up_once():
 def test_skip_may_leave_a_trigger_that_ended_without_a_run():
     result = plan(Until(at(1)), at(9), SKIP)
 
-    assert (result.fires, result.next_fire_at, result.last) == ((), None, at(1))
+    assert (result.fires, result.next_fire_at, result.last_fire_at) == ((), None, at(1))
 
 
 def test_fire_all_misses_the_oldest_beyond_its_limit():

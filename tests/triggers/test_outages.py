@@ -20,7 +20,7 @@ HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour
 
 
 class Clock:
-    """What the dispatcher and its bell are told to be the time."""
+    """What the dispatcher and its publisher are told to be the time."""
 
     def __init__(self):
         self.now = START
@@ -44,10 +44,10 @@ def broker(tmp_path_factory):
 @pytest.fixture
 def dispatcher(broker, clock):
     """One that has talked to the broker before."""
-    bell = RunPublisher(broker.app, monotonic=clock.monotonic)
-    assert bell.is_reachable()
-    yield Dispatcher(bell)
-    bell.close()
+    publisher = RunPublisher(broker.app, monotonic=clock.monotonic)
+    assert publisher.is_reachable()
+    yield Dispatcher(publisher)
+    publisher.close()
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_pass_of_an_outage_is_two_queries_and_no_reason_for_another(make_runs,
     make_runs(3)
     broker.stop()
     dispatcher.run(clock.now)
-    refused = dispatcher.bell.connection
+    refused = dispatcher.publisher.connection
 
     for _ in range(3):
         clock.now += timedelta(seconds=RETRY_AFTER_S / 4)
@@ -116,7 +116,7 @@ def test_a_pass_of_an_outage_is_two_queries_and_no_reason_for_another(make_runs,
         assert len(queries) == 2
         assert wakes_at == START + timedelta(hours=1)
 
-    assert dispatcher.bell.connection is refused  # each attempt renews it: there was none
+    assert dispatcher.publisher.connection is refused  # each attempt renews it: there was none
     broker.start()
 
 

@@ -139,7 +139,7 @@ def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkey
     run = run_now(job, NOW)
     leased = lease([str(run.pk)], "worker", NOW)
     ordered = Event()
-    order = worker_results._order_error_actions
+    order = worker_results._create_error_runs
 
     def lingering(runs, now):
         order(runs, now)
@@ -147,7 +147,7 @@ def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkey
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
 
-    monkeypatch.setattr(worker_results, "_order_error_actions", lingering)
+    monkeypatch.setattr(worker_results, "_create_error_runs", lingering)
     results = [(leased[0], AttemptResult(False, "no"))]
 
     raised = at_once(

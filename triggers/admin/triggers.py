@@ -77,7 +77,7 @@ class EnabledFilter(admin.SimpleListFilter):
 class TriggerChangeList(ListingChangeList):
     def get_results(self, request) -> None:
         super().get_results(request)
-        served = Process.objects.served(request.now)
+        served = Process.objects.served_queues(request.now)
         triggers = list(self.result_list)
         windows = forecast({trigger.job_id for trigger in triggers}, request.now, LAST_INSTANT, request.now)
         for trigger in triggers:
@@ -89,7 +89,7 @@ class TriggerChangeList(ListingChangeList):
 
 @admin.register(Trigger)
 class TriggerAdmin(DomainErrorAdminMixin):
-    list_display = ("title", "in_job", "next_fire", "written_as", "in_group", "goes", "state")
+    list_display = ("title", "in_job", "next_fire", "written_as", "in_group", "priority_text", "state")
     list_display_links = None
     list_filter = (FormatFilter, GroupFilter, EnabledFilter)
     list_per_page = 25
@@ -151,7 +151,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         return render_to_string("admin/triggers/trigger/_group.html", trigger.row)
 
     @admin.display(description="Priority")
-    def goes(self, trigger: Trigger) -> int:
+    def priority_text(self, trigger: Trigger) -> int:
         return trigger.priority
 
     @admin.display(description="State")
@@ -173,7 +173,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
             response = self._save(request, form, now)
             if response is not None:
                 return response
-        served = Process.objects.served(now)
+        served = Process.objects.served_queues(now)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -184,7 +184,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
             "starts_at": trigger_row(trigger, job, served)["starts_at"] if trigger else None,
             "zones": [zone for zone, _ in zone_choices()],
             "groups": sorted({GROUP, *served}),
-            "meaning": preview.preview_form(form, now, served),
+            "preview": preview.preview_form(form, now, served),
             "now": now,
         }
         return TemplateResponse(request, "admin/triggers/trigger/form.html", context)
@@ -215,7 +215,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         try:
             trigger, created = form.save(now)
         except (WireError, JobError) as error:
-            form.refuse(error)
+            form.show_error(error)
             return None
         entry = {"name": "trigger", "object": trigger.name}
         fields = [str(form.fields[name].label or name) for name in form.changed_data]
@@ -233,8 +233,8 @@ class TriggerAdmin(DomainErrorAdminMixin):
         now = timezone.now()
         form = TriggerForm(request.POST, job=job, trigger=trigger)
         form.is_valid()
-        meaning = preview.preview_form(form, now, Process.objects.served(now))
-        return TemplateResponse(request, "admin/jobs/job/_beside.html", {"meaning": meaning, "now": now})
+        schedule_preview = preview.preview_form(form, now, Process.objects.served_queues(now))
+        return TemplateResponse(request, "admin/jobs/job/_beside.html", {"preview": schedule_preview, "now": now})
 
     # actions
 

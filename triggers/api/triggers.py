@@ -26,7 +26,16 @@ from api.filters import FlagFilter, TextFilter, WholeNumberFilter, WordFilter
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
 from api.viewsets import HTTP_410, LOCATION, ApiViewSet, created
 from jobs import durations
-from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, lock_row, refuse_stale, respond
+from jobs.api.conditional import (
+    ETAG,
+    IF_ABSENT,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    etag,
+    locked_collection,
+    refuse_stale,
+    respond,
+)
 from jobs.api.fields import DurationField
 from jobs.api.holds import HoldSerializer, rendered_hold
 from jobs.api.upcoming import PARAMETERS as UPCOMING_PARAMETERS
@@ -42,6 +51,7 @@ from triggers import gates
 from triggers.api import examples
 from triggers.api.fields import ScheduleField, member_paths
 from triggers.definitions import TriggerDefinition, canonical, merge_patch
+from triggers.descriptions import describe_definition
 from triggers.gates import HoldWindow
 from triggers.models import (
     MAIN,
@@ -52,7 +62,6 @@ from triggers.models import (
     THRESHOLD_MOST,
     Trigger,
 )
-from triggers.outlook import words_and_warnings
 from triggers.scheduling import delete_trigger, save_trigger
 from triggers.upcoming import find_hold
 
@@ -205,7 +214,7 @@ class Triggers(ApiViewSet):
 
     @extend_schema(operation_id="readTrigger", summary="Read a trigger", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
-        return answered(visible_rows(request, Trigger), pk, request=request)
+        return trigger_response(visible_rows(request, Trigger), pk, request=request)
 
     @extend_schema(
         operation_id="createTrigger",
@@ -215,17 +224,17 @@ class Triggers(ApiViewSet):
         responses={200: TriggerSerializer, 201: TriggerSerializer},
         examples=examples.TRIGGERS,
     )
-    @repeatable(lambda view, request, pk: answered(visible_rows(request, Trigger), pk))
+    @repeatable(lambda view, request, pk: trigger_response(visible_rows(request, Trigger), pk))
     def create(self, request):
         with member_paths():
             members = self.read(TriggerRequest)
             with as_field_error("job", "no job that you may see"):
                 job = require_role(request, Job, Role.OPERATOR, pk=members["job"])
-            with lock_row(job.collection_id):
+            with locked_collection(job.collection_id):
                 if members["name"] != MAIN and job.triggers.filter(name=members["name"]).exists():
                     raise Conflict(f"job {job.name!r} has a trigger {members['name']!r} already", path="name")
                 trigger, _ = save_trigger(job, members["name"], definition_of(members), timezone.now())
-        return created(request, f"/api/triggers/{trigger.pk}", answered(Trigger.objects, trigger.pk))
+        return created(request, f"/api/triggers/{trigger.pk}", trigger_response(Trigger.objects, trigger.pk))
 
     @extend_schema(
         operation_id="replaceTrigger",
@@ -289,7 +298,7 @@ class Triggers(ApiViewSet):
         with self._locked_for_change(request, pk) as trigger, member_paths():
             members = read_members(trigger)
             save_trigger(trigger.job, trigger.name, definition_of(members), timezone.now(), members.get("name"))
-        return answered(Trigger.objects, pk)
+        return trigger_response(Trigger.objects, pk)
 
     @contextmanager
     def _locked_for_change(self, request, pk) -> Iterator[Trigger]:
@@ -354,7 +363,7 @@ def version(trigger_id: int, updated_at: datetime) -> str:
     return f"{trigger_id}-{updated_at:%Y%m%d%H%M%S%f}"
 
 
-def answered(triggers, pk: int, request: Request | None = None) -> Response:
+def trigger_response(triggers, pk: int, request: Request | None = None) -> Response:
     row = get_object_or_404(triggers.values(*TRIGGER_COLUMNS), pk=pk)
     document = rendered_triggers([row])[0]
     return respond(document, etag(version(pk, row["updated_at"]), document), request=request)
@@ -371,7 +380,7 @@ def rendered_triggers(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
 def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow]) -> dict[str, Any]:
     fire_at = row["next_fire_at"]
     hold = find_hold(windows, fire_at) if fire_at else None
-    description, warnings = words_and_warnings(row["format"], row["definition"], row["anchored_at"])
+    description, warnings = describe_definition(row["format"], row["definition"], row["anchored_at"])
     return {
         "id": row["id"],
         "job": row["job_id"],

@@ -34,7 +34,7 @@ class MintJob:
 
     job: str
     title: str
-    does: str
+    description: str
     cron: str = ""
     at: time | None = None
     is_daily: bool = False
@@ -56,8 +56,8 @@ class MintJob:
         return f"mint.scheduler.__ORG_ID__.{own}@@@management"
 
 
-def event(job: str, title: str, does: str, at: time = EVENING, is_daily: bool = False) -> MintJob:
-    return MintJob(job, title, does, at=at, is_daily=is_daily, priority=4, is_on=False)
+def event(job: str, title: str, description: str, at: time = EVENING, is_daily: bool = False) -> MintJob:
+    return MintJob(job, title, description, at=at, is_daily=is_daily, priority=4, is_on=False)
 
 
 SHIPPED = (

@@ -43,7 +43,7 @@ def test_a_run_that_is_held_already_is_told_where_it_will_run(told, look, db2, m
     job = make_planned().job
     holds(job, now=LATER)
     announce(db2, now=LATER - HOUR, has_started=True, duration_s=7200)
-    add_run(job, LATER - 2 * HOUR, "held", held_by=f"notice {Notice.objects.get().pk}", reason="held by maintenance")
+    add_run(job, LATER - 2 * HOUR, "held", hold_key=f"notice {Notice.objects.get().pk}", reason="held by maintenance")
 
     assert told("2026-10-21")[:2] == [
         ("10:32", "invoices: Held", "held by maintenance"),

@@ -119,7 +119,7 @@ def test_a_row_that_is_held_says_when_it_will_run(look, db2, make_planned, popov
     job = make_planned().job
     holds(job, now=LATER)
     announce(db2, now=LATER - HOUR, has_started=True, duration_s=7200)
-    add_run(job, LATER - 2 * HOUR, "held", held_by=f"notice {Notice.objects.get().pk}", reason="held by maintenance")
+    add_run(job, LATER - 2 * HOUR, "held", hold_key=f"notice {Notice.objects.get().pk}", reason="held by maintenance")
 
     held, moved, *_ = runs(look("view=day"))
 
@@ -144,7 +144,7 @@ def test_what_is_held_of_a_frequent_job_has_not_run(look, db2, make_planned):
     announce(db2, now=LATER - 2 * HOUR, has_started=True, duration_s=3 * 3600)
     key = f"notice {Notice.objects.get().pk}"
     for minute in range(0, 120, 5):
-        add_run(job, LATER.replace(minute=30) - timedelta(minutes=minute), "held", held_by=key)
+        add_run(job, LATER.replace(minute=30) - timedelta(minutes=minute), "held", hold_key=key)
 
     line = re.search(r'<a class="band".*?</a>', cell(look(), "2026-10-21"), re.DOTALL)[0]
 

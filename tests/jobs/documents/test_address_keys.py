@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.actions import documents, prepare
-from jobs.actions.address_keys import masked, masked_in_text
+from jobs.actions.address_keys import mask_keys, mask_keys_in_text
 from jobs.errors import Invalid
 from jobs.models import Action
 from tests.growth import assert_linear
@@ -239,12 +239,12 @@ def test_a_stored_key_must_go_with_a_template():
 def test_addresses_in_a_text_lose_their_keys_only():
     text = 'see <https://x/?a=1&sig=opensesame>; rel="next", {"u": "http://y/?code=open\\u0026b=2"} or ?page=1'
 
-    assert masked_in_text(text) == (
+    assert mask_keys_in_text(text) == (
         'see <https://x/?a=1&sig=********>; rel="next", {"u": "http://y/?code=********\\u0026b=2"} or ?page=1'
     )
 
 
 @pytest.mark.parametrize("piece", ["?", "&", "a=", "&key=", "?key", "&a", ";a=b", "%5B", "&key=a "])
-@pytest.mark.parametrize("mask", [masked, masked_in_text])
+@pytest.mark.parametrize("mask", [mask_keys, mask_keys_in_text])
 def test_the_search_for_keys_takes_linear_time(mask, piece):
     assert_linear(mask, lambda length: piece * (length // len(piece)), 40_000)

@@ -43,11 +43,11 @@ def test_messages_that_come_at_the_same_time_are_taken_together(calling, make_wo
     others = [Thread(target=in_own_connection, args=(take, worker, run)) for run in runs[1:]]
     for thread in others:
         thread.start()
-    assert eventually(lambda: len(worker._next.run_ids) == 3)
+    assert eventually(lambda: len(worker._next_batch.run_ids) == 3)
     goes_on.set()
     for thread in (first, *others):
         thread.join()
-    worker.settle()
+    worker.run_until_idle()
 
     assert sizes == [1, 3]
     assert set(states(*runs)) == {Run.State.SUCCEEDED}

@@ -54,7 +54,7 @@ def test_a_lease_is_renewed_while_its_call_is_out(calling, calls):
     run = the_run()
     now = START
     worker = Worker("worker", calls, lambda: now)
-    worker.take([str(run.pk)])
+    worker.start_runs([str(run.pk)])
 
     now = START + RENEWAL
     worker.step(wait_s=0)
@@ -130,7 +130,7 @@ def test_a_shutdown_hands_runs_back_without_counting_a_failure(calling, target, 
     job = calling("/slow/20", policy=NO_RETRY)
     run = the_run()
 
-    work(run, stopping=lambda: bool(target.calls))
+    work(run, is_stopping=lambda: bool(target.calls))
 
     (attempt,) = attempts_of(run)
     assert (run.state, run.not_before, run.publish_after) == (Run.State.RETRYING, START, START)
@@ -143,7 +143,7 @@ def test_a_shutdown_hands_runs_back_without_counting_a_failure(calling, target, 
 def test_a_run_that_was_handed_back_is_done_by_the_next_worker(calling, target, work):
     calling("/slow/0.8", policy=NO_RETRY)
     run = the_run()
-    work(run, stopping=lambda: bool(target.calls))
+    work(run, is_stopping=lambda: bool(target.calls))
 
     assert work(run) == 1
 
@@ -155,7 +155,7 @@ def test_calls_get_the_drain_time_to_end(calling, work):
     calling("/slow/0.8")
     run = the_run()
 
-    work(run, stopping=lambda: True, drain=timedelta(seconds=5))
+    work(run, is_stopping=lambda: True, drain=timedelta(seconds=5))
 
     assert run.state == Run.State.SUCCEEDED
 
@@ -164,6 +164,6 @@ def test_a_shutdown_during_an_attempt_that_may_not_be_repeated_leaves_it_lost(ca
     calling("/slow/20", delivery="at_most_once")
     run = the_run()
 
-    work(run, stopping=lambda: bool(target.calls))
+    work(run, is_stopping=lambda: bool(target.calls))
 
     assert (run.state, run.reason) == (Run.State.LOST, "its worker was stopped during the call")

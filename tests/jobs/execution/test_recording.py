@@ -34,7 +34,7 @@ def test_a_result_that_cannot_be_written_does_not_keep_others_from_it(calling, m
     worker = make_worker()
 
     take(worker, *runs)
-    worker.settle()
+    worker.run_until_idle()
 
     assert states(*runs) == [Run.State.SUCCEEDED, Run.State.RUNNING, Run.State.SUCCEEDED]
     assert "record of a run has failed" in caplog.text

@@ -81,7 +81,7 @@ def test_a_message_about_an_ended_run_starts_nothing(calling, target, work):
 
 
 def test_a_message_about_a_run_that_is_gone_starts_nothing(calls):
-    assert Worker("worker", calls, lambda: NOW).take([str(uuid.uuid4())]) == 0
+    assert Worker("worker", calls, lambda: NOW).start_runs([str(uuid.uuid4())]) == 0
 
 
 def test_runs_of_a_message_are_carried_out_together(calling, target, work):
@@ -105,7 +105,7 @@ def test_each_result_is_recorded_when_it_comes(calling, work):
         seen.append(tuple(Run.objects.order_by("job_name").values_list("state", flat=True)))
         return seen[-1] == (Run.State.SUCCEEDED, Run.State.RUNNING)  # then stop: the slow one is not waited for
 
-    work(fast, slow, stopping=look)
+    work(fast, slow, is_stopping=look)
 
     assert fast.state == Run.State.SUCCEEDED
     assert seen[-1] == (Run.State.SUCCEEDED, Run.State.RUNNING)

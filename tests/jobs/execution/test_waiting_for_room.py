@@ -27,7 +27,7 @@ def test_runs_wait_here_for_room_and_then_begin(calling, target, make_worker):
 
     assert take(worker, *runs) == 2
     assert sorted(states(*runs)) == [Run.State.RUNNING] * 2 + [Run.State.WAITING] * 3
-    worker.settle()
+    worker.run_until_idle()
 
     assert states(*runs) == [Run.State.SUCCEEDED] * 5
     assert most_at_once(target.calls, timedelta(seconds=0.1)) == 2
@@ -73,8 +73,8 @@ def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_w
     calling("/slow/20", name="a"), calling(name="b")
     first, second = dispatched()
     worker = make_worker(per_host=1)
-    monkeypatch.setattr(worker.calls.room, "pace_s", lambda host: wait_s)
-    monkeypatch.setattr(worker.calls.room, "promise", lambda host: wait_s)
+    monkeypatch.setattr(worker.calls.limiter, "seconds_per_slot", lambda host: wait_s)
+    monkeypatch.setattr(worker.calls.limiter, "reserve_slot", lambda host: wait_s)
 
     take(worker, first)
     take(worker, second)
@@ -91,10 +91,10 @@ def test_a_run_that_was_put_off_is_done_when_it_comes_again(calling, make_worker
     take(worker, second)
     clock.now += MAX_WAIT_FOR_SLOT
     worker.step(wait_s=0)
-    worker.settle()
+    worker.run_until_idle()
 
     assert take(worker, second) == 1
-    worker.settle()
+    worker.run_until_idle()
 
     assert states(first, second) == [Run.State.SUCCEEDED] * 2
 
@@ -146,9 +146,11 @@ def test_hosts_get_places_in_turn(calling, peer, make_worker, monkeypatch):
     take(worker, *runs[4:])
     grants = [True, True]
 
-    worker.calls.room.per_host = 10
-    take_place = worker.calls.room.take
-    monkeypatch.setattr(worker.calls.room, "take", lambda *target: grants and grants.pop() and take_place(*target))
+    worker.calls.limiter.per_host = 10
+    take_place = worker.calls.limiter.acquire
+    monkeypatch.setattr(
+        worker.calls.limiter, "acquire", lambda *target: grants and grants.pop() and take_place(*target)
+    )
     worker.step(wait_s=0)
 
     begun = Run.objects.filter(state=Run.State.RUNNING).values_list("job_name", flat=True)
@@ -163,7 +165,7 @@ def test_there_is_a_limit_for_all_hosts(calling, peer, make_worker):
     worker = make_worker(limit=4)
 
     take(worker, *runs)
-    worker.settle()
+    worker.run_until_idle()
 
     calls = [call for target in targets for call in target.calls]
     assert set(states(*runs)) == {Run.State.SUCCEEDED}
@@ -211,7 +213,7 @@ def test_room_is_kept_for_no_run_that_does_not_begin(calling, make_worker):
     assert take(worker, *runs, again) == 0
 
     assert states(*runs, again) == [Run.State.SKIPPED, Run.State.RUNNING, Run.State.SKIPPED]
-    assert worker.calls.room.is_empty
+    assert worker.calls.limiter.is_empty
     assert job.state == Job.State.ENABLED
 
 
@@ -227,17 +229,17 @@ def test_room_is_given_back_when_the_database_fails(calling, make_worker, monkey
     with pytest.raises(DatabaseError):
         take(worker, run)
 
-    assert worker.calls.room.is_empty
+    assert worker.calls.limiter.is_empty
 
 
 def test_a_shutdown_leaves_runs_that_wait_for_room_to_others(calling, make_worker, target):
     calling("/slow/20", name="a"), calling(name="b")
     first, second = dispatched()
-    worker = make_worker(per_host=1, stopping=lambda: bool(target.calls))
+    worker = make_worker(per_host=1, is_stopping=lambda: bool(target.calls))
 
     take(worker, first)
     take(worker, second)
-    worker.settle()
+    worker.run_until_idle()
 
     assert states(first, second) == [Run.State.RETRYING, Run.State.WAITING]
     assert second.publish_after == START + REPUBLISH

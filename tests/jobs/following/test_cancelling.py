@@ -5,7 +5,7 @@ import pytest
 from jobs.actions.result import AttemptResult
 from jobs.cancel import can_be_cancelled, cancel
 from jobs.errors import Conflict
-from jobs.models import Attempt, Following, Run
+from jobs.models import AsyncOperation, Attempt, Run
 from jobs.worker.leasing import lease
 from jobs.worker.polling import UNWATCHED
 from jobs.worker.results import record
@@ -86,4 +86,4 @@ def test_cancelling_and_a_poll_that_ends_leave_one_of_two_histories(starting, wo
         (attempt,) = attempts_of(run)
         assert (run.state, attempt.state) in {("cancelled", "lost")} | ({("succeeded", "succeeded")} if ends else set())
         assert run.lease_token is None
-    assert not Following.objects.exists()
+    assert not AsyncOperation.objects.exists()

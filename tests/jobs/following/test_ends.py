@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.actions.result import PollFailure
-from jobs.models import Attempt, Following, Job, Run
+from jobs.models import AsyncOperation, Attempt, Job, Run
 from jobs.worker.polling import LIMIT, MAX_POLL_FAILURES
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import FAILED, HOUR, SECOND, accepted, go_on, polls_of, status, words_of
@@ -42,7 +42,7 @@ def test_a_run_follows_its_operation_to_success(starting, target, work):
     assert '"Succeeded"' in polls_of(run)[2].body
     assert len(target.calls_to("/start")) == 1
     assert counters(job) == (1, 0, 0)
-    assert not Following.objects.exists()
+    assert not AsyncOperation.objects.exists()
 
 
 def test_a_run_fails_with_its_operation_and_says_why(starting, work):
@@ -131,7 +131,7 @@ def test_an_operation_that_nothing_is_heard_of_is_given_up(starting, work):
     go_on(work, run)
 
     assert run.state == Run.State.FAILED
-    assert len(polls_of(run)) == MAX_POLL_FAILURES[PollFailure.PASSING]
+    assert len(polls_of(run)) == MAX_POLL_FAILURES[PollFailure.TEMPORARY]
     assert run.reason.startswith("What becomes of the operation is not known: 10 polls in a row told nothing.")
 
 

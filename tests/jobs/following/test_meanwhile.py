@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.models import Attempt, Following, Job, Run
+from jobs.models import AsyncOperation, Attempt, Job, Run
 from jobs.worker.leasing import lease
 from jobs.worker.overlap import BUSY
 from jobs.worker.polling import UNWATCHED
@@ -76,7 +76,7 @@ def test_it_ends_when_its_job_is_deleted(starting, target, work):
     (attempt,) = attempts_of(run)
     assert run.state == Run.State.CANCELLED
     assert (attempt.state, attempt.message) == (Attempt.State.LOST, UNWATCHED)
-    assert not Following.objects.exists()
+    assert not AsyncOperation.objects.exists()
     assert work(run, at=START + HOUR) == 0
 
 
@@ -93,5 +93,5 @@ def test_it_ends_when_its_job_is_deleted_during_a_poll(starting, work):
     work(run, at=run.publish_after)
 
     assert (run.state, run.reason) == (Run.State.FAILED, "the job was deleted")
-    assert not Following.objects.exists()
+    assert not AsyncOperation.objects.exists()
     assert attempts_of(run)[0].state == Attempt.State.LOST

@@ -13,7 +13,7 @@ from jobs.worker.polling import (
     WAIT_MOST,
     PollWindow,
     next_poll,
-    poll_failure_outcome,
+    poll_failure_result,
 )
 from tests.jobs.conftest import START
 from tests.jobs.following.operations import DAY, GOES_ON, HOUR, SECOND
@@ -52,26 +52,28 @@ def test_its_polls_are_few_however_often_it_asks_for_them(limit, most):
     assert polls <= most
 
 
-@pytest.mark.parametrize("unread", list(PollFailure))
-def test_polls_that_tell_nothing_are_further_and_further_apart_and_come_to_an_end(unread):
+@pytest.mark.parametrize("failure", list(PollFailure))
+def test_polls_that_tell_nothing_are_further_and_further_apart_and_come_to_an_end(failure):
     waits, now = [], START
     for troubles in range(1, 100):
-        due_at = next_poll(PollWindow(START, START + DAY, troubles), AttemptResult(False, "", 503, unread=unread), now)
+        due_at = next_poll(
+            PollWindow(START, START + DAY, troubles), AttemptResult(False, "", 503, poll_failure=failure), now
+        )
         if due_at is None:
             break
         waits.append(due_at - now)
 
-    assert len(waits) == MAX_POLL_FAILURES[unread] - 1
+    assert len(waits) == MAX_POLL_FAILURES[failure] - 1
     assert waits[:2] == [30 * SECOND, 60 * SECOND]
     assert max(waits) <= timedelta(minutes=10)
 
 
-@pytest.mark.parametrize("outcome", [GOES_ON, AttemptResult(False, "", 503, unread=PollFailure.PASSING)])
+@pytest.mark.parametrize("outcome", [GOES_ON, AttemptResult(False, "", 503, poll_failure=PollFailure.TEMPORARY)])
 def test_at_the_limit_nobody_asks_any_more(outcome):
     watch = PollWindow(START, START + HOUR)
 
     assert next_poll(watch, outcome, START + HOUR) is None
 
-    end = poll_failure_outcome(watch, outcome, START + HOUR)
-    assert (end.succeeded, end.may_retry, end.goes_on) == (False, False, False)
+    end = poll_failure_result(watch, outcome, START + HOUR)
+    assert (end.succeeded, end.may_retry, end.is_pending) == (False, False, False)
     assert "has not ended within 1 h" in end.message

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jobs.models import Following, Poll, Run
+from jobs.models import AsyncOperation, Poll, Run
 from jobs.worker.calls import HttpPool
 from jobs.worker.concurrency import CallLimiter
 from jobs.worker.execution import Worker
@@ -47,8 +47,8 @@ def test_nothing_is_lost_between_two_workers(starting, work):
 
     with HttpPool(CallLimiter(limit=10, per_host=10)) as others:
         other = Worker("other", others, lambda: START + 10 * SECOND)
-        other.take([str(run.pk)])
-        other.settle()
+        other.start_runs([str(run.pk)])
+        other.run_until_idle()
     run.refresh_from_db()
     go_on(work, run)
 
@@ -118,4 +118,4 @@ def test_one_worker_makes_a_poll(starting, work):
     taken = [item.run.pk for leased in answers for item in leased]
     assert sorted(taken) == sorted(run.pk for run in runs)
     assert Poll.objects.count() == 10
-    assert set(Following.objects.values_list("poll_count", flat=True)) == {1}
+    assert set(AsyncOperation.objects.values_list("poll_count", flat=True)) == {1}

@@ -23,7 +23,7 @@ def test_its_address_is_stored_encrypted(starting, target, work):
     work(the_run())
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT secrets, host FROM jobs_following")
+        cursor.execute("SELECT secrets, host FROM jobs_asyncoperation")
         ((sealed, host),) = cursor.fetchall()
     assert "amber" not in sealed
     assert host == f"127.0.0.1:{target.port}"

@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.actions.result import AttemptResult, PollFailure
-from jobs.models import Attempt, Following, Run
+from jobs.models import AsyncOperation, Attempt, Run
 from jobs.worker.leasing import LEASE, lease
 from jobs.worker.polling import MAX_POLL_FAILURES
 from jobs.worker.rescue import rescue_expired
@@ -40,7 +40,7 @@ def test_a_poll_that_brings_its_workers_down_comes_to_an_end(starting, work):
     run = the_run()
     work(run)
     now = run.publish_after
-    for _ in range(MAX_POLL_FAILURES[PollFailure.PASSING]):
+    for _ in range(MAX_POLL_FAILURES[PollFailure.TEMPORARY]):
         assert lease([str(run.pk)], "gone", now)
         now += 2 * LEASE
         assert rescue_expired(now) == 1
@@ -51,7 +51,7 @@ def test_a_poll_that_brings_its_workers_down_comes_to_an_end(starting, work):
     assert "vanished" in run.reason
     assert attempt.state == Attempt.State.LOST
     assert run.error_run.state == Run.State.WAITING
-    assert not Following.objects.exists()
+    assert not AsyncOperation.objects.exists()
     assert counters(job) == (1, 1, 1)
 
 
@@ -93,7 +93,7 @@ def test_what_began_too_late_is_not_followed(starting):
 
     run.refresh_from_db()
     assert run.state == Run.State.RETRYING
-    assert not Following.objects.exists()
+    assert not AsyncOperation.objects.exists()
     assert "had been given up as lost" in attempts_of(run)[0].message
 
 
@@ -103,12 +103,12 @@ def test_a_shutdown_hands_a_poll_back(starting, target, work):
     target.answers["/start"] = [accepted(target, **{"Azure-AsyncOperation": f"{target.url}/slow/20"})]
     work(run)
 
-    work(run, at=run.publish_after, stopping=lambda: bool(target.calls_to("/slow/20")))
+    work(run, at=run.publish_after, is_stopping=lambda: bool(target.calls_to("/slow/20")))
 
     now = START + 10 * SECOND
     (poll,) = polls_of(run)
     assert (run.state, run.not_before, run.lease_token) == (Run.State.FOLLOWING, now, None)
     assert "stopped during the poll" in poll.message
-    assert Following.objects.get().trouble_count == 0
+    assert AsyncOperation.objects.get().failed_poll_count == 0
     assert attempts_of(run)[0].state == Attempt.State.RUNNING
     assert counters(job) == (0, 0, 0)

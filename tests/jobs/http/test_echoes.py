@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from jobs.actions.http import BODY_LIMIT, KEPT_LIMIT
-from jobs.actions.secret_variants import ESCAPED_LIMIT, SEARCH_LIMIT, masked, spellings
+from jobs.actions.secret_variants import ESCAPED_LIMIT, SEARCH_LIMIT, mask_secrets, search_forms
 from jobs.encryption import MASK
 from tests.growth import assert_linear
 from tests.jobs.http.conftest import call
@@ -84,7 +84,7 @@ def test_no_spelling_of_a_password_is_stored(serve, name):
 def test_a_password_within_a_longer_base64_is_not_stored(before):
     text = in_base64("x" * before + '{"password": "opensesame-1234", "tail": 1}')
 
-    result = masked(text, spellings("opensesame-1234"))
+    result = mask_secrets(text, search_forms("opensesame-1234"))
 
     assert "********" in result
     decoded = base64.b64decode(re.sub("[^A-Za-z0-9+/]", "", result.split("********")[0]) + "===")
@@ -171,30 +171,32 @@ def test_no_part_of_a_spelling_is_stored_where_the_body_is_cut(serve, write, mis
     "piece", ["%41", "%2541", r"\u0041", "\\", "&amp;", "&", " a", "%c3", "o", "opensesame", "b3Bl\n"]
 )
 def test_the_search_for_credentials_takes_linear_time(piece):
-    needles = spellings("opensesame", "other secret")
+    needles = search_forms("opensesame", "other secret")
 
-    assert_linear(lambda text: masked(text, needles), lambda length: piece * (length // len(piece)), ESCAPED_LIMIT)
+    assert_linear(
+        lambda text: mask_secrets(text, needles), lambda length: piece * (length // len(piece)), ESCAPED_LIMIT
+    )
 
 
 def test_a_text_that_takes_too_long_to_search_is_masked_as_a_whole():
     """Hundreds of credentials in one job, and an answer of 1 MiB: the search would take 2 seconds."""
-    many = spellings(*(f"credential-{number}" for number in range(400)))
+    many = search_forms(*(f"credential-{number}" for number in range(400)))
     assert len(many) * BODY_LIMIT > SEARCH_LIMIT
 
-    assert masked("x" * BODY_LIMIT, many) == MASK
-    assert masked("x credential-7 x", many) == f"x {MASK} x"
+    assert mask_secrets("x" * BODY_LIMIT, many) == MASK
+    assert mask_secrets("x credential-7 x", many) == f"x {MASK} x"
 
 
 def test_a_text_that_holds_credentials_everywhere_is_masked_as_a_whole():
     """Credentials of one letter repeated overlap each other: each place would be found for each of them."""
-    needles = spellings(*("a" * length for length in range(8, 40)))
+    needles = search_forms(*("a" * length for length in range(8, 40)))
 
-    assert masked("a" * BODY_LIMIT, needles) == MASK
-    assert masked("x" + "a" * 1000 + "x", needles) == f"x{MASK}x"
+    assert mask_secrets("a" * BODY_LIMIT, needles) == MASK
+    assert mask_secrets("x" + "a" * 1000 + "x", needles) == f"x{MASK}x"
 
 
 def test_few_credentials_are_found_in_the_longest_answer():
-    needles = spellings("opensesame", "other secret", "third secret")
+    needles = search_forms("opensesame", "other secret", "third secret")
     text = "x" * (BODY_LIMIT - 20) + "opensesame" + "x" * 10
 
-    assert masked(text, needles) == "x" * (BODY_LIMIT - 20) + MASK + "x" * 10
+    assert mask_secrets(text, needles) == "x" * (BODY_LIMIT - 20) + MASK + "x" * 10
