@@ -69,9 +69,11 @@ clocks: $(VENV)/.dev $(AZURITE) browser ## Run the tests (but the live ones) onc
 
 AS_DEPLOYED := DATA_DIR=$(VENV)/data PUBLIC_URL=https://quando.example.org
 
-lint: $(VENV)/.dev ## Check style, types, imports, settings and migrations
+lint: $(VENV)/.dev ## Check style, templates, spelling, types, imports, settings and migrations
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/djlint --lint --quiet templates
+	$(BIN)/typos
 	$(AS_DEPLOYED) $(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(AS_DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING

@@ -79,7 +79,7 @@ def repeatable(
         def make_once(view, request: Request, *args, **kwargs) -> Response:
             body = request.data
             in_body = body.get(MEMBER) if is_member and isinstance(body, dict) else None
-            if not (in_body is None or isinstance(in_body, str) and 1 <= len(in_body) <= most):
+            if not (in_body is None or (isinstance(in_body, str) and 1 <= len(in_body) <= most)):
                 return make(view, request, *args, **kwargs)  # the view refuses this member
             key = idempotency_key(request, in_body, most)
             if key is None:

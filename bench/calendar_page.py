@@ -79,7 +79,8 @@ def measure(rounds: int) -> None:
         response = application(
             RequestFactory().get(address, **cookies).environ, lambda status, _: statuses.append(status)
         )
-        assert statuses.pop() == "200 OK" and b"".join(response)
+        assert statuses.pop() == "200 OK"
+        assert b"".join(response)
         response.close()
 
     def prepare() -> None:

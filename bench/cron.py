@@ -130,7 +130,7 @@ def by_croniter(fields: list[str], zone: tzinfo) -> After | None:
 
 def by_cronsim(fields: list[str], zone: tzinfo) -> After | None:
     text = fields[3]
-    if len(fields) > 6 or "L-" in text or text.endswith("W") and text != "LW" or any_wraps(fields):
+    if len(fields) > 6 or "L-" in text or (text.endswith("W") and text != "LW") or any_wraps(fields):
         return None
     converted = " ".join(crontab_fields(fields))
     return lambda instant: next(CronSim(converted, instant.astimezone(zone)))

@@ -49,10 +49,10 @@ __all__ = [
     "create_calendar",
     "delete",
     "delete_calendar",
-    "truncate_series",
     "move",
     "occurrences_of",
     "restore_occurrence",
+    "truncate_series",
 ]
 
 KEY_LENGTH = 255  # characters of an iCalendar uid, and of an idempotency key (`transaction_id`)

@@ -115,10 +115,10 @@ class JsonObject:
         value = self.text(name, SHOWN_LENGTH)
         if value is None:
             return None
-        for choice in choices:
-            if choice.lower() == value.lower():
-                return choice
-        self.refuse(name, f"must be one of {', '.join(choices)}, not {shorten_repr(value)}", "unknown_value")
+        found = next((choice for choice in choices if choice.lower() == value.lower()), None)
+        if found is None:
+            self.refuse(name, f"must be one of {', '.join(choices)}, not {shorten_repr(value)}", "unknown_value")
+        return found
 
     @collected
     def integer(self, name: str, low: int, high: int) -> int | None:

@@ -342,9 +342,8 @@ def _to_cron(pattern: Pattern, source: Parsed, now: datetime, losses: list[str])
         losses.append(pattern.loss_text("years", "a year cannot be said in a crontab line"))
     if len(losses) > number_of_losses:
         return None
-    for name in ("start", "end"):
-        if getattr(pattern, name) is not None:
-            losses.append(pattern.loss_text(name, f"a crontab line has no {name}"))
+    bounds = [name for name in ("start", "end") if getattr(pattern, name) is not None]
+    losses += [pattern.loss_text(name, f"a crontab line has no {name}") for name in bounds]
     if pattern.clock_change != "cron" and pattern.zone != "UTC":
         message = f"a crontab line follows cron where clocks change, and not {pattern.clock_change}"
         losses.append(pattern.loss_text("clock_change", message))

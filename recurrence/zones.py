@@ -179,9 +179,9 @@ def _periods_around(zone: tzinfo, year: int) -> tuple[tuple[int, ...], tuple[Off
 
     starts = (-ENDLESS, *changes)
     ends = (*changes, ENDLESS if last == MAXYEAR - 1 else _first_second(last + 1))
-    befores = (offsets[0], *offsets[:-1])
+    previous_offsets = (offsets[0], *offsets[:-1])
     afters = (*offsets[1:], offsets[-1])
-    return starts, tuple(map(OffsetPeriod, starts, ends, offsets, befores, afters))
+    return starts, tuple(map(OffsetPeriod, starts, ends, offsets, previous_offsets, afters))
 
 
 @lru_cache(maxsize=4096)

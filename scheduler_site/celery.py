@@ -18,11 +18,11 @@ class Quando(Celery):
     """Celery with our own programs; only the processes that run a program load its module."""
 
     @cached_property
-    def Worker(self):
+    def Worker(self):  # noqa: N802  # the name that Celery looks for
         return self.subclass_with_self("scheduler_site.celery_programs:Worker")
 
     @cached_property
-    def Beat(self):
+    def Beat(self):  # noqa: N802  # the same
         return self.subclass_with_self("scheduler_site.celery_programs:Beat")
 
 

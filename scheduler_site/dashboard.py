@@ -408,9 +408,7 @@ def outage_rows(user, recent: Sequence[Outage], now: datetime) -> list[dict]:
 def failed_runs(user, now: datetime) -> list[dict]:
     failed = runs_of(user).filter(state__in=FAILED, fire_at__gte=now - DAY)
     runs = list(failed.order_by("-fire_at", "-id")[:LINES])
-    messages = {}
-    for run_id, message in Attempt.objects.filter(run__in=runs).order_by("number").values_list("run_id", "message"):
-        messages[run_id] = message
+    messages = dict(Attempt.objects.filter(run__in=runs).order_by("number").values_list("run_id", "message"))
     return [{"run": run, "reason": _reason(run, messages.get(run.pk, ""))} for run in runs]
 
 

@@ -48,7 +48,7 @@ def networks(name: str) -> list[str]:
 def directives(name: str) -> list[str]:
     """Return the comma-separated directives for Strict-Transport-Security in an environment variable."""
     found = listed(name)
-    if set(found) - {"includeSubDomains", "preload"} or "preload" in found and "includeSubDomains" not in found:
+    if set(found) - {"includeSubDomains", "preload"} or ("preload" in found and "includeSubDomains" not in found):
         raise ImproperlyConfigured(
             f"{name} may be includeSubDomains or includeSubDomains,preload, not {','.join(found)!r}"
         )

@@ -23,7 +23,7 @@ class Request(WSGIRequest):
     """
 
     @cached_property
-    def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # the types of Django have an attribute
+    def COOKIES(self) -> dict[str, str]:  # type: ignore[override]  # noqa: N802  # an attribute in the types of Django
         header = self.environ.get("HTTP_COOKIE", "").encode("latin-1").decode(errors="replace")
         pairs = (pair.partition("=") for pair in header.split(";") if "=" in pair)
         return {name.strip(): value.strip() for name, _, value in pairs}

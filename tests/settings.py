@@ -5,7 +5,7 @@ import tempfile
 
 os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="quando-test-"))
 
-from scheduler_site.settings import *  # noqa: E402, F403
+from scheduler_site.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

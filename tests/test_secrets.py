@@ -105,7 +105,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
             action=called(
                 f"{echo.url}/main",
                 {"type": "Basic", "username": "ada", "password": BASIC},
-                errorAction={"type": "StorageQueue", "queueMessage": queue},
+                error_action={"type": "StorageQueue", "queueMessage": queue},
                 headers={"X-Api-Key": HEADER},
             ),
         ),
@@ -114,7 +114,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
             action=called(
                 f"{echo.url}/main",
                 oauth,
-                errorAction={"type": "ServiceBusQueue", "serviceBusQueueMessage": bus_message(KEYS[0], queueName="q")},
+                error_action={"type": "ServiceBusQueue", "serviceBusQueueMessage": bus_message(KEYS[0], queueName="q")},
             ),
         ),
         make_job(
@@ -122,7 +122,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
             action=called(
                 f"{secure.url}/main",
                 mutual,
-                errorAction={"type": "ServiceBusTopic", "serviceBusTopicMessage": bus_message(KEYS[1], topicPath="t")},
+                error_action={"type": "ServiceBusTopic", "serviceBusTopicMessage": bus_message(KEYS[1], topicPath="t")},
                 certificateAuthority=authority.pem,
             ),
         ),
@@ -131,7 +131,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
             action=called(
                 f"{echo.url}/main?code={CODE}&page=1&who={WHO}",
                 None,
-                errorAction={
+                error_action={
                     "type": "Http",
                     "request": {"uri": f"{echo.url}/alarm?sig={ALARM}", "method": "POST", "followRedirects": True},
                 },
@@ -159,12 +159,12 @@ def everything(owner, make_job, peer, authority, settings, caplog):
     return jobs, (echo, secure, tokens), certificate
 
 
-def called(uri, authentication, errorAction, **request) -> dict:
+def called(uri, authentication, error_action, **request) -> dict:
     return {
         "type": "Https",
         "request": {"uri": uri, "method": "POST", "body": "hello", "authentication": authentication, **request},
         "retryPolicy": {"retryType": "None"},
-        "errorAction": errorAction,
+        "errorAction": error_action,
     }
 
 

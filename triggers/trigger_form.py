@@ -64,7 +64,7 @@ PLACES = {
     },
     "simple": {"startTime": "start", "endTime": "end", "interval": "interval", "repeatCount": "repeat_count"},
     "once": {"at": "at"},
-    **dict.fromkeys(DOCUMENTS, {}),
+    **{format: {} for format in DOCUMENTS},
 }
 # the main field of each format
 FIRST = {"quartz": "expression", "simple": "interval", "once": "at", **dict.fromkeys(DOCUMENTS, "schedule_json")}

@@ -362,9 +362,9 @@ def sort_key(occurrence: Occurrence) -> tuple[datetime, str]:
 def parse_limit(text: str | None) -> int:
     if text is None:
         return LIMIT
-    if text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MOST:
-        return int(text)
-    refuse("limit", f"must be a whole number, 1 to {MOST}", "out_of_range")
+    if not (text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MOST):
+        refuse("limit", f"must be a whole number, 1 to {MOST}", "out_of_range")
+    return int(text)
 
 
 def format_cursor(last: Occurrence) -> str:

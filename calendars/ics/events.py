@@ -329,7 +329,7 @@ def end_from_duration(start: IcsTime, duration: str | None, *, repeats: bool = F
 def durations_of(duration: str) -> tuple[timedelta, timedelta]:
     """Return the calendar days of a DURATION (days and weeks), and the elapsed time (hours, minutes, seconds)."""
     whole = vDuration.from_ical(duration)
-    before, _, after = duration.upper().partition("T")
+    before, _, _after = duration.upper().partition("T")
     days = vDuration.from_ical(before) if before.strip("+-P") else NOTHING
     return days, whole - days
 

@@ -66,7 +66,7 @@ def entries_by_day(context: ViewContext, contents: Contents, days: list[date]) -
         first, last = item_rows.days_of(context, each)
         shown = max(first, days[0])
         if shown <= min(last, days[-1]):
-            kind = ALL_DAY if each.days or first < shown and item_rows.is_bar(each) else TIMED
+            kind = ALL_DAY if each.days or (first < shown and item_rows.is_bar(each)) else TIMED
             by_day[shown].append(Entry(kind, max(each.start, midnight(shown, context.zone)), each))
     for run in contents.runs:
         day = context.to_local(run.fire_at).date()

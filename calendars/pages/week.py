@@ -216,19 +216,14 @@ def more_bands(context: ViewContext, bands: list[list[Band]]) -> dict | None:
 
 
 def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Contents, bands: list[list[Band]]) -> dict:
-    blocks = []
-    for each in contents.occurrences:
-        if not item_rows.is_bar(each) and overlaps(column, each.start, each.end):
-            blocks.append(event_block(context, column, each))
-    for run in contents.runs:
-        if overlaps(column, run.fire_at, run.end or run.fire_at):
-            blocks.append(run_block(context, column, run))
-    notices = [
-        notice
-        for notice in contents.notices
-        if not item_rows.is_bar(notice) and overlaps(column, notice.start, notice.end)
-    ]
-    blocks += [notice_block(context, column, notice) for notice in notices]
+    def timed(items: list) -> list:
+        """Return the items in this column that are not bars of whole days."""
+        return [item for item in items if not item_rows.is_bar(item) and overlaps(column, item.start, item.end)]
+
+    blocks = [event_block(context, column, each) for each in timed(contents.occurrences)]
+    runs = (run for run in contents.runs if overlaps(column, run.fire_at, run.end or run.fire_at))
+    blocks += [run_block(context, column, run) for run in runs]
+    blocks += [notice_block(context, column, notice) for notice in timed(contents.notices)]
     most = FEW_LANES if len(axis.columns) == WEEK else LANES
     items = [
         *background_rows(context, axis, column),

@@ -22,16 +22,16 @@ from jobs.actions.http import Call
 from jobs.actions.result import AttemptResult, CallRefused, Context, Operation, refused
 
 __all__ = [
+    "AttemptResult",
     "Call",
     "Context",
     "Operation",
-    "AttemptResult",
-    "secrets_below",
     "host_of",
     "host_of_address",
     "perform",
     "poll",
     "prepare",
+    "secrets_below",
 ]
 
 KINDS = {

@@ -309,7 +309,7 @@ def _redirected(response: Response) -> Call:
         raise CallFailed(f"Host '{host}' redirects to an address that cannot be called: it {problem}.")
     if call.url.scheme == "https" and url.scheme != "https":
         raise CallFailed(f"Host '{host}' redirects from https to {url.scheme}, which is not followed.")
-    if response.status == 303 and call.method != "HEAD" or response.status in (301, 302) and call.method == "POST":
+    if (response.status == 303 and call.method != "HEAD") or (response.status in (301, 302) and call.method == "POST"):
         about_body = ("content-", "webhook-")  # webhook headers sign the body
         headers = {name: text for name, text in call.headers.items() if not name.lower().startswith(about_body)}
         call = replace(call, method="GET", body=None, headers=headers)

@@ -119,7 +119,7 @@ async def attempt(item: Leased, session: aiohttp.ClientSession) -> AttemptResult
 
 
 async def _carry_out(item: Leased, session: aiohttp.ClientSession) -> AttemptResult:
-    if item.secrets is None or item.poll and item.operation is None:
+    if item.secrets is None or (item.poll and item.operation is None):
         return refused("The stored credentials cannot be read: no key in ENCRYPTION_KEYS opens them.")
     try:
         async with asyncio.timeout(ATTEMPT_LIMIT_S):

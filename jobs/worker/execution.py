@@ -277,7 +277,8 @@ def write_with_retry(write: Write, items: Sequence[Any], now: datetime) -> None:
     deadline = time.monotonic() + LEASE.total_seconds()
     for failures in itertools.count(1):
         try:
-            return write(items, now)
+            write(items, now)
+            return
         except (OperationalError, InterfaceError) as error:
             if time.monotonic() >= deadline:
                 raise

@@ -43,10 +43,8 @@ class PollWindow:
 
 def next_poll(window: PollWindow, result: AttemptResult, now: datetime) -> datetime | None:
     """Return when an operation that is, or may be, pending is polled again; None when it is given up."""
-    if (
-        now >= window.gives_up_at
-        or result.poll_failure
-        and window.failed_polls >= MAX_POLL_FAILURES[result.poll_failure]
+    if now >= window.gives_up_at or (
+        result.poll_failure and window.failed_polls >= MAX_POLL_FAILURES[result.poll_failure]
     ):
         return None
     wait = result.retry_after

@@ -85,7 +85,7 @@ def test_a_reader_reads_and_changes_nothing(browser_of, reader, make_job, make_r
     assert [answer.status_code for answer in refused] == [403] * len(refused)
 
 
-def test_an_operator_may_not_write_into_anothers_collection(browser_of, operator, elsewhere, collection):
+def test_an_operator_may_not_write_into_a_collection_of_others(browser_of, operator, elsewhere, collection):
     answer = browser_of(operator).post("/admin/jobs/job/add/", {**FORM, "collection": elsewhere.pk})
 
     assert "collection" in answer.context["form"].errors
@@ -374,6 +374,7 @@ def test_ticked_jobs_are_changed_only_where_the_role_allows(browser_of, make_use
 
     page = browser_of(mira).post("/admin/jobs/job/", form, follow=True).text
 
-    assert "may not change" in page and "ours" in page
+    assert "may not change" in page
+    assert "ours" in page
     assert dict(Job.objects.values_list("name", "state")) == {"ours": "enabled", "theirs": state}
     assert set(Run.objects.values_list("job_name", flat=True)) <= {"theirs"}

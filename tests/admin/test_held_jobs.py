@@ -74,7 +74,7 @@ def test_a_job_that_nothing_holds_is_listed_as_before(browser, job):
 
 
 @pytest.mark.parametrize(
-    ("triggers", "said"),
+    "triggers, said",
     [
         ([False], "its trigger is disabled"),
         ([False, False], "its triggers are disabled"),

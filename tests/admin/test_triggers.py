@@ -200,7 +200,7 @@ def test_an_operator_writes_triggers(browser_of, operator, job):
     assert "Add a trigger" in browser.get(saved.url).text
 
 
-def test_anothers_triggers_look_like_what_does_not_exist(browser_of, operator, elsewhere, make_job, make_trigger):
+def test_triggers_of_others_look_like_what_does_not_exist(browser_of, operator, elsewhere, make_job, make_trigger):
     job = make_job("theirs", in_collection=elsewhere, schedule=None)
     trigger = make_trigger(job, group="theirs")
     browser = browser_of(operator)

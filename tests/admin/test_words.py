@@ -94,7 +94,8 @@ def test_what_ran_and_what_failed_have_one_scale(ran, failed):
     (missed,) = chart.bars[1].parts
     assert standing.height / ran == pytest.approx(hanging.height / failed, rel=0.02)
     assert missed.height == hanging.height
-    assert standing.y >= charts.TOP and hanging.y + hanging.height <= charts.BOTTOM
+    assert standing.y >= charts.TOP
+    assert hanging.y + hanging.height <= charts.BOTTOM
 
 
 @pytest.mark.parametrize("top, steps", [(0, "1"), (3, "1"), (4, "2"), (31, "20"), (300, "100"), (301, "200")])

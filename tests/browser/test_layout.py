@@ -214,7 +214,8 @@ def test_a_sheet_of_paper_is_used(open_page, sign_in, crowded):
     edges = page.locator(".lane > .event").evaluate_all(
         "items => items.map(item => getComputedStyle(item).borderWidth)"
     )
-    assert lines[0] == "exact" and "gradient" in lines[1]
+    assert lines[0] == "exact"
+    assert "gradient" in lines[1]
     assert set(edges) == {"1px 1px 1px 4px"}
 
 

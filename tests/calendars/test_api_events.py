@@ -323,7 +323,8 @@ def test_a_list_goes_from_page_to_page(api, create):
         found += [each["id"] for each in page["value"]]
         address = page["nextLink"]
 
-    assert len(found) == 5 and set(found) == made
+    assert len(found) == 5
+    assert set(found) == made
 
 
 def test_a_list_takes_as_many_queries_for_many_series_as_for_one(api, make_event, django_assert_max_num_queries):

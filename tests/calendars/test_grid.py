@@ -1,5 +1,6 @@
 """Placing: rows of days, lanes of hours, and the hours of days on which clocks change."""
 
+import itertools
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -28,7 +29,7 @@ def test_bars_of_a_row_share_no_day_and_none_is_lost(given_bars):
 
     assert sorted(map(span_of, given_bars)) == sorted(span_of(bar) for row in rows for bar in row)
     for row in rows:
-        assert all(one.last < other.first for one, other in zip(row, row[1:], strict=False))
+        assert all(one.last < other.first for one, other in itertools.pairwise(row))
 
 
 @given(bars)

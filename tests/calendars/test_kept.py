@@ -47,8 +47,19 @@ def test_what_is_larger_than_all_there_is_room_for_is_not_kept():
 
 def told(found) -> list[tuple]:
     return [
-        (str(each.id), each.start, each.end, each.days, each.is_cancelled, each.event.calendar.hue, each.original_start)
-        + (each.details.subject, each.details.location_name, each.details.show_as, each.details.is_private)
+        (
+            str(each.id),
+            each.start,
+            each.end,
+            each.days,
+            each.is_cancelled,
+            each.event.calendar.hue,
+            each.original_start,
+            each.details.subject,
+            each.details.location_name,
+            each.details.show_as,
+            each.details.is_private,
+        )
         for each in found
     ]
 

@@ -1,5 +1,6 @@
 """Frequent jobs in a window of the calendar: a band for each day."""
 
+import itertools
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -343,8 +344,7 @@ def test_a_stretch_is_divided_without_rest(first, length, count, cuts):
     bounds = [start - timedelta(days=1), *sorted(start + timedelta(seconds=cut) for cut in cuts), LATER]
 
     shares = [
-        stretch.count_before(later) - stretch.count_before(earlier)
-        for earlier, later in zip(bounds, bounds[1:], strict=False)
+        stretch.count_before(later) - stretch.count_before(earlier) for earlier, later in itertools.pairwise(bounds)
     ]
 
     assert min(shares) >= 0

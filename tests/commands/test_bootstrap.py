@@ -23,7 +23,8 @@ def test_the_first_user_owns_the_default_subscription(db):
     membership = Membership.objects.get(subscription=subscription)
     assert (membership.user.username, membership.role) == ("ada", Role.OWNER)
     assert membership.user.check_password("a password")
-    assert membership.user.is_superuser and membership.user.is_staff
+    assert membership.user.is_superuser
+    assert membership.user.is_staff
 
 
 def test_a_password_is_made_up_when_none_is_given(db):

@@ -60,7 +60,8 @@ def moved(path, format: str) -> str:
     call_command("dumpdata", format=format, output=str(fixture), verbosity=0)
     for model in TABLES:
         model._base_manager.all().delete()
-    assert not Action.objects.exists() and not ApiToken.objects.exists()
+    assert not Action.objects.exists()
+    assert not ApiToken.objects.exists()
     call_command("loaddata", str(fixture), verbosity=0)
     return fixture.read_text()
 

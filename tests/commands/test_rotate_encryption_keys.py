@@ -100,7 +100,7 @@ def test_it_takes_as_many_batches_as_there_are(stored, settings, monkeypatch):
 
 
 def test_a_row_that_was_changed_meanwhile_keeps_the_change(stored, settings):
-    action, *_ = stored
+    _action, *_ = stored
     settings.ENCRYPTION_KEYS = [NEW, OLD]
     ((pk, sealed),) = rotation.stored(Action, "secrets")
     Action.objects.filter(pk=pk).update(secrets=Secrets(a="written-in-between"))

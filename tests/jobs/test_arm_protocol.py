@@ -177,8 +177,17 @@ def test_a_slash_at_the_end_changes_nothing(arm, make_job):
 
 @pytest.mark.parametrize(
     "method, path",
-    [("POST", ""), ("POST", "/jobs"), ("PUT", "/jobs"), ("GET", "/enable"), ("POST", "/jobs/backup"), ("OPTIONS", "")]
-    + [("GET", "/jobs/backup/run"), ("DELETE", "/jobs/backup/history"), ("TRACE", "/jobs/backup")],
+    [
+        ("POST", ""),
+        ("POST", "/jobs"),
+        ("PUT", "/jobs"),
+        ("GET", "/enable"),
+        ("POST", "/jobs/backup"),
+        ("OPTIONS", ""),
+        ("GET", "/jobs/backup/run"),
+        ("DELETE", "/jobs/backup/history"),
+        ("TRACE", "/jobs/backup"),
+    ],
 )
 def test_a_method_that_an_address_does_not_have_is_refused(arm, make_job, method, path):
     make_job()

@@ -362,7 +362,8 @@ def test_our_own_collection_has_a_tag(api, collection):
     address = f"/api/collections/{collection.pk}"
     read = api.get(address)
     known = read["ETag"]
-    assert known.startswith(f'"{collection.pk}-1/') and read.json()["revision"] == 1
+    assert known.startswith(f'"{collection.pk}-1/')
+    assert read.json()["revision"] == 1
     assert api.get(address, headers={"If-None-Match": known}).status_code == 304
 
     changed = api.patch(address, {"location": "here"}, headers={"If-Match": known}, format="json")

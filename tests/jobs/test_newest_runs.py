@@ -93,8 +93,10 @@ def test_only_the_runs_of_own_subscriptions_are_listed(client, api_of, member, h
     listed = [run.subscription for run in client.get("/admin/jobs/run/?p=3").context["cl"].result_list]
     answered = [run["subscription"] for run in api.get("/api/runs?limit=100").json()["value"]]
 
-    assert len(listed) == 25 and set(listed) <= set(history[:20])
-    assert len(answered) == 100 and set(answered) <= {str(each.pk) for each in history[:20]}
+    assert len(listed) == 25
+    assert set(listed) <= set(history[:20])
+    assert len(answered) == 100
+    assert set(answered) <= {str(each.pk) for each in history[:20]}
 
 
 @pytest.mark.parametrize("query, index", [("result=late", "run_late"), ("origin=error_action", "run_error_action")])

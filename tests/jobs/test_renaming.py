@@ -145,7 +145,8 @@ def test_a_moved_job_keeps_its_fire_times(api, make_job, make_trigger, second):
     api.patch(f"/api/jobs/{job.pk}", {"collection": second.pk})
 
     after = list(Trigger.objects.order_by("pk").values_list("next_fire_at", "fires_left", "anchored_at", "updated_at"))
-    assert before == after and all(row[0] for row in after)
+    assert before == after
+    assert all(row[0] for row in after)
 
 
 def test_the_state_of_the_collection_stops_and_starts_a_moved_job(api, address, collection, second):

@@ -121,7 +121,8 @@ def test_the_last_attempts_of_a_page_are_found_by_an_index(api, make_run):
             cursor.execute("SET LOCAL enable_seqscan = off")  # as where there are many rows
     plan = plan_of(query)
 
-    assert "jobs_attempt" in plan and not re.search("(SCAN|Seq Scan on) jobs_(attempt|poll)", plan), plan
+    assert "jobs_attempt" in plan
+    assert not re.search("(SCAN|Seq Scan on) jobs_(attempt|poll)", plan), plan
 
 
 # Filters
@@ -255,7 +256,8 @@ def test_filtered_runs_are_read_from_an_index_and_no_further_than_the_page(api, 
 
     assert len(response.json()["value"]) == 10
     for plan in map(plan_of, listings):
-        assert re.search(indexes, plan) and "SCAN jobs_run\n" not in plan, plan
+        assert re.search(indexes, plan), plan
+        assert "SCAN jobs_run\n" not in plan
 
 
 # Addresses of the next page, and of what was made

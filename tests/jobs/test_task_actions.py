@@ -268,7 +268,7 @@ def test_each_runs_in_a_thread_of_its_own_that_ends_with_it(perform):
 
 @pytest.mark.django_db(transaction=True)
 def test_it_may_use_the_database_and_leaves_no_connection(perform):
-    run, (attempt,) = perform(does("tests.counts-jobs"))
+    _run, (attempt,) = perform(does("tests.counts-jobs"))
 
     (connection,) = called
     assert attempt.message == "1 jobs"

@@ -243,7 +243,8 @@ def test_a_key_is_on_disk_for_a_moment_only_and_encrypted(authority, monkeypatch
     assert mode == 0o600
     assert b"ENCRYPTED PRIVATE KEY" in content
     assert not re.search(b"BEGIN (RSA |EC |)PRIVATE KEY", content)
-    assert len(once) >= 32 and once != client.password
+    assert len(once) >= 32
+    assert once != client.password
 
 
 def test_a_key_that_is_too_short_is_refused_and_leaves_no_file(monkeypatch, tmp_path):

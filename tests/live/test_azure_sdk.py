@@ -308,7 +308,8 @@ def test_a_run_by_hand_becomes_history(client, collection, target):
     assert entry.properties.action_name == models.JobHistoryActionName.MAIN_ACTION
     assert entry.properties.start_time <= entry.properties.end_time
     assert (entry.properties.retry_count, entry.properties.repeat_count) == (0, 0)
-    assert "127.0.0.1" in entry.properties.message and entry.properties.message.endswith("Body: ok")
+    assert "127.0.0.1" in entry.properties.message
+    assert entry.properties.message.endswith("Body: ok")
     assert history(filter="status eq Completed", top=5) == [entry]
     assert history(filter="status eq Failed") == history(top=1, skip=1) == []
 

@@ -66,7 +66,8 @@ def test_a_worker_outlives_its_broker_while_it_holds_messages(launch, broker, ta
         assert eventually(lambda: "Connection to broker lost" in installation.logs), installation.logs
     time.sleep(AFTER_LOCK_S)
 
-    assert worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE, installation.logs
+    assert worker.is_running(), installation.logs
+    assert worker.status() != psutil.STATUS_ZOMBIE, installation.logs
     broker.start()
     action = {"type": "Http", "request": {"uri": f"{target.url}/after", "method": "GET"}}
     status, answer = installation.request(

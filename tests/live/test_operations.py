@@ -143,7 +143,8 @@ def test_a_poller_follows_to_success(collections, begin, watching, name, kind):
         assert polled.count(("operationResults", 204)) == (kind != "delete")
         assert set(polled) - {("operationResults", 204)} == {("operations", 200)}
     waits = [headers.get("retry-after") for headers in watching.headers if "location" in headers]
-    assert waits and set(waits) == {"1"}
+    assert waits
+    assert set(waits) == {"1"}
     if kind == "delete":
         with pytest.raises(ResourceNotFoundError):
             collections.get(GROUP, name, **PLAIN)

@@ -10,7 +10,7 @@ from tests.live.installation import COLLECTION, VERSION
 from tests.peers.server import eventually
 
 AWAY_S = 240
-PASSWORD = "correct horse battery staple"  # noqa: S105
+PASSWORD = "correct horse battery staple"
 
 
 @pytest.mark.skipif(COMPILER is None, reason="another time of day needs a C compiler")

@@ -264,7 +264,8 @@ def test_the_published_client_acknowledges(scheduled_events, make_machine, annou
         resource_name=db2.name, scheduled_events_id_list={"value": [first, second.upper()]}, **address
     )
 
-    assert isinstance(one.value, str) and isinstance(several.value, str)
+    assert isinstance(one.value, str)
+    assert isinstance(several.value, str)
     assert {each: event["EventStatus"] for each, event in db2.events().items()} == {
         first.upper(): "Started",
         second.upper(): "Started",

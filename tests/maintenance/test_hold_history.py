@@ -182,7 +182,8 @@ def test_holds_are_pruned_with_their_runs(db2, job, settings):
 
     assert pruning.prune(T0 + HOUR * 24 * (settings.RETENTION_DAYS + 1))
 
-    assert not Run.objects.exists() and not RunHold.objects.exists()
+    assert not Run.objects.exists()
+    assert not RunHold.objects.exists()
     assert Job.objects.exists()
 
 

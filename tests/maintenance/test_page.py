@@ -72,7 +72,8 @@ def test_the_countdown_is_said_without_script_in_the_viewers_zone_and_clock(brow
     page = browser.get("/maintenance/").content.decode()
 
     assert 'data-relative="until"' in page
-    assert "2:00" in page and ", 05:00 UTC" in page
+    assert "2:00" in page
+    assert ", 05:00 UTC" in page
     assert 'data-spans="%s s|%s min|%s h|in %s|vor %s|' in page.replace("&#x27;", "'")
 
 
@@ -403,4 +404,6 @@ def test_what_is_put_into_words_is_escaped(browser, make_resource, make_notice):
 
     page = browser.get("/maintenance/").text
 
-    assert "<script>alert" not in page and "<b>x</b>" not in page and "<i>" not in page.replace("<i data-of", "")
+    assert "<script>alert" not in page
+    assert "<b>x</b>" not in page
+    assert "<i>" not in page.replace("<i data-of", "")

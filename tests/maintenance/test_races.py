@@ -97,7 +97,8 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     }
     assert started_phases(job) == ["start"]
     assert Approval.objects.values("resource").distinct().count() == Approval.objects.count()
-    assert documents and all(len(shown) == 1 for shown in documents.values())
+    assert documents
+    assert all(len(shown) == 1 for shown in documents.values())
 
 
 def test_one_key_announces_one_notice(subscription):

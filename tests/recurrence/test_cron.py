@@ -40,8 +40,10 @@ def test_the_next_fire_time_is_strictly_later_and_of_the_rule(rule, instant, mic
 
     if fire is not None:
         assert fire > instant
-        assert fire.tzinfo is UTC and fire.microsecond == 0
-        assert rule.years >> (fire.year - 1970) & 1 and rule.months >> fire.month & 1
+        assert fire.tzinfo is UTC
+        assert fire.microsecond == 0
+        assert rule.years >> (fire.year - 1970) & 1
+        assert rule.months >> fire.month & 1
         assert (fire - fire.replace(hour=0, minute=0, second=0)).seconds in set(rule.times)
         assert rule.after(fire - timedelta(microseconds=1)) == fire
         assert rule.after(instant + (fire - instant) / 2) == fire  # nothing lies between
@@ -95,7 +97,8 @@ def test_months_and_years_that_are_left_out_are_passed_over():
 def test_rules_that_mean_the_same_are_equal():
     one, other = (CronRule(Times.of(hours, [0]), Days("*", every_day)) for hours in ([1, 2], [2, 1]))
 
-    assert one == other and hash(one) == hash(other)
+    assert one == other
+    assert hash(one) == hash(other)
     assert one != CronRule(Times.of([1, 2], [0]), Days("MON", mondays))
     assert one != CronRule(Times.of([1, 2], [0]), Days("*", every_day), months=2)
     assert repr(one.days) == "Days('*')"

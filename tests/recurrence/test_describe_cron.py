@@ -213,7 +213,9 @@ def test_what_never_fires_has_words_too():
 def test_every_expression_has_words_without_its_signs(text):
     told = words(text)
 
-    assert told == told.strip() and "  " not in told and ",," not in told
+    assert told == told.strip()
+    assert "  " not in told
+    assert ",," not in told
     assert re.fullmatch(r"[a-zA-Z0-9 :,()/]+", told)
     assert not re.search(r"[*#?]|\b[0-9]*[LW]\b|/\d", told)
     assert told.split()[0] in ("every", "at")

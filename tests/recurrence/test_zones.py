@@ -115,8 +115,8 @@ def skipped_days(name):
     start = old + 44
     changes = unpack_from(f">{times}q{times}B", data, start)
     offsets = [offset for offset, _, _ in iter_unpack(">lBB", data[start + times * 9 :][: types * calcsize(">lBB")])]
-    befores = [offsets[0], *(offsets[each] for each in changes[times:])]
-    jumps = zip(changes[:times], pairwise(befores), strict=True)
+    previous_offsets = [offsets[0], *(offsets[each] for each in changes[times:])]
+    jumps = zip(changes[:times], pairwise(previous_offsets), strict=True)
     gaps = [(at + before, at + after) for at, (before, after) in jumps if after - before >= DAY]
     return frozenset(day + EPOCH_DAY for first, last in gaps for day in range(-(-first // DAY), last // DAY))
 

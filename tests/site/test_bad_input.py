@@ -154,7 +154,8 @@ def test_a_body_that_is_not_strict_json_is_a_400_and_changes_nothing(api, place,
 
     assert response.status_code == 400, response.content
     error = response.json()["error"]
-    assert error["code"] and error["message"]
+    assert error["code"]
+    assert error["message"]
     assert everything() == before
     assert ApiToken.objects.count() == 1
 

@@ -122,7 +122,8 @@ def test_each_says_in_log_and_history_what_it_stands_for(caplog, shipped):
 
     line = registry.find(shipped.job)({}, context)
 
-    assert shipped.title in line and shipped.description in line
+    assert shipped.title in line
+    assert shipped.description in line
     assert f"{shipped.job} of monetization: {line}" in caplog.text
 
 

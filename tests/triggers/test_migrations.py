@@ -69,7 +69,8 @@ def test_a_trigger_from_before_goes_on(before):
     trigger = Trigger.objects.get(job=job.pk)
     assert (trigger.name, trigger.format, trigger.group) == ("default", "azure", "reports")
     assert (trigger.enabled, trigger.priority, trigger.data_map, trigger.lock_key) == (True, 5, {}, None)
-    assert trigger.created_at and trigger.updated_at
+    assert trigger.created_at
+    assert trigger.updated_at
     assert [queue for queue, _ in dispatch_due(START)] == ["reports"]
     assert "next_fire_at, priority, id) WHERE" in index_definition()
 

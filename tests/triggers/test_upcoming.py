@@ -31,7 +31,7 @@ def told(runs, count: int) -> list[tuple]:
 
 
 @pytest.mark.parametrize(
-    ("windows", "expected"),
+    "windows, expected",
     [
         ([], [("08:00", "08:00"), ("09:00", "09:00"), ("10:00", "10:00")]),
         ([("08:30", "09:30")], [("08:00", "08:00"), ("09:00", "09:30"), ("10:00", "10:00")]),
@@ -86,7 +86,7 @@ def test_fire_times_end_with_the_budget_of_the_trigger(make_job):
 
 
 @pytest.mark.parametrize(
-    ("windows", "fire_at", "runs_at"),
+    "windows, fire_at, runs_at",
     [
         ([], "08:00", "08:00"),
         ([window("07:00", "08:30")], "08:00", "08:30"),

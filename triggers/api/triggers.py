@@ -127,7 +127,7 @@ class TriggerReplacement(Document):
         help_text=f"Its new name, unique in its job and not {MAIN!r}.  Left out, it keeps its name.",
     )
 
-    def validate_misfireThreshold(self, threshold: timedelta) -> timedelta:
+    def validate_misfireThreshold(self, threshold: timedelta) -> timedelta:  # noqa: N802  # a name of the framework
         if not THRESHOLD_LEAST <= threshold <= THRESHOLD_MOST:
             raise serializers.ValidationError(f"must be PT1S to P{THRESHOLD_MOST.days}D", "out_of_range")
         return threshold

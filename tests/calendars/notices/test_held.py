@@ -162,7 +162,7 @@ def window(start: str, end: str | None) -> HoldWindow:
 
 
 @pytest.mark.parametrize(
-    ("windows", "until"),
+    "windows, until",
     [
         ([("10:00", "11:00")], "11:00"),
         ([("10:00", "11:00"), ("11:00", "12:00")], "12:00"),  # it would not run in between

@@ -77,7 +77,7 @@ def test_the_switch_is_kept_in_every_address(look, client, reboot):
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    "state, said",
     [
         (start, "running: 12:32 Reboot of db-2 , maintenance, started"),
         (complete, "success: 12:32 Reboot of db-2 , maintenance, completed"),
@@ -140,7 +140,7 @@ def test_a_notice_until_midnight_is_not_on_the_next_day(look, db2):
 
 
 @pytest.mark.parametrize(
-    ("zone", "day", "at"),
+    "zone, day, at",
     [("UTC", THURSDAY, "22:30"), ("Asia/Kolkata", FRIDAY, "04:00"), ("America/Los_Angeles", THURSDAY, "15:30")],
 )
 def test_a_notice_is_where_it_is_in_the_zone_that_is_shown(look, db2, zone, day, at):
@@ -208,7 +208,7 @@ def test_what_interrupts_nothing_holds_until_somebody_ends_it(look, db2, invoice
 
 
 @pytest.mark.parametrize(
-    ("members", "said"),
+    "members, said",
     [
         ({"has_started": True, "duration_s": 600}, "longer than 10 min, nobody knows how long"),
         ({"has_started": True}, "nobody knows how long"),

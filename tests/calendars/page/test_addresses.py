@@ -48,7 +48,8 @@ def test_script_gets_the_part_that_changes_and_the_address_it_has(client, look):
     assert "HX-Request" in response["Vary"]
     page = response.content.decode()
     assert page.startswith("<title>5–11 January 2026, Week · Quando</title>")
-    assert "<html" not in page and 'class="week"' in page
+    assert "<html" not in page
+    assert 'class="week"' in page
 
 
 def test_a_page_that_is_gone_back_to_is_whole(client, look):

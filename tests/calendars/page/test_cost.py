@@ -50,7 +50,8 @@ def test_what_is_kept_for_its_owner_is_not_shown_to_others(client, look, make_us
     assert "Doctor" in look()
 
     client.force_login(viewer)
-    assert "Doctor" not in look() and "Private" in look()
+    assert "Doctor" not in look()
+    assert "Private" in look()
     share.delete()
     assert "Private" not in look()
 

@@ -52,7 +52,7 @@ lists_ignored = st.one_of(st.none(), st.just([]), weekday_sets)
 @st.composite
 def patterns(draw):
     """All six types; what a type ignores is left out, or stands as the service writes it, or has some other value."""
-    type = draw(st.sampled_from(["daily", "weekly", "absoluteMonthly", "relativeMonthly"] + YEARLY))
+    type = draw(st.sampled_from(["daily", "weekly", "absoluteMonthly", "relativeMonthly", *YEARLY]))
     is_relative, is_absolute, is_yearly = type.startswith("rel"), type.startswith("abs"), type in YEARLY
     intervals = st.integers(1, 3) if is_yearly else st.integers(1, 5)
     pattern = {"type": draw(st.sampled_from([type, type.upper()])), "interval": draw(intervals)}

@@ -14,7 +14,7 @@ class ByHand:
     """An expression that is known to be valid."""
 
     def __init__(self, text):
-        second, minute, hour, self.day_of_month, month, self.day_of_week, year = (text.upper().split() + ["*"])[:7]
+        second, minute, hour, self.day_of_month, month, self.day_of_week, year = ([*text.upper().split(), "*"])[:7]
         self.seconds, self.minutes, self.hours = numbers(second, 0, 59), numbers(minute, 0, 59), numbers(hour, 0, 23)
         self.months, self.years = numbers(month, 1, 12, MONTHS), numbers(year, 1970, 2099)
         self.is_interval = any(sign in second + minute + hour for sign in "*-/")

@@ -239,7 +239,9 @@ def test_whatever_is_sent_is_understood_or_refused(pattern, type, changes):
     try:
         answered = render("outlook", definition)
     except WireError as error:
-        assert error.path and error.code and error.message
+        assert error.path
+        assert error.code
+        assert error.message
         return
     assert render("outlook", answered) == answered
     assert parse("outlook", answered, NEW_YEAR).schedule == parse("outlook", definition, NEW_YEAR).schedule

@@ -1,7 +1,7 @@
 """Quartz's simple triggers."""
 
 from datetime import timedelta
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 from hypothesis import given
@@ -70,7 +70,7 @@ def test_without_a_start_it_fires_at_once():
 def test_clock_changes_do_not_matter():
     daily = fires({"startTime": "2026-03-28T01:30:00Z", "interval": 24 * HOUR})
 
-    assert {later - earlier for earlier, later in zip(daily, daily[1:], strict=False)} == {timedelta(days=1)}
+    assert {later - earlier for earlier, later in pairwise(daily)} == {timedelta(days=1)}
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_where_clocks_change_a_translation_follows_the_same_rule(line, expressio
 
 
 @pytest.mark.parametrize(
-    "expression, startTime, recurrence",
+    "expression, start_time, recurrence",
     [
         (
             "0 15 10 ? * 6L",
@@ -131,12 +131,12 @@ def test_where_clocks_change_a_translation_follows_the_same_rule(line, expressio
         ("0 0 0 15 7 ?", "2026-07-15T00:00:00Z", {"interval": 12}),
     ],
 )
-def test_a_quartz_expression_as_an_azure_recurrence_and_back(expression, startTime, recurrence):
+def test_a_quartz_expression_as_an_azure_recurrence_and_back(expression, start_time, recurrence):
     there = translate("quartz", cron(expression), "azure", CREATED_AT)
     back = translate("azure", there.definition, "quartz", CREATED_AT)
 
     assert there.losses == ()
-    assert there.definition["startTime"] == startTime
+    assert there.definition["startTime"] == start_time
     assert there.definition["recurrence"].items() >= recurrence.items()
     assert differ("quartz", cron(expression), "azure", there.definition) == []
     assert back.losses == ()

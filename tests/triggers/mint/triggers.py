@@ -22,5 +22,6 @@ def state_of(*_) -> list:
 
 def refusal(response) -> tuple[int, dict]:
     body = response.json()
-    assert set(body) == {"code", "message"} and all(isinstance(text, str) and text for text in body.values()), body
+    assert set(body) == {"code", "message"}
+    assert all(isinstance(text, str) and text for text in body.values()), body
     return response.status_code, body
