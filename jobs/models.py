@@ -182,6 +182,16 @@ class Job(models.Model):
     def is_final(self) -> bool:
         return self.state in self.FINAL
 
+    @property
+    def is_runnable(self) -> bool:
+        """True if neither the job nor its collection is stopped.  The same as `runnable_q` in Python."""
+        return self.state == self.State.ENABLED and self.collection.state == JobCollection.State.ENABLED
+
+
+def runnable_q(job: str = "") -> Q:
+    """Return the condition for enabled jobs of enabled collections; `job` is the path to the job, as in `job__`."""
+    return Q(**{f"{job}state": Job.State.ENABLED, f"{job}collection__state": JobCollection.State.ENABLED})
+
 
 class SigningSecretQuerySet(models.QuerySet):
     def live(self, now: datetime) -> Self:

@@ -17,7 +17,7 @@ from django.db.models import F, Q, QuerySet
 from jobs.errors import JobError
 from jobs.finishing import finish_jobs
 from jobs.holds import HeldRun, end_holds, start_holds
-from jobs.models import Job, JobCollection, Run
+from jobs.models import Job, JobCollection, Run, runnable_q
 from jobs.run_now import run_now
 from maintenance import locking
 from maintenance.errors import MaintenanceError
@@ -145,9 +145,7 @@ def upcoming_holds(
     """
     windows: dict[int, list[HoldWindow]] = defaultdict(list)
     notices = load_active_notices() if notices is None else notices
-    policies = JobMaintenancePolicy.objects.filter(
-        job__in=job_ids, job__state=Job.State.ENABLED, job__collection__state=JobCollection.State.ENABLED
-    )
+    policies = JobMaintenancePolicy.objects.filter(runnable_q("job__"), job__in=job_ids)
     for policy, concerning in _match_policies([each.as_of(now) for each in notices], policies) if notices else ():
         for each in concerning:
             window = each.hold_window(policy, now)

@@ -13,6 +13,7 @@ from accounts.models import Role, Subscription
 from jobs.models import Job
 from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
 from recurrence import wire
+from recurrence.schedules import Schedule
 
 MAIN = "default"
 PRIORITY = 5
@@ -98,6 +99,23 @@ class Trigger(models.Model):
     def parsed(self) -> wire.Parsed:
         """The compiled definition; its schedule counts as created at `anchored_at`."""
         return parsed(self.format, self.definition, self.anchored_at)
+
+    @property
+    def parsed_or_none(self) -> wire.Parsed | None:
+        return parsed_or_none(self.format, self.definition, self.anchored_at)
+
+    @property
+    def schedule_or_none(self) -> Schedule | None:
+        parsed = self.parsed_or_none
+        return parsed.schedule if parsed else None
+
+
+def parsed_or_none(format: str, definition: dict, anchored_at: datetime) -> wire.Parsed | None:
+    """Return the compiled definition; None if it was stored when the parser of its format accepted more."""
+    try:
+        return parsed(format, definition, anchored_at)
+    except wire.WireError:
+        return None
 
 
 def parsed(format: str, definition: dict, anchored_at: datetime) -> wire.Parsed:

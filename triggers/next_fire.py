@@ -46,9 +46,7 @@ def set_next_fire_time(trigger: Trigger, now: datetime) -> None:
     schedule that has not fired yet counts as created at the moment at which it may fire.  So one without a start time
     runs at once, and a single start time that passed while the job was stopped is not lost.
     """
-    job = trigger.job
-    is_stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
-    if is_stopped or not trigger.enabled:
+    if not (trigger.job.is_runnable and trigger.enabled):
         trigger.next_fire_at = None
         return
     if trigger.next_fire_at is not None:
@@ -86,8 +84,7 @@ def _lost_its_last_run(trigger: Trigger) -> bool:
 def complete_if_exhausted(trigger: Trigger, now: datetime) -> None:
     """End the job whose own schedule this is, if the job is not stopped and has nothing left to do."""
     job = trigger.job
-    is_stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
-    if is_stopped or trigger.next_fire_at is not None or job.triggers.exclude(name=MAIN).exists():
+    if not job.is_runnable or trigger.next_fire_at is not None or job.triggers.exclude(name=MAIN).exists():
         return
     if job.runs.filter(state__in=Run.OPEN).exists():
         return

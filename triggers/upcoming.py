@@ -17,7 +17,6 @@ from jobs.models import Run
 from recurrence.composites import FirstThen
 from recurrence.counting import count_within
 from recurrence.schedules import LAST_INSTANT, TICK, just_after, just_before
-from recurrence.wire import WireError
 from triggers import gates
 from triggers.gates import HoldWindow
 from triggers.models import Trigger
@@ -100,12 +99,8 @@ def _with_trigger(trigger: Trigger, since: datetime | None = None) -> Iterator[t
 
 def fires_of(trigger: Trigger, since: datetime | None = None) -> Iterator[datetime]:
     """Yield the future fire times of a trigger, those at or after `since`; none while the trigger is stopped."""
-    fire, left = trigger.next_fire_at, trigger.fires_left
-    if fire is None:
-        return
-    try:
-        schedule = trigger.parsed.schedule
-    except WireError:  # stored when the parser of its format accepted more
+    fire, left, schedule = trigger.next_fire_at, trigger.fires_left, trigger.schedule_or_none
+    if fire is None or schedule is None:
         return
     if since is not None and since > fire:
         since = since.astimezone(UTC)

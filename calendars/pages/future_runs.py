@@ -24,11 +24,10 @@ from django.db.models import (
 
 from calendars.pages.frequent_runs import HOUR, SECOND, Day, RunCounts, index_of
 from calendars.pages.job_windows import JobWindow, UpcomingTrigger, WindowQuery
-from jobs.models import Job, JobCollection, Run
+from jobs.models import Run, runnable_q
 from recurrence.composites import FirstThen
 from recurrence.counting import count_within
 from recurrence.schedules import Schedule, between, just_before
-from recurrence.wire import WireError
 from triggers.models import Trigger
 
 MOST_TRIGGERS = 300  # triggers that are read for future fire times, the next to fire first
@@ -68,7 +67,7 @@ def count_coming_jobs(query: WindowQuery) -> int:
 def triggers_of_jobs(query: WindowQuery, ids: Sequence[int]):
     """Return the jobs with these ids, once for each of their triggers, as the fields of UpcomingTrigger."""
     jobs = query.visible_jobs().filter(pk__in=ids)
-    would_fire = Q(triggers__enabled=True, state=Job.State.ENABLED, collection__state=JobCollection.State.ENABLED)
+    would_fire = Q(triggers__enabled=True) & runnable_q()
     next_fire_at = Case(When(would_fire, then="triggers__next_fire_at"), output_field=DateTimeField())
     return jobs.annotate(next_at=next_fire_at, last_duration=last_duration("pk")).values_list(
         *("pk", "name", "collection_id", "triggers__pk", "triggers__name", "triggers__format"),
@@ -94,11 +93,7 @@ def coming_triggers(query: WindowQuery, ids: Sequence[int]):
 def firing_triggers(query: WindowQuery):
     """Return the triggers that fire before the window ends."""
     return Trigger.objects.filter(
-        query.visible_jobs_q("job__"),
-        next_fire_at__lt=query.end,
-        enabled=True,
-        job__state=Job.State.ENABLED,
-        job__collection__state=JobCollection.State.ENABLED,
+        query.visible_jobs_q("job__"), runnable_q("job__"), next_fire_at__lt=query.end, enabled=True
     )
 
 
@@ -217,14 +212,12 @@ def first_fires(schedule: Schedule, day: Day, fire: datetime | None, end: dateti
 
 def will_fire(trigger: Trigger, at: datetime) -> bool:
     """Return True if `at` is a future fire time of the trigger."""
-    job, next_fire_at = trigger.job, trigger.next_fire_at
-    is_stopped = job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED
-    if is_stopped or not trigger.enabled or next_fire_at is None or at < next_fire_at:
+    next_fire_at, definition = trigger.next_fire_at, trigger.schedule_or_none
+    if not (trigger.job.is_runnable and trigger.enabled) or next_fire_at is None or definition is None:
         return False
-    try:
-        schedule = FirstThen(next_fire_at, trigger.parsed.schedule)
-    except WireError:  # stored when the parser of its format accepted more
+    if at < next_fire_at:
         return False
+    schedule = FirstThen(next_fire_at, definition)
     if schedule.after(just_before(at)) != at:
         return False
     return trigger.fires_left is None or count_within(schedule, next_fire_at, at) < trigger.fires_left

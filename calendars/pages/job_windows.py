@@ -12,8 +12,7 @@ from django.db.models import Q, QuerySet
 from calendars.pages.frequent_runs import Day, RunCounts, Span
 from jobs.models import Job
 from recurrence.schedules import Schedule
-from recurrence.wire import WireError
-from triggers.models import parsed
+from triggers.models import parsed_or_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +84,8 @@ class UpcomingTrigger(NamedTuple):
         """The schedule; None without a trigger, or if its definition is not valid any more."""
         if self.format is None or self.definition is None or self.anchored_at is None:
             return None
-        try:
-            return parsed(self.format, self.definition, self.anchored_at).schedule
-        except WireError:  # stored when the parser of its format accepted more
-            return None
+        parsed = parsed_or_none(self.format, self.definition, self.anchored_at)
+        return parsed.schedule if parsed else None
 
 
 @dataclass(slots=True)

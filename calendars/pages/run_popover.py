@@ -19,14 +19,13 @@ from calendars.pages.navigation import ReturnTarget
 from calendars.pages.notices import title_of
 from jobs import humanize
 from jobs.badges import OUTCOMES, Badge, lowercase_label, newest_runs, outcome_of
-from jobs.models import Attempt, Job, JobCollection, Run
+from jobs.models import Attempt, Job, Run
 from jobs.pages.outages import outage_in_words, outages_of_runs
 from jobs.pages.runs import error_runs_of, headline
 from jobs.pages.waits import blocking_run, holds_of
 from maintenance import holds as maintenance_holds
 from maintenance.models import Notice
 from recurrence.schedules import LAST_INSTANT
-from recurrence.wire import WireError
 from triggers.descriptions import describe_trigger
 from triggers.gates import notice_of
 from triggers.models import Trigger
@@ -125,17 +124,13 @@ def format_counts(outcomes: Sequence[Badge]) -> str:
 
 
 def zone_of_schedule(trigger: Trigger | None) -> list[tzinfo]:
-    try:
-        return [trigger.parsed.zone] if trigger else []
-    except WireError:  # stored when the parser of its format accepted more
-        return []
+    parsed = trigger.parsed_or_none if trigger else None
+    return [parsed.zone] if parsed else []
 
 
 def may_order(job: Job, viewer) -> bool:
     """Return True if the viewer may start the job now."""
-    if job.state != Job.State.ENABLED or job.collection.state != JobCollection.State.ENABLED:
-        return False
-    return has_role(viewer, Role.OPERATOR, job.collection.subscription_id)
+    return job.is_runnable and has_role(viewer, Role.OPERATOR, job.collection.subscription_id)
 
 
 def reason_text(run: Run, attempts: Sequence[Attempt], formatter: TimeFormatter) -> str:

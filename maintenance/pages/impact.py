@@ -15,7 +15,6 @@ from jobs.models import Job, Run
 from maintenance import holds
 from maintenance.models import JobMaintenancePolicy, Notice
 from recurrence.schedules import just_before
-from recurrence.wire import WireError
 from triggers.gates import HoldWindow, notice_key
 
 HORIZON = timedelta(days=1)  # runs to be held are looked for until this long after the start or the expected end
@@ -100,7 +99,5 @@ def _first_of(trigger, start: datetime) -> datetime | None:
     """Return the first fire time of a trigger at or after `start`; None if the trigger is stopped or has no more."""
     if trigger.next_fire_at is None or trigger.next_fire_at >= start:
         return trigger.next_fire_at
-    try:
-        return trigger.parsed.schedule.after(just_before(start.astimezone(UTC)))
-    except WireError:  # the definition was stored when the parser was less strict
-        return None
+    schedule = trigger.schedule_or_none
+    return schedule.after(just_before(start.astimezone(UTC))) if schedule else None
