@@ -8,19 +8,25 @@ deadline, so it costs no thread either and, for static files, little memory.
 import asyncio
 import resource
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
+from types import SimpleNamespace
 from typing import IO, Any
 from urllib.parse import unquote_to_bytes
+from weakref import WeakValueDictionary
 
 from django.conf import settings
+from django.http.request import HttpHeaders
 
 from scheduler_site import wsgi
 
 THREADS = 4  # for answers; a request that waits for one of these threads occupies none
+PASSWORD_THREADS = THREADS - 1  # of them, for requests with a password: it takes a third of a second to check one
+PASSWORD_THREADS_OF_ADDRESS = 2  # so that one address does not keep others from signing in
+PASSWORD_PAGES = ("/sign-in/", "/account/password/")
 BODY_WITHIN_S = 10.0  # from the headers to the end of the body; bytes that arrive extend the time at this rate:
 BODY_BYTES_PER_S = 10_000
 BODY_LIMIT = 2 * settings.BODY_LIMIT  # bytes to receive: enough for a longer body to be refused as too long
@@ -58,7 +64,9 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if refusal := await collect(body, environ, receive):
             await refuse(send, refusal)
             return
-        answer, parts = await asyncio.get_running_loop().run_in_executor(threads, run, environ | {"wsgi.input": body})
+        async with password_turns.turn(environ):
+            run_request = asyncio.get_running_loop().run_in_executor(threads, run, environ | {"wsgi.input": body})
+            answer, parts = await run_request
     with closing(answer):
         await respond(send, *parts)
 
@@ -129,6 +137,41 @@ async def collect(body: IO[bytes], environ: dict[str, Any], receive: Receive) ->
         environ |= {"CONTENT_LENGTH": str(body.tell())}
     body.seek(0)
     return None
+
+
+class PasswordTurns:
+    """Let only some of the threads have requests with a password.
+
+    Checking a password is slow on purpose, and anybody may send one.  Without this limit, a hundred wrong passwords
+    would make all other requests wait until the last one is checked.  A request that waits for its turn occupies no
+    thread.
+    """
+
+    def __init__(self) -> None:
+        self._all = asyncio.Semaphore(PASSWORD_THREADS)
+        self._by_address: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, environ: dict[str, Any]) -> AsyncIterator[None]:
+        """Wait until the request may have a thread.  Without a password it may have one at once."""
+        if not has_password(environ):
+            yield
+            return
+        from accounts.rate_limits import address_of  # it reads the settings, which `wsgi` checks first
+
+        address = address_of(SimpleNamespace(META=environ, headers=HttpHeaders(environ)))
+        own = self._by_address.setdefault(address, asyncio.Semaphore(PASSWORD_THREADS_OF_ADDRESS))
+        async with own, self._all:
+            yield
+
+
+password_turns = PasswordTurns()
+
+
+def has_password(environ: dict[str, Any]) -> bool:
+    if environ.get("HTTP_AUTHORIZATION", "").lstrip().lower().startswith("basic"):
+        return True
+    return environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in PASSWORD_PAGES
 
 
 def run(environ: dict[str, Any]) -> tuple[Any, Parts]:

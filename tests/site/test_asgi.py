@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.conf import settings
 from django.http import FileResponse
+from django.urls import reverse
 
 from scheduler_site import asgi
 
@@ -103,6 +104,90 @@ def test_many_requests_wait_for_a_few_threads(monkeypatch):
 
     assert statuses == [200] * 60
     assert max(most) == asgi.THREADS
+
+
+def with_password(**fields) -> dict:
+    return scope("/api/jobs", "GET", (("authorization", "Basic YTpi"),), **fields)
+
+
+@pytest.mark.parametrize(
+    "request_scope",
+    [
+        with_password(),
+        scope("/sign-in/"),
+        scope("/account/password/"),
+        scope("/x", headers=(("authorization", "basic"),)),
+    ],
+    ids=["basic", "sign-in", "password", "lower case"],
+)
+def test_requests_with_a_password_leave_a_thread_to_others(monkeypatch, request_scope):
+    """Thirty passwords that take as long as the test does: another request is answered all the same."""
+    is_over, at_once, running = threading.Event(), [], set()
+
+    def application(environ, start_response):
+        if environ["PATH_INFO"] != "/other":
+            running.add(threading.current_thread())
+            at_once.append(len(running))
+            is_over.wait(10)
+            running.discard(threading.current_thread())
+        start_response("200 OK", [])
+        return Chunks()
+
+    async def ask_all() -> None:
+        clients = [(f"192.0.2.{number % 3}", "50000") for number in range(30)]
+        waiting = [asyncio.create_task(status_of(request_scope | {"client": each})) for each in clients]
+        await asyncio.sleep(0.05)
+        try:
+            assert await asyncio.wait_for(status_of(scope("/other", "GET")), 5) == 200
+        finally:
+            is_over.set()
+        assert await asyncio.gather(*waiting) == [200] * 30
+
+    monkeypatch.setattr(asgi.wsgi, "application", application)
+    monkeypatch.setattr(asgi, "password_turns", asgi.PasswordTurns())
+    asyncio.run(ask_all())
+
+    assert max(at_once) <= asgi.PASSWORD_THREADS < asgi.THREADS
+
+
+def test_passwords_from_one_address_do_not_keep_others_waiting(monkeypatch):
+    is_over = threading.Event()
+
+    def application(environ, start_response):
+        if environ["REMOTE_ADDR"] == "192.0.2.7":
+            is_over.wait(10)
+        start_response("200 OK", [])
+        return Chunks()
+
+    async def ask_all() -> None:
+        waiting = [asyncio.create_task(status_of(with_password())) for _ in range(30)]
+        await asyncio.sleep(0.05)
+        try:
+            assert await asyncio.wait_for(status_of(with_password(client=("192.0.2.8", "50000"))), 5) == 200
+        finally:
+            is_over.set()
+        assert await asyncio.gather(*waiting) == [200] * 30
+
+    monkeypatch.setattr(asgi.wsgi, "application", application)
+    monkeypatch.setattr(asgi, "password_turns", asgi.PasswordTurns())
+    asyncio.run(ask_all())
+
+
+async def status_of(request: dict) -> int:
+    sent = []
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    await asgi.application(request, receive, send)
+    return sent[0]["status"]
+
+
+def test_pages_that_check_passwords_are_known():
+    assert (reverse("account:sign-in"), reverse("account:password")) == asgi.PASSWORD_PAGES
 
 
 def test_a_body_that_stops_is_refused_and_takes_no_thread(seen, monkeypatch):
