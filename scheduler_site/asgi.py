@@ -6,11 +6,12 @@ deadline, so it costs no thread either and, for static files, little memory.
 """
 
 import asyncio
+import re
 import resource
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import closing, suppress
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from types import SimpleNamespace
@@ -24,9 +25,8 @@ from django.http.request import HttpHeaders
 from scheduler_site import wsgi
 
 THREADS = 4  # for answers; a request that waits for one of these threads occupies none
-PASSWORD_THREADS = THREADS - 1  # of them, for requests with a password: it takes a third of a second to check one
-PASSWORD_THREADS_OF_ADDRESS = 2  # so that one address does not keep others from signing in
 PASSWORD_PAGES = ("/sign-in/", "/account/password/")
+IMPORTS = re.compile("/api/calendars/[^/]+/import/*|/calendar/calendars/import")
 BODY_WITHIN_S = 10.0  # from the headers to the end of the body; bytes that arrive extend the time at this rate:
 BODY_BYTES_PER_S = 10_000
 BODY_LIMIT = 2 * settings.BODY_LIMIT  # bytes to receive: enough for a longer body to be refused as too long
@@ -48,6 +48,7 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Parts = tuple[int, list[tuple[str, str]], IO[bytes]]  # status, headers and body
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Answered = tuple[Any, Parts]  # the object to close at the end
 
 threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
 
@@ -64,9 +65,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if refusal := await collect(body, environ, receive):
             await refuse(send, refusal)
             return
-        async with password_turns.turn(environ):
-            run_request = asyncio.get_running_loop().run_in_executor(threads, run, environ | {"wsgi.input": body})
-            answer, parts = await run_request
+        loop, request = asyncio.get_running_loop(), environ | {"wsgi.input": body}
+        answer, parts = await in_turn(environ, lambda: loop.run_in_executor(threads, run, request))
     with closing(answer):
         await respond(send, *parts)
 
@@ -139,42 +139,53 @@ async def collect(body: IO[bytes], environ: dict[str, Any], receive: Receive) ->
     return None
 
 
-class PasswordTurns:
-    """Let only some of the threads have requests with a password.
+class SlowRequests:
+    """Requests of one slow kind, which have only some of the threads, so that the others stay free for other requests.
 
-    Checking a password is slow on purpose, and anybody may send one.  Without this limit, a hundred wrong passwords
-    would make all other requests wait until the last one is checked.  A request that waits for its turn occupies no
-    thread.
+    A request that waits for its turn occupies no thread.  Of those that wait, one address gets only some of the turns,
+    so that it does not keep others waiting.  A turn ends with the answer, or after `longest_s`.
     """
 
-    def __init__(self) -> None:
-        self._all = asyncio.Semaphore(PASSWORD_THREADS)
+    def __init__(self, turns: int, turns_of_address: int, longest_s: float | None = None):
+        self.turns_of_address = turns_of_address
+        self.longest_s = longest_s
+        self._turns = asyncio.Semaphore(turns)
         self._by_address: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def turn(self, environ: dict[str, Any]) -> AsyncIterator[None]:
-        """Wait until the request may have a thread.  Without a password it may have one at once."""
-        if not has_password(environ):
-            yield
-            return
-        from accounts.rate_limits import address_of  # it reads the settings, which `wsgi` checks first
-
-        address = address_of(SimpleNamespace(META=environ, headers=HttpHeaders(environ)))
-        own = self._by_address.setdefault(address, asyncio.Semaphore(PASSWORD_THREADS_OF_ADDRESS))
-        async with own, self._all:
-            yield
+    async def answer(self, address: str, start: Callable[[], asyncio.Future[Answered]]) -> Answered:
+        """Wait for a turn, start the request and return its answer."""
+        of_address = self._by_address.setdefault(address, asyncio.Semaphore(self.turns_of_address))
+        async with of_address, self._turns:
+            answering = start()
+            await asyncio.wait([answering], timeout=self.longest_s)
+        return await answering
 
 
-password_turns = PasswordTurns()
+# Checking a password is slow on purpose, and anybody may send one.  What else the request does is not slow.
+passwords = SlowRequests(turns=2, turns_of_address=2, longest_s=2.0)
+imports = SlowRequests(turns=1, turns_of_address=1)
 
 
-def has_password(environ: dict[str, Any]) -> bool:
-    if environ.get("HTTP_AUTHORIZATION", "").lstrip().lower().startswith("basic"):
-        return True
-    return environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in PASSWORD_PAGES
+def slow_requests_of(environ: dict[str, Any]) -> SlowRequests | None:
+    """Return the kind of slow requests to which this one belongs, or None."""
+    if environ["REQUEST_METHOD"] == "POST" and IMPORTS.fullmatch(environ["PATH_INFO"]):
+        return imports
+    if environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in PASSWORD_PAGES:
+        return passwords
+    has_password = environ.get("HTTP_AUTHORIZATION", "").lstrip().lower().startswith("basic")
+    return passwords if has_password else None
 
 
-def run(environ: dict[str, Any]) -> tuple[Any, Parts]:
+async def in_turn(environ: dict[str, Any], start: Callable[[], asyncio.Future[Answered]]) -> Answered:
+    from accounts.rate_limits import address_of  # it reads the settings, which `wsgi` checks first
+
+    kind = slow_requests_of(environ)
+    if kind is None:
+        return await start()
+    return await kind.answer(address_of(SimpleNamespace(META=environ, headers=HttpHeaders(environ))), start)
+
+
+def run(environ: dict[str, Any]) -> Answered:
     """Call the WSGI application; return the object to close at the end, and the parts of the answer.
 
     A static file is read later, piece by piece: otherwise many slow readers of large files would fill the memory.

@@ -106,26 +106,19 @@ def test_many_requests_wait_for_a_few_threads(monkeypatch):
     assert max(most) == asgi.THREADS
 
 
-def with_password(**fields) -> dict:
-    return scope("/api/jobs", "GET", (("authorization", "Basic YTpi"),), **fields)
+PASSWORD = scope("/api/jobs", "GET", (("authorization", "Basic YTpi"),))
+IMPORT = scope("/api/calendars/0123/import")
 
 
-@pytest.mark.parametrize(
-    "request_scope",
-    [
-        with_password(),
-        scope("/sign-in/"),
-        scope("/account/password/"),
-        scope("/x", headers=(("authorization", "basic"),)),
-    ],
-    ids=["basic", "sign-in", "password", "lower case"],
-)
-def test_requests_with_a_password_leave_a_thread_to_others(monkeypatch, request_scope):
-    """Thirty passwords that take as long as the test does: another request is answered all the same."""
+def whose_turn(monkeypatch, slow: dict, other: dict, turns: int) -> list[int]:
+    """Send `slow` thirty times, then `other`, which must be answered while the slow ones last.
+
+    Return how many slow ones were answered at once.
+    """
     is_over, at_once, running = threading.Event(), [], set()
 
     def application(environ, start_response):
-        if environ["PATH_INFO"] != "/other":
+        if environ["REMOTE_ADDR"] == "192.0.2.7":
             running.add(threading.current_thread())
             at_once.append(len(running))
             is_over.wait(10)
@@ -134,23 +127,43 @@ def test_requests_with_a_password_leave_a_thread_to_others(monkeypatch, request_
         return Chunks()
 
     async def ask_all() -> None:
-        clients = [(f"192.0.2.{number % 3}", "50000") for number in range(30)]
-        waiting = [asyncio.create_task(status_of(request_scope | {"client": each})) for each in clients]
+        waiting = [asyncio.create_task(status_of(slow)) for _ in range(30)]
         await asyncio.sleep(0.05)
         try:
-            assert await asyncio.wait_for(status_of(scope("/other", "GET")), 5) == 200
+            assert await asyncio.wait_for(status_of(other | {"client": ("192.0.2.8", "50000")}), 5) == 200
         finally:
             is_over.set()
         assert await asyncio.gather(*waiting) == [200] * 30
 
     monkeypatch.setattr(asgi.wsgi, "application", application)
-    monkeypatch.setattr(asgi, "password_turns", asgi.PasswordTurns())
+    monkeypatch.setattr(asgi, "passwords", asgi.SlowRequests(turns, turns_of_address=2))
+    monkeypatch.setattr(asgi, "imports", asgi.SlowRequests(1, turns_of_address=1))
     asyncio.run(ask_all())
+    return at_once
 
-    assert max(at_once) <= asgi.PASSWORD_THREADS < asgi.THREADS
+
+@pytest.mark.parametrize(
+    ("slow", "turns"),
+    [
+        (PASSWORD, 2),
+        (scope("/x", headers=(("authorization", " basic"),)), 2),
+        (scope("/sign-in/"), 2),
+        (scope("/account/password/"), 2),
+        (IMPORT, 1),
+        (scope("/api/calendars/0123/import/", headers=(("authorization", "Basic YTpi"),)), 1),
+        (scope("/calendar/calendars/import"), 1),
+    ],
+)
+def test_slow_requests_leave_threads_to_others(monkeypatch, slow, turns):
+    assert max(whose_turn(monkeypatch, slow, scope("/other", "GET"), turns=2)) == turns
 
 
 def test_passwords_from_one_address_do_not_keep_others_waiting(monkeypatch):
+    whose_turn(monkeypatch, PASSWORD, PASSWORD, turns=3)
+
+
+def test_a_long_answer_does_not_keep_passwords_waiting(monkeypatch):
+    monkeypatch.setattr(asgi, "passwords", asgi.SlowRequests(1, 1, longest_s=0.05))
     is_over = threading.Event()
 
     def application(environ, start_response):
@@ -159,18 +172,17 @@ def test_passwords_from_one_address_do_not_keep_others_waiting(monkeypatch):
         start_response("200 OK", [])
         return Chunks()
 
-    async def ask_all() -> None:
-        waiting = [asyncio.create_task(status_of(with_password())) for _ in range(30)]
-        await asyncio.sleep(0.05)
+    async def ask_both() -> None:
+        first = asyncio.create_task(status_of(PASSWORD))
+        await asyncio.sleep(0.01)
         try:
-            assert await asyncio.wait_for(status_of(with_password(client=("192.0.2.8", "50000"))), 5) == 200
+            assert await asyncio.wait_for(status_of(PASSWORD | {"client": ("192.0.2.8", "1")}), 5) == 200
         finally:
             is_over.set()
-        assert await asyncio.gather(*waiting) == [200] * 30
+        assert await first == 200
 
     monkeypatch.setattr(asgi.wsgi, "application", application)
-    monkeypatch.setattr(asgi, "password_turns", asgi.PasswordTurns())
-    asyncio.run(ask_all())
+    asyncio.run(ask_both())
 
 
 async def status_of(request: dict) -> int:
@@ -186,8 +198,13 @@ async def status_of(request: dict) -> int:
     return sent[0]["status"]
 
 
-def test_pages_that_check_passwords_are_known():
-    assert (reverse("account:sign-in"), reverse("account:password")) == asgi.PASSWORD_PAGES
+def test_slow_addresses_are_those_of_the_views():
+    pages = [reverse("account:sign-in"), reverse("account:password")]
+    calendar = "01234567-89ab-cdef-0123-456789abcdef"
+
+    assert [*asgi.PASSWORD_PAGES] == pages
+    for address in (reverse("calendar:import"), reverse("calendar-import", args=[calendar])):
+        assert asgi.IMPORTS.fullmatch(address), address
 
 
 def test_a_body_that_stops_is_refused_and_takes_no_thread(seen, monkeypatch):
