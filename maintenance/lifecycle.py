@@ -51,8 +51,8 @@ CLOCK = "the clock"
 IDLE = "the end of the last run"
 RUNS_ENDED = "the end of its work"
 RESOURCES_MOST = 1_000
-# resources that the open notices of a subscription name together, because every start of one of its jobs reads them
-RESOURCES_OF_OPEN_MOST = 10_000
+OPEN_MOST = 1_000  # open notices of a subscription, because housekeeping looks at each of them every few seconds
+RESOURCES_OF_OPEN_MOST = 10_000  # that they name together, because every start of a job of the subscription reads them
 DESCRIPTION_LENGTH = 1_000
 KEY_LENGTH = 100
 FARTHEST = timedelta(days=3_660)  # the greatest distance of not-before from now
@@ -400,11 +400,17 @@ def _announcement_of(notice: Notice) -> Announcement:
 
 
 def _refuse_too_many(subscription_id: uuid.UUID, resources: Sequence[Resource], notice: Notice | None = None) -> None:
-    """Raise MaintenanceError if the open notices would name too many resources; those of `notice` are replaced."""
-    named = NoticeResource.objects.filter(notice__subscription=subscription_id, notice__status__in=Notice.ACTIVE)
+    """Raise MaintenanceError if there would be too many open notices, or they would name too many resources.
+
+    The resources of `notice`, which is stored already, are replaced by `resources`.
+    """
+    others = Notice.objects.filter(subscription=subscription_id, status__in=Notice.ACTIVE)
     if notice is not None:
-        named = named.exclude(notice=notice)
-    if named.count() + len(resources) > RESOURCES_OF_OPEN_MOST:
+        others = others.exclude(pk=notice.pk)
+    if others.count() >= OPEN_MOST:
+        message = f"a subscription has at most {OPEN_MOST} open notices: complete or cancel one"
+        raise MaintenanceError(message, code="conflict")
+    if NoticeResource.objects.filter(notice__in=others).count() + len(resources) > RESOURCES_OF_OPEN_MOST:
         message = f"the open notices of a subscription may name {RESOURCES_OF_OPEN_MOST} at most together"
         raise MaintenanceError(message, path="resources", code="conflict")
 

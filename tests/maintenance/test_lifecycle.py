@@ -435,3 +435,19 @@ def test_open_notices_name_only_so_many_resources_together(subscription, monkeyp
     assert lifecycle.change(first, {"resources": (three,)}, OPERATOR, T0)
     cancel(second, T0)
     assert announce(one, two)
+
+
+def test_a_subscription_has_only_so_many_open_notices(subscription, monkeypatch):
+    """Housekeeping, which serves all subscriptions, looks at each of them."""
+    monkeypatch.setattr(lifecycle, "OPEN_MOST", 2)
+    db1 = resource(subscription, "db-1")
+    first, second = announce(db1), announce(db1)
+
+    with pytest.raises(MaintenanceError, match="at most 2 open notices") as refused:
+        announce(db1)
+
+    assert refused.value.code == "conflict"
+    assert announce(resource(Subscription.objects.create(name="elsewhere")))
+    assert lifecycle.change(first, {"resources": (resource(subscription, "db-2"),)}, OPERATOR, T0)
+    cancel(second, T0)
+    assert announce(db1)
