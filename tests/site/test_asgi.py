@@ -143,7 +143,7 @@ def whose_turn(monkeypatch, slow: dict, other: dict, turns: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("slow", "turns"),
+    "slow, turns",
     [
         (PASSWORD, 2),
         (scope("/x", headers=(("authorization", " basic"),)), 2),
