@@ -23,7 +23,8 @@ REALM = "quando"
 TOKEN_TEXT = re.compile(r"[A-Za-z0-9_-]{1,200}")
 USE_PRECISION = timedelta(minutes=1)  # of ApiToken.last_used_at, so that not every request writes to the database
 
-WRONG_TOKENS = RateLimit("wrong-tokens-of-address", 100, window_s=300)  # saves work only: nobody guesses 256 bits
+# nobody guesses 256 bits: this limit tells programs to stop
+WRONG_TOKENS = RateLimit("wrong-tokens-of-address", 100, window_s=300)
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -34,10 +35,11 @@ class BearerAuthentication(BaseAuthentication):
         if text is None:
             return None
         now = timezone.now()
-        if WRONG_TOKENS.is_exhausted(address_of(request), now):
-            raise Throttled(WRONG_TOKENS.retry_after_s(now), "too many failed log-ins from this address")
         token = ApiToken.objects.matching(text, now) if TOKEN_TEXT.fullmatch(text) else None
         if token is None:
+            # only now: others at the same address go on with their tokens
+            if WRONG_TOKENS.is_exhausted(address_of(request), now):
+                raise Throttled(WRONG_TOKENS.retry_after_s(now), "too many failed log-ins from this address")
             WRONG_TOKENS.count(address_of(request), now)
             raise AuthenticationFailed("this token is unknown, expired or revoked")
         record_use(token, now)

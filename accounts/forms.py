@@ -52,10 +52,7 @@ class SignInForm(AuthenticationForm):
     def clean(self):
         """Refuse too many failed tries before the password is checked.  Failed tries at the APIs count as well."""
         attempt = SignInAttempt(self.request, self.cleaned_data.get("username", ""), timezone.now())
-        try:
-            attempt.refuse_exhausted()
-        except Throttled as error:
-            raise forms.ValidationError(too_many_tries(error.wait or 0)) from None
+        refuse_too_many(attempt)
         try:
             cleaned = super().clean()
         except forms.ValidationError:
@@ -64,6 +61,14 @@ class SignInForm(AuthenticationForm):
         if self.get_user():
             attempt.record_success()
         return cleaned
+
+
+def refuse_too_many(attempt: SignInAttempt) -> None:
+    """Raise ValidationError if too many earlier tries have failed."""
+    try:
+        attempt.refuse_exhausted()
+    except Throttled as error:
+        raise forms.ValidationError(too_many_tries(error.wait or 0)) from None
 
 
 def too_many_tries(wait_s: float) -> str:
@@ -95,7 +100,20 @@ class RevokeTokensForm(forms.Form):
 
 
 class ChangePasswordForm(RevokeTokensForm, PasswordChangeForm):
-    """Change one's own password."""
+    """Change one's own password.  Wrong old passwords count as failed tries to sign in."""
+
+    def __init__(self, request, *args, **kwargs):
+        super().__init__(request.user, *args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self):
+        attempt = SignInAttempt(self.request, self.user.get_username(), timezone.now())
+        refuse_too_many(attempt)
+        try:
+            return super().clean_old_password()
+        except forms.ValidationError:
+            attempt.count_failure()
+            raise
 
 
 class SetPasswordForm(RevokeTokensForm, AdminPasswordChangeForm):

@@ -144,6 +144,11 @@ class ChangePassword(PasswordChangeView):
     form_class = ChangePasswordForm
     success_url = reverse_lazy("account:page")
 
+    def get_form_kwargs(self):
+        kwargs = super().get_form_kwargs()
+        del kwargs["user"]
+        return kwargs | {"request": self.request}
+
     def form_valid(self, form):
         response = super().form_valid(form)
         changed = gettext("From now on, sign in with the new password. Other sessions of yours have ended.")

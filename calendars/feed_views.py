@@ -32,13 +32,13 @@ WRONG_ADDRESSES = RateLimit("wrong-feeds-of-address", 100, window_s=300)
 def feed(request, secret: str) -> HttpResponse:
     """Answer with the feed of `request.path_secret`; the argument `secret` is only its mask."""
     now = timezone.now()
-    if WRONG_ADDRESSES.is_exhausted(address_of(request), now):
-        return refusal(
-            429, "too many wrong addresses", **{"Retry-After": str(round(WRONG_ADDRESSES.retry_after_s(now)) + 1)}
-        )
     row = feeds.find(request.path_secret)
     calendars = feeds.calendars_of(row) if row else []
     if row is None or (row.calendar_id and not calendars):
+        # only now: others at the same address go on reading their feeds
+        if WRONG_ADDRESSES.is_exhausted(address_of(request), now):
+            retry_after_s = round(WRONG_ADDRESSES.retry_after_s(now)) + 1
+            return refusal(429, "too many wrong addresses", **{"Retry-After": str(retry_after_s)})
         WRONG_ADDRESSES.count(address_of(request), now)
         return refusal(404, "there is no such feed, or no more")
     feeds.record_use(row, now)

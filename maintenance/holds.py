@@ -45,9 +45,13 @@ def load_notices(notices: Collection[Notice]) -> list[NoticeWithResources]:
     return [NoticeWithResources(notice, affected_resources[notice.pk]) for notice in notices]
 
 
-def load_active_notices() -> list[NoticeWithResources]:
-    """Return all notices that are announced and not over, as they are stored.  One query, also if there is none."""
-    return with_resources(Notice.objects.filter(status__in=Notice.ACTIVE))
+def load_active_notices(policies: QuerySet[JobMaintenancePolicy]) -> list[NoticeWithResources]:
+    """Return the notices that are announced and not over, as they are stored, of the subscriptions of the policies.
+
+    One query, also if there is none.  Notices of other subscriptions are not read: they may be many.
+    """
+    subscriptions = policies.order_by().values("job__collection__subscription")
+    return with_resources(Notice.objects.filter(status__in=Notice.ACTIVE, subscription__in=subscriptions))
 
 
 def with_resources(rows: QuerySet[Notice]) -> list[NoticeWithResources]:
@@ -113,10 +117,9 @@ def holds_by_job(now: datetime, job_ids: Collection[int]) -> dict[int, NoticeWit
     A policy with `during` HOLD holds its job from the lead time before not-before until the end.  A notice that waits
     for its resources to become idle holds every job that names them, until the notice starts.
     """
-    notices = load_active_notices()
-    return _holds_by_job(
-        now, _match_policies(notices, JobMaintenancePolicy.objects.filter(job__in=job_ids)) if notices else ()
-    )
+    policies = JobMaintenancePolicy.objects.filter(job__in=job_ids)
+    notices = load_active_notices(policies)
+    return _holds_by_job(now, _match_policies(notices, policies) if notices else ())
 
 
 def _holds_by_job(
@@ -144,8 +147,8 @@ def upcoming_holds(
     of queries does not depend on the number of jobs: two, or one if there is no notice, and one less with `notices`.
     """
     windows: dict[int, list[HoldWindow]] = defaultdict(list)
-    notices = load_active_notices() if notices is None else notices
     policies = JobMaintenancePolicy.objects.filter(runnable_q("job__"), job__in=job_ids)
+    notices = load_active_notices(policies) if notices is None else notices
     for policy, concerning in _match_policies([each.as_of(now) for each in notices], policies) if notices else ():
         for each in concerning:
             window = each.hold_window(policy, now)
@@ -191,7 +194,8 @@ def sync_all_holds(now: datetime) -> None:
 
     Takes the exclusive lock only if there is something to do.
     """
-    held = _holds_by_job(now, _match_policies(load_active_notices(), _with_runs((Run.State.WAITING, Run.State.HELD))))
+    policies = _with_runs((Run.State.WAITING, Run.State.HELD))
+    held = _holds_by_job(now, _match_policies(load_active_notices(policies), policies))
     # no filter by job: it would make the database read the history of these jobs
     waiting = Run.objects.filter(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE)
     jobs = held.keys() & set(waiting.values_list("job_id", flat=True)) if held else set()

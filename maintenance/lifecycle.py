@@ -51,6 +51,8 @@ CLOCK = "the clock"
 IDLE = "the end of the last run"
 RUNS_ENDED = "the end of its work"
 RESOURCES_MOST = 1_000
+OPEN_MOST = 1_000  # open notices of a subscription, because housekeeping looks at each of them every few seconds
+RESOURCES_OF_OPEN_MOST = 10_000  # that they name together, because every start of a job of the subscription reads them
 DESCRIPTION_LENGTH = 1_000
 KEY_LENGTH = 100
 FARTHEST = timedelta(days=3_660)  # the greatest distance of not-before from now
@@ -153,6 +155,7 @@ def announce(
     with locking.exclusive_lock(_collections(subscription.pk)):
         if key and (announced := subscription.notices.filter(key=key).first()):
             return announced
+        _refuse_too_many(subscription.pk, wanted.resources)
         notice = Notice(
             subscription=subscription,
             status=Notice.Status.STARTED if wanted.has_started else Notice.Status.SCHEDULED,
@@ -202,6 +205,8 @@ def change(notice: Notice, changes: Mapping[str, Any], actor: str, now: datetime
         if not changed:
             return notice
         _refuse_change(notice, changed)
+        if "resources" in changed:
+            _refuse_too_many(notice.subscription_id, new.resources, notice)
         scopes_before = _scope_keys_of(notice)
         job_ids = {policy.job_id for policy in holds.matching_policies([notice])[notice.pk]}
         not_before = new.start_time(now) if "not_before" in changed else notice.not_before
@@ -392,6 +397,22 @@ def _announcement_of(notice: Notice) -> Announcement:
     columns = {each.name: getattr(notice, each.name) for each in fields(Announcement) if hasattr(notice, each.name)}
     resources = [each.resource for each in notice.affected_resources.select_related("resource") if each.resource]
     return Announcement(**{**columns, "resources": tuple(resources), "has_started": False})
+
+
+def _refuse_too_many(subscription_id: uuid.UUID, resources: Sequence[Resource], notice: Notice | None = None) -> None:
+    """Raise MaintenanceError if there would be too many open notices, or they would name too many resources.
+
+    The resources of `notice`, which is stored already, are replaced by `resources`.
+    """
+    others = Notice.objects.filter(subscription=subscription_id, status__in=Notice.ACTIVE)
+    if notice is not None:
+        others = others.exclude(pk=notice.pk)
+    if others.count() >= OPEN_MOST:
+        message = f"a subscription has at most {OPEN_MOST} open notices: complete or cancel one"
+        raise MaintenanceError(message, code="conflict")
+    if NoticeResource.objects.filter(notice__in=others).count() + len(resources) > RESOURCES_OF_OPEN_MOST:
+        message = f"the open notices of a subscription may name {RESOURCES_OF_OPEN_MOST} at most together"
+        raise MaintenanceError(message, path="resources", code="conflict")
 
 
 def _set_resources(notice: Notice, resources: Sequence[Resource]) -> None:

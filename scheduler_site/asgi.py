@@ -6,6 +6,7 @@ deadline, so it costs no thread either and, for static files, little memory.
 """
 
 import asyncio
+import re
 import resource
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,14 +14,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
+from types import SimpleNamespace
 from typing import IO, Any
 from urllib.parse import unquote_to_bytes
+from weakref import WeakValueDictionary
 
 from django.conf import settings
+from django.http.request import HttpHeaders
 
 from scheduler_site import wsgi
 
 THREADS = 4  # for answers; a request that waits for one of these threads occupies none
+PASSWORD_PAGES = ("/sign-in/", "/account/password/")
+IMPORTS = re.compile("/api/calendars/[^/]+/import/*|/calendar/calendars/import")
 BODY_WITHIN_S = 10.0  # from the headers to the end of the body; bytes that arrive extend the time at this rate:
 BODY_BYTES_PER_S = 10_000
 BODY_LIMIT = 2 * settings.BODY_LIMIT  # bytes to receive: enough for a longer body to be refused as too long
@@ -42,6 +48,7 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Parts = tuple[int, list[tuple[str, str]], IO[bytes]]  # status, headers and body
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Answered = tuple[Any, Parts]  # the object to close at the end
 
 threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
 
@@ -58,7 +65,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if refusal := await collect(body, environ, receive):
             await refuse(send, refusal)
             return
-        answer, parts = await asyncio.get_running_loop().run_in_executor(threads, run, environ | {"wsgi.input": body})
+        loop, request = asyncio.get_running_loop(), environ | {"wsgi.input": body}
+        answer, parts = await in_turn(environ, lambda: loop.run_in_executor(threads, run, request))
     with closing(answer):
         await respond(send, *parts)
 
@@ -131,7 +139,53 @@ async def collect(body: IO[bytes], environ: dict[str, Any], receive: Receive) ->
     return None
 
 
-def run(environ: dict[str, Any]) -> tuple[Any, Parts]:
+class SlowRequests:
+    """Requests of one slow kind, which have only some of the threads, so that the others stay free for other requests.
+
+    A request that waits for its turn occupies no thread.  Of those that wait, one address gets only some of the turns,
+    so that it does not keep others waiting.  A turn ends with the answer, or after `longest_s`.
+    """
+
+    def __init__(self, turns: int, turns_of_address: int, longest_s: float | None = None):
+        self.turns_of_address = turns_of_address
+        self.longest_s = longest_s
+        self._turns = asyncio.Semaphore(turns)
+        self._by_address: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def answer(self, address: str, start: Callable[[], asyncio.Future[Answered]]) -> Answered:
+        """Wait for a turn, start the request and return its answer."""
+        of_address = self._by_address.setdefault(address, asyncio.Semaphore(self.turns_of_address))
+        async with of_address, self._turns:
+            answering = start()
+            await asyncio.wait([answering], timeout=self.longest_s)
+        return await answering
+
+
+# Checking a password is slow on purpose, and anybody may send one.  What else the request does is not slow.
+passwords = SlowRequests(turns=2, turns_of_address=2, longest_s=2.0)
+imports = SlowRequests(turns=1, turns_of_address=1)
+
+
+def slow_requests_of(environ: dict[str, Any]) -> SlowRequests | None:
+    """Return the kind of slow requests to which this one belongs, or None."""
+    if environ["REQUEST_METHOD"] == "POST" and IMPORTS.fullmatch(environ["PATH_INFO"]):
+        return imports
+    if environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in PASSWORD_PAGES:
+        return passwords
+    has_password = environ.get("HTTP_AUTHORIZATION", "").lstrip().lower().startswith("basic")
+    return passwords if has_password else None
+
+
+async def in_turn(environ: dict[str, Any], start: Callable[[], asyncio.Future[Answered]]) -> Answered:
+    from accounts.rate_limits import address_of  # it reads the settings, which `wsgi` checks first
+
+    kind = slow_requests_of(environ)
+    if kind is None:
+        return await start()
+    return await kind.answer(address_of(SimpleNamespace(META=environ, headers=HttpHeaders(environ))), start)
+
+
+def run(environ: dict[str, Any]) -> Answered:
     """Call the WSGI application; return the object to close at the end, and the parts of the answer.
 
     A static file is read later, piece by piece: otherwise many slow readers of large files would fill the memory.

@@ -124,6 +124,8 @@ LIMITS = {
     "a file that is imported": f"{importing.LARGEST:,} bytes",
     "events that a file becomes": f"{recurrence.MOST_EVENTS:,}",
     "resources of a notice": f"{lifecycle.RESOURCES_MOST:,}",
+    "open notices of a subscription": f"{lifecycle.OPEN_MOST:,}",
+    "resources of all open notices of a subscription together": f"{lifecycle.RESOURCES_OF_OPEN_MOST:,}",
     "`description` of a notice": f"{lifecycle.DESCRIPTION_LENGTH:,} characters",
     "`durationInSeconds` of a notice": f"{lifecycle.UNKNOWN_DURATION} to {lifecycle.LONGEST_S:,}",
     "`name`, `scopeGroup` of a resource": f"{policies.TEXT_LENGTH} characters",

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from zoneinfo import available_timezones
 
@@ -146,8 +146,14 @@ def find_matching_zone(component: Component, now: datetime, preferred: Iterable[
     """
     start, end = (datetime(now.year + years, 1, 1, tzinfo=UTC) for years in (-1, 2))
     offsets = parse_offsets(component, start, end)
-    names = [*preferred, "UTC", *win_tz.values(), *sorted(name for name in available_timezones() if "/" in name)]
-    return next((name for name in dict.fromkeys(names) if offsets_in(name, start, end) == offsets), None)
+    names = dict.fromkeys([*preferred, *names_to_compare()])
+    return next((name for name in names if offsets_in(name, start, end) == offsets), None)
+
+
+@cache
+def names_to_compare() -> list[str]:
+    """Return the names in the order of the search.  Cached, because the list of all zones is read from the disk."""
+    return ["UTC", *win_tz.values(), *sorted(name for name in available_timezones() if "/" in name)]
 
 
 Offsets = tuple[timedelta, tuple[tuple[datetime, timedelta], ...]]  # the first offset, and later offsets by instants

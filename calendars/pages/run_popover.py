@@ -24,7 +24,7 @@ from jobs.pages.outages import outage_in_words, outages_of_runs
 from jobs.pages.runs import error_runs_of, headline
 from jobs.pages.waits import blocking_run, holds_of
 from maintenance import holds as maintenance_holds
-from maintenance.models import Notice
+from maintenance.models import JobMaintenancePolicy, Notice
 from recurrence.schedules import LAST_INSTANT
 from triggers.descriptions import describe_trigger
 from triggers.gates import notice_of
@@ -79,7 +79,7 @@ def planned_popover(
 
 def hold_of(job: Job, at: datetime, formatter: TimeFormatter) -> tuple[ExpectedHold | None, str]:
     """Return the expected hold of the job at that moment, as far as is known now, and its reason."""
-    active_notices = maintenance_holds.load_active_notices()
+    active_notices = maintenance_holds.load_active_notices(JobMaintenancePolicy.objects.filter(job=job))
     windows = maintenance_holds.upcoming_holds([job.pk], at, LAST_INSTANT, formatter.now, active_notices)
     hold = find_hold(windows.get(job.pk, ()), at)
     return hold, hold_reasons(active_notices)[hold.window.key] if hold else ""

@@ -142,6 +142,13 @@ def test_an_address_that_keeps_failing_is_stopped_whatever_it_tries(still, owner
     assert APIClient(REMOTE_ADDR="203.0.113.9").get(ADDRESS, HTTP_AUTHORIZATION=f"Bearer {token}").status_code == 200
 
 
+def test_wrong_tokens_do_not_lock_out_others_at_the_same_address(still, owner, token):
+    for number in range(WRONG_TOKENS.most + 1):
+        APIClient().get(ADDRESS, HTTP_AUTHORIZATION=f"Bearer guess-{number}")
+
+    assert APIClient().get(ADDRESS, HTTP_AUTHORIZATION=f"Bearer {token}").status_code == 200
+
+
 def test_an_address_cannot_be_made_up_by_its_caller(still, owner):
     for number in range(WRONG_TOKENS.most):
         APIClient().get(ADDRESS, HTTP_AUTHORIZATION="Bearer guess", HTTP_X_FORWARDED_FOR=f"10.0.0.{number}")

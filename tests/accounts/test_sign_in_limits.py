@@ -214,3 +214,17 @@ def test_failures_at_the_same_time_are_all_counted(rf):
     in_threads(fail, *range(4))
 
     assert sorted(SignInCounter.objects.values_list("count", flat=True)) == [10, 10, 10, 10, 20]
+
+
+def test_guesses_of_the_old_password_are_failed_tries(ada):
+    """A session that was left open does not lead to the password."""
+    browser = Client(REMOTE_ADDR=OFFICE)
+    browser.force_login(ada)
+    change = {"new_password1": "battery staple", "new_password2": "battery staple"}
+    for _ in range(FAILURES_OF_NAME.most):
+        browser.post("/account/password/", {**change, "old_password": "wrong"})
+
+    refused = browser.post("/account/password/", {**change, "old_password": "correct horse"})
+
+    assert "Too many failed tries" in refused.text
+    assert by_page(OFFICE) == 429

@@ -413,3 +413,41 @@ def test_notices_are_found_by_when_they_take_place(subscription, db2, start, end
     notices = Notice.objects.filter(subscription=subscription).between(*window)
 
     assert sorted(notice.description for notice in notices) == found
+
+
+# Many open notices
+
+
+def test_open_notices_name_only_so_many_resources_together(subscription, monkeypatch):
+    """Everything that asks which jobs are held reads all of them."""
+    monkeypatch.setattr(lifecycle, "RESOURCES_OF_OPEN_MOST", 3)
+    one, two, three = (resource(subscription, name) for name in ("db-1", "db-2", "db-3"))
+    elsewhere = resource(Subscription.objects.create(name="elsewhere"))
+    first, second = announce(one, two), announce(three)
+
+    with pytest.raises(MaintenanceError, match="may name 3 at most together") as refused:
+        announce(one)
+    with pytest.raises(MaintenanceError, match="may name 3 at most together"):
+        lifecycle.change(second, {"resources": (two, three)}, OPERATOR, T0)
+
+    assert (refused.value.code, refused.value.path) == ("conflict", "resources")
+    assert announce(elsewhere)
+    assert lifecycle.change(first, {"resources": (three,)}, OPERATOR, T0)
+    cancel(second, T0)
+    assert announce(one, two)
+
+
+def test_a_subscription_has_only_so_many_open_notices(subscription, monkeypatch):
+    """Housekeeping, which serves all subscriptions, looks at each of them."""
+    monkeypatch.setattr(lifecycle, "OPEN_MOST", 2)
+    db1 = resource(subscription, "db-1")
+    first, second = announce(db1), announce(db1)
+
+    with pytest.raises(MaintenanceError, match="at most 2 open notices") as refused:
+        announce(db1)
+
+    assert refused.value.code == "conflict"
+    assert announce(resource(Subscription.objects.create(name="elsewhere")))
+    assert lifecycle.change(first, {"resources": (resource(subscription, "db-2"),)}, OPERATOR, T0)
+    cancel(second, T0)
+    assert announce(db1)

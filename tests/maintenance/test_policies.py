@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from accounts.models import Subscription
 from jobs.models import Job, JobCollection, Run
 from maintenance import holds as maintenance_holds
 from maintenance import lifecycle
@@ -311,6 +312,24 @@ def test_a_forecast_agrees_with_what_is_held(db2, make_job, duration_s):
     covered = [EIGHT + n * MINUTE for n in range(60) if window.covers(EIGHT + n * MINUTE)]
     assert sorted(gone) == (covered[:-1] if duration_s > 0 else covered)  # the newest went on
     assert window.reason in Run.objects.exclude(reason="")[0].reason
+
+
+def test_notices_of_other_subscriptions_are_not_read(db2, make_job, monkeypatch):
+    """However many they are: the jobs of one subscription do not wait for the notices of another."""
+    job, read = make_job(), []
+    holds(job)
+    notice = announce(db2)
+    announce(resource(Subscription.objects.create(name="elsewhere")))
+    with_resources = maintenance_holds.with_resources
+    monkeypatch.setattr(maintenance_holds, "with_resources", lambda rows: read.append(with_resources(rows)) or read[-1])
+
+    maintenance_holds.holds_by_job(T0, [job.pk])
+    maintenance_holds.upcoming_holds([job.pk], T0, T0 + HOUR, T0)
+    maintenance_holds.sync_all_holds(T0)
+    JobMaintenancePolicy.objects.all().delete()
+    maintenance_holds.holds_by_job(T0, [job.pk])
+
+    assert [{each.notice for each in notices} for notices in read] == [{notice}, {notice}, set(), set()]
 
 
 def test_a_forecast_takes_two_queries_for_any_number_of_jobs(db2, make_job, django_assert_num_queries):

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.conf import settings
 from django.http import FileResponse
+from django.urls import reverse
 
 from scheduler_site import asgi
 
@@ -103,6 +104,107 @@ def test_many_requests_wait_for_a_few_threads(monkeypatch):
 
     assert statuses == [200] * 60
     assert max(most) == asgi.THREADS
+
+
+PASSWORD = scope("/api/jobs", "GET", (("authorization", "Basic YTpi"),))
+IMPORT = scope("/api/calendars/0123/import")
+
+
+def whose_turn(monkeypatch, slow: dict, other: dict, turns: int) -> list[int]:
+    """Send `slow` thirty times, then `other`, which must be answered while the slow ones last.
+
+    Return how many slow ones were answered at once.
+    """
+    is_over, at_once, running = threading.Event(), [], set()
+
+    def application(environ, start_response):
+        if environ["REMOTE_ADDR"] == "192.0.2.7":
+            running.add(threading.current_thread())
+            at_once.append(len(running))
+            is_over.wait(10)
+            running.discard(threading.current_thread())
+        start_response("200 OK", [])
+        return Chunks()
+
+    async def ask_all() -> None:
+        waiting = [asyncio.create_task(status_of(slow)) for _ in range(30)]
+        await asyncio.sleep(0.05)
+        try:
+            assert await asyncio.wait_for(status_of(other | {"client": ("192.0.2.8", "50000")}), 5) == 200
+        finally:
+            is_over.set()
+        assert await asyncio.gather(*waiting) == [200] * 30
+
+    monkeypatch.setattr(asgi.wsgi, "application", application)
+    monkeypatch.setattr(asgi, "passwords", asgi.SlowRequests(turns, turns_of_address=2))
+    monkeypatch.setattr(asgi, "imports", asgi.SlowRequests(1, turns_of_address=1))
+    asyncio.run(ask_all())
+    return at_once
+
+
+@pytest.mark.parametrize(
+    "slow, turns",
+    [
+        (PASSWORD, 2),
+        (scope("/x", headers=(("authorization", " basic"),)), 2),
+        (scope("/sign-in/"), 2),
+        (scope("/account/password/"), 2),
+        (IMPORT, 1),
+        (scope("/api/calendars/0123/import/", headers=(("authorization", "Basic YTpi"),)), 1),
+        (scope("/calendar/calendars/import"), 1),
+    ],
+)
+def test_slow_requests_leave_threads_to_others(monkeypatch, slow, turns):
+    assert max(whose_turn(monkeypatch, slow, scope("/other", "GET"), turns=2)) == turns
+
+
+def test_passwords_from_one_address_do_not_keep_others_waiting(monkeypatch):
+    whose_turn(monkeypatch, PASSWORD, PASSWORD, turns=3)
+
+
+def test_a_long_answer_does_not_keep_passwords_waiting(monkeypatch):
+    monkeypatch.setattr(asgi, "passwords", asgi.SlowRequests(1, 1, longest_s=0.05))
+    is_over = threading.Event()
+
+    def application(environ, start_response):
+        if environ["REMOTE_ADDR"] == "192.0.2.7":
+            is_over.wait(10)
+        start_response("200 OK", [])
+        return Chunks()
+
+    async def ask_both() -> None:
+        first = asyncio.create_task(status_of(PASSWORD))
+        await asyncio.sleep(0.01)
+        try:
+            assert await asyncio.wait_for(status_of(PASSWORD | {"client": ("192.0.2.8", "1")}), 5) == 200
+        finally:
+            is_over.set()
+        assert await first == 200
+
+    monkeypatch.setattr(asgi.wsgi, "application", application)
+    asyncio.run(ask_both())
+
+
+async def status_of(request: dict) -> int:
+    sent = []
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    await asgi.application(request, receive, send)
+    return sent[0]["status"]
+
+
+def test_slow_addresses_are_those_of_the_views():
+    pages = [reverse("account:sign-in"), reverse("account:password")]
+    calendar = "01234567-89ab-cdef-0123-456789abcdef"
+
+    assert [*asgi.PASSWORD_PAGES] == pages
+    for address in (reverse("calendar:import"), reverse("calendar-import", args=[calendar])):
+        assert asgi.IMPORTS.fullmatch(address), address
 
 
 def test_a_body_that_stops_is_refused_and_takes_no_thread(seen, monkeypatch):

@@ -183,6 +183,7 @@ EXAMPLES: dict[str, list[str]] = {
     "recurrence.wire.rrule: NUMBERED_DAY": ["-12MO"],
     "recurrence.wire.rrule: UNTIL": ["20260105T100000Z"],
     "recurrence.wire.simple: -?[0-9]{1,15}": ["-12"],
+    "scheduler_site.asgi: IMPORTS": ["/api/calendars/a1/import//", "/calendar/calendars/import"],
     r'scheduler_site.catalogues: "Generated-By: .*\n': ['"Generated-By: a\n'],
     "scheduler_site.catalogues: PLACEHOLDER": ["%(a)s {b}"],
     "api.parsers: LONE_SURROGATE": ["a\ud800"],

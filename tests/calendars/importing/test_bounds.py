@@ -2,10 +2,11 @@
 
 from datetime import date, timedelta
 from time import process_time
+from zoneinfo import available_timezones
 
 import pytest
 
-from calendars.ics import importing, recurrence
+from calendars.ics import importing, recurrence, timezones
 from calendars.ics.importing import import_calendar
 from calendars.models import Calendar, Event, EventException
 from tests.calendars.conftest import days, starts
@@ -26,6 +27,22 @@ def test_a_file_makes_only_so_many_changes(calendar, monkeypatch):
     report = import_calendar(calendar, file_of(*(vevent(uid=str(n)) for n in range(5))), NOW)
 
     assert [each.status for each in report.lines] == [TAKEN] * 3 + [REFUSED] * 2
+
+
+def test_the_list_of_all_zones_is_read_once(take, monkeypatch):
+    """It is read from the disk, which takes 5 ms; a file of 1 MiB may describe more than 1,600 unknown zones."""
+    reads = []
+    monkeypatch.setattr(timezones, "available_timezones", lambda: reads.append(1) or available_timezones())
+    timezones.names_to_compare.cache_clear()
+    observance = "BEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:+0017\r\nTZOFFSETTO:+0017\r\nEND:STANDARD"
+    zones = [f"BEGIN:VTIMEZONE\r\nTZID:z{n}\r\n{observance}\r\nEND:VTIMEZONE" for n in range(3)]
+
+    lines = take(*zones, *(vevent(uid=str(n), start=f";TZID=z{n}:20260105T100000") for n in range(3)))
+
+    assert [line.notes for line in lines] == [
+        [f"No time zone has clocks that run as the file says of z{n}."] for n in range(3)
+    ]
+    assert len(reads) == 1
 
 
 # Rules that only python-dateutil understands
