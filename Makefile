@@ -22,7 +22,7 @@ WITHOUT_ADDRESSES := const fs = require("fs"), lock = JSON.parse(fs.readFileSync
 	Object.values(lock.packages).forEach(entry => { delete entry.funding; delete entry.license }); \
 	fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")
 
-.PHONY: help run test test-all clocks lint format texts bench lock browser
+.PHONY: help run test test-all coverage clocks lint format texts bench lock browser
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,8 +32,8 @@ run: $(VENV)/.run ## Install what is missing and start Quando here; Ctrl-C stops
 
 # compiled modules are stored between runs, outside of the source tree, whatever the environment says: otherwise each of
 # the many processes that the tests start would compile all modules again
-test test-all clocks: export PYTHONDONTWRITEBYTECODE =
-test test-all clocks: export PYTHONPYCACHEPREFIX = $(CURDIR)/$(VENV)/pycache
+test test-all coverage clocks: export PYTHONDONTWRITEBYTECODE =
+test test-all coverage clocks: export PYTHONPYCACHEPREFIX = $(CURDIR)/$(VENV)/pycache
 
 # the tests of live installations depend on the time, so no other tests run at the same time
 ALONE := $(BIN)/pytest -q tests/live
@@ -53,6 +53,9 @@ test-all: $(VENV)/.dev $(AZURITE) browser ## Run every test, on SQLite and on Po
 	@$(TOGETHER) && $(ALONE)
 	@echo "On PostgreSQL (but for the engine, which knows no database):"
 	@$(ON_POSTGRESQL) '$(TOGETHER) --reuse-db --ignore tests/recurrence && $(ALONE)'
+
+coverage: $(VENV)/.dev $(AZURITE) browser ## Run the tests (but the live ones) on SQLite and list the lines they leave out
+	@$(TOGETHER) --cov --cov-report=term
 
 CLOCKS ?= \
 	2026-11-22T09:19Z 2026-11-22T23:58Z 2026-11-23T00:01Z \
