@@ -13,6 +13,7 @@ from django.http import Http404
 from django.utils.text import capfirst, smart_split
 
 from accounts.models import Role
+from accounts.visibility import rows_visible_to
 
 
 def has_role(user, role: Role, subscription_id: uuid.UUID | None = None) -> bool:
@@ -114,8 +115,7 @@ class TenantAdmin(ListingAdmin):
         raise NotImplementedError
 
     def get_queryset(self, request):
-        rows = super().get_queryset(request)
-        return rows if request.user.is_superuser else rows.visible_to(request.user)
+        return rows_visible_to(request.user, super().get_queryset(request))
 
     def find_visible(self, request, object_id, rows: models.QuerySet | None = None):
         """Return the row with the key `object_id` from `rows`; by default, from all rows that the viewer may see.

@@ -17,6 +17,7 @@ from django.db.models import Count, DateTimeField, F, FloatField, Min, Q, Sum, V
 from django.utils import timezone
 
 from accounts.models import Subscription
+from accounts.visibility import rows_visible_to
 from jobs import charts, humanize, outages
 from jobs.badges import newest_runs
 from jobs.credentials import certificates_of
@@ -50,12 +51,11 @@ class Health:
 
 def runs_of(user):
     """Return the runs that `user` may see.  Runs of error actions are left out: pages show these with the main runs."""
-    runs = Run.objects.without_error_actions()
-    return runs if user.is_superuser else runs.visible_to(user)
+    return rows_visible_to(user, Run.objects.without_error_actions())
 
 
 def jobs_of(user):
-    return Job.objects.all() if user.is_superuser else Job.objects.visible_to(user)
+    return rows_visible_to(user, Job.objects)
 
 
 def triggers_of(user):

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime, tzinfo
 
+from accounts.visibility import rows_visible_to
 from calendars.items import NoticeItem
 from calendars.pages.window import ONE_DAY, midnight
 from maintenance import holds
 from maintenance.hold_windows import NoticeWithResources
 from maintenance.models import Notice
 from maintenance.pages.presenters import format_title, label_of, length_words, state_of
-from maintenance.pages.rights import seen_by
 
 MOST = 500  # notices that are read; those that are not over come first
 NO_LEADS: Mapping[str, datetime] = {}
@@ -21,7 +21,7 @@ def load_announced(user, start: datetime, end: datetime, now: datetime) -> list[
     Withdrawn notices are left out. Each notice has its state at `now`, and nothing is written.
     """
     rows = Notice.objects.between(start, end) | Notice.objects.filter(status__in=Notice.ACTIVE)
-    in_order = seen_by(user, rows).order_by("-status", "-announced_at", "pk")  # started, scheduled, completed
+    in_order = rows_visible_to(user, rows).order_by("-status", "-announced_at", "pk")  # started, scheduled, completed
     notices = holds.with_resources(Notice.objects.filter(pk__in=in_order.values("pk")[:MOST]))
     return [each.as_of(now) for each in notices]
 

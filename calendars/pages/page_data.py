@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import CharField, Value
 from django.db.models.functions import Cast
 
+from accounts.visibility import rows_visible_to
 from calendars.event_rows import CalendarSummary
 from calendars.expansion import Occurrence
 from calendars.items import Band, NoticeItem, RunItem, hue_of
@@ -18,7 +19,6 @@ from calendars.pages.frequent_runs import FREQUENT_PER_HOUR
 from calendars.pages.maintenance_holds import apply_holds, lead_times
 from calendars.pages.notices import load_announced, notice_items
 from calendars.pages.occurrence_cache import CalendarKey, merge_sorted, occurrences_in
-from calendars.pages.rights import seen_by
 from calendars.pages.runs import load_runs
 from jobs.models import JobCollection
 
@@ -98,7 +98,7 @@ def layers_of(user, chosen: Filter) -> tuple[list[Layer[UUID]], list[Layer[int]]
     calendars = Calendar.objects.visible_to(user).values_list(
         Value("calendar"), key, "name", Cast("hue", CharField()), "is_default", "owner_id", "revision", updated_at
     )
-    collections = seen_by(user, JobCollection.objects).values_list(
+    collections = rows_visible_to(user, JobCollection.objects).values_list(
         Value("collection"), key, "name", Value(""), Value(False), Value(0), Value(0), Value("")
     )
     found: tuple[list[Layer[UUID]], list[Layer[int]]] = [], []

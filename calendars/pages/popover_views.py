@@ -10,17 +10,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
+from accounts.visibility import rows_visible_to
 from calendars import ids
 from calendars.pages.future_runs import will_fire
 from calendars.pages.navigation import ReturnTarget, template_context
 from calendars.pages.notice_popover import notice_popover
 from calendars.pages.popover import event_popover
 from calendars.pages.queries import get_event_or_404, get_occurrence_or_404, next_day
-from calendars.pages.rights import seen_by
 from calendars.pages.run_popover import planned_popover, run_popover
 from jobs.models import Run
 from maintenance.models import Notice
-from maintenance.pages import rights
 from triggers.models import Trigger
 
 
@@ -40,7 +39,7 @@ def item(request, item_id: str) -> HttpResponse:
 @require_safe
 def run(request, run_id) -> HttpResponse:
     target, formatter = template_context(request)
-    found = get_object_or_404(seen_by(request.user, Run.objects).select_related("job__collection"), pk=run_id)
+    found = get_object_or_404(rows_visible_to(request.user, Run.objects).select_related("job__collection"), pk=run_id)
     return render_popover(request, target, "run", run_popover(found, request.user, formatter, target))
 
 
@@ -50,7 +49,9 @@ def planned(request, trigger_id: int, instant: str) -> HttpResponse:
     """Show a future fire time of a trigger; if it has a run by now, redirect to the run."""
     target, formatter = template_context(request)
     at = instant_in(instant)
-    trigger = get_object_or_404(seen_by(request.user, Trigger.objects).select_related("job__collection"), pk=trigger_id)
+    trigger = get_object_or_404(
+        rows_visible_to(request.user, Trigger.objects).select_related("job__collection"), pk=trigger_id
+    )
     existing = Run.objects.filter(job=trigger.job_id, trigger_name=trigger.name, fire_at=at).first()
     if existing is not None:
         return redirect(target.link_to("run", existing.pk))
@@ -64,7 +65,7 @@ def planned(request, trigger_id: int, instant: str) -> HttpResponse:
 def notice(request, notice_id: UUID) -> HttpResponse:
     """Show announced maintenance."""
     target, formatter = template_context(request)
-    rows = rights.seen_by(request.user, Notice.objects)
+    rows = rows_visible_to(request.user, Notice.objects)
     found = get_object_or_404(rows.prefetch_related("affected_resources"), pk=notice_id).as_of(formatter.now)
     return render_popover(request, target, "notice", notice_popover(found, formatter, target))
 

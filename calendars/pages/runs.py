@@ -11,13 +11,13 @@ from collections.abc import Collection
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
+from accounts.visibility import visible_subscription_ids
 from calendars.items import Band, RunItem
 from calendars.pages.chosen_jobs import FAILED, choose_jobs
 from calendars.pages.frequent_runs import FREQUENT_PER_HOUR, days_within
 from calendars.pages.future_runs import add_triggers, expand_all
 from calendars.pages.job_windows import WindowQuery
 from calendars.pages.past_runs import NOT_RUN, load_past_runs
-from calendars.pages.rights import subscriptions_of
 from calendars.pages.run_items import bands_of, drawable, drawn_runs
 from jobs.models import Run
 
@@ -63,7 +63,7 @@ def load_runs(
     """
     states = [state for state in (TROUBLES if only_failures else Run.State) if skipped or state not in NOT_RUN]
     days = days_within(start, end, zone)
-    subscriptions = subscriptions_of(user)
+    subscriptions = visible_subscription_ids(user)
     query = WindowQuery(
         user, subscriptions, start, end, days, now, collections, jobs, states, not only_failures, max_per_hour
     )

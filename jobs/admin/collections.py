@@ -14,6 +14,7 @@ from django.utils.text import capfirst
 
 from accounts.admin_permissions import has_role
 from accounts.models import Role, Subscription
+from accounts.visibility import rows_visible_to
 from jobs import humanize
 from jobs.admin.errors import DomainErrorAdminMixin
 from jobs.admin.lists import CappedPaginator, badge, hue_of
@@ -136,9 +137,7 @@ class JobCollectionAdmin(DomainErrorAdminMixin):
     def get_form(self, request, obj=None, change=False, **kwargs):
         form = super().get_form(request, obj, change, **kwargs)
         if "subscription" in form.base_fields:
-            subscriptions = Subscription.objects.order_by("name")
-            if not request.user.is_superuser:
-                subscriptions = subscriptions.visible_to(request.user, self.write_role)
+            subscriptions = rows_visible_to(request.user, Subscription.objects.order_by("name"), self.write_role)
             form.base_fields["subscription"].queryset = subscriptions
         form.user = request.user
         form.refusal = getattr(request, "refusal", None)

@@ -12,6 +12,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.models import Role
+from accounts.visibility import rows_visible_to
 from jobs.credentials import certificate_row
 from jobs.errors import JobError
 from jobs.forms.fields import FIELDS, JSON
@@ -86,7 +87,7 @@ class JobFormPages:
 
     def _writable(self, request):
         collections = JobCollection.objects.select_related("subscription").order_by("name")
-        return collections if request.user.is_superuser else collections.visible_to(request.user, Role.OPERATOR)
+        return rows_visible_to(request.user, collections, Role.OPERATOR)
 
     def preview_view(self, request) -> HttpResponse:
         """Render the preview of the schedule in the posted form. The page requests it while the user types."""

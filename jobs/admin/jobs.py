@@ -16,6 +16,7 @@ from django.utils.text import capfirst
 
 from accounts.admin_permissions import ListingChangeList
 from accounts.models import Role
+from accounts.visibility import rows_visible_to
 from jobs import humanize
 from jobs.action_text import action_in_words
 from jobs.admin.errors import DomainErrorAdminMixin
@@ -45,9 +46,7 @@ class CollectionFilter(admin.SimpleListFilter):
     parameter_name = "collection"
 
     def lookups(self, request, model_admin):
-        collections = JobCollection.objects.order_by("name")
-        if not request.user.is_superuser:
-            collections = collections.visible_to(request.user)
+        collections = rows_visible_to(request.user, JobCollection.objects.order_by("name"))
         listed = dict(collections.values_list("pk", "name")[:COLLECTIONS_LISTED])
         chosen = self.value() or ""
         if KEY.fullmatch(chosen) and int(chosen) not in listed:

@@ -13,7 +13,8 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 
 from accounts.admin_permissions import has_role
-from accounts.models import Role, Subscription
+from accounts.models import Role
+from accounts.visibility import visible_subscription_ids
 from api.filters import InstantFormField
 from jobs import humanize
 from jobs.action_text import ORIGINS
@@ -147,9 +148,8 @@ class RunAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request):
         rows = admin.ModelAdmin.get_queryset(self, request)
-        if request.user.is_superuser:
-            return rows
-        return rows.of_subscriptions(list(Subscription.objects.visible_to(request.user).values_list("pk", flat=True)))
+        ids = visible_subscription_ids(request.user)
+        return rows if ids is None else rows.of_subscriptions(ids)
 
     def get_urls(self):
         cancel_view = self.admin_site.admin_view(self.cancel_view)

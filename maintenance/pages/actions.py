@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import Role
+from accounts.visibility import get_row_or_404, rows_visible_to, visible_subscription_names
 from jobs import humanize
 from maintenance import lifecycle
 from maintenance.errors import MaintenanceError, TooLate
@@ -28,17 +29,16 @@ from maintenance.models import MINIMUM_NOTICE, Notice, NoticePhase, Resource
 from maintenance.pages.forms import PICKED_MOST, AnnounceForm, ChangeForm, refuse, suggested_time
 from maintenance.pages.impact import impact_of
 from maintenance.pages.presenters import title_of, type_word
-from maintenance.pages.rights import require, seen_by, subscriptions_of
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def announce(request) -> HttpResponse:
     """Announce maintenance.  If the notice is shorter than the minimum of its type, ask for confirmation first."""
-    if not subscriptions_of(request.user, Role.OPERATOR):
+    if not visible_subscription_names(request.user, Role.OPERATOR):
         raise PermissionDenied
     now = timezone.now()
-    own = seen_by(request.user, Resource.objects.select_related("subscription"), Role.OPERATOR)
+    own = rows_visible_to(request.user, Resource.objects.select_related("subscription"), Role.OPERATOR)
     resources = list(own.order_by("subscription__name", "scope_group", "name")[: PICKED_MOST + 1])
     form = AnnounceForm(
         request.POST or None,
@@ -76,7 +76,7 @@ def announce(request) -> HttpResponse:
 def change(request, notice_id: UUID) -> HttpResponse:
     """Change a notice that has not started.  Machines that poll see the changes."""
     now = timezone.now()
-    notice = current_notice(request, require(request.user, Notice.objects, Role.OPERATOR, pk=notice_id), now)
+    notice = current_notice(request, get_row_or_404(request.user, Notice.objects, Role.OPERATOR, pk=notice_id), now)
     if notice.status != Notice.Status.SCHEDULED:
         return too_late(request, notice)
     own = Resource.objects.filter(subscription=notice.subscription_id).select_related("subscription")
@@ -198,7 +198,7 @@ def confirm_view(request, notice_id: UUID, verb: str) -> HttpResponse:
     if verb not in ACTIONS:
         raise Http404
     action, now = ACTIONS[verb], timezone.now()
-    notice = current_notice(request, require(request.user, Notice.objects, Role.OPERATOR, pk=notice_id), now)
+    notice = current_notice(request, get_row_or_404(request.user, Notice.objects, Role.OPERATOR, pk=notice_id), now)
     values = {"notice": title_of(notice)}
     if request.method == "POST":
         try:

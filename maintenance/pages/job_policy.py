@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import Role
+from accounts.visibility import get_row_or_404
 from jobs import humanize
 from jobs.models import Job
 from maintenance import holds
@@ -20,7 +21,6 @@ from maintenance.errors import MaintenanceError
 from maintenance.models import JobMaintenancePolicy, Resource
 from maintenance.pages.forms import PICKED_MOST, PolicyForm, refuse
 from maintenance.pages.presenters import truncate_names
-from maintenance.pages.rights import require
 
 NAMED = 6  # resources and labels that the card shows at most
 PHASE_WORDS = {
@@ -52,7 +52,7 @@ def policy_card(job: Job) -> dict[str, Any]:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_policy(request, job_id: int) -> HttpResponse:
-    job = require(request.user, Job.objects.select_related("collection"), Role.OPERATOR, pk=job_id)
+    job = get_row_or_404(request.user, Job.objects.select_related("collection"), Role.OPERATOR, pk=job_id)
     stored = JobMaintenancePolicy.objects.filter(job=job).first() or JobMaintenancePolicy(
         job=job, lead_time=timedelta(0)
     )

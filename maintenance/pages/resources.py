@@ -12,12 +12,12 @@ from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import Role, Subscription
+from accounts.visibility import get_row_or_404, rows_visible_to, visible_subscription_names
 from maintenance import resources as maintenance_resources
 from maintenance.errors import MaintenanceError
 from maintenance.models import Notice, Resource
 from maintenance.pages.forms import ResourceForm, refuse
 from maintenance.pages.presenters import resource_row
-from maintenance.pages.rights import require, seen_by, subscriptions_of
 
 PAGE = 50
 
@@ -26,8 +26,8 @@ PAGE = 50
 @require_safe
 def resources(request) -> HttpResponse:
     """List the resources by name.  The query parameter `after` is the id of the last resource on the page before."""
-    now, operated = timezone.now(), set(subscriptions_of(request.user, Role.OPERATOR))
-    subscriptions = subscriptions_of(request.user)
+    now, operated = timezone.now(), set(visible_subscription_names(request.user, Role.OPERATOR))
+    subscriptions = visible_subscription_names(request.user)
     rows = Resource.objects.filter(subscription__in=subscriptions).order_by("name", "pk")
     after = last_of(rows, request.GET.get("after", ""))
     if after is not None:
@@ -57,7 +57,7 @@ def last_of(rows, text: str) -> Resource | None:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def resource_new(request) -> HttpResponse:
-    own = seen_by(request.user, Subscription.objects.order_by("name"), Role.OPERATOR)
+    own = rows_visible_to(request.user, Subscription.objects.order_by("name"), Role.OPERATOR)
     if not own.exists():
         raise PermissionDenied
     form = ResourceForm(request.POST or None, subscriptions=own)
@@ -93,7 +93,7 @@ def resource_edit(request, resource_id: int) -> HttpResponse:
 
 
 def operated_resource(request, resource_id: int) -> Resource:
-    return require(request.user, Resource.objects, Role.OPERATOR, pk=resource_id)
+    return get_row_or_404(request.user, Resource.objects, Role.OPERATOR, pk=resource_id)
 
 
 @login_required

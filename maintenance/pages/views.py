@@ -14,10 +14,10 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from accounts.models import Role
+from accounts.visibility import rows_visible_to, visible_subscription_names
 from maintenance.models import EventScope, Notice, NoticeResource, Resource, Transition
 from maintenance.pages.impact import Impact, impact_of
 from maintenance.pages.presenters import LISTED, notice_card, notice_row, resource_row, state_of, step_row, title_of
-from maintenance.pages.rights import seen_by, subscriptions_of
 
 CARDS = 5  # scheduled notices that are shown as cards; more of them are lines of the table
 LINES = 50  # lines of the table of notices under way
@@ -29,8 +29,8 @@ AFFECTED = Prefetch("affected_resources", NoticeResource.objects.select_related(
 @login_required
 @require_safe
 def overview(request) -> HttpResponse:
-    now, subscriptions = timezone.now(), subscriptions_of(request.user)
-    operated = set(subscriptions_of(request.user, Role.OPERATOR))
+    now, subscriptions = timezone.now(), visible_subscription_names(request.user)
+    operated = set(visible_subscription_names(request.user, Role.OPERATOR))
     rows = (
         Notice.objects.filter(subscription__in=subscriptions, status__in=Notice.ACTIVE)
         .order_by("not_before", "pk")
@@ -109,10 +109,10 @@ def of_subscriptions(subscriptions: Sequence[UUID]) -> QuerySet[Notice]:
 @require_safe
 def notice(request, notice_id: UUID) -> HttpResponse:
     """Show one notice: its impact while it is not over, all its steps, and its approvals."""
-    now, subscriptions = timezone.now(), subscriptions_of(request.user)
-    rows = seen_by(request.user, Notice.objects).prefetch_related(AFFECTED, "transitions")
+    now, subscriptions = timezone.now(), visible_subscription_names(request.user)
+    rows = rows_visible_to(request.user, Notice.objects).prefetch_related(AFFECTED, "transitions")
     found = get_object_or_404(rows, pk=notice_id).as_of(now)
-    may_operate = found.subscription_id in subscriptions_of(request.user, Role.OPERATOR)
+    may_operate = found.subscription_id in visible_subscription_names(request.user, Role.OPERATOR)
     impact = impact_of([found], now)[found.pk] if found.status in Notice.ACTIVE else Impact()
     approvals = found.approvals.select_related("user", "resource").order_by("at", "pk")
     context = {
@@ -134,7 +134,7 @@ def history(request) -> HttpResponse:
 
     The query parameter `before` is the id of the last notice on the page before.
     """
-    now, subscriptions = timezone.now(), subscriptions_of(request.user)
+    now, subscriptions = timezone.now(), visible_subscription_names(request.user)
     rows = of_subscriptions(list(subscriptions))
     before = cursor_of(rows, request.GET.get("before", ""))
     if before is not None:

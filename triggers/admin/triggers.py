@@ -18,6 +18,7 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 
 from accounts.admin_permissions import ListingChangeList, has_role
+from accounts.visibility import rows_visible_to
 from accounts.zones import zone_choices
 from jobs.admin.errors import DomainErrorAdminMixin
 from jobs.admin.lists import CappedPaginator, badge
@@ -205,9 +206,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
 
     def _job(self, request) -> Job:
         """Return the job that the address of a new trigger names."""
-        jobs = Job.objects.select_related("collection")
-        if not request.user.is_superuser:
-            jobs = jobs.visible_to(request.user)
+        jobs = rows_visible_to(request.user, Job.objects.select_related("collection"))
         return self.find_visible(request, request.GET.get("job"), jobs)
 
     def _save(self, request, form: TriggerForm, now: datetime) -> HttpResponse | None:
