@@ -64,7 +64,7 @@ def test_a_job_says_when_it_runs_after_the_maintenance_and_what_holds_it(api, jo
 @pytest.mark.parametrize("after", ["run_once", "drop"])
 def test_nobody_knows_when_it_runs(api, job, db2, after):
     maintenance_holds.set_policy(
-        job, maintenance_holds.PolicyInput(resource_names=["db-2"], during="hold", after=after), T0
+        job, maintenance_holds.PolicyInput(resource_names=["db-2"], on_notice="hold", on_end=after), T0
     )
     announce(db2, has_started=True)
 
@@ -75,7 +75,7 @@ def test_nobody_knows_when_it_runs(api, job, db2, after):
 
 
 def test_what_is_dropped_is_passed_over(api, job, db2):
-    holds(job, after="drop")
+    holds(job, on_end="drop")
     announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
 
     document = read(api, job)
