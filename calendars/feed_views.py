@@ -22,7 +22,7 @@ from calendars.pages.maintenance_holds import apply_holds
 from calendars.pages.notices import load_announced
 from calendars.pages.runs import load_runs
 
-FORM = 1  # the version of the format; a new value invalidates all cached copies
+FORMAT_VERSION = 1  # the version of the format; a new value invalidates all cached copies
 RUNS_BACK, RUNS_AHEAD = timedelta(days=31), timedelta(days=92)
 RUNS_STEADY = timedelta(minutes=5)  # a cached copy with runs stays valid for so long
 WRONG_ADDRESSES = RateLimit("wrong-feeds-of-address", 100, window_s=300)
@@ -61,7 +61,7 @@ def refusal(status: int, message: str, **headers: str) -> HttpResponse:
 def etag_of(row: Feed, calendars: Sequence[Calendar], now: datetime) -> str:
     """Return the ETag without rendering the file.  It is weak for a feed with runs, which change all the time."""
     owner, month = row.owner, exporting.window_around(now)[0]
-    parts = [FORM, row.pk, row.name, owner.time_zone, owner.language, month.isoformat()]
+    parts = [FORMAT_VERSION, row.pk, row.name, owner.time_zone, owner.language, month.isoformat()]
     parts += [(str(calendar.pk), calendar.revision) for calendar in calendars]
     has_runs = feeds.filter_of(row).runs
     if has_runs:

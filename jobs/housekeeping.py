@@ -20,7 +20,7 @@ from jobs.worker.pruning import IsOver
 from operations import stopping
 
 PIECE_S = 5.0
-LEASE = timedelta(seconds=60)  # for one piece, and until the message for the next piece has passed its queue
+PIECE_LEASE = timedelta(seconds=60)  # for one piece, and until the message for the next piece has passed its queue
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def take_lease(name: str, token: str | None, now: datetime) -> uuid.UUID | None:
     if token is not None:
         is_free |= Q(token=uuid.UUID(token))
     leases = HousekeepingLease.objects.filter(is_free, name=name)
-    return new_token if leases.update(token=new_token, leased_until=now + LEASE) else None
+    return new_token if leases.update(token=new_token, leased_until=now + PIECE_LEASE) else None
 
 
 def queue_again(task: Task, token: uuid.UUID) -> None:

@@ -135,16 +135,16 @@ class Job(models.Model):
         FAULTED = "faulted"  # final: nothing left to run, and the last run failed
 
     class Overlap(models.TextChoices):
-        """The treatment of an occurrence while an earlier run of the job is running or being retried."""
+        """The treatment of a due run while an earlier run of the job is running or being retried."""
 
         ALLOW = "allow"  # both run at the same time
-        SKIP = "skip"  # the occurrence is recorded as skipped
-        QUEUE_ONE = "queue_one"  # the occurrence waits; more are skipped while one waits
-        QUEUE_ALL = "queue_all"  # the occurrence waits, up to QUEUE_LIMIT at a time
+        SKIP = "skip"  # the run is recorded as skipped
+        QUEUE_ONE = "queue_one"  # the run waits; more are skipped while one waits
+        QUEUE_ALL = "queue_all"  # the run waits, up to QUEUE_LIMIT at a time
 
     class Delivery(models.TextChoices):
-        AT_LEAST_ONCE = "at_least_once"  # an attempt cut off by a crash is tried again
-        AT_MOST_ONCE = "at_most_once"  # such an attempt is recorded as lost
+        AT_LEAST_ONCE = "at_least_once"  # after an attempt that a crash cut off, the run is tried again
+        AT_MOST_ONCE = "at_most_once"  # such a run ends as lost
 
     collection = models.ForeignKey(JobCollection, on_delete=models.CASCADE, related_name="jobs")
     name = models.CharField(max_length=NAME_LENGTH, validators=[validate_name])
@@ -454,7 +454,7 @@ class Attempt(models.Model):
         RUNNING = "running"
         SUCCEEDED = "succeeded"
         FAILED = "failed"
-        LOST = "lost"  # its worker vanished: whether the target was called is unknown
+        LOST = "lost"  # its worker vanished or was stopped: whether the target was called is unknown
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_index=False, related_name="attempts")
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, db_index=False, related_name="+")

@@ -77,7 +77,7 @@ def execute(run_ids: list[str]) -> None:
 @shared_task
 def reap() -> None:
     """Take runs back from workers that vanished."""
-    while rescue.rescue_expired(timezone.now()) == rescue.REAP_BATCH:
+    while rescue.rescue_expired(timezone.now()) == rescue.RESCUE_BATCH:
         pass
 
 

@@ -33,7 +33,8 @@ from calendars.pages.page_data import Contents
 from calendars.pages.view_context import ViewContext, brief_offset, offset_words, whole_hours_words
 from calendars.pages.window import ONE_DAY, WEEK, View
 
-LANES, FEW_LANES = 4, 3  # blocks side by side; fewer in a week of seven days
+# blocks side by side, without the lane that counts the others; static/css has rules for as many
+LANES, LANES_IN_SEVEN_DAYS = 4, 3
 ROWS = 4  # of all-day items in a week; items that do not fit are counted
 BANDS = 8  # frequent jobs with a row of their own
 SHOWN_MINUTES = 30  # the minimal height of a block
@@ -224,7 +225,7 @@ def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Content
     runs = (run for run in contents.runs if overlaps(column, run.fire_at, run.end or run.fire_at))
     blocks += [run_block(context, column, run) for run in runs]
     blocks += [notice_block(context, column, notice) for notice in timed(contents.notices)]
-    most = FEW_LANES if len(axis.columns) == WEEK else LANES
+    most = LANES_IN_SEVEN_DAYS if len(axis.columns) == WEEK else LANES
     items = [
         *background_rows(context, axis, column),
         *(row for notice in contents.notices for row in maintenance_rows(axis, column, notice)),

@@ -35,7 +35,7 @@ from jobs.models import (
 from jobs.worker import overlap, polling
 from jobs.worker.retries import RetryPolicy, policy_of
 
-LEASE = timedelta(seconds=120)  # longer than a call may take
+LEASE = timedelta(seconds=120)  # longer than a call may take, see CALL_LIMIT_S in jobs/actions/http.py
 RENEWAL = LEASE / 3
 LOCK: dict[str, Any] = {"of": ("self",), "skip_locked": True, "no_key": True}  # without effect on SQLite
 NEEDED = (

@@ -28,7 +28,7 @@ from jobs.worker.results import (
 
 logger = logging.getLogger(__name__)
 
-REAP_BATCH = 500
+RESCUE_BATCH = 500
 
 STOPPED_ATTEMPT = "The worker was stopped during the call; whether the target was reached is not known."
 LOST_ATTEMPT = "The worker vanished during the call; whether the target was reached is not known."
@@ -59,7 +59,7 @@ def rescue_expired(now: datetime) -> int:
     """
     with transaction.atomic():
         expired = with_related(Run.objects.expired(now)).order_by("leased_until").select_for_update(**LOCK)
-        runs = list(expired[:REAP_BATCH])
+        runs = list(expired[:RESCUE_BATCH])
         if not runs:
             return 0
         rescued_count = len(runs)
