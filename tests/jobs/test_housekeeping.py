@@ -7,7 +7,7 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 
 from jobs import housekeeping
-from jobs.housekeeping import LEASE, work_in_pieces
+from jobs.housekeeping import PIECE_LEASE, work_in_pieces
 from jobs.models import HousekeepingLease
 from operations import stopping
 
@@ -78,7 +78,7 @@ def test_a_chain_whose_message_is_lost_is_followed_by_another(task, tokens):
     work_in_pieces(task, None, more_left)
     [lost] = tokens()
     lease = HousekeepingLease.objects.get()
-    HousekeepingLease.objects.update(leased_until=lease.leased_until - LEASE - timedelta(seconds=1))
+    HousekeepingLease.objects.update(leased_until=lease.leased_until - PIECE_LEASE - timedelta(seconds=1))
 
     work_in_pieces(task, None, more_left)
     work_in_pieces(task, lost, must_not_work)
