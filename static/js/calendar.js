@@ -4,7 +4,7 @@
   const HOUR = 60, MINUTE = 60000, WORKING_DAY = 7 * HOUR;
   const main = document.getElementById("main");
   const path = () => head().dataset.page;
-  const head = () => main.querySelector(".calendar-head");
+  const head = () => main.querySelector(".calendar-toolbar");
   const narrow = window.matchMedia("(max-width: 48rem)");
   const said = document.createElement("p");
   said.className = "visually-hidden";
@@ -20,7 +20,7 @@
     return htmx.ajax("GET", address, { target: "#calendar", swap: "innerHTML show:none" });
   };
   const whereabouts = (element) => {
-    if (element.closest(".slot")) return { minute: slotMinute() };
+    if (element.closest(".time-slot")) return { minute: slotMinute() };
     return element.closest(".month td") ? { date: "" } : { id: element.id };
   };
   const isPlain = (event) => event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
@@ -36,10 +36,10 @@
       event.preventDefault();
       isTodayAsked = link.id === "go-today";
       go(link.href);
-    } else if (link && link.matches(".item, .band, .entry") && isWithin(link)) {
+    } else if (link && link.matches(".item, .frequent-job, .entry") && isWithin(link)) {
       event.preventDefault();
       open(link);
-    } else if (!link && about() && !event.target.closest(".about")) {
+    } else if (!link && about() && !event.target.closest(".item-popover")) {
       close(false);
     } else if (!link && event.target.closest("[data-print]")) {
       window.print();
@@ -48,12 +48,12 @@
     }
   });
   document.addEventListener("dblclick", (event) => {
-    const cell = event.target.closest(".month td, .allday td[data-date]");
+    const cell = event.target.closest(".month td, .all-day td[data-date]");
     if (cell && !event.target.closest("a")) create(cell.dataset.date);
   });
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (!form.matches(".masthead .search") || new URL(form.action).pathname !== path()) return;
+    if (!form.matches(".site-header .search") || new URL(form.action).pathname !== path()) return;
     event.preventDefault();
     const parameters = new URLSearchParams(location.search);
     parameters.set("q", form.elements.q.value);
@@ -77,7 +77,7 @@
     if (items) items.inert = narrow.matches;
     if (!narrow.matches) return cell.removeAttribute("aria-label");
     const more = cell.querySelector(".day-more");
-    const count = cell.querySelectorAll(".day-items .item, .day-items .band").length + (more ? parseInt(more.textContent.slice(1), 10) : 0);
+    const count = cell.querySelectorAll(".day-items .item, .day-items .frequent-job").length + (more ? parseInt(more.textContent.slice(1), 10) : 0);
     cell.setAttribute("aria-label", `${cell.querySelector(".day-label a").getAttribute("aria-label")}, ${words.replace("{}", count)}`);
   };
   narrow.addEventListener("change", () => arrive());
@@ -100,7 +100,7 @@
     tick();
   };
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.target.id === "about") return shown();
+    if (event.target.id === "popover") return shown();
     if (event.target.id !== "calendar") return;
     arrive();
     const title = main.querySelector("h1");
@@ -130,13 +130,13 @@
     const thead = wrap.querySelector("thead");
     const above = (getComputedStyle(thead).position === "sticky" ? thead : thead.rows[0]).offsetHeight;
     const midnight = lanes.getBoundingClientRect().top - wrap.getBoundingClientRect().top - wrap.clientTop + wrap.scrollTop - above;
-    return { wrap, above, midnight, minute: lanes.offsetHeight / (Number(table.dataset.hours) * HOUR), line: table.querySelector(".now-line:not(.far)") };
+    return { wrap, above, midnight, minute: lanes.offsetHeight / (Number(table.dataset.hours) * HOUR), line: table.querySelector(".now-line:not(.other-day)") };
   };
   const scrollHours = () => {
     const shown = hours();
     if (!shown) return;
     const { wrap, above, midnight, minute, line } = shown;
-    wrap.style.setProperty("--stays", `${above}px`);
+    wrap.style.setProperty("--heads-height", `${above}px`);
     let top = topMinute;
     if (top === null) {
       const length = (wrap.clientHeight - above) / minute, now = line ? minutes(line, "h", "m") : WORKING_DAY;
@@ -158,14 +158,14 @@
   // what a click opens
 
   let opener = null;
-  const about = () => main.querySelector("#about > .about");
+  const about = () => main.querySelector("#popover > .item-popover");
   const open = (link) => {
     close(false);
     opener = link;
-    htmx.ajax("GET", link.href, { target: "#about", swap: "innerHTML show:none" });
+    htmx.ajax("GET", link.href, { target: "#popover", swap: "innerHTML show:none" });
   };
   const close = (isFocusBack = true) => {
-    const host = document.getElementById("about");
+    const host = document.getElementById("popover");
     if (host) host.replaceChildren();
     if (!opener) return;
     opener.removeAttribute("aria-expanded");
@@ -181,7 +181,7 @@
   };
   // beside its item, on the side with room, within the window
   const settle = (sheet, item) => {
-    const origin = document.getElementById("about").getBoundingClientRect();
+    const origin = document.getElementById("popover").getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = sheet;
     const gap = 8, right = document.documentElement.clientWidth, bottom = window.innerHeight;
     let x = item.right + gap;
@@ -266,7 +266,7 @@
 
   // one place, an hour long, that is moved over the days
   const slot = document.createElement("li");
-  slot.className = "at slot";
+  slot.className = "placed time-slot";
   slot.dataset.dh = "1";
   slot.append(document.createElement("a"));
   const place = (day, minute) => {
@@ -340,7 +340,7 @@
     if (main.querySelector(".month")) toCell(main.querySelector('.month td[tabindex="0"]'));
     else if (days().length) {
       const day = main.querySelector(".week .day[data-today]") || days()[0];
-      const line = main.querySelector(".now-line:not(.far)");
+      const line = main.querySelector(".now-line:not(.other-day)");
       const link = place(day, line ? Number(line.dataset.h || 0) * HOUR : 8 * HOUR) || place(day, pieces(day)[0] && pieces(day)[0].from);
       if (link) link.focus();
     } else if (entries.length && !event.key.match(/Left|Right/)) {
@@ -356,7 +356,7 @@
       event.preventDefault();
       return close();
     }
-    if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], .about, details[open]")) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], .item-popover, details[open]")) return;
     const cell = event.target.closest(".month td"), day = event.target.closest(".week .day");
     const isFree = event.target === document.body || event.target === main || event.target.closest(".agenda, .week-wrap");
     const isDone = (cell && inMonth(event, cell)) || (day && inHours(event, day)) || (!cell && !day && isFree && enter(event));
@@ -375,7 +375,7 @@
   // the present time
 
   const tick = () => {
-    const line = main.querySelector(".now-line:not(.far)");
+    const line = main.querySelector(".now-line:not(.other-day)");
     if (!line) return;
     const now = Date.now();
     if (now >= Date.parse(line.dataset.until)) return again();
@@ -384,14 +384,14 @@
       each.dataset.h = Math.floor(minute / HOUR);
       each.dataset.m = minute % HOUR;
     }
-    const past = main.querySelector(".under.past");
+    const past = main.querySelector(".background.past");
     if (past) {
       past.dataset.dh = Math.floor(minute / HOUR);
       past.dataset.dm = minute % HOUR;
     }
     const label = main.querySelector(".now-label");
     if (now - Date.parse(line.dataset.from) >= MINUTE) label.textContent = clock(new Date(now), line.dataset.zone);
-    for (const hour of main.querySelectorAll("th .scale:not(.second) li:not(.now-label)")) {
+    for (const hour of main.querySelectorAll("th .hour-scale:not(.second) li:not(.now-label)")) {
       hour.hidden = Math.abs(minutes(hour, "h", "m") - minute) < 22;
     }
   };

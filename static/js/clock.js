@@ -44,7 +44,7 @@
       const [hour, minute] = parts.split(":").map(Number);
       write(clock, reading(clock, hour, minute));
       clock.dateTime = now.toISOString();
-      const pip = document.querySelector(".ruler-now");
+      const pip = document.querySelector(".clock-strip-now");
       if (pip) {
         pip.dataset.h = hour;
         pip.dataset.m = minute;

@@ -8,7 +8,7 @@
     menu.open = false;
     menu.querySelector("summary").focus();
   };
-  const keys = document.getElementById("keys");
+  const keys = document.getElementById("shortcuts");
   for (const button of document.querySelectorAll("[data-keys]")) {
     button.hidden = false;
     button.addEventListener("click", () => keys.showModal());
@@ -25,13 +25,13 @@
     if (going) {
       going = false;
       event.stopImmediatePropagation(); // a page's own keys have letters too
-      const link = document.querySelector(`.mainnav [data-key="${CSS.escape(event.key)}"]`);
+      const link = document.querySelector(`.main-nav [data-key="${CSS.escape(event.key)}"]`);
       if (link) link.click();
     } else if (event.key === "g") {
       going = true;
       setTimeout(() => { going = false; }, 1500);
     } else if (event.key === "/") {
-      const field = [...document.querySelectorAll('main input[type="search"], .masthead input[type="search"]')].find((input) => input.offsetParent);
+      const field = [...document.querySelectorAll('main input[type="search"], .site-header input[type="search"]')].find((input) => input.offsetParent);
       if (!field) return;
       event.preventDefault();
       field.focus();

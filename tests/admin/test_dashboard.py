@@ -1,4 +1,4 @@
-"""The desk: whether the scheduler is alive, and what went on and comes."""
+"""The dashboard: whether the scheduler is alive, and what went on and comes."""
 
 from datetime import timedelta
 

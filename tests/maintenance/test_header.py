@@ -1,4 +1,4 @@
-"""On every page the masthead says how many notices wait for the viewer's approval."""
+"""On every page the header says how many notices wait for the viewer's approval."""
 
 import re
 from datetime import timedelta
