@@ -333,7 +333,7 @@ class ApiTokenAdmin(ListingAdmin):
     def response_add(self, request, obj, post_url_continue=None) -> HttpResponse:
         """Show the text of the new token.  Only this page shows it: it is in no message, session or cookie."""
         context = {**self.admin_site.each_context(request), "opts": self.opts, "token": obj, "title": "New token"}
-        response = TemplateResponse(request, "admin/accounts/apitoken/issued.html", context)
+        response = TemplateResponse(request, "admin/accounts/apitoken/token.html", context)
         add_never_cache_headers(response)
         return response
 

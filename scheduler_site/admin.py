@@ -88,7 +88,7 @@ class QuandoAdminSite(admin.AdminSite):
 
     def health_badge(self, request):
         """Render only the health line and the counts, which the index page requests every few seconds."""
-        return TemplateResponse(request, "admin/_pulse.html", dashboard.health_badge(request.user, timezone.now()))
+        return TemplateResponse(request, "admin/_health.html", dashboard.health_badge(request.user, timezone.now()))
 
     def outcomes(self, request):
         """Render the numbers of the chart of outcomes as a table."""

@@ -26,6 +26,8 @@ KEYWORDS = {
     **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
     **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
 }
+# texts of Django's admin that our templates repeat: Django translates them
+TEXTS_OF_DJANGO = {"Please correct the error below."}
 WRITTEN_AT = datetime(2026, 1, 1, tzinfo=UTC)  # in headers, so that they do not change; the history has the real date
 PLACEHOLDER = re.compile(r"%(?:\(\w+\))?[sd]|\{\w*\}")
 
@@ -39,7 +41,7 @@ def main() -> None:
         path.write_text(written(catalogue))
         path.with_suffix(".mo").write_bytes(compiled(catalogue))
         missing = [*problems(catalogue)]
-        print(f"{language}: {len(catalogue)} texts, {len(missing)} to mend")
+        print(f"{language}: {len(catalogue)} texts, {len(missing)} to correct")
         for problem in missing:
             print(f"  {problem}")
 
@@ -52,6 +54,8 @@ def extracted() -> Catalog:
         if path.suffix != ".py":
             text = "\n".join(line.lstrip() for line in templatize(text).splitlines())
         for _, message, _, context in extract("python", BytesIO(text.encode()), KEYWORDS):
+            if forms(message)[0] in TEXTS_OF_DJANGO:
+                continue
             refuse_two_plurals(texts, message, context)
             texts.add(message, context=context, locations=[(str(path.relative_to(BASE_DIR)), 0)])
     return texts

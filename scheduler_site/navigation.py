@@ -71,8 +71,8 @@ def navigation(request) -> dict:
         "waiting_notices": Notice.objects.visible_to(user, Role.OPERATOR)
         .awaiting_approval(now)
         .count,  # called only by templates that show it
-        "masthead_search": search(request, current),
-        "settings_places": settings_links(user) if user.can_open_administration else [],
+        "header_search": search(request, current),
+        "settings_links": settings_links(user) if user.can_open_administration else [],
     }
 
 

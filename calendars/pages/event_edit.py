@@ -65,7 +65,7 @@ def event_preview(request) -> HttpResponse:
         form = form_of(request, form_data, request.POST)
         form.is_valid()
         preview = preview_recurrence(form, formatter)
-    return render(request, "calendar/_event_beside.html", {"preview": preview})
+    return render(request, "calendar/_event_preview.html", {"preview": preview})
 
 
 def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatter: TimeFormatter) -> HttpResponse:

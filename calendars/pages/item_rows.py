@@ -124,14 +124,14 @@ def band_row(context: ViewContext, band: Band, width: int = BAND_WIDTH) -> Row:
         "attributes": mark_safe(f' data-hue="{band.hue}"'),
         "name": band.name,
         "failed": failed,
-        "tally": tally_of(context, band),
+        "count_text": tally_of(context, band),
         "title": ", ".join(part for part in (band.name, band.interval, summary_of(context, band), band.reason) if part),
         "hidden_text": ", ".join(part for part in (band.interval, summary_of(context, band), band.reason) if part),
         "width": width,
-        "ran": [svg_strokes(start * width, end * width) for start, end in band.run_spans],
-        "will": [svg_rect(start * width, end * width) for start, end in band.planned_spans],
+        "finished": [svg_strokes(start * width, end * width) for start, end in band.run_spans],
+        "planned": [svg_rect(start * width, end * width) for start, end in band.planned_spans],
         "held": [svg_rect(start * width, end * width) for start, end in band.held_spans],
-        "fell": [f"{each * width:.4g}" for each in band.failure_positions],
+        "failures": [f"{each * width:.4g}" for each in band.failure_positions],
         "place": NOWHERE,
     }
 

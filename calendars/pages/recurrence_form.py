@@ -74,7 +74,7 @@ class NumberField(forms.IntegerField):
     """A whole number from 1 on within a sentence, with `label` as its accessible name."""
 
     def __init__(self, label, most: int = LARGEST):
-        widget = forms.NumberInput(attrs={"class": "control brief tiny", "aria-label": label})
+        widget = forms.NumberInput(attrs={"class": "control compact tiny", "aria-label": label})
         message = _("Take a whole number, 1 or more")
         if most < LARGEST:
             message = format_lazy(_("Take a whole number from 1 to {most}"), most=most)
@@ -90,7 +90,7 @@ class NumberField(forms.IntegerField):
 
 class ChoiceInSentence(forms.TypedChoiceField):
     def __init__(self, label, choices, **options):
-        widget = forms.Select(attrs={"class": "control brief", "aria-label": label})
+        widget = forms.Select(attrs={"class": "control compact", "aria-label": label})
         super().__init__(label=label, required=False, choices=choices, widget=widget, **options)
 
 
@@ -170,7 +170,7 @@ class RecurrenceForm(forms.Form):
         required=False,
         input_formats=["%Y-%m-%d"],
         widget=forms.DateInput(
-            format="%Y-%m-%d", attrs={"type": "date", "class": "control brief", "aria-label": _("Last day")}
+            format="%Y-%m-%d", attrs={"type": "date", "class": "control compact", "aria-label": _("Last day")}
         ),
         error_messages={"invalid": _("Write a day such as 2027-06-30")},
     )

@@ -33,7 +33,7 @@ def small_month(context: ViewContext) -> dict:
 
 
 def small_day(context: ViewContext, day: date, view: View, shown: set[date], is_outside: bool) -> dict:
-    classes = " ".join(name for name, holds in (("outside", is_outside), ("shown", day in shown)) if holds)
+    classes = " ".join(name for name, holds in (("outside", is_outside), ("in-view", day in shown)) if holds)
     return {
         "number": day.day,
         "url": context.view_link(view, day),

@@ -47,10 +47,10 @@ def answer(request) -> HttpResponse:
     address = query.address(request.path)
     if is_switched and not request.htmx:
         return HttpResponseRedirect(address)
-    is_swap = request.htmx and not request.htmx.history_restore_request
+    is_fragment = request.htmx and not request.htmx.history_restore_request
     values = page_values(request.user, build_view_context(request.user, query, timezone.now()))
-    response = render(request, "calendar/_page.html" if is_swap else "calendar/page.html", values)
-    if is_swap:
+    response = render(request, "calendar/_htmx_response.html" if is_fragment else "calendar/page.html", values)
+    if is_fragment:
         response["HX-Push-Url"] = address
     patch_vary_headers(response, ["HX-Request"])
     add_never_cache_headers(response)
@@ -146,7 +146,7 @@ def search_values(context: ViewContext, found: SearchResults) -> dict[str, Any]:
         counts += ", " + ngettext("%d notice", "%d notices", notices) % notices
     values = {"before": BEFORE, "after": AFTER}
     return {
-        "main": "calendar/_matches.html",
+        "main": "calendar/_search_results.html",
         "agenda": agenda(context, found.contents, found.days),
         "counts": counts,
         "explained": gettext("of each, the last %(before)d before now and the next %(after)d") % values,

@@ -299,11 +299,11 @@ def maintenance_rows(axis: Axis, column: Column, notice: NoticeItem) -> Iterator
     """
     if notice.holds_from and notice.holds_from < column.end and notice.start > column.start:
         first, last, _ = span_on(column, notice.holds_from, notice.start)
-        yield hatch("at under lead", first, last)
+        yield hatch("placed background lead", first, last)
     if item_rows.is_bar(notice) or not overlaps(column, notice.start, notice.end):
         return
     first, last, part = span_on(column, notice.start, notice.end)
-    row = hatch("at under maintenance", first, min(max(last, first + SHOWN_MINUTES), axis.length))
+    row = hatch("placed background maintenance", first, min(max(last, first + SHOWN_MINUTES), axis.length))
     attributes = [row["place"], f' data-state="{notice.state}"']
     if notice.is_open_ended:
         part = f"{part} {CONTINUES}" if CONTINUES not in part else part
@@ -322,11 +322,11 @@ def lane_row(context: ViewContext, column: Column, each: PlacedBlock) -> Row:
         )
         label %= {"count": len(each.items), "day": context.format_long_date(column.day)}
         row = item_rows.more_row(len(each.items), context.view_link(view, column.day), label)
-        return row | {"type": "sum", "place": position("at lane", values)}
+        return row | {"type": "sum", "place": position("placed lane", values)}
     row, first, last = each.items[0]
-    names = ["at", "lane"]
+    names = ["placed", "lane"]
     if each.end - each.start < BRIEF:
-        names.append("brief")
+        names.append("short")
     if row["type"] == "run" and last - first < INSTANT:
         names.append("instant")
     return row | {"place": position(" ".join(names), values)}
@@ -335,9 +335,9 @@ def lane_row(context: ViewContext, column: Column, each: PlacedBlock) -> Row:
 def background_rows(context: ViewContext, axis: Axis, column: Column) -> Iterator[Row]:
     """Yield what lies below the items: the past, hours that the day does not have, and hours that it has twice."""
     if not axis.is_even:
-        yield from (hatch("at line", minute, minute + 1) for minute, _, _ in axis.hours())
+        yield from (hatch("placed line", minute, minute + 1) for minute, _, _ in axis.hours())
     if column.day == context.today and (past := column.start_minute(context.now)):
-        yield hatch("at under past", 0, past)
+        yield hatch("placed background past", 0, past)
     is_single = len(axis.columns) == 1
     gaps = {column.start_minute(change.instant): change for change in column.changes if change.is_forward}
     for start, end in column.missing_ranges:
@@ -345,14 +345,14 @@ def background_rows(context: ViewContext, axis: Axis, column: Column) -> Iterato
         if is_single and (change := gaps.get(end)):
             times = {"from": context.format_time(change.wall_before), "to": context.format_time(change.wall_after)}
             words = gettext("%(from)s to %(to)s does not exist on this day") % times
-        yield hatch("at under missing", start, end, words, "start")
+        yield hatch("placed background missing", start, end, words, "start")
     for piece in column.pieces:
         if piece.is_repeated:
             wall_time = context.to_local(piece.start)
             earlier = piece.start - (piece.end - piece.start)
             first = column.start_minute(earlier)
             yield hatch(
-                "at under first",
+                "placed background first",
                 first,
                 first + (piece.end - piece.start) // ONE_MINUTE,
                 brief_offset(context.to_local(earlier)),
@@ -360,7 +360,7 @@ def background_rows(context: ViewContext, axis: Axis, column: Column) -> Iterato
             values = {"time": context.format_time(wall_time), "offset": brief_offset(wall_time)}
             is_tall = is_single or piece.end_minute - piece.minute >= HOUR
             words = gettext("%(time)s again, %(offset)s") if is_tall else gettext("again, %(offset)s")
-            yield hatch("at under again", piece.minute, piece.end_minute, words % values)
+            yield hatch("placed background repeated", piece.minute, piece.end_minute, words % values)
 
 
 def hatch(names: str, start: int, end: int, words: str = "", side: str = "") -> Row:
@@ -377,8 +377,8 @@ def guide_lines(column: Column, bands: list[list[Band]]) -> Iterator[Row]:
             if max(end for _, end in spans) - min(start for start, _ in spans) >= FULL_SHARE:
                 continue
             for kind, parts in (
-                ("ran", merge_spans(band.run_spans)),
-                ("will", merge_spans(band.planned_spans)),
+                ("finished", merge_spans(band.run_spans)),
+                ("planned", merge_spans(band.planned_spans)),
                 ("held", merge_spans(band.held_spans)),
             ):
                 for start, end in parts:
@@ -386,11 +386,11 @@ def guide_lines(column: Column, bands: list[list[Band]]) -> Iterator[Row]:
                         column.start_minute(instant_at_fraction(column, start)),
                         column.end_minute(instant_at_fraction(column, end)),
                     )
-                    row = hatch(f"at rail {kind}", first, max(last, first + 1))
+                    row = hatch(f"placed frequent-bar {kind}", first, max(last, first + 1))
                     yield row | {"place": mark_safe(f'{row["place"]} data-hue="{band.hue}"')}
-            for fell in band.failure_positions:
-                minute = column.start_minute(instant_at_fraction(column, fell))
-                yield hatch("at fell", minute, minute)
+            for failure in band.failure_positions:
+                minute = column.start_minute(instant_at_fraction(column, failure))
+                yield hatch("placed failed", minute, minute)
             return
 
 
@@ -432,11 +432,11 @@ def now_line(context: ViewContext, axis: Axis, column: Column) -> Iterator[Row]:
         return
     minute = today.start_minute(context.now)
     if column is today:
-        row = hatch("at now-line", minute, minute)
+        row = hatch("placed now-line", minute, minute)
         place = mark_safe(row["place"] + now_line_attributes(context, column, minute))
         yield row | {"hidden": gettext("Now, %s") % context.format_time_at(context.now), "place": place}
     else:
-        yield hatch("at now-line far", minute, minute)
+        yield hatch("placed now-line other-day", minute, minute)
 
 
 # Scales
@@ -451,7 +451,7 @@ def scales(context: ViewContext, axis: Axis) -> dict:
     now = None if today is None else today.start_minute(context.now)
     hours = [
         {
-            "place": on_scale(minute, "again" if is_repeat else ""),
+            "place": on_scale(minute, "repeated" if is_repeat else ""),
             "text": hour_text(context, wall),
             "is_hidden": now is not None and abs(minute - now) < LABEL,
         }

@@ -98,7 +98,7 @@ class JobFormPages:
             raise PermissionDenied
         form = JobForm(request.POST, job=job, collections=self._writable(request))
         form.is_valid()
-        return TemplateResponse(request, "admin/jobs/job/_beside.html", self._preview_context(form, timezone.now()))
+        return TemplateResponse(request, "admin/jobs/job/_preview.html", self._preview_context(form, timezone.now()))
 
     def _preview_context(self, form: JobForm, now: datetime) -> dict:
         return {"preview": preview_job_form(form, now), "now": now}

@@ -167,7 +167,9 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
     @admin.display(description="Last ten")
     def last_ten(self, job: Job) -> str:
         outcomes = [outcome_of(run) for run in job.newest]
-        return render_to_string("admin/jobs/_strip.html", {"outcomes": outcomes, "label": count_outcomes(outcomes)})
+        return render_to_string(
+            "admin/jobs/_history_bar.html", {"outcomes": outcomes, "label": count_outcomes(outcomes)}
+        )
 
     @admin.display(description="Collection", ordering="collection__name")
     def in_collection(self, job: Job) -> str:

@@ -66,7 +66,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
             for group in sorted({each.group for each in triggers})
             if (text := unserved_groups(group, served_queues))
         ],
-        "is_beside": any(each != trigger for each in triggers),
+        "has_more_triggers": any(each != trigger for each in triggers),
         "action_words": action_in_words(job.action.document),
         "strip": [history_bar(run, now) for run in reversed(history)],
         "record": run_history(history),

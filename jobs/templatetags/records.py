@@ -42,7 +42,7 @@ def _labelled_cell(cell: str, label: str, is_title: bool) -> str:
     attributes, content = match.groups()
     content = BOOLEAN.sub(lambda image: ANSWERS[image[1]], content)  # a word instead of Django's coloured icon
     if "action-checkbox" in attributes:
-        return mark_safe(f'<td class="pick" role="cell">{content}</td>')
+        return mark_safe(f'<td class="select-cell" role="cell">{content}</td>')
     if is_title:
         return mark_safe(f'<th scope="row" role="rowheader"{attributes}>{content}</th>')
     label = escape(label[:1].upper() + label[1:])

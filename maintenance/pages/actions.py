@@ -211,11 +211,13 @@ def confirm_view(request, notice_id: UUID, verb: str) -> HttpResponse:
         return too_late(request, notice)
     context = {
         "title": action.title % values,
-        "action": action,
         "consequences": consequence_words(notice, verb, now),
-        "keep_url": reverse("maintenance:notice", args=[notice.pk]),
+        "cancel_url": reverse("maintenance:notice", args=[notice.pk]),
+        "cancel_text": action.cancel_text,
+        "confirm_text": action.confirm_text,
+        "is_dangerous": action.is_dangerous,
     }
-    return render(request, "maintenance/order.html", context)
+    return render(request, "maintenance/confirm.html", context)
 
 
 PHASES = {"approve": NoticePhase.START, "complete": NoticePhase.COMPLETE, "cancel": NoticePhase.CANCEL}

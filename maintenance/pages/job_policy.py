@@ -76,7 +76,7 @@ def edit_policy(request, job_id: int) -> HttpResponse:
         "most": PICKED_MOST,
         "back": back,
     }
-    return render(request, "maintenance/heed.html", context)
+    return render(request, "maintenance/job_policy.html", context)
 
 
 urlpatterns = [path("jobs/<int:job_id>", edit_policy, name="job-policy")]

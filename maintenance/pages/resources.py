@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext, ngettext
@@ -105,11 +105,12 @@ def resource_token(request, resource_id: int) -> HttpResponse:
         return show_token(request, resource, maintenance_resources.new_token(resource))
     context = {
         "title": gettext("Give %(name)s a new token?") % {"name": resource.name},
-        "said": [gettext("The one before is worth nothing from then on: what polls with it is refused.")],
-        "keep": gettext("Keep it"),
-        "answer": gettext("Make a new token"),
+        "consequences": [gettext("The one before is worth nothing from then on: what polls with it is refused.")],
+        "cancel_url": reverse("maintenance:resources"),
+        "cancel_text": gettext("Keep it"),
+        "confirm_text": gettext("Make a new token"),
     }
-    return render(request, "maintenance/resource_question.html", context)
+    return render(request, "maintenance/resource_confirm.html", context)
 
 
 def show_token(request, resource: Resource, token: str) -> HttpResponse:
@@ -136,12 +137,13 @@ def resource_remove(request, resource_id: int) -> HttpResponse:
     ) % {"count": count}
     context = {
         "title": gettext("Remove %(name)s?") % {"name": resource.name},
-        "said": [gettext("Its token is worth nothing from then on."), *([under_way] if count else [])],
-        "keep": gettext("Keep it"),
-        "answer": gettext("Remove resource"),
+        "consequences": [gettext("Its token is worth nothing from then on."), *([under_way] if count else [])],
+        "cancel_url": reverse("maintenance:resources"),
+        "cancel_text": gettext("Keep it"),
+        "confirm_text": gettext("Remove resource"),
         "is_dangerous": True,
     }
-    return render(request, "maintenance/resource_question.html", context)
+    return render(request, "maintenance/resource_confirm.html", context)
 
 
 urlpatterns = [

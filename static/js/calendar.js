@@ -1,63 +1,63 @@
-// The calendar page: neighbours and views without a reload, what a click opens beside its item, keys, and the present time.
+// The calendar page: neighbours and views without a reload, popovers, keys, and the present time.
 "use strict";
 (() => {
   const HOUR = 60, MINUTE = 60000, WORKING_DAY = 7 * HOUR;
   const main = document.getElementById("main");
-  const path = () => head().dataset.page;
-  const head = () => main.querySelector(".calendar-head");
-  const narrow = window.matchMedia("(max-width: 48rem)");
-  const said = document.createElement("p");
-  said.className = "visually-hidden";
-  said.setAttribute("role", "status");
-  document.body.append(said);
+  const pagePath = () => toolbar().dataset.page;
+  const toolbar = () => main.querySelector(".calendar-toolbar");
+  const narrowScreen = window.matchMedia("(max-width: 48rem)");
+  const liveRegion = document.createElement("p");
+  liveRegion.className = "visually-hidden";
+  liveRegion.setAttribute("role", "status");
+  document.body.append(liveRegion);
   htmx.config.historyCacheSize = 0; // nothing of a calendar stays behind in the browser
 
   // neighbours and views
 
-  let wanted = null; // where the focus goes once the next view is there
-  const go = (address, focus) => {
-    wanted = focus || whereabouts(document.activeElement);
+  let pendingFocus = null; // where the focus goes once the next view is there
+  const navigate = (address, focus) => {
+    pendingFocus = focus || focusTarget(document.activeElement);
     return htmx.ajax("GET", address, { target: "#calendar", swap: "innerHTML show:none" });
   };
-  const whereabouts = (element) => {
-    if (element.closest(".slot")) return { minute: slotMinute() };
+  const focusTarget = (element) => {
+    if (element.closest(".time-slot")) return { minute: slotMinute() };
     return element.closest(".month td") ? { date: "" } : { id: element.id };
   };
   const isPlain = (event) => event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-  const isWithin = (link) => link.origin === location.origin && link.pathname.startsWith(path());
+  const isWithin = (link) => link.origin === location.origin && link.pathname.startsWith(pagePath());
 
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || !isPlain(event)) return;
     const link = event.target.closest("a[href]");
-    if (link && link.matches("[data-close]") && about()) {
+    if (link && link.matches("[data-close]") && popover()) {
       event.preventDefault();
-      close();
-    } else if (link && main.contains(link) && link.origin === location.origin && link.pathname === path()) {
+      closePopover();
+    } else if (link && main.contains(link) && link.origin === location.origin && link.pathname === pagePath()) {
       event.preventDefault();
       isTodayAsked = link.id === "go-today";
-      go(link.href);
-    } else if (link && link.matches(".item, .band, .entry") && isWithin(link)) {
+      navigate(link.href);
+    } else if (link && link.matches(".item, .frequent-job, .entry") && isWithin(link)) {
       event.preventDefault();
-      open(link);
-    } else if (!link && about() && !event.target.closest(".about")) {
-      close(false);
+      openPopover(link);
+    } else if (!link && popover() && !event.target.closest(".item-popover")) {
+      closePopover(false);
     } else if (!link && event.target.closest("[data-print]")) {
       window.print();
     } else if (!link) {
-      press(event.target, event);
+      selectAt(event.target, event);
     }
   });
   document.addEventListener("dblclick", (event) => {
-    const cell = event.target.closest(".month td, .allday td[data-date]");
-    if (cell && !event.target.closest("a")) create(cell.dataset.date);
+    const cell = event.target.closest(".month td, .all-day td[data-date]");
+    if (cell && !event.target.closest("a")) createEvent(cell.dataset.date);
   });
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (!form.matches(".masthead .search") || new URL(form.action).pathname !== path()) return;
+    if (!form.matches(".site-header .search") || new URL(form.action).pathname !== pagePath()) return;
     event.preventDefault();
     const parameters = new URLSearchParams(location.search);
     parameters.set("q", form.elements.q.value);
-    go(`${path()}?${parameters}`);
+    navigate(`${pagePath()}?${parameters}`);
   });
 
   // the names of zones, once somebody writes one
@@ -72,49 +72,49 @@
   });
 
   // on a telephone a day shows marks, too small to be pressed; pressing the day lists below what they stand for
-  const sum = (cell, words) => {
+  const updateDaySummary = (cell, words) => {
     const items = cell.querySelector(".day-items");
-    if (items) items.inert = narrow.matches;
-    if (!narrow.matches) return cell.removeAttribute("aria-label");
+    if (items) items.inert = narrowScreen.matches;
+    if (!narrowScreen.matches) return cell.removeAttribute("aria-label");
     const more = cell.querySelector(".day-more");
-    const count = cell.querySelectorAll(".day-items .item, .day-items .band").length + (more ? parseInt(more.textContent.slice(1), 10) : 0);
+    const count = cell.querySelectorAll(".day-items .item, .day-items .frequent-job").length + (more ? parseInt(more.textContent.slice(1), 10) : 0);
     cell.setAttribute("aria-label", `${cell.querySelector(".day-label a").getAttribute("aria-label")}, ${words.replace("{}", count)}`);
   };
-  narrow.addEventListener("change", () => arrive());
+  narrowScreen.addEventListener("change", () => prepareView());
 
-  const arrive = () => {
+  const prepareView = () => {
     for (const button of main.querySelectorAll("[data-print]")) button.hidden = false;
     const month = main.querySelector(".month");
     if (month) {
       month.setAttribute("role", "grid");
       for (const cell of cells()) {
         cell.tabIndex = -1;
-        sum(cell, month.dataset.items);
+        updateDaySummary(cell, month.dataset.items);
       }
       const chosen = month.querySelector("td[data-chosen]") || cells()[0];
       chosen.tabIndex = 0;
     }
     const today = main.querySelector(".week .day-head[data-today]");
-    if (today && narrow.matches) today.closest(".week-wrap").scrollLeft = today.offsetLeft - today.offsetWidth / 2;
+    if (today && narrowScreen.matches) today.closest(".week-wrap").scrollLeft = today.offsetLeft - today.offsetWidth / 2;
     scrollHours();
-    tick();
+    updateNowLine();
   };
   document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.target.id === "about") return shown();
+    if (event.target.id === "popover") return showPopover();
     if (event.target.id !== "calendar") return;
-    arrive();
+    prepareView();
     const title = main.querySelector("h1");
-    if (title) said.textContent = title.textContent;
-    const focus = wanted && find(wanted);
-    if (focus && focus.matches(".month td")) toCell(focus);
+    if (title) liveRegion.textContent = title.textContent;
+    const focus = pendingFocus && findElement(pendingFocus);
+    if (focus && focus.matches(".month td")) focusCell(focus);
     else if (focus) focus.focus({ preventScroll: true });
-    wanted = null;
+    pendingFocus = null;
   });
   // an element by its id, or a day of the grid: the chosen one if none is named
-  const find = ({ id, date, minute }) => {
+  const findElement = ({ id, date, minute }) => {
     if (id) return document.getElementById(id);
     const day = main.querySelector(`.week .day[data-date="${date}"]`) || days()[0];
-    if (minute !== undefined && day) return place(day, minute);
+    if (minute !== undefined && day) return moveSlot(day, minute);
     return main.querySelector(`.month td[data-date="${date}"]`) || main.querySelector(".month td[data-chosen]");
   };
 
@@ -123,20 +123,20 @@
 
   let topMinute = null; // the first minute below the heads; null: they open anew
   let isTodayAsked = false;
-  const hours = () => {
+  const measureHours = () => {
     const wrap = main.querySelector(".week-wrap");
     if (!wrap) return null;
     const lanes = wrap.querySelector(".lanes"), table = wrap.querySelector(".week");
     const thead = wrap.querySelector("thead");
     const above = (getComputedStyle(thead).position === "sticky" ? thead : thead.rows[0]).offsetHeight;
     const midnight = lanes.getBoundingClientRect().top - wrap.getBoundingClientRect().top - wrap.clientTop + wrap.scrollTop - above;
-    return { wrap, above, midnight, minute: lanes.offsetHeight / (Number(table.dataset.hours) * HOUR), line: table.querySelector(".now-line:not(.far)") };
+    return { wrap, above, midnight, minute: lanes.offsetHeight / (Number(table.dataset.hours) * HOUR), line: table.querySelector(".now-line:not(.other-day)") };
   };
   const scrollHours = () => {
-    const shown = hours();
-    if (!shown) return;
-    const { wrap, above, midnight, minute, line } = shown;
-    wrap.style.setProperty("--stays", `${above}px`);
+    const measured = measureHours();
+    if (!measured) return;
+    const { wrap, above, midnight, minute, line } = measured;
+    wrap.style.setProperty("--heads-height", `${above}px`);
     let top = topMinute;
     if (top === null) {
       const length = (wrap.clientHeight - above) / minute, now = line ? minutes(line, "h", "m") : WORKING_DAY;
@@ -146,9 +146,9 @@
   };
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target.id !== "calendar") return;
-    const shown = hours();
+    const measured = measureHours();
     if (isTodayAsked) topMinute = null;
-    else if (shown) topMinute = (shown.wrap.scrollTop - shown.midnight) / shown.minute;
+    else if (measured) topMinute = (measured.wrap.scrollTop - measured.midnight) / measured.minute;
     isTodayAsked = false;
   });
   document.addEventListener("htmx:afterSwap", (event) => {
@@ -158,30 +158,30 @@
   // what a click opens
 
   let opener = null;
-  const about = () => main.querySelector("#about > .about");
-  const open = (link) => {
-    close(false);
+  const popover = () => main.querySelector("#popover > .item-popover");
+  const openPopover = (link) => {
+    closePopover(false);
     opener = link;
-    htmx.ajax("GET", link.href, { target: "#about", swap: "innerHTML show:none" });
+    htmx.ajax("GET", link.href, { target: "#popover", swap: "innerHTML show:none" });
   };
-  const close = (isFocusBack = true) => {
-    const host = document.getElementById("about");
-    if (host) host.replaceChildren();
+  const closePopover = (returnsFocus = true) => {
+    const container = document.getElementById("popover");
+    if (container) container.replaceChildren();
     if (!opener) return;
     opener.removeAttribute("aria-expanded");
-    if (isFocusBack) opener.focus({ preventScroll: true });
+    if (returnsFocus) opener.focus({ preventScroll: true });
     opener = null;
   };
-  const shown = () => {
-    const sheet = about();
+  const showPopover = () => {
+    const sheet = popover();
     if (!sheet || !opener) return;
     opener.setAttribute("aria-expanded", "true");
-    settle(sheet, opener.getBoundingClientRect());
-    sheet.focus({ preventScroll: narrow.matches });
+    positionPopover(sheet, opener.getBoundingClientRect());
+    sheet.focus({ preventScroll: narrowScreen.matches });
   };
-  // beside its item, on the side with room, within the window
-  const settle = (sheet, item) => {
-    const origin = document.getElementById("about").getBoundingClientRect();
+  // next to its item, on the side with room, within the window
+  const positionPopover = (sheet, item) => {
+    const origin = document.getElementById("popover").getBoundingClientRect();
     const { offsetWidth: width, offsetHeight: height } = sheet;
     const gap = 8, right = document.documentElement.clientWidth, bottom = window.innerHeight;
     let x = item.right + gap;
@@ -196,88 +196,88 @@
   // cells of the month, hours of a day
 
   const cells = () => [...main.querySelectorAll(".month td")];
-  const newEvent = (start) => {
-    const address = new URL(head().dataset.new, location);
+  const newEventUrl = (start) => {
+    const address = new URL(toolbar().dataset.new, location);
     for (const [name, value] of new URLSearchParams(location.search)) address.searchParams.set(name, value);
     address.searchParams.set("start", start);
     return address.href;
   };
-  const create = (start) => location.assign(newEvent(start));
-  const toCell = (cell) => {
+  const createEvent = (start) => location.assign(newEventUrl(start));
+  const focusCell = (cell) => {
     for (const other of cells()) other.tabIndex = other === cell ? 0 : -1;
     cell.focus();
   };
-  const choose = ({ dataset: { date } }) => {
+  const selectDay = ({ dataset: { date } }) => {
     const parameters = new URLSearchParams(location.search);
     parameters.set("date", date);
-    go(`${path()}?${parameters}`, { date });
+    navigate(`${pagePath()}?${parameters}`, { date });
   };
-  const dayAfter = (text, days) => {
+  const addDays = (text, days) => {
     const day = new Date(`${text}T00:00Z`);
     day.setUTCDate(day.getUTCDate() + days);
     return day.toISOString().slice(0, 10);
   };
-  const neighbour = (kind, focus) => {
+  const openNeighbour = (kind, focus) => {
     const link = main.querySelector(`[rel="${kind}"]`);
-    if (link) go(link.href, focus);
+    if (link) navigate(link.href, focus);
   };
 
-  const inMonth = (event, cell) => {
+  const handleMonthKey = (event, cell) => {
     const days = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 }[event.key];
     if (days) {
-      const date = dayAfter(cell.dataset.date, days);
+      const date = addDays(cell.dataset.date, days);
       const next = main.querySelector(`.month td[data-date="${date}"]`);
-      if (next) toCell(next);
-      else neighbour(days < 0 ? "prev" : "next", { date });
+      if (next) focusCell(next);
+      else openNeighbour(days < 0 ? "prev" : "next", { date });
     } else if (event.key === "Enter" && event.target === cell) {
       const first = cell.querySelector(".day-items a");
-      if (narrow.matches) choose(cell);
+      if (narrowScreen.matches) selectDay(cell);
       else if (first) first.focus();
-      else create(cell.dataset.date);
+      else createEvent(cell.dataset.date);
     } else if (event.key === "Escape" && event.target !== cell) cell.focus();
     else return false;
     return true;
   };
 
   const pieces = (day) => (day.dataset.pieces ? day.dataset.pieces.split(" ") : []).map((piece) => {
-    const [, from, to, reading] = piece.match(/(\d+)-(\d+):(\d+)/).map(Number);
-    return { from, to, reading };
+    const [, from, to, wallMinute] = piece.match(/(\d+)-(\d+):(\d+)/).map(Number);
+    return { from, to, wallMinute };
   });
   const pieceAt = (day, minute) => pieces(day).find((piece) => piece.from <= minute && minute < piece.to);
-  const reading = (day, minute) => {
+  const wallTime = (day, minute) => {
     const piece = pieceAt(day, minute);
-    const shown = piece.reading + minute - piece.from;
-    return `${day.dataset.date}T${String(Math.floor(shown / HOUR)).padStart(2, "0")}:${String(shown % HOUR).padStart(2, "0")}`;
+    const local = piece.wallMinute + minute - piece.from;
+    return `${day.dataset.date}T${String(Math.floor(local / HOUR)).padStart(2, "0")}:${String(local % HOUR).padStart(2, "0")}`;
   };
-  const minutes = (element, hours, rest) => Number(element.dataset[hours] || 0) * HOUR + Number(element.dataset[rest] || 0);
+  const minutes = (element, hourKey, minuteKey) => Number(element.dataset[hourKey] || 0) * HOUR + Number(element.dataset[minuteKey] || 0);
   const itemsAt = (day, minute) => [...day.querySelectorAll(".lane")].filter((lane) => {
     const from = minutes(lane, "h", "m");
     return from < minute + HOUR && from + minutes(lane, "dh", "dm") > minute;
   });
 
   // as the server writes it: 18:00, or with the pattern of the half of the day 6:00 pm
-  const clock = (instant, timeZone) => {
-    const shown = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(instant);
+  const formatTime = (instant, timeZone) => {
+    const text = new Intl.DateTimeFormat("en-GB", { timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(instant);
     const { am, pm } = main.querySelector(".week").dataset;
-    if (!am) return shown;
-    const [hour, minute] = shown.split(":");
+    if (!am) return text;
+    const [hour, minute] = text.split(":");
     return (hour < 12 ? am : pm).replace("%s", `${hour % 12 || 12}:${minute}`);
   };
 
-  // one place, an hour long, that is moved over the days
+  // one slot, an hour long, that is moved over the days
   const slot = document.createElement("li");
-  slot.className = "at slot";
+  slot.className = "placed time-slot";
   slot.dataset.dh = "1";
   slot.append(document.createElement("a"));
-  const place = (day, minute) => {
+  const moveSlot = (day, minute) => {
     if (!day || !pieceAt(day, minute)) return null;
     const link = slot.firstChild;
     slot.dataset.h = Math.floor(minute / HOUR);
     slot.dataset.m = minute % HOUR;
-    const start = reading(day, minute);
-    link.href = newEvent(start);
+    const start = wallTime(day, minute);
+    link.href = newEventUrl(start);
     const items = main.querySelector(".week").dataset.items.replace("{}", itemsAt(day, minute).length);
-    link.setAttribute("aria-label", `${dayName(day)}, ${clock(new Date(`${start}Z`), "UTC")}, ${items}`);
+    link.setAttribute("aria-label", `${dayName(day)}, ${formatTime(new Date(`${start}Z`), "UTC")}, ${items}`);
     day.querySelector(".lanes").append(slot);
     return link;
   };
@@ -288,18 +288,18 @@
   const days = () => [...main.querySelectorAll(".week .day")];
   const slotMinute = () => minutes(slot, "h", "m");
 
-  const inHours = (event, day) => {
+  const handleHoursKey = (event, day) => {
     const minute = slotMinute();
     const sideways = { ArrowLeft: -1, ArrowRight: 1 }[event.key], down = { ArrowUp: -HOUR, ArrowDown: HOUR }[event.key];
     if (sideways) {
       const next = days()[days().indexOf(day) + sideways];
-      const link = next && (place(next, minute) || place(next, pieces(next)[0] ? pieces(next)[0].from : 0));
+      const link = next && (moveSlot(next, minute) || moveSlot(next, pieces(next)[0] ? pieces(next)[0].from : 0));
       if (link) link.focus();
-      else neighbour(sideways < 0 ? "prev" : "next", { date: dayAfter(day.dataset.date, sideways), minute });
+      else openNeighbour(sideways < 0 ? "prev" : "next", { date: addDays(day.dataset.date, sideways), minute });
     } else if (down) {
       // over what the day does not have
       for (let next = minute + down; next >= 0 && next < 27 * HOUR; next += down) {
-        const link = place(day, next);
+        const link = moveSlot(day, next);
         if (link) {
           link.focus();
           break;
@@ -308,40 +308,40 @@
     } else if (event.key === "Enter" && slot.contains(event.target)) {
       const first = itemsAt(day, minute)[0];
       if (first) first.firstElementChild.focus();
-      else create(reading(day, minute));
+      else createEvent(wallTime(day, minute));
     } else if (event.key === "Escape" && !slot.contains(event.target)) {
       const lane = event.target.closest(".lane");
-      const link = lane && place(day, Math.floor(minutes(lane, "h", "m") / HOUR) * HOUR);
+      const link = lane && moveSlot(day, Math.floor(minutes(lane, "h", "m") / HOUR) * HOUR);
       if (link) link.focus();
     } else return false;
     return true;
   };
 
-  // a press beside the items chooses a place; one more on it begins an event there
-  const press = (target, event) => {
+  // a click between the items selects a slot; one more on it begins an event there
+  const selectAt = (target, event) => {
     const lanes = target.closest(".lanes"), cell = target.closest(".month td");
-    if (cell && narrow.matches) choose(cell);
-    else if (cell) toCell(cell);
+    if (cell && narrowScreen.matches) selectDay(cell);
+    else if (cell) focusCell(cell);
     else if (lanes && !target.closest(".lane")) {
       const day = lanes.closest(".day");
       const height = lanes.getBoundingClientRect().height, total = Number(main.querySelector(".week").dataset.hours) * HOUR;
       const minute = Math.floor((event.clientY - lanes.getBoundingClientRect().top) / height * total / HOUR) * HOUR;
-      if (slot.parentElement === lanes && slotMinute() === minute && document.activeElement === slot.firstChild) create(reading(day, minute));
+      if (slot.parentElement === lanes && slotMinute() === minute && document.activeElement === slot.firstChild) createEvent(wallTime(day, minute));
       else {
-        const link = place(day, minute);
+        const link = moveSlot(day, minute);
         if (link) link.focus();
       }
     }
   };
 
-  const enter = (event) => {
+  const enterGrid = (event) => {
     if (!event.key.startsWith("Arrow")) return false;
     const entries = [...main.querySelectorAll(".agenda .entry")].filter((link) => link.offsetParent);
-    if (main.querySelector(".month")) toCell(main.querySelector('.month td[tabindex="0"]'));
+    if (main.querySelector(".month")) focusCell(main.querySelector('.month td[tabindex="0"]'));
     else if (days().length) {
       const day = main.querySelector(".week .day[data-today]") || days()[0];
-      const line = main.querySelector(".now-line:not(.far)");
-      const link = place(day, line ? Number(line.dataset.h || 0) * HOUR : 8 * HOUR) || place(day, pieces(day)[0] && pieces(day)[0].from);
+      const line = main.querySelector(".now-line:not(.other-day)");
+      const link = moveSlot(day, line ? Number(line.dataset.h || 0) * HOUR : 8 * HOUR) || moveSlot(day, pieces(day)[0] && pieces(day)[0].from);
       if (link) link.focus();
     } else if (entries.length && !event.key.match(/Left|Right/)) {
       const at = entries.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
@@ -351,19 +351,19 @@
   };
 
   document.addEventListener("keydown", (event) => {
-    if (!head() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (event.key === "Escape" && about()) {
+    if (!toolbar() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.key === "Escape" && popover()) {
       event.preventDefault();
-      return close();
+      return closePopover();
     }
-    if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], .about, details[open]")) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], .item-popover, details[open]")) return;
     const cell = event.target.closest(".month td"), day = event.target.closest(".week .day");
     const isFree = event.target === document.body || event.target === main || event.target.closest(".agenda, .week-wrap");
-    const isDone = (cell && inMonth(event, cell)) || (day && inHours(event, day)) || (!cell && !day && isFree && enter(event));
+    const isDone = (cell && handleMonthKey(event, cell)) || (day && handleHoursKey(event, day)) || (!cell && !day && isFree && enterGrid(event));
     if (isDone) return event.preventDefault();
     if (event.key === "n" && (cell || slot.contains(event.target))) {
       event.preventDefault();
-      return create(cell ? cell.dataset.date : reading(day, slotMinute()));
+      return createEvent(cell ? cell.dataset.date : wallTime(day, slotMinute()));
     }
     const link = event.key.length === 1 || event.key.startsWith("Page") ? main.querySelector(`[data-key="${CSS.escape(event.key)}"]`) : null;
     if (link) {
@@ -374,33 +374,33 @@
 
   // the present time
 
-  const tick = () => {
-    const line = main.querySelector(".now-line:not(.far)");
+  const updateNowLine = () => {
+    const line = main.querySelector(".now-line:not(.other-day)");
     if (!line) return;
     const now = Date.now();
-    if (now >= Date.parse(line.dataset.until)) return again();
+    if (now >= Date.parse(line.dataset.until)) return reload();
     const minute = Number(line.dataset.minute) + Math.max(0, Math.floor((now - Date.parse(line.dataset.from)) / MINUTE));
     for (const each of main.querySelectorAll(".now-line, .now-label")) {
       each.dataset.h = Math.floor(minute / HOUR);
       each.dataset.m = minute % HOUR;
     }
-    const past = main.querySelector(".under.past");
+    const past = main.querySelector(".background.past");
     if (past) {
       past.dataset.dh = Math.floor(minute / HOUR);
       past.dataset.dm = minute % HOUR;
     }
     const label = main.querySelector(".now-label");
-    if (now - Date.parse(line.dataset.from) >= MINUTE) label.textContent = clock(new Date(now), line.dataset.zone);
-    for (const hour of main.querySelectorAll("th .scale:not(.second) li:not(.now-label)")) {
+    if (now - Date.parse(line.dataset.from) >= MINUTE) label.textContent = formatTime(new Date(now), line.dataset.zone);
+    for (const hour of main.querySelectorAll("th .hour-scale:not(.second) li:not(.now-label)")) {
       hour.hidden = Math.abs(minutes(hour, "h", "m") - minute) < 22;
     }
   };
   // a new day, or a change of the clock
-  const again = () => {
-    if (!about() && !document.activeElement.closest("input, select")) go(location.href);
+  const reload = () => {
+    if (!popover() && !document.activeElement.closest("input, select")) navigate(location.href);
   };
-  setInterval(tick, MINUTE / 4);
-  document.addEventListener("htmx:historyRestore", arrive);
+  setInterval(updateNowLine, MINUTE / 4);
+  document.addEventListener("htmx:historyRestore", prepareView);
 
-  arrive();
+  prepareView();
 })();

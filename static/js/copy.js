@@ -2,7 +2,7 @@
 // The older way comes first: navigator.clipboard does not exist over plain HTTP, which is usual inside a network.
 "use strict";
 (() => {
-  const write = async (text) => {
+  const writeClipboard = async (text) => {
     try {
       await navigator.clipboard.writeText(text);
       return true;
@@ -13,12 +13,12 @@
 
   for (const button of document.querySelectorAll("[data-copy]")) {
     const source = document.getElementById(button.dataset.copy);
-    const word = button.querySelector("span");
+    const label = button.querySelector("span");
     button.hidden = false;
     button.addEventListener("click", async () => {
       getSelection().selectAllChildren(source);
-      if (document.execCommand("copy") || (await write(source.textContent.trim()))) {
-        word.textContent = button.dataset.copied || "Copied";
+      if (document.execCommand("copy") || (await writeClipboard(source.textContent.trim()))) {
+        label.textContent = button.dataset.copied || "Copied";
       }
     });
   }

@@ -7,50 +7,50 @@
   // the answer's button repeats what was chosen
   for (const button of document.querySelectorAll("[data-answers]")) {
     const choices = document.querySelectorAll(`[name="${button.dataset.answers}"]`);
-    const answer = () => {
+    const updateAnswer = () => {
       const chosen = [...choices].find((choice) => choice.checked);
       if (chosen) button.textContent = chosen.dataset.answer;
     };
-    for (const choice of choices) choice.addEventListener("change", answer);
-    answer();
+    for (const choice of choices) choice.addEventListener("change", updateAnswer);
+    updateAnswer();
   }
   if (!form) return;
 
   const field = (name) => form.elements[name];
   // readings of a clock, reckoned as if they were in UTC, where no clock changes
-  const read = (name) => Date.parse(`${field(name).value}Z`);
-  const write = (name, instant) => {
+  const readTime = (name) => Date.parse(`${field(name).value}Z`);
+  const writeTime = (name, instant) => {
     field(name).value = new Date(instant).toISOString().slice(0, field(name).type === "date" ? 10 : 16);
   };
 
   // what ends moves along with what starts
   const spans = [["start", "end"], ["first_day", "last_day"]];
   const lengths = new Map();
-  const measure = () => {
-    for (const [first, last] of spans) lengths.set(first, read(last) - read(first));
+  const storeLengths = () => {
+    for (const [first, last] of spans) lengths.set(first, readTime(last) - readTime(first));
   };
-  const move = (first, last) => {
-    const start = read(first), length = lengths.get(first);
-    if (!Number.isNaN(start) && length >= 0) write(last, start + length);
+  const syncEnd = (first, last) => {
+    const start = readTime(first), length = lengths.get(first);
+    if (!Number.isNaN(start) && length >= 0) writeTime(last, start + length);
   };
 
   // days become times, and times days
-  const switchKind = () => {
+  const copyDays = () => {
     const [from, to] = field("is_all_day").checked ? spans : [...spans].reverse();
     for (const end of [0, 1]) {
       const day = field(from[end]).value.slice(0, 10);
       if (!day) continue;
       field(to[end]).value = to[end].endsWith("_day") ? day : day + field(to[end]).value.slice(10);
     }
-    measure();
+    storeLengths();
   };
 
   // of a new event, each pattern begins with the day on which it starts
   const touched = new Set();
   const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
   const INDEXES = ["first", "second", "third", "fourth", "last"];
-  const follow = () => {
-    const day = new Date(read(field("is_all_day").checked ? "first_day" : "start"));
+  const syncPatterns = () => {
+    const day = new Date(readTime(field("is_all_day").checked ? "first_day" : "start"));
     if (Number.isNaN(day.valueOf())) return;
     const weekday = WEEKDAYS[day.getUTCDay()];
     const values = {
@@ -63,7 +63,7 @@
     if (!touched.has("weekly_days")) for (const box of form.querySelectorAll('[name="weekly_days"]')) box.checked = box.value === weekday;
   };
 
-  const entitle = () => {
+  const updateSubmitLabel = () => {
     const button = form.querySelector("[data-series]");
     if (button) button.textContent = field("pattern").value === "none" ? button.dataset.single : button.dataset.series;
   };
@@ -73,19 +73,19 @@
     touched.add(name);
     const row = event.target.closest(".sentence") && event.target.closest(".pattern");
     if (row) row.querySelector('input[type="radio"]').checked = true;
-    if (name === "is_all_day") switchKind();
-    for (const [first, last] of spans) if (name === first) move(first, last);
-    measure();
-    if ("follow" in form.dataset && ["is_all_day", "start", "first_day"].includes(name)) follow();
-    entitle();
+    if (name === "is_all_day") copyDays();
+    for (const [first, last] of spans) if (name === first) syncEnd(first, last);
+    storeLengths();
+    if ("follow" in form.dataset && ["is_all_day", "start", "first_day"].includes(name)) syncPatterns();
+    updateSubmitLabel();
   });
   // what was typed while the page was still loading counts as well
-  const shown = (name) => Date.parse(`${field(name).defaultValue}Z`);
+  const defaultTime = (name) => Date.parse(`${field(name).defaultValue}Z`);
   for (const [first, last] of spans) {
-    lengths.set(first, shown(last) - shown(first));
+    lengths.set(first, defaultTime(last) - defaultTime(first));
     const isLate = field(first).value !== field(first).defaultValue && field(last).value === field(last).defaultValue;
     if (isLate) field(first).dispatchEvent(new Event("input", { bubbles: true }));
   }
-  measure();
-  entitle();
+  storeLengths();
+  updateSubmitLabel();
 })();

@@ -4,19 +4,19 @@
 (() => {
   const source = () => document.getElementById("refresh");
   if (!source()) return;
-  let tag = "";
+  let etag = "";
 
   // the HTML without what differs in every answer: relative times, which clock.js keeps true, and form tokens
-  const compared = (element) => {
+  const comparableHtml = (element) => {
     const copy = element.cloneNode(true);
     for (const time of copy.querySelectorAll("time[data-relative]")) time.textContent = "";
     for (const field of copy.querySelectorAll("[name=csrfmiddlewaretoken]")) field.removeAttribute("value");
     for (const details of copy.querySelectorAll("details")) details.removeAttribute("open");
     return copy.outerHTML;
   };
-  const sent = new WeakMap(); // what the server sent for an element: scripts change some of it
-  const remember = (element) => sent.set(element, compared(element));
-  const parts = (root) => root.querySelectorAll("[data-refresh=whole], [data-refresh=rows] tr[id]");
+  const sentHtml = new WeakMap(); // what the server sent for an element: scripts change some of it
+  const rememberPart = (element) => sentHtml.set(element, comparableHtml(element));
+  const refreshableParts = (root) => root.querySelectorAll("[data-refresh=whole], [data-refresh=rows] tr[id]");
 
   const isUsed = (element) => {
     const selection = getSelection();
@@ -32,31 +32,31 @@
     if (box && freshBox) freshBox.checked = box.checked;
   };
   // whether the part is now as the server has it
-  const replace = (old, fresh) => {
-    const text = compared(fresh);
-    if ((sent.get(old) || compared(old)) === text) return true;
+  const replacePart = (old, fresh) => {
+    const text = comparableHtml(fresh);
+    if ((sentHtml.get(old) || comparableHtml(old)) === text) return true;
     if (isUsed(old)) return false;
     keepState(old, fresh);
     const adopted = document.adoptNode(fresh);
     old.replaceWith(adopted);
-    sent.set(adopted, text);
+    sentHtml.set(adopted, text);
     htmx.process(adopted);
     return true;
   };
-  const merge = (html) => {
-    let isComplete = true, isNewer = false;
-    for (const part of parts(new DOMParser().parseFromString(html, "text/html"))) {
+  const mergeAnswer = (html) => {
+    let isComplete = true, hasNewEntries = false;
+    for (const part of refreshableParts(new DOMParser().parseFromString(html, "text/html"))) {
       const old = document.getElementById(part.id);
-      if (old) isComplete = replace(old, part) && isComplete;
-      else isNewer = true;
+      if (old) isComplete = replacePart(old, part) && isComplete;
+      else hasNewEntries = true;
     }
-    const news = document.getElementById("newer");
-    if (news && isNewer) news.hidden = false;
+    const newEntries = document.getElementById("newer");
+    if (newEntries && hasNewEntries) newEntries.hidden = false;
     return isComplete;
   };
 
   document.addEventListener("htmx:configRequest", (event) => {
-    if (event.target === source() && tag) event.detail.headers["If-None-Match"] = tag;
+    if (event.target === source() && etag) event.detail.headers["If-None-Match"] = etag;
   });
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.target === source() && document.hidden) event.preventDefault();
@@ -64,8 +64,8 @@
   document.addEventListener("htmx:afterRequest", (event) => {
     const { xhr, elt } = event.detail;
     if (elt !== source() || !xhr || xhr.status !== 200) return;
-    const isComplete = merge(xhr.responseText);
-    tag = isComplete ? xhr.getResponseHeader("ETag") || "" : "";
+    const isComplete = mergeAnswer(xhr.responseText);
+    etag = isComplete ? xhr.getResponseHeader("ETag") || "" : "";
   });
-  for (const part of parts(document)) remember(part);
+  for (const part of refreshableParts(document)) rememberPart(part);
 })();

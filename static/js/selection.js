@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const boxes = () => [...document.querySelectorAll("input.action-select")];
-  const show = () => {
+  const updateSelection = () => {
     const ticked = boxes().filter((box) => box.checked).length;
     const count = document.querySelector("[data-selected]");
     if (count) count.textContent = `${ticked} selected`;
@@ -13,8 +13,8 @@
   };
   document.addEventListener("change", (event) => {
     if (event.target.id === "action-toggle") for (const box of boxes()) box.checked = event.target.checked;
-    show();
+    updateSelection();
   });
-  document.addEventListener("htmx:afterSwap", show);
-  show();
+  document.addEventListener("htmx:afterSwap", updateSelection);
+  updateSelection();
 })();

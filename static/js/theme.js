@@ -2,22 +2,22 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const chosen = () => {
+  const chosenTheme = () => {
     try { return localStorage.getItem("theme") || "auto"; } catch { return "auto"; }
   };
-  const apply = () => {
-    root.dataset.theme = chosen();
+  const applyTheme = () => {
+    root.dataset.theme = chosenTheme();
     for (const button of document.querySelectorAll("[data-set-theme]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.setTheme === chosen()));
+      button.setAttribute("aria-pressed", String(button.dataset.setTheme === chosenTheme()));
       button.parentElement.hidden = false;
     }
   };
-  apply();
-  document.addEventListener("DOMContentLoaded", apply);
+  applyTheme();
+  document.addEventListener("DOMContentLoaded", applyTheme);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-set-theme]");
     if (!button) return;
     try { localStorage.setItem("theme", button.dataset.setTheme); } catch { /* the choice holds for this page only */ }
-    apply();
+    applyTheme();
   });
 })();

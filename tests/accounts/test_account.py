@@ -70,7 +70,7 @@ def test_what_cannot_be_is_refused_at_its_field(browser, mira, field, value):
 
     assert answer.status_code == 200
     assert list(answer.context["form"].errors) == [field]
-    assert "1 thing to mend" in answer.text
+    assert "Please correct the error below." in answer.text
     assert User.objects.get(pk=mira.pk).first_name == ""
 
 

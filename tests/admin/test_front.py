@@ -61,7 +61,7 @@ def test_who_is_no_member_has_the_calendar_and_maintenance_alone(client, make_us
     page = client.get("/account/")
 
     assert [str(place.name) for place in page.context["sections"]] == ["Calendar", "Maintenance"]
-    assert page.context["masthead_search"]["action"] == "/calendar/"
+    assert page.context["header_search"]["action"] == "/calendar/"
     assert "Sign out" in page.text
     assert 'href="/admin/' not in page.text
 
@@ -75,13 +75,13 @@ def test_members_have_every_section_and_a_key_of_its_own_for_each(client, make_u
     assert names == ["Home", "Calendar", "Jobs", "Triggers", "Runs", "Collections", "Maintenance"]
     assert len({place.key for place in context["sections"]}) == len(names)
     assert str(context["here"].name) == "Runs"
-    assert context["masthead_search"]["action"] == "/admin/jobs/job/"
+    assert context["header_search"]["action"] == "/admin/jobs/job/"
 
 
 def test_on_the_calendar_the_search_is_the_calendars_and_keeps_the_view(browser):
     page = browser.get("/calendar/?view=week&off=a&off=b&q=tea")
 
-    search = page.context["masthead_search"]
+    search = page.context["header_search"]
     assert (search["action"], search["query"]) == ("/calendar/", "tea")
     assert search["kept"] == [("view", "week"), ("off", "a"), ("off", "b")]
     assert str(page.context["here"].name) == "Calendar"

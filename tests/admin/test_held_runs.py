@@ -40,8 +40,8 @@ def page_of(browser, run: Run):
     return browser.get(f"/admin/jobs/run/{run.pk}/change/")
 
 
-def trail(page) -> list[str]:
-    part = re.search(r'<ol class="trail">(.*?)</ol>', page.text, re.DOTALL)[1]
+def activity(page) -> list[str]:
+    part = re.search(r'<ol class="activity">(.*?)</ol>', page.text, re.DOTALL)[1]
     return [words(step) for step in re.findall(r"<li.*?</li>", part, re.DOTALL)]
 
 
@@ -59,7 +59,7 @@ def test_the_hold_stays_on_the_run_when_it_is_over(browser, job, db2):
 
     page = page_of(browser, run)
 
-    assert trail(page)[:3] == [
+    assert activity(page)[:3] == [
         "08:00:00 Due by the schedule occurrence 1",
         "08:00:00 Held by maintenance: Reboot of db-2 until 08:30:00",
         "08:30:00 Released after 30 min",
@@ -67,7 +67,7 @@ def test_the_hold_stays_on_the_run_when_it_is_over(browser, job, db2):
     assert f'<a href="/maintenance/notices/{notice.pk}/">Held by maintenance: Reboot of db-2</a>' in page.text
     assert [stage["name"] for stage in page.context["timeline"]][:3] == ["Planned", "Held", "Started"]
     assert page.context["timeline"][2]["note"] == "after 30 min, held for 30 min"
-    assert trail(page)[-1].endswith("started 30 min late, held for 30 min")
+    assert activity(page)[-1].endswith("started 30 min late, held for 30 min")
 
 
 def test_the_legend_of_the_outcomes_has_held(browser, job, db2):
@@ -85,7 +85,7 @@ def test_a_run_that_is_still_held_says_for_how_long(browser, job, db2):
     announce(db2, has_started=True)
     dispatch(EIGHT)
 
-    steps = trail(page_of(browser, Run.objects.get()))
+    steps = activity(page_of(browser, Run.objects.get()))
 
     assert steps[1] == "08:00:00 Held by maintenance: Reboot of db-2 for 2 h 00 min now"
     assert len(steps) == 2
@@ -113,7 +113,7 @@ def test_a_run_that_was_skipped_leads_to_the_one_that_was_still_going(browser, m
 
     page = page_of(browser, second)
 
-    assert trail(page)[1:] == [
+    assert activity(page)[1:] == [
         "09:00:00 An earlier run was still going that of today 08:00",
         "09:00:00 Skipped another run of this job was still going",
     ]
@@ -127,12 +127,12 @@ def test_a_run_that_waits_says_for_which_and_goes_on_to_say_so(browser, make_job
     first, second = Run.objects.order_by("fire_at")
     [going] = lease([str(first.pk)], "worker", EIGHT)
     lease([str(second.pk)], "worker", EIGHT + HOUR)
-    assert trail(page_of(browser, second))[1] == "09:00:00 Waits for an earlier run that of today 08:00"
+    assert activity(page_of(browser, second))[1] == "09:00:00 Waits for an earlier run that of today 08:00"
 
     record([(going, AttemptResult(True, "200 OK"))], EIGHT + HOUR + MINUTE)
     carry_out(second, EIGHT + HOUR + MINUTE)
 
-    assert trail(page_of(browser, second))[1] == "09:01:00 Waited for an earlier run that of today 08:00"
+    assert activity(page_of(browser, second))[1] == "09:01:00 Waited for an earlier run that of today 08:00"
 
 
 def test_a_run_whose_history_is_gone_is_said_to_be(browser, make_job):
@@ -144,7 +144,7 @@ def test_a_run_whose_history_is_gone_is_said_to_be(browser, make_job):
     lease([str(second.pk)], "worker", EIGHT + HOUR)
     first.delete()
 
-    assert trail(page_of(browser, second))[1].endswith("its history is gone")
+    assert activity(page_of(browser, second))[1].endswith("its history is gone")
 
 
 def test_a_run_that_waited_for_nothing_says_so_by_saying_nothing(browser, make_job):
@@ -153,7 +153,7 @@ def test_a_run_that_waited_for_nothing_says_so_by_saying_nothing(browser, make_j
     run = Run.objects.get()
     carry_out(run, EIGHT)
 
-    assert [step.split(" ", 1)[1] for step in trail(page_of(browser, run))] == [
+    assert [step.split(" ", 1)[1] for step in activity(page_of(browser, run))] == [
         "Due by the schedule occurrence 1",
         "Attempt 1 succeeded 200 OK",
         "Succeeded",

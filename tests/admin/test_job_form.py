@@ -554,7 +554,7 @@ def test_a_body_that_is_not_what_it_seems_is_saved_with_a_warning(post, browser)
 def test_a_template_that_becomes_json_is_saved_without_one(post, browser):
     answer = post(**WEAK | {"body": '{"at": "{{ fire_time }}"}', "template": "on"})
 
-    assert 'class="stack cautions"' not in browser.get(answer.url).text
+    assert 'class="vstack warnings"' not in browser.get(answer.url).text
 
 
 def test_a_closed_address_is_refused_at_its_field(post, settings):

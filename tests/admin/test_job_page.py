@@ -135,7 +135,7 @@ def test_an_unknown_page_of_history_is_the_first(browser, make_job, make_run):
     assert len(browser.get(f"{page_of(job)}?before=nonsense").context["runs"]) == 1
 
 
-# Credentials and cautions
+# Credentials and warnings
 
 
 def certified(certificate, uri="https://x.example/") -> dict:

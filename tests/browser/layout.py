@@ -7,7 +7,8 @@ FIND = """() => {
     const { overflowX, clipPath } = getComputedStyle(element);
     return overflowX !== "visible" || clipPath !== "none";
   };
-  for (const part of document.querySelectorAll(".card, .page-head, .banner, .agenda, .layers, .calendar-head")) {
+  const parts = ".card, .page-head, .banner, .agenda, .calendar-sidebar, .calendar-toolbar";
+  for (const part of document.querySelectorAll(parts)) {
     const edge = part.getBoundingClientRect();
     for (const element of part.querySelectorAll("*")) {
       if (element.closest("svg svg, details:not([open]) > :not(summary)") || clips(element)) continue;

@@ -100,7 +100,7 @@ def test_one_occurrence_is_moved_and_another_cancelled_and_put_back(open_page, s
     page.get_by_label("Starts").fill("2098-10-09T14:00")
     expect(page.get_by_label("Ends")).to_have_value("2098-10-09T14:15")
     page.get_by_role("button", name="Save changes").click()
-    expect(page.get_by_role("alert")).to_contain_text("1 thing to mend")
+    expect(page.get_by_role("alert")).to_contain_text("Please correct the error below.")
     expect(page.locator("#id_start_error")).to_contain_text("neighbouring occurrences")
     page.get_by_label("Starts").fill("2098-10-08T14:00")
     expect(page.get_by_label("Ends")).to_have_value("2098-10-08T14:15")
@@ -446,7 +446,7 @@ def test_what_is_refused_asked_and_shown_once_is_readable_to_everybody(
     for box in page.locator('[name="weekly_days"]:checked').all():
         box.uncheck()
     page.get_by_role("button", name="Save changes").click()
-    expect(page.get_by_role("alert")).to_contain_text("2 things to mend")
+    expect(page.get_by_role("alert")).to_contain_text("Please correct the errors below.")
     faults += faults_of(page)
     page.goto(f"/calendar/calendars/feeds/new?calendar={stand_up.calendar_id.hex}")
     page.get_by_role("button", name="Make the address").click()

@@ -106,11 +106,11 @@ def test_a_held_run_is_seen_on_the_calendar_before_it_happens(open_page, sign_in
 def test_the_layer_is_switched_off_and_held_runs_stay(open_page, sign_in, full, wednesday):
     page = sign_in(open_page())
     page.goto(f"/calendar/?view=day&date={wednesday}")
-    expect(page.locator(".item.notice, .under.maintenance")).not_to_have_count(0)
+    expect(page.locator(".item.notice, .background.maintenance")).not_to_have_count(0)
 
     page.get_by_label("Maintenance", exact=True).uncheck()
 
-    expect(page.locator(".item.notice, .under.maintenance")).to_have_count(0)
+    expect(page.locator(".item.notice, .background.maintenance")).to_have_count(0)
     expect(page.locator('.item.run[data-state="held"]')).to_have_count(1)
     page.reload()
     expect(page.get_by_label("Maintenance", exact=True)).not_to_be_checked()

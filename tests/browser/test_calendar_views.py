@@ -145,8 +145,8 @@ def test_on_a_telephone_a_day_of_the_month_lists_what_is_on_it(open_page, sign_i
 
     page.locator('td[data-date="2031-03-05"]').click(position={"x": 30, "y": 50})
 
-    expect(page.locator(".day-sheet").get_by_text("Wednesday 5 March")).to_be_visible()
-    expect(page.locator(".day-sheet").get_by_role("link", name="Stand-up")).to_be_visible()
+    expect(page.locator(".day-agenda").get_by_text("Wednesday 5 March")).to_be_visible()
+    expect(page.locator(".day-agenda").get_by_role("link", name="Stand-up")).to_be_visible()
     assert "date=2031-03-05" in page.url
 
 
@@ -279,7 +279,7 @@ def test_everything_works_without_script(open_page, sign_in, full):
 
     page.get_by_role("link", name="Week", exact=True).click()
     page.get_by_label("Holidays, Berlin").uncheck()
-    page.locator(".layers form").get_by_role("button", name="Show").first.click()
+    page.locator(".calendar-sidebar form").get_by_role("button", name="Show").first.click()
     expect(page.locator(".week").get_by_text("Holidays", exact=True)).to_have_count(0)
     page.locator(".item.event").first.click()
     expect(page.get_by_role("heading", name="Stand-up").first).to_be_visible()
@@ -307,5 +307,5 @@ def test_a_month_fits_one_sheet_of_paper(calendar_page):
 
     assert page.locator(".month tbody tr").count() == 6
     assert page.evaluate("document.documentElement.scrollHeight") <= 718
-    expect(page.locator(".layers")).to_be_hidden()
-    expect(page.locator(".paper")).to_be_visible()
+    expect(page.locator(".calendar-sidebar")).to_be_hidden()
+    expect(page.locator(".print-title")).to_be_visible()

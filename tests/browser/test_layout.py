@@ -37,7 +37,7 @@ HOURS = """() => {
     return element && Math.round(element.getBoundingClientRect().top - top);
   };
   return {
-    heads: from(".heads"), allDay: from(".allday"), hours: from(".hours"), now: from(".now-line"),
+    heads: from(".day-heads"), allDay: from(".all-day"), hours: from(".hours"), now: from(".now-line"),
     above: wrap.querySelector("thead").offsetHeight, height: wrap.clientHeight,
     hour: wrap.querySelector(".lanes").offsetHeight / 24, fits: wrap.getBoundingClientRect().bottom <= innerHeight,
   };
@@ -143,7 +143,7 @@ def test_a_crowded_calendar_is_drawn_true_at_every_width_and_on_paper(open_page,
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             faults += [f"{view} at {width} px: {fault}" for fault in page.evaluate(LANES)]
-        side = page.locator(".layers").bounding_box()
+        side = page.locator(".calendar-sidebar").bounding_box()
         assert side["x"] + side["width"] <= page.locator(".calendar-main").bounding_box()["x"]
         page.emulate_media(media="print")
         page.set_viewport_size(PAPER)
@@ -260,7 +260,7 @@ def test_the_name_of_an_event_of_several_days_stays_in_view_on_a_telephone(open_
     page = sign_in(open_page(width=390))
 
     page.goto("/calendar/?view=week")
-    wrap, name = page.locator(".week-wrap"), page.locator(".allday .name")
+    wrap, name = page.locator(".week-wrap"), page.locator(".all-day .name")
     for day in range(7):
         wrap.evaluate("(wrap, day) => { wrap.scrollLeft = day / 7 * wrap.scrollWidth }", day)
         scale, text, shown = (part.bounding_box() for part in (page.locator(".week .corner"), name, wrap))

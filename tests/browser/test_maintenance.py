@@ -175,7 +175,7 @@ def test_a_token_is_shown_once_and_copied(open_page, sign_in, servers):
 def test_a_job_is_told_to_hold_on_its_page(open_page, sign_in, lively):
     page = sign_in(open_page())
     page.goto(f"/admin/jobs/job/{lively.pk}/")
-    expect(page.locator(".upcoming .aside[data-state=held]").first).to_contain_text("Held by maintenance")
+    expect(page.locator(".upcoming .remark[data-state=held]").first).to_contain_text("Held by maintenance")
 
     page.get_by_role("link", name="Change what it does about maintenance").click()
     page.get_by_label("runs as planned").check()
@@ -184,7 +184,7 @@ def test_a_job_is_told_to_hold_on_its_page(open_page, sign_in, lively):
     expect(page.get_by_role("region", name="Maintenance")).to_contain_text(
         "Runs as planned while there is work on db-2"
     )
-    expect(page.locator(".upcoming .aside[data-state=held]")).to_have_count(0)
+    expect(page.locator(".upcoming .remark[data-state=held]")).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

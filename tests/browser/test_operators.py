@@ -17,7 +17,7 @@ from triggers.scheduling import save_job
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_job_is_written_previewed_mended_saved_and_run(open_page, sign_in, owner, collection):
+def test_a_job_is_written_previewed_corrected_saved_and_run(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
     page.get_by_role("link", name="New job").first.click()
@@ -36,7 +36,7 @@ def test_a_job_is_written_previewed_mended_saved_and_run(open_page, sign_in, own
     page.get_by_label("Hours, in UTC").fill("25")
     expect(beside).to_contain_text("Must be 0 to 23, not 25")
     page.get_by_role("button", name="Save job").click()
-    expect(page.get_by_role("alert")).to_contain_text("1 thing to mend")
+    expect(page.get_by_role("alert")).to_contain_text("Please correct the error below.")
     expect(page.get_by_label("Hours, in UTC")).to_have_attribute("aria-invalid", "true")
     expect(page.locator("#id_hours_error")).to_contain_text("not 25")
     assert not Job.objects.exists()

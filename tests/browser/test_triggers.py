@@ -9,7 +9,7 @@ from triggers.models import Trigger
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_trigger_is_written_previewed_mended_saved_and_switched(open_page, sign_in, owner, history):
+def test_a_trigger_is_written_previewed_corrected_saved_and_switched(open_page, sign_in, owner, history):
     page = sign_in(open_page())
     page.goto(f"/admin/jobs/job/{history.pk}/")
     page.get_by_role("link", name="Add a trigger").click()
@@ -28,7 +28,7 @@ def test_a_trigger_is_written_previewed_mended_saved_and_switched(open_page, sig
     page.get_by_label("Cron expression").fill("0 30 2 * * *")
     expect(beside).to_contain_text("One of day of month and day of week must be ?")
     page.get_by_role("button", name="Save trigger").click()
-    expect(page.get_by_role("alert")).to_contain_text("1 thing to mend")
+    expect(page.get_by_role("alert")).to_contain_text("Please correct the error below.")
     expect(page.locator("#id_expression_error")).to_contain_text("must be ?")
     page.get_by_label("Cron expression").fill("0 30 2 ? * 6L")
     page.get_by_role("button", name="Save trigger").click()

@@ -47,7 +47,7 @@ def told(part: str) -> list[str]:
 
 
 def bands(part: str) -> list[str]:
-    found = re.findall(r'<a class="band"[^>]*>(.*?)</a>', part, re.DOTALL)
+    found = re.findall(r'<a class="frequent-job"[^>]*>(.*?)</a>', part, re.DOTALL)
     return [" ".join(re.sub(r"<[^>]*>", " ", text).split()) for text in found]
 
 
@@ -119,8 +119,11 @@ def test_a_frequent_job_is_a_line_with_its_failures(look, make_planned):
     assert bands(cell(month, "2026-10-20")) == ["poll 2 failed , every 5 min, 288 runs, 2 failed"]
     assert bands(cell(month, "2026-10-21")) == ["poll 175/288 , every 5 min, 175 of 288 runs so far"]
     assert bands(cell(month, "2026-10-25")) == ["poll 300 , every 5 min, 300 runs"]
-    assert cell(month, "2026-10-20").count('class="fell"') == 2
-    assert (cell(month, "2026-10-21").count('class="ran"'), cell(month, "2026-10-21").count('class="will"')) == (1, 1)
+    assert cell(month, "2026-10-20").count('class="failed"') == 2
+    assert (
+        cell(month, "2026-10-21").count('class="finished"'),
+        cell(month, "2026-10-21").count('class="planned"'),
+    ) == (1, 1)
     assert told(month) == []
     week = look("view=week")
     assert "poll 2 failed , every 5 min, 288 runs, 2 failed" in bands(week)
@@ -190,7 +193,7 @@ def test_a_member_is_led_to_the_job(look_as, make_planned, make_user):
 
     page = look_as(make_user("rita", Role.READER))()
 
-    assert f'href="/admin/jobs/job/{job.pk}/"' in "".join(re.findall(r'<a class="band"[^>]*>', page))
+    assert f'href="/admin/jobs/job/{job.pk}/"' in "".join(re.findall(r'<a class="frequent-job"[^>]*>', page))
 
 
 def test_more_than_can_be_shown_is_said(look, make_planned, monkeypatch):

@@ -179,7 +179,7 @@ def test_the_history_is_paged_and_costs_the_same(browser, make_resource, make_no
     for _ in range(25):
         lifecycle.cancel(make_notice(resource), "ada", timezone.now())
 
-    # session, user, subscriptions, notices, affected, steps; and how many wait, in the masthead
+    # session, user, subscriptions, notices, affected, steps; and how many wait, in the header
     with django_assert_num_queries(7):
         first = browser.get("/maintenance/history/").context
     second = browser.get(first["older"]).context

@@ -5,6 +5,7 @@ from io import BytesIO
 
 import pytest
 from django.conf import settings
+from django.utils import translation
 from django.utils.dates import MONTHS, MONTHS_3, WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.translation import to_locale
 
@@ -44,6 +45,18 @@ def test_what_runs_is_what_is_written(language):
 
     with path.with_suffix(".mo").open("rb") as committed:
         assert entries(committed) == entries(compiled), "run `make texts`"
+
+
+@pytest.mark.parametrize("language", catalogues.LANGUAGES)
+@pytest.mark.parametrize("text", sorted(catalogues.TEXTS_OF_DJANGO))
+def test_django_translates_the_texts_that_are_not_in_our_catalogues(text, language, texts):
+    plural = text.replace("error", "errors")
+
+    assert texts.get(text) is None
+    with translation.override(language.replace("_", "-").lower()):
+        translated = {translation.ngettext(text, plural, count) for count in (1, 2)}
+    assert len(translated) == 2
+    assert not translated & {text, plural}
 
 
 def test_no_text_of_ours_stands_for_a_date_of_djangos(texts):

@@ -233,7 +233,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         form = TriggerForm(request.POST, job=job, trigger=trigger)
         form.is_valid()
         schedule_preview = preview.preview_form(form, now, Process.objects.served_queues(now))
-        return TemplateResponse(request, "admin/jobs/job/_beside.html", {"preview": schedule_preview, "now": now})
+        return TemplateResponse(request, "admin/jobs/job/_preview.html", {"preview": schedule_preview, "now": now})
 
     # actions
 

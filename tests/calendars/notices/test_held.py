@@ -84,7 +84,7 @@ def test_the_time_ahead_in_which_jobs_are_held_is_drawn(look, db2, make_planned)
 
     day = look(f"view=day&date={THURSDAY}")
 
-    assert 'class="at under lead" data-h="17" data-m="15" data-dh="1"' in day
+    assert 'class="placed background lead" data-h="17" data-m="15" data-dh="1"' in day
     assert [said.split(" ")[:2] for said in runs(day)] == [["held:", "18:00"], ["planned:", "19:15"]]
 
 
@@ -94,8 +94,8 @@ def test_a_lead_begins_on_the_day_before(look, db2, make_planned):
 
     week = look(f"view=week&date={THURSDAY}")
 
-    assert 'under lead" data-h="15" data-dh="9"' in cell(week, THURSDAY)
-    assert 'under lead" data-dh="3"' in cell(week, FRIDAY)
+    assert 'background lead" data-h="15" data-dh="9"' in cell(week, THURSDAY)
+    assert 'background lead" data-dh="3"' in cell(week, FRIDAY)
     assert runs(cell(week, THURSDAY))[0].startswith("held: 18:00")
     assert runs(cell(week, FRIDAY))[0].startswith("planned: 04:00")
     assert runs(look(f"view=day&date={THURSDAY}")) == runs(cell(week, THURSDAY))  # though it begins after that
@@ -133,8 +133,8 @@ def test_a_frequent_job_is_held_for_a_part_of_its_line(look, reboot, make_planne
 
     for view in ("month", "week", "day"):
         page = look(f"view={view}&date={THURSDAY}")
-        line = re.search(r'<a class="band"[^>]*title="poll[^>]*Reboot.*?</a>', page, re.DOTALL)[0]
-        assert (line.count('class="will"'), line.count('class="held"')) == (2, 1), view
+        line = re.search(r'<a class="frequent-job"[^>]*title="poll[^>]*Reboot.*?</a>', page, re.DOTALL)[0]
+        assert (line.count('class="planned"'), line.count('class="held"')) == (2, 1), view
         assert words(line) == "poll 288 , every 5 min, 288 runs, held by maintenance: Reboot of db-2"
 
 
@@ -146,9 +146,9 @@ def test_what_is_held_of_a_frequent_job_has_not_run(look, db2, make_planned):
     for minute in range(0, 120, 5):
         add_run(job, LATER.replace(minute=30) - timedelta(minutes=minute), "held", hold_key=key)
 
-    line = re.search(r'<a class="band".*?</a>', cell(look(), "2026-10-21"), re.DOTALL)[0]
+    line = re.search(r'<a class="frequent-job".*?</a>', cell(look(), "2026-10-21"), re.DOTALL)[0]
 
-    assert 'class="ran"' not in line
+    assert 'class="finished"' not in line
     assert line.count('class="held"') >= 1
     assert "held by maintenance: Reboot of db-2" in line
 

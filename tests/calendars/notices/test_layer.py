@@ -48,7 +48,7 @@ def test_a_notice_is_a_line_of_the_agenda(look, reboot):
 def test_its_time_lies_beneath_the_hours(look, reboot):
     column = cell(look(f"view=week&date={THURSDAY}"), THURSDAY)
 
-    assert 'class="at under maintenance" data-h="17" data-m="30" data-dh="1" data-state="warning"' in column
+    assert 'class="placed background maintenance" data-h="17" data-m="30" data-dh="1" data-state="warning"' in column
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -123,10 +123,10 @@ def test_a_notice_over_midnight_is_on_both_days(look, db2):
 
     week = look(f"view=week&date={THURSDAY}")
 
-    assert 'under maintenance" data-h="23" data-dh="1" data-state="warning" data-part="continues"' in cell(
+    assert 'background maintenance" data-h="23" data-dh="1" data-state="warning" data-part="continues"' in cell(
         week, THURSDAY
     )
-    assert 'under maintenance" data-dh="1" data-state="warning" data-part="continued"' in cell(week, FRIDAY)
+    assert 'background maintenance" data-dh="1" data-state="warning" data-part="continued"' in cell(week, FRIDAY)
     assert notices(cell(look(), FRIDAY)) == ["warning: Reboot of db-2 , continued, maintenance, waiting for approval"]
     assert "since Thu 29 October" in " ".join(rows(look(f"view=agenda&date={FRIDAY}")))
 
@@ -162,7 +162,7 @@ def test_a_notice_of_several_days_is_a_bar(look, db2):
     ]
     assert parts == ["continues", "continued continues", "continued"]
     assert re.search(r'<td colspan="4"><a class="item notice"', week)
-    assert "under maintenance" not in week
+    assert "background maintenance" not in week
     assert "12:00 – Sun 12:00 Reboot of db-2 maintenance · until Sun 1 November" in " ".join(
         rows(look(f"view=agenda&date={THURSDAY}"))
     )
@@ -174,7 +174,7 @@ def test_nobody_knows_the_end(look, db2, invoices, popover):
     day = look(f"view=day&date={THURSDAY}")
 
     assert notices(day) == ["warning: 17:30 Reboot of db-2 , maintenance, waiting for approval, nobody knows how long"]
-    assert 'under maintenance" data-h="17" data-m="30" data-dh="6" data-dm="30"' in day
+    assert 'background maintenance" data-h="17" data-m="30" data-dh="6" data-dm="30"' in day
     assert runs(day) == ["held: 18:00 invoices , held, held by maintenance: Reboot of db-2"]
     assert runs(look(f"view=day&date={FRIDAY}")) == runs(day)  # for ever, as far as is known
     assert notices(look(f"view=day&date={FRIDAY}")) == []
@@ -194,7 +194,7 @@ def test_what_lasts_longer_than_was_expected_goes_on(look, db2, make_planned, cl
     assert notices(day) == [
         "running: 14:32 Reboot of db-2 , maintenance, started, longer than 10 min, nobody knows how long"
     ]
-    assert 'under maintenance" data-h="14" data-m="32" data-dh="9" data-dm="28"' in day
+    assert 'background maintenance" data-h="14" data-m="32" data-dh="9" data-dm="28"' in day
     assert runs(day) == ["held: 16:00 invoices , held, held by maintenance: Reboot of db-2"]
 
 
@@ -362,7 +362,7 @@ def test_runs_that_are_found_are_held_as_well(look, db2, invoices):
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_layer_is_one_query_without_maintenance_and_two_with_it(look, subscription, make_planned, view):
     def queries() -> tuple[int, int]:
-        """All, and those about maintenance; one of these is of the masthead, which says how many wait."""
+        """All, and those about maintenance; one of these is of the header, which says how many wait."""
         with CaptureQueriesContext(connection) as asked:
             look(f"view={view}&date={THURSDAY}")
         return len(asked), sum("maintenance_" in query["sql"] for query in asked)

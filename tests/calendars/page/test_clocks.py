@@ -25,11 +25,11 @@ def test_zones_move_everything_and_the_second_scale_is_ones_own(look, make_event
 
 def test_the_present_time_stands_on_today_in_the_zone_that_is_shown(look):
     week = look("view=week")
-    assert '<li class="at now-line" data-h="12" data-m="30"' in column(week, "2026-01-07")
-    assert '<li class="at now-line far" data-h="12" data-m="30"' in column(week, "2026-01-08")
+    assert '<li class="placed now-line" data-h="12" data-m="30"' in column(week, "2026-01-07")
+    assert '<li class="placed now-line other-day" data-h="12" data-m="30"' in column(week, "2026-01-08")
 
     kiritimati = look("view=week&zone=Pacific/Kiritimati")  # where tomorrow has begun
-    assert '<li class="at now-line" data-h="1" data-m="30"' in column(kiritimati, "2026-01-08")
+    assert '<li class="placed now-line" data-h="1" data-m="30"' in column(kiritimati, "2026-01-08")
     assert "now-line" not in look("view=week&date=2026-02-02")
 
 
@@ -52,9 +52,9 @@ def test_a_week_with_a_clock_change_says_so_and_has_the_hour_twice(look):
     assert "Sunday has 25 hours." in page
     assert "At 03:00 the clock in Berlin goes back to 02:00." in page
     assert 'data-hours="25"' in page
-    assert page.count("under missing") == 6
+    assert page.count("background missing") == 6
     assert "02:00 again, UTC+1" in column(page, "2026-10-25")
-    scale = re.search(r'<ol class="scale first".*?</ol>', page, re.DOTALL)[0]
+    scale = re.search(r'<ol class="hour-scale first".*?</ol>', page, re.DOTALL)[0]
     assert re.findall(r">(\d\d)<", scale)[:4] == ["01", "02", "02", "03"]
 
 
@@ -62,7 +62,7 @@ def test_a_day_that_clocks_shorten_says_what_it_does_not_have(look, make_job):
     page = look("view=day&date=2027-03-28")
 
     assert "This day has 23 hours." in page
-    assert '<li class="at under missing" data-h="2" data-dh="1"' in page
+    assert '<li class="placed background missing" data-h="2" data-dh="1"' in page
     assert "02:00 to 03:00 does not exist on this day" in page
 
 
@@ -70,7 +70,7 @@ def test_a_day_that_was_left_out_is_hatched(look):
     page = look("view=day&date=2011-12-30&zone=Pacific/Apia")
 
     assert "Friday does not exist." in page
-    assert '<li class="at under missing" data-dh="24"' in page
+    assert '<li class="placed background missing" data-dh="24"' in page
     assert "does not exist" in cell(look("date=2011-12-30&zone=Pacific/Apia"), "2011-12-30")
 
 

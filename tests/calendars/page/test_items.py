@@ -65,7 +65,7 @@ def test_an_event_over_midnight_is_on_both_days(look, make_event):
 
     assert 'data-h="22" data-dh="2"' in column(week, "2026-01-08")
     assert "until Fri 01:30" in column(week, "2026-01-08")
-    assert 'class="at lane" data-dh="1" data-dm="30"' in column(week, "2026-01-09")
+    assert 'class="placed lane" data-dh="1" data-dm="30"' in column(week, "2026-01-09")
     assert "since Thu 22:00" in column(week, "2026-01-09")
     month = look()
     assert items(cell(month, "2026-01-08")) == ["22:00 Cut-over"]
@@ -129,7 +129,7 @@ def test_runs_that_were_and_will_be_stand_among_the_events(look, make_job):
     assert items(cell(page, "2026-01-08")) == ["09:00 backup , planned"]
     assert 'data-state="planned"' in cell(page, "2026-01-08")
     week = column(look("view=week"), "2026-01-06")
-    assert 'class="at lane brief" data-h="9" data-dm="40"' in week  # as long as it took
+    assert 'class="placed lane short" data-h="9" data-dm="40"' in week  # as long as it took
 
 
 def test_a_frequent_job_is_one_line_a_day(look, make_job):
@@ -140,7 +140,7 @@ def test_a_frequent_job_is_one_line_a_day(look, make_job):
     assert column(page, "2026-01-09").count("backup") == 0
     assert "every 5 min" in page
     assert ">288<" in page
-    assert 'class="band"' in cell(look(), "2026-01-09")
+    assert 'class="frequent-job"' in cell(look(), "2026-01-09")
 
 
 def test_runs_are_left_out_by_collection_and_by_kind(look, make_job, collection):

@@ -1,0 +1,237 @@
+"""The dashboard: whether the scheduler is alive, and what went on and comes."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs.models import Process, Run
+from scheduler_site import dashboard
+from triggers.models import Trigger
+
+LATER = {"startTime": "2027-06-01T00:00:00Z"}
+
+
+def test_before_any_beat_it_says_so_loudly_and_what_to_do(browser):
+    page = browser.get("/admin/").text
+
+    assert "No scheduler has ever run" in page
+    assert "make run" in page
+    assert 'data-state="failure"' in page
+
+
+@pytest.mark.parametrize(
+    "silent, says",
+    [
+        (None, "The scheduler is alive"),
+        ("beat", "The scheduler stands still"),
+        ("worker", "No worker is alive"),
+    ],
+)
+def test_a_silent_process_counts_as_gone(browser, alive, silent, says):
+    Process.objects.filter(kind=silent).update(seen_at=timezone.now() - timedelta(minutes=5))
+
+    assert says in browser.get("/admin/pulse/").text
+
+
+def test_a_trigger_that_nobody_takes_makes_the_scheduler_late(browser, alive, make_job):
+    make_job()
+    Trigger.objects.update(next_fire_at=timezone.now() - timedelta(minutes=2))
+
+    page = browser.get("/admin/pulse/").text
+
+    assert "The scheduler is behind" in page
+    assert "2 min" in page
+
+
+def test_a_group_that_nobody_serves_is_told_before_and_after_its_runs_wait(
+    browser, alive, make_job, make_trigger, make_run
+):
+    job = make_job(schedule=LATER)
+    make_trigger(job, group="message-processor")
+
+    ahead = browser.get("/admin/pulse/").text
+    make_run(job, Run.State.WAITING, ago=timedelta(minutes=2), queue="message-processor")
+    Trigger.objects.update(next_fire_at=None)
+    waiting = browser.get("/admin/pulse/")
+
+    assert "Nobody serves message-processor" in ahead
+    assert "Runs of its triggers will wait until a worker is started with --queues message-processor" in ahead
+    assert "1 run waits until a worker is started" in waiting.text
+    assert waiting.context["waiting"] == 1
+
+
+def test_several_groups_that_nobody_serves_are_summed_up(browser, alive, make_job, make_trigger):
+    job = make_job(schedule=LATER)
+    for group in ("b", "a", "c"):
+        make_trigger(job, group, group=group)
+
+    page = browser.get("/admin/pulse/").text
+
+    assert "Nobody serves a and 2 other groups" in page
+    assert "--queues a,b,c" in page
+
+
+def test_a_group_with_a_worker_is_nothing_to_tell(browser, alive, make_job, make_trigger):
+    make_trigger(make_job(schedule=LATER), group="message-processor")
+    Trigger.objects.update(next_fire_at=timezone.now())
+    Process.objects.filter(kind="worker").update(queues=["default", "message-processor"])
+
+    assert "The scheduler is alive" in browser.get("/admin/pulse/").text
+
+
+def test_a_run_that_waits_for_its_next_attempt_is_not_overdue(browser, alive, make_job, make_run):
+    make_run(make_job(schedule=LATER), Run.State.RETRYING, not_before=timezone.now() + timedelta(minutes=5))
+
+    answer = browser.get("/admin/pulse/")
+
+    assert "The scheduler is alive" in answer.text
+    assert answer.context["overdue"] == 0
+
+
+def test_the_figures_count_what_one_acts_on(browser, alive, make_job, make_run):
+    job = make_job(schedule=LATER)
+    make_job("stopped", state="disabled")
+    make_run(job, Run.State.FAILED)
+    make_run(job, Run.State.FAILED, ago=timedelta(days=2))
+    make_run(job, Run.State.RUNNING, ago=timedelta(minutes=3))
+    make_run(job, Run.State.WAITING, ago=timedelta(minutes=2))
+
+    context = browser.get("/admin/").context
+
+    assert context["failed"] == {"count": 1, "jobs": 1}
+    assert context["running"]["count"] == 1
+    assert (context["overdue"], context["disabled"]) == (1, 1)
+
+
+def test_outcomes_are_counted_by_the_hour_for_which_they_were_planned(owner, make_job, make_run):
+    job = make_job()
+    now = timezone.now()
+    make_run(job, ago=timedelta(hours=2))
+    make_run(job, ago=timedelta(hours=2, seconds=1), delay=timedelta(minutes=2))
+    make_run(job, Run.State.FAILED, ago=timedelta(hours=5))
+    make_run(job, Run.State.MISSED, ago=timedelta(hours=5, seconds=1))
+    make_run(job, ago=timedelta(hours=30))
+
+    hours = dashboard.outcomes_by_hour(owner, now)
+
+    assert len(hours) == 24
+    totals = {name: sum(hour[name] for hour in hours) for name in ("ran", "late", "failed", "missed", "total")}
+    assert totals == {"ran": 1, "late": 1, "failed": 1, "missed": 1, "total": 4}
+    failed = next(hour for hour in hours if hour["failed"])
+    assert failed["start"] <= now - timedelta(hours=5) < failed["start"] + timedelta(hours=1)
+
+
+def test_the_chart_and_its_table_say_the_same(browser, make_job, make_run):
+    make_run(make_job(), Run.State.FAILED)
+
+    assert "1 failed" in browser.get("/admin/").context["chart_title"]
+    assert sum(hour["failed"] for hour in browser.get("/admin/outcomes/").context["hours"]) == 1
+
+
+def test_the_next_two_hours_draw_single_starts_and_sum_up_frequent_ones(owner, make_job):
+    now = timezone.now()
+    make_job("often", schedule={"recurrence": {"frequency": "Minute"}}, now=now)
+    make_job("single", schedule={"startTime": (now + timedelta(minutes=30)).isoformat()}, now=now)
+    make_job("tomorrow", schedule={"startTime": (now + timedelta(days=1)).isoformat()}, now=now)
+
+    outlook = dashboard.next_hours(owner, now)
+
+    assert [line["job"].name for line in outlook["lines"]] == ["single"]
+    assert [line["job"].name for line in outlook["often"]] == ["often"]
+    assert len(outlook["stacks"]) == 1
+    assert outlook["summary"].endswith("of 2 jobs, 120 of them of 1 frequent job")
+
+
+def test_starts_of_the_same_minute_stand_on_each_other(owner, make_job):
+    now = timezone.now()
+    for number in range(3):
+        make_job(f"job-{number}", schedule={"startTime": (now + timedelta(minutes=10)).isoformat()}, now=now)
+
+    outlook = dashboard.next_hours(owner, now)
+
+    assert len(outlook["stacks"][0].dots) == 3
+    assert outlook["lines"][0]["more"] == "and 2 more"
+
+
+def test_a_run_in_progress_is_measured_by_its_usual_time(owner, make_job, make_run):
+    job = make_job()
+    make_run(job, ago=timedelta(hours=2))
+    make_run(job, Run.State.RUNNING, ago=timedelta(seconds=1))
+
+    (row,) = dashboard.running_runs(owner, timezone.now())
+
+    assert row["usual"] == "2 s"
+    assert 40 <= row["share"] <= 90
+
+
+def test_the_desk_takes_the_same_queries_however_much_there_is(
+    browser, alive, make_job, make_trigger, make_run, django_assert_num_queries, django_assert_max_num_queries
+):
+    job = make_job()
+    make_run(job, Run.State.FAILED)
+    make_run(job, Run.State.RUNNING, lock_key=None)
+    with django_assert_max_num_queries(20) as one:
+        browser.get("/admin/")
+    for number in range(12):
+        other = make_job(f"job-{number}")
+        make_run(other, Run.State.FAILED)
+        make_run(other, Run.State.RUNNING)
+        make_trigger(other, group=f"group-{number}")
+
+    with django_assert_num_queries(len(one)):
+        browser.get("/admin/")
+
+
+def test_the_pulse_is_a_fragment_that_asks_for_itself_again(browser, alive):
+    page = browser.get("/admin/pulse/").text
+
+    assert 'hx-get="/admin/pulse/"' in page
+    assert "<html" not in page
+
+
+@pytest.fixture
+def make_certified_job(make_job, authority):
+    def make(name, days, **fields):
+        certificate = authority.client(name, expires_at=timezone.now() + timedelta(days=days))
+        proof = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": certificate.password}
+        request = {"uri": "https://x.example/", "method": "GET", "authentication": proof}
+        return make_job(name, action={"type": "Http", "request": request}, **fields)
+
+    return make
+
+
+def test_certificates_to_renew_are_listed_the_first_to_end_first(browser, make_certified_job):
+    for name, days in {"soon": 20, "later": 90, "expired": -2, "sooner": 3}.items():
+        make_certified_job(name, days)
+
+    rows = browser.get("/admin/").context["certificates"]
+
+    assert [(row["job"].name, row["state"].word) for row in rows] == [
+        ("expired", "Expired"),
+        ("sooner", "Expires soon"),
+        ("soon", "Expires soon"),
+    ]
+
+
+def test_a_renewed_certificate_is_gone_at_once(browser, make_certified_job):
+    make_certified_job("billing", 3)
+    before = browser.get("/admin/").context["certificates"]
+
+    make_certified_job("billing", 90)
+
+    assert len(before) == 1
+    assert browser.get("/admin/").context["certificates"] == []
+
+
+def test_certificates_of_others_and_of_ended_jobs_are_nobodys_to_renew(
+    browser_of, operator, elsewhere, make_certified_job
+):
+    make_certified_job("theirs", 3, in_collection=elsewhere)
+    ended = make_certified_job("ended", 3)
+    type(ended).objects.filter(pk=ended.pk).update(state="completed")
+
+    page = browser_of(operator).get("/admin/")
+
+    assert page.context["certificates"] == []
+    assert "Certificates to renew" not in page.text
