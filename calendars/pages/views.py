@@ -115,13 +115,14 @@ def view_values(context: ViewContext, found: Contents, title: str) -> dict[str, 
     place = place_of(context.zone)
     match context.window.view:
         case View.MONTH:
-            chosen_day = agenda(context, found, [context.window.chosen_day])
+            chosen = context.window.chosen_day
             values = {"month": title, "place": place}
             caption = gettext("%(month)s: events and runs, times in %(place)s") % values
             return {
                 "main": "calendar/_month.html",
                 "month": month(context, found),
-                "sheet": chosen_day,
+                "chosen_day": agenda(context, found, [chosen]),
+                "chosen_day_label": days_words(chosen, chosen),
                 "caption": caption,
             }
         case View.AGENDA:

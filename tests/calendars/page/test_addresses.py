@@ -26,6 +26,10 @@ def test_the_first_and_the_last_day_are_shown_in_every_zone(look, query, make_ev
         look(f"{query}&zone={zone}")
 
 
+def test_the_list_of_the_chosen_day_is_named_after_it(look):
+    assert '<section class="day-agenda" aria-label="5 March 2031">' in look("date=2031-03-05")
+
+
 def test_a_switch_without_script_leads_to_an_address(client, look, viewer):
     calendar = Calendar.objects.default_of(viewer)
 
