@@ -18,7 +18,7 @@ from jobs.models import JobCollection, Run
 from jobs.run_now import run_now
 from scheduler_site.patches import MERGED_MEMBERS
 from scheduler_site.wsgi import application
-from tests.conftest import NOW
+from tests.conftest import NOW, WEDNESDAY
 from tests.maintenance.notices import resource, set_policy
 from tests.peers.tls import Authority
 from tests.site.description import DESCRIPTION
@@ -30,7 +30,7 @@ PATCHES = {
     if "patch" in operations
 }
 Document = dict[str, Any]
-NEXT = timezone.now().year + 1
+NEXT = WEDNESDAY.year + 1  # tests start at this time, whatever the clock of the machine says
 LATER = NEXT + 1
 
 
