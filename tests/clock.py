@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
 
 def clock_ahead(seconds: int, folder: Path) -> dict[str, str]:
     """Return the environment variables that put the time of day of a process `seconds` ahead of this process."""
-    assert COMPILER is not None
+    assert COMPILER is not None, "another time of day needs a C compiler named cc"
     library = folder / "clock.so"
     subprocess.run([COMPILER, "-O2", "-shared", "-fPIC", "-o", library, SOURCE], check=True)
     return {"LD_PRELOAD": str(library), "CLOCK_OFFSET_S": str(int(os.environ.get("CLOCK_OFFSET_S", 0)) + seconds)}

@@ -3,9 +3,7 @@
 import re
 import signal
 
-import pytest
-
-from tests.clock import COMPILER, clock_ahead
+from tests.clock import clock_ahead
 from tests.live.installation import COLLECTION, VERSION
 from tests.peers.server import eventually
 
@@ -13,7 +11,6 @@ AWAY_S = 240
 PASSWORD = "correct horse battery staple"
 
 
-@pytest.mark.skipif(COMPILER is None, reason="another time of day needs a C compiler")
 def test_an_outage_is_told_by_the_beat_that_comes_back(launch, target, tmp_path):
     environment = {"ADMIN_PASSWORD": PASSWORD, "EGRESS_ALLOW": "127.0.0.0/8"}
     first = launch(environment=environment).wait_until_ready()
