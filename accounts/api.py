@@ -44,7 +44,7 @@ class Subscriptions(ApiViewSet):
 
     @extend_schema(operation_id="listSubscriptions", summary="List your subscriptions")
     def list(self, request):
-        return self.get_paginated_response(rendered_subscriptions(request, self.page()))
+        return self.list_response(lambda rows: rendered_subscriptions(request, rows))
 
     @extend_schema(operation_id="readSubscription", summary="Read a subscription")
     def retrieve(self, request, pk):
@@ -118,7 +118,7 @@ class Tokens(ApiViewSet):
 
     @extend_schema(operation_id="listTokens", summary="List your tokens")
     def list(self, request):
-        return self.get_paginated_response([rendered_token(token) for token in self.page()])
+        return self.list_response(lambda rows: map(rendered_token, rows))
 
     @extend_schema(
         operation_id="createToken",

@@ -13,7 +13,7 @@ from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models, transaction
-from django.db.models import Q, Value
+from django.db.models import Exists, OuterRef, Q, Value
 from django.db.models.functions import Lower, Now
 from django.utils.functional import cached_property
 
@@ -155,7 +155,10 @@ class Membership(models.Model):
 
 class InvitationQuerySet(models.QuerySet):
     def open(self, now: datetime) -> Self:
-        return self.filter(expires_at__gt=now)
+        """Return invitations that have not expired, by people who may still invite: active owners and superusers."""
+        owns = Q(membership__subscription=OuterRef("subscription"), membership__role=Role.OWNER)
+        may_invite = User.objects.filter(owns | Q(is_superuser=True), pk=OuterRef("invited_by"), is_active=True)
+        return self.filter(Exists(may_invite), expires_at__gt=now)
 
 
 class Invitation(models.Model):

@@ -49,9 +49,6 @@ class RateLimit(Window):
     def is_exhausted(self, origin: str, now: datetime) -> bool:
         return 0 < self.most <= cache.get(self.key(origin, now), 0)
 
-    def reset(self, origin: str, now: datetime) -> None:
-        cache.delete(self.key(origin, now))
-
 
 def address_of(request) -> str:
     """Return the caller's address, behind as many proxies as the settings say; empty on a local socket.
@@ -62,9 +59,17 @@ def address_of(request) -> str:
 
 
 def network_of(text: str) -> str:
-    """Return the /64 network of an IPv6 address and any other text as it is; IPv4 within IPv6 becomes IPv4."""
+    """Return the /64 network of an IPv6 address and any other text as it is; IPv4 within IPv6 becomes IPv4.
+
+    A port is left out: some proxies write it behind the address, and each connection has another one.
+    """
+    host = text.strip(' "')
+    if host.startswith("["):
+        host = host[1:].partition("]")[0]
+    elif host.count(":") == 1:
+        host = host.partition(":")[0]
     try:
-        address = ip_address(text.strip("[] "))
+        address = ip_address(host)
     except ValueError:
         return text
     if not isinstance(address, IPv6Address):

@@ -14,6 +14,7 @@ from accounts.access import visible_rows
 from accounts.models import Subscription
 from api.fields import Document, NoMembers, read, shown_name, unknown
 from api.links import absolute
+from api.pagination import MOST, RenderRows
 
 LOCATION = OpenApiParameter(
     "Location",
@@ -53,6 +54,8 @@ class DescribedView:
 class ApiViewSet(DescribedView, GenericViewSet):
     """A resource of our own API. `queryset` has the rows of all tenants, in the order of the list."""
 
+    rows_at_once = MOST + 1  # of a list; fewer where a row, or what is loaded to render it, is large
+
     def get_queryset(self):
         return visible_rows(self.request, self.queryset)
 
@@ -65,10 +68,10 @@ class ApiViewSet(DescribedView, GenericViewSet):
         """Return the checked members of the request's body. Members of the resource's answer may be sent back."""
         return read(document, self.request.data, **{"answer": self.serializer_class, **options})
 
-    def page(self, *columns: str) -> list:
-        """Return the rows of one page of the list; with `columns`, as dicts of these columns."""
+    def list_response(self, render: RenderRows, *columns: str) -> Response:
+        """Answer one page of the list.  `render` gets rows; with `columns`, dicts of these columns."""
         rows = self.filter_queryset(self.list_queryset())
-        return self.paginate_queryset(rows.values(*columns) if columns else rows)
+        return self.paginator.page_response(rows.values(*columns) if columns else rows, self, render)
 
     def list_queryset(self) -> QuerySet:
         return self.get_queryset()

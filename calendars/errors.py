@@ -1,7 +1,9 @@
 """Errors of the core of calendars.  Surfaces render them in the form of their protocol."""
 
+from api.errors import RequestError
 
-class CalendarError(Exception):
+
+class CalendarError(RequestError):
     """A request is refused; nothing was changed.  `path` names the wrong member, or is None.
 
     `invalid`                  a value is of the wrong kind, or does not go with the others
@@ -14,12 +16,6 @@ class CalendarError(Exception):
 
     A time, zone or recurrence that the engine refuses has the code of its WireError.
     """
-
-    def __init__(self, message: str, *, path: str | None = None, code: str = "invalid"):
-        super().__init__(message)
-        self.message = message
-        self.path = path
-        self.code = code
 
 
 class Gone(CalendarError):

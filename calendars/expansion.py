@@ -1,6 +1,8 @@
 """Expand events to their occurrences in a window, with exceptions applied.
 
 This takes two queries, however many events and exceptions there are.  No series is expanded beyond the window.
+The details of an event or an exception can have a megabyte.  So a list that shows some of the occurrences expands them
+without LONG_DETAILS first, and then loads those of the occurrences that it shows.
 """
 
 from collections import defaultdict
@@ -14,6 +16,7 @@ from django.db.models import Q
 
 from calendars.event_rows import EventSummary
 from calendars.ids import ItemId
+from calendars.json_members import WithoutMembers
 from calendars.models import DETAILS, EARLIEST, LATEST, ONE_DAY, YEARS, Details, Event, EventException, EventQuerySet
 from recurrence.wire.graph import LONGEST
 from recurrence.zones import instant_of
@@ -22,6 +25,8 @@ NOTHING = timedelta(0)
 NO_DAY = date.min
 MIDNIGHT = time()
 EventLike = Event | EventSummary
+LONG_DETAILS = ("body", "body_text", "locations", "categories", "attendees")
+ROWS_AT_ONCE = 50  # whose long details are in memory together
 KEYS = 30_000  # in one query: the limit of SQLite is 32,766 values
 
 
@@ -92,10 +97,55 @@ def sort_key(each: Occurrence) -> tuple:
     return each.start, each.days is None, -length, each.details.subject, each.event.pk, each.day or NO_DAY
 
 
-def exceptions_in(series: Sequence[EventLike], start: datetime, end: datetime) -> defaultdict:
+def without_long_details(events: EventQuerySet) -> list[Event]:
+    """Return the events with empty LONG_DETAILS, to be expanded; see `load_long_details`."""
+    rows = list(events.defer(*LONG_DETAILS))
+    for row in rows:
+        row.body = row.body_text = ""
+        row.locations, row.categories, row.attendees = [], [], []
+    return rows
+
+
+def load_long_details(found: Iterable[Occurrence], viewer) -> Iterator[Occurrence]:
+    """Yield the occurrences with all of their details.
+
+    These are loaded for ROWS_AT_ONCE events and exceptions together, with two queries.  An occurrence whose event or
+    exception was deleted in the meantime is yielded as it is.
+    """
+    for some in split_by_rows(found):
+        events = Event.objects.select_related("calendar__owner").in_bulk({each.event.pk for each in some})
+        exceptions = EventException.objects.in_bulk({each.exception.pk for each in some if each.exception})
+        for each in some:
+            event, exception = events.get(each.event.pk), exceptions.get(each.exception.pk) if each.exception else None
+            if event is None or (exception is None and each.exception is not None):
+                yield each
+                continue
+            details = details_for(viewer, event, details_of(event, exception))
+            yield replace(each, event=event, exception=exception, details=details)
+
+
+def split_by_rows(found: Iterable[Occurrence]) -> Iterator[list[Occurrence]]:
+    """Yield the occurrences in lists which together have at most ROWS_AT_ONCE events and exceptions each."""
+    some: list[Occurrence] = []
+    rows: set[Any] = set()
+    for each in found:
+        own = {each.event.pk} | ({each.exception.pk} if each.exception else set())
+        if some and len(rows | own) > ROWS_AT_ONCE:
+            yield some
+            some, rows = [], set()
+        some.append(each)
+        rows |= own
+    if some:
+        yield some
+
+
+def exceptions_in(
+    series: Sequence[EventLike], start: datetime, end: datetime, *, with_long_details: bool = True
+) -> defaultdict:
     """Return exceptions by event and original day, if their original or present time may overlap [start, end).
 
-    The result is a superset: the margins allow for zones and long occurrences.
+    The result is a superset: the margins allow for zones and long occurrences.  Without `with_long_details`, their
+    changes of LONG_DETAILS are left out.
     """
     by_event: defaultdict = defaultdict(dict)
     longest = max((event.end - event.start for event in series), default=NOTHING)
@@ -103,8 +153,13 @@ def exceptions_in(series: Sequence[EventLike], start: datetime, end: datetime) -
     # the second condition follows from the others; with it, the database does not read rows of the distant past
     present = Q(start_at__lt=end + ONE_DAY, start_at__gte=start - LONGEST - ONE_DAY, end_at__gte=start - ONE_DAY)
     keys = [event.pk for event in series]
+    rows: Any = EventException.objects.filter(original | present)  # mypy does not know the annotation below
+    if not with_long_details:
+        rows = rows.defer("changes").annotate(short_changes=WithoutMembers("changes", LONG_DETAILS))
     for n in range(0, len(keys), KEYS):
-        for exception in EventException.objects.filter(original | present, event__in=keys[n : n + KEYS]):
+        for exception in rows.filter(event__in=keys[n : n + KEYS]):
+            if not with_long_details:
+                exception.changes = exception.short_changes
             by_event[exception.event_id][exception.original_day] = exception
     return by_event
 
@@ -159,8 +214,13 @@ def apply_exception(event: EventLike, exception: EventException, zone: tzinfo) -
     day = exception.original_day
     if event.series.occurrence_on(day) is None:
         return
-    details = replace(event.details, **{name: value for name, value in exception.changes.items() if name in DETAILS})
-    yield localize(event, day, *wall_times(event, day, exception.changes), zone, details, exception)
+    times = wall_times(event, day, exception.changes)
+    yield localize(event, day, *times, zone, details_of(event, exception), exception)
+
+
+def details_of(event: EventLike, exception: EventException | None) -> Details:
+    changes = exception.changes if exception else {}
+    return replace(event.details, **{name: value for name, value in changes.items() if name in DETAILS})
 
 
 def wall_times(event: EventLike, day: date, changes: Mapping[str, Any]) -> tuple[datetime, datetime, bool]:

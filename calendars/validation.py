@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NoReturn
 
+from api.json_object import UNSTORABLE
 from calendars.errors import CalendarError
 from calendars.models import (
     EDITABLE,
@@ -26,7 +27,6 @@ ATTENDEES = 500  # Exchange's limit
 LIST_LENGTH = 262_144  # characters of all locations, or attendees, as JSON
 NUMBERS_END = 2**63
 CONTROL = re.compile("[\0-\x1f\x7f-\x9f]")
-UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # PostgreSQL refuses NUL, UTF-8 a lone surrogate
 
 
 def check_changes(changes: Mapping[str, Any]) -> dict[str, Any]:

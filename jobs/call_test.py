@@ -17,11 +17,11 @@ from typing import Any
 from django.db.models import TextChoices
 
 from accounts.rate_limits import RateLimit
+from api.errors import Conflict
 from jobs import actions
 from jobs.actions import http
 from jobs.actions.result import AttemptResult, CallRefused, Context, refused
 from jobs.encryption import MASK, UnreadableSecret
-from jobs.errors import Conflict
 from jobs.models import SECRET_PATH, Action, Job
 
 LIMIT_S = 20.0  # for the whole call: a person and a thread of the web server wait for it

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from jobs.errors import Conflict
+from api.errors import Conflict
 from jobs.finishing import finish_jobs
 from jobs.holds import end_holds
 from jobs.models import AsyncOperation, Job, Run

@@ -11,7 +11,7 @@ Code that takes only unlocked rows never waits and needs no order: leases, beats
 
 from collections.abc import Collection, Container, Iterable
 
-from jobs.errors import Conflict
+from api.errors import Conflict
 from jobs.models import Job, JobCollection
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
-from jobs.errors import Conflict, Invalid
+from api.errors import Conflict, Invalid
 from jobs.models import Job, JobCollection, Run
 from jobs.worker.overlap import job_lock_key
 

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.db.models import Q
 from standardwebhooks import Webhook
 
+from api.errors import Invalid
 from jobs.encryption import Secrets
-from jobs.errors import Invalid
 from jobs.locking import lock_collections_of
 from jobs.models import SECRET_PATH, Job, SigningSecret
 

@@ -1,14 +1,10 @@
 """The errors of the maintenance core.  Surfaces turn them into the error bodies of their protocols."""
 
+from api.errors import RequestError
 
-class MaintenanceError(Exception):
+
+class MaintenanceError(RequestError):
     """A request is refused, and nothing was changed.  `path` names the member at fault; None: no single member."""
-
-    def __init__(self, message: str, *, path: str | None = None, code: str = "invalid"):
-        super().__init__(message)
-        self.message = message
-        self.path = path
-        self.code = code
 
 
 class TooLate(MaintenanceError):

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from jobs.errors import JobError
+from api.errors import RequestError
 from jobs.finishing import finish_jobs
 from jobs.holds import HeldRun, end_holds, start_holds
 from jobs.models import Job, JobCollection, Run, runnable_q
@@ -277,7 +277,7 @@ def start_jobs_for(notice: Notice, phase: NoticePhase, policies: Iterable[JobMai
             try:
                 run = run_now(policy.job, now, key=f"{notice_key(notice.pk)} {phase}")
                 started.append(NoticeRun(notice=notice, phase=phase, run=run, job_name=policy.job.name))
-            except JobError as refusal:  # the job or its collection is stopped, so the run is not made either
+            except RequestError as refusal:  # the job or its collection is stopped, so the run is not made either
                 refused.append(f"not run: {refusal.message}")
     NoticeRun.objects.bulk_create(started, ignore_conflicts=True)
     return "; ".join(refused)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from api.json_object import UNSTORABLE
 from maintenance.errors import MaintenanceError
 from maintenance.models import JobMaintenancePolicy, NoticePhase
 
@@ -68,7 +69,7 @@ def check_text(text: object, path: str, *, least: int = 0, most: int = TEXT_LENG
         raise MaintenanceError(f"must be a text, not {str(text)[:80]!r}", path=path)
     if not least <= len(text) <= most:
         raise MaintenanceError(f"must have {least} to {most} characters", path=path, code="out_of_range")
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if UNSTORABLE.search(text):
         raise MaintenanceError("must not have NUL or half characters", path=path)
 
 

@@ -143,7 +143,7 @@ class Operations(HistoryViewSet):
 
     @extend_schema(operation_id="listOperations", summary="List operations")
     def list(self, request):
-        return self.get_paginated_response([rendered_operation(row) for row in self.page()])
+        return self.list_response(lambda rows: map(rendered_operation, rows))
 
     @extend_schema(
         operation_id="readOperation",

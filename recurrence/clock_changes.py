@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from recurrence.composites import Bounded
-from recurrence.english_words import MONTHS, clock, listed
-from recurrence.rules import WallClock
+from recurrence.english_words import clock, listed
+from recurrence.language import ENGLISH
+from recurrence.rules import QuartzSchedule, WallClock
 from recurrence.schedules import Schedule, just_before
-from recurrence.wire.quartz import QuartzSchedule
 from recurrence.zones import DAY, EPOCH, SECOND, Gap, Skipped, instant_at, instants_at, skipped
 
 MOST_LISTED = 3  # wall times in one sentence
@@ -63,7 +63,7 @@ def _is_shifted(fire: datetime, wall_times: list[int], gap: Skipped) -> bool:
 
 def _skipped_text(wall_times: list[int], gap: Skipped) -> str:
     day = instant_at(wall_times[0])
-    date = f"{day.day} {MONTHS[day.month - 1]} {day.year}" if day else ""
+    date = ENGLISH.format_date(day) if day else ""
     verb, it = ("is", "it") if len(wall_times) == 1 else ("are", "them")
     return f"{_times_text(wall_times, gap)} on {date} {verb} left out: clocks skip {it}"
 

@@ -10,9 +10,8 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from recurrence.composites import Bounded, FirstThen
 from recurrence.cron import CronRule
 from recurrence.elapsed import EveryWithinPeriod
-from recurrence.rules import CalendarRule, ZonedRule
+from recurrence.rules import CalendarRule, QuartzSchedule, ZonedRule
 from recurrence.schedules import Every, Schedule, between, count, just_after, just_before
-from recurrence.wire.quartz import QuartzSchedule
 from recurrence.zones import DAY, day_and_second, stable_range_at
 
 ONE_DAY = timedelta(days=1)

@@ -1,23 +1,21 @@
-"""Describe schedules in English words."""
+"""Describe schedules in English."""
 
-from calendar import monthrange
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from recurrence.bits import lowest, mask_of, members
 from recurrence.composites import Bounded, FirstThen
 from recurrence.cron import CronRule
-from recurrence.dateutil_rule import DateutilDays
-from recurrence.days import DateRule, EveryNDays, MonthDay, MonthDays, NthOfWeekdays, NthWeekdays, Weekly
+from recurrence.days import DateRule, MonthDays, NthWeekdays
 from recurrence.describe_cron import describe_cron
+from recurrence.describe_series import describe_date_rule, describe_series, with_count
 from recurrence.elapsed import EveryWithinPeriod
-from recurrence.english_words import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
-from recurrence.rules import CalendarRule, ZonedRule
+from recurrence.english_words import ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
+from recurrence.language import ENGLISH
+from recurrence.rules import CalendarRule, QuartzSchedule, ZonedRule
 from recurrence.schedules import TICK, Every, Once, Schedule
 from recurrence.series import Series
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.quartz import QuartzSchedule
-from recurrence.zones import DAY, missing_days
 
 UNITS = (  # longest first
     (timedelta(weeks=1), "week"),
@@ -26,42 +24,14 @@ UNITS = (  # longest first
     (timedelta(minutes=1), "minute"),
     (timedelta(seconds=1), "second"),
     (timedelta(milliseconds=1), "millisecond"),
+    (TICK, "microsecond"),
 )
 MOST_LISTED = 6  # times of a day; more are summarized
-ONE_DAY = timedelta(days=1)
-ONE_SECOND = timedelta(seconds=1)
-MONTHS_A_YEAR = 12
-SHORTEST_MONTH = 28
-SETS_OF_WEEKDAYS = {
-    frozenset(range(7)): "day",
-    frozenset(range(5)): "weekday",
-    frozenset({5, 6}): "weekend day",
-}
 
 
 def describe(parsed: Parsed) -> str:
     """Return one phrase, without a capital letter or a full stop, such as "every day at 05:00 UTC, 10 times"."""
-    words = _schedule(parsed.schedule, parsed.zone)
-    if parsed.count is None:
-        return words
-    return f"{words}, once" if parsed.count == 1 else f"{words}, {parsed.count} times"
-
-
-def describe_days(series: Series) -> str:
-    """Return the days of a series and its end, without times: "every week on Monday, until 31 December 2026"."""
-    return _until(f"{_days(series.days)}{_exceptions(series)}", series.last)
-
-
-def exceptions(series: Series) -> tuple[int, int]:
-    """Return the number of days removed from the rule of a series, and the number of days added to it.
-
-    Days that the zone skipped at the date line do not count.
-    """
-    days = series.days
-    if not isinstance(days, DateutilDays):
-        return 0, 0
-    missing = missing_days(series.zone)
-    return sum(day.toordinal() not in missing for day in days.exdates), len(days.rdates)
+    return with_count(_schedule(parsed.schedule, parsed.zone), parsed.count)
 
 
 def _schedule(schedule: Schedule, zone: tzinfo) -> str:
@@ -73,7 +43,7 @@ def _schedule(schedule: Schedule, zone: tzinfo) -> str:
         case CalendarRule():
             return _calendar_rule(schedule)
         case Series():
-            return _until(f"{_days(schedule.days)}{_span(schedule)}{_exceptions(schedule)}", schedule.last)
+            return describe_series(schedule)
         case EveryWithinPeriod():
             return _every_within(schedule)
         case CronRule():
@@ -85,18 +55,15 @@ def _schedule(schedule: Schedule, zone: tzinfo) -> str:
         case FirstThen(first, then):
             return f"on {_instant(first, zone)}, then {_schedule(then, zone)}"
         case Bounded(inner, start, until):
-            words = _schedule(inner, zone)
-            if start is not None and isinstance(
-                inner, CronRule | ZonedRule | QuartzSchedule
-            ):  # other rules have their own start
-                words += f", from {_instant(start, zone)}"
-            return words if until is None else f"{words}, until {_instant(until, zone)}"
+            has_own_start = not isinstance(inner, CronRule | ZonedRule | QuartzSchedule)
+            from_start = "" if start is None or has_own_start else f", from {_instant(start, zone)}"
+            return _schedule(inner, zone) + from_start + (f", until {_instant(until, zone)}" if until else "")
     raise TypeError(f"no words for {schedule!r}")
 
 
 def _every(schedule: Every, zone: tzinfo) -> str:
     interval, start = schedule.interval, schedule.start.astimezone(zone)
-    unit, name = next((each for each in UNITS if not interval % each[0]), (TICK, "microsecond"))
+    unit, name = next((unit, name) for unit, name in UNITS if not interval % unit)
     words = each(interval // unit, name)
     if zone is UTC and name == "week":  # in other zones a clock change would move the wall time
         return f"{words} on {WEEKDAYS[start.weekday()]} at {clock(_second_of_day(start))} UTC"
@@ -131,59 +98,11 @@ def _every_within(rule: EveryWithinPeriod) -> str:
 
 def _days(rule: DateRule) -> str:
     match rule:
-        case EveryNDays(_, interval):
-            return each(interval, "day")
-        case Weekly(_, weekdays, interval, week_start):
-            return _weekly(weekdays, interval, week_start)
-        case MonthDay(start, day, interval):
-            return _month_day(start, day, interval)
-        case NthOfWeekdays(start, weekdays, number, interval):
-            return _nth_of_weekdays(start, weekdays, number, interval)
-        case DateutilDays():
-            return f"by the rule {rule.rule}"
         case MonthDays(_, days, interval):
             return f"{each(interval, 'month')} on {_month_days(days)}"
         case NthWeekdays(_, choices, interval):
             return f"{each(interval, 'month')} on {_nth_weekdays(choices)}"
-    raise TypeError(f"no words for {rule!r}")
-
-
-def _weekly(weekdays: frozenset[int], interval: int, week_start: int) -> str:
-    """Describe weekdays.
-
-    With `interval > 1`, list the days from the start of the week, because it decides which days share a week.
-    """
-    if len(weekdays) == 7:
-        return "every day" if interval == 1 else f"every day of {each(interval, 'week')}"
-    if weekdays == {0, 1, 2, 3, 4}:
-        return f"{each(interval, 'week')} from Monday to Friday"
-    begin = week_start if interval > 1 else 0
-    in_order = sorted(weekdays, key=lambda day: (day - begin) % 7)
-    return f"{each(interval, 'week')} on {listed(WEEKDAYS[day] for day in in_order)}"
-
-
-def _month_day(start: date, day: int, interval: int) -> str:
-    if interval % MONTHS_A_YEAR == 0:
-        return f"{each(interval // MONTHS_A_YEAR, 'year')} on {_day_of_year(start.month, day)}"
-    words = each(interval, "month")
-    if day == 31:
-        return f"{words} on the last day"
-    return f"{words} on the {ordinal(day)}" + (" or, if there is none, the last day" if day > SHORTEST_MONTH else "")
-
-
-def _day_of_year(month: int, day: int) -> str:
-    name, (_, length) = MONTHS[month - 1], monthrange(2000, month)  # a leap year
-    if length == 29 and day >= length:
-        return "the last day of February" if day > length else "29 February or, if there is none, 28 February"
-    return f"{min(day, length)} {name}"
-
-
-def _nth_of_weekdays(start: date, weekdays: frozenset[int], number: int, interval: int) -> str:
-    nth = "last" if number == -1 else f"{ORDINALS[abs(number)]}" + (" to last" if number < 0 else "")
-    day = SETS_OF_WEEKDAYS.get(weekdays) or listed((WEEKDAYS[day] for day in sorted(weekdays)), "or")
-    if interval % MONTHS_A_YEAR == 0:
-        return f"{each(interval // MONTHS_A_YEAR, 'year')} on the {nth} {day} of {MONTHS[start.month - 1]}"
-    return f"{each(interval, 'month')} on the {nth} {day}"
+    return describe_date_rule(rule)
 
 
 def _month_days(days: frozenset[int]) -> str:
@@ -209,29 +128,6 @@ def _nth_weekday(number: int, weekday: str) -> str:
 
 
 # Times
-
-
-def _span(series: Series) -> str:
-    if series.start == 0 and series.length and not series.length % ONE_DAY:
-        days = series.length // ONE_DAY
-        return ", all day" if days == 1 else f" for {days} days"
-    if not series.length:
-        return f" at {clock(series.start)} {series.zone}"
-    later, end = divmod(series.start + series.length // ONE_SECOND, DAY)
-    words = f" from {clock(series.start)} to {clock(end)}"
-    if later:
-        words += " the next day" if later == 1 else f" {later} days later"
-    return f"{words} {series.zone}"
-
-
-def _exceptions(series: Series) -> str:
-    left_out, added = exceptions(series)
-    words = f", except {left_out} day{'' if left_out == 1 else 's'}" if left_out else ""
-    return f"{words}, plus {added} extra day{'' if added == 1 else 's'}" if added else words
-
-
-def _until(words: str, last: date | None) -> str:
-    return words if last is None else f"{words}, until {last.day} {MONTHS[last.month - 1]} {last.year}"
 
 
 def _times(times: Times) -> str:
@@ -275,4 +171,4 @@ def _second_of_day(wall: datetime) -> int:
 
 def _instant(instant: datetime, zone: tzinfo) -> str:
     wall = instant.astimezone(zone)
-    return f"{wall.day} {MONTHS[wall.month - 1]} {wall.year} at {clock(_second_of_day(wall))} {zone}"
+    return f"{ENGLISH.format_date(wall)} at {clock(_second_of_day(wall))} {zone}"

@@ -6,14 +6,13 @@ from itertools import pairwise
 
 from recurrence.bits import lowest, mask_of, members
 from recurrence.cron import ALL_MONTHS, ALL_YEARS, FIRST_YEAR, CronRule, Days
+from recurrence.cron_days import EveryWeekday, NthWeekday, NumberedDays, OneDay
 from recurrence.english_words import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
-from recurrence.wire.quartz import DAY_OF_MONTH_WORD, DAY_OF_WEEK_WORD, WEEKDAY_NAMES
 
 MOST_CLOCKS = 6  # times of a day that are listed; more are summarized
 MOST_PARTS = 12  # parts of a list; of a longer list only the number is given
 SHORTEST_STEPS = 7  # members of a sequence that is described by its step
-MONTH_FROM_MONDAY = 3  # the shape of a month of 31 days that begins on a Monday
 
 Part = tuple[int, int, int]  # the first number, the last number (included), and the step
 
@@ -150,30 +149,28 @@ def _clock_to_the_second(second_of_day: int) -> str:
 
 def _days(days: Days, months: int) -> str:
     """Describe the days; an empty text for every day."""
-    day_of_month, day_of_week = days.text.split()
     of_months = "of each month" if months == ALL_MONTHS else f"of {_months(months)}"
-    if word := DAY_OF_MONTH_WORD.fullmatch(day_of_month):
-        return f" on {_day_word(word['last'], int(word['before'] or 0), word['near'], word['day'])} {of_months}"
-    if word := DAY_OF_WEEK_WORD.fullmatch(day_of_week):
-        weekday = WEEKDAYS[WEEKDAY_NAMES.index(word["day"]) - 1]
-        return f" on the {'last' if word['last'] else ORDINALS[int(word['number'])]} {weekday} {of_months}"
+    match days.of_shape:
+        case OneDay(day, is_near):
+            return f" on {_one_day(day, is_near)} {of_months}"
+        case NthWeekday(weekday, number):
+            return f" on the {ORDINALS[number] if number else 'last'} {WEEKDAYS[weekday]} {of_months}"
+        case EveryWeekday(weekdays) if len(weekdays) < 7:
+            return f" on {_weekdays(sorted(weekdays))}" + ("" if months == ALL_MONTHS else f" in {_months(months)}")
+        case NumberedDays(numbers) if numbers.bit_count() < 31:
+            return f" on {_days_of_month(_parts(numbers))} {of_months}"
+        case EveryWeekday() | NumberedDays():
+            return "" if months == ALL_MONTHS else f" on every day {of_months}"
+    raise TypeError(f"no words for {days!r}")
 
-    numbers = days.mask(MONTH_FROM_MONDAY)
-    if numbers.bit_count() == 31:
-        return "" if months == ALL_MONTHS else f" on every day {of_months}"
-    if day_of_month == "?":
-        weekdays = [day - 1 for day in members(numbers) if day <= 7]
-        return f" on {_weekdays(weekdays)}" + ("" if months == ALL_MONTHS else f" in {_months(months)}")
-    return f" on {_days_of_month(_parts(numbers))} {of_months}"
 
-
-def _day_word(last: str | None, before: int, near: str | None, day: str | None) -> str:
-    if not last:
-        return f"the weekday (Monday to Friday) nearest to the {ordinal(int(day or 0))}"
-    if not before:
-        return "the last weekday (Monday to Friday)" if near else "the last day"
-    distance = f"{before} day{'' if before == 1 else 's'} before the last day"
-    return f"the weekday (Monday to Friday) nearest to the day {distance}" if near else f"the day {distance}"
+def _one_day(day: int, is_near: bool) -> str:
+    nearest = "the weekday (Monday to Friday) nearest to " if is_near else ""
+    if day > 0:
+        return f"{nearest}the {ordinal(day)}"
+    if day == 0:
+        return "the last weekday (Monday to Friday)" if is_near else "the last day"
+    return f"{nearest}the day {-day} day{'' if day == -1 else 's'} before the last day"
 
 
 def _weekdays(weekdays: list[int]) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import chain
 
 from recurrence.days import LAST_DAY, DateRule
-from recurrence.schedules import FIRST_INSTANT, Schedule, between, just_before
+from recurrence.schedules import FIRST_INSTANT, LAST_INSTANT, Schedule, between, just_before
 from recurrence.times import Times
 from recurrence.zones import (
     DAY,
@@ -19,6 +19,7 @@ from recurrence.zones import (
     day_and_second,
     instant_at,
     offset_period_at,
+    repeated_by,
     stable_range_at,
 )
 
@@ -182,3 +183,19 @@ class ZonedRule(WallClock):
         at = instant_at(wall_time)
         found = None if at is None else self.rule.after(just_before(at))
         return None if found is None else (found - EPOCH) // ONE_SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class QuartzSchedule:
+    """Quartz's own rule for clock changes: a skipped time is left out, a repeated one fires the second time.
+
+    Quartz searches by wall times, from the next second on, and takes a repeated wall time for the second one.  So a
+    search that begins in the first pass of a repeated hour goes on from the same wall time in the second pass.
+    """
+
+    zoned: ZonedRule
+
+    def after(self, instant: datetime) -> datetime | None:
+        if instant > LAST_INSTANT - ONE_SECOND:
+            return None
+        return self.zoned.after(instant + repeated_by(self.zoned.zone, instant + ONE_SECOND))

@@ -2,22 +2,23 @@
 
 The server calls it as soon as it has the headers of a request.  The body is received by the event loop, so a client
 that sends slowly costs a connection and no thread.  A client that reads slowly gets its answer in pieces until a
-deadline, so it costs no thread either and, for static files, little memory.
+deadline, so it costs no thread either and little memory: a long answer waits in a temporary file.
 """
 
 import asyncio
 import re
 import resource
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from io import BytesIO
+from itertools import count
 from tempfile import SpooledTemporaryFile
 from types import SimpleNamespace
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, Self
 from urllib.parse import unquote_to_bytes
-from weakref import WeakValueDictionary
 
 from django.conf import settings
 from django.http.request import HttpHeaders
@@ -26,6 +27,7 @@ from scheduler_site import wsgi
 
 THREADS = 4  # for answers; a request that waits for one of these threads occupies none
 PASSWORD_PAGES = ("/sign-in/", "/account/password/")
+CALLERS_REMEMBERED = 20_000  # addresses and callers whose last turns are known
 IMPORTS = re.compile("/api/calendars/[^/]+/import/*|/calendar/calendars/import")
 BODY_WITHIN_S = 10.0  # from the headers to the end of the body; bytes that arrive extend the time at this rate:
 BODY_BYTES_PER_S = 10_000
@@ -35,7 +37,10 @@ PATH_LIMIT = 2_048  # bytes of a path, without its query: each is compared with 
 HEADER_LIMIT = 8_192  # bytes of one header; the time that Django takes for a longer Content-Type is quadratic
 ANSWER_WITHIN_S = 20.0  # until the client has taken the answer; bytes that it takes extend the time at BODY_BYTES_PER_S
 ANSWER_PIECE = 16_384  # bytes given to the server at once; it asks for more when the client has taken them
-OPEN_FILES = 4_096  # more than two for each connection that the Procfile's `--backpressure` allows
+ANSWER_IN_MEMORY = (
+    65_536  # bytes of one answer; a longer answer is in a file, so that slow clients do not fill the memory
+)
+OPEN_FILES = 4_096  # more than three for each connection that the Procfile's `--backpressure` allows
 OWN_NAMES = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}  # without HTTP_ in an environ
 REFUSALS = {
     400: b"the body cannot be read\n",
@@ -139,35 +144,99 @@ async def collect(body: IO[bytes], environ: dict[str, Any], receive: Receive) ->
     return None
 
 
-class SlowRequests:
-    """Requests of one slow kind, which have only some of the threads, so that the others stay free for other requests.
+class Caller(NamedTuple):
+    """Who sends a request, as far as that is known before it is answered."""
 
-    A request that waits for its turn occupies no thread.  Of those that wait, one address gets only some of the turns,
-    so that it does not keep others waiting.  A turn ends with the answer, or after `longest_s`.
+    address: str
+    credential: int  # a hash
+
+    @classmethod
+    def of(cls, environ: dict[str, Any]) -> Self:
+        from accounts.rate_limits import address_of  # it reads the settings, which `wsgi` checks first
+
+        address = address_of(SimpleNamespace(META=environ, headers=HttpHeaders(environ)))
+        return cls(address, hash(environ.get("HTTP_AUTHORIZATION") or environ.get("HTTP_COOKIE")))
+
+
+class Turns:
+    """Turns of requests: at most `most` are answered at the same time, and at most `of_address` of one address.
+
+    A request that waits for its turn occupies no thread.  The next turn goes to the address whose last turn is longest
+    ago, and within an address to the credential whose last turn is longest ago.  So a caller with many requests, or
+    many callers with a few, keep nobody else waiting.  A turn ends with the answer, or after `longest_s`.
     """
 
-    def __init__(self, turns: int, turns_of_address: int, longest_s: float | None = None):
-        self.turns_of_address = turns_of_address
+    def __init__(self, most: int, of_address: int, longest_s: float | None = None):
+        self.most = most
+        self.of_address = of_address
         self.longest_s = longest_s
-        self._turns = asyncio.Semaphore(turns)
-        self._by_address: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._waiting: dict[asyncio.Future[None], Caller] = {}  # in the order of their arrival
+        self._taken: Counter[str] = Counter()  # turns of each address
+        self._last_turns: dict[str | Caller, int] = {}  # numbers of turns, lowest first
+        self._numbers = count(1)
 
-    async def answer(self, address: str, start: Callable[[], asyncio.Future[Answered]]) -> Answered:
+    async def answer(self, caller: Caller, start: Callable[[], Awaitable[Answered]]) -> Answered:
         """Wait for a turn, start the request and return its answer."""
-        of_address = self._by_address.setdefault(address, asyncio.Semaphore(self.turns_of_address))
-        async with of_address, self._turns:
-            answering = start()
+        await self._take(caller)
+        try:
+            answering = asyncio.ensure_future(start())
             await asyncio.wait([answering], timeout=self.longest_s)
+        finally:
+            self._end(caller)
         return await answering
 
+    async def _take(self, caller: Caller) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting[turn] = caller
+        self._give()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if self._waiting.pop(turn, None) is None:  # the turn was given meanwhile
+                self._end(caller)
+            raise
 
+    def _end(self, caller: Caller) -> None:
+        self._taken -= Counter([caller.address])
+        self._give()
+
+    def _give(self) -> None:
+        """Give the free turns to requests that wait."""
+        while self._taken.total() < self.most:
+            possible = [turn for turn, caller in self._waiting.items() if self._taken[caller.address] < self.of_address]
+            if not possible:
+                return
+            turn = min(possible, key=self._last_turns_of)
+            caller = self._waiting.pop(turn)
+            self._taken[caller.address] += 1
+            self._remember(caller)
+            turn.set_result(None)
+
+    def _last_turns_of(self, turn: asyncio.Future[None]) -> tuple[int, int]:
+        caller = self._waiting[turn]
+        return self._last_turns.get(caller.address, 0), self._last_turns.get(caller, 0)
+
+    def _remember(self, caller: Caller) -> None:
+        number = next(self._numbers)
+        for key in (caller.address, caller):
+            self._last_turns.pop(key, None)
+            self._last_turns[key] = number
+        while len(self._last_turns) > CALLERS_REMEMBERED:
+            del self._last_turns[next(iter(self._last_turns))]
+
+
+# one thread stays free for others, however many requests an address sends
+answers = Turns(THREADS, of_address=THREADS - 1)
 # Checking a password is slow on purpose, and anybody may send one.  What else the request does is not slow.
-passwords = SlowRequests(turns=2, turns_of_address=2, longest_s=2.0)
-imports = SlowRequests(turns=1, turns_of_address=1)
+passwords = Turns(2, of_address=2, longest_s=2.0)
+imports = Turns(1, of_address=1)
 
 
-def slow_requests_of(environ: dict[str, Any]) -> SlowRequests | None:
-    """Return the kind of slow requests to which this one belongs, or None."""
+def slow_turns_of(environ: dict[str, Any]) -> Turns | None:
+    """Return the turns of the kind of slow requests to which this one belongs, or None.
+
+    The slow kinds have only some of the threads, so that the others stay free for other requests.
+    """
     if environ["REQUEST_METHOD"] == "POST" and IMPORTS.fullmatch(environ["PATH_INFO"]):
         return imports
     if environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"] in PASSWORD_PAGES:
@@ -176,19 +245,18 @@ def slow_requests_of(environ: dict[str, Any]) -> SlowRequests | None:
     return passwords if has_password else None
 
 
-async def in_turn(environ: dict[str, Any], start: Callable[[], asyncio.Future[Answered]]) -> Answered:
-    from accounts.rate_limits import address_of  # it reads the settings, which `wsgi` checks first
-
-    kind = slow_requests_of(environ)
-    if kind is None:
-        return await start()
-    return await kind.answer(address_of(SimpleNamespace(META=environ, headers=HttpHeaders(environ))), start)
+async def in_turn(environ: dict[str, Any], start: Callable[[], Awaitable[Answered]]) -> Answered:
+    caller, slow = Caller.of(environ), slow_turns_of(environ)
+    if slow is None:
+        return await answers.answer(caller, start)
+    return await slow.answer(caller, lambda: answers.answer(caller, start))
 
 
 def run(environ: dict[str, Any]) -> Answered:
     """Call the WSGI application; return the object to close at the end, and the parts of the answer.
 
-    A static file is read later, piece by piece: otherwise many slow readers of large files would fill the memory.
+    A static file is read later, piece by piece, and a long answer is written to a temporary file: otherwise many slow
+    readers would fill the memory.
     """
     started: list[Any] = []
 
@@ -200,8 +268,19 @@ def run(environ: dict[str, Any]) -> Answered:
     if file := getattr(response, "file_to_stream", None):
         return response, (started[0], started[1], file)
     with closing(response):
-        body = BytesIO(b"".join(response))
+        body = file_of(response)
     return body, (started[0], started[1], body)
+
+
+def file_of(chunks: Iterable[bytes]) -> IO[bytes]:
+    """Return an open file with these chunks, at its beginning.  It is in memory up to ANSWER_IN_MEMORY bytes."""
+    with ExitStack() as stack:
+        body = stack.enter_context(SpooledTemporaryFile(ANSWER_IN_MEMORY))
+        for chunk in chunks:
+            body.write(chunk)
+        body.seek(0)
+        stack.pop_all()
+    return body
 
 
 async def refuse(send: Send, status: int) -> None:

@@ -19,7 +19,9 @@ from django.utils.translation.template import templatize
 BASE_DIR = Path(__file__).resolve().parent.parent
 LOCALE = BASE_DIR / "locale"
 LANGUAGES = ("de", "pt_BR", "tr")
-PACKAGES = ("accounts", "calendars", "jobs", "maintenance", "operations", "scheduler_site", "triggers")
+PACKAGES = (
+    *("accounts", "calendars", "jobs", "maintenance", "operations", "recurrence", "scheduler_site", "triggers"),
+)
 KEYWORDS = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), (1,)),
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),

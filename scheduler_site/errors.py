@@ -20,10 +20,8 @@ from rest_framework.response import Response
 from rest_framework.serializers import as_serializer_error
 
 from accounts.errors import TooManyTokens
-from calendars.errors import CalendarError
+from api.errors import RequestError
 from calendars.graph import errors as graph
-from jobs.errors import Conflict, JobError
-from maintenance.errors import MaintenanceError
 from recurrence.wire import WireError
 
 FLAT_PREFIX = "/v1/mint/"  # below it, a body has only the code and the message, as in `triggers.mint.api`
@@ -33,7 +31,6 @@ API_PREFIXES = ("/api/", "/subscriptions/", FLAT_PREFIX, GRAPH_PREFIX, *POLLED_P
 CSRF_PREFIX = "CSRF Failed"  # start of the REST framework's message for requests by session
 MAX_DETAILS = 100  # the most errors that one answer lists
 MESSAGE_LENGTH = 200  # characters: a message may quote the request, but not all of a long value
-CALENDAR_STATUSES = {"not_found": 404, "is_default": 409, "changed_since": 412}
 CODES = {400: "bad_request", 403: "forbidden", 404: "not_found", 415: "unsupported_media_type", 500: "internal_error"}
 
 
@@ -61,16 +58,10 @@ def classify(exception: Exception) -> tuple[int, list[ErrorItem], dict[str, str]
     match exception:
         case WireError():
             return 400, faults_of(exception), {}
-        case JobError():
-            return 409 if isinstance(exception, Conflict) else 400, faults_of(exception), {}
-        case CalendarError():
-            status = CALENDAR_STATUSES.get(exception.code, 400)
-            return status, [ErrorItem(exception.code, exception.message, exception.path)], {}
+        case RequestError():
+            return exception.status, faults_of(exception), {}
         case TooManyTokens():
             return 409, [ErrorItem("too_many", str(exception))], {}
-        case MaintenanceError():
-            status = 409 if exception.code == "conflict" else 400
-            return status, [ErrorItem(exception.code, exception.message, exception.path)], {}
         case ModelValidationError():
             return 400, list(flatten_errors(as_serializer_error(exception))), {}
         case Http404() | exceptions.NotFound() | ObjectDoesNotExist():  # ObjectDoesNotExist: deleted meanwhile
@@ -107,7 +98,7 @@ def message_of(exception: exceptions.APIException) -> str:
     return ""
 
 
-def faults_of(error: WireError | JobError) -> list[ErrorItem]:
+def faults_of(error: WireError | RequestError) -> list[ErrorItem]:
     return [ErrorItem(each.code, each.message, each.path or None) for each in (error, *error.others)]
 
 

@@ -3,7 +3,8 @@
 Two kinds of address contain a secret: a calendar feed, `/calendar/feeds/<secret>.ics`, and the metadata of a machine,
 `/r/<token>/metadata/scheduledevents`.  The view of such an address reads the secret from `request.path_secret`; the
 path itself shows MASK.  A path that only resembles such an address (other letters, more segments, another method)
-loses everything after its public part, so that no log line can repeat a part of the secret.
+loses everything after its public part, so that no log line can repeat a part of the secret.  So does any other path
+that holds a text of the length of a secret, except where names and ids of that length are usual.
 """
 
 import logging
@@ -21,6 +22,10 @@ SECRET_PLACE = re.compile(
     r"\A[/\\]*r[/\\]+[^/\\]|calendar[/\\.]+feeds[/\\]+[^/\\]|[\w-]{43}\.ics|[\w-]{43}[/\\]+metadata",
     re.IGNORECASE | re.ASCII,
 )
+# a whole secret anywhere else; the id of an occurrence has the same length
+TOKEN = re.compile(r"(?<![\w-])(?![0-9a-f]{32}_\d{4}-\d\d-\d\d(?![\w-]))[\w-]{43}(?![\w-])", re.ASCII)
+# below these addresses stand names that people choose, which may have as many characters
+NAMES = re.compile(r"/(?:subscriptions|v1/mint/triggers|v1\.0/users)/", re.IGNORECASE)
 NESTED_ENCODING = re.compile(r"%(?:25)+")
 OTHER_COPIES = ("RAW_URI", "REQUEST_URI")  # of the path, in the environments of some web servers
 
@@ -39,9 +44,14 @@ def safe_path(path: str) -> SafePath:
     if found := MACHINE_PATH.fullmatch(path):
         return SafePath(f"/{found[2]}", found[1])
     plain = decoded(path)
-    if not SECRET_PLACE.search(plain):
+    if not may_show_secret(plain):
         return SafePath(path)
     return SafePath("/r/" if MACHINE_PREFIX.match(plain) else f"/calendar/feeds/{MASK}")
+
+
+def may_show_secret(address: str) -> bool:
+    """Return True if a secret can stand in a decoded path or address."""
+    return bool(SECRET_PLACE.search(address) or (TOKEN.search(address) and not NAMES.search(address)))
 
 
 def decoded(path: str) -> str:
@@ -78,7 +88,7 @@ def hide_path(request, path: str) -> None:
 def hide_referer(meta: dict) -> None:
     """Shorten a Referer with a secret to its origin: the refusal of a forged request logs the Referer."""
     referer = meta.get("HTTP_REFERER", "")
-    if SECRET_PLACE.search(decoded(referer)):
+    if may_show_secret(decoded(referer)):
         meta["HTTP_REFERER"] = origin_of(referer)
 
 

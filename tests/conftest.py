@@ -56,7 +56,7 @@ def fixed_start():
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """Start the ids of each table at a number of its own.
+    """Start the ids of each table at a different number.
 
     No test passes, or fails, because an id happens to be equal to a constant or to the id of a row in another table.
     """
@@ -155,7 +155,7 @@ def carry_out():
 
 @pytest.fixture(autouse=True)
 def uncounted():
-    """Start each test with no counted requests and failed sign-ins."""
+    """Start each test without counted requests and failed sign-ins."""
     cache.clear()
 
 

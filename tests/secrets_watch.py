@@ -52,7 +52,7 @@ SECRET_MEMBERS = {
     *("client_secret", "password", "x-amz-signature", "x-amz-security-token", "session", "sid", "jwt"),
 }
 SHOWN_ONCE = re.compile(r"/api/jobs/\d+/signing-secret")  # the answer has a new signing secret in the member `secret`
-SHOWN_ONCE_PAGE = re.compile(r"/admin/jobs/job/\d+/signing/")  # the page shows it in an element of its own
+SHOWN_ONCE_PAGE = re.compile(r"/admin/jobs/job/\d+/signing/")  # the page shows it in a separate element
 
 
 class Watch:
@@ -67,7 +67,7 @@ class Watch:
         if not text:
             return
         if not is_long(str(text)):
-            self.leaks.append(f"{path} is too short to be told from other texts: take {SHORTEST} characters or more")
+            self.leaks.append(f"{path} is too short to be searched for: take {SHORTEST} characters or more")
         for form in forms(path, str(text)):
             if is_long(form):
                 self.needles.setdefault(form, path)
@@ -139,7 +139,7 @@ WATCH = pytest.StashKey[Watch]()
 
 
 @contextmanager
-def watch_of_its_own() -> Iterator[Watch]:
+def separate_watch() -> Iterator[Watch]:
     """Use another watch in the meantime, for each test and for tests of the watch itself."""
     global current
     before, current = current, Watch()
@@ -281,7 +281,7 @@ def watched_preparation(field: EncryptedSecretsField, value: Secrets) -> str:
     for path, text in (value or {}).items():
         if (
             path != AsyncOperation.ADDRESS
-        ):  # it may contain a secret, but is not one: the headers of an answer have it as well
+        ):  # it may contain a secret, but is not one: the headers of a response contain it as well
             current.remember(path, text)
     return prepare_value(field, value)
 
@@ -322,7 +322,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    with watch_of_its_own() as watch:
+    with separate_watch() as watch:
         item.stash[WATCH] = watch
         return (yield)
 

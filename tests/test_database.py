@@ -25,36 +25,36 @@ def read_version() -> str:
 
 
 @pytest.mark.django_db
-def test_rows_alone_do_not_touch_it(is_marked):
+def test_database_mark_is_not_set_for_rows_alone(is_marked):
     assert not User.objects.exists()
     assert not is_marked
 
 
-def test_no_row_does_not_touch_it(is_marked):
+def test_database_mark_is_not_set_without_rows(is_marked):
     assert not is_marked
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_transaction_that_ends_touches_it(is_marked):
+def test_database_mark_is_set_for_real_transactions(is_marked):
     assert is_marked
 
 
-def test_a_transaction_that_ends_in_a_fixture_touches_it(transactional_db, is_marked):
+def test_database_mark_is_set_for_real_transactions_of_a_fixture(transactional_db, is_marked):
     assert is_marked
 
 
 @pytest.mark.django_db
-def test_raw_sql_in_a_function_that_a_test_calls_touches_it(is_marked):
+def test_database_mark_is_set_for_raw_sql_in_a_called_function(is_marked):
     assert read_version()
     assert is_marked
 
 
-def test_raw_sql_in_a_fixture_touches_it(version, is_marked):
+def test_database_mark_is_set_for_raw_sql_in_a_fixture(version, is_marked):
     assert is_marked
 
 
 @pytest.mark.django_db
-def test_captured_queries_touch_it(is_marked):
+def test_database_mark_is_set_for_captured_queries(is_marked):
     with CaptureQueriesContext(connection) as queries:
         User.objects.exists()
 
@@ -63,7 +63,7 @@ def test_captured_queries_touch_it(is_marked):
 
 
 @pytest.mark.django_db
-def test_a_constraint_touches_it(is_marked):
+def test_database_mark_is_set_for_a_constraint(is_marked):
     with pytest.raises(IntegrityError):
         User.objects.bulk_create([User(username="ada"), User(username="ada")])
 
@@ -71,16 +71,16 @@ def test_a_constraint_touches_it(is_marked):
 
 
 @pytest.mark.django_db
-def test_a_lock_touches_it(is_marked):
+def test_database_mark_is_set_for_a_lock(is_marked):
     assert "select" in str(User.objects.select_for_update().query).lower()
     assert is_marked
 
 
-def test_a_race_touches_it(is_marked):
+def test_database_mark_is_set_for_a_race(is_marked):
     assert at_once(lambda: None) == []
     assert is_marked
 
 
 @pytest.mark.database
-def test_a_mark_by_hand_stays(is_marked):
+def test_explicit_database_mark_is_kept(is_marked):
     assert is_marked

@@ -16,7 +16,7 @@ from calendars.graph import delta, window_views
 from calendars.ics import importing, recurrence
 from calendars.models import REMINDER_MOST, SUBJECT_LENGTH, YEARS
 from jobs import names, quotas, run_now, signing
-from jobs.actions import authentication, documents, previous, requests, service_bus, storage_queue, success, task
+from jobs.actions import members, previous, requests, service_bus, storage_queue
 from jobs.api import collections, upcoming
 from jobs.models import Sku
 from jobs.worker import overlap, polling, retries
@@ -34,12 +34,16 @@ SECOND = timedelta(seconds=1)
 FREQUENCIES = azure.Frequency
 LONGEST = azure.LARGEST_INTERVAL
 COLLECTION = collections.CollectionReplacement().fields
+REQUEST, RETRIES = members.REQUEST, members.RETRY_POLICY
+PROPERTIES = members.BUS_QUEUE_MESSAGE["customMessageProperties"]
 LIMITS = {
     # requests of any kind
     "a request that writes a job": f"{settings.JOB_BODY_LIMIT:,} bytes",
     "any other request": f"{settings.BODY_LIMIT:,} bytes",
     "objects and lists inside each other": f"{parsers.DEPTH_LIMIT} deep",
     "entries of a list, members of an object": f"{parsers.LIST_LIMIT:,}",
+    "entries of one page of a list": f"{pagination.PAGE_BYTES // 1_000_000} MB as JSON, or one entry; the next page has"
+    " what follows",
     "`limit` of a list": f"1 to {pagination.MOST:,}, {pagination.LIMIT} by default",
     "`count` of a preview": f"1 to {preview.MOST:,}, {preview.COUNT} by default",
     "`count` of upcoming runs": f"1 to {upcoming.COUNT_MOST:,}, {upcoming.COUNT} by default",
@@ -75,37 +79,39 @@ LIMITS = {
     "`repeatCount` of `simple`": f"-1 to {simple.MOST_REPEATS:,}",
     "`expression` of `quartz` and `cron`": f"{quartz.LONGEST} characters",
     "`rrule` of `rrule`": f"{rrule.MAX_RULE_LENGTH:,} characters",
+    "COUNT of `rrule`, with `exdates`, `rdates` or parts that `outlook` cannot express": (
+        f"ends within {rrule.FARTHEST_COUNTED // timedelta(days=365)} years of the start"
+    ),
     "`numberOfOccurrences` of `outlook`": f"1 to {graph.MOST_OCCURRENCES}",
     "an occurrence of `outlook` and `rrule`": f"{graph.LONGEST // DAY} days long",
     "a name of a time zone": f"{zone_names.LONGEST} characters",
     # actions
-    "`retryPolicy.retryCount`": f"0 to {documents.RETRY_COUNT_LIMIT}",
+    "`retryPolicy.retryCount`": f"0 to {RETRIES['retryCount'].high}",
     "`retryPolicy.retryInterval`, `maximumRetryInterval`": (
-        f"{documents.RETRY_INTERVAL_LEAST // SECOND} seconds to {documents.RETRY_INTERVAL_MOST // DAY} days"
+        f"{RETRIES['retryInterval'].least // SECOND} seconds to {RETRIES['maximumRetryInterval'].most // DAY} days"
     ),
-    "`followLimit`": f"1 second to {documents.FOLLOW_MOST // timedelta(hours=1)} hours",
-    "`request.uri`": f"{requests.URI_LIMIT:,} characters",
+    "`followLimit`": f"1 second to {members.FOLLOW_LIMIT.most // timedelta(hours=1)} hours",
+    "`request.uri`": f"{REQUEST['uri'].limit:,} characters",
     "`request.headers`": (
         f"{requests.HEADERS_LIMIT}, {requests.HEADERS_TOTAL_LIMIT:,} characters of names and values together"
     ),
-    "`request.body`": f"{requests.BODY_LIMIT:,} characters",
-    "`request.secretHeaders`, `secretQuery`": f"{requests.MARKS_LIMIT} names",
-    "`request.certificateAuthority`": f"{requests.AUTHORITY_LIMIT:,} characters",
-    "`request.success.statusCodes`": f"{success.CODES_LIMIT} codes and ranges",
-    "`request.success.bodyContains`, `bodyValue`": f"{success.TEXT_LIMIT:,} characters",
-    "`request.success.bodyPath`": f"{success.PATH_LIMIT} characters",
-    "`authentication.authority`, `audience`": f"{authentication.ADDRESS_LIMIT:,} characters",
+    "`request.body`": f"{REQUEST['body'].limit:,} characters",
+    "`request.secretHeaders`, `secretQuery`": f"{members.MARKS_LIMIT} names",
+    "`request.certificateAuthority`": f"{REQUEST['certificateAuthority'].limit:,} characters",
+    "`request.success.statusCodes`": f"{members.CODES_LIMIT} codes and ranges",
+    "`request.success.bodyContains`, `bodyValue`": f"{members.TEXT_LIMIT:,} characters",
+    "`request.success.bodyPath`": f"{members.SUCCESS['bodyPath'].limit} characters",
+    "`authentication.authority`, `audience`": f"{members.OAUTH['authority'].limit:,} characters",
     "`authentication.username`, `tenant`, `clientId`, `sasKeyName`": f"{previous.SHORT_LIMIT} characters",
     "`password`, `pfx`, `secret`, `sasKey`, `sasToken`": f"{previous.SECRET_LIMIT:,} characters",
     "`message` of a queue or a service bus": f"{previous.MESSAGE_LIMIT:,} characters",
     "a message of a storage queue as it is sent": f"{storage_queue.SIZE_LIMIT:,} bytes",
     "`brokeredMessageProperties`": f"{previous.SHORT_LIMIT} characters of each text",
     "`customMessageProperties`": (
-        f"{service_bus.PROPERTIES_LIMIT}, names of {previous.SHORT_LIMIT} and values of {service_bus.PROPERTY_LIMIT:,}"
-        " characters"
+        f"{PROPERTIES.count}, names of {previous.SHORT_LIMIT} and values of {PROPERTIES.limit:,} characters"
     ),
     "all properties of a message as headers": f"{service_bus.HEADERS_LIMIT:,} characters",
-    "`task.arguments`": f"{task.ARGUMENTS_LIMIT:,} characters of JSON",
+    "`task.arguments`": f"{members.ARGUMENTS_LIMIT:,} characters of JSON",
     # calendars and maintenance
     "`subject` of an event": f"{SUBJECT_LENGTH} characters",
     "`body` of an event": f"{validation.BODY_LENGTH:,} characters",
@@ -156,7 +162,7 @@ def shown(span: timedelta) -> str:
     return f"{span // unit} {UNITS[unit]}{'s' if span > unit else ''}"
 
 
-OF_PLANS = {
+PLAN_LIMITS = {
     "jobs of a collection": lambda plan: f"{plan.jobs:,}",
     "collections with the plan in a subscription": lambda plan: f"{plan.collections:,}",
     "least time between two occurrences of an Azure recurrence": lambda plan: shown(plan.min_interval),
@@ -165,11 +171,11 @@ OF_PLANS = {
 }
 PLANS = {
     "what": " | ".join(Sku.values),
-    **{name: " | ".join(limit_of(quotas.PLANS[sku]) for sku in Sku) for name, limit_of in OF_PLANS.items()},
+    **{name: " | ".join(limit_of(quotas.PLANS[sku]) for sku in Sku) for name, limit_of in PLAN_LIMITS.items()},
 }
 
 
-def test_the_tables_of_limits_and_defaults_are_those_of_the_code():
+def test_documented_limits_and_defaults_equal_those_of_the_code():
     text = (DOCS / "limits.md").read_text()
     rows = re.findall(r"^\| (.+?) \| (.+?) \|$", text, re.MULTILINE)
     headings = [("what", "default"), ("what", "limit")]
@@ -180,14 +186,14 @@ def test_the_tables_of_limits_and_defaults_are_those_of_the_code():
     assert f"at most {quotas.COLLECTIONS_PER_SUBSCRIPTION:,} collections" in text
 
 
-def test_limits_in_the_same_row_are_equal():
+def test_limits_documented_in_one_row_are_equal():
     assert idempotency.KEY_LENGTH == run_now.KEY_LENGTH == lifecycle.KEY_LENGTH
     assert calendars.NAME_LENGTH == feeds.NAME_LENGTH == editing.NAME_LENGTH
     assert quartz.LONGEST == crontab.LONGEST
 
 
-def test_an_execution_is_a_run_or_an_attempt_in_our_words():
-    """Members of contracts keep their names, such as executions; our own texts use run and attempt."""
+def test_docs_use_run_and_attempt_instead_of_execution():
+    """Members of other APIs keep their names, such as executions; our own texts use run and attempt."""
     found = {
         f"{page.name}: {line}"
         for page in (DOCS.parent / "README.md", *DOCS.glob("*.md"))

@@ -31,17 +31,17 @@ def test_every_environment_variable_is_in_the_readme():
     assert table - names == set()
 
 
-def test_every_package_is_read():
+def test_every_package_is_checked_for_environment_variables():
     found = {path.parent.name for path in BASE_DIR.glob("*/__init__.py")}
 
     assert found - set(PACKAGES) == {"bench", "tests"}
 
 
-def test_the_readme_fits_on_two_screens():
+def test_readme_is_short():
     assert len(README.splitlines()) <= 110
 
 
-def test_the_readme_and_the_docs_point_at_files_that_exist():
+def test_links_of_the_readme_and_the_docs_lead_to_existing_files():
     for page in (BASE_DIR / "README.md", *(BASE_DIR / "docs").glob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
@@ -60,13 +60,13 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def test_the_index_leads_to_every_page_of_the_docs():
+def test_index_of_the_docs_links_to_every_page():
     linked = re.findall(r"\]\((\w[\w-]*\.md)\)", (BASE_DIR / "docs" / "index.md").read_text())
 
     assert sorted(linked) == [page.name for page in DOCS if page.name != "index.md"]
 
 
-def test_links_within_the_docs_lead_to_headings_that_exist():
+def test_links_within_the_docs_lead_to_existing_headings():
     for page in DOCS:
         for name, heading in re.findall(r"\]\(([\w.-]*)#([^)]+)\)", page.read_text()):
             target = page.parent / name if name else page
@@ -108,26 +108,26 @@ def test_every_package_of_node_is_pinned_with_a_hash_and_without_an_address():
     assert "://" not in lock
 
 
-def test_what_is_run_is_what_is_tested():
+def test_pinned_versions_of_the_product_are_used_in_development():
     base, dev = (set(re.findall(r"^([a-z0-9._-]+==\S+)", path.read_text(), re.MULTILINE)) for path in LOCKS)
 
     assert base - dev == set()
 
 
-def test_make_alone_lists_every_target():
+def test_make_without_a_target_lists_every_target():
     listed = subprocess.run(["make"], cwd=BASE_DIR, capture_output=True, text=True, check=True).stdout
 
     phony = re.search(r"^\.PHONY: (.+)$", (BASE_DIR / "Makefile").read_text(), re.MULTILINE)[1]
     assert re.findall(r"^make ([\w-]+)", listed, re.MULTILINE) == phony.split()
 
 
-def test_the_procfile_names_the_parts_of_an_installation():
+def test_procfile_has_the_processes_of_an_installation():
     commands = parse_procfile((BASE_DIR / "Procfile").read_text())
 
     assert list(commands) == ["broker", "web", "worker", "beat"]
 
 
-def test_the_docs_have_the_commands_of_the_procfile():
+def test_commands_in_the_docs_equal_those_of_the_procfile():
     procfile = (BASE_DIR / "Procfile").read_text().splitlines()
     commands = [line for line in procfile if not line.startswith("broker:")]  # only `make run` starts the broker
 

@@ -1,4 +1,4 @@
-"""Secrets of every kind are stored, sent to targets that repeat what they receive, and then searched for everywhere."""
+"""Secrets of every kind are stored, sent to targets that return what they receive, and then searched for."""
 
 import base64
 import logging
@@ -30,7 +30,7 @@ from maintenance.models import Notice, Resource
 from operations.models import Operation
 from scheduler_site.keys import new_encryption_key
 from tests import secrets_watch
-from tests.maintenance.machines import NEWEST, Machine, announced, call, machine
+from tests.maintenance.machines import NEWEST, Machine, call, machine, post_notice
 from tests.peers.oauth import TokenAuthority
 from tests.peers.server import Answer, Call, Server
 from tests.site.test_tenancy import routes
@@ -43,7 +43,7 @@ SAS = "?sv=2023-11-03&sp=a&sig=crimson%2Bvalley%2F64%3D"
 KEYS = ("aXZvcnktbWVhZG93LTE5LWtleQ==", "c2lsdmVyLWZvcmVzdC00Mi1rZXk=")
 PFX_PASSWORD = "indigo 'canyon' 86"
 CODE, WHO, ALARM = "violet%2Dforest+19%3D", "amber-canyon-28", "copper-harbour/37"  # secrets in addresses
-OF_HEADERS = {"X-Passwd": "silver-valley-46", "DD-APPLICATION-KEY": "ivory-canyon-55", "X-Foo": "crimson-forest-64"}
+HEADER_SECRETS = {"X-Passwd": "silver-valley-46", "DD-APPLICATION-KEY": "ivory-canyon-55", "X-Foo": "crimson-forest-64"}
 KINDS = {
     *("request.authentication.password", "request.headers.x-api-key", "request.authentication.secret"),
     *("request.authentication.pfx", "errorAction.queueMessage.sasToken"),
@@ -53,7 +53,7 @@ KINDS = {
     *("request.headers.x-passwd", "request.headers.dd-application-key", "request.headers.x-foo"),
     SECRET_PATH,
 }
-OF_API = {
+API_MODELS = {
     "calendars": Calendar,
     "collections": JobCollection,
     "events": Event,
@@ -75,7 +75,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Echo(Server):
-    """Answers with the whole request; the status is 500 for main actions and 201 for error actions, by the path."""
+    """Responds with the whole request; the status is 500 for main actions and 201 for error actions, by the path."""
 
     def answer(self, call: Call) -> Answer:
         received = f"{call.path}\n{call.headers}\n{call.body}"
@@ -102,7 +102,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
     jobs = [
         make_job(
             "basic",
-            action=called(
+            action=https_action(
                 f"{echo.url}/main",
                 {"type": "Basic", "username": "ada", "password": BASIC},
                 error_action={"type": "StorageQueue", "queueMessage": queue},
@@ -111,7 +111,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
         ),
         make_job(
             "token",
-            action=called(
+            action=https_action(
                 f"{echo.url}/main",
                 oauth,
                 error_action={"type": "ServiceBusQueue", "serviceBusQueueMessage": bus_message(KEYS[0], queueName="q")},
@@ -119,7 +119,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
         ),
         make_job(
             "certificate",
-            action=called(
+            action=https_action(
                 f"{secure.url}/main",
                 mutual,
                 error_action={"type": "ServiceBusTopic", "serviceBusTopicMessage": bus_message(KEYS[1], topicPath="t")},
@@ -128,14 +128,14 @@ def everything(owner, make_job, peer, authority, settings, caplog):
         ),
         make_job(
             "keys",
-            action=called(
+            action=https_action(
                 f"{echo.url}/main?code={CODE}&page=1&who={WHO}",
                 None,
                 error_action={
                     "type": "Http",
                     "request": {"uri": f"{echo.url}/alarm?sig={ALARM}", "method": "POST", "followRedirects": True},
                 },
-                headers=OF_HEADERS,
+                headers=HEADER_SECRETS,
                 secretHeaders=["X-Foo"],
                 secretQuery=["who"],
             ),
@@ -159,7 +159,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
     return jobs, (echo, secure, tokens), certificate
 
 
-def called(uri, authentication, error_action, **request) -> dict:
+def https_action(uri, authentication, error_action, **request) -> dict:
     return {
         "type": "Https",
         "request": {"uri": uri, "method": "POST", "body": "hello", "authentication": authentication, **request},
@@ -169,8 +169,8 @@ def called(uri, authentication, error_action, **request) -> dict:
 
 
 def bus_message(key: str, **target) -> dict:
-    proof = {"type": "SharedAccessKey", "sasKeyName": "send", "sasKey": key}
-    return {"namespace": "quando", "message": "m", "authentication": proof, **target}
+    authentication = {"type": "SharedAccessKey", "sasKeyName": "send", "sasKey": key}
+    return {"namespace": "quando", "message": "m", "authentication": authentication, **target}
 
 
 def carry_out(jobs) -> None:
@@ -184,22 +184,22 @@ def carry_out(jobs) -> None:
             worker.run_until_idle()
 
 
-def polling(api, subscription) -> Machine:
+def poll_metadata(api, subscription) -> Machine:
     """Return a machine with its second token, after announced maintenance and after every kind of wrong request.
 
     The watch knows both tokens.
     """
-    polls = machine(subscription, "db-2", "databases")
-    secrets_watch.current.remember("a token", polls.token)
-    polls.token = api.post(f"/api/resources/{polls.resource.pk}/token").json()["token"]
-    polls = Machine(polls.resource, polls.token)
-    secrets_watch.current.remember("a token", polls.token)
-    announced(api, polls)
+    client_machine = machine(subscription, "db-2", "databases")
+    secrets_watch.current.remember("a token", client_machine.token)
+    client_machine.token = api.post(f"/api/resources/{client_machine.resource.pk}/token").json()["token"]
+    client_machine = Machine(client_machine.resource, client_machine.token)
+    secrets_watch.current.remember("a token", client_machine.token)
+    post_notice(api, client_machine)
     for path in ("/metadata/scheduledevents", "/metadata/else", "/else", ""):
         for version in (NEWEST, "latest"):
-            polls.get(version, path=path)
-            call("GET", version, f"/r/{polls.token}{path}", headers={"Metadata": "true"})
-    return polls
+            client_machine.get(version, path=path)
+            call("GET", version, f"/r/{client_machine.token}{path}", headers={"Metadata": "true"})
+    return client_machine
 
 
 def addresses(route: str) -> list[str]:
@@ -270,11 +270,11 @@ def page_address(route: str) -> str:
 def model_of(route: str) -> type[Model]:
     surface, first, second = f"{route}//".split("/")[:3]
     if surface in ("api", "account"):
-        return OF_API[first]
+        return API_MODELS[first]
     return apps.get_model(first, second) if first != "r" else Job
 
 
-def test_no_secret_of_any_kind_comes_out_anywhere(everything, api, client, owner, caplog):
+def test_no_secret_of_any_kind_leaks(everything, api, client, owner, caplog):
     jobs, peers, certificate = everything
     watch = secrets_watch.current
     shown_once = [api.post(f"/api/jobs/{job.pk}/signing-secret").json()["secret"] for job in jobs]
@@ -284,16 +284,16 @@ def test_no_secret_of_any_kind_comes_out_anywhere(everything, api, client, owner
     for token in peers[2].issued:
         watch.remember("a token", token.text)
 
-    polls = polling(api, jobs[0].collection.subscription)
-    assert polls.document()["Events"]
+    client_machine = poll_metadata(api, jobs[0].collection.subscription)
+    assert client_machine.document()["Events"]
     client.force_login(owner)
-    statuses = Counter(walked(api, client))
+    statuses = Counter(get_all_addresses(api, client))
     watch.search("the description", api.get("/api/schema", HTTP_ACCEPT="application/json").text)
-    watch.search("an export", exported())
+    watch.search("an export", dump_database())
 
     # all secrets were stored, sent, sent back and searched for
     texts = {BASIC, HEADER, OAUTH, SAS, *KEYS, PFX_PASSWORD, certificate.pfx, *shown_once}
-    texts |= {CODE, WHO, ALARM, *OF_HEADERS.values()}
+    texts |= {CODE, WHO, ALARM, *HEADER_SECRETS.values()}
     assert texts <= set(watch.needles)
     assert set(watch.needles.values()) >= KINDS
     sent = [f"{call.path}\n{call.headers}\n{call.body}" for server in peers for call in server.calls]
@@ -306,7 +306,7 @@ def test_no_secret_of_any_kind_comes_out_anywhere(everything, api, client, owner
         "v1,",
         f"?code={CODE}&page=1&who={WHO}",
         ALARM,
-        *OF_HEADERS.values(),
+        *HEADER_SECRETS.values(),
     ):
         assert any(text in call for call in sent), text
     assert Counter(Run.objects.values_list("state", flat=True)) == {"failed": 4, "succeeded": 4}
@@ -319,7 +319,7 @@ def test_no_secret_of_any_kind_comes_out_anywhere(everything, api, client, owner
     assert watch.leaks == []
 
 
-def walked(api, client) -> Iterator[int]:
+def get_all_addresses(api, client) -> Iterator[int]:
     """GET every address; yield the status codes."""
     for route, _ in routes(get_resolver().url_patterns):
         for address in addresses(route):
@@ -327,7 +327,7 @@ def walked(api, client) -> Iterator[int]:
             yield (client if is_page else api).get(address).status_code
 
 
-def exported() -> str:
+def dump_database() -> str:
     output = StringIO()
     call_command("dumpdata", stdout=output)
     return output.getvalue()
@@ -337,12 +337,12 @@ def pair_of(username: str, password: str) -> str:
     return base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
-def test_every_page_opens_while_no_key_opens_the_secrets(everything, api, client, owner, settings):
+def test_every_page_opens_if_secrets_cannot_be_decrypted(everything, api, client, owner, settings):
     settings.ENCRYPTION_KEYS = [new_encryption_key()]
-    polling(api, everything[0][0].collection.subscription)
+    poll_metadata(api, everything[0][0].collection.subscription)
     client.force_login(owner)
 
-    statuses = Counter(walked(api, client))
+    statuses = Counter(get_all_addresses(api, client))
 
     assert statuses[200] > 60
     assert 500 not in statuses

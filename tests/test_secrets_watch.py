@@ -1,4 +1,4 @@
-"""The watch over secrets finds leaks: one deliberate leak for each way out of the installation."""
+"""The watch over secrets finds leaks: one deliberate leak for each output of an installation."""
 
 import base64
 import html
@@ -44,13 +44,13 @@ urlpatterns = [path("leak", leaking), path("api/jobs/7/signing-secret", leaking)
 @pytest.fixture
 def watch():
     """A watch in addition to the one of this test; it has recorded an action with a password."""
-    with secrets_watch.watch_of_its_own() as watch:
+    with secrets_watch.separate_watch() as watch:
         action = Action.objects.create(document=ACTION, secrets=Secrets({"request.authentication.password": PASSWORD}))
         yield watch
         action.delete()
 
 
-def test_a_secret_that_is_only_stored_is_no_leak(watch, client):
+def test_secret_that_is_only_stored_is_no_leak(watch, client):
     client.get("/leak", {"body": "nothing"})
     logging.getLogger("jobs").warning("nothing either")
     watch.search_after_test()
@@ -61,13 +61,13 @@ def test_a_secret_that_is_only_stored_is_no_leak(watch, client):
 
 @pytest.mark.parametrize("form", [PASSWORD, html.escape(PASSWORD), PAIR], ids=["plain", "in html", "as Basic"])
 @pytest.mark.parametrize("place", ["body", "header", "cookie"])
-def test_an_answer_that_shows_a_secret_is_a_leak(watch, client, place, form):
+def test_response_that_contains_a_secret_is_a_leak(watch, client, place, form):
     client.get("/leak", {place: form})
 
     assert watch.leaks == [f"the answer to GET /leak {LEAK}"]
 
 
-def test_a_message_for_the_next_page_is_searched(watch):
+def test_messages_in_cookies_are_searched(watch):
     request = RequestFactory().get("/")
     storage = CookieStorage(request)
     response = HttpResponse()
@@ -79,14 +79,14 @@ def test_a_message_for_the_next_page_is_searched(watch):
     assert watch.leaks == [f"the answer to GET / {LEAK}"]
 
 
-def test_a_log_that_shows_a_secret_is_a_leak(watch):
+def test_log_record_that_contains_a_secret_is_a_leak(watch):
     logging.getLogger("django.request").warning("sent %s", PAIR)
     watch.search_after_test()
 
     assert [leak.endswith(LEAK) for leak in watch.leaks] == [True]
 
 
-def test_a_traceback_in_the_log_is_searched(watch):
+def test_tracebacks_in_the_log_are_searched(watch):
     try:
         raise ValueError(PASSWORD)
     except ValueError:
@@ -96,14 +96,14 @@ def test_a_traceback_in_the_log_is_searched(watch):
     assert [leak.endswith(LEAK) for leak in watch.leaks] == [True]
 
 
-def test_any_column_of_any_table_is_searched(watch, collection):
+def test_every_column_of_every_table_is_searched(watch, collection):
     JobCollection.objects.update(tags={"note": PASSWORD})
     watch.search_after_test()
 
     assert f"the table jobs_jobcollection {LEAK}" in watch.leaks
 
 
-def test_the_history_is_searched(watch, make_job):
+def test_attempts_are_searched(watch, make_job):
     job = make_job()
     run = Run.objects.create(subscription=job.collection.subscription, job=job, fire_at=NOW, publish_after=NOW)
     Attempt.objects.create(run=run, number=1, started_at=NOW, response_headers=[["X-Echo", PAIR]])
@@ -112,7 +112,7 @@ def test_the_history_is_searched(watch, make_job):
     assert f"the table jobs_attempt {LEAK}" in watch.leaks
 
 
-def test_a_session_is_searched(watch):
+def test_sessions_are_searched(watch):
     session = SessionStore()
     session["draft"] = {"password": PASSWORD}
     session.save()
@@ -121,15 +121,15 @@ def test_a_session_is_searched(watch):
     assert watch.leaks == [f"a session {LEAK}"]
 
 
-@pytest.mark.parametrize("sort", [Action, Secrets, Context])
-def test_the_repr_of_an_object_is_searched(watch, monkeypatch, sort):
-    monkeypatch.setattr(sort, "__repr__", lambda self: f"<{PASSWORD}>")
+@pytest.mark.parametrize("cls", [Action, Secrets, Context])
+def test_repr_of_objects_is_searched(watch, monkeypatch, cls):
+    monkeypatch.setattr(cls, "__repr__", lambda self: f"<{PASSWORD}>")
     watch.search_after_test()
 
     assert any(leak.endswith(LEAK) for leak in watch.leaks)
 
 
-def test_a_new_signing_secret_is_shown_once_and_in_its_place(watch, client):
+def test_new_signing_secret_is_allowed_only_in_the_response_that_creates_it(watch, client):
     watch.remember("signing", "whsec_dmlvbGV0LWhhcmJvdXI=")
     shown = RequestFactory().post("/api/jobs/7/signing-secret")
 
@@ -154,22 +154,22 @@ def test_a_new_signing_secret_is_shown_once_and_in_its_place(watch, client):
     ],
 )
 @pytest.mark.parametrize("is_error_action", [False, True])
-def test_a_credential_that_stays_in_an_action_is_a_leak(request_, place, is_error_action):
+def test_credential_in_the_document_of_an_action_is_a_leak(request_, place, is_error_action):
     action = {"type": "Http", "request": request_}
     document = {"type": "Http", "request": {}, "errorAction": action} if is_error_action else action
-    with secrets_watch.watch_of_its_own() as watch:
+    with secrets_watch.separate_watch() as watch:
         Action.objects.create(document=document).delete()
 
     assert watch.leaks == [f"an action holds {'errorAction.' if is_error_action else ''}{place}"]
 
 
-def test_a_secret_too_short_to_be_found_is_refused(watch):
+def test_secret_that_is_too_short_to_be_searched_for_is_refused(watch):
     watch.remember("queueMessage.sasToken", "sig")
 
-    assert watch.leaks == ["queueMessage.sasToken is too short to be told from other texts: take 8 characters or more"]
+    assert watch.leaks == ["queueMessage.sasToken is too short to be searched for: take 8 characters or more"]
 
 
-def test_a_test_that_leaks_fails(watch, collection):
+def test_leak_makes_a_test_fail(watch, collection):
     end_of_test = secrets_watch.pytest_runtest_call(SimpleNamespace(stash={secrets_watch.WATCH: watch}))
     next(end_of_test)
     JobCollection.objects.update(location=PASSWORD)

@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts.models import Subscription
-from jobs.errors import Conflict
+from api.errors import Conflict
 from jobs.models import Job, JobCollection
 from operations import service
 from operations.handlers import OperationFailed, register

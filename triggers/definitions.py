@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Any
 
+from api.errors import Invalid
 from jobs.actions import documents
-from jobs.errors import Invalid
 from jobs.models import Job
 from recurrence import wire
 from triggers.models import MAIN, MISFIRE_THRESHOLD, PRIORITY, Trigger

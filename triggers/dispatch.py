@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import perf_counter
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
@@ -27,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 BATCH = 500  # triggers, or runs to publish, in one transaction
 TIMES = 5_000  # fire times in one transaction: triggers that are far behind make a smaller batch
+SEARCHED_FORMATS = ("rrule",)  # formats whose fire times are searched day by day: 0.1 s for the longest search
+MAX_SEARCH_S = 0.5  # in one transaction: the triggers of other formats wait meanwhile
 REPUBLISH = timedelta(seconds=10)  # a run that no worker has started by then is published again
 LOCK: dict[str, Any] = {"of": ("self",), "skip_locked": True, "no_key": True}  # without effect on SQLite
 FOUND_LATE = "found later than its trigger's misfire threshold"
@@ -125,15 +128,21 @@ class DueTrigger(NamedTuple):
 
 
 def _due(now: datetime) -> list[DueTrigger]:
-    """Return due triggers, locked where the database has row locks."""
+    """Return due triggers in order, locked where the database has row locks.
+
+    Triggers of SEARCHED_FORMATS get the places that the others leave.
+    """
     due = Trigger.objects.due(now).select_for_update(**LOCK)
-    rows = due.values_list(
+    names = (
         *("id", "name", "format", "definition", "anchored_at", "next_fire_at", "fire_count", "fires_left"),
         *("misfire", "misfire_threshold", "priority", "group", "lock_key"),
         *("job_id", "job__name", "job__overlap", "job__action_id"),
         *("job__collection__name", "job__collection__subscription_id"),
     )
-    return [DueTrigger(*row) for row in rows[:BATCH]]
+    rows = list(due.exclude(format__in=SEARCHED_FORMATS).values_list(*names)[:BATCH])
+    rows += due.filter(format__in=SEARCHED_FORMATS).values_list(*names)[: BATCH - len(rows)]
+    triggers = [DueTrigger(*row) for row in rows]
+    return sorted(triggers, key=lambda each: (each.due_at, each.priority, each.id))
 
 
 @dataclass(slots=True)
@@ -220,13 +229,21 @@ class RunRow(NamedTuple):
 
 
 def _plans(triggers: Iterable[DueTrigger], now: datetime) -> list[TriggerPlan]:
-    """Plan triggers in order, until they have TIMES fire times, the most for one transaction."""
+    """Plan triggers in order, until they have TIMES fire times, the most for one transaction.
+
+    Triggers of SEARCHED_FORMATS are left for the next pass when their search has taken MAX_SEARCH_S.
+    """
     plans: list[TriggerPlan] = []
-    times = 0
+    times, searched_s = 0, 0.0
     for due in triggers:
         if times >= TIMES:
             break
+        is_searched = due.format in SEARCHED_FORMATS
+        if is_searched and searched_s >= MAX_SEARCH_S:
+            continue
+        began = perf_counter()
         trigger_plan = _plan(due, now)
+        searched_s += (perf_counter() - began) * is_searched
         plans.append(trigger_plan)
         times += len(trigger_plan.plan.fires) + sum(missed.count for missed in trigger_plan.plan.missed)
     return plans

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobs.errors import Invalid
+from api.errors import Invalid
 from recurrence import wire
 from recurrence.schedules import Once
 from recurrence.wire import WireError

@@ -15,9 +15,9 @@ from django.db import transaction
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
+from api.errors import Conflict, RequestError
 from jobs.action_text import written
 from jobs.actions import documents
-from jobs.errors import Conflict, JobError
 from jobs.forms.action_fields import WHAT_FIELDS
 from jobs.forms.action_form import ActionForm
 from jobs.forms.action_values import action_fields_can_express, values_of
@@ -138,12 +138,12 @@ class JobForm(ActionForm, ScheduleForm):
         """The names of the fields that a preview needs; none of them holds a secret."""
         return ",".join(("csrfmiddlewaretoken", "when", "schedule_json", "first_run", "misfire", *WHEN_FIELDS))
 
-    def show_error(self, error: WireError | JobError) -> None:
+    def show_error(self, error: WireError | RequestError) -> None:
         """Show an error of a core at the field that it concerns."""
         name, message = self.locate_error(error)
         self.add_error(name, message)
 
-    def locate_error(self, error: WireError | JobError) -> tuple[str | None, str]:
+    def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
         """Return the field of the refused member (None: the whole form), and the message to show there."""
         path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
         path = {"ownSchedule": "startTime", "runNow": "first_run"}.get(path, path)

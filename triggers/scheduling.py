@@ -20,10 +20,10 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.models import Subscription
+from api.errors import Conflict, Invalid
 from jobs import quotas
 from jobs.actions import documents
 from jobs.encryption import Secrets, UnreadableSecret
-from jobs.errors import Conflict, Invalid
 from jobs.locking import lock_collection, lock_collections, lock_collections_of, refuse_moved
 from jobs.models import Action, Job, JobCollection
 from jobs.run_now import run_now

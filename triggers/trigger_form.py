@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
+from api.errors import Conflict, RequestError
 from jobs import durations
-from jobs.errors import Conflict, JobError
 from jobs.forms.fields import CODE, JSONDocumentField, MomentField, TextNotationField
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
@@ -255,12 +255,12 @@ class TriggerForm(forms.Form):
         hidden = {"version"} | set(WHEN_FIELDS) - {"format"} - self.active_fields()
         return [name for name in super().changed_data if name not in hidden]
 
-    def show_error(self, error: WireError | JobError) -> None:
+    def show_error(self, error: WireError | RequestError) -> None:
         """Show an error of a core at the field that it concerns."""
         name, message = self.locate_error(error)
         self.add_error(name, message)
 
-    def locate_error(self, error: WireError | JobError) -> tuple[str | None, str]:
+    def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
         """Return the field of the refused member (None: the whole form), and the message to show there."""
         path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
         format = self.cleaned_data.get("format", "")

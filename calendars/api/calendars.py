@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from accounts.access import highest_role, require_role
 from accounts.examples import with_example
 from accounts.models import Role
+from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 from api.fields import Document, InstantField, TextField, WordField
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
 from api.viewsets import HTTP_410, LOCATION, ApiViewSet, created
@@ -24,7 +25,6 @@ from calendars.api.importing import IMPORT, import_file
 from calendars.api.parsers import BytesParser, CalendarParser, FileParser
 from calendars.errors import CalendarError
 from calendars.models import Calendar, Color, Share
-from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 
 NAME_LENGTH = 255
 USER_LENGTH = 150
@@ -80,11 +80,12 @@ class Calendars(ApiViewSet):
     queryset = Calendar.objects.select_related("owner").order_by("created_at", "id")
     serializer_class = CalendarSerializer
     lookup_value_converter = "uuid"
+    rows_at_once = 50  # each may be shared with many people
 
     @extend_schema(operation_id="listCalendars", summary="List calendars")
     def list(self, request):
         Calendar.objects.default_of(request.user)
-        return self.get_paginated_response(list(render_calendars(request, self.page())))
+        return self.list_response(lambda rows: render_calendars(request, rows))
 
     @extend_schema(operation_id="readCalendar", summary="Read a calendar", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):

@@ -28,7 +28,7 @@ from calendars.models import (
     ShowAs,
 )
 from calendars.validation import ATTENDEES, BODY_LENGTH, CATEGORIES, CATEGORY_LENGTH, LIST_LENGTH
-from recurrence.describe import describe_days
+from recurrence.describe_series import describe_days
 
 ATTENDEE_TYPES = ("required", "optional", "resource")
 

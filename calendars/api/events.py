@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from accounts.access import as_field_error, require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role
+from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, names_version, refuse_stale, respond
 from api.fields import rendered
 from api.filters import IdFilter, InstantFilter, TextFilter
 from api.idempotency import IDEMPOTENCY_KEY_OR_MEMBER, idempotency_key, repeatable
@@ -32,8 +33,8 @@ from calendars.api.documents import (
     render_event,
 )
 from calendars.errors import CalendarError
+from calendars.expansion import ROWS_AT_ONCE
 from calendars.models import PRIVATE, Calendar, Event, EventException
-from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 
 SEARCH_LENGTH = 200
 
@@ -73,6 +74,7 @@ class Events(ApiViewSet):
     serializer_class = EventSerializer
     filterset_class = EventFilter
     lookup_value_converter = "event"
+    rows_at_once = ROWS_AT_ONCE
 
     @extend_schema(
         operation_id="listEvents",
@@ -80,7 +82,7 @@ class Events(ApiViewSet):
         description="Earliest first; a series is one of them, where it begins.  For what is when, list occurrences.",
     )
     def list(self, request):
-        return self.get_paginated_response(list(render_events(request, self.page())))
+        return self.list_response(lambda rows: render_events(request, rows))
 
     @extend_schema(operation_id="readEvent", summary="Read an event", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
@@ -218,7 +220,7 @@ def version(event: Event) -> str:
 def read_revision(request, event: Event) -> tuple[int, int] | None:
     """Return the version in If-Match, or None for any.  Raises Stale if it is not that of `event`."""
     refuse_stale(request, version(event))
-    return event.revision_pair if request.headers.get("If-Match", "*").strip() != "*" else None
+    return event.revision_pair if names_version(request) else None
 
 
 def event_response(request, event: Event, is_reading: bool = False) -> Response:
@@ -234,7 +236,9 @@ def render_events(request, events: Iterable[Event]) -> Iterator[dict[str, Any]]:
     editable = set(visible_rows(request, Calendar, Role.OPERATOR).filter(pk__in=calendars).values_list("pk", flat=True))
     exceptions: dict[uuid.UUID, list[EventException]] = defaultdict(list)
     series = [row.pk for row in rows if row.is_series]
-    for each in EventException.objects.filter(event__in=series).order_by("original_day"):
+    # without their changes: each of these may be as large as an event
+    stored = EventException.objects.filter(event__in=series).only("event_id", "original_day", "is_cancelled")
+    for each in stored.order_by("original_day"):
         exceptions[each.event_id].append(each)
     for row in rows:
         is_redacted = row.sensitivity in PRIVATE and row.calendar.owner_id != request.user.pk

@@ -88,7 +88,7 @@ class Feeds(ApiViewSet):
 
     @extend_schema(operation_id="listFeeds", summary="List your feeds")
     def list(self, request):
-        return self.get_paginated_response([render_feed(feed) for feed in self.page()])
+        return self.list_response(lambda rows: map(render_feed, rows))
 
     @extend_schema(operation_id="readFeed", summary="Read a feed's description")
     def retrieve(self, request, pk):

@@ -1,7 +1,5 @@
 """/api/occurrences: occurrences in a window, and changes of one occurrence, or of one and all that follow."""
 
-import base64
-import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -19,8 +17,10 @@ from rest_framework.response import Response
 from accounts.access import require_role
 from accounts.examples import with_example
 from accounts.models import Role
+from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, names_version, refuse_stale, respond
 from api.filters import FlagFilter, IdFilter, InstantFilter, TextFilter
 from api.links import page_of
+from api.pagination import decode_cursor, encode_cursor, fill_page, parse_limit, wrong_cursor
 from api.viewsets import HTTP_410, ApiViewSet
 from calendars import editing, ids
 from calendars.api import examples
@@ -39,14 +39,19 @@ from calendars.api.documents import (
 from calendars.api.events import changes_of_event, changes_of_zone, event_response, forbid_private
 from calendars.errors import Gone
 from calendars.event_times import YEARS, convert_wall
-from calendars.expansion import Occurrence, exceptions_in, expand, find_occurrence
+from calendars.expansion import (
+    Occurrence,
+    exceptions_in,
+    expand,
+    find_occurrence,
+    load_long_details,
+    without_long_details,
+)
 from calendars.ids import ItemId
 from calendars.models import Event, EventQuerySet
-from jobs.api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 from recurrence.wire.zone_names import zone_of
 
-LIMIT = 100
-MOST = 1_000
+ORDER = ("start", "id")  # of lists, and of the values in their cursors
 WINDOW_MOST = timedelta(days=1_830)  # five years
 FIRST_PART = timedelta(days=1)  # of the window, which is expanded part by part until a page is full
 LARGEST_PART = timedelta(days=32)
@@ -109,9 +114,13 @@ class Occurrences(ApiViewSet):
     def list(self, request):
         events = self.filter_queryset(self.get_queryset())
         window = Window.from_request(request, OccurrenceFilter(request.query_params, events, request=request))
-        page, has_more = window.load_page(events, request.user)
-        shown = [render_occurrence(each, *requested_zone(request, each.event)) for each in page]
-        return Response(page_of(request, shown, format_cursor(page[-1]) if has_more else None))
+        found, has_more = window.load_page(events, request.user)
+        complete = load_long_details(found, request.user)
+        page = fill_page(render_occurrence(each, *requested_zone(request, each.event)) for each in complete)
+        has_more = has_more or len(found) > len(page)
+        return Response(
+            page_of(request, page, encode_cursor(ORDER, sort_key(found[len(page) - 1])) if has_more else None)
+        )
 
     @extend_schema(
         operation_id="readOccurrence",
@@ -290,10 +299,10 @@ def version(occurrence: Occurrence) -> str:
 def read_revision(request, occurrence: Occurrence) -> tuple[int, int] | None:
     """Return the version in If-Match, or None for any.  Raises Stale if it is not that of the occurrence."""
     refuse_stale(request, version(occurrence))
-    return occurrence.revision_pair if request.headers.get("If-Match", "*").strip() != "*" else None
+    return occurrence.revision_pair if names_version(request) else None
 
 
-# A window of occurrences, page by page.  The cursor is the start and the id of the last one on the page
+# A window of occurrences, page by page
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,18 +327,21 @@ class Window:
             refuse("to", "must be after `from`", "out_of_range")
         if end - start > WINDOW_MOST:
             refuse("to", f"must be at most {WINDOW_MOST.days} days after `from`", "out_of_range")
-        limit, cursor = parse_limit(request.query_params.get("limit")), parse_cursor(request.query_params.get("cursor"))
+        limit, cursor = parse_limit(request), parse_cursor(request)
         name = request.query_params.get("timeZone")
         zone = zone_of(name, "timeZone") if name else None
         return cls(start, end, zone, parameters["cancelled"] == "true", limit, cursor)
 
     def load_page(self, events: EventQuerySet, viewer) -> tuple[list[Occurrence], bool]:
-        """Return at most `limit` occurrences after the cursor, and whether more follow.  Two queries."""
+        """Return at most `limit` occurrences after the cursor, and whether more follow.  Two queries.
+
+        They are without long details, see `load_long_details`.
+        """
         start = max(self.start, self.cursor[0]) if self.cursor else self.start
         if start >= self.end:
             return [], False
-        rows = list(events.overlapping(start, self.end))
-        exceptions = exceptions_in([row for row in rows if row.is_series], start, self.end)
+        rows = without_long_details(events.overlapping(start, self.end))
+        exceptions = exceptions_in([row for row in rows if row.is_series], start, self.end, with_long_details=False)
         found: list[Occurrence] = []
         for part_start, part_end in chunks(start, self.end):
             expanded = (
@@ -359,28 +371,16 @@ def sort_key(occurrence: Occurrence) -> tuple[datetime, str]:
     return occurrence.start, str(occurrence.id)
 
 
-def parse_limit(text: str | None) -> int:
-    if text is None:
-        return LIMIT
-    if not (text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MOST):
-        refuse("limit", f"must be a whole number, 1 to {MOST}", "out_of_range")
-    return int(text)
-
-
-def format_cursor(last: Occurrence) -> str:
-    start, item = sort_key(last)
-    return base64.urlsafe_b64encode(f"{start.isoformat()} {item}".encode()).decode().rstrip("=")
-
-
-def parse_cursor(cursor: str | None) -> tuple[datetime, str] | None:
+def parse_cursor(request) -> tuple[datetime, str] | None:
+    """Return the sort key of the last occurrence of the page before.  None: this is the first page."""
+    cursor = request.query_params.get("cursor")
     if cursor is None:
         return None
+    start, item = decode_cursor(cursor, ORDER)
     try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        start, _, item = base64.b64decode(padded, altchars=b"-_", validate=True).decode().partition(" ")
         return datetime.fromisoformat(start).astimezone(UTC), item
-    except (ValueError, OverflowError, binascii.Error):
-        refuse("cursor", "this cursor does not come from a nextLink of this list", "invalid_cursor")
+    except (ValueError, OverflowError):
+        raise wrong_cursor() from None
 
 
 def refuse(member: str, message: str, code: str) -> NoReturn:

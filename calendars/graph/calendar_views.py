@@ -9,11 +9,11 @@ from rest_framework.response import Response
 from tzlocal.windows_tz import win_tz
 
 from accounts.models import Role
+from api.json_object import JsonObject
 from calendars import editing
 from calendars.graph import documents, queries, reading
 from calendars.graph.base import GraphView, require_writer
 from calendars.models import Calendar
-from jobs.members import JsonObject
 
 ZONE_STANDARD = re.compile(
     r".*timezonestandard=(?:microsoft\.graph\.timezonestandard)?'(windows|iana)'.*", re.IGNORECASE | re.DOTALL

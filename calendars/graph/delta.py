@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 from rest_framework.response import Response
 
-from calendars.expansion import Occurrence
+from api.pagination import fill_page
+from calendars.expansion import Occurrence, load_long_details
 from calendars.graph import documents, items, queries
 from calendars.graph.errors import OF_STATUS, Refusal
 from calendars.graph.event_views import EventView
@@ -77,8 +78,9 @@ class Delta(EventView):
         length = self.preferences.page_length or PAGE_LENGTH
         ids = state.pending[offset : offset + length]
         found = self.load_items(state) if found is None else found
-        rendered = documents.fill_page(
-            documents.render_event(found[id], self.render_options) if id in found else documents.render_removed(id)
+        complete = load_long_details([found[id] for id in ids if id in found], self.request.user)
+        rendered = fill_page(
+            documents.render_event(next(complete), self.render_options) if id in found else documents.render_removed(id)
             for id in ids
         )
         next_offset = offset + len(rendered)

@@ -5,7 +5,6 @@ Where Graph's pages are not definite: a document contains all properties of an e
 of the beta version, because it never changes for an occurrence.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any
@@ -20,7 +19,6 @@ from calendars.graph.queries import Resource
 from calendars.ids import ItemId
 from calendars.models import Calendar, Color, Event, ShowAs
 
-PAGE_BODIES_LENGTH = 2_000_000  # characters
 NEVER = "0001-01-01T00:00:00Z"
 FRACTION = ".0000000"
 LOCATION = {"displayName": "", "locationType": "default", "uniqueIdType": "unknown", "address": {}, "coordinates": {}}
@@ -46,21 +44,6 @@ class RenderOptions:
     viewer: User
     preferences: Preferences
     base_url: str  # of absolute links, without a slash at the end
-
-
-def fill_page(rendered: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return these events, or as many of the first as fill a page with their bodies.
-
-    The body of a series can be long, and each of its occurrences repeats it: a thousand would fill the memory.
-    """
-    page: list[dict[str, Any]] = []
-    length = 0
-    for document in rendered:
-        page.append(document)
-        length += len(document["body"]["content"]) if "body" in document else 0
-        if length >= PAGE_BODIES_LENGTH:
-            break
-    return page
 
 
 def render_event(item: Occurrence, options: RenderOptions) -> dict[str, Any]:

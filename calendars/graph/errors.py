@@ -9,8 +9,7 @@ from datetime import datetime
 
 from rest_framework.exceptions import APIException
 
-from calendars.errors import CalendarError
-from jobs.errors import JobError
+from api.errors import RequestError
 from recurrence.wire import WireError
 
 OF_STATUS = {
@@ -55,7 +54,7 @@ def code_of(exception: Exception, status: int) -> str:
     """Return the code for an exception that a view answered with `status`."""
     if isinstance(exception, Refusal):
         return exception.graph_code
-    if status != 400 or not isinstance(exception, CalendarError | JobError | WireError):
+    if status != 400 or not isinstance(exception, RequestError | WireError):
         return OF_STATUS[status]
     path = exception.path or ""
     if exception.code == "unknown_value" and path.lower().endswith("timezone"):

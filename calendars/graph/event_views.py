@@ -1,7 +1,9 @@
 """/v1.0/me/events and similar addresses: single events, series as a whole, and occurrences by their ids."""
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Case, F, QuerySet, Value, When
@@ -11,16 +13,18 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.models import Role
+from api.conditional import ANY, parse_tags
+from api.json_object import JsonObject
+from api.pagination import fill_page
 from calendars import editing, expansion, ids
 from calendars.errors import ChangedSince
-from calendars.expansion import Occurrence
+from calendars.expansion import ROWS_AT_ONCE, Occurrence
 from calendars.graph import documents, items, queries, reading
 from calendars.graph.base import GraphView
 from calendars.graph.documents import CANCELLED, EVENTS, EXCEPTIONS, RenderOptions
 from calendars.graph.preferences import parse_preferences
 from calendars.graph.queries import Options
 from calendars.models import Calendar, Event, Sensitivity
-from jobs.members import JsonObject
 
 EVERYTHING = Options()
 PRIVATE = (Sensitivity.PRIVATE, Sensitivity.CONFIDENTIAL)
@@ -67,10 +71,10 @@ class EventView(GraphView):
 
     def read_revision(self, item: Occurrence) -> tuple[int, int] | None:
         """Return the revision in If-Match, or None for any.  Raises ChangedSince if it is not the present one."""
-        tags = [tag.strip() for tag in self.request.headers.get("If-Match", "*").split(",")]
-        if "*" in tags:
+        tags = parse_tags(self.request.headers.get("If-Match", ANY))
+        if ANY in tags:
             return None
-        if not revision_matches(items.etag(item), tags):
+        if items.tag(item) not in tags:
             raise ChangedSince
         return item.revision_pair
 
@@ -108,14 +112,15 @@ class Events(EventView):
         )
         rows = options.apply_to(rows)
         length = options.top or self.preferences.page_length or queries.PAGE_LENGTH
-        found = list(rows.select_related("calendar__owner")[options.skip : options.skip + length + 1])
-        in_page = (items.as_item(event, request.user) for event in found[:length])
-        rendered = documents.fill_page(
-            options.select_members(documents.render_event(item, self.render_options)) for item in in_page
+        keys = list(rows.values_list("pk", flat=True)[options.skip : options.skip + length + 1])
+        found = load_events(keys[:length])
+        rendered = fill_page(
+            options.select_members(documents.render_event(items.as_item(event, request.user), self.render_options))
+            for event in found
         )
         count = rows.count() if options.count else None
         return self.add_preference_header(
-            self.page_response("/events", rendered, options, len(found) > len(rendered), count)
+            self.page_response("/events", rendered, options, len(keys) > len(rendered), count)
         )
 
     def post(self, request, **kwargs):
@@ -133,8 +138,8 @@ class OneEvent(EventView):
     def get(self, request, **kwargs):
         options = queries.parse_options(request, queries.ITEM, EVENTS)
         item = self.get_item()
-        tags = [tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")]
-        if "*" in tags or revision_matches(items.etag(item), tags):
+        tags = parse_tags(request.headers.get("If-None-Match", ""))
+        if ANY in tags or items.tag(item) in tags:
             return Response(status=304, headers={"ETag": items.etag(item)})
         return self.item_response(item, options)
 
@@ -169,12 +174,15 @@ class Cancel(OneEvent):
         return Response(status=202)
 
 
-def revision_matches(tag: str, tags: list[str]) -> bool:
-    """Return True if one of `tags` equals `tag` by weak comparison.
+def load_events(keys: Sequence[UUID]) -> Iterator[Event]:
+    """Yield the events with these ids, in this order; ROWS_AT_ONCE are loaded together.
 
-    An ETag here says that the item did not change, not that every byte is the same.
+    An event that was deleted in the meantime is left out.
     """
-    return tag.removeprefix("W/") in [each.removeprefix("W/") for each in tags]
+    for position in range(0, len(keys), ROWS_AT_ONCE):
+        some = keys[position : position + ROWS_AT_ONCE]
+        events = Event.objects.select_related("calendar__owner").in_bulk(some)
+        yield from (events[key] for key in some if key in events)
 
 
 def queryable_fields(rows: QuerySet[Event], calendar: Calendar, viewer) -> QuerySet[Event]:

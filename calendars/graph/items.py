@@ -22,9 +22,11 @@ def items_in_window(events: EventQuerySet, start: datetime, end: datetime, viewe
     """Yield the occurrences of `events` in [start, end) as `expansion.occurrences` does, but expand them lazily.
 
     All-day occurrences lie between midnights in UTC, so that the client's preferred zone does not change the result.
+    They are without long details, see `expansion.load_long_details`.
     """
-    found = list(events.overlapping(start, end).select_related("calendar__owner"))
-    exceptions = expansion.exceptions_in([event for event in found if event.is_series], start, end)
+    found = expansion.without_long_details(events.overlapping(start, end).select_related("calendar__owner"))
+    series = [event for event in found if event.is_series]
+    exceptions = expansion.exceptions_in(series, start, end, with_long_details=False)
     return merge(
         *(expand_event(each, exceptions[each.pk].values(), start, end, viewer) for each in found), key=sort_key
     )
@@ -62,8 +64,13 @@ def change_key(item: Occurrence) -> str:
     return ".".join(map(str, item.revision_pair))
 
 
+def tag(item: Occurrence) -> str:
+    return f'"{change_key(item)}"'
+
+
 def etag(item: Occurrence) -> str:
-    return f'W/"{change_key(item)}"'
+    """Return the ETag.  It is weak: it says that the item did not change, not that every byte is the same."""
+    return f"W/{tag(item)}"
 
 
 def changed_at(item: Occurrence) -> datetime:

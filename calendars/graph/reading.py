@@ -10,12 +10,12 @@ from dataclasses import asdict
 from datetime import datetime, time
 from typing import Any
 
+from api.json_object import JsonObject, shorten_repr
 from calendars import body_text
 from calendars.editing import WallTime
 from calendars.expansion import Occurrence
 from calendars.graph.documents import ATTENDEE, COLOURS, LOCATION
 from calendars.models import REMINDER_MOST, SUBJECT_LENGTH, BodyType, Color, Details, Importance, Sensitivity, ShowAs
-from jobs.members import JsonObject, shorten_repr
 from recurrence.wire import graph
 from recurrence.wire.json_values import instant
 from recurrence.zones import instant_of
@@ -40,7 +40,7 @@ RESPONSES = ("none", "organizer", "tentativelyAccepted", "accepted", "declined",
 
 
 def event_changes(sent: object, current: Occurrence | None) -> dict[str, Any]:
-    """Return the changes from `current`, or all values of a new event for None.  Raises JobError and WireError."""
+    """Return the changes from `current`, or all values of a new event for None.  Raises RequestError and WireError."""
     members = JsonObject(sent, "")
     changes = {name: read(members) for member, (name, read) in PLAIN.items() if member in members.value}
     if "body" in members.value:
@@ -54,7 +54,7 @@ def event_changes(sent: object, current: Occurrence | None) -> dict[str, Any]:
 
 
 def refuse_other_transaction(sent: object, current: str | None) -> None:
-    """Raise JobError for a change of `transactionId`, which is set only when the event is created."""
+    """Raise RequestError for a change of `transactionId`, which is set only when the event is created."""
     members = JsonObject(sent, "")
     if "transactionId" in members and members.value["transactionId"] != current:
         members.refuse("transactionId", "is set once, when the event is made")

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import islice
 
-from calendars.expansion import Occurrence
+from api.pagination import fill_page
+from calendars.expansion import Occurrence, load_long_details
 from calendars.graph import documents, items, queries
 from calendars.graph.documents import EVENTS
 from calendars.graph.errors import LONG_VIEW, WRONG_PARAMETER, Refusal
@@ -28,8 +29,9 @@ class WindowView(EventView):
         )
         length = options.top or self.preferences.page_length or queries.PAGE_LENGTH
         page = list(islice(found, options.skip, options.skip + length + 1))
-        rendered = documents.fill_page(
-            options.select_members(documents.render_event(item, self.render_options)) for item in page[:length]
+        rendered = fill_page(
+            options.select_members(documents.render_event(item, self.render_options))
+            for item in load_long_details(page[:length], request.user)
         )
         count = len(found) if isinstance(found, list) and options.count else None
         return self.add_preference_header(

@@ -78,6 +78,9 @@ def render_vtimezone(name: str, first_year: int, last_year: int) -> bytes:
     """Render the VTIMEZONE of the zone `name`, valid from the beginning of `first_year`.
 
     Changes that follow one rule up to `last_year` become a rule without end; other changes are listed one by one.
+
+    icalendar's `Timezone.from_tzinfo` is not used.  It has no rules: the last listed offset would stay valid forever.
+    It starts summer time an hour late, and can miss changes that are reverted within 64 days, as in Morocco.
     """
     zone = zone_of(name, "timeZone")
     start, end = datetime(first_year, 1, 1, tzinfo=UTC), datetime(last_year + 1, 1, 1, tzinfo=UTC)

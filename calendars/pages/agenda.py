@@ -16,10 +16,11 @@ from calendars.pages import item_rows
 from calendars.pages.clock_changes import note_of
 from calendars.pages.item_rows import Sheet
 from calendars.pages.page_data import Contents
-from calendars.pages.recurrence_text import rule_words
 from calendars.pages.view_context import ViewContext, weekday_and_day
+from calendars.pages.viewer_language import ViewerLanguage
 from calendars.pages.window import ONE_DAY, View, midnight
 from jobs.humanize import format_elapsed, format_relative
+from recurrence.describe_series import describe_days
 
 MOST = 500  # rows of a page
 ALL_DAY, TIMED = 0, 1
@@ -155,7 +156,7 @@ def status_text(context: ViewContext, each: Occurrence) -> str:
     if each.is_cancelled:
         return gettext("cancelled")
     if icon == "repeat":
-        return rule_words(each.event.series)
+        return describe_days(each.event.series, ViewerLanguage(context.hour_cycle))
     return ", ".join(texts)
 
 

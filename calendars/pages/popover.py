@@ -17,7 +17,8 @@ from calendars.pages.event_form import reminder_words, with_owner
 from calendars.pages.formatting import TimeFormatter, place_of, zone_words
 from calendars.pages.item_rows import name_of
 from calendars.pages.navigation import ReturnTarget
-from calendars.pages.recurrence_text import rule_words, series_words
+from calendars.pages.viewer_language import ViewerLanguage
+from recurrence.describe_series import describe_days, describe_series
 
 SHOWS_AS = {  # without BUSY, which most events are
     ShowAs.FREE: _("free"),
@@ -117,8 +118,8 @@ def recurrence_text(event: Event, hour_cycle: int) -> str:
     """Return the rule as in Every week from Monday to Friday from 09:00 to 09:15 Europe/Berlin."""
     if not event.is_series:
         return ""
-    series, limits = event.series, cast(dict, event.recurrence)["range"]
+    language, limits = ViewerLanguage(hour_cycle), cast(dict, event.recurrence)["range"]
     if event.is_all_day:
-        return capfirst(rule_words(series))
+        return capfirst(describe_days(event.series, language))
     count = limits["numberOfOccurrences"] if limits["type"] == "numbered" else None
-    return capfirst(series_words(series, count, hour_cycle))
+    return capfirst(describe_series(event.series, language, count))

@@ -14,8 +14,9 @@ from calendars.errors import CalendarError
 from calendars.event_times import Times, WallTime, apply_changes
 from calendars.pages.event_form import EventForm, EventFormData, Scope
 from calendars.pages.formatting import TimeFormatter, place_of
-from calendars.pages.recurrence_text import series_words
+from calendars.pages.viewer_language import ViewerLanguage
 from jobs.humanize import format_duration
+from recurrence.describe_series import describe_series
 from recurrence.series import Occurrence, Series
 from recurrence.zones import EPOCH, SECOND, instant_of, instants_at, offset_period_at
 
@@ -94,7 +95,7 @@ def preview_series(times: Times, formatter: TimeFormatter) -> RecurrencePreview:
     rows = [*rows_of(found[:UPCOMING], times, formatter)]
     limits = cast(dict, times.recurrence)["range"]
     count = limits["numberOfOccurrences"] if limits["type"] == "numbered" else None
-    words = capfirst(series_words(series, count, formatter.hour_cycle)) + "."
+    words = capfirst(describe_series(series, ViewerLanguage(formatter.hour_cycle), count)) + "."
     return RecurrencePreview(words, rows, heading(found, is_past), note_of(found[:UPCOMING], times, formatter))
 
 

@@ -4,20 +4,17 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
+from api.json_object import JsonObject, collected, shorten_repr
 from jobs.actions import host_names, oauth, pfx, tls, uris
-from jobs.actions.previous import NAME_OF_HOST, SHORT_LIMIT, PreviousAction, keep_secret, present, secret_text
+from jobs.actions.members import AUTHENTICATION, BASIC, OAUTH
+from jobs.actions.previous import PreviousAction, keep_secret, secret_text
 from jobs.encryption import MASK, Secrets
-from jobs.members import PRINTABLE, JsonObject, collected, shorten_repr
-
-NONE = ("None", "NotSpecified")
-TYPES = (*NONE, "Basic", "ClientCertificate", "ActiveDirectoryOAuth")
-ADDRESS_LIMIT = 2048  # characters
 
 
 @collected
 def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets) -> dict[str, Any] | None:
     """Return the public part of the authentication; None without one.  Secrets are moved into `secrets`."""
-    match members.required_choice("type", TYPES):
+    match AUTHENTICATION.type.read(members):
         case "Basic":
             return _basic(members, previous, secrets)
         case "ActiveDirectoryOAuth":
@@ -57,26 +54,15 @@ def grant(authentication: Mapping[str, Any], secrets: Mapping[str, str]) -> oaut
 
 
 def _basic(members: JsonObject, previous: PreviousAction, secrets: Secrets) -> dict[str, Any]:
-    username = members.required_text("username", SHORT_LIMIT, r"[^\x00-\x1f\x7f:]*", "printable, without colons")
-    public = {"type": "Basic", "username": username}
+    public = BASIC.read(members)
     keep_secret(members, "password", public, previous, secrets)
     return public
 
 
 def _oauth(members: JsonObject, previous: PreviousAction, secrets: Secrets) -> dict[str, Any]:
-    authority = members.text("authority", ADDRESS_LIMIT)
-    if authority is not None:
-        authority = host_names.read_address(members, "authority", authority)
-    if authority is not None and (problem := _problem_of_authority(authority)):
-        members.fault("authority", problem, "malformed")
-        authority = None
-    public = present(
-        type="ActiveDirectoryOAuth",
-        tenant=members.required_text("tenant", SHORT_LIMIT, NAME_OF_HOST, "a domain name or a GUID"),
-        audience=members.text("audience", ADDRESS_LIMIT, PRINTABLE, "printable"),
-        clientId=members.required_text("clientId", SHORT_LIMIT, PRINTABLE, "printable"),
-        authority=authority,
-    )
+    public = OAUTH.read(members)
+    if "authority" in public:
+        public["authority"] = _authority(members, public["authority"])
     identity_members = [name for name in ("authority", "audience") if name not in members.refused]
     if any(previous.document.get(name) != public.get(name) for name in identity_members):
         previous = previous.without_content()  # also when the member was removed
@@ -84,16 +70,18 @@ def _oauth(members: JsonObject, previous: PreviousAction, secrets: Secrets) -> d
     return public
 
 
-def _problem_of_authority(address: str) -> str | None:
-    """Return why an address cannot be an authority; None if it can.
-
-    A path will be appended to the address, and the secret is sent there.
-    """
+@collected
+def _authority(members: JsonObject, text: str) -> str | None:
+    """Return the checked address.  A path will be appended to it, and the secret is sent there."""
+    address = host_names.read_address(members, "authority", text)
+    if address is None:
+        return None
     if problem := uris.problem_of(address):
-        return problem
+        members.refuse("authority", problem, "malformed")
     if not address.lower().startswith("https://") or "?" in address or "#" in address:
-        return f"must begin with https:// and have no query, not {shorten_repr(address)}"
-    return None
+        problem = f"must begin with https:// and have no query, not {shorten_repr(address)}"
+        members.refuse("authority", problem, "malformed")
+    return address
 
 
 def _client_certificate(members: JsonObject, previous: PreviousAction, secrets: Secrets) -> dict[str, Any]:

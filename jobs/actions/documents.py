@@ -11,25 +11,16 @@ A secret never stays in the document.  It is stored separately under its path in
 
 from copy import deepcopy
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from jobs import durations
+from api.errors import Invalid
+from api.json_object import JsonObject, collected
 from jobs.actions import hosts, requests, service_bus, storage_queue, task
-from jobs.actions.previous import PreviousAction, duration, present
+from jobs.actions.members import ACTION_TYPES, FOLLOW, FOLLOW_LIMIT, FOLLOWING, RETRY_POLICY, TEMPLATE
+from jobs.actions.previous import PreviousAction, present
 from jobs.encryption import Secrets
-from jobs.errors import Invalid
-from jobs.members import JsonObject, collected
 from jobs.models import Action
 from recurrence.wire import Faults
-
-RETRY_TYPES = ("None", "Fixed", "Exponential")
-RETRY_COUNT_LIMIT = 20
-RETRY_INTERVAL_LEAST = timedelta(seconds=15)
-RETRY_INTERVAL_MOST = timedelta(days=548)  # 18 months, as in the limits of a recurrence
-FOLLOW_LEAST = timedelta(seconds=1)
-FOLLOW_MOST = timedelta(hours=24)
-FOLLOWING = ("Http", "Https")
 
 KINDS = {
     "Http": ("request", requests.parse),
@@ -39,7 +30,6 @@ KINDS = {
     "ServiceBusTopic": ("serviceBusTopicMessage", service_bus.parse_topic),
     "Task": ("task", task.parse),
 }
-ACTION_TYPES = tuple(KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +68,7 @@ def _action(members: JsonObject, previous_part: PreviousAction, secrets: Secrets
         result |= _message(members, type_, previous_part, secrets) or {}
         result |= _follow(members, type_)
     if policy := members.members("retryPolicy"):
-        result["retryPolicy"] = _retry_policy(policy)
+        result["retryPolicy"] = RETRY_POLICY.read(policy)
     if (error_action := members.members("errorAction")) and not previous_part.path:
         result["errorAction"] = _action(error_action, previous_part.child("errorAction"), secrets)
     return result
@@ -87,7 +77,7 @@ def _action(members: JsonObject, previous_part: PreviousAction, secrets: Secrets
 @collected
 def _message(members: JsonObject, type_: str, previous_part: PreviousAction, secrets: Secrets) -> dict[str, Any]:
     name, parse_message = KINDS[type_]
-    is_template = members.boolean("template") or False
+    is_template = TEMPLATE.read(members) or False
     if is_template and type_ == "Task":
         members.fault("template", "must not be true: nothing in a task is a template")
     message_members = members.required_members(name)
@@ -98,24 +88,9 @@ def _message(members: JsonObject, type_: str, previous_part: PreviousAction, sec
 
 def _follow(members: JsonObject, type_: str) -> dict[str, Any]:
     """Return `follow` and `followLimit`: whether an operation is followed to its end, and for how long at most."""
-    follows, limit = members.boolean("follow") or False, duration(members, "followLimit")
+    follows, limit = FOLLOW.read(members), FOLLOW_LIMIT.read(members)
     if follows and type_ not in FOLLOWING:
         members.fault("follow", f"must not be true: only requests begin operations, not a {type_}")
     if limit is not None and not follows and "follow" not in members.refused:
         members.fault("followLimit", 'must not be given without "follow": true')
-    if limit is not None and not FOLLOW_LEAST <= durations.parse(limit) <= FOLLOW_MOST:
-        members.fault("followLimit", f"must be 1 second to 24 hours, not {limit!r}", "out_of_range")
-    return present(follow=follows or None, followLimit=limit)
-
-
-def _retry_policy(members: JsonObject) -> dict[str, Any]:
-    interval, most = duration(members, "retryInterval"), duration(members, "maximumRetryInterval")
-    for name, text in (("retryInterval", interval), ("maximumRetryInterval", most)):
-        if text and not RETRY_INTERVAL_LEAST <= durations.parse(text) <= RETRY_INTERVAL_MOST:
-            members.fault(name, f"must be 15 seconds to 18 months, not {text!r}", "out_of_range")
-    return present(
-        retryType=members.choice("retryType", RETRY_TYPES),
-        retryInterval=interval,
-        retryCount=members.integer("retryCount", 0, RETRY_COUNT_LIMIT),
-        maximumRetryInterval=most,
-    )
+    return present(follow=follows, followLimit=limit)

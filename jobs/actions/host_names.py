@@ -10,7 +10,7 @@ import unicodedata
 
 import idna
 
-from jobs.members import JsonObject, collected
+from api.json_object import JsonObject, collected
 
 UP_TO_HOST = re.compile(r"([a-z][a-z0-9+.-]*://)([^/?#\\@:\[\]]*)", re.IGNORECASE)
 LABEL_LIMIT = 63  # characters; the limit of the ASCII form, which is longer

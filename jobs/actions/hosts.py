@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from api.json_object import JsonObject
 from jobs.actions import host_names, uris
 from jobs.actions.addresses import closed_host_reason
-from jobs.members import JsonObject
 
 CLOSED = "closed_address"
 MESSAGES = ("request", "serviceBusQueueMessage", "serviceBusTopicMessage")  # members that name hosts

@@ -8,6 +8,7 @@ Each call has its own connection: the other side would close an idle one before 
 import asyncio
 import codecs
 import email.utils
+import json
 import logging
 import os
 import re
@@ -16,6 +17,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from http import HTTPStatus
 from typing import Any
 
@@ -42,6 +45,8 @@ HEADERS_LIMIT = 65_536  # bytes
 HEADERS_COUNT_LIMIT = 128
 REDIRECTS_LIMIT = 5
 HIDDEN_HEADERS = ("set-cookie", "set-cookie2")  # history stores their names, not their values
+CHARSET = re.compile(r"""charset\s*=\s*["']?([a-z0-9._:-]{1,40})""", re.IGNORECASE)  # in Content-Type
+CODECS = frozenset(aliases.values())  # a search for other names would read files, and remember each name
 REDIRECTS = (301, 302, 303, 307, 308)
 DEFAULT_TRUST = tls.Trust()
 
@@ -178,7 +183,7 @@ def truncate_for_storage(response: Response, succeeded: bool, message: str) -> A
         headers=tuple(
             (_text(name, response.call), _value(name, value, response.call)) for name, value in response.raw_headers
         ),
-        body=_stored_body(response.body, response.call),
+        body=_stored_body(response),
     )
 
 
@@ -329,7 +334,7 @@ def _body_to_test(response: Response) -> bytes:
     """Return the body for the success test, without credentials: a test could otherwise be used to guess them."""
     if not success.needs_body(response.call.success):
         return b""
-    return response.call.hide(_decoded(response.body)).encode()
+    return response.call.hide(_decoded(response.body, _charset(response))).encode()
 
 
 def retry_after(headers: Mapping[str, str]) -> timedelta | None:
@@ -377,11 +382,65 @@ def _decoder(encoding: str):
     return decode
 
 
-def _stored_body(body: bytes, call: Call) -> str:
+def _stored_body(response: Response) -> str:
     """Return the beginning of a response's text.  It is cut after the masking, so no part of a credential is left."""
-    beginning = _decoded(body[: KEPT_LIMIT + call.margin])
-    end = len(_decoded(body[:KEPT_LIMIT]))  # the text behind it is needed to find credentials that begin before it
+    body, call, charset = response.body, response.call, _charset(response)
+    beginning = _decoded(body[: KEPT_LIMIT + call.margin], charset)
+    end = len(_decoded(body[:KEPT_LIMIT], charset))  # the text behind it is needed for credentials that begin before it
     return _decoded(call.redacted(beginning, end).encode()[:KEPT_LIMIT])
+
+
+def _charset(response: Response) -> str:
+    """Return the Python codec by which to read the body, according to its beginning.
+
+    It is UTF-8 unless the body begins with a byte order mark or with two ASCII characters in UTF-16 or UTF-32, or is
+    not UTF-8 and declares a charset.
+    It is UTF-8 also if only UTF-8 shows a credential: a reader could turn the characters of another charset back into
+    bytes.
+    """
+    call, size = response.call, KEPT_LIMIT + response.call.margin
+    beginning = response.body[:size]
+    declared = CHARSET.search(response.headers.get("Content-Type", ""))
+    if wide := _wide_charset(beginning):
+        charset = wide
+    elif declared and not _is_utf_8(beginning, is_complete=len(beginning) < size):
+        charset = _codec(declared[1])
+    else:
+        return "utf-8"
+    in_utf_8, text = _decoded(beginning), _decoded(beginning, charset)
+    return "utf-8" if call.hide(in_utf_8) != in_utf_8 and call.hide(text) == text else charset
+
+
+def _wide_charset(data: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 if the data begins like it: with a mark, or with ASCII as in RFC 4627, 3."""
+    charset = json.detect_encoding(data)
+    if charset in ("utf-16", "utf-32"):  # these codecs read the mark
+        return charset
+    is_wide = charset.startswith(("utf-16", "utf-32")) and _decoded(data[:8], charset)[:2].isascii()
+    return charset if is_wide else None
+
+
+def _is_utf_8(data: bytes, is_complete: bool) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, is_complete)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data
+
+
+def _codec(charset: str) -> str:
+    """Return the Python codec for a charset; UTF-8 for a name that Python does not know as a charset."""
+    name = normalize_encoding(charset).lower()
+    codec = aliases.get(name, name)
+    if codec in ("utf_16", "utf_32"):
+        return f"{codec}_le"  # without a byte order mark, as browsers read it
+    if codec not in CODECS:
+        return "utf-8"
+    try:
+        b" ".decode(codec, "replace")
+    except LookupError:  # a codec that is no charset, such as rot13, or one of another operating system
+        return "utf-8"
+    return codec
 
 
 def _value(name: bytes, value: bytes, call: Call) -> str:
@@ -392,9 +451,10 @@ def _text(data: bytes, call: Call) -> str:
     return call.redacted(_decoded(data))
 
 
-def _decoded(data: bytes) -> str:
-    """Decode for a text column: without an incomplete last character, and with replacements for NUL."""
-    return codecs.getincrementaldecoder("utf-8")("replace").decode(data).replace("\0", "\ufffd")
+def _decoded(data: bytes, charset: str = "utf-8") -> str:
+    """Decode for a text column: without an incomplete last character, and with replacements for NUL and surrogates."""
+    text = codecs.getincrementaldecoder(charset)("replace").decode(data)
+    return text.replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
 def _reason(error: BaseException) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from api.json_object import JsonObject, collected
 from jobs import durations
 from jobs.encryption import MASK, Secrets
-from jobs.members import JsonObject, collected
 
 # Characters
 MESSAGE_LIMIT = 16_384

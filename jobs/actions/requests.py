@@ -3,34 +3,30 @@
 import base64
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from yarl import URL
 
+from api.json_object import JsonObject, collected, shorten_repr
 from jobs.actions import address_keys, authentication, host_names, success, templates, tls, uris
 from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, reveal_secret_headers
 from jobs.actions.http import Call
+from jobs.actions.members import MARKS_LIMIT, REQUEST, URI_LIMIT
 from jobs.actions.previous import PreviousAction, present, secret_text
 from jobs.actions.result import CallRefused, Context
 from jobs.actions.secret_names import is_secret_header, is_secret_member, marks_of
-from jobs.actions.secret_variants import PART_LENGTH, search_forms
+from jobs.actions.secret_variants import PART_LENGTH, search_forms, unescaped_texts
 from jobs.actions.templates import PLACEHOLDER
 from jobs.encryption import MASK, Secrets
-from jobs.members import JsonObject, collected, shorten_repr
 from jobs.signing import signature_headers
 
-METHODS = ("GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS")
-# Limits of the original service, in characters
-URI_LIMIT = 2048
+# Limits of the original service
 HEADERS_LIMIT = 50
-HEADERS_TOTAL_LIMIT = 4096  # names and values together
-BODY_LIMIT = 8192
-MARKS_LIMIT = 50  # names that a job marks as secret; our own limit
-AUTHORITY_LIMIT = 16_384  # characters; our own limit
+HEADERS_TOTAL_LIMIT = 4096  # characters of names and values together
 
-MEMBER_NAME = r"[!-~]{1,256}"
 BETWEEN_VALUES = re.compile(r"[\s;,&]+")
+INNER_VALUE = re.compile(r"""[=:]\s*"?([^\s;,&=:"'(){}\[\]]+)""")  # in JSON, key=secret in a cookie, user:password
+QUOTED_VALUE = re.compile(r'[=:]\s*"([^"]+)')
 UP_TO_HOST = re.compile("[^/?#]*(//[^/?#]*)?")  # scheme and authority, RFC 3986, appendix B
 
 
@@ -40,10 +36,11 @@ def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_te
     Stored secrets are used only for the same origin and the same certificate authority.
     """
     old_request = previous.document
-    secret_query = _marked(members, "secretQuery", MEMBER_NAME, "names of query members", old_request)
-    secret_headers = _marked(members, "secretHeaders", HEADER_NAME.pattern, "names of headers", old_request)
-    uri, authority = _uri(members, secret_query, is_template), _certificate_authority(members)
-    if _goes_elsewhere(members, uri, authority, old_request):
+    secret_query = _marked(members, "secretQuery", old_request)
+    secret_headers = _marked(members, "secretHeaders", old_request)
+    uri = _uri(members, secret_query, is_template)
+    plain = _plain_members(members, is_template)
+    if _goes_elsewhere(members, uri, plain.get("certificateAuthority"), old_request):
         previous = previous.without_content()
     if uri is not None:
         uri = _without_keys(members, uri, secret_query, previous, secrets, is_template)
@@ -51,12 +48,10 @@ def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_te
     request = present(
         uri=uri,
         secretQuery=_used(members, "secretQuery", secret_query, address_keys.names_of(uri or ""), old_request),
-        method=members.required_choice("method", METHODS),
+        method=plain.pop("method", None),
         headers=headers,
         secretHeaders=_used(members, "secretHeaders", secret_headers, headers or (), old_request),
-        body=_body(members, is_template),
-        followRedirects=members.boolean("followRedirects") or None,
-        certificateAuthority=authority,
+        **plain,
     )
     if test := members.members("success"):
         request["success"] = success.parse(test)
@@ -133,37 +128,56 @@ def _hidden(credential: str | None, secrets: Mapping[str, str], keys: Sequence[s
     sent = [text for path, text in secrets.items() if path.startswith("authentication.") and not path.endswith(".pfx")]
     for path, text in secrets.items():
         if path.startswith("headers."):
-            sent += [text, *_parts(text)]
+            value = text.strip()  # no server hands on the blanks around a value, RFC 9110, 5.5
+            sent += [value, *(part for reading in unescaped_texts(value) for part in _parts(reading))]
     return search_forms(credential or "", *sent, *address_keys.texts_of(keys))
 
 
 def _parts(text: str) -> Iterator[str]:
     """Yield the parts of a header that a target may repeat alone.
 
-    These are the text after the scheme, the values in it, and user and password.
+    These are the text after the scheme, the values in the header, and user and password.
     """
-    scheme, _, rest = text.partition(" ")
-    yield rest
-    for part in BETWEEN_VALUES.split(rest or text):
-        value = part.partition("=")[2]
-        if len(value) >= PART_LENGTH:
-            yield value.strip("\"'")
-    if scheme.lower() == "basic":
-        with suppress(ValueError):
-            pair = base64.b64decode(rest, validate=True).decode()
+    scheme, rest = [*text.split(maxsplit=1), "", ""][:2]
+    if "=" not in scheme:  # or else it is the first cookie
+        yield rest
+    parts = [*text.split(";"), *BETWEEN_VALUES.split(text)]  # a cookie may have spaces, commas and & in its value
+    values = [part.partition("=")[2].strip("\"' ") for part in parts]
+    values += INNER_VALUE.findall(text) + QUOTED_VALUE.findall(text)
+    yield from (value for value in values if len(value) >= PART_LENGTH)
+    for coded in (text, rest, *values):
+        pair = _from_base64(coded)
+        # a random token is base64 too, but of bytes that are no text
+        if scheme.lower() == "basic" or (len(coded) >= PART_LENGTH and pair.isprintable()):
             yield from (pair, pair.partition(":")[2])
+
+
+def _from_base64(coded: str) -> str:
+    """Return the text that is written in base64, also without padding and in the alphabet of addresses.
+
+    Return an empty text if `coded` is not base64.
+    """
+    coded = coded.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        data = base64.b64decode(coded + "=" * (-len(coded) % 4), validate=True)
+    except ValueError:
+        return ""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _content_type(headers: Mapping[str, str]) -> str:
     return next((text for name, text in headers.items() if name.lower() == "content-type"), "")
 
 
-def _marked(members: JsonObject, name: str, pattern: str, expected: str, old_request: Mapping[str, Any]) -> list[str]:
+def _marked(members: JsonObject, name: str, old_request: Mapping[str, Any]) -> list[str]:
     """Return the names that the job marks as secret.  Without the member, the stored marks stay.
 
     Otherwise a client that does not know the member would publish the secrets that it writes next.
     """
-    marked = members.names(name, MARKS_LIMIT, pattern, expected)
+    marked = members.names(name, MARKS_LIMIT, *REQUEST[name].pattern)
     return list(old_request.get(name, ())) if marked is None else marked
 
 
@@ -177,7 +191,7 @@ def _used(
     """Return the marks of names that the request has.  A new mark of a missing name is refused: it protects nothing."""
     known, previous = ({each.lower() for each in names} for names in (present_names, old_request.get(name, ())))
     unused = [each for each in marked if each.lower() not in known]
-    is_known = {"secretQuery": "uri", "secretHeaders": "headers"}[name] not in members.refused
+    is_known = REQUEST[name].marks not in members.refused
     if is_known and (unknown := [each for each in unused if each.lower() not in previous]):
         members.fault(name, f"must name what the request has: there is no {shorten_repr(unknown[0])}", "unknown_value")
     return [each for each in marked if each not in unused] or None
@@ -241,21 +255,18 @@ def _without_keys(
     return public
 
 
-def _body(members: JsonObject, is_template: bool) -> str | None:
-    body = members.text("body", BODY_LIMIT)
-    if body and is_template:
-        templates.check(members, "body", body)
-    return body
-
-
-def _certificate_authority(members: JsonObject) -> str | None:
-    text = members.text("certificateAuthority", AUTHORITY_LIMIT)
-    if text:
+def _plain_members(members: JsonObject, is_template: bool) -> dict[str, Any]:
+    """Return the method, the body, `followRedirects` and the certificate authority."""
+    plain = REQUEST.read(members)
+    if is_template and "body" in plain:
+        templates.check(members, "body", plain["body"])
+    if authority := plain.pop("certificateAuthority", ""):
         try:
-            tls.refuse_unusable(text)
+            tls.refuse_unusable(authority)
         except ValueError as error:
             members.fault("certificateAuthority", str(error), "malformed")
-    return text or None
+        plain["certificateAuthority"] = authority
+    return plain
 
 
 @collected

@@ -3,7 +3,7 @@
 The search finds the text itself in upper or lower case, its hexadecimal digits, and its base64 form in both alphabets,
 alone or within a longer text.  At the beginning of a response it also finds these forms escaped for addresses, JSON,
 HTML or string literals up to LAYERS times, or broken into lines.  A target that wants to publish a credential can
-always use a form that is not found.
+always use a form that is not found.  A credential that is itself escaped is also found without its escapes.
 
 A job can have hundreds of credentials, and a target can send a response that makes the search slow.  A text whose
 search would take too long is masked as a whole, because other calls wait meanwhile.
@@ -20,6 +20,7 @@ from functools import cached_property
 from itertools import accumulate, islice
 from urllib.parse import unquote
 
+from jobs.actions.address_keys import KEY_LENGTH
 from jobs.encryption import MASK
 
 LAYERS = 3  # nested escapes, such as an address in JSON in JSON
@@ -36,20 +37,27 @@ ESCAPE = re.compile(
     r"|&#[0-9]{1,7};|&#x[0-9a-f]{1,6};|&[a-z]{2,8};)",
     re.IGNORECASE,
 )
-BREAK = re.compile(r"(\s+)")
+BREAK = re.compile(r"([\s\ufffd]+)")  # also the zeros of UTF-16, which are replaced when a text is read as UTF-8
 FOLDING = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ",  # upper case, base64 for addresses, and a space in a form
     "abcdefghijklmnopqrstuvwxyz+/+",
 )
+# Charsets by which a text is written and then read; for a credential in ASCII they make no difference
+MISREADINGS = (("latin-1", "utf-8"), ("utf-8", "latin-1"), ("utf-8", "cp1252"), ("ascii", "utf-8"))
 LITERALS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 Span = tuple[int, int]
 
 
 def search_forms(*credentials: str) -> tuple[str, ...]:
-    """Return the needles by which `mask_secrets` finds these credentials; empty ones are ignored."""
-    found = (form for text in credentials if text for form in _forms(text))
-    return tuple(dict.fromkeys(form.translate(FOLDING) for form in found))
+    """Return the needles by which `mask_secrets` finds these credentials; empty ones and blanks are ignored."""
+    readings = (reading for text in credentials if text.strip() for reading in _readings(text))
+    return tuple(dict.fromkeys(form.translate(FOLDING) for reading in readings for form in _forms(reading)))
+
+
+def unescaped_texts(text: str) -> Iterator[str]:
+    """Yield the text, and what it is when its escapes are undone once, twice and up to LAYERS times."""
+    return (layer.text for layer in _layers(text))
 
 
 def longest(needles: Sequence[str]) -> int:
@@ -78,6 +86,12 @@ def mask_secrets(text: str, needles: Sequence[str], end: int | None = None) -> s
     return "".join([*parts, text[position:end]])
 
 
+def _readings(text: str) -> Iterator[str]:
+    """Yield the credential, and what a target reads that undoes its escapes and removes the blanks around it."""
+    yield text
+    yield from (each.strip() for each in unescaped_texts(text) if len(each.strip()) >= KEY_LENGTH)
+
+
 def _forms(text: str) -> Iterator[str]:
     yield from (text, text.upper(), text.lower())
     data = text.encode(errors="surrogatepass")
@@ -85,6 +99,10 @@ def _forms(text: str) -> Iterator[str]:
     yield encoded
     yield encoded.rstrip("=")
     yield data.hex()
+    for written, read in MISREADINGS:
+        misread = text.encode(written, "replace").decode(read, "replace")
+        if sum(character not in "?\ufffd" for character in misread) >= KEY_LENGTH:
+            yield misread
     for offset in range(3):
         # without the characters at both ends, which contain bits of neighbouring bytes
         within = base64.b64encode(bytes(offset) + data)[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6].decode()

@@ -18,34 +18,25 @@ from urllib.parse import quote
 from django.conf import settings
 from yarl import URL
 
+from api.json_object import PRINTABLE, JsonObject, shorten_repr
 from jobs import durations
 from jobs.actions import templates, uris
 from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER
 from jobs.actions.http import Call
-from jobs.actions.previous import (
-    MESSAGE_LIMIT,
-    NAME_OF_HOST,
-    SHORT_LIMIT,
-    PreviousAction,
-    duration,
-    keep_secret,
-    present,
+from jobs.actions.member_types import ObjectType
+from jobs.actions.members import (
+    BROKERED_PROPERTIES,
+    BUS_AUTHENTICATION,
+    BUS_QUEUE_MESSAGE,
+    BUS_TOPIC_MESSAGE,
+    SHARED_ACCESS_KEY,
 )
+from jobs.actions.previous import PreviousAction, keep_secret
 from jobs.actions.result import Context
 from jobs.actions.secret_variants import search_forms
 from jobs.encryption import Secrets
-from jobs.members import PRINTABLE, JsonObject, shorten_repr
 
-TRANSPORT_TYPES = ("NotSpecified", "NetMessaging", "AMQP")
-AUTHENTICATION_TYPES = ("None", "NotSpecified", "SharedAccessKey")
-PROPERTIES_LIMIT = 100  # custom properties of a message
-PROPERTY_LIMIT = 8192  # characters of one of them
 HEADERS_LIMIT = 12_288  # characters of all properties as headers; such servers accept 16 KiB for the whole head
-ENTITY = r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*"
-BROKERED_TEXTS = (
-    *("contentType", "correlationId", "label", "messageId", "partitionKey", "replyTo", "replyToSessionId"),
-    *("sessionId", "to", "viaPartitionKey"),
-)
 # Headers with a meaning in HTTP or in the service: a property cannot have such a name
 NO_PROPERTY = re.compile(
     r"accept|accept-.*|age|allow|authorization|brokerproperties|cache-control|content-.*|cookie|date|etag|expires|from"
@@ -57,11 +48,11 @@ SIGNATURE_LIFE = timedelta(minutes=10)  # from the beginning of the attempt; tol
 
 
 def parse_queue(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    return _parse("queueName", members, previous, secrets, is_template)
+    return _parse(BUS_QUEUE_MESSAGE, members, previous, secrets, is_template)
 
 
 def parse_topic(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    return _parse("topicPath", members, previous, secrets, is_template)
+    return _parse(BUS_TOPIC_MESSAGE, members, previous, secrets, is_template)
 
 
 def prepare(message: Mapping[str, Any], secrets: Mapping[str, str], context: Context, fill: templates.Fill) -> Call:
@@ -92,27 +83,20 @@ def prepare(message: Mapping[str, Any], secrets: Mapping[str, str], context: Con
 
 
 def _parse(
-    target: str, members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool
+    type_: ObjectType, members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool
 ) -> dict[str, Any]:
-    namespace: str | None = members.required_text("namespace", 253, NAME_OF_HOST, "a namespace or its host name")
-    if namespace is not None and (problem := uris.problem_of(_address(namespace))):
+    result = type_.read(members)
+    if "namespace" in result and (problem := uris.problem_of(_address(result["namespace"]))):
         members.fault("namespace", problem, "malformed")
-        namespace = None
-    text = members.text("message", MESSAGE_LIMIT)
-    if text and is_template:
-        templates.check(members, "message", text)
-    result = present(
-        namespace=namespace,
-        **{target: members.required_text(target, 260, f"{ENTITY}(/{ENTITY})*", "an entity's path such as orders/new")},
-        transportType=members.choice("transportType", TRANSPORT_TYPES),
-        message=text,
-        customMessageProperties=_custom_properties(members),
-    )
+        del result["namespace"]
+    if is_template and "message" in result:
+        templates.check(members, "message", result["message"])
+    _check_custom_properties(members, result.get("customMessageProperties", {}))
     if properties := members.members("brokeredMessageProperties"):
         result["brokeredMessageProperties"] = _brokered_properties(properties)
     _refuse_long_headers(members, result)
     if authentication := members.members("authentication"):
-        if namespace not in (None, previous.document.get("namespace")):
+        if result.get("namespace") not in (None, previous.document.get("namespace")):
             previous = previous.without_content()
         if shared_key := _shared_access_key(authentication, previous.child("authentication"), secrets):
             result["authentication"] = shared_key
@@ -126,10 +110,9 @@ def _address(namespace: str) -> str:
     return settings.SERVICE_BUS_URL.replace("{namespace}", namespace)
 
 
-def _custom_properties(members: JsonObject) -> dict[str, str] | None:
-    properties = members.texts("customMessageProperties", PROPERTIES_LIMIT, SHORT_LIMIT, PROPERTY_LIMIT)
+def _check_custom_properties(members: JsonObject, properties: Mapping[str, str]) -> None:
     seen = set()
-    for name, value in (properties or {}).items():
+    for name, value in properties.items():
         if not HEADER_NAME.fullmatch(name):
             message = (
                 f"must have names of the characters of a token, as they travel as headers, not {shorten_repr(name)}"
@@ -145,7 +128,6 @@ def _custom_properties(members: JsonObject) -> dict[str, str] | None:
                 f"customMessageProperties.{name}", f"must be printable, not {shorten_repr(value)}", "malformed"
             )
         seen.add(name.lower())
-    return properties
 
 
 def _custom_headers(properties: Mapping[str, str]) -> dict[str, str]:
@@ -154,27 +136,16 @@ def _custom_headers(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _shared_access_key(members: JsonObject, previous: PreviousAction, secrets: Secrets) -> dict[str, Any] | None:
-    if members.required_choice("type", AUTHENTICATION_TYPES) != "SharedAccessKey":
+    if BUS_AUTHENTICATION.type.read(members) != "SharedAccessKey":
         return None
-    public = {
-        "type": "SharedAccessKey",
-        "sasKeyName": members.required_text("sasKeyName", SHORT_LIMIT, PRINTABLE, "printable"),
-    }
+    members.require("sasKeyName")
+    public = SHARED_ACCESS_KEY.read(members)
     keep_secret(members, "sasKey", public, previous, secrets)
     return public
 
 
 def _brokered_properties(members: JsonObject) -> dict[str, Any]:
-    enqueue_at = members.instant("scheduledEnqueueTimeUtc")
-    time_to_live = duration(members, "timeToLive")
-    if time_to_live and not durations.parse(time_to_live):
-        members.fault("timeToLive", f"must be longer than no time, not {time_to_live!r}", "out_of_range")
-    properties = present(
-        **{name: members.text(name, SHORT_LIMIT, PRINTABLE, "printable") for name in BROKERED_TEXTS},
-        forcePersistence=members.boolean("forcePersistence"),
-        scheduledEnqueueTimeUtc=_instant(enqueue_at) if enqueue_at else None,
-        timeToLive=time_to_live,
-    )
+    properties = BROKERED_PROPERTIES.read(members)
     if not re.fullmatch(HEADER_VALUE, properties.get("contentType", "")):
         members.fault("contentType", "must be written in printable ASCII", "malformed")
     session, partition = properties.get("sessionId"), properties.get("partitionKey")
@@ -214,8 +185,3 @@ def _sign(resource: str, key_name: str, key: str, now: datetime) -> tuple[str, s
     signature = base64.b64encode(digest).decode()
     parts = f"sr={encoded}&sig={quote(signature, safe='')}&se={expiry}&skn={quote(key_name, safe='')}"
     return signature, f"SharedAccessSignature {parts}"
-
-
-def _instant(instant: datetime) -> str:
-    """Return the instant in UTC with `Z`; with microseconds only if they are not 0."""
-    return instant.isoformat().replace("+00:00", "Z")

@@ -18,21 +18,19 @@ from xml.sax.saxutils import escape
 from django.conf import settings
 from yarl import URL
 
+from api.json_object import JsonObject
 from jobs.actions import templates
 from jobs.actions.http import Call
-from jobs.actions.previous import MESSAGE_LIMIT, PreviousAction, keep_secret, present
+from jobs.actions.members import QUEUE_MESSAGE
+from jobs.actions.previous import PreviousAction, keep_secret
 from jobs.actions.result import CallRefused, Context
 from jobs.actions.secret_variants import search_forms
 from jobs.azure_regions import display_name
 from jobs.encryption import Secrets
-from jobs.members import JsonObject
 from jobs.names import NAME_LENGTH
 
-FORMATS = ("Text", "Xml")
-ENCODINGS = ("None", "Base64")
 SIZE_LIMIT = 65_536  # bytes of a message as the service stores it
 API_VERSION = "2023-11-03"
-QUEUE = r"[a-z0-9](-?[a-z0-9])*"
 SAS_TOKEN = re.compile(r"\??(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")  # characters of a query, RFC 3986
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
@@ -48,18 +46,11 @@ LONGEST = Context(uuid.UUID(int=0), 99, LATEST, LATEST, NAME, NAME, NAME)  # the
 
 
 def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    account = members.required_text("storageAccount", 24, r"[a-z0-9]{3,24}", "3 to 24 lower case letters and digits")
-    keep_secret(members, "sasToken", {"storageAccount": account}, previous, secrets)
+    message = QUEUE_MESSAGE.read(members)
+    keep_secret(members, "sasToken", {"storageAccount": message.get("storageAccount")}, previous, secrets)
     token = secrets.get(previous.path_of("sasToken"))
     if token is not None and not SAS_TOKEN.fullmatch(token):
         members.fault("sasToken", "must be written in the characters of a query", "malformed")
-    message = present(
-        storageAccount=account,
-        queueName=_queue(members),
-        message=members.required_text("message", MESSAGE_LIMIT),
-        messageFormat=members.choice("messageFormat", FORMATS),
-        messageEncoding=members.choice("messageEncoding", ENCODINGS),
-    )
     if "message" in message:
         _refuse_invalid(members, message, is_template)
     return message
@@ -102,14 +93,6 @@ def _refuse_invalid(members: JsonObject, message: Mapping[str, Any], is_template
         _stored_text(message, LONGEST, templates.filler(LONGEST) if is_template else templates.keep_text)
     except InvalidQueueMessage as error:
         members.fault("message", str(error), error.code)
-
-
-def _queue(members: JsonObject) -> str:
-    expected = "3 to 63 lower case letters, digits and single hyphens, with no hyphen at either end"
-    name = members.required_text("queueName", 63, QUEUE, expected)
-    if name is not None and len(name) < 3:
-        members.fault("queueName", f"must be {expected}, not {name!r}", "malformed")
-    return name
 
 
 def _stored_text(message: Mapping[str, Any], context: Context, fill: templates.Fill) -> str:

@@ -15,30 +15,22 @@ from typing import Any
 import jsonpath_rfc9535 as jsonpath
 import orjson
 
-from jobs.members import JsonObject, collected, shorten_repr
+from api.json_object import JsonObject, collected, shorten_repr
+from jobs.actions.members import CODES_LIMIT, SUCCESS
 
-CODES_LIMIT = 50
-TEXT_LIMIT = 1024  # characters
-PATH_LIMIT = 256
 JSON_LIMIT = 262_144  # bytes; parsing more would delay other calls
 STATUS = "its status does not count as success"
 
 
 def parse(members: JsonObject) -> dict[str, Any]:
     """Return the checked test.  Raises Invalid with the path of the member."""
-    result: dict[str, Any] = {}
-    if "statusCodes" in members:
-        result["statusCodes"] = _codes(members)
-    if "bodyContains" in members:
-        result["bodyContains"] = members.text("bodyContains", TEXT_LIMIT, r"(?s).+", "a text of at least one character")
-    if "bodyPath" in members:
-        path = result["bodyPath"] = members.text("bodyPath", PATH_LIMIT)
-        if path is not None and not _is_singular(path):
-            members.fault("bodyPath", "must be a path of names and indexes such as $.items[0].state", "malformed")
+    codes = {"statusCodes": _codes(members)} if "statusCodes" in members else {}
+    test = SUCCESS.read(members)
+    if "bodyPath" in test and not _is_singular(test["bodyPath"]):
+        members.fault("bodyPath", "must be a path of names and indexes such as $.items[0].state", "malformed")
     if "bodyValue" in members:
         members.require("bodyPath")
-        result["bodyValue"] = members.scalar("bodyValue", TEXT_LIMIT)
-    return result
+    return codes | test
 
 
 def needs_body(test: Mapping[str, Any]) -> bool:

@@ -17,30 +17,31 @@ from typing import Any
 from django.conf import settings
 from django.db import connections
 
+from api.json_object import JsonObject, shorten_repr
 from jobs import registry
-from jobs.actions.previous import PreviousAction, present
+from jobs.actions.members import TASK
+from jobs.actions.previous import PreviousAction
 from jobs.actions.result import AttemptResult, Context
 from jobs.encryption import Secrets
-from jobs.members import JsonObject, shorten_repr
 from jobs.registry import Task, TaskContext
 
 logger = logging.getLogger(__name__)
 
 HOST = "tasks"  # pseudo host of all tasks: they share the threads of a worker
-ARGUMENTS_LIMIT = 8192  # characters of JSON
 LINE_LIMIT = 1000  # characters of a result that history stores
 ACQUIRE_TIMEOUT_S = 30.0  # longest wait for a thread; a wait is needed only if earlier callables ran too long
 POLL_S = 0.1
 
 
 def parse(members: JsonObject, previous: PreviousAction, secrets: Secrets, is_template: bool) -> dict[str, Any]:
-    name = members.required_text("name", registry.NAME_LIMIT)
+    task = TASK.read(members)
+    name = task.get("name")
     if name is not None and registry.find(name) is None:
         known = ", ".join(sorted(registry.names(), key=lambda each: -SequenceMatcher(None, each, name).ratio()))
         members.fault(
             "name", f"is no task of this installation: {shorten_repr(name)}; there is {known}", "unknown_value"
         )
-    return present(name=name, arguments=members.json_object("arguments", ARGUMENTS_LIMIT))
+    return task
 
 
 async def perform(message: Mapping[str, Any], context: Context) -> AttemptResult:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from urllib.parse import quote, quote_plus
 from xml.sax.saxutils import escape as xml_escape
 
+from api.json_object import JsonObject, shorten_repr
 from jobs.actions.result import Context
-from jobs.members import JsonObject, shorten_repr
 
 Escape = Callable[[str], str]
 Fill = Callable[[str, Escape], str]

@@ -4,7 +4,7 @@ import re
 from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import urlsplit
 
-from jobs.members import shorten_repr
+from api.json_object import shorten_repr
 
 CHARACTERS = r"[!-\[\]-~]+"  # printable ASCII without the backslash, which browsers treat as a slash
 BRACKETS = r"\[[^\[\]:]*+:[^\[\]]*+\](:[0-9]*)?"

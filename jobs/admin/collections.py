@@ -15,11 +15,11 @@ from django.utils.text import capfirst
 from accounts.admin_permissions import has_role
 from accounts.models import Role, Subscription
 from accounts.visibility import rows_visible_to
+from api.errors import RequestError
 from jobs import humanize
 from jobs.admin.errors import DomainErrorAdminMixin
 from jobs.admin.lists import CappedPaginator, badge, hue_of
 from jobs.badges import COLLECTION_STATES
-from jobs.errors import JobError
 from jobs.models import JobCollection
 from jobs.plans import REFUSAL, takes_owner
 from jobs.quotas import RECURRENCE_INTERVAL_LIMIT
@@ -35,7 +35,7 @@ class TagsField(forms.JSONField):
 
 class CollectionForm(forms.ModelForm):
     user: Any  # the user who fills in the form
-    refusal: JobError | None = None  # raised by a core that has already refused these values
+    refusal: RequestError | None = None  # raised by a core that has already refused these values
     subscription = forms.ModelChoiceField(Subscription.objects.none(), empty_label=None)
     tags = TagsField(
         required=False,
@@ -146,7 +146,7 @@ class JobCollectionAdmin(DomainErrorAdminMixin):
     def changeform_view(self, request, object_id=None, form_url="", extra_context=None):
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
-        except JobError as error:
+        except RequestError as error:
             request.refusal = error
             return super().changeform_view(request, object_id, form_url, extra_context)
 

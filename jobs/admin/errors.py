@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 from accounts.admin_permissions import TenantAdmin
-from jobs.errors import JobError
+from api.errors import RequestError
 
 
 class DomainErrorAdminMixin(TenantAdmin):
@@ -26,7 +26,7 @@ class DomainErrorAdminMixin(TenantAdmin):
         try:
             with transaction.atomic() if _deletes(request) else nullcontext():
                 return view(request, *arguments)
-        except JobError as error:
+        except RequestError as error:
             messages.error(request, capfirst(error.message))
             return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
 

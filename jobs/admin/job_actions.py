@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.text import capfirst
 
+from api.errors import RequestError
 from jobs.action_text import action_in_words
 from jobs.call_test import CALL_TESTS, LIMIT_S, RUNNING_TESTS, Part, has_part, run_call_test
 from jobs.credentials import can_sign, signing_secrets
-from jobs.errors import JobError
 from jobs.models import Job
 from jobs.pages.http_transcript import test_result_context
 from jobs.signing import new_secret, remove_secrets
@@ -42,7 +42,7 @@ class JobActionViews:
         job = self.find_changeable(request, object_id)
         try:
             return self._signing_page(request, job)
-        except JobError as error:
+        except RequestError as error:
             messages.error(request, capfirst(error.message))
             return HttpResponseRedirect(reverse("admin:jobs_job_signing", args=[job.pk]))
 

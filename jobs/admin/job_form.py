@@ -13,8 +13,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.models import Role
 from accounts.visibility import rows_visible_to
+from api.errors import RequestError
 from jobs.credentials import certificate_row
-from jobs.errors import JobError
 from jobs.forms.fields import FIELDS, JSON
 from jobs.models import JobCollection
 from jobs.pages.jobs import warning_rows
@@ -76,7 +76,7 @@ class JobFormPages:
         """Save and redirect to the job's page. Return None if saving was refused; the form then shows the errors."""
         try:
             job, created = form.save(now)
-        except (WireError, JobError) as error:
+        except (WireError, RequestError) as error:
             form.show_error(error)
             return None
         change = self.construct_change_message(request, form, [], created)

@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 
+from api.errors import RequestError
 from jobs.action_text import written
 from jobs.admin.lists import hue_of
-from jobs.errors import JobError
 from jobs.models import Job, Run
 from jobs.pages.jobs import job_page
 from jobs.run_now import run_now
@@ -56,7 +56,7 @@ class JobPages:
             return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
         try:
             run = run_now(job, timezone.now())
-        except JobError as error:
+        except RequestError as error:
             messages.error(request, capfirst(error.message))
             return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
         self.log_change(request, job, ORDERED["run"] + ".")

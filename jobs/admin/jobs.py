@@ -17,6 +17,7 @@ from django.utils.text import capfirst
 from accounts.admin_permissions import ListingChangeList
 from accounts.models import Role
 from accounts.visibility import rows_visible_to
+from api.errors import RequestError
 from jobs import humanize
 from jobs.action_text import action_in_words
 from jobs.admin.errors import DomainErrorAdminMixin
@@ -26,7 +27,6 @@ from jobs.admin.job_pages import ORDERED, JobPages
 from jobs.admin.lists import CappedPaginator, hue_of
 from jobs.badges import COLLECTION_STATES, JOB_STATES, count_outcomes, newest_runs, outcome_of
 from jobs.credentials import expiry_state
-from jobs.errors import JobError
 from jobs.models import Job, JobCollection, Run
 from jobs.pages.next_runs import next_run_row
 from jobs.run_now import not_runnable_reason, run_now
@@ -243,7 +243,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
                 run_now(job, timezone.now())
             else:
                 set_job_state(job, action, timezone.now())
-        except JobError as error:
+        except RequestError as error:
             return error.message
         self.log_change(request, job, ORDERED[action] + ".")
         return ""

@@ -15,12 +15,12 @@ from django.utils.text import capfirst
 from accounts.admin_permissions import has_role
 from accounts.models import Role
 from accounts.visibility import visible_subscription_ids
+from api.errors import RequestError
 from api.filters import InstantFormField
 from jobs import humanize
 from jobs.action_text import ORIGINS
 from jobs.admin.lists import ReadOnlyAdmin, TimestampedChangeList
 from jobs.cancel import can_be_cancelled, cancel
-from jobs.errors import JobError
 from jobs.models import SUCCEEDED_LATE, Run
 from jobs.pages.runs import run_page, run_rows
 
@@ -163,7 +163,7 @@ class RunAdmin(ReadOnlyAdmin):
             try:
                 cancel(run, f"cancelled by {request.user.get_username()}", timezone.now())
                 messages.success(request, "Cancelled. It will not be run.")
-            except JobError as error:
+            except RequestError as error:
                 messages.error(request, capfirst(error.message))
         return HttpResponseRedirect(reverse("admin:jobs_run_change", args=[run.pk]))
 

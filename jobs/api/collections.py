@@ -15,22 +15,13 @@ from rest_framework.response import Response
 from accounts.access import require_role, subscription_for
 from accounts.examples import with_example
 from accounts.models import Role
+from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, respond
+from api.errors import Invalid, RequestError
 from api.fields import Document, IdField, InstantField, MapField, TextField, WholeNumberField, WordField
 from api.filters import TextFilter, WordFilter
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
 from api.viewsets import LOCATION, ApiViewSet, created
-from jobs.api.conditional import (
-    ETAG,
-    IF_ABSENT,
-    IF_MATCH,
-    IF_NONE_MATCH,
-    etag,
-    get_collection_if_match,
-    respond,
-    start_collection_operation,
-    version_of,
-)
-from jobs.errors import Invalid, JobError
+from jobs.api.conditional_writes import get_collection_if_match, start_collection_operation, version_of
 from jobs.models import Frequency, JobCollection, Sku
 from jobs.names import NAME_LENGTH
 from jobs.plans import choosing_plan
@@ -194,7 +185,7 @@ class Collections(ApiViewSet):
 
     @extend_schema(operation_id="listCollections", summary="List collections")
     def list(self, request):
-        return self.get_paginated_response([rendered_collection(row) for row in self.page()])
+        return self.list_response(lambda rows: map(rendered_collection, rows))
 
     @extend_schema(operation_id="readCollection", summary="Read a collection", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
@@ -314,7 +305,7 @@ def fixed_in(collection: JobCollection) -> dict[str, Any]:
 def save(collection: JobCollection) -> None:
     try:
         save_collection(collection, timezone.now())
-    except JobError as error:
+    except RequestError as error:
         error.path = MEMBERS.get(error.path or "", error.path)
         raise
 

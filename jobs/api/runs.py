@@ -230,7 +230,7 @@ class Runs(HistoryViewSet):
 
     @extend_schema(operation_id="listRuns", summary="List runs")
     def list(self, request):
-        return self.get_paginated_response(rendered_runs(self.page(*RUN_COLUMNS)))
+        return self.list_response(rendered_runs, *RUN_COLUMNS)
 
     @extend_schema(operation_id="readRun", summary="Read a run with its attempts", responses=RunDetailSerializer)
     def retrieve(self, request, pk):

@@ -11,7 +11,7 @@ contract leaves a point open, these views decide as follows:
 * Deleting, enabling and disabling a collection is an operation that a worker carries out: 202.  Every other change is
   complete when it is answered.  DELETE of a collection that does not exist is 404, because the published client takes
   204 for a failure.
-* Resources have an `etag`, which is also the header `ETag`: see `jobs.api.conditional`.  A condition is checked when a
+* Resources have an `etag`, which is also the header `ETag`: see `api.conditional`.  A condition is checked when a
   request begins, before 202.  If the same operation is requested again while it is running, the condition may also
   name the version with which the operation began.
 * Answers about a collection that is being deleted, and about its jobs, have `Retry-After`: when to read them again.

@@ -11,12 +11,12 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.models import Role, Subscription
-from jobs.api import conditional
-from jobs.api.conditional import Conditions, etag, get_collection_if_match, respond, version_of
+from api.conditional import Conditions, etag, respond
+from api.json_object import PRINTABLE, JsonObject, shorten_repr
+from jobs.api.conditional_writes import get_collection_if_match, start_collection_operation, version_of
 from jobs.arm.lists import NUMBER_LIMIT, page, wrong_token
 from jobs.arm.resources import DONE, SchedulerView, present, refuse_other_id, refuse_other_progress
 from jobs.azure_regions import display_name
-from jobs.members import PRINTABLE, JsonObject, shorten_repr
 from jobs.models import Frequency, JobCollection, Sku
 from jobs.plans import choosing_plan
 from jobs.quotas import RECURRENCE_INTERVAL_LIMIT
@@ -106,7 +106,8 @@ class Disabling(CollectionState):
 def start_operation(view: SchedulerView, kind: str) -> Response:
     request, collection = view.request, view.find_collection(Role.OPERATOR)
     return accepted_response(
-        request, conditional.start_collection_operation(request, kind, collection, caller_of(request), timezone.now())
+        request,
+        start_collection_operation(request, kind, collection, caller_of(request), timezone.now()),
     )
 
 

@@ -11,13 +11,14 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.models import Role
+from api.conditional import Conditions, etag
+from api.errors import RequestError
+from api.json_object import JsonObject
 from jobs.actions import documents
-from jobs.api.conditional import Conditions, etag, get_if_match, version_of
+from jobs.api.conditional_writes import get_if_match, version_of
 from jobs.arm.collections import collection_id, operation_response, progress_headers
 from jobs.arm.lists import filter_of, page, wrong_token
 from jobs.arm.resources import SchedulerView, instant, present, refuse_other_id, refuse_other_progress
-from jobs.errors import JobError
-from jobs.members import JsonObject
 from jobs.models import Job
 from jobs.run_now import run_now
 from operations.arm_base import PROVIDER, parameter
@@ -32,7 +33,7 @@ class JobView(SchedulerView):
     body_limit = settings.JOB_BODY_LIMIT
 
     def handle_exception(self, exception):
-        if isinstance(exception, JobError | WireError):
+        if isinstance(exception, RequestError | WireError):
             for each in (exception, *exception.others):
                 if (each.path or "").split(".")[0] in JOB_MEMBERS:
                     each.path = f"properties.{each.path}"

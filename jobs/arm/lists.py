@@ -10,8 +10,8 @@ from django.utils.encoding import escape_uri_path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.json_object import shorten_repr
 from api.links import absolute
-from jobs.members import shorten_repr
 from operations.arm_base import WrongQuery, parameter
 
 PAGE_LENGTH = 1000  # the original answered 135 entries at once, so its page was longer than the longest `$top`

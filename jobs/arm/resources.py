@@ -7,7 +7,7 @@ from django.http import Http404
 
 from accounts import access
 from accounts.models import Role
-from jobs.members import JsonObject, shorten_repr
+from api.json_object import JsonObject, shorten_repr
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH
 from operations.arm_base import ArmView

@@ -14,10 +14,12 @@ from django.utils.text import capfirst
 
 from jobs.actions import documents
 from jobs.actions.hosts import unicode_hosts
+from jobs.actions.member_types import Names, Secret
+from jobs.actions.members import REQUEST
 from jobs.credentials import date_in_words
 from jobs.encryption import MASK
-from jobs.forms.action_fields import MARKS, SECRETS, WHAT_FIELDS, ActionFields
-from jobs.forms.action_members import CHOOSING, HEADERS, QUERY, lookup, visible_fields
+from jobs.forms.action_fields import MEMBERS, WHAT_FIELDS, ActionFields
+from jobs.forms.action_members import CHOOSING, HEADERS, QUERY, lookup, visible_fields, visible_members
 from jobs.forms.action_values import action_fields_can_express, merge_action, values_of
 from jobs.forms.fields import JSON, PFXField, SecretField, field_for_path
 from jobs.models import Action
@@ -32,8 +34,8 @@ PARTS = {
         *("partition_key", "via_partition_key", "force_persistence", "transport"),
     ),
 }
-# secrets that are always set in a stored action that has their fields
-ALWAYS_SET = {"password", "pfx", "client_secret", "sas_token", "sas_key"}
+# fields that name secrets, and the fields with the values
+MARKS = {name: REQUEST[member.marks].form.name for name, member in MEMBERS.items() if isinstance(member, Names)}
 
 
 class ActionForm(ActionFields):
@@ -112,9 +114,9 @@ class ActionForm(ActionFields):
             path: f"set on {date_in_words(datetime.fromisoformat(text), now)}"
             for path, text in self.stored_action.secrets_set_at.items()
         }
-        for name, path in visible_fields(values_of(self._stored_document())).items():
-            if name in SECRETS and (path in set_on or name in ALWAYS_SET):
-                shown_at = "pfx_file" if name == "pfx" else name
+        for path, member in visible_members(values_of(self._stored_document())).items():
+            if isinstance(member, Secret) and member.form and (path in set_on or member.required):
+                shown_at = "pfx_file" if member.form.name == "pfx" else member.form.name
                 self.fields[shown_at].help_text = capfirst(f"{set_on.get(path, 'set')}. Empty keeps it.")
         for name, prefix in (("headers", HEADERS), ("uri", QUERY)):
             if dates := [f"{path.removeprefix(prefix)} {on}" for path, on in set_on.items() if path.startswith(prefix)]:

@@ -14,8 +14,10 @@ from typing import Any
 
 from django import forms
 
+from api.json_object import UNSTORABLE
 from jobs.action_text import written
 from jobs.actions import address_keys
+from jobs.actions.members import AUTHENTICATIONS, QUEUE_MESSAGE, SHARED_ACCESS_KEY
 from jobs.actions.secret_names import NO_MARKS, is_secret_header, marks_of
 from jobs.encryption import MASK
 
@@ -24,9 +26,9 @@ PFX_LENGTH = 12_288  # bytes: as long as a secret may be, as base64
 
 FIELDS, JSON = "fields", "json"  # the two modes of editing the schedule or the action of a job
 CODE = {"class": "code", "spellcheck": "false"}
-SECRET_MEMBERS = {
-    "authentication": re.compile("password|pfx|secret|sasKey"),
-    "queueMessage": re.compile("sasToken"),
+SECRET_MEMBERS = {  # by the object that they are in
+    "authentication": set().union(*(kind.secret_names for kind in (*AUTHENTICATIONS.values(), SHARED_ACCESS_KEY))),
+    "queueMessage": QUEUE_MESSAGE.secret_names,
 }
 MARKS = ("secretHeaders", "secretQuery")  # of a request: names whose values are secrets
 MARKED_NAMES = re.compile(r'"(?:secretHeaders|secretQuery)"\s*:\s*\[([^\]]*)')
@@ -73,8 +75,7 @@ def _masked(value: Any, name: str = "", within: str = "", marked: frozenset[str]
         return {key: _masked(member, key, name, marked) for key, member in value.items()}
     if (within, name) == ("request", "uri") and isinstance(value, str):
         return address_keys.mask_keys(value, marked)
-    secret = SECRET_MEMBERS.get(within)
-    is_secret = is_secret_header(name, marked) if within == "headers" else secret and secret.fullmatch(name)
+    is_secret = is_secret_header(name, marked) if within == "headers" else name in SECRET_MEMBERS.get(within, ())
     return MASK if is_secret and value is not None else value
 
 
@@ -85,7 +86,7 @@ def _masked_text(text: str) -> str:
     def masked(match: re.Match[str]) -> str:
         name, colon, value = match.groups()
         plain = name.strip('"')
-        is_secret = is_secret_header(plain, marked) or any(each.fullmatch(plain) for each in SECRET_MEMBERS.values())
+        is_secret = is_secret_header(plain, marked) or any(plain in names for names in SECRET_MEMBERS.values())
         return f'{name}{colon}"{MASK}"' if value and is_secret else match[0]
 
     return address_keys.mask_keys_in_text(JSON_MEMBER.sub(masked, text), marked)
@@ -383,7 +384,7 @@ def refuse_unstorable(value: object) -> None:
             refuse_unstorable(item)
     elif isinstance(value, float) and not math.isfinite(value):
         raise forms.ValidationError("A number here is infinite or none at all")
-    elif isinstance(value, str) and re.search("[\0\ud800-\udfff]", value):
+    elif isinstance(value, str) and UNSTORABLE.search(value):
         raise forms.ValidationError("A text here holds NUL or half of a surrogate pair")
 
 

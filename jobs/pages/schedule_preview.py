@@ -7,8 +7,8 @@ from typing import Any
 
 from django.forms import Form
 
+from api.errors import RequestError
 from jobs.action_text import written
-from jobs.errors import JobError
 from jobs.pages.fires import UPCOMING, fire_rows
 from recurrence.clock_changes import clock_changes
 from recurrence.describe import describe
@@ -123,7 +123,7 @@ def preview_job_form(form: JobForm, now: datetime) -> SchedulePreview:
         to_save = (form.schedule_at(now) if form.is_bound else None) or schedule
         schedule_preview = preview_schedule(to_save, form.trigger, now, misfire=misfire_of(form))
         return also_now(schedule_preview, now) if form.is_bound and form.runs_now else schedule_preview
-    except (WireError, JobError) as error:
+    except (WireError, RequestError) as error:
         return preview_core_error(form, error, schedule)
 
 
@@ -139,7 +139,7 @@ def preview_form_errors(form: Form, names: Collection[str]) -> SchedulePreview |
     return SchedulePreview(error=f"{invalid.label}: {invalid.errors[0]}") if invalid else None
 
 
-def preview_core_error(form: Any, error: WireError | JobError, schedule: dict | None = None) -> SchedulePreview:
+def preview_core_error(form: Any, error: WireError | RequestError, schedule: dict | None = None) -> SchedulePreview:
     """Return a preview with the error of a core, and with the label of the field that it concerns."""
     field, message = form.locate_error(error)
     label = form[field].label if field else "Schedule"

@@ -1,9 +1,10 @@
 """/api/notices: announced maintenance."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 from django_filters import FilterSet
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -25,6 +26,7 @@ from maintenance.models import UNKNOWN_DURATION, EventType, Notice, NoticeResour
 from maintenance.policies import TEXT_LENGTH
 
 FARTHEST_S = int(lifecycle.FARTHEST.total_seconds())
+NOTICES_AT_ONCE = 25  # rendered; each may have a thousand resources
 NOT_SHOWN_TO_MACHINES = "Machines are not told."
 
 
@@ -203,14 +205,14 @@ class NoticeFilter(FilterSet):
 class Notices(HistoryViewSet):
     """Announced maintenance, and its history."""
 
-    queryset = Notice.objects.prefetch_related("affected_resources", "transitions").order_by("-announced_at", "-id")
+    queryset = Notice.objects.order_by("-announced_at", "-id")
     serializer_class = NoticeSerializer
     filterset_class = NoticeFilter
     lookup_value_converter = "uuid"
 
     @extend_schema(operation_id="listNotices", summary="List notices, newest first")
     def list(self, request):
-        return self.get_paginated_response([rendered_notice(row) for row in self.page()])
+        return self.list_response(rendered_notices)
 
     @extend_schema(operation_id="readNotice", summary="Read a notice")
     def retrieve(self, request, pk):
@@ -326,6 +328,14 @@ def find_resources(subscription: Subscription, names: list[str]) -> list[Resourc
                 f"there is no resource {name!r:.80}", path=f"resources[{position}]", code="does_not_exist"
             )
     return [found[name] for name in dict.fromkeys(names)]
+
+
+def rendered_notices(notices: Sequence[Notice]) -> Iterator[dict[str, Any]]:
+    """Yield the documents of notices.  The resources and histories of NOTICES_AT_ONCE are loaded together."""
+    for position in range(0, len(notices), NOTICES_AT_ONCE):
+        some = notices[position : position + NOTICES_AT_ONCE]
+        prefetch_related_objects(some, "affected_resources", "transitions")
+        yield from map(rendered_notice, some)
 
 
 def rendered_notice(notice: Notice, warnings: list[str] | None = None) -> dict[str, Any]:

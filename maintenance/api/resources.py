@@ -92,10 +92,11 @@ class Resources(ApiViewSet):
     serializer_class = ResourceSerializer
     filterset_class = ResourceFilter
     lookup_value_converter = "int"
+    rows_at_once = 100  # each may have 50 labels
 
     @extend_schema(operation_id="listResources", summary="List resources")
     def list(self, request):
-        return self.get_paginated_response([rendered_resource(row) for row in self.page()])
+        return self.list_response(lambda rows: map(rendered_resource, rows))
 
     @extend_schema(operation_id="readResource", summary="Read a resource")
     def retrieve(self, request, pk):

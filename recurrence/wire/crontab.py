@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from operator import and_, or_
 from typing import NoReturn
 
 from recurrence.bits import mask_of, members
-from recurrence.cron import CronRule, Days
+from recurrence.cron import CronRule, Days, DaysOfShape
+from recurrence.cron_days import EveryWeekday, NumberedDays
 from recurrence.rules import in_zone_by_cron
 from recurrence.schedules import just_before
 from recurrence.times import Times
@@ -111,7 +113,7 @@ class Line:
 
     @property
     def rule(self) -> CronRule:
-        return CronRule(Times(self.hours, self.minutes), Days(self._days_text(), self._days_of_shape), self.months)
+        return CronRule(Times(self.hours, self.minutes), Days(self._days_text(), self._days_of_shape()), self.months)
 
     def _days_text(self) -> str:
         """Return the days as Quartz writes them, so that equal rules compare equal.
@@ -125,11 +127,15 @@ class Line:
             return f"? {weekdays}"
         return f"{format_field(self.month_days, 1, 31)} {'or' if self.days_are_alternatives else 'and'} {weekdays}"
 
-    def _days_of_shape(self, first: int, length: int) -> int:
-        weekdays = [(number - 1) % 7 for number in members(self.weekdays)]  # in this list 0 is Monday
-        days = mask_of(day for weekday in weekdays for day in range((weekday - first) % 7 + 1, length + 1, 7))
-        chosen = self.month_days | days if self.days_are_alternatives else self.month_days & days
-        return chosen & ((2 << length) - 1)
+    def _days_of_shape(self) -> DaysOfShape:
+        month_days = NumberedDays(self.month_days)
+        weekdays = EveryWeekday(frozenset((number - 1) % 7 for number in members(self.weekdays)))
+        if self.weekdays == ALL_WEEKDAYS:
+            return month_days
+        if self.month_days == ALL_MONTH_DAYS:
+            return weekdays
+        combine = or_ if self.days_are_alternatives else and_
+        return lambda first, length: combine(month_days(first, length), weekdays(first, length))
 
 
 def _with_star(mask: int, low: int, high: int) -> str:

@@ -5,7 +5,7 @@ Texts that Quartz accepts but ignores or misunderstands, such as `MONDAY`, `5C`,
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
@@ -13,15 +13,16 @@ from typing import NoReturn
 
 from recurrence.bits import mask_of, members
 from recurrence.composites import Bounded
-from recurrence.cron import FIRST_YEAR, LAST_YEAR, CronRule, Days
-from recurrence.rules import ONE_SECOND, ZonedRule, in_zone_by_cron
-from recurrence.schedules import LAST_INSTANT, Schedule, just_before
+from recurrence.cron import FIRST_YEAR, LAST_YEAR, CronRule, Days, DaysOfShape
+from recurrence.cron_days import EveryWeekday, NthWeekday, NumberedDays, OneDay
+from recurrence.rules import QuartzSchedule, ZonedRule, in_zone_by_cron
+from recurrence.schedules import Schedule, just_before
 from recurrence.times import Times
 from recurrence.wire import json_values
 from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.zone_names import iana_name, zone_of
-from recurrence.zones import Fold, Gap, repeated_by
+from recurrence.zones import Fold, Gap
 
 LONGEST = 256  # characters
 PATH = "expression"
@@ -147,22 +148,6 @@ def in_zone(expression: Expression, zone: tzinfo, clock_change: str = "cron") ->
     return in_zone_by_cron(expression.rule, zone, expression.is_stepping)
 
 
-@dataclass(frozen=True, slots=True)
-class QuartzSchedule:
-    """Quartz's own rule for clock changes: a skipped time is left out, a repeated one fires the second time.
-
-    Quartz searches by wall times, from the next second on, and takes a repeated wall time for the second one.  So a
-    search that begins in the first pass of a repeated hour goes on from the same wall time in the second pass.
-    """
-
-    zoned: ZonedRule
-
-    def after(self, instant: datetime) -> datetime | None:
-        if instant > LAST_INSTANT - ONE_SECOND:
-            return None
-        return self.zoned.after(instant + repeated_by(self.zoned.zone, instant + ONE_SECOND))
-
-
 @lru_cache(maxsize=4096)
 def parse_expression(text: str) -> Expression:
     """Parse an expression.  Raises a WireError that names the field, its text, and what would be accepted."""
@@ -217,6 +202,10 @@ class Item:
     step: int
     is_all: bool = False
 
+    def sort_key(self) -> tuple[int, int, int, bool]:
+        """Return a key that differs for different items, so that a list has one order."""
+        return self.low, -1 if self.high is None else self.high, self.step, self.is_all
+
     def mask(self, kind: Kind) -> int:
         if self.high is None:
             return 1 << self.low
@@ -258,7 +247,7 @@ def _listed(kind: Kind, items: list[Item]) -> Field:
     for item in items:
         mask |= item.mask(kind)
     star = next((item for item in items if item.is_all and item.step == 1), None)
-    sorted_items = [star] if star else sorted(set(items), key=lambda item: (item.low, item.high or 0, item.step))
+    sorted_items = [star] if star else sorted(set(items), key=Item.sort_key)
     return Field(",".join(dict.fromkeys(item.text(kind) for item in sorted_items)), mask)
 
 
@@ -330,49 +319,17 @@ def _days(day_of_month: str, day_of_week: str) -> Days:
     return Days(f"{day_of_month} ?", _month_days(day_of_month))
 
 
-def _month_days(text: str) -> Callable[[int, int], int]:
+def _month_days(text: str) -> DaysOfShape:
     if match := DAY_OF_MONTH_WORD.fullmatch(text):
-        before, day = int(match["before"] or 0), int(match["day"] or 0)
-        is_near = bool(match["near"] or match["day"])
-
-        def one_day(first: int, length: int) -> int:
-            chosen = length - before if match["last"] else day
-            if not 1 <= chosen <= length:
-                return 0
-            return 1 << (_nearest_weekday(chosen, first, length) if is_near else chosen)
-
-        return one_day
-    days = _field(3, text).mask
-    return lambda first, length: days & ((2 << length) - 1)
+        day = -int(match["before"] or 0) if match["last"] else int(match["day"])
+        return OneDay(day, is_near=text.endswith("W"))
+    return NumberedDays(_field(3, text).mask)
 
 
-def _nearest_weekday(day: int, first: int, length: int) -> int:
-    """Return the day from Monday to Friday that is nearest to `day` and in the same month."""
-    weekday = (first + day - 1) % 7
-    if weekday == 5:
-        return day - 1 if day > 1 else day + 2
-    if weekday == 6:
-        return day + 1 if day < length else day - 2
-    return day
-
-
-def _weekdays(text: str) -> Callable[[int, int], int]:
+def _weekdays(text: str) -> DaysOfShape:
     if match := DAY_OF_WEEK_WORD.fullmatch(text):
-        weekday = _number(DAY_OF_WEEK, match["day"], text) - MONDAY
-        number = int(match["number"] or 0)
-
-        def one_day(first: int, length: int) -> int:
-            earliest = (weekday - first) % 7 + 1
-            day = earliest + 7 * (number - 1) if number else earliest + (length - earliest) // 7 * 7
-            return 1 << day if day <= length else 0
-
-        return one_day
-    weekdays = [number - MONDAY for number in members(_field(5, text).mask)]
-
-    def all_days(first: int, length: int) -> int:
-        return mask_of(day for weekday in weekdays for day in range((weekday - first) % 7 + 1, length + 1, 7))
-
-    return all_days
+        return NthWeekday((_number(DAY_OF_WEEK, match["day"], text) - MONDAY) % 7, int(match["number"] or 0))
+    return EveryWeekday(frozenset((number - MONDAY) % 7 for number in members(_field(5, text).mask)))
 
 
 # The other members of a definition

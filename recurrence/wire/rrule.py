@@ -7,7 +7,8 @@ the rule is no occurrence.  An UNTIL without a time of day includes its day.
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 from recurrence.dateutil_rule import Budget, DateutilDays, no_budget
 from recurrence.days import EveryNDays, MonthDay, NthOfWeekdays, NumberedRule, Weekly
@@ -26,6 +27,10 @@ DATEUTIL_ONLY_PARTS = ("BYYEARDAY", "BYWEEKNO")  # parts that only dateutil unde
 NOT_FOR_DATEUTIL = ("COUNT", "UNTIL", "BYHOUR", "BYMINUTE", "BYSECOND")  # parts that this module applies itself
 MIN_DAYS_OF_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # the least number of days of each month
 MONTHS_A_YEAR = 12
+FARTHEST_COUNTED = timedelta(days=36_525)  # to the end of a series with COUNT: the search takes 0.1 to 0.2 seconds
+FAR_BEFORE_THE_END = date.max - FARTHEST_COUNTED
+MAX_WEEKDAYS_OF_MONTH = 5
+MAX_DAYS_OF_PERIOD = {"DAILY": 1, "WEEKLY": 7, "MONTHLY": 31, "YEARLY": 366}
 MEMBERS = {
     **dict.fromkeys(("start", "end"), graph.DATE_TIME_MEMBERS),
     **dict.fromkeys(("rrule", "exdates", "rdates")),
@@ -82,7 +87,8 @@ def read(
     """Return the series of an event from `start` to `end`, wall times in `zone`, which `rule` repeats.
 
     The days `exdates` are removed from the series, the days `rdates` are added.  `budget` is called with the number of
-    days that python-dateutil searches, now and at each later use of the series.  Raises WireError.
+    days that python-dateutil searches, now and at each later use of the series.  The `last` day of a rule with COUNT
+    that only python-dateutil understands is None if it is more than a century after the first.  Raises WireError.
     """
     parts = _parts(rule, path)
     _refuse_other_times(parts, start, path)
@@ -92,7 +98,9 @@ def read(
     if days is None:
         missing = frozenset(map(date.fromordinal, missing_days(zone)))
         days = _dateutil_days(parts, start.date(), last, missing.union(exdates), frozenset(rdates), path, budget)
-        last = days.last if "COUNT" in parts or (last and rdates) else last
+        if "COUNT" in parts or (last and rdates):
+            bound = max(last, *rdates) if last else None
+            last = days.last_before(min(days.start, FAR_BEFORE_THE_END) + FARTHEST_COUNTED) or bound
     elif "COUNT" in parts:
         last = last_day(days, int(parts["COUNT"]), zone)
     if last is not None and last < days.start:
@@ -136,6 +144,8 @@ def rrule_of(series: Series, *, is_all_day: bool = False) -> str | None:
     end = series.last_occurrence
     if end is not None:
         parts["UNTIL"] = _format_date(end.day) if is_all_day else f"{_format_date(end.start.replace(tzinfo=None))}Z"
+    elif isinstance(series.days, DateutilDays) and series.days.count:
+        parts["COUNT"] = str(series.days.count)
     return _text(parts)
 
 
@@ -152,7 +162,11 @@ def _read_definition(definition: Mapping[str, object]) -> Series:
     exdates, rdates = (faults.read(_dates, definition.get(name), name) for name in ("exdates", "rdates"))
     faults.refuse()
     start, end, zone, _ = span
-    return read(definition["rrule"], start, end, zone, exdates, rdates)
+    series = read(definition["rrule"], start, end, zone, exdates, rdates)
+    if isinstance(series.days, DateutilDays) and series.days.count and series.last is None:
+        message = "must have a COUNT that ends within a hundred years of the start; UNTIL can name a later end"
+        raise WireError("rrule", "out_of_range", message)
+    return series
 
 
 def _without_nulls(definition: Mapping[str, object]) -> dict[str, object]:
@@ -393,12 +407,36 @@ def _dateutil_days(
     path: str,
     budget: Budget,
 ) -> DateutilDays:
-    rule = _text({name: value for name, value in parts.items() if name not in NOT_FOR_DATEUTIL})
+    dateutil_parts = _without_impossible_numbers(parts)
+    rule = _text({name: value for name, value in dateutil_parts.items() if name not in NOT_FOR_DATEUTIL})
     count = int(parts["COUNT"]) if "COUNT" in parts else None
     try:
+        if not all(dateutil_parts.values()):
+            raise ValueError("no number of a part is possible")
+        if budget is no_budget:
+            return _shared_days(start, rule, count, last, exdates, rdates)
         return DateutilDays(start, rule, count, last, exdates, rdates, budget)
     except ValueError:
         raise WireError(path, "never_fires", "has no occurrence before its end, or in a hundred years") from None
+
+
+# a request compiles its rule several times, and the days that were found are not searched again
+_shared_days = lru_cache(maxsize=32)(DateutilDays)
+
+
+def _without_impossible_numbers(parts: Mapping[str, str]) -> dict[str, str]:
+    """Return the parts without the numbers of BYSETPOS and BYDAY that no period has.
+
+    dateutil tries each position in each period, which takes long, and fails for the 49th Monday of a December.
+    """
+    frequency, found = parts["FREQ"], dict(parts)
+    if "BYSETPOS" in parts:
+        positions = [each for each in _integers(parts, "BYSETPOS") if abs(each) <= MAX_DAYS_OF_PERIOD[frequency]]
+        found["BYSETPOS"] = ",".join(map(str, positions))
+    if frequency == "MONTHLY" or "BYMONTH" in parts:
+        days = [day for day in parts.get("BYDAY", "").split(",") if abs(int(day[:-2] or 0)) <= MAX_WEEKDAYS_OF_MONTH]
+        found |= {"BYDAY": ",".join(days)} if "BYDAY" in parts else {}
+    return found
 
 
 # Rendering

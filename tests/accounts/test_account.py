@@ -1,4 +1,4 @@
-"""What everybody may change about themselves, whether staff or not."""
+"""The account page: settings, password and tokens of the signed-in user."""
 
 from datetime import timedelta
 
@@ -24,26 +24,26 @@ def browser(client, mira):
 
 
 @pytest.mark.parametrize("address", PAGES)
-def test_an_account_is_for_who_is_signed_in(client, browser, address):
-    there = browser.get(address)
+def test_account_pages_require_sign_in(client, browser, address):
+    signed_in = browser.get(address)
     client.logout()
 
-    assert there.status_code == 200
+    assert signed_in.status_code == 200
     assert client.get(address).url == f"/sign-in/?next={address}"
 
 
 @pytest.mark.parametrize("address", PAGES)
-def test_a_page_is_asked_for_or_sent_and_nothing_else(browser, address):
+def test_account_pages_refuse_other_methods(browser, address):
     assert browser.delete(address).status_code == 405
 
 
-def test_everybody_chooses_how_they_read(browser, mira):
+def test_user_can_change_settings(browser, mira):
     choice = {"language": "pt-br", "week_start": "6", "hour_cycle": "12", "email": "mira@example.com"}
 
-    answer = browser.post("/account/", FORM | choice)
+    response = browser.post("/account/", FORM | choice)
 
     mira.refresh_from_db()
-    assert answer.url == "/account/"
+    assert response.url == "/account/"
     assert (mira.time_zone, mira.language, mira.week_start, mira.hour_cycle) == ("Asia/Tokyo", "pt-br", 6, 12)
     assert (mira.first_name, mira.email) == ("Mira", "mira@example.com")
 
@@ -55,7 +55,7 @@ def test_everybody_chooses_how_they_read(browser, mira):
         ("time_zone", ""),
         ("time_zone", "Europe/\x00"),
         ("language", "fr"),
-        ("week_start", "1"),  # no calendar begins its weeks on a Tuesday
+        ("week_start", "1"),  # weeks cannot start on a Tuesday
         ("week_start", "99999999999999999999"),
         ("week_start", "x"),
         ("hour_cycle", "13"),
@@ -65,27 +65,27 @@ def test_everybody_chooses_how_they_read(browser, mira):
         ("email", "mira"),
     ],
 )
-def test_what_cannot_be_is_refused_at_its_field(browser, mira, field, value):
-    answer = browser.post("/account/", FORM | {field: value})
+def test_error_of_a_setting_is_shown_at_its_field(browser, mira, field, value):
+    response = browser.post("/account/", FORM | {field: value})
 
-    assert answer.status_code == 200
-    assert list(answer.context["form"].errors) == [field]
-    assert "Please correct the error below." in answer.text
+    assert response.status_code == 200
+    assert list(response.context["form"].errors) == [field]
+    assert "Please correct the error below." in response.text
     assert User.objects.get(pk=mira.pk).first_name == ""
 
 
-def test_a_form_that_was_refused_changes_nothing_in_the_frame(browser):
+def test_refused_form_does_not_change_the_page_header(browser):
     assert "Account and settings of mira" in browser.post("/account/", FORM | {"email": "mira"}).text
 
 
-def test_nobody_makes_themselves_staff(browser, mira):
+def test_user_cannot_become_staff(browser, mira):
     browser.post("/account/", FORM | {"is_staff": "on", "is_superuser": "on", "username": "root"})
 
     mira.refresh_from_db()
     assert (mira.username, mira.is_staff, mira.is_superuser) == ("mira", False, False)
 
 
-def test_times_are_written_in_the_viewers_hour_cycle(browser, mira):
+def test_account_page_uses_the_hour_cycle_of_the_user(browser, mira):
     User.objects.filter(pk=mira.pk).update(hour_cycle=12)
     token, _ = ApiToken.objects.issue(mira, "ci", timezone.now() + timedelta(days=400))
     ApiToken.objects.filter(pk=token.pk).update(expires_at="2030-01-02T15:04:00Z")
@@ -96,43 +96,43 @@ def test_times_are_written_in_the_viewers_hour_cycle(browser, mira):
     assert 'data-pm="%s pm"' in page
 
 
-def test_a_password_is_changed_and_other_sessions_end(browser, mira, client):
+def test_password_change_ends_other_sessions(browser, mira, client):
     change = {"old_password": "correct horse", "new_password1": "battery staple", "new_password2": "battery staple"}
 
-    answer = browser.post("/account/password/", change, follow=True)
+    response = browser.post("/account/password/", change, follow=True)
 
     mira.refresh_from_db()
     assert mira.check_password("battery staple")
-    assert "sign in with the new password" in answer.text
-    assert answer.context["user"] == mira
+    assert "sign in with the new password" in response.text
+    assert response.context["user"] == mira
 
 
-def test_a_password_is_not_changed_without_the_old_one(browser, mira):
+def test_password_change_requires_the_old_password(browser, mira):
     change = {"old_password": "wrong", "new_password1": "battery staple", "new_password2": "battery staple"}
 
-    answer = browser.post("/account/password/", change)
+    response = browser.post("/account/password/", change)
 
     mira.refresh_from_db()
-    assert list(answer.context["form"].errors) == ["old_password"]
+    assert list(response.context["form"].errors) == ["old_password"]
     assert mira.check_password("correct horse")
 
 
-@pytest.mark.parametrize("ticked, left", [({"revoke_tokens": "on"}, ["hers"]), ({}, ["ci", "hers"])])
-def test_a_password_change_revokes_api_tokens_when_ticked(browser, mira, owner, api_of, ticked, left):
+@pytest.mark.parametrize("option, remaining", [({"revoke_tokens": "on"}, ["hers"]), ({}, ["ci", "hers"])])
+def test_password_change_revokes_api_tokens_on_request(browser, mira, owner, api_of, option, remaining):
     text = ApiToken.objects.issue(mira, "ci")[1]
     ApiToken.objects.issue(owner, "hers")
     change = {"old_password": "correct horse", "new_password1": "battery staple", "new_password2": "battery staple"}
 
     form = browser.get("/account/password/").context["form"]
-    answer = browser.post("/account/password/", change | ticked, follow=True)
+    response = browser.post("/account/password/", change | option, follow=True)
 
     assert form["revoke_tokens"].value() is True
-    assert sorted(ApiToken.objects.values_list("name", flat=True)) == left
-    assert api_of(text).get("/api/tokens").status_code == (401 if ticked else 200)
-    assert ("1 API token was revoked." in answer.text) is bool(ticked)
+    assert sorted(ApiToken.objects.values_list("name", flat=True)) == remaining
+    assert api_of(text).get("/api/tokens").status_code == (401 if option else 200)
+    assert ("1 API token was revoked." in response.text) is bool(option)
 
 
-def test_a_refused_password_change_revokes_nothing(browser, mira):
+def test_refused_password_change_revokes_no_tokens(browser, mira):
     ApiToken.objects.issue(mira, "ci")
     change = {"old_password": "wrong", "new_password1": "battery staple", "new_password2": "battery staple"}
 
@@ -144,7 +144,7 @@ def test_a_refused_password_change_revokes_nothing(browser, mira):
 # Tokens
 
 
-def test_a_token_is_shown_once_and_kept_as_a_digest(browser, mira, api_of):
+def test_token_is_shown_once_and_stored_as_a_digest(browser, mira, api_of):
     page = browser.post("/account/tokens/", TOKEN)
 
     text, token = page.context["text"], ApiToken.objects.get()
@@ -166,34 +166,34 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(browser, mira, api_of):
         ("role", "owner"),
         ("expires_at", "2020-01-01T00:00"),
         ("expires_at", "0001-01-01T00:00"),
-        ("expires_at", "9999-12-31T23:59"),  # in New York; in UTC that would be the year 10000
+        ("expires_at", "9999-12-31T23:59"),  # in the zone New York, because this is the year 10000 in UTC
         ("expires_at", "tomorrow"),
     ],
 )
-def test_a_token_that_cannot_be_is_not_made(browser, mira, field, value):
+def test_invalid_token_form_creates_no_token(browser, mira, field, value):
     User.objects.filter(pk=mira.pk).update(time_zone="America/New_York")
 
-    answer = browser.post("/account/tokens/", TOKEN | {field: value})
+    response = browser.post("/account/tokens/", TOKEN | {field: value})
 
-    assert list(answer.context["form"].errors) == [field]
+    assert list(response.context["form"].errors) == [field]
     assert not ApiToken.objects.exists()
 
 
-def test_a_token_is_revoked_after_a_question(browser, mira, api_of):
+def test_token_is_revoked_after_confirmation(browser, mira, api_of):
     token, text = ApiToken.objects.issue(mira, "ci")
 
-    question = browser.get(f"/account/tokens/{token.pk}/revoke/")
-    assert "is refused from then on" in question.text
+    confirmation = browser.get(f"/account/tokens/{token.pk}/revoke/")
+    assert "is refused from then on" in confirmation.text
     assert ApiToken.objects.exists()
     browser.post(f"/account/tokens/{token.pk}/revoke/")
 
     assert api_of(text).get("/api/tokens").status_code == 401
 
 
-def test_tokens_of_others_look_like_none(browser, owner):
-    foreign, _ = ApiToken.objects.issue(owner, "hers")
+def test_tokens_of_other_users_are_not_found(browser, owner):
+    token_of_other_user, _ = ApiToken.objects.issue(owner, "hers")
 
     assert "hers" not in browser.get("/account/tokens/").text
-    assert browser.post(f"/account/tokens/{foreign.pk}/revoke/").status_code == 404
+    assert browser.post(f"/account/tokens/{token_of_other_user.pk}/revoke/").status_code == 404
     assert browser.post(f"/account/tokens/{10**30}/revoke/").status_code == 404
     assert ApiToken.objects.exists()

@@ -11,7 +11,7 @@ from api.fields import rendered
 from tests.racing import in_threads
 
 
-def test_the_text_of_a_token_is_shown_once_and_signs_in(api, api_of):
+def test_token_text_is_returned_once_and_authenticates(api, api_of):
     issued = api.post("/api/tokens", {"name": "ci"})
 
     assert (issued.status_code, issued["Cache-Control"]) == (201, "no-store")
@@ -23,15 +23,15 @@ def test_the_text_of_a_token_is_shown_once_and_signs_in(api, api_of):
     assert ApiToken.objects.get(name="ci").digest not in listed.content.decode()
 
 
-def test_tokens_of_others_are_neither_listed_nor_revoked(api, make_user):
-    theirs, _ = ApiToken.objects.issue(make_user("bob"), "his")
+def test_tokens_of_other_users_are_not_found(api, make_user):
+    token_of_other_user, _ = ApiToken.objects.issue(make_user("bob"), "his")
 
     assert [token["name"] for token in api.get("/api/tokens").json()["value"]] == ["tests"]
-    assert api.delete(f"/api/tokens/{theirs.pk}").status_code == 404
-    assert ApiToken.objects.filter(pk=theirs.pk).exists()
+    assert api.delete(f"/api/tokens/{token_of_other_user.pk}").status_code == 404
+    assert ApiToken.objects.filter(pk=token_of_other_user.pk).exists()
 
 
-def test_a_revoked_token_is_gone(api, owner, api_of):
+def test_revoked_token_is_refused(api, owner, api_of):
     token, text = ApiToken.objects.issue(owner, "lost")
 
     assert api.delete(f"/api/tokens/{token.pk}").status_code == 204
@@ -41,7 +41,7 @@ def test_a_revoked_token_is_gone(api, owner, api_of):
 
 
 @pytest.mark.parametrize("role", ["reader", "operator"])
-def test_a_lesser_token_makes_none_and_revokes_itself_alone(owner, api_of, role):
+def test_token_of_a_lower_role_can_only_revoke_itself(owner, api_of, role):
     other, _ = ApiToken.objects.issue(owner, "other")
     token, text = ApiToken.objects.issue(owner, "mine", role=Role[role.upper()])
     client = api_of(text)
@@ -51,7 +51,7 @@ def test_a_lesser_token_makes_none_and_revokes_itself_alone(owner, api_of, role)
     assert client.delete(f"/api/tokens/{token.pk}").status_code == 204
 
 
-def test_a_token_makes_none_that_outlives_it(owner, api_of):
+def test_token_cannot_create_a_token_that_expires_later(owner, api_of):
     end = timezone.now() + timedelta(days=1)
     client = api_of(ApiToken.objects.issue(owner, "short", expires_at=end)[1])
 
@@ -75,7 +75,7 @@ def test_a_token_makes_none_that_outlives_it(owner, api_of):
         ({"expiresAt": "2020-01-01T00:00:00Z"}, "expiresAt"),
     ],
 )
-def test_a_wrong_member_is_refused(api, change, target):
+def test_invalid_token_member_is_refused_by_name(api, change, target):
     response = api.post("/api/tokens", {"name": "ci"} | change)
 
     assert response.status_code == 400
@@ -83,7 +83,7 @@ def test_a_wrong_member_is_refused(api, change, target):
     assert ApiToken.objects.count() == 1
 
 
-def test_subscriptions_tell_what_the_caller_may_do_there(owner, api_of):
+def test_subscriptions_have_the_role_of_the_caller(owner, api_of):
     client = api_of(ApiToken.objects.issue(owner, "watch", role=Role.READER)[1])
 
     [subscription] = client.get("/api/subscriptions").json()["value"]
@@ -92,12 +92,12 @@ def test_subscriptions_tell_what_the_caller_may_do_there(owner, api_of):
     assert client.get(f"/api/subscriptions/{subscription['id']}").json() == subscription
 
 
-# How many
+# The limit of tokens
 
 
 @pytest.fixture
-def full(owner):
-    """The owner's account with as many tokens as one may have; the first one's text signs in."""
+def full_account_token(owner):
+    """Create the maximum number of tokens for the owner; return the text of the first one."""
     text = ApiToken.objects.issue(owner, "first")[1]
     ApiToken.objects.bulk_create(
         ApiToken(user=owner, name=f"ci-{number}", prefix="x" * 8, digest=f"{number:064}")
@@ -106,35 +106,35 @@ def full(owner):
     return text
 
 
-def test_an_account_has_a_limited_number_of_tokens(full, owner, api_of):
-    refused = api_of(full).post("/api/tokens", {"name": "one more"})
+def test_number_of_tokens_of_an_account_is_limited(full_account_token, owner, api_of):
+    refused = api_of(full_account_token).post("/api/tokens", {"name": "one more"})
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "too_many")
     assert "at most 100 tokens" in refused.json()["error"]["message"]
     assert owner.apitoken_set.count() == MOST_TOKENS
 
 
-def test_a_revoked_token_makes_room(full, owner, api_of):
-    api_of(full).delete(f"/api/tokens/{owner.apitoken_set.last().pk}")
+def test_revoked_token_does_not_count(full_account_token, owner, api_of):
+    api_of(full_account_token).delete(f"/api/tokens/{owner.apitoken_set.last().pk}")
 
-    assert api_of(full).post("/api/tokens", {"name": "one more"}).status_code == 201
+    assert api_of(full_account_token).post("/api/tokens", {"name": "one more"}).status_code == 201
 
 
-def test_the_token_that_expired_first_makes_way(full, owner, api_of):
+def test_new_token_replaces_the_one_that_expired_first(full_account_token, owner, api_of):
     ended = owner.apitoken_set.order_by("pk")[7:9]
     for token, days in zip(ended, (1, 9), strict=True):
         ApiToken.objects.filter(pk=token.pk).update(expires_at=timezone.now() - timedelta(days=days))
 
-    assert api_of(full).post("/api/tokens", {"name": "one more"}).status_code == 201
+    assert api_of(full_account_token).post("/api/tokens", {"name": "one more"}).status_code == 201
     assert owner.apitoken_set.filter(expires_at__lt=timezone.now()).get() == ended[0]
     assert owner.apitoken_set.count() == MOST_TOKENS
 
 
-def test_tokens_of_others_do_not_count(full, make_user):
+def test_tokens_of_other_users_do_not_count(full_account_token, make_user):
     assert ApiToken.objects.issue(make_user("bob"), "his")
 
 
-def test_every_way_to_make_a_token_says_that_there_are_too_many(full, owner, client):
+def test_pages_and_command_refuse_too_many_tokens(full_account_token, owner, client):
     client.force_login(owner)
 
     page = client.post("/account/tokens/", {"name": "one more", "role": "3"})
@@ -148,7 +148,7 @@ def test_every_way_to_make_a_token_says_that_there_are_too_many(full, owner, cli
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_at_the_same_time_do_not_share_the_last_place(full, owner):
+def test_concurrent_requests_do_not_exceed_the_limit_of_tokens(full_account_token, owner):
     owner.apitoken_set.filter(name="ci-0").delete()
 
     def issue(name: str) -> bool:

@@ -15,8 +15,8 @@ ADDRESS = "/api/subscriptions"
 
 
 @pytest.fixture
-def still():
-    """The clock stands still, so that no window ends while failures are counted."""
+def frozen_clock():
+    """Stop the clock, so that no time window ends while failures are counted."""
     with time_machine.travel("2026-01-01T00:00:10Z", tick=False):
         yield
 
@@ -25,17 +25,17 @@ def basic(text: str) -> dict:
     return {"HTTP_AUTHORIZATION": "Basic " + base64.b64encode(text.encode()).decode()}
 
 
-def test_a_token_signs_in(api):
+def test_token_authenticates(api):
     assert api.get(ADDRESS).status_code == 200
 
 
-def test_the_scheme_is_read_in_any_case(token):
+def test_authorization_scheme_ignores_case(token):
     assert APIClient().get(ADDRESS, HTTP_AUTHORIZATION=f"bEaReR   {token}").status_code == 200
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("header", [None, "Digest x", "Token x"])
-def test_without_known_credentials_the_answer_asks_for_a_token(header):
+def test_request_without_known_credentials_gets_a_bearer_challenge(header):
     response = APIClient().get(ADDRESS, **({"HTTP_AUTHORIZATION": header} if header else {}))
 
     assert response.status_code == 401
@@ -83,14 +83,14 @@ def test_a_revoked_token_is_refused_at_once(owner, api_of):
     assert client.get(ADDRESS).status_code == 401
 
 
-def test_the_token_of_someone_who_left_is_refused(owner, api):
+def test_token_of_an_inactive_user_is_refused(owner, api):
     owner.is_active = False
     owner.save()
 
     assert api.get(ADDRESS).status_code == 401
 
 
-def test_the_last_use_of_a_token_is_written_once_a_minute(api, owner, django_assert_num_queries):
+def test_last_use_of_a_token_is_stored_once_a_minute(api, owner, django_assert_num_queries):
     api.get(ADDRESS)
     token = ApiToken.objects.get(user=owner)
     first = token.last_used_at
@@ -106,13 +106,13 @@ def test_the_last_use_of_a_token_is_written_once_a_minute(api, owner, django_ass
     assert token.last_used_at > first
 
 
-def test_a_user_name_and_its_password_sign_in(owner):
+def test_user_name_and_password_authenticate(owner):
     assert APIClient().get(ADDRESS, **basic("ada:correct horse")).status_code == 200
     assert APIClient().get(ADDRESS, **basic("ada:wrong")).status_code == 401
     assert APIClient().get(ADDRESS, **basic("nobody:correct horse")).status_code == 401
 
 
-def test_guessing_at_one_name_is_stopped_before_the_right_password_is_found(still, owner, make_user):
+def test_user_name_with_many_failures_is_refused_even_with_the_right_password(frozen_clock, owner, make_user):
     make_user("bob")
     for _ in range(FAILURES_OF_NAME.most):
         assert APIClient().get(ADDRESS, **basic("ada:wrong")).status_code == 401
@@ -125,14 +125,14 @@ def test_guessing_at_one_name_is_stopped_before_the_right_password_is_found(stil
     assert APIClient(REMOTE_ADDR="203.0.113.9").get(ADDRESS, **basic("ada:correct horse")).status_code == 200
 
 
-def test_a_success_forgets_the_failures_before_it(still, owner):
+def test_success_resets_the_failures(frozen_clock, owner):
     for _ in range(2):
         for _ in range(FAILURES_OF_NAME.most - 1):
             APIClient().get(ADDRESS, **basic("ada:wrong"))
         assert APIClient().get(ADDRESS, **basic("ada:correct horse")).status_code == 200
 
 
-def test_an_address_that_keeps_failing_is_stopped_whatever_it_tries(still, owner, token):
+def test_ip_address_with_many_failures_is_refused(frozen_clock, owner, token):
     for number in range(WRONG_TOKENS.most):
         APIClient().get(ADDRESS, HTTP_AUTHORIZATION=f"Bearer guess-{number}")
 
@@ -142,14 +142,14 @@ def test_an_address_that_keeps_failing_is_stopped_whatever_it_tries(still, owner
     assert APIClient(REMOTE_ADDR="203.0.113.9").get(ADDRESS, HTTP_AUTHORIZATION=f"Bearer {token}").status_code == 200
 
 
-def test_wrong_tokens_do_not_lock_out_others_at_the_same_address(still, owner, token):
+def test_wrong_tokens_do_not_lock_out_others_at_the_same_ip_address(frozen_clock, owner, token):
     for number in range(WRONG_TOKENS.most + 1):
         APIClient().get(ADDRESS, HTTP_AUTHORIZATION=f"Bearer guess-{number}")
 
     assert APIClient().get(ADDRESS, HTTP_AUTHORIZATION=f"Bearer {token}").status_code == 200
 
 
-def test_an_address_cannot_be_made_up_by_its_caller(still, owner):
+def test_ip_address_cannot_be_forged_by_a_header(frozen_clock, owner):
     for number in range(WRONG_TOKENS.most):
         APIClient().get(ADDRESS, HTTP_AUTHORIZATION="Bearer guess", HTTP_X_FORWARDED_FOR=f"10.0.0.{number}")
 
@@ -158,7 +158,7 @@ def test_an_address_cannot_be_made_up_by_its_caller(still, owner):
     assert response.status_code == 429
 
 
-def test_a_browser_session_reads_but_writes_only_with_a_csrf_token(owner):
+def test_browser_session_requires_a_csrf_token_for_writes(owner):
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(owner)
     body = {"name": "from a page"}
@@ -170,29 +170,29 @@ def test_a_browser_session_reads_but_writes_only_with_a_csrf_token(owner):
     assert not ApiToken.objects.exists()
 
     browser.cookies["csrftoken"] = "a" * 32
-    taken = browser.post("/api/tokens", body, content_type="application/json", headers={"X-CSRFToken": "a" * 32})
-    assert taken.status_code == 201
+    accepted = browser.post("/api/tokens", body, content_type="application/json", headers={"X-CSRFToken": "a" * 32})
+    assert accepted.status_code == 201
 
 
-def test_too_many_requests_of_one_caller_are_refused_for_the_rest_of_the_minute(
-    still, api, make_user, api_of, settings
+def test_requests_above_the_limit_are_refused_for_the_rest_of_the_minute(
+    frozen_clock, api, make_user, api_of, settings
 ):
     settings.API_REQUESTS_PER_MINUTE = 3
 
     *allowed, refused = [api.get(ADDRESS) for _ in range(4)]
 
-    assert [answer.status_code for answer in allowed] == [200, 200, 200]
+    assert [response.status_code for response in allowed] == [200, 200, 200]
     assert (refused.status_code, refused.json()["error"]["code"]) == (429, "throttled")
     assert refused["Retry-After"] == "50"
     other = ApiToken.objects.issue(make_user("bob"), "his", role=Role.READER)[1]
     assert api_of(other).get(ADDRESS).status_code == 200
 
 
-def test_a_second_token_does_not_double_the_requests_of_an_account(still, api, owner, api_of, settings):
+def test_request_limit_counts_all_tokens_of_an_account(frozen_clock, api, owner, api_of, settings):
     settings.API_REQUESTS_PER_MINUTE = 3
     second = api_of(ApiToken.objects.issue(owner, "second")[1])
     password = basic("ada:correct horse")
 
-    answers = [api.get(ADDRESS), second.get(ADDRESS), APIClient().get(ADDRESS, **password), second.get(ADDRESS)]
+    responses = [api.get(ADDRESS), second.get(ADDRESS), APIClient().get(ADDRESS, **password), second.get(ADDRESS)]
 
-    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert [response.status_code for response in responses] == [200, 200, 200, 429]

@@ -1,4 +1,4 @@
-"""An e-mail address belongs to one account."""
+"""Each e-mail address belongs to at most one account."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -21,35 +21,35 @@ def browser(client, make_user):
 
 
 @pytest.mark.parametrize("address", ["Mira@example.com", "mira@example.com", "MIRA@EXAMPLE.COM", " mira@example.com "])
-def test_the_address_of_another_account_is_refused_without_saying_whose(browser, mira, address):
-    answer = browser.post("/account/", FORM | {"email": address})
+def test_email_of_another_account_is_refused_without_naming_the_account(browser, mira, address):
+    response = browser.post("/account/", FORM | {"email": address})
 
-    assert answer.status_code == 200
-    assert dict(answer.context["form"].errors) == {"email": ["This address cannot be used. Enter another one."]}
+    assert response.status_code == 200
+    assert dict(response.context["form"].errors) == {"email": ["This address cannot be used. Enter another one."]}
     assert User.objects.get(username="bob").email == ""
-    assert "mira" not in answer.text.replace(f'value="{address}"', "").replace(f'value="{address.strip()}"', "")
+    assert "mira" not in response.text.replace(f'value="{address}"', "").replace(f'value="{address.strip()}"', "")
 
 
-def test_the_user_name_of_another_account_is_refused_as_an_address(browser, make_user):
+def test_user_name_of_another_account_is_refused_as_an_email(browser, make_user):
     make_user("Tina@example.com")
 
     assert list(browser.post("/account/", FORM | {"email": "tina@example.com"}).context["form"].errors) == ["email"]
 
 
-def test_ones_own_address_is_kept_changed_and_removed(client, mira):
+def test_own_email_can_be_kept_changed_and_removed(client, mira):
     client.force_login(mira)
     for address in ("Mira@example.com", "mira@example.com", "other@example.com", ""):
         assert client.post("/account/", FORM | {"email": address}).status_code == 302
         assert User.objects.get(pk=mira.pk).email == address
 
 
-def test_any_number_of_accounts_have_no_address(browser, make_user):
+def test_several_accounts_may_have_no_email(browser, make_user):
     make_user("nora")
 
     assert browser.post("/account/", FORM | {"email": ""}).status_code == 302
 
 
-def test_the_administration_refuses_it_as_well(client, owner, mira, make_user):
+def test_admin_refuses_the_email_of_another_account(client, owner, mira, make_user):
     bob = make_user("bob")
     client.force_login(owner)
     page = f"/admin/accounts/user/{bob.pk}/change/"
@@ -57,19 +57,19 @@ def test_the_administration_refuses_it_as_well(client, owner, mira, make_user):
     form |= {"membership_set-TOTAL_FORMS": "0", "membership_set-INITIAL_FORMS": "0"}
 
     refused = client.post(page, form)
-    taken = client.post(page, form | {"email": "bob@example.com"})
+    accepted = client.post(page, form | {"email": "bob@example.com"})
 
     assert list(refused.context["adminform"].form.errors) == ["email"]
-    assert (taken.status_code, User.objects.get(pk=bob.pk).email) == (302, "bob@example.com")
+    assert (accepted.status_code, User.objects.get(pk=bob.pk).email) == (302, "bob@example.com")
 
 
-def test_the_database_refuses_what_two_write_at_the_same_time(mira, make_user):
+def test_database_refuses_a_duplicate_email(mira, make_user):
     bob = make_user("bob")
     with pytest.raises(IntegrityError), transaction.atomic():
         User.objects.filter(pk=bob.pk).update(email="mira@example.com")
 
 
-def test_an_address_that_was_taken_since_it_was_checked_is_refused_at_its_field(make_user):
+def test_email_that_is_taken_after_validation_is_refused_on_saving(make_user):
     form = AccountForm(FORM | {"email": "new@example.com"}, instance=make_user("bob"))
     assert form.is_valid()
     make_user("mira", email="new@example.com")
@@ -78,7 +78,7 @@ def test_an_address_that_was_taken_since_it_was_checked_is_refused_at_its_field(
     assert list(form.errors) == ["email"]
 
 
-def test_an_address_is_found_by_its_index(mira):
+def test_email_is_found_by_an_index(mira):
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET enable_seqscan = off")

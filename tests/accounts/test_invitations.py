@@ -1,4 +1,4 @@
-"""A person becomes a member by accepting an invitation, and their own requests mean the same before and after."""
+"""Invitations to subscriptions, and the default subscription of requests."""
 
 from datetime import timedelta
 
@@ -13,28 +13,28 @@ from tests.conftest import NOW
 
 
 @pytest.fixture
-def elsewhere(db):
+def other_subscription(db):
     return Subscription.objects.create(name="elsewhere")
 
 
 @pytest.fixture
-def boss(make_user, elsewhere):
-    """The owner of `elsewhere`, who shares no subscription with anybody."""
-    return make_user("boss", in_subscription=elsewhere)
+def boss(make_user, other_subscription):
+    """The owner of the other subscription, who shares no subscription with other users."""
+    return make_user("boss", in_subscription=other_subscription)
 
 
 @pytest.fixture
 def mira(make_user):
-    """Somebody with one subscription of their own, `default`."""
+    """A user who is a member only of the subscription `default`."""
     return make_user("mira", Role.OPERATOR, email="mira@example.com")
 
 
 @pytest.fixture
-def invite(elsewhere, boss):
-    """Invite somebody to `elsewhere`."""
+def invite(other_subscription, boss):
+    """Return a function that invites a user to the other subscription."""
 
     def send(addressee="mira", role=Role.OPERATOR, now=None) -> Invitation:
-        return invitations.invite(elsewhere, addressee, role, boss, now or timezone.now())
+        return invitations.invite(other_subscription, addressee, role, boss, now or timezone.now())
 
     return send
 
@@ -50,127 +50,129 @@ def miras_api(api_of, mira):
     return api_of(ApiToken.objects.issue(mira, "ci")[1])
 
 
-def answer(browser, invitation, what: str):
-    return browser.post(f"/account/invitations/{invitation.pk}/", {"answer": what})
+def post_answer(browser, invitation, choice: str):
+    return browser.post(f"/account/invitations/{invitation.pk}/", {"answer": choice})
 
 
 def roles_of(user) -> dict[str, int]:
     return dict(user.membership_set.values_list("subscription__name", "role"))
 
 
-# Who is meant
+# The addressee
 
 
 @pytest.mark.parametrize("addressee", ["mira", "mira@example.com", "Mira@Example.com"])
-def test_a_person_is_invited_by_exact_user_name_or_address(invite, mira, addressee):
+def test_user_is_invited_by_exact_user_name_or_email(invite, mira, addressee):
     assert invite(addressee).user == mira
 
 
 @pytest.mark.parametrize("addressee", ["Mira", "mir", "mira@example", "%", "mira@example.org"])
-def test_what_is_nearly_a_name_means_nobody(invite, mira, addressee):
+def test_similar_name_invites_no_user(invite, mira, addressee):
     assert invite(addressee).user is None
 
 
-def test_somebody_who_is_switched_off_is_not_meant(invite, mira):
+def test_inactive_user_is_not_invited(invite, mira):
     User.objects.filter(pk=mira.pk).update(is_active=False)
 
     assert invite("mira").user is None
 
 
-def test_a_user_name_goes_before_the_address_of_somebody_else(invite, mira, make_user):
+def test_user_name_takes_precedence_over_the_email_of_another_user(invite, mira, make_user):
     named = make_user("mira@example.com")
 
     assert invite("mira@example.com").user == named
 
 
 @pytest.mark.parametrize("addressee", ["mira", "mira@example.com", "nobody", "nobody@example.com"])
-def test_the_work_does_not_tell_whether_there_is_such_a_person(invite, mira, addressee, django_assert_num_queries):
+def test_invitation_takes_the_same_queries_if_the_user_does_not_exist(
+    invite, mira, addressee, django_assert_num_queries
+):
     with django_assert_num_queries(9):
         invite(addressee)
 
 
-# What the invited person sees and does
+# The invited user
 
 
-def test_an_invitation_stands_on_the_account_page(browser, invite):
+def test_account_page_shows_an_invitation(browser, invite):
     invitation = invite()
 
     assert f'href="/account/invitations/{invitation.pk}/"' in browser.get("/account/").text
     assert "elsewhere" in browser.get("/account/subscriptions/").text
 
 
-def test_nothing_changes_until_it_is_accepted(browser, mira, invite, miras_api):
+def test_invitation_gives_no_access_before_acceptance(browser, mira, invite, miras_api):
     invitation = invite()
     JobCollection.objects.create(subscription=invitation.subscription, name="theirs")
 
-    question = browser.get(f"/account/invitations/{invitation.pk}/")
+    page = browser.get(f"/account/invitations/{invitation.pk}/")
 
-    assert question.status_code == 200
+    assert page.status_code == 200
     assert roles_of(mira) == {"default": Role.OPERATOR}
     assert miras_api.get("/api/collections").json()["value"] == []
     assert miras_api.post("/api/collections", {"name": "mine"}).status_code == 201
 
 
-def test_who_accepts_is_a_member_in_the_offered_role(browser, mira, invite):
+def test_accepted_invitation_creates_a_membership_with_its_role(browser, mira, invite):
     invitation = invite(role=Role.READER)
 
-    answer(browser, invitation, "accept")
+    post_answer(browser, invitation, "accept")
 
     assert roles_of(mira) == {"default": Role.OPERATOR, "elsewhere": Role.READER}
     assert not Invitation.objects.exists()
-    assert answer(browser, invitation, "accept").status_code == 404
+    assert post_answer(browser, invitation, "accept").status_code == 404
 
 
-def test_who_declines_is_asked_no_more_and_the_owner_is_not_told(browser, mira, invite):
+def test_declined_invitation_disappears_and_looks_open_to_the_owner(browser, mira, invite):
     invitation, unknown = invite(), invite("nobody")
 
-    answer(browser, invitation, "decline")
+    post_answer(browser, invitation, "decline")
 
     assert roles_of(mira) == {"default": Role.OPERATOR}
     assert f"/account/invitations/{invitation.pk}/" not in browser.get("/account/subscriptions/").text
-    assert answer(browser, invitation, "accept").status_code == 404
+    assert post_answer(browser, invitation, "accept").status_code == 404
     invitation.refresh_from_db()
     assert invitation.user == unknown.user
 
 
-@pytest.mark.parametrize("what", ["", "yes", "\x00"])
-def test_an_answer_is_one_of_two(browser, mira, invite, what):
-    assert answer(browser, invite(), what).status_code == 400
+@pytest.mark.parametrize("choice", ["", "yes", "\x00"])
+def test_invalid_answer_is_refused(browser, mira, invite, choice):
+    assert post_answer(browser, invite(), choice).status_code == 400
     assert roles_of(mira) == {"default": Role.OPERATOR}
 
 
-@pytest.mark.parametrize("what", ["accept", "decline"])
-def test_what_has_ended_cannot_be_answered(browser, mira, invite, what):
+@pytest.mark.parametrize("choice", ["accept", "decline"])
+def test_expired_invitation_cannot_be_answered(browser, mira, invite, choice):
     invitation = invite(now=timezone.now() - invitations.LIFETIME)
 
-    assert answer(browser, invitation, what).status_code == 404
+    assert post_answer(browser, invitation, choice).status_code == 404
     assert "elsewhere" not in browser.get("/account/").text + browser.get("/account/subscriptions/").text
     assert roles_of(mira) == {"default": Role.OPERATOR}
 
 
-@pytest.mark.parametrize("what", ["accept", "decline"])
-def test_an_invitation_of_somebody_else_looks_like_none(client, make_user, invite, mira, what):
+@pytest.mark.parametrize("choice", ["accept", "decline"])
+def test_invitation_of_another_user_is_not_found(client, make_user, invite, mira, choice):
     invitation = invite()
     stranger = make_user("eve")
     client.force_login(stranger)
 
     assert client.get(f"/account/invitations/{invitation.pk}/").status_code == 404
-    assert answer(client, invitation, what).status_code == 404
+    assert post_answer(client, invitation, choice).status_code == 404
     assert client.get(f"/account/invitations/{10**30}/").status_code == 404
     assert roles_of(stranger) == {"default": Role.OWNER}
     assert Invitation.objects.get().user == mira
 
 
-def test_who_is_invited_by_name_and_by_address_accepts_once(browser, invite):
+def test_acceptance_deletes_all_invitations_of_the_user_to_the_subscription(browser, invite):
     by_name = invite("mira", Role.READER)
     invite("mira@example.com", Role.OWNER)
 
-    answer(browser, by_name, "accept")
+    post_answer(browser, by_name, "accept")
 
     assert not Invitation.objects.exists()
 
 
-def test_one_that_is_withdrawn_meanwhile_is_not_accepted(mira, invite):
+def test_withdrawn_invitation_cannot_be_accepted(mira, invite):
     invitation = invite()
     Invitation.objects.all().delete()
 
@@ -181,7 +183,7 @@ def test_one_that_is_withdrawn_meanwhile_is_not_accepted(mira, invite):
 # Limits
 
 
-def test_invitations_of_a_subscription_are_limited(invite, monkeypatch):
+def test_number_of_invitations_of_a_subscription_is_limited(invite, monkeypatch):
     monkeypatch.setattr(invitations, "MAX_OPEN_INVITATIONS", 2)
     invite("a", now=NOW)
     invite("b", now=NOW)
@@ -189,11 +191,11 @@ def test_invitations_of_a_subscription_are_limited(invite, monkeypatch):
     with pytest.raises(ValidationError, match="At most 2"):
         invite("c", now=NOW)
 
-    assert invite("c", now=NOW + invitations.LIFETIME)  # those that have ended do not count
+    assert invite("c", now=NOW + invitations.LIFETIME)  # expired invitations do not count
     assert Invitation.objects.count() == 1
 
 
-def test_nobody_is_invited_twice_or_as_a_member(invite, boss):
+def test_invited_users_and_members_cannot_be_invited(invite, boss):
     invite("mira", now=NOW)
 
     with pytest.raises(ValidationError, match="invited already"):
@@ -203,30 +205,30 @@ def test_nobody_is_invited_twice_or_as_a_member(invite, boss):
     assert invite("mira", now=NOW + invitations.LIFETIME)
 
 
-# What requests mean that name no subscription
+# Requests without a subscription
 
 
-def written_to(api, name: str) -> str:
+def create_collection(api, name: str) -> str:
     response = api.post("/api/collections", {"name": name})
     assert response.status_code == 201, response.content
     return str(JobCollection.objects.get(name=name).subscription)
 
 
-def test_a_second_subscription_does_not_change_where_requests_write(browser, miras_api, invite):
-    assert written_to(miras_api, "before") == "default"
+def test_second_subscription_does_not_change_the_default(browser, miras_api, invite):
+    assert create_collection(miras_api, "before") == "default"
 
     page = browser.get(f"/account/invitations/{invite().pk}/").text
-    answer(browser, Invitation.objects.get(), "accept")
+    post_answer(browser, Invitation.objects.get(), "accept")
 
     assert "go on writing to <strong>default</strong>" in page
-    assert written_to(miras_api, "after") == "default"
+    assert create_collection(miras_api, "after") == "default"
 
 
-def test_the_default_subscription_is_the_persons_choice(browser, mira, miras_api, invite, elsewhere):
-    answer(browser, invite(), "accept")
+def test_user_can_choose_the_default_subscription(browser, mira, miras_api, invite, other_subscription):
+    post_answer(browser, invite(), "accept")
 
-    browser.post("/account/subscriptions/", {"default_subscription": elsewhere.pk})
-    assert written_to(miras_api, "there") == "elsewhere"
+    browser.post("/account/subscriptions/", {"default_subscription": other_subscription.pk})
+    assert create_collection(miras_api, "there") == "elsewhere"
 
     browser.post("/account/subscriptions/", {"default_subscription": ""})
     refused = miras_api.post("/api/collections", {"name": "where"})
@@ -234,8 +236,8 @@ def test_the_default_subscription_is_the_persons_choice(browser, mira, miras_api
     assert "more than one" in refused.json()["error"]["message"]
 
 
-def test_who_loses_the_default_subscription_writes_to_no_other_unasked(browser, mira, miras_api, invite):
-    answer(browser, invite(), "accept")
+def test_lost_default_subscription_is_not_replaced_by_another(browser, mira, miras_api, invite):
+    post_answer(browser, invite(), "accept")
     mira.membership_set.filter(subscription__name="default").delete()
 
     refused = miras_api.post("/api/collections", {"name": "mine"})
@@ -246,11 +248,11 @@ def test_who_loses_the_default_subscription_writes_to_no_other_unasked(browser, 
 
 
 @pytest.mark.parametrize("role", [None, Role.READER])
-def test_a_default_is_one_that_the_person_may_write_to(browser, mira, elsewhere, role):
+def test_default_subscription_must_be_writable(browser, mira, other_subscription, role):
     if role is not None:
-        Membership.objects.create(subscription=elsewhere, user=mira, role=role)
+        Membership.objects.create(subscription=other_subscription, user=mira, role=role)
 
-    for key in (elsewhere.pk, "00000000-0000-0000-0000-00000000000f", "x", "\x00"):
+    for key in (other_subscription.pk, "00000000-0000-0000-0000-00000000000f", "x", "\x00"):
         page = browser.post("/account/subscriptions/", {"default_subscription": key})
         assert list(page.context["form"].errors) == ["default_subscription"]
 
@@ -258,14 +260,14 @@ def test_a_default_is_one_that_the_person_may_write_to(browser, mira, elsewhere,
     assert mira.default_subscription is None
 
 
-def test_a_reader_of_two_subscriptions_still_may_not_write(mira, miras_api, elsewhere):
+def test_reader_of_two_subscriptions_cannot_write(mira, miras_api, other_subscription):
     mira.membership_set.update(role=Role.READER)
-    Membership.objects.create(subscription=elsewhere, user=mira, role=Role.READER)
+    Membership.objects.create(subscription=other_subscription, user=mira, role=Role.READER)
 
     assert miras_api.post("/api/collections", {"name": "mine"}).status_code == 403
 
 
-def test_the_page_of_subscriptions_takes_a_fixed_number_of_queries(browser, mira, boss, django_assert_num_queries):
+def test_subscriptions_page_takes_a_fixed_number_of_queries(browser, mira, boss, django_assert_num_queries):
     for number in range(5):
         subscription = Subscription.objects.create(name=f"s{number}")
         invitations.invite(subscription, "mira", Role.READER, boss, timezone.now())
@@ -275,7 +277,33 @@ def test_the_page_of_subscriptions_takes_a_fixed_number_of_queries(browser, mira
         assert browser.get("/account/subscriptions/").status_code == 200
 
 
-def test_an_invitation_says_when_it_ends(invite):
+def test_invitation_expires_after_14_days(invite):
     invitation = invite(now=NOW)
 
     assert invitation.expires_at == NOW + timedelta(days=14)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda boss: boss.membership_set.all().delete(),
+        lambda boss: boss.membership_set.update(role=Role.OPERATOR),
+        lambda boss: User.objects.filter(pk=boss.pk).update(is_active=False),
+        lambda boss: boss.delete(),
+    ],
+)
+def test_invitation_ends_when_its_sender_may_no_longer_invite(invite, boss, mira, browser, change):
+    invitation = invite()
+
+    change(boss)
+
+    assert post_answer(browser, invitation, "accept").status_code in (302, 404)
+    assert "elsewhere" not in roles_of(mira)
+
+
+def test_invitation_by_a_superuser_who_is_no_member_is_accepted(other_subscription, owner, mira, browser):
+    invitation = invitations.invite(other_subscription, "mira", Role.OPERATOR, owner, timezone.now())
+
+    post_answer(browser, invitation, "accept")
+
+    assert roles_of(mira)["elsewhere"] == Role.OPERATOR

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a POST that makes something makes it once for each key, whatever it makes."""
+"""The header Idempotency-Key: a POST creates an object only once for each key."""
 
 import re
 from collections.abc import Callable
@@ -32,15 +32,15 @@ KEY = {"Idempotency-Key": "deploy-42"}
 
 @dataclass
 class Case:
-    """A POST that makes something, and another body for it."""
+    """A POST that creates an object, and another body for it."""
 
     path: str
     body: dict[str, Any]
     other: dict[str, Any]
     count: Callable[[], int]
     id_member: str = "id"
-    secret: str | None = None  # the member that is shown once
-    delete: str | None = None  # the address at which what was made is deleted
+    secret: str | None = None  # the member that is returned only once
+    delete: str | None = None  # the address to delete the created object
 
 
 @pytest.fixture
@@ -124,30 +124,30 @@ WITH_BODY = [kind for kind in KINDS if kind not in ("run", "resource token")]
 DELETABLE = [kind for kind in KINDS if kind not in ("collection", "run", "notice")]
 
 
-def of(kinds: list[str]) -> pytest.MarkDecorator:
+def for_kinds(kinds: list[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", kinds, indirect=True)
 
 
-@of(KINDS)
-def test_the_same_key_with_the_same_body_answers_what_it_made(api, case):
+@for_kinds(KINDS)
+def test_repeated_key_with_the_same_body_returns_the_created_object(api, case):
     first = api.post(case.path, case.body, headers=KEY)
     count = case.count()
     again = [api.post(case.path, dict(reversed(case.body.items())), headers=KEY) for _ in range(2)]
 
     assert [first.status_code, *(each.status_code for each in again)] == [201, 200, 200], again[0].content
     assert case.count() == count
-    made, told = first.json(), again[0].json()
+    created, repeated = first.json(), again[0].json()
     if case.secret:
-        assert made.pop(case.secret)
-        assert case.secret not in told
-        assert made.get("createdAt", "") in again[0].text
+        assert created.pop(case.secret)
+        assert case.secret not in repeated
+        assert created.get("createdAt", "") in again[0].text
     if case.id_member:
-        assert told == made
+        assert repeated == created
     assert "Location" not in again[0]
 
 
-@of(KINDS)
-def test_another_key_makes_another(api, case):
+@for_kinds(KINDS)
+def test_another_key_creates_another_object(api, case):
     first = api.post(case.path, case.body, headers=KEY)
     second = api.post(case.path, case.other, headers={"Idempotency-Key": "deploy-43"})
 
@@ -155,8 +155,8 @@ def test_another_key_makes_another(api, case):
     assert IdempotencyKey.objects.count() == 2
 
 
-@of(WITH_BODY)
-def test_the_same_key_with_another_body_is_refused_and_makes_nothing(api, case):
+@for_kinds(WITH_BODY)
+def test_repeated_key_with_another_body_is_refused(api, case):
     api.post(case.path, case.body, headers=KEY)
     count = case.count()
 
@@ -167,14 +167,14 @@ def test_the_same_key_with_another_body_is_refused_and_makes_nothing(api, case):
     assert case.count() == count
 
 
-@of(KINDS)
-def test_without_a_key_nothing_is_kept(api, case):
+@for_kinds(KINDS)
+def test_request_without_a_key_stores_no_key(api, case):
     assert api.post(case.path, case.body).status_code == 201
     assert not IdempotencyKey.objects.exists()
 
 
-@of(["job", "token", "feed", "resource", "signing secret"])
-def test_nothing_that_is_kept_of_a_key_tells_a_secret(api, case):
+@for_kinds(["job", "token", "feed", "resource", "signing secret"])
+def test_stored_key_contains_no_secrets(api, case):
     body = case.body
     if "action" in body:
         login = {"type": "Basic", "username": "ada", "password": "correct horse"}
@@ -187,10 +187,10 @@ def test_nothing_that_is_kept_of_a_key_tells_a_secret(api, case):
     assert response.json().get(case.secret or "", "correct horse") not in str(row)
 
 
-@of(DELETABLE)
-def test_what_was_deleted_since_is_not_made_again(api, case):
-    made = api.post(case.path, case.body, headers=KEY)
-    address = case.delete.format(id=made.json().get(case.id_member))
+@for_kinds(DELETABLE)
+def test_repeated_key_does_not_create_a_deleted_object_again(api, case):
+    created = api.post(case.path, case.body, headers=KEY)
+    address = case.delete.format(id=created.json().get(case.id_member))
     assert api.delete(address).status_code == 204
     count = case.count()
 
@@ -200,28 +200,28 @@ def test_what_was_deleted_since_is_not_made_again(api, case):
         error = response.json()["error"]
         assert (response.status_code, error["code"], error["target"]) == (409, "conflict", "Idempotency-Key")
     else:
-        assert response.status_code in (404, 409)  # the resource itself is gone
+        assert response.status_code in (404, 409)  # the parent resource was deleted
     assert case.count() == count
 
 
-# How long, whose, and where
+# Lifetime and scope of keys
 
 
-@of(["token"])
-def test_a_key_ends_after_a_day(api, case, time_machine):
+@for_kinds(["token"])
+def test_key_expires_after_a_day(api, case, time_machine):
     first = api.post(case.path, case.body, headers=KEY).json()
 
     time_machine.move_to(WEDNESDAY + timedelta(hours=23, minutes=59))
-    kept = api.post(case.path, case.body, headers=KEY)
+    repeated = api.post(case.path, case.body, headers=KEY)
     time_machine.move_to(WEDNESDAY + timedelta(hours=24, minutes=1))
-    ended = api.post(case.path, case.other, headers=KEY)
+    after_expiry = api.post(case.path, case.other, headers=KEY)
 
-    assert (kept.status_code, kept.json()["id"]) == (200, first["id"])
-    assert ended.status_code == 201
+    assert (repeated.status_code, repeated.json()["id"]) == (200, first["id"])
+    assert after_expiry.status_code == 201
     assert IdempotencyKey.objects.count() == 1
 
 
-def test_ended_keys_are_removed_by_housekeeping(api, owner):
+def test_expired_keys_are_pruned(api, owner):
     api.post("/api/tokens", {"name": "a"}, headers=KEY)
     now = timezone.now()
 
@@ -231,24 +231,24 @@ def test_ended_keys_are_removed_by_housekeeping(api, owner):
     assert not IdempotencyKey.objects.exists()
 
 
-def test_a_key_is_of_one_account(api, api_of, make_user, collection):
+def test_key_is_unique_only_within_an_account(api, api_of, make_user, collection):
     other = api_of(ApiToken.objects.issue(make_user("bob"), "tests")[1])
 
-    answers = [each.post("/api/tokens", {"name": "nightly"}, headers=KEY) for each in (api, other)]
+    responses = [each.post("/api/tokens", {"name": "nightly"}, headers=KEY) for each in (api, other)]
 
-    assert [each.status_code for each in answers] == [201, 201]
-    assert answers[0].json()["id"] != answers[1].json()["id"]
+    assert [each.status_code for each in responses] == [201, 201]
+    assert responses[0].json()["id"] != responses[1].json()["id"]
 
 
-def test_a_key_is_of_one_account_whatever_token_it_uses(api, api_of, owner):
+def test_key_is_shared_by_all_tokens_of_an_account(api, api_of, owner):
     second = api_of(ApiToken.objects.issue(owner, "second")[1])
 
-    answers = [each.post("/api/calendars", {"name": "Team"}, headers=KEY) for each in (api, second)]
+    responses = [each.post("/api/calendars", {"name": "Team"}, headers=KEY) for each in (api, second)]
 
-    assert [each.status_code for each in answers] == [201, 200]
+    assert [each.status_code for each in responses] == [201, 200]
 
 
-def test_a_key_is_of_one_address(api, make_job):
+def test_key_is_unique_only_for_one_address(api, make_job):
     first, second = (api.post(f"/api/jobs/{make_job(name).pk}/run", headers=KEY) for name in ("one", "two"))
     collection = api.post("/api/collections", {"name": "reports"}, headers=KEY)
     with_slash = api.post("/api/collections/", {"name": "reports"}, headers=KEY)
@@ -256,7 +256,7 @@ def test_a_key_is_of_one_address(api, make_job):
     assert [each.status_code for each in (first, second, collection, with_slash)] == [201, 201, 201, 200]
 
 
-def test_who_may_no_longer_see_it_is_not_told(api, owner, subscription):
+def test_repeated_key_does_not_return_an_object_that_is_no_longer_visible(api, owner, subscription):
     api.post("/api/collections", {"name": "reports", "subscription": str(subscription.pk)}, headers=KEY)
     Membership.objects.all().delete()
     Membership.objects.create(subscription=Subscription.objects.create(name="other"), user=owner, role=Role.OWNER)
@@ -266,20 +266,20 @@ def test_who_may_no_longer_see_it_is_not_told(api, owner, subscription):
     assert (response.status_code, response.json()["error"]["target"]) == (409, "Idempotency-Key")
 
 
-# Refusals
+# Refused requests
 
 
-@of(["job"])
-def test_a_refused_request_leaves_its_key_free(api, case):
+@for_kinds(["job"])
+def test_refused_request_does_not_use_its_key(api, case):
     refused = api.post(case.path, {**case.body, "name": "1st"}, headers=KEY)
-    made = api.post(case.path, case.body, headers=KEY)
+    created = api.post(case.path, case.body, headers=KEY)
 
-    assert (refused.status_code, made.status_code) == (400, 201)
+    assert (refused.status_code, created.status_code) == (400, 201)
 
 
-@of(["job", "token", "feed"])
+@for_kinds(["job", "token", "feed"])
 @pytest.mark.parametrize("key", ["", "é", "x" * 101, "a\tb"])
-def test_a_wrong_key_makes_nothing(api, case, key):
+def test_invalid_key_is_refused(api, case, key):
     count = case.count()
 
     response = api.post(case.path, case.body, headers={"Idempotency-Key": key.encode().decode("latin-1")})
@@ -288,7 +288,7 @@ def test_a_wrong_key_makes_nothing(api, case, key):
     assert case.count() == count
 
 
-def test_a_key_in_the_body_counts_like_the_header_and_is_named_in_a_refusal(api):
+def test_key_in_the_body_is_equal_to_the_header(api):
     first = api.post("/api/events", {**MEETING, "key": "budget"})
     again = api.post("/api/events", MEETING, headers={"Idempotency-Key": "budget"})
     other = api.post("/api/events", {**MEETING, "subject": "x", "key": "budget"})
@@ -297,7 +297,7 @@ def test_a_key_in_the_body_counts_like_the_header_and_is_named_in_a_refusal(api)
     assert (other.status_code, other.json()["error"]["target"]) == (422, "key")
 
 
-def test_a_run_a_notice_and_an_event_know_their_own_key_for_good(api, make_job, time_machine):
+def test_run_keeps_its_key_after_expiry(api, make_job, time_machine):
     address = f"/api/jobs/{make_job().pk}/run"
     first = api.post(address, headers=KEY)
 
@@ -308,25 +308,25 @@ def test_a_run_a_notice_and_an_event_know_their_own_key_for_good(api, make_job, 
     assert (later.status_code, later.json()) == (200, first.json())
 
 
-# Several at once
+# Concurrent requests
 
 
 @pytest.mark.django_db(transaction=True)
-@of(["job", "token", "notice", "resource token"])
-def test_of_several_who_send_one_key_at_once_one_makes_it(api_of, token, case):
-    answers = in_threads(lambda _: api_of(token).post(case.path, case.body, headers=KEY, format="json"), *range(4))
+@for_kinds(["job", "token", "notice", "resource token"])
+def test_concurrent_requests_with_one_key_create_one_object(api_of, token, case):
+    responses = in_threads(lambda _: api_of(token).post(case.path, case.body, headers=KEY, format="json"), *range(4))
 
-    assert sorted(each.status_code for each in answers) == [200, 200, 200, 201]
-    ids = {each.json().get(case.id_member) for each in answers}
+    assert sorted(each.status_code for each in responses) == [200, 200, 200, 201]
+    ids = {each.json().get(case.id_member) for each in responses}
     assert len(ids) == 1
     assert IdempotencyKey.objects.count() == 1
 
 
-def test_a_key_is_found_by_an_index(api, owner):
+def test_key_is_found_by_an_index(api, owner):
     api.get("/api/tokens")
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         api.post("/api/tokens", {"name": "a"}, headers=KEY)
-    lookups = [each["sql"] for each in asked if "idempotencykey" in each["sql"] and each["sql"].startswith("SELECT")]
+    lookups = [each["sql"] for each in captured if "idempotencykey" in each["sql"] and each["sql"].startswith("SELECT")]
 
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

@@ -1,4 +1,4 @@
-"""Signing in and out: everybody at one place, and never led elsewhere."""
+"""Signing in and out, and redirects that stay on the site."""
 
 import pytest
 
@@ -16,19 +16,19 @@ def browser(client, ada):
     return client
 
 
-def test_everybody_signs_in_whether_staff_or_not(client, ada):
-    answer = client.post("/sign-in/", SIGN_IN, follow=True)
+def test_user_signs_in_without_being_staff(client, ada):
+    response = client.post("/sign-in/", SIGN_IN, follow=True)
 
-    assert answer.request["PATH_INFO"] == "/admin/"
-    assert answer.context["user"] == ada
+    assert response.request["PATH_INFO"] == "/admin/"
+    assert response.context["user"] == ada
 
 
-def test_who_has_signed_in_comes_out_where_they_wanted(client, ada):
+def test_sign_in_redirects_to_the_requested_page(client, ada):
     assert client.post("/sign-in/?next=/account/tokens/", SIGN_IN).url == "/account/tokens/"
 
 
 @pytest.mark.parametrize(
-    "elsewhere",
+    "target",
     [
         "https://example.com/",
         "//example.com/",
@@ -42,16 +42,16 @@ def test_who_has_signed_in_comes_out_where_they_wanted(client, ada):
         "/sign-in/?next=/sign-in/",
     ],
 )
-def test_nobody_is_led_elsewhere_or_in_a_circle(client, ada, elsewhere):
-    there = client.get("/sign-in/", {"next": elsewhere})
-    signed_in = client.post("/sign-in/", {**SIGN_IN, "next": elsewhere}, follow=True)
-    again = client.get("/sign-in/", {"next": elsewhere}, follow=True)
+def test_sign_in_never_redirects_to_other_sites_or_in_a_loop(client, ada, target):
+    form = client.get("/sign-in/", {"next": target})
+    signed_in = client.post("/sign-in/", {**SIGN_IN, "next": target}, follow=True)
+    again = client.get("/sign-in/", {"next": target}, follow=True)
 
-    assert "example.com" not in there.text
+    assert "example.com" not in form.text
     assert signed_in.request["PATH_INFO"] == again.request["PATH_INFO"] == "/admin/"
 
 
-def test_a_way_on_that_is_too_long_is_forgotten(client, ada):
+def test_too_long_redirect_target_is_ignored(client, ada):
     assert client.post("/sign-in/", {**SIGN_IN, "next": "/" + "x" * 5000}).url == "/"
 
 
@@ -65,55 +65,55 @@ def test_a_way_on_that_is_too_long_is_forgotten(client, ada):
         ({"password": "correct horse"}, "This field is required."),
     ],
 )
-def test_what_is_wrong_is_said_at_the_form(client, ada, fields, words):
-    answer = client.post("/sign-in/", fields)
+def test_sign_in_error_is_shown_in_the_form(client, ada, fields, words):
+    response = client.post("/sign-in/", fields)
 
-    assert words in answer.text
-    assert not answer.wsgi_request.user.is_authenticated
+    assert words in response.text
+    assert not response.wsgi_request.user.is_authenticated
 
 
-def test_an_account_that_is_switched_off_looks_like_none(client, ada):
+def test_inactive_account_gets_the_same_error_as_an_unknown_one(client, ada):
     ada.is_active = False
     ada.save()
 
     assert "do not belong together" in client.post("/sign-in/", SIGN_IN).text
 
 
-def test_after_ten_wrong_passwords_even_the_right_one_waits(client, ada):
+def test_sign_in_is_refused_after_ten_wrong_passwords(client, ada):
     for _ in range(10):
         client.post("/sign-in/", {"username": "ada", "password": "wrong"})
 
-    answer = client.post("/sign-in/", SIGN_IN)
+    response = client.post("/sign-in/", SIGN_IN)
 
-    assert "Too many failed tries" in answer.text
-    assert not answer.wsgi_request.user.is_authenticated
+    assert "Too many failed tries" in response.text
+    assert not response.wsgi_request.user.is_authenticated
 
 
-def test_tries_at_the_apis_and_at_the_form_count_together(client, api_of, ada):
+def test_failures_of_apis_and_form_are_counted_together(client, api_of, ada):
     for _ in range(10):
         api_of().get("/api/tokens", headers={"Authorization": "Basic YWRhOndyb25n"})
 
     assert "Too many failed tries" in client.post("/sign-in/", SIGN_IN).text
 
 
-def test_who_is_signed_in_is_led_on(browser):
+def test_sign_in_page_redirects_a_signed_in_user(browser):
     assert browser.get("/sign-in/?next=/account/").url == "/account/"
     assert browser.get("/sign-in/").url == "/"
 
 
-def test_a_part_of_a_page_asks_for_the_whole_one_when_the_session_has_ended(client, db):
-    answer = client.get("/account/", headers={"HX-Request": "true"}, follow=True)
+def test_htmx_request_without_a_session_reloads_the_page(client, db):
+    response = client.get("/account/", headers={"HX-Request": "true"}, follow=True)
 
-    assert answer["HX-Refresh"] == "true"
+    assert response["HX-Refresh"] == "true"
 
 
-def test_sign_out_takes_a_post(browser):
+def test_sign_out_requires_post(browser):
     assert browser.get("/sign-out/").status_code == 405
-    answer = browser.post("/sign-out/")
+    response = browser.post("/sign-out/")
 
-    assert "Signed out" in answer.text
-    assert not answer.wsgi_request.user.is_authenticated
+    assert "Signed out" in response.text
+    assert not response.wsgi_request.user.is_authenticated
 
 
-def test_sign_out_leads_nobody_elsewhere(browser):
+def test_sign_out_never_redirects_to_other_sites(browser):
     assert browser.post("/sign-out/", {"next": "https://example.com/"}).status_code == 200

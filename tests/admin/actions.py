@@ -1,4 +1,4 @@
-"""Actions of every kind, as documents and as the fields that write them."""
+"""Actions of each kind, as documents and as form fields."""
 
 from jobs.models import Action, Job
 
@@ -65,7 +65,7 @@ MESSAGE = {
         "viaPartitionKey": "v",
     },
 }
-EVERY_KIND = {
+ALL_KINDS = {
     "plain": {"type": "Http", "request": REQUEST},
     "empty": {"type": "Http", "request": {**REQUEST, "headers": {}, "body": ""}},
     "lines": {"type": "Http", "request": {**REQUEST, "body": "\n a\r\nb\n\n"}, "retryPolicy": {"retryCount": 0}},
@@ -129,13 +129,13 @@ EVERY_KIND = {
         "errorAction": {"type": "Https", "request": {"uri": "https://alerts.example/", "method": "POST"}},
     },
 }
-# what a line of a form cannot hold
-BEYOND = {"header with spaces": {"type": "Http", "request": {**REQUEST, "headers": {"X-Tag": " a "}}}}
+# actions that form fields cannot express
+ONLY_AS_JSON = {"header with spaces": {"type": "Http", "request": {**REQUEST, "headers": {"X-Tag": " a "}}}}
 
 
-def edit_of(job) -> str:
+def edit_url(job) -> str:
     return f"/admin/jobs/job/{job.pk}/change/"
 
 
-def stored() -> Action:
+def load_action() -> Action:
     return Job.objects.get().action

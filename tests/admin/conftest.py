@@ -1,4 +1,4 @@
-"""Rows that the operators' pages show."""
+"""Objects that are shown in the admin, and functions to submit its forms."""
 
 from datetime import timedelta
 
@@ -12,8 +12,8 @@ from tests.admin.forms import submitted
 
 
 @pytest.fixture
-def browser_of(client):
-    """Sign somebody in and return the client."""
+def sign_in_as(client):
+    """Return a function that signs a user in and returns the client."""
 
     def sign_in(user):
         client.force_login(user)
@@ -23,8 +23,8 @@ def browser_of(client):
 
 
 @pytest.fixture
-def browser(browser_of, owner):
-    return browser_of(owner)
+def browser(sign_in_as, owner):
+    return sign_in_as(owner)
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def reader(make_user):
 
 
 @pytest.fixture
-def elsewhere(db):
-    """A collection of a subscription that nobody here is a member of."""
+def collection_of_others(db):
+    """A collection of a subscription in which no user of these tests is a member."""
     return JobCollection.objects.create(subscription=Subscription.objects.create(name="elsewhere"), name="theirs")
 
 
@@ -83,7 +83,7 @@ def make_run():
 
 @pytest.fixture
 def alive(db):
-    """A beat and a worker that have just been heard of."""
+    """A beat and a worker with current heartbeats."""
     now = timezone.now()
     for kind in Process.Kind:
         Process.objects.create(kind=kind, name=f"{kind}-1", queues=["default"], started_at=now, seen_at=now)
@@ -91,7 +91,7 @@ def alive(db):
 
 @pytest.fixture
 def post(browser, collection):
-    """Send the form of a new job, or of the one at `address`."""
+    """Return a function that submits the form of a new job, or of the job at `address`."""
 
     def send(address=ADD, **fields):
         return browser.post(address, {**FORM, "collection": collection.pk, **fields})
@@ -101,7 +101,7 @@ def post(browser, collection):
 
 @pytest.fixture
 def job(make_job):
-    """A job without a schedule of its own."""
+    """A job without its own schedule."""
     return make_job(schedule=None)
 
 
@@ -111,13 +111,13 @@ def trigger(job, make_trigger):
 
 
 @pytest.fixture
-def write(browser):
-    """Open a page with the form of a trigger, change fields in it, and send it to the page or to `to`."""
+def submit_form(browser):
+    """Return a function that loads the form of a trigger, changes fields and submits it to the page or to `to`."""
 
-    def write(address, to=None, **fields):
+    def submit_form(address, to=None, **fields):
         form = submitted(browser.get(address).text, "trigger_form")
         return browser.post(
             to or address, {name: value for name, value in (form | fields).items() if value is not None}
         )
 
-    return write
+    return submit_form

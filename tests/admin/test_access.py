@@ -1,4 +1,4 @@
-"""Who sees what: superusers everything, members what their subscriptions hold, changes by role."""
+"""Permissions: superusers see everything, members see their subscriptions, and changes depend on the role."""
 
 import html
 import re
@@ -14,11 +14,11 @@ FORM = {"name": "new", "when": "json", "what": "json", "schedule_json": "{}", "a
 
 
 @pytest.fixture
-def theirs(elsewhere, make_job):
-    return make_job("theirs", in_collection=elsewhere)
+def job_of_others(collection_of_others, make_job):
+    return make_job("theirs", in_collection=collection_of_others)
 
 
-def addresses(job, run) -> list[str]:
+def page_urls(job, run) -> list[str]:
     return [
         f"/admin/jobs/job/{job.pk}/",
         f"/admin/jobs/job/{job.pk}/document/",
@@ -28,46 +28,46 @@ def addresses(job, run) -> list[str]:
     ]
 
 
-def test_what_belongs_to_others_looks_like_what_does_not_exist(browser_of, operator, theirs, make_run):
-    run = make_run(theirs)
-    browser = browser_of(operator)
+def test_jobs_and_runs_of_other_subscriptions_are_not_found(sign_in_as, operator, job_of_others, make_run):
+    run = make_run(job_of_others)
+    browser = sign_in_as(operator)
 
-    assert {browser.get(address).status_code for address in addresses(theirs, run)} == {404}
-    for order in ("run/", "state/"):
-        assert browser.post(f"/admin/jobs/job/{theirs.pk}/{order}", {"state": "disabled"}).status_code == 404
+    assert {browser.get(address).status_code for address in page_urls(job_of_others, run)} == {404}
+    for action in ("run/", "state/"):
+        assert browser.post(f"/admin/jobs/job/{job_of_others.pk}/{action}", {"state": "disabled"}).status_code == 404
     assert browser.post(f"/admin/jobs/run/{run.pk}/cancel/").status_code == 404
     assert Job.objects.get().state == "enabled"
 
 
 @pytest.mark.parametrize("address", ["job/", "run/", "jobcollection/"])
-def test_lists_hold_only_what_is_the_viewers(browser_of, operator, theirs, make_run, make_job, address):
-    make_run(theirs)
+def test_lists_show_only_rows_of_own_subscriptions(sign_in_as, operator, job_of_others, make_run, make_job, address):
+    make_run(job_of_others)
     make_run(make_job("ours"))
 
-    page = browser_of(operator).get(f"/admin/jobs/{address}").text
+    page = sign_in_as(operator).get(f"/admin/jobs/{address}").text
 
     assert "theirs" not in page
     assert "ours" in page or "nightly" in page
 
 
-def test_a_superuser_sees_every_subscription(browser, theirs):
+def test_superuser_sees_all_subscriptions(browser, job_of_others):
     assert "theirs" in browser.get("/admin/jobs/job/").text
 
 
-def test_the_desk_counts_only_what_is_the_viewers(browser_of, operator, theirs, make_run):
-    make_run(theirs, Run.State.FAILED)
+def test_home_counts_only_rows_of_own_subscriptions(sign_in_as, operator, job_of_others, make_run):
+    make_run(job_of_others, Run.State.FAILED)
 
-    context = browser_of(operator).get("/admin/").context
+    context = sign_in_as(operator).get("/admin/").context
 
     assert context["failed"]["count"] == 0
     assert context["failed_runs"] == []
     assert context["outlook"]["fires"] == []
 
 
-def test_a_reader_reads_and_changes_nothing(browser_of, reader, make_job, make_run):
+def test_reader_can_read_but_not_change_jobs(sign_in_as, reader, make_job, make_run):
     job = make_job()
     run = make_run(job, Run.State.WAITING)
-    browser = browser_of(reader)
+    browser = sign_in_as(reader)
 
     page = browser.get(f"/admin/jobs/job/{job.pk}/")
     refused = [
@@ -82,28 +82,30 @@ def test_a_reader_reads_and_changes_nothing(browser_of, reader, make_job, make_r
 
     assert page.status_code == 200
     assert "Run now" not in page.text
-    assert [answer.status_code for answer in refused] == [403] * len(refused)
+    assert [response.status_code for response in refused] == [403] * len(refused)
 
 
-def test_an_operator_may_not_write_into_a_collection_of_others(browser_of, operator, elsewhere, collection):
-    answer = browser_of(operator).post("/admin/jobs/job/add/", {**FORM, "collection": elsewhere.pk})
+def test_operator_cannot_add_a_job_to_a_collection_of_others(sign_in_as, operator, collection_of_others, collection):
+    response = sign_in_as(operator).post("/admin/jobs/job/add/", {**FORM, "collection": collection_of_others.pk})
 
-    assert "collection" in answer.context["form"].errors
+    assert "collection" in response.context["form"].errors
     assert not Job.objects.exists()
 
 
-def test_an_operator_makes_a_collection_in_their_own_subscription_only(browser_of, operator, subscription, elsewhere):
+def test_operator_can_add_a_collection_only_to_own_subscriptions(
+    sign_in_as, operator, subscription, collection_of_others
+):
     form = {"name": "fresh", "resource_group": "default", "state": "enabled", "sku": "Standard"}
-    browser = browser_of(operator)
+    browser = sign_in_as(operator)
 
-    browser.post("/admin/jobs/jobcollection/add/", {**form, "subscription": elsewhere.subscription_id})
+    browser.post("/admin/jobs/jobcollection/add/", {**form, "subscription": collection_of_others.subscription_id})
     browser.post("/admin/jobs/jobcollection/add/", {**form, "subscription": subscription.pk})
 
     assert JobCollection.objects.get(name="fresh").subscription == subscription
 
 
-def test_users_and_housekeeping_are_for_superusers(browser_of, operator):
-    browser = browser_of(operator)
+def test_users_and_periodic_tasks_are_only_for_superusers(sign_in_as, operator):
+    browser = sign_in_as(operator)
 
     page = browser.get("/admin/").text
 
@@ -113,7 +115,7 @@ def test_users_and_housekeeping_are_for_superusers(browser_of, operator):
     assert "Subscriptions" in page
 
 
-def test_owners_manage_members_and_operators_do_not(browser_of, make_user, operator, subscription):
+def test_owner_can_manage_members_and_operator_cannot(sign_in_as, make_user, operator, subscription):
     boss = make_user("boss", Role.OWNER, is_staff=True)
     membership = Membership.objects.get(user=operator)
     address = f"/admin/accounts/subscription/{subscription.pk}/change/"
@@ -127,15 +129,15 @@ def test_owners_manage_members_and_operators_do_not(browser_of, make_user, opera
         "membership_set-0-role": Role.OWNER,
     }
 
-    assert browser_of(operator).post(address, form).status_code == 403
-    browser_of(boss).post(address, form)
+    assert sign_in_as(operator).post(address, form).status_code == 403
+    sign_in_as(boss).post(address, form)
 
     membership.refresh_from_db()
     assert membership.role == Role.OWNER
 
 
-def test_only_superusers_make_and_delete_subscriptions(browser_of, make_user, subscription):
-    browser = browser_of(make_user("boss", Role.OWNER, is_staff=True))
+def test_only_superusers_can_add_and_delete_subscriptions(sign_in_as, make_user, subscription):
+    browser = sign_in_as(make_user("boss", Role.OWNER, is_staff=True))
 
     assert browser.get("/admin/accounts/subscription/add/").status_code == 403
     assert browser.post(f"/admin/accounts/subscription/{subscription.pk}/delete/", {"post": "yes"}).status_code == 403
@@ -145,7 +147,7 @@ def test_only_superusers_make_and_delete_subscriptions(browser_of, make_user, su
 # Tokens
 
 
-def test_a_token_is_shown_once_and_kept_as_a_digest(browser, owner):
+def test_token_is_shown_once_and_stored_as_a_digest(browser, owner):
     page = browser.post("/admin/accounts/apitoken/add/", {"name": "ci", "role": Role.OPERATOR})
 
     token = ApiToken.objects.get()
@@ -158,40 +160,40 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(browser, owner):
     assert text not in str(dict(browser.session))
 
 
-def test_a_token_cannot_end_in_the_past(browser):
-    answer = browser.post(
+def test_token_cannot_expire_in_the_past(browser):
+    response = browser.post(
         "/admin/accounts/apitoken/add/", {"name": "ci", "role": Role.OWNER, "expires_at": "2020-01-01T00:00"}
     )
 
-    assert "This moment has passed" in answer.text
+    assert "This moment has passed" in response.text
     assert not ApiToken.objects.exists()
 
 
-def test_staff_see_and_revoke_their_own_tokens_only(browser_of, operator, owner):
+def test_staff_see_and_revoke_only_own_tokens(sign_in_as, operator, owner):
     own, _ = ApiToken.objects.issue(operator, "mine")
-    foreign, _ = ApiToken.objects.issue(owner, "hers")
-    browser = browser_of(operator)
+    token_of_other_user, _ = ApiToken.objects.issue(owner, "hers")
+    browser = sign_in_as(operator)
 
     page = browser.get("/admin/accounts/apitoken/").text
-    browser.post(f"/admin/accounts/apitoken/{foreign.pk}/delete/", {"post": "yes"})
+    browser.post(f"/admin/accounts/apitoken/{token_of_other_user.pk}/delete/", {"post": "yes"})
     browser.post(f"/admin/accounts/apitoken/{own.pk}/delete/", {"post": "yes"})
 
     assert "mine" in page
     assert "hers" not in page
-    assert list(ApiToken.objects.all()) == [foreign]
+    assert list(ApiToken.objects.all()) == [token_of_other_user]
 
 
 # Users
 
 
-def test_the_page_of_a_user_shows_nothing_of_the_password(browser, owner):
+def test_user_page_does_not_show_the_password_hash(browser, owner):
     page = browser.get(f"/admin/accounts/user/{owner.pk}/change/").text
 
     assert owner.password not in page
     assert "md5$" not in page
 
 
-def test_a_user_is_made_and_given_a_zone(browser, db):
+def test_user_is_added_and_settings_are_saved(browser, db):
     fields = {"username": "new", "usable_password": "true", "password1": "correct horse", "password2": "correct horse"}
     browser.post("/admin/accounts/user/add/", fields)
     user = User.objects.get(username="new")
@@ -214,32 +216,32 @@ def test_a_user_is_made_and_given_a_zone(browser, db):
     assert user.check_password("correct horse")
 
 
-@pytest.mark.parametrize("ticked", [True, False])
-@pytest.mark.parametrize("is_taken_away", [True, False])
-def test_a_password_that_a_superuser_sets_ends_tokens_and_sessions(browser, make_user, ticked, is_taken_away):
+@pytest.mark.parametrize("with_revocation", [True, False])
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_password_set_by_a_superuser_ends_tokens_and_sessions(browser, make_user, with_revocation, is_removed):
     user = make_user("mira")
     ApiToken.objects.issue(user, "ci")
     session = Client()
     session.force_login(user)
     address = f"/admin/accounts/user/{user.pk}/password/"
     form = {"password1": "battery staple", "password2": "battery staple", "usable_password": "true"}
-    if is_taken_away:
+    if is_removed:
         form = {"usable_password": "false", "unset-password": "1"}
 
-    asked = browser.get(address).context["adminForm"].form["revoke_tokens"].value()
-    browser.post(address, form | ({"revoke_tokens": "on"} if ticked else {}))
+    default = browser.get(address).context["adminForm"].form["revoke_tokens"].value()
+    browser.post(address, form | ({"revoke_tokens": "on"} if with_revocation else {}))
 
     user.refresh_from_db()
-    assert asked is True
-    assert user.check_password("battery staple") is not is_taken_away
-    assert ApiToken.objects.exists() is not ticked
+    assert default is True
+    assert user.check_password("battery staple") is not is_removed
+    assert ApiToken.objects.exists() is not with_revocation
     assert session.get("/account/").status_code == 302
 
 
 @pytest.mark.parametrize(
-    "sku, is_made", [("Free", True), ("Standard", True), ("P10Premium", False), ("P20Premium", False)]
+    "sku, is_created", [("Free", True), ("Standard", True), ("P10Premium", False), ("P20Premium", False)]
 )
-def test_an_operator_chooses_no_premium_plan(browser_of, operator, subscription, sku, is_made):
+def test_operator_cannot_choose_a_premium_plan(sign_in_as, operator, subscription, sku, is_created):
     form = {
         "subscription": subscription.pk,
         "name": "fresh",
@@ -248,66 +250,72 @@ def test_an_operator_chooses_no_premium_plan(browser_of, operator, subscription,
         "sku": sku,
     }
 
-    answer = browser_of(operator).post("/admin/jobs/jobcollection/add/", form)
+    response = sign_in_as(operator).post("/admin/jobs/jobcollection/add/", form)
 
-    assert JobCollection.objects.exists() is is_made
-    assert is_made or list(answer.context["adminform"].form.errors) == ["sku"]
+    assert JobCollection.objects.exists() is is_created
+    assert is_created or list(response.context["adminform"].form.errors) == ["sku"]
 
 
 @pytest.mark.parametrize("role, sku", [(Role.OPERATOR, "Standard"), (Role.OWNER, "P20Premium")])
-def test_only_an_owner_raises_a_collection_to_a_premium_plan(browser_of, make_user, collection, role, sku):
+def test_only_an_owner_can_change_a_collection_to_a_premium_plan(sign_in_as, make_user, collection, role, sku):
     JobCollection.objects.update(sku="Standard")
     form = {"name": "nightly", "resource_group": "default", "state": "enabled", "sku": "P20Premium"}
-    browser = browser_of(make_user("mem", role, is_staff=True))
+    browser = sign_in_as(make_user("mem", role, is_staff=True))
 
     browser.post(f"/admin/jobs/jobcollection/{collection.pk}/change/", form)
 
     assert JobCollection.objects.get().sku == sku
 
 
-def test_a_superuser_chooses_every_plan(browser_of, make_user, collection):
+def test_superuser_can_choose_each_plan(sign_in_as, make_user, collection):
     JobCollection.objects.update(sku="Standard")
     root = make_user("root", role=None, is_staff=True, is_superuser=True)
 
     form = {"name": "nightly", "resource_group": "default", "state": "enabled", "sku": "P20Premium"}
-    browser_of(root).post(f"/admin/jobs/jobcollection/{collection.pk}/change/", form)
+    sign_in_as(root).post(f"/admin/jobs/jobcollection/{collection.pk}/change/", form)
 
     assert JobCollection.objects.get().sku == "P20Premium"
 
 
-WORK = ("/admin/", "/admin/jobs/job/", "/admin/jobs/run/", "/admin/triggers/trigger/", "/admin/jobs/jobcollection/")
-OF_THE_INSTALLATION = (
+MEMBER_PAGES = (
+    "/admin/",
+    "/admin/jobs/job/",
+    "/admin/jobs/run/",
+    "/admin/triggers/trigger/",
+    "/admin/jobs/jobcollection/",
+)
+STAFF_PAGES = (
     *("/admin/accounts/user/", "/admin/accounts/apitoken/", "/admin/django_celery_beat/periodictask/"),
     *("/admin/accounts/user/add/", "/admin/accounts/apitoken/add/"),
 )
 
 
 @pytest.mark.parametrize("role", Role)
-def test_a_member_who_is_not_staff_opens_the_pages_of_jobs_as_the_role_allows(browser_of, make_user, make_job, role):
+def test_member_who_is_not_staff_opens_job_pages_by_role(sign_in_as, make_user, make_job, role):
     job = make_job()
-    browser = browser_of(make_user("mira", role))
+    browser = sign_in_as(make_user("mira", role))
 
-    for address in (*WORK, f"/admin/jobs/job/{job.pk}/"):
+    for address in (*MEMBER_PAGES, f"/admin/jobs/job/{job.pk}/"):
         assert browser.get(address).status_code == 200, address
-    changed = browser.get(f"/admin/jobs/job/{job.pk}/change/").status_code
-    ordered = browser.post(f"/admin/jobs/job/{job.pk}/run/").status_code
-    assert (changed, ordered) == ((200, 302) if role >= Role.OPERATOR else (403, 403))
+    change_status = browser.get(f"/admin/jobs/job/{job.pk}/change/").status_code
+    run_status = browser.post(f"/admin/jobs/job/{job.pk}/run/").status_code
+    assert (change_status, run_status) == ((200, 302) if role >= Role.OPERATOR else (403, 403))
     assert job.runs.exists() is (role >= Role.OPERATOR)
 
 
-@pytest.mark.parametrize("address", OF_THE_INSTALLATION)
-def test_pages_of_the_whole_installation_are_for_staff(browser_of, make_user, address):
+@pytest.mark.parametrize("address", STAFF_PAGES)
+def test_pages_of_the_installation_are_only_for_staff(sign_in_as, make_user, address):
     mira = make_user("mira", Role.OWNER)
     mira.user_permissions.set(Permission.objects.all())
 
-    assert browser_of(mira).get(address).status_code == 403
+    assert sign_in_as(mira).get(address).status_code == 403
 
 
-def test_a_member_who_is_not_staff_sees_nothing_of_other_subscriptions(browser_of, make_user, make_job, make_trigger):
+def test_member_who_is_not_staff_does_not_see_other_subscriptions(sign_in_as, make_user, make_job, make_trigger):
     other = Subscription.objects.create(name="other")
     job = make_job("theirs", in_collection=JobCollection.objects.create(subscription=other, name="c", sku="P20Premium"))
     make_trigger(job, group="secret-group")
-    browser = browser_of(make_user("mira", Role.OWNER))
+    browser = sign_in_as(make_user("mira", Role.OWNER))
 
     home = browser.get("/admin/").text
     assert "secret-group" not in home
@@ -318,61 +326,63 @@ def test_a_member_who_is_not_staff_sees_nothing_of_other_subscriptions(browser_o
 LINK = re.compile(r'<(?:a|form)\b[^>]*?\b(?:href|action)="(/[^"#]*)"')
 
 
-def links_of(page: str) -> set[str]:
-    """The addresses on this site that a page leads to by GET."""
+def find_links(page: str) -> set[str]:
+    """Return the addresses of this site to which the page links with GET."""
     forms = re.findall(r"<form\b[^>]*>", page)
     posted = {link for tag in forms if "post" in tag.lower() for link in LINK.findall(tag)}
     return {html.unescape(link) for link in LINK.findall(page)} - posted
 
 
-def refused_links(browser, *addresses: str) -> list[tuple[str, str]]:
-    links = {link: address for address in addresses for link in links_of(browser.get(address).text)}
+def find_refused_links(browser, *page_urls: str) -> list[tuple[str, str]]:
+    links = {link: address for address in page_urls for link in find_links(browser.get(address).text)}
     return [(address, link) for link, address in links.items() if browser.get(link).status_code >= 400]
 
 
-def test_staff_without_a_subscription_open_every_page_that_they_are_shown(browser_of, make_user, make_job):
+def test_staff_without_a_subscription_can_open_all_linked_pages(sign_in_as, make_user, make_job):
     make_job("theirs")
-    browser = browser_of(make_user("sam", None, is_staff=True))
+    browser = sign_in_as(make_user("sam", None, is_staff=True))
 
-    assert refused_links(browser, *WORK, "/maintenance/") == []
+    assert find_refused_links(browser, *MEMBER_PAGES, "/maintenance/") == []
     assert "theirs" not in browser.get("/admin/jobs/job/").text
 
 
-def test_staff_without_a_subscription_open_and_change_nothing_of_others(browser_of, make_user, make_job, make_run):
+def test_staff_without_a_subscription_cannot_open_or_change_jobs(sign_in_as, make_user, make_job, make_run):
     job = make_job()
     run = make_run(job)
-    browser = browser_of(make_user("sam", None, is_staff=True))
+    browser = sign_in_as(make_user("sam", None, is_staff=True))
 
-    assert {browser.get(address).status_code for address in addresses(job, run)} == {404}
+    assert {browser.get(address).status_code for address in page_urls(job, run)} == {404}
     assert browser.get("/admin/jobs/job/add/").status_code == 403
     assert browser.get(f"/admin/jobs/jobcollection/{job.collection_id}/change/").status_code == 302
 
 
-def test_a_superuser_who_is_not_staff_may_do_everything(browser_of, make_user, theirs):
-    browser = browser_of(make_user("root", None, is_superuser=True))
+def test_superuser_who_is_not_staff_can_open_all_pages(sign_in_as, make_user, job_of_others):
+    browser = sign_in_as(make_user("root", None, is_superuser=True))
 
-    for address in (*WORK, *OF_THE_INSTALLATION, f"/admin/jobs/job/{theirs.pk}/change/"):
+    for address in (*MEMBER_PAGES, *STAFF_PAGES, f"/admin/jobs/job/{job_of_others.pk}/change/"):
         assert browser.get(address).status_code == 200, address
 
 
-def test_a_reader_opens_every_page_that_is_linked(browser_of, make_user, make_job, make_run, make_trigger):
+def test_reader_can_open_all_linked_pages(sign_in_as, make_user, make_job, make_run, make_trigger):
     job = make_job()
     make_trigger(job)
     run = make_run(job, Run.State.FAILED)
     rita = make_user("rita", Role.READER)
-    own = [f"/admin/accounts/subscription/{job.collection.subscription_id}/change/", *addresses(job, run)[:3]]
+    own = [f"/admin/accounts/subscription/{job.collection.subscription_id}/change/", *page_urls(job, run)[:3]]
 
-    assert refused_links(browser_of(rita), *WORK, *own, f"/admin/jobs/run/{run.pk}/change/") == []
+    assert find_refused_links(sign_in_as(rita), *MEMBER_PAGES, *own, f"/admin/jobs/run/{run.pk}/change/") == []
 
 
 @pytest.mark.parametrize("action, state", [("run_ticked", "enabled"), ("disable_ticked", "disabled")])
-def test_ticked_jobs_are_changed_only_where_the_role_allows(browser_of, make_user, make_job, theirs, action, state):
-    """A reader of one subscription who is an operator of the other."""
-    mira, ours = make_user("mira", Role.READER), make_job("ours")
-    Membership.objects.create(subscription=theirs.collection.subscription, user=mira, role=Role.OPERATOR)
-    form = {"action": action, "_selected_action": [ours.pk, theirs.pk], "confirmed": "yes"}
+def test_selected_jobs_are_changed_only_if_the_role_allows(
+    sign_in_as, make_user, make_job, job_of_others, action, state
+):
+    """The user is reader in one subscription and operator in the other."""
+    mira, own_job = make_user("mira", Role.READER), make_job("ours")
+    Membership.objects.create(subscription=job_of_others.collection.subscription, user=mira, role=Role.OPERATOR)
+    form = {"action": action, "_selected_action": [own_job.pk, job_of_others.pk], "confirmed": "yes"}
 
-    page = browser_of(mira).post("/admin/jobs/job/", form, follow=True).text
+    page = sign_in_as(mira).post("/admin/jobs/job/", form, follow=True).text
 
     assert "may not change" in page
     assert "ours" in page

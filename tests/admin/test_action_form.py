@@ -1,4 +1,4 @@
-"""The action as fields: each type to its document and back, nothing lost, refusals at their fields."""
+"""The form of an action: fields are converted to documents and back without loss, and errors are at their fields."""
 
 import base64
 import json
@@ -7,70 +7,71 @@ from datetime import UTC, datetime
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from jobs.forms.action_fields import MEMBERS
 from jobs.forms.action_values import action_fields_can_express, merge_action
 from jobs.forms.fields import ScalarField
 from jobs.models import Job
-from tests.admin.actions import BEYOND, BUS, EVERY_KIND, HTTP, REQUEST, STORAGE, edit_of, stored
+from tests.admin.actions import ADD, ALL_KINDS, BUS, HTTP, ONLY_AS_JSON, REQUEST, STORAGE, edit_url, load_action
 from tests.admin.forms import submitted
 
 # Round trips
 
 
-@pytest.mark.parametrize("action", [*EVERY_KIND.values(), *BEYOND.values()], ids=[*EVERY_KIND, *BEYOND])
-def test_opening_and_saving_changes_nothing(browser, make_job, action):
+@pytest.mark.parametrize("action", [*ALL_KINDS.values(), *ONLY_AS_JSON.values()], ids=[*ALL_KINDS, *ONLY_AS_JSON])
+def test_saving_an_unchanged_action_form_changes_nothing(browser, make_job, action):
     job = make_job(action=action)
-    before = stored()
+    before = load_action()
 
-    page = browser.get(edit_of(job)).text
-    answer = browser.post(edit_of(job), submitted(page, "job_form"))
+    page = browser.get(edit_url(job)).text
+    response = browser.post(edit_url(job), submitted(page, "job_form"))
 
-    after = stored()
-    assert answer.status_code == 302
+    after = load_action()
+    assert response.status_code == 302
     assert after.pk == before.pk
     assert (after.document, after.secrets) == (before.document, before.secrets)
     assert Job.objects.get().triggers.get().definition == job.triggers.get().definition
 
 
-def test_a_certificate_is_described_and_stays(browser, make_job, authority):
+def test_certificate_is_described_and_kept_on_saving(browser, make_job, authority):
     certificate = authority.client(expires_at=datetime(2031, 2, 3, tzinfo=UTC))
-    proof = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": certificate.password}
-    job = make_job(action={"type": "Http", "request": {**REQUEST, "authentication": proof}})
-    before = stored()
+    authentication = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": certificate.password}
+    job = make_job(action={"type": "Http", "request": {**REQUEST, "authentication": authentication}})
+    before = load_action()
 
-    page = browser.get(edit_of(job)).text
-    browser.post(edit_of(job), {**submitted(page, "job_form"), "method": "PUT"})
+    page = browser.get(edit_url(job)).text
+    browser.post(edit_url(job), {**submitted(page, "job_form"), "method": "PUT"})
 
     assert certificate.thumbprint in page
     assert "3 February 2031" in page
-    assert stored().document["request"]["method"] == "PUT"
-    assert stored().secrets == before.secrets
+    assert load_action().document["request"]["method"] == "PUT"
+    assert load_action().secrets == before.secrets
 
 
-@pytest.mark.parametrize("action", EVERY_KIND.values(), ids=EVERY_KIND)
-def test_every_kind_opens_in_fields(browser, make_job, action):
-    assert browser.get(edit_of(make_job(action=action))).context["form"].mode("what") == "fields"
+@pytest.mark.parametrize("action", ALL_KINDS.values(), ids=ALL_KINDS)
+def test_each_action_kind_is_shown_as_fields(browser, make_job, action):
+    assert browser.get(edit_url(make_job(action=action))).context["form"].mode("what") == "fields"
 
 
-@pytest.mark.parametrize("action", BEYOND.values(), ids=BEYOND)
-def test_what_a_line_cannot_hold_opens_as_json(browser, make_job, action):
-    assert browser.get(edit_of(make_job(action=action))).context["form"].mode("what") == "json"
+@pytest.mark.parametrize("action", ONLY_AS_JSON.values(), ids=ONLY_AS_JSON)
+def test_action_that_fields_cannot_express_is_shown_as_json(browser, make_job, action):
+    assert browser.get(edit_url(make_job(action=action))).context["form"].mode("what") == "json"
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY_KIND if name != "plain"])
-def test_changing_one_member_leaves_the_others_as_they_are(browser, make_job, name):
-    job = make_job(action=EVERY_KIND[name])
-    before = stored()
+@pytest.mark.parametrize("name", [name for name in ALL_KINDS if name != "plain"])
+def test_changing_one_member_of_an_action_keeps_the_others(browser, make_job, name):
+    job = make_job(action=ALL_KINDS[name])
+    before = load_action()
 
-    page = browser.get(edit_of(job)).text
-    browser.post(edit_of(job), {**submitted(page, "job_form"), "error_action": "https://other.example/"})
+    page = browser.get(edit_url(job)).text
+    browser.post(edit_url(job), {**submitted(page, "job_form"), "error_action": "https://other.example/"})
 
     expected = {"type": "Https", "request": {"uri": "https://other.example/", "method": "POST"}}
-    assert stored().document == {**before.document, "errorAction": expected}
-    kept = {path: text for path, text in before.secrets.items() if not path.startswith("errorAction")}
-    assert stored().secrets == kept
+    assert load_action().document == {**before.document, "errorAction": expected}
+    expected_secrets = {path: text for path, text in before.secrets.items() if not path.startswith("errorAction")}
+    assert load_action().secrets == expected_secrets
 
 
-def test_members_that_no_field_knows_are_kept():
+def test_members_without_a_field_are_kept():
     document = {"type": "Http", "request": {**REQUEST, "timeout": "PT1M"}, "retryPolicy": {"retryCount": 2}}
 
     changed = merge_action(document, {"type": "Http", "retry": "Fixed", "method": "PUT"}, {"method"})
@@ -83,6 +84,7 @@ def test_members_that_no_field_knows_are_kept():
     "document",
     [
         {"type": "Carrier"},
+        {"type": {"type": "Http"}},
         {"type": "Http", "request": "https://example.com/"},
         {"type": "Http", "request": {"headers": ["a"]}},
         {"type": "Http", "request": {"method": "BREW"}},
@@ -101,15 +103,21 @@ def test_members_that_no_field_knows_are_kept():
         },
     ],
 )
-def test_an_unchecked_document_that_fields_would_lose_something_of_stays_json(post, document):
-    answer = post(_switch="what:fields", what="json", action_json=json.dumps(document))
+def test_document_that_fields_cannot_express_stays_json(post, document):
+    response = post(_switch="what:fields", what="json", action_json=json.dumps(document))
 
-    assert answer.context["form"].mode("what") == "json"
+    assert response.context["form"].mode("what") == "json"
     assert not action_fields_can_express(document)
 
 
+def test_page_has_every_declared_field(browser, collection):
+    page = browser.get(ADD).text
+
+    assert [name for name in MEMBERS if f'name="{name}"' not in page] == []
+
+
 @pytest.mark.parametrize("value", ["done", "", " a ", "5", "true", "null", '"', "[1]", "NaN", 5, -1.5, True, False])
-def test_a_scalar_is_read_as_it_was_written(value):
+def test_scalar_field_reads_the_value_that_it_wrote(value):
     read = ScalarField(required=False, strip=False).clean(ScalarField.write(value))
 
     assert (read, type(read)) == (value, type(value))
@@ -118,7 +126,7 @@ def test_a_scalar_is_read_as_it_was_written(value):
 # From fields
 
 
-def test_an_http_request_with_everything(post):
+def test_all_fields_of_an_http_request_are_stored(post):
     post(
         **HTTP,
         headers="Accept: text/plain",
@@ -142,7 +150,7 @@ def test_an_http_request_with_everything(post):
         retry_count="5",
     )
 
-    assert stored().document == {
+    assert load_action().document == {
         "type": "Http",
         "template": True,
         "follow": True,
@@ -173,35 +181,35 @@ def test_an_http_request_with_everything(post):
             "maximumRetryInterval": "PT1H",
         },
     }
-    assert stored().secrets == {"request.authentication.secret": "clientsecret"}
+    assert load_action().secrets == {"request.authentication.secret": "clientsecret"}
 
 
-@pytest.mark.parametrize("way", ["file", "text"])
-def test_a_client_certificate_is_uploaded_or_pasted(post, authority, way):
+@pytest.mark.parametrize("source", ["file", "text"])
+def test_client_certificate_can_be_uploaded_or_pasted(post, authority, source):
     certificate = authority.client()
-    sent = {"pfx": certificate.pfx}
-    if way == "file":
-        sent = {"pfx_file": SimpleUploadedFile("job.pfx", base64.b64decode(certificate.pfx))}
+    fields = {"pfx": certificate.pfx}
+    if source == "file":
+        fields = {"pfx_file": SimpleUploadedFile("job.pfx", base64.b64decode(certificate.pfx))}
 
-    post(**HTTP, authentication="ClientCertificate", pfx_password=certificate.password, **sent)
+    post(**HTTP, authentication="ClientCertificate", pfx_password=certificate.password, **fields)
 
-    assert stored().document["request"]["authentication"]["certificateThumbprint"] == certificate.thumbprint
-    assert stored().secrets == {
+    assert load_action().document["request"]["authentication"]["certificateThumbprint"] == certificate.thumbprint
+    assert load_action().secrets == {
         "request.authentication.pfx": certificate.pfx,
         "request.authentication.password": certificate.password,
     }
 
 
-def test_an_authority_of_the_jobs_own_is_kept(post, authority):
+def test_certificate_authority_of_a_job_is_stored(post, authority):
     post(**HTTP, certificate_authority=authority.pem.replace("\n", "\r\n"))
 
-    assert stored().document["request"]["certificateAuthority"].splitlines() == authority.pem.splitlines()
+    assert load_action().document["request"]["certificateAuthority"].splitlines() == authority.pem.splitlines()
 
 
-def test_a_storage_queue(post):
+def test_fields_of_a_storage_queue_are_stored(post):
     post(**STORAGE, message_format="Xml", message_encoding="Base64")
 
-    assert stored().document == {
+    assert load_action().document == {
         "type": "StorageQueue",
         "queueMessage": {
             "storageAccount": "account1",
@@ -211,7 +219,7 @@ def test_a_storage_queue(post):
             "messageEncoding": "Base64",
         },
     }
-    assert stored().secrets == {"queueMessage.sasToken": "?sv=1&sig=topsecret"}
+    assert load_action().secrets == {"queueMessage.sasToken": "?sv=1&sig=topsecret"}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +229,7 @@ def test_a_storage_queue(post):
         ("ServiceBusTopic", {"bus_topic": "incoming"}, "serviceBusTopicMessage", "topicPath"),
     ],
 )
-def test_a_service_bus_message(post, kind, target, member, name):
+def test_fields_of_a_service_bus_message_are_stored(post, kind, target, member, name):
     post(
         **BUS | {"type": kind, "bus_queue": "", **target},
         content_type="text/plain",
@@ -232,7 +240,7 @@ def test_a_service_bus_message(post, kind, target, member, name):
         custom_properties="kind: order\r\ncount: 2",
     )
 
-    assert stored().document == {
+    assert load_action().document == {
         "type": kind,
         member: {
             "namespace": "orders",
@@ -259,36 +267,46 @@ def test_a_service_bus_message(post, kind, target, member, name):
         HTTP | {"retry": "None", "retry_interval": "never", "transport": "carrier pigeon"},
     ],
 )
-def test_only_the_fields_of_the_choices_count(post, fields):
+def test_fields_of_other_choices_are_ignored(post, fields):
     post(**fields)
 
-    assert set(stored().document) <= {"type", "request", "retryPolicy"}
-    assert stored().document["request"] == REQUEST
-    assert stored().secrets == {}
+    assert set(load_action().document) <= {"type", "request", "retryPolicy"}
+    assert load_action().document["request"] == REQUEST
+    assert load_action().secrets == {}
 
 
-def test_another_type_leaves_nothing_of_the_one_before(browser, make_job):
-    job = make_job(action={**EVERY_KIND["basic"], **EVERY_KIND["follow"], "retryPolicy": {"retryType": "None"}})
+def test_changed_action_type_removes_members_of_the_old_type(browser, make_job):
+    job = make_job(action={**ALL_KINDS["basic"], **ALL_KINDS["follow"], "retryPolicy": {"retryType": "None"}})
 
-    page = browser.get(edit_of(job)).text
-    browser.post(edit_of(job), {**submitted(page, "job_form"), **STORAGE})
+    page = browser.get(edit_url(job)).text
+    browser.post(edit_url(job), {**submitted(page, "job_form"), **STORAGE})
 
-    assert set(stored().document) == {"type", "queueMessage", "retryPolicy"}
-    assert set(stored().secrets) == {"queueMessage.sasToken"}
+    assert set(load_action().document) == {"type", "queueMessage", "retryPolicy"}
+    assert set(load_action().secrets) == {"queueMessage.sasToken"}
 
 
-def test_no_authentication_any_more_removes_the_secret(browser, make_job):
-    job = make_job(action=EVERY_KIND["basic"])
+def test_removed_authentication_removes_its_secret(browser, make_job):
+    job = make_job(action=ALL_KINDS["basic"])
 
-    page = browser.get(edit_of(job)).text
-    browser.post(edit_of(job), {**submitted(page, "job_form"), "authentication": ""})
+    page = browser.get(edit_url(job)).text
+    browser.post(edit_url(job), {**submitted(page, "job_form"), "authentication": ""})
 
-    assert "authentication" not in stored().document["request"]
-    assert stored().secrets == {}
+    assert "authentication" not in load_action().document["request"]
+    assert load_action().secrets == {}
+
+
+def test_removed_service_bus_key_is_removed_with_its_name(browser, make_job):
+    job = make_job(action=ALL_KINDS["bus queue"])
+
+    page = browser.get(edit_url(job)).text
+    browser.post(edit_url(job), {**submitted(page, "job_form"), "bus_authentication": ""})
+
+    assert "authentication" not in load_action().document["serviceBusQueueMessage"]
+    assert load_action().secrets == {}
 
 
 @pytest.mark.parametrize(
-    "fields, place, says",
+    "fields, field, message",
     [
         (HTTP | {"authentication": "Basic", "password": "opensesame"}, "username", "Is required"),
         (HTTP | {"authentication": "ActiveDirectoryOAuth", "tenant": "a b"}, "tenant", "a domain name"),
@@ -317,26 +335,26 @@ def test_no_authentication_any_more_removes_the_secret(browser, make_job):
         (BUS | {"custom_properties": "a: 1\na: 2"}, "custom_properties", "twice"),
     ],
 )
-def test_a_refused_member_is_said_at_its_field(post, fields, place, says):
-    answer = post(**fields)
+def test_error_of_an_action_is_shown_at_its_field(post, fields, field, message):
+    response = post(**fields)
 
     assert not Job.objects.exists()
-    errors = answer.context["form"].errors
-    assert list(errors) == [place]
-    assert says in errors[place][0]
-    assert f'id="id_{place}_error"' in answer.text
+    errors = response.context["form"].errors
+    assert list(errors) == [field]
+    assert message in errors[field][0]
+    assert f'id="id_{field}_error"' in response.text
 
 
-def test_a_file_that_is_too_large_is_not_read(post):
-    answer = post(**HTTP, authentication="ClientCertificate", pfx_file=SimpleUploadedFile("job.pfx", bytes(20_000)))
+def test_too_large_certificate_file_is_refused(post):
+    response = post(**HTTP, authentication="ClientCertificate", pfx_file=SimpleUploadedFile("job.pfx", bytes(20_000)))
 
-    assert "20,000 bytes" in answer.context["form"].errors["pfx_file"][0]
+    assert "20,000 bytes" in response.context["form"].errors["pfx_file"][0]
 
 
-def test_either_a_file_or_its_text(post, authority):
+def test_certificate_file_together_with_text_is_refused(post, authority):
     certificate = authority.client()
     file = SimpleUploadedFile("job.pfx", base64.b64decode(certificate.pfx))
 
-    answer = post(**HTTP, authentication="ClientCertificate", pfx_file=file, pfx=certificate.pfx)
+    response = post(**HTTP, authentication="ClientCertificate", pfx_file=file, pfx=certificate.pfx)
 
-    assert list(answer.context["form"].errors) == ["pfx"]
+    assert list(response.context["form"].errors) == ["pfx"]

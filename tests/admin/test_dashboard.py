@@ -1,4 +1,4 @@
-"""The dashboard: whether the scheduler is alive, and what went on and comes."""
+"""The dashboard: the health of the scheduler, and past and upcoming runs."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from triggers.models import Trigger
 LATER = {"startTime": "2027-06-01T00:00:00Z"}
 
 
-def test_before_any_beat_it_says_so_loudly_and_what_to_do(browser):
+def test_dashboard_without_a_scheduler_explains_how_to_start_it(browser):
     page = browser.get("/admin/").text
 
     assert "No scheduler has ever run" in page
@@ -21,20 +21,20 @@ def test_before_any_beat_it_says_so_loudly_and_what_to_do(browser):
 
 
 @pytest.mark.parametrize(
-    "silent, says",
+    "kind, message",
     [
         (None, "The scheduler is alive"),
         ("beat", "The scheduler stands still"),
         ("worker", "No worker is alive"),
     ],
 )
-def test_a_silent_process_counts_as_gone(browser, alive, silent, says):
-    Process.objects.filter(kind=silent).update(seen_at=timezone.now() - timedelta(minutes=5))
+def test_process_without_heartbeats_is_reported(browser, alive, kind, message):
+    Process.objects.filter(kind=kind).update(seen_at=timezone.now() - timedelta(minutes=5))
 
-    assert says in browser.get("/admin/pulse/").text
+    assert message in browser.get("/admin/pulse/").text
 
 
-def test_a_trigger_that_nobody_takes_makes_the_scheduler_late(browser, alive, make_job):
+def test_overdue_trigger_is_reported_as_late_scheduler(browser, alive, make_job):
     make_job()
     Trigger.objects.update(next_fire_at=timezone.now() - timedelta(minutes=2))
 
@@ -44,24 +44,24 @@ def test_a_trigger_that_nobody_takes_makes_the_scheduler_late(browser, alive, ma
     assert "2 min" in page
 
 
-def test_a_group_that_nobody_serves_is_told_before_and_after_its_runs_wait(
+def test_group_without_a_worker_is_reported_before_and_after_its_runs_wait(
     browser, alive, make_job, make_trigger, make_run
 ):
     job = make_job(schedule=LATER)
     make_trigger(job, group="message-processor")
 
-    ahead = browser.get("/admin/pulse/").text
+    before = browser.get("/admin/pulse/").text
     make_run(job, Run.State.WAITING, ago=timedelta(minutes=2), queue="message-processor")
     Trigger.objects.update(next_fire_at=None)
     waiting = browser.get("/admin/pulse/")
 
-    assert "Nobody serves message-processor" in ahead
-    assert "Runs of its triggers will wait until a worker is started with --queues message-processor" in ahead
+    assert "Nobody serves message-processor" in before
+    assert "Runs of its triggers will wait until a worker is started with --queues message-processor" in before
     assert "1 run waits until a worker is started" in waiting.text
     assert waiting.context["waiting"] == 1
 
 
-def test_several_groups_that_nobody_serves_are_summed_up(browser, alive, make_job, make_trigger):
+def test_several_groups_without_workers_are_summarized(browser, alive, make_job, make_trigger):
     job = make_job(schedule=LATER)
     for group in ("b", "a", "c"):
         make_trigger(job, group, group=group)
@@ -72,7 +72,7 @@ def test_several_groups_that_nobody_serves_are_summed_up(browser, alive, make_jo
     assert "--queues a,b,c" in page
 
 
-def test_a_group_with_a_worker_is_nothing_to_tell(browser, alive, make_job, make_trigger):
+def test_group_with_a_worker_is_not_reported(browser, alive, make_job, make_trigger):
     make_trigger(make_job(schedule=LATER), group="message-processor")
     Trigger.objects.update(next_fire_at=timezone.now())
     Process.objects.filter(kind="worker").update(queues=["default", "message-processor"])
@@ -83,13 +83,13 @@ def test_a_group_with_a_worker_is_nothing_to_tell(browser, alive, make_job, make
 def test_a_run_that_waits_for_its_next_attempt_is_not_overdue(browser, alive, make_job, make_run):
     make_run(make_job(schedule=LATER), Run.State.RETRYING, not_before=timezone.now() + timedelta(minutes=5))
 
-    answer = browser.get("/admin/pulse/")
+    response = browser.get("/admin/pulse/")
 
-    assert "The scheduler is alive" in answer.text
-    assert answer.context["overdue"] == 0
+    assert "The scheduler is alive" in response.text
+    assert response.context["overdue"] == 0
 
 
-def test_the_figures_count_what_one_acts_on(browser, alive, make_job, make_run):
+def test_figures_count_failed_running_overdue_and_disabled(browser, alive, make_job, make_run):
     job = make_job(schedule=LATER)
     make_job("stopped", state="disabled")
     make_run(job, Run.State.FAILED)
@@ -104,7 +104,7 @@ def test_the_figures_count_what_one_acts_on(browser, alive, make_job, make_run):
     assert (context["overdue"], context["disabled"]) == (1, 1)
 
 
-def test_outcomes_are_counted_by_the_hour_for_which_they_were_planned(owner, make_job, make_run):
+def test_outcomes_are_counted_by_the_hour_of_their_fire_time(owner, make_job, make_run):
     job = make_job()
     now = timezone.now()
     make_run(job, ago=timedelta(hours=2))
@@ -122,14 +122,14 @@ def test_outcomes_are_counted_by_the_hour_for_which_they_were_planned(owner, mak
     assert failed["start"] <= now - timedelta(hours=5) < failed["start"] + timedelta(hours=1)
 
 
-def test_the_chart_and_its_table_say_the_same(browser, make_job, make_run):
+def test_chart_and_table_of_outcomes_agree(browser, make_job, make_run):
     make_run(make_job(), Run.State.FAILED)
 
     assert "1 failed" in browser.get("/admin/").context["chart_title"]
     assert sum(hour["failed"] for hour in browser.get("/admin/outcomes/").context["hours"]) == 1
 
 
-def test_the_next_two_hours_draw_single_starts_and_sum_up_frequent_ones(owner, make_job):
+def test_next_two_hours_show_single_starts_and_summarize_frequent_jobs(owner, make_job):
     now = timezone.now()
     make_job("often", schedule={"recurrence": {"frequency": "Minute"}}, now=now)
     make_job("single", schedule={"startTime": (now + timedelta(minutes=30)).isoformat()}, now=now)
@@ -143,7 +143,7 @@ def test_the_next_two_hours_draw_single_starts_and_sum_up_frequent_ones(owner, m
     assert outlook["summary"].endswith("of 2 jobs, 120 of them of 1 frequent job")
 
 
-def test_starts_of_the_same_minute_stand_on_each_other(owner, make_job):
+def test_starts_in_the_same_minute_are_stacked(owner, make_job):
     now = timezone.now()
     for number in range(3):
         make_job(f"job-{number}", schedule={"startTime": (now + timedelta(minutes=10)).isoformat()}, now=now)
@@ -154,7 +154,7 @@ def test_starts_of_the_same_minute_stand_on_each_other(owner, make_job):
     assert outlook["lines"][0]["more"] == "and 2 more"
 
 
-def test_a_run_in_progress_is_measured_by_its_usual_time(owner, make_job, make_run):
+def test_running_run_shows_its_share_of_the_usual_duration(owner, make_job, make_run):
     job = make_job()
     make_run(job, ago=timedelta(hours=2))
     make_run(job, Run.State.RUNNING, ago=timedelta(seconds=1))
@@ -165,7 +165,7 @@ def test_a_run_in_progress_is_measured_by_its_usual_time(owner, make_job, make_r
     assert 40 <= row["share"] <= 90
 
 
-def test_the_desk_takes_the_same_queries_however_much_there_is(
+def test_dashboard_takes_the_same_number_of_queries_for_any_number_of_rows(
     browser, alive, make_job, make_trigger, make_run, django_assert_num_queries, django_assert_max_num_queries
 ):
     job = make_job()
@@ -183,7 +183,7 @@ def test_the_desk_takes_the_same_queries_however_much_there_is(
         browser.get("/admin/")
 
 
-def test_the_pulse_is_a_fragment_that_asks_for_itself_again(browser, alive):
+def test_pulse_is_a_fragment_that_refreshes_itself(browser, alive):
     page = browser.get("/admin/pulse/").text
 
     assert 'hx-get="/admin/pulse/"' in page
@@ -194,14 +194,14 @@ def test_the_pulse_is_a_fragment_that_asks_for_itself_again(browser, alive):
 def make_certified_job(make_job, authority):
     def make(name, days, **fields):
         certificate = authority.client(name, expires_at=timezone.now() + timedelta(days=days))
-        proof = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": certificate.password}
-        request = {"uri": "https://x.example/", "method": "GET", "authentication": proof}
+        authentication = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": certificate.password}
+        request = {"uri": "https://x.example/", "method": "GET", "authentication": authentication}
         return make_job(name, action={"type": "Http", "request": request}, **fields)
 
     return make
 
 
-def test_certificates_to_renew_are_listed_the_first_to_end_first(browser, make_certified_job):
+def test_expiring_certificates_are_sorted_by_expiry(browser, make_certified_job):
     for name, days in {"soon": 20, "later": 90, "expired": -2, "sooner": 3}.items():
         make_certified_job(name, days)
 
@@ -214,7 +214,7 @@ def test_certificates_to_renew_are_listed_the_first_to_end_first(browser, make_c
     ]
 
 
-def test_a_renewed_certificate_is_gone_at_once(browser, make_certified_job):
+def test_renewed_certificate_is_no_longer_listed(browser, make_certified_job):
     make_certified_job("billing", 3)
     before = browser.get("/admin/").context["certificates"]
 
@@ -224,14 +224,14 @@ def test_a_renewed_certificate_is_gone_at_once(browser, make_certified_job):
     assert browser.get("/admin/").context["certificates"] == []
 
 
-def test_certificates_of_others_and_of_ended_jobs_are_nobodys_to_renew(
-    browser_of, operator, elsewhere, make_certified_job
+def test_certificates_of_other_subscriptions_and_completed_jobs_are_not_listed(
+    sign_in_as, operator, collection_of_others, make_certified_job
 ):
-    make_certified_job("theirs", 3, in_collection=elsewhere)
+    make_certified_job("theirs", 3, in_collection=collection_of_others)
     ended = make_certified_job("ended", 3)
     type(ended).objects.filter(pk=ended.pk).update(state="completed")
 
-    page = browser_of(operator).get("/admin/")
+    page = sign_in_as(operator).get("/admin/")
 
     assert page.context["certificates"] == []
     assert "Certificates to renew" not in page.text

@@ -1,4 +1,4 @@
-"""Filters of the lists: a value that is unknown is an error on the page, and lists nothing."""
+"""Filters of the lists: an unknown value is an error on the page, and lists nothing."""
 
 from datetime import timedelta
 
@@ -28,43 +28,45 @@ FILTERS = {
 
 @pytest.fixture
 def rows(make_job, make_run, make_trigger):
-    """One row at least of most lists."""
+    """At least one row for most lists."""
     job = make_job()
     make_trigger(job)
     start_operation(DISABLE, job.collection, Caller(), timezone.now())
     return make_run(job)
 
 
-@pytest.mark.parametrize("of, name", [(of, name) for of, names in FILTERS.items() for name in [*names, "colour"]])
+@pytest.mark.parametrize(
+    "model, name", [(model, name) for model, names in FILTERS.items() for name in [*names, "colour"]]
+)
 @pytest.mark.parametrize("value", ["x", "", "9999"])
-def test_an_unknown_value_or_filter_is_an_error_and_lists_nothing(browser, rows, of, name, value):
-    answer = browser.get(f"/admin/{of}/?{name}={value}")
+def test_unknown_filter_or_value_is_an_error_and_lists_nothing(browser, rows, model, name, value):
+    response = browser.get(f"/admin/{model}/?{name}={value}")
 
-    assert answer.status_code == 400
-    assert list(answer.context["cl"].result_list) == []
-    (refusal,) = answer.context["cl"].refusals
-    assert value in refusal or name in refusal
-    assert 'role="alert"' in answer.text
+    assert response.status_code == 400
+    assert list(response.context["cl"].result_list) == []
+    (error,) = response.context["cl"].refusals
+    assert value in error or name in error
+    assert 'role="alert"' in response.text
 
 
-def test_a_refusal_says_what_the_filter_takes(browser, rows):
+def test_filter_error_lists_the_accepted_values(browser, rows):
     page = browser.get(f"{RUNS}?result=broken").text
 
     assert "Result: &#x27;broken&#x27; is unknown. It can be: failed or lost, lost, missed, skipped, late" in page
 
 
-def test_ticked_rows_are_left_alone_by_an_address_that_is_refused(browser, make_job):
+def test_action_on_a_list_with_an_invalid_filter_changes_nothing(browser, make_job):
     job = make_job()
-    ticked = {"_selected_action": [job.pk], "action": "disable_ticked", "confirmed": "yes"}
+    form = {"_selected_action": [job.pk], "action": "disable_ticked", "confirmed": "yes"}
 
-    browser.post("/admin/jobs/job/?failed=x", ticked)
+    browser.post("/admin/jobs/job/?failed=x", form)
 
     job.refresh_from_db()
     assert job.state == "enabled"
 
 
 @pytest.mark.parametrize(
-    "result, shows",
+    "result, expected",
     [
         ("failed", {"failed", "lost"}),
         ("lost", {"lost"}),
@@ -78,7 +80,7 @@ def test_ticked_rows_are_left_alone_by_an_address_that_is_refused(browser, make_
         ("waiting", {"waiting", "retrying"}),
     ],
 )
-def test_runs_are_filtered_by_every_result(browser, make_job, make_run, result, shows):
+def test_runs_are_filtered_by_each_result(browser, make_job, make_run, result, expected):
     for number, state in enumerate(Run.State):
         if state != Run.State.SUCCEEDED:
             make_run(make_job(state), state, ago=number * MINUTE, delay=5 * MINUTE)
@@ -87,24 +89,24 @@ def test_runs_are_filtered_by_every_result(browser, make_job, make_run, result, 
 
     found = browser.get(f"{RUNS}?result={result}").context["cl"].result_list
 
-    assert {run.job_name.replace("-", " ") for run in found} == shows
+    assert {run.job_name.replace("-", " ") for run in found} == expected
 
 
-def test_runs_are_filtered_by_the_time_for_which_they_were_planned(browser, make_job, make_run):
+def test_runs_are_filtered_by_fire_time(browser, make_job, make_run):
     job, now = make_job(), timezone.now()
     old, middle, new = (make_run(job, ago=hours * 60 * MINUTE) for hours in (3, 2, 1))
     since, until = (f"{now - hours * 60 * MINUTE:%Y-%m-%dT%H:%M:%SZ}" for hours in (2, 1))
 
-    def listed(query):
+    def list_runs(query):
         return list(browser.get(f"{RUNS}?{query}").context["cl"].result_list)
 
-    assert listed(f"from={since}") == [new, middle]
-    assert listed(f"to={since}") == [old]
-    assert listed(f"from={since}&to={until}") == [middle]
-    assert listed(f"from={since}&to={until}&result=failed") == []
+    assert list_runs(f"from={since}") == [new, middle]
+    assert list_runs(f"to={since}") == [old]
+    assert list_runs(f"from={since}&to={until}") == [middle]
+    assert list_runs(f"from={since}&to={until}&result=failed") == []
 
 
-def test_a_time_range_is_named_and_can_be_left(browser, make_job, make_run):
+def test_time_range_filter_is_shown_and_can_be_removed(browser, make_job, make_run):
     make_run(make_job())
 
     page = browser.get(f"{RUNS}?from=2026-11-04T11:00:00Z&to=2026-11-04T12:00:00Z").text
@@ -113,12 +115,12 @@ def test_a_time_range_is_named_and_can_be_left(browser, make_job, make_run):
     assert 'href="?days=1"' in page
 
 
-def test_a_collection_beyond_those_that_are_listed_can_be_chosen(browser, make_job, subscription, monkeypatch):
+def test_collection_filter_works_for_collections_that_are_not_listed(browser, make_job, subscription, monkeypatch):
     monkeypatch.setattr("jobs.admin.jobs.COLLECTIONS_LISTED", 1)
     last = JobCollection.objects.create(subscription=subscription, name="zoo")
     make_job("first")
     job = make_job("second", in_collection=last)
 
-    answer = browser.get(f"/admin/jobs/job/?collection={last.pk}")
+    response = browser.get(f"/admin/jobs/job/?collection={last.pk}")
 
-    assert list(answer.context["cl"].result_list) == [job]
+    assert list(response.context["cl"].result_list) == [job]

@@ -1,4 +1,4 @@
-"""Lists and pages of jobs and triggers that maintenance holds, and what they say when nothing comes."""
+"""Lists and pages of jobs and triggers that maintenance holds, or that have no next run."""
 
 import re
 from datetime import timedelta
@@ -23,7 +23,7 @@ OFF = TriggerDefinition(format="quartz", definition={"expression": "0 0 12 * * ?
 
 @pytest.fixture(autouse=True)
 def clock(fixed_start):
-    """Half an hour before the first fire time."""
+    """Stop the clock half an hour before the first fire time."""
     with time_machine.travel(T0, tick=False) as clock:
         yield clock
 
@@ -44,23 +44,23 @@ def cell(page: str, label: str = "Next run") -> str:
     return words(re.search(rf'<td[^>]*data-label="{label}"[^>]*>(.*?)</td>', page, re.DOTALL)[1])
 
 
-def test_the_list_says_when_a_job_runs_after_the_maintenance(browser, job, db2):
+def test_job_list_shows_the_next_run_after_maintenance(browser, job, db2):
     notice = announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
 
     page = browser.get(JOBS).text
 
-    said = "in 39 min today 08:09 Held by maintenance: Reboot of db-2 , planned today 08:00"
-    assert cell(page) == said
+    expected = "in 39 min today 08:09 Held by maintenance: Reboot of db-2 , planned today 08:00"
+    assert cell(page) == expected
     assert f'href="/maintenance/notices/{notice.pk}/"' in page
 
 
-def test_the_list_says_that_nobody_knows_when(browser, job, db2):
+def test_job_list_shows_that_the_end_of_maintenance_is_unknown(browser, job, db2):
     announce(db2, has_started=True)
 
     assert cell(browser.get(JOBS).text).startswith("nobody knows when Held by maintenance: Reboot of db-2")
 
 
-def test_the_list_tells_of_a_run_that_is_held_already(browser, job, db2, clock):
+def test_job_list_shows_a_held_run(browser, job, db2, clock):
     announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
     dispatch(EIGHT)
     clock.move_to(EIGHT + MINUTE)
@@ -69,28 +69,28 @@ def test_the_list_tells_of_a_run_that_is_held_already(browser, job, db2, clock):
     assert cell(browser.get(JOBS).text).startswith("in 8 min today 08:09 Held by maintenance")
 
 
-def test_a_job_that_nothing_holds_is_listed_as_before(browser, job):
+def test_job_list_shows_the_next_run_without_maintenance(browser, job):
     assert cell(browser.get(JOBS).text) == "in 30 min today 08:00"
 
 
 @pytest.mark.parametrize(
-    "triggers, said",
+    "triggers, expected",
     [
         ([False], "its trigger is disabled"),
         ([False, False], "its triggers are disabled"),
         ([], "only by hand"),
     ],
 )
-def test_what_is_only_disabled_is_not_said_to_be_over(browser, make_job, triggers, said):
+def test_job_list_shows_why_there_is_no_next_run(browser, make_job, triggers, expected):
     job = make_job(schedule=None, now=T0)
     for number, _ in enumerate(triggers):
         save_trigger(job, f"off-{number}", OFF, T0)
 
-    assert cell(browser.get(JOBS).text) == said
-    assert no_run_reason(job, job.triggers.all()).short == said
+    assert cell(browser.get(JOBS).text) == expected
+    assert no_run_reason(job, job.triggers.all()).short == expected
 
 
-def test_a_job_whose_last_occurrence_was_made_has_nothing_left(browser, make_job):
+def test_job_list_shows_that_no_fire_times_are_left(browser, make_job):
     job = make_job(schedule=None, now=T0)
     once = TriggerDefinition(format="once", definition={"at": "2026-01-05T07:30:00Z"})
     save_trigger(job, "once", once, T0)
@@ -102,7 +102,7 @@ def test_a_job_whose_last_occurrence_was_made_has_nothing_left(browser, make_job
     assert cell(browser.get(JOBS).text) == "nothing left but disabled triggers"
 
 
-def test_the_page_of_a_job_says_when_it_runs_and_what_becomes_of_each_fire_time(browser, job, db2):
+def test_job_page_shows_the_hold_of_each_fire_time(browser, job, db2):
     announce(db2, not_before=EIGHT - MINUTE, duration_s=7200)
 
     page = words(browser.get(f"{JOBS}{job.pk}/").text)
@@ -113,14 +113,14 @@ def test_the_page_of_a_job_says_when_it_runs_and_what_becomes_of_each_fire_time(
     assert "Held by maintenance: Reboot of db-2 , until today 09:59" in page
 
 
-def test_the_list_of_triggers_says_what_holds_them(browser, job, db2):
+def test_trigger_list_shows_the_hold_of_the_next_run(browser, job, db2):
     announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
 
-    said = "in 30 min today 08:00 Held by maintenance: Reboot of db-2 , until today 08:09"
-    assert cell(browser.get(TRIGGERS).text, "Next") == said
+    expected = "in 30 min today 08:00 Held by maintenance: Reboot of db-2 , until today 08:09"
+    assert cell(browser.get(TRIGGERS).text, "Next") == expected
 
 
-def test_home_shows_the_start_after_the_maintenance(owner, job, db2):
+def test_home_shows_the_start_after_maintenance(owner, job, db2):
     announce(db2, not_before=EIGHT - MINUTE, duration_s=3720)
 
     outlook = dashboard.next_hours(owner, T0)
@@ -129,14 +129,14 @@ def test_home_shows_the_start_after_the_maintenance(owner, job, db2):
     assert [f"{line['at']:%H:%M}" for line in outlook["lines"]] == ["09:01"]
 
 
-@pytest.mark.parametrize("of", [{"has_started": True}, {"not_before": EIGHT - MINUTE, "duration_s": 9000}])
-def test_home_shows_no_start_of_what_is_held_for_longer(owner, job, db2, of):
-    announce(db2, **of)
+@pytest.mark.parametrize("members", [{"has_started": True}, {"not_before": EIGHT - MINUTE, "duration_s": 9000}])
+def test_home_shows_no_start_if_the_hold_lasts_longer(owner, job, db2, members):
+    announce(db2, **members)
 
     assert dashboard.next_hours(owner, T0)["fires"] == []
 
 
-def test_home_shows_the_start_of_a_run_that_is_held_already(owner, make_job, db2):
+def test_home_shows_the_start_of_a_held_run(owner, make_job, db2):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Day"}}, now=T0)
     holds(job)
     announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
@@ -144,13 +144,13 @@ def test_home_shows_the_start_of_a_run_that_is_held_already(owner, make_job, db2
 
     outlook = dashboard.next_hours(owner, EIGHT + MINUTE)
 
-    said = [(f"{line['at']:%H:%M}", line["job"], line["words"]) for line in outlook["lines"]]
-    assert said == [("08:09", job, "held by maintenance: Reboot of db-2 until then")]
+    expected = [(f"{line['at']:%H:%M}", line["job"], line["words"]) for line in outlook["lines"]]
+    assert expected == [("08:09", job, "held by maintenance: Reboot of db-2 until then")]
     assert [f"{fire:%H:%M}" for fire in outlook["fires"]] == ["08:09"]
     assert outlook["summary"] == "1 run of 1 job"
 
 
-def test_home_shows_one_start_of_runs_that_are_held_until_the_same_moment(owner, job, db2):
+def test_home_shows_one_start_of_runs_released_at_the_same_time(owner, job, db2):
     announce(db2, not_before=EIGHT - MINUTE, duration_s=62 * 60)
     dispatch(EIGHT)
 
@@ -159,27 +159,27 @@ def test_home_shows_one_start_of_runs_that_are_held_until_the_same_moment(owner,
     assert [f"{fire:%H:%M}" for fire in outlook["fires"]] == ["09:01", "10:00"]
 
 
-@pytest.mark.parametrize("of", [{"has_started": True}, {"not_before": EIGHT - MINUTE, "duration_s": 3 * 3600}])
-def test_home_shows_no_start_of_a_held_run_that_does_not_start_soon(owner, job, db2, of):
-    announce(db2, **of)
+@pytest.mark.parametrize("members", [{"has_started": True}, {"not_before": EIGHT - MINUTE, "duration_s": 3 * 3600}])
+def test_home_shows_no_start_of_a_run_that_is_held_for_longer(owner, job, db2, members):
+    announce(db2, **members)
     dispatch(EIGHT)
 
     assert dashboard.next_hours(owner, EIGHT + MINUTE)["fires"] == []
 
 
-def test_what_is_saved_says_when_the_job_runs(job, db2):
+def test_message_after_saving_names_the_next_run(job, db2):
     assert next_run_in_words(job, T0) == "The next run is today 08:00 UTC."
 
     announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
-    said = "The next run is today 08:09 UTC, held by maintenance: Reboot of db-2 until then."
-    assert next_run_in_words(job, T0) == said
+    expected = "The next run is today 08:09 UTC, held by maintenance: Reboot of db-2 until then."
+    assert next_run_in_words(job, T0) == expected
 
     announce(db2, has_started=True)
-    said = "The next run is held by maintenance: Reboot of db-2; nobody knows when it is."
-    assert next_run_in_words(job, T0) == said
+    expected = "The next run is held by maintenance: Reboot of db-2; nobody knows when it is."
+    assert next_run_in_words(job, T0) == expected
 
 
-def test_lists_take_as_many_queries_whatever_is_held(
+def test_lists_take_the_same_number_of_queries_for_any_number_of_held_jobs(
     browser, make_job, subscription, django_assert_max_num_queries, django_assert_num_queries
 ):
     def add(count: int) -> None:
@@ -202,14 +202,14 @@ def test_lists_take_as_many_queries_whatever_is_held(
         subscription.collections.get().jobs.all().delete()
 
 
-def test_a_stopped_job_is_held_by_nothing(browser, job, db2):
+def test_disabled_job_is_not_shown_as_held(browser, job, db2):
     announce(db2, has_started=True)
     set_job_state(job, "disabled", T0 + timedelta(seconds=1))
 
     assert cell(browser.get(JOBS).text) == "Disabled"
 
 
-def test_a_disabled_trigger_is_held_by_nothing(browser, make_job, db2):
+def test_disabled_trigger_is_not_shown_as_held(browser, make_job, db2):
     job = make_job(schedule=None, now=T0)
     holds(job)
     save_trigger(job, "off", OFF, T0)

@@ -1,4 +1,4 @@
-"""An owner invites by exact name or address, and is never shown people of other subscriptions."""
+"""Owners invite by exact user name or email, and never see users of other subscriptions."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -10,35 +10,37 @@ from accounts.models import ApiToken, Invitation, Membership, Role, Subscription
 
 @pytest.fixture
 def boss(make_user):
-    """An owner who is staff, and no superuser."""
+    """An owner who is staff and not a superuser."""
     return make_user("boss", Role.OWNER, is_staff=True)
 
 
 @pytest.fixture
-def stranger(make_user, elsewhere):
-    return make_user("zoltan", in_subscription=elsewhere.subscription, email="zoltan@example.com", first_name="Zoltán")
+def stranger(make_user, collection_of_others):
+    return make_user(
+        "zoltan", in_subscription=collection_of_others.subscription, email="zoltan@example.com", first_name="Zoltán"
+    )
 
 
 @pytest.fixture
-def of_boss(browser_of, boss):
-    return browser_of(boss)
+def owner_browser(sign_in_as, boss):
+    return sign_in_as(boss)
 
 
-def page_of(subscription: Subscription) -> str:
+def subscription_url(subscription: Subscription) -> str:
     return f"/admin/accounts/subscription/{subscription.pk}/change/"
 
 
-def invitations_of(subscription: Subscription) -> str:
+def invitations_url(subscription: Subscription) -> str:
     return f"/admin/accounts/subscription/{subscription.pk}/invitations/"
 
 
 def member_form(subscription, *rows: dict) -> dict:
-    """The form of a subscription with its members as the page sends it; a row without an id is a new one."""
-    known = sum("id" in row for row in rows)
+    """Return the values of the form of a subscription with its members; a row without an id is a new member."""
+    existing = sum("id" in row for row in rows)
     form = {
         "name": subscription.name,
         "membership_set-TOTAL_FORMS": len(rows),
-        "membership_set-INITIAL_FORMS": known,
+        "membership_set-INITIAL_FORMS": existing,
     }
     for number, row in enumerate(rows):
         fields = {"subscription": subscription.pk, **row}
@@ -46,14 +48,14 @@ def member_form(subscription, *rows: dict) -> dict:
     return form
 
 
-# Nobody is offered people of other subscriptions
+# Users of other subscriptions are not shown
 
 
-def test_no_page_shows_an_owner_people_of_other_subscriptions(of_boss, boss, subscription, make_job, stranger):
+def test_pages_show_an_owner_no_users_of_other_subscriptions(owner_browser, boss, subscription, make_job, stranger):
     make_job()
     addresses = [
-        page_of(subscription),
-        invitations_of(subscription),
+        subscription_url(subscription),
+        invitations_url(subscription),
         f"/admin/accounts/subscription/{subscription.pk}/history/",
         *(f"/admin/{place}/" for place in ("accounts/subscription", "accounts/apitoken", "jobs/job", "jobs/run")),
         *(f"/admin/{place}/" for place in ("jobs/jobcollection", "triggers/trigger", "operations/operation")),
@@ -67,10 +69,12 @@ def test_no_page_shows_an_owner_people_of_other_subscriptions(of_boss, boss, sub
         "/maintenance/",
     ]
 
-    answers = {address: of_boss.get(address) for address in addresses}
+    responses = {address: owner_browser.get(address) for address in addresses}
 
-    assert {address: answer.status_code for address, answer in answers.items() if answer.status_code != 200} == {}
-    assert [address for address, answer in answers.items() if "zolt" in answer.text.lower()] == []
+    assert {
+        address: response.status_code for address, response in responses.items() if response.status_code != 200
+    } == {}
+    assert [address for address, response in responses.items() if "zolt" in response.text.lower()] == []
 
 
 @pytest.mark.parametrize(
@@ -87,115 +91,128 @@ def test_no_page_shows_an_owner_people_of_other_subscriptions(of_boss, boss, sub
         "/admin/autocomplete/?term=zol&app_label=accounts&model_name=apitoken&field_name=user",
     ],
 )
-def test_the_list_of_users_is_for_superusers(of_boss, stranger, address):
-    assert of_boss.get(address.format(stranger.pk)).status_code == 403
+def test_user_list_is_only_for_superusers(owner_browser, stranger, address):
+    assert owner_browser.get(address.format(stranger.pk)).status_code == 403
 
 
-def test_no_interface_knows_people_of_other_subscriptions(api_of, boss, stranger):
+def test_apis_do_not_reveal_users_of_other_subscriptions(api_of, boss, stranger):
     api = api_of(ApiToken.objects.issue(boss, "ci")[1])
 
-    refusals = []
+    errors = []
     for name in (stranger.username, "nobody"):
         share = {"shares": [{"user": name, "role": "reader"}]}
         calendar = api.patch(f"/api/calendars/{boss.calendars.get().pk}", share)
         graph = [api.get(f"/v1.0/users/{each}") for each in (name, f"{name}@example.com")]
-        refusals.append(
+        errors.append(
             (calendar.status_code, calendar.content.replace(name.encode(), b"X"), [g.status_code for g in graph])
         )
 
-    assert refusals[0] == refusals[1]
-    assert refusals[0][0] == 400
-    assert refusals[0][2] == [404, 404]
+    assert errors[0] == errors[1]
+    assert errors[0][0] == 400
+    assert errors[0][2] == [404, 404]
 
 
 @pytest.mark.parametrize(
     "look_up",
     ["members__username__startswith=b", "membership__user__email=x", "members__password__startswith=p", "q=zoltan"],
 )
-def test_lists_are_not_filtered_by_what_users_have(of_boss, stranger, look_up):
-    page = of_boss.get(f"/admin/accounts/subscription/?{look_up}", follow=True)
+def test_subscription_list_cannot_be_filtered_by_user_fields(owner_browser, stranger, look_up):
+    page = owner_browser.get(f"/admin/accounts/subscription/?{look_up}", follow=True)
 
     assert page.status_code == 400 or "zoltan" not in page.text.replace('value="zoltan"', "")
 
 
-# What an owner does with members
+# Members
 
 
-def test_an_owner_adds_nobody_without_their_consent(of_boss, boss, subscription, stranger):
+def test_owner_cannot_add_a_member_directly(owner_browser, boss, subscription, stranger):
     membership = Membership.objects.get(user=boss)
     own = {"id": membership.pk, "user": boss.pk, "role": Role.OWNER}
 
-    page = of_boss.get(page_of(subscription)).text
-    of_boss.post(page_of(subscription), member_form(subscription, own, {"user": stranger.pk, "role": Role.READER}))
+    page = owner_browser.get(subscription_url(subscription)).text
+    owner_browser.post(
+        subscription_url(subscription), member_form(subscription, own, {"user": stranger.pk, "role": Role.READER})
+    )
 
     assert "membership_set-1-" not in page
     assert "membership_set-0-user" not in page
     assert [each.user for each in subscription.membership_set.all()] == [boss]
 
 
-def test_an_owner_gives_no_membership_to_somebody_else(of_boss, operator, subscription, stranger):
+def test_owner_cannot_change_the_user_of_a_membership(owner_browser, operator, subscription, stranger):
     membership = Membership.objects.get(user=operator)
     row = {"id": membership.pk, "user": stranger.pk, "role": Role.READER}
 
-    of_boss.post(page_of(subscription), member_form(subscription, row))
+    owner_browser.post(subscription_url(subscription), member_form(subscription, row))
 
     membership.refresh_from_db()
     assert (membership.user, membership.role) == (operator, Role.READER)
 
 
-def test_an_owner_removes_a_member(of_boss, operator, subscription):
+def test_owner_can_remove_a_member(owner_browser, operator, subscription):
     membership = Membership.objects.get(user=operator)
 
-    of_boss.post(page_of(subscription), member_form(subscription, {"id": membership.pk, "role": 1, "DELETE": "on"}))
+    owner_browser.post(
+        subscription_url(subscription), member_form(subscription, {"id": membership.pk, "role": 1, "DELETE": "on"})
+    )
 
     assert not Membership.objects.filter(pk=membership.pk).exists()
 
 
-def test_a_superuser_adds_somebody_directly(browser, subscription, stranger):
-    browser.post(page_of(subscription), member_form(subscription, {"user": stranger.pk, "role": Role.OPERATOR}))
+def test_superuser_can_add_a_member_directly(browser, subscription, stranger):
+    browser.post(
+        subscription_url(subscription), member_form(subscription, {"user": stranger.pk, "role": Role.OPERATOR})
+    )
 
     assert subscription.membership_set.get(user=stranger).role == Role.OPERATOR
 
 
-def test_who_is_added_directly_goes_on_writing_where_they_wrote(browser, subscription, stranger, elsewhere):
-    browser.post(page_of(subscription), member_form(subscription, {"user": stranger.pk, "role": Role.OPERATOR}))
+def test_added_member_keeps_the_default_subscription(browser, subscription, stranger, collection_of_others):
+    browser.post(
+        subscription_url(subscription), member_form(subscription, {"user": stranger.pk, "role": Role.OPERATOR})
+    )
 
     stranger.refresh_from_db()
-    assert stranger.default_subscription == elsewhere.subscription
+    assert stranger.default_subscription == collection_of_others.subscription
 
 
-def test_whose_role_is_raised_goes_on_writing_where_they_wrote(of_boss, stranger, subscription, elsewhere):
+def test_member_with_a_raised_role_keeps_the_default_subscription(
+    owner_browser, stranger, subscription, collection_of_others
+):
     membership = Membership.objects.create(subscription=subscription, user=stranger, role=Role.READER)
 
-    of_boss.post(page_of(subscription), member_form(subscription, {"id": membership.pk, "role": Role.OPERATOR}))
+    owner_browser.post(
+        subscription_url(subscription), member_form(subscription, {"id": membership.pk, "role": Role.OPERATOR})
+    )
 
     stranger.refresh_from_db()
     membership.refresh_from_db()
     assert membership.role == Role.OPERATOR
-    assert stranger.default_subscription == elsewhere.subscription
+    assert stranger.default_subscription == collection_of_others.subscription
 
 
 # Invitations
 
 
 def invite(browser, subscription, addressee, role=Role.READER, **options):
-    return browser.post(invitations_of(subscription), {"addressee": addressee, "role": role}, **options)
+    return browser.post(invitations_url(subscription), {"addressee": addressee, "role": role}, **options)
 
 
-def shown(page, addressee: str) -> str:
-    """The page, without what differs between any two requests and without what was typed."""
+def comparable_text(page, addressee: str) -> str:
+    """Return the page without the typed text and without parts that differ in each request."""
+    differing = ("csrf", "<time", "withdraw", "Rendered", "clock-strip")
     lines = page.text.replace(addressee, "X").splitlines()
-    return "\n".join(line for line in lines if "csrf" not in line and "<time" not in line and "withdraw" not in line)
+    return "\n".join(line for line in lines if not any(text in line for text in differing))
 
 
 @pytest.mark.parametrize("addressee", ["zoltan", "zoltan@example.com"])
-def test_an_owner_does_not_learn_whether_there_is_such_a_person(of_boss, subscription, stranger, addressee):
-    nobody = addressee.replace("zoltan", "zebedi")
+def test_invitation_does_not_reveal_if_the_user_exists(owner_browser, subscription, stranger, addressee):
+    unknown = addressee.replace("zoltan", "zebedi")
 
     pages = []
-    for each in (addressee, nobody):
-        page = invite(of_boss, subscription, each, follow=True)
-        pages.append((page.redirect_chain, page.status_code, shown(page, each)))
+    for each in (addressee, unknown):
+        page = invite(owner_browser, subscription, each, follow=True)
+        pages.append((page.redirect_chain, page.status_code, comparable_text(page, each)))
         Invitation.objects.all().update(
             subscription=Subscription.objects.create(name=each.replace("@", "-").replace(".", "-"))
         )
@@ -204,12 +221,12 @@ def test_an_owner_does_not_learn_whether_there_is_such_a_person(of_boss, subscri
     assert list(Invitation.objects.order_by("pk").values_list("user", flat=True)) == [stranger.pk, None]
 
 
-def test_an_open_invitation_shows_what_was_typed_and_is_withdrawn(of_boss, subscription, stranger):
-    invite(of_boss, subscription, "zoltan@example.com", Role.OPERATOR)
+def test_invitation_shows_the_typed_text_and_can_be_withdrawn(owner_browser, subscription, stranger):
+    invite(owner_browser, subscription, "zoltan@example.com", Role.OPERATOR)
     invitation = Invitation.objects.get()
 
-    page = of_boss.get(invitations_of(subscription)).text
-    of_boss.post(invitations_of(subscription), {"withdraw": invitation.pk})
+    page = owner_browser.get(invitations_url(subscription)).text
+    owner_browser.post(invitations_url(subscription), {"withdraw": invitation.pk})
 
     assert "zoltan@example.com" in page
     assert "Zoltán" not in page
@@ -219,58 +236,69 @@ def test_an_open_invitation_shows_what_was_typed_and_is_withdrawn(of_boss, subsc
 
 
 @pytest.mark.parametrize(
-    "fields, wrong",
+    "fields, field",
     [
         ({"addressee": ""}, "addressee"),
         ({"addressee": "x" * 255}, "addressee"),
         ({"addressee": "a\x00b"}, "addressee"),
-        ({"addressee": "boss"}, "addressee"),  # a member already
+        ({"addressee": "boss"}, "addressee"),  # already a member
         ({"addressee": "x", "role": "4"}, "role"),
         ({"addressee": "x", "role": "owner"}, "role"),
         ({"addressee": "x", "role": ""}, "role"),
     ],
 )
-def test_an_invitation_that_cannot_be_is_refused_at_its_field(of_boss, subscription, fields, wrong):
-    answer = of_boss.post(invitations_of(subscription), {"role": "1"} | fields)
+def test_error_of_an_invitation_is_shown_at_its_field(owner_browser, subscription, fields, field):
+    response = owner_browser.post(invitations_url(subscription), {"role": "1"} | fields)
 
-    assert list(answer.context["form"].errors) == [wrong]
+    assert list(response.context["form"].errors) == [field]
     assert not Invitation.objects.exists()
 
 
 @pytest.mark.parametrize("key", ["", "x", "-1", "1" * 30, "²", "\x00"])
-def test_withdrawing_what_is_not_there_changes_nothing(of_boss, subscription, key):
-    invite(of_boss, subscription, "zoltan")
+def test_withdrawing_an_unknown_invitation_changes_nothing(owner_browser, subscription, key):
+    invite(owner_browser, subscription, "zoltan")
 
-    assert of_boss.post(invitations_of(subscription), {"withdraw": key}).status_code == 302
+    assert owner_browser.post(invitations_url(subscription), {"withdraw": key}).status_code == 302
     assert Invitation.objects.count() == 1
 
 
-def test_invitations_are_for_owners(browser_of, operator, reader, subscription):
+def test_invitations_are_only_for_owners(sign_in_as, operator, reader, subscription):
     for member in (operator, reader):
-        browser = browser_of(member)
-        assert browser.get(invitations_of(subscription)).status_code == 403
+        browser = sign_in_as(member)
+        assert browser.get(invitations_url(subscription)).status_code == 403
         assert invite(browser, subscription, "zoltan").status_code == 403
-        assert "invitations/" not in browser.get(page_of(subscription)).text
+        assert "invitations/" not in browser.get(subscription_url(subscription)).text
     assert not Invitation.objects.exists()
 
 
-def test_invitations_of_others_look_like_none(of_boss, owner, elsewhere):
-    theirs = invitations.invite(elsewhere.subscription, "zoltan", Role.READER, owner, timezone.now())
+def test_invitations_of_other_subscriptions_are_not_found(owner_browser, owner, collection_of_others):
+    invitation_of_others = invitations.invite(
+        collection_of_others.subscription, "zoltan", Role.READER, owner, timezone.now()
+    )
 
-    assert of_boss.get(invitations_of(elsewhere.subscription)).status_code == 404
-    assert invite(of_boss, elsewhere.subscription, "eve").status_code == 404
-    assert of_boss.post(invitations_of(elsewhere.subscription), {"withdraw": theirs.pk}).status_code == 404
-    assert Invitation.objects.get() == theirs
+    assert owner_browser.get(invitations_url(collection_of_others.subscription)).status_code == 404
+    assert invite(owner_browser, collection_of_others.subscription, "eve").status_code == 404
+    assert (
+        owner_browser.post(
+            invitations_url(collection_of_others.subscription), {"withdraw": invitation_of_others.pk}
+        ).status_code
+        == 404
+    )
+    assert Invitation.objects.get() == invitation_of_others
 
 
-def test_an_invitation_of_another_subscription_is_not_withdrawn(of_boss, owner, subscription, elsewhere):
-    theirs = invitations.invite(elsewhere.subscription, "zoltan", Role.READER, owner, timezone.now())
+def test_invitation_of_another_subscription_cannot_be_withdrawn(
+    owner_browser, owner, subscription, collection_of_others
+):
+    invitation_of_others = invitations.invite(
+        collection_of_others.subscription, "zoltan", Role.READER, owner, timezone.now()
+    )
 
-    of_boss.post(invitations_of(subscription), {"withdraw": theirs.pk})
+    owner_browser.post(invitations_url(subscription), {"withdraw": invitation_of_others.pk})
 
-    assert Invitation.objects.get() == theirs
+    assert Invitation.objects.get() == invitation_of_others
 
 
-def test_superusers_list_users(browser, stranger):
+def test_superuser_can_list_users(browser, stranger):
     assert stranger.username in browser.get("/admin/accounts/user/").text
     assert User.objects.count() == 2

@@ -1,4 +1,4 @@
-"""The form of a job: fields and JSON to documents and back, errors at their fields, the preview, secrets."""
+"""The form of a job: fields, JSON, errors, the preview and secrets."""
 
 import json
 from datetime import timedelta
@@ -52,16 +52,16 @@ def post(browser, collection):
     return send
 
 
-def post_messages(response) -> str:
+def read_messages(response) -> str:
     return " ".join(str(message) for message in get_messages(response.wsgi_request))
 
 
-def edit_of(job) -> str:
+def edit_url(job) -> str:
     return f"/admin/jobs/job/{job.pk}/change/"
 
 
-def test_the_fields_become_the_documents(post):
-    answer = post(
+def test_job_form_fields_become_documents(post):
+    response = post(
         frequency="Week",
         interval="2",
         count="10",
@@ -84,7 +84,7 @@ def test_the_fields_become_the_documents(post):
 
     job = Job.objects.get()
     trigger = job.triggers.get()
-    assert answer.url == f"/admin/jobs/job/{job.pk}/"
+    assert response.url == f"/admin/jobs/job/{job.pk}/"
     assert trigger.definition == {
         "startTime": "2027-01-05T08:00:00Z",
         "recurrence": {
@@ -109,7 +109,7 @@ def test_the_fields_become_the_documents(post):
     assert (job.overlap, job.delivery, trigger.misfire) == ("queue_one", "at_most_once", "skip")
 
 
-def test_what_the_fields_show_of_a_job_makes_the_same_documents_again(make_job):
+def test_initial_values_of_a_job_give_the_same_schedule(make_job):
     recurrence = {
         "frequency": "Month",
         "interval": 3,
@@ -128,14 +128,14 @@ def test_a_job_without_recurrence_runs_once(post):
     assert Trigger.objects.get().definition == {"startTime": "2027-01-05T08:00:00Z"}
 
 
-def test_days_that_do_not_go_with_the_frequency_do_not_count(post):
+def test_days_of_other_frequencies_are_ignored(post):
     post(frequency="Day", week_days=["Monday"], month_days="31")
 
     assert Trigger.objects.get().definition["recurrence"] == {"frequency": "Day"}
 
 
 @pytest.mark.parametrize(
-    "fields, place, says",
+    "fields, field, message",
     [
         ({"interval": "0"}, "interval", "Must be 1 to"),
         ({"interval": "two"}, "interval", "two"),
@@ -158,49 +158,49 @@ def test_days_that_do_not_go_with_the_frequency_do_not_count(post):
         ({"name": "1st"}, "name", "start with a letter"),
     ],
 )
-def test_a_refused_member_is_said_at_its_field(post, fields, place, says):
-    answer = post(**fields)
+def test_error_of_a_job_is_shown_at_its_field(post, fields, field, message):
+    response = post(**fields)
 
     assert not Job.objects.exists()
-    errors = answer.context["form"].errors
-    assert list(errors) == [place]
-    assert says in errors[place][0]
-    assert f'id="id_{place}_error"' in answer.text
+    errors = response.context["form"].errors
+    assert list(errors) == [field]
+    assert message in errors[field][0]
+    assert f'id="id_{field}_error"' in response.text
 
 
-def test_the_same_name_twice_is_refused_not_replaced(post, make_job):
+def test_used_job_name_is_refused(post, make_job):
     make_job("backup")
 
-    answer = post()
+    response = post()
 
-    assert "has a job of this name already" in answer.context["form"].errors["name"][0]
+    assert "has a job of this name already" in response.context["form"].errors["name"][0]
     assert Job.objects.get().revision == 1
 
 
-def test_a_full_collection_refuses_the_form_as_a_whole(post, collection):
+def test_error_of_a_full_collection_is_shown_for_the_whole_form(post, collection):
     type(collection).objects.update(max_job_count=0)
 
-    answer = post()
+    response = post()
 
-    assert "may hold 0 jobs" in answer.context["form"].non_field_errors()[0]
+    assert "may hold 0 jobs" in response.context["form"].non_field_errors()[0]
 
 
-def test_a_schedule_too_fast_for_the_plan_is_said_at_the_frequency(post, collection):
+def test_error_of_a_too_fast_schedule_is_shown_at_the_frequency(post, collection):
     type(collection).objects.update(sku="Free")
 
-    answer = post(frequency="Minute")
+    response = post(frequency="Minute")
 
-    assert "one hour or slower" in answer.context["form"].errors["frequency"][0]
+    assert "one hour or slower" in response.context["form"].errors["frequency"][0]
 
 
 # Editing
 
 
-def test_saving_something_else_leaves_the_schedule_where_it_stands(post, make_job, browser):
+def test_saving_another_member_keeps_the_state_of_the_schedule(post, make_job, browser):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00+00:00", "recurrence": {"frequency": "day", "count": 5}})
     Trigger.objects.update(fires_left=2)
 
-    post(edit_of(job), revision=1, start="2026-01-05T08:00:00", frequency="Day", count="5", method="POST")
+    post(edit_url(job), revision=1, start="2026-01-05T08:00:00", frequency="Day", count="5", method="POST")
 
     job.refresh_from_db()
     trigger = job.triggers.get()
@@ -209,11 +209,11 @@ def test_saving_something_else_leaves_the_schedule_where_it_stands(post, make_jo
     assert trigger.definition["recurrence"]["frequency"] == "day"
 
 
-def test_a_stored_password_is_never_shown_and_kept_when_left_empty(post, make_job, browser):
+def test_stored_password_is_not_shown_and_kept_if_left_empty(post, make_job, browser):
     job = make_job(action=BASIC)
 
-    page = browser.get(edit_of(job)).text
-    post(edit_of(job), revision=1, uri="https://example.com/", authentication="Basic", username="ada", interval="2")
+    page = browser.get(edit_url(job)).text
+    post(edit_url(job), revision=1, uri="https://example.com/", authentication="Basic", username="ada", interval="2")
 
     assert "opensesame" not in page
     assert "Empty keeps it." in page
@@ -221,11 +221,11 @@ def test_a_stored_password_is_never_shown_and_kept_when_left_empty(post, make_jo
     assert job.action.secrets == {"request.authentication.password": "opensesame"}
 
 
-def test_a_new_password_replaces_the_old_one_and_leaves_no_trace(post, make_job, browser):
+def test_new_password_replaces_the_old_one_and_is_not_logged(post, make_job, browser):
     job = make_job(action=BASIC)
 
     post(
-        edit_of(job),
+        edit_url(job),
         revision=1,
         uri="https://example.com/",
         authentication="Basic",
@@ -240,34 +240,34 @@ def test_a_new_password_replaces_the_old_one_and_leaves_no_trace(post, make_job,
     assert "swordfish" not in entry.change_message
 
 
-def test_a_refused_form_does_not_send_the_password_back(post):
-    answer = post(authentication="Basic", username="ada", password="swordfish", interval="0")
+def test_refused_form_does_not_contain_the_password(post):
+    response = post(authentication="Basic", username="ada", password="swordfish", interval="0")
 
-    assert "swordfish" not in answer.text
+    assert "swordfish" not in response.text
 
 
-def test_who_saves_an_older_version_is_refused(post, make_job):
+def test_form_of_an_outdated_version_is_refused(post, make_job):
     job = make_job()
     Job.objects.update(revision=3)
 
-    answer = post(edit_of(job), revision=2)
+    response = post(edit_url(job), revision=2)
 
-    assert "somebody saved version 3" in answer.text.lower()
+    assert "somebody saved version 3" in response.text.lower()
 
 
-def test_a_final_job_has_no_form(browser, make_job):
+def test_completed_job_has_no_form(browser, make_job):
     job = make_job()
     Job.objects.update(state="completed")
 
-    answer = browser.get(edit_of(job), follow=True)
+    response = browser.get(edit_url(job), follow=True)
 
-    assert "which is final" in answer.text
+    assert "which is final" in response.text
 
 
 # JSON
 
 
-def test_json_in_front_is_what_is_saved(post):
+def test_visible_json_is_saved(post):
     schedule = {"recurrence": {"frequency": "hour", "interval": 3}}
     queue = {
         "type": "StorageQueue",
@@ -288,22 +288,22 @@ def test_json_in_front_is_what_is_saved(post):
 
 
 @pytest.mark.parametrize("text", ["[1]", "{", '{"x": 1e999}', '{"x": "\\ud800"}', "[" * 9000])
-def test_text_that_is_no_storable_object_is_refused_at_its_field(post, text):
-    answer = post(when="json", schedule_json=text)
+def test_invalid_json_is_refused_at_its_field(post, text):
+    response = post(when="json", schedule_json=text)
 
-    assert list(answer.context["form"].errors) == ["schedule_json"]
-
-
-def test_a_refused_member_of_json_is_named_with_its_path(post):
-    answer = post(when="json", schedule_json='{"recurrence": {"frequency": "Day", "interval": 0}}')
-
-    assert answer.context["form"].errors["schedule_json"][0].startswith("recurrence.interval: ")
+    assert list(response.context["form"].errors) == ["schedule_json"]
 
 
-def test_switching_carries_over_what_was_written_and_saves_nothing(post):
-    there = post(_switch="when:json", interval="3")
-    form = there.context["form"]
-    back = post(
+def test_json_error_names_the_path_of_the_member(post):
+    response = post(when="json", schedule_json='{"recurrence": {"frequency": "Day", "interval": 0}}')
+
+    assert response.context["form"].errors["schedule_json"][0].startswith("recurrence.interval: ")
+
+
+def test_switching_between_fields_and_json_keeps_the_values(post):
+    as_json = post(_switch="when:json", interval="3")
+    form = as_json.context["form"]
+    as_fields = post(
         _switch="when:fields",
         when="json",
         schedule_json='{"recurrence": {"frequency": "Hour", "interval": 7}}',
@@ -311,8 +311,8 @@ def test_switching_carries_over_what_was_written_and_saves_nothing(post):
 
     assert form.mode("when") == "json"
     assert json.loads(form["schedule_json"].value())["recurrence"] == {"frequency": "Day", "interval": 3}
-    assert back.context["form"]["frequency"].value() == "Hour"
-    assert 'interval" value="7"' in back.text
+    assert as_fields.context["form"]["frequency"].value() == "Hour"
+    assert 'interval" value="7"' in as_fields.text
     assert not Job.objects.exists()
 
 
@@ -320,13 +320,13 @@ def test_switching_carries_over_what_was_written_and_saves_nothing(post):
 
 
 @pytest.fixture
-def still():
-    """The clock stands still."""
+def frozen_clock():
+    """Stop the clock."""
     with time_machine.travel(WEDNESDAY, tick=False):
         yield
 
 
-def saved(response) -> Job:
+def saved_job(response) -> Job:
     assert response.status_code == 302, response.context["form"].errors
     return Job.objects.get()
 
@@ -343,8 +343,8 @@ def saved(response) -> Job:
         ({"when": "json", "schedule_json": '{"recurrence": {"frequency": "Hour"}}'}, "2026-11-04T13:32:00Z"),
     ],
 )
-def test_a_new_job_runs_first_at_the_next_time_of_its_schedule(post, still, first_run, fields, start):
-    job = saved(post(start="", **fields, **first_run))
+def test_new_job_first_runs_at_the_next_time_of_its_schedule(post, frozen_clock, first_run, fields, start):
+    job = saved_job(post(start="", **fields, **first_run))
 
     trigger = job.triggers.get()
     assert (trigger.definition["startTime"], f"{trigger.next_fire_at:%Y-%m-%dT%H:%M:%SZ}") == (start, start)
@@ -352,22 +352,22 @@ def test_a_new_job_runs_first_at_the_next_time_of_its_schedule(post, still, firs
 
 
 @pytest.mark.parametrize("start", ["", "2027-01-05T08:00"])
-def test_a_new_job_also_runs_now_when_that_is_chosen(post, still, start):
+def test_new_job_also_runs_now_on_request(post, frozen_clock, start):
     response = post(start=start, first_run="now")
 
-    assert saved(response).runs.get().origin == "manual"
+    assert saved_job(response).runs.get().origin == "manual"
     assert Trigger.objects.get().next_fire_at > WEDNESDAY
-    assert "It runs once now. The next run is" in post_messages(response)
+    assert "It runs once now. The next run is" in read_messages(response)
 
 
-def test_a_job_that_is_to_run_once_and_now_runs_once(post, still):
-    job = saved(post(frequency="", start="", first_run="now"))
+def test_single_run_now_runs_only_once(post, frozen_clock):
+    job = saved_job(post(frequency="", start="", first_run="now"))
 
     assert not job.runs.exists()
     assert job.triggers.get().next_fire_at == WEDNESDAY
 
 
-def test_a_new_job_that_ends_before_its_first_run_is_refused(post, still):
+def test_new_job_with_an_end_before_its_first_run_is_refused(post, frozen_clock):
     form = post(start="", end="2026-11-05T09:00").context["form"]
 
     assert "Must be later than the first run" in form.errors["end"]
@@ -375,37 +375,37 @@ def test_a_new_job_that_ends_before_its_first_run_is_refused(post, still):
 
 
 @pytest.mark.parametrize("start", ["", "2020-01-05T08:00"])
-def test_a_new_job_that_has_no_time_but_the_present_one_runs_at_once(post, still, start):
-    saved(post(frequency="", start=start))
+def test_new_job_with_only_the_current_time_runs_immediately(post, frozen_clock, start):
+    saved_job(post(frequency="", start=start))
 
     assert Trigger.objects.get().next_fire_at == WEDNESDAY
 
 
 @pytest.mark.parametrize(
-    "fields, place, says",
+    "fields, field, message",
     [
         ({"frequency": "", "start": ""}, "start", "Say when. To run it at once there is Run now"),
         ({"frequency": "", "start": "2020-01-05T08:00"}, "start", "Must be ahead without a recurrence"),
         ({"when": "json", "schedule_json": "{}"}, "schedule_json", "is required without a recurrence"),
     ],
 )
-def test_an_edit_to_no_time_but_the_present_one_is_refused(post, make_job, still, fields, place, says):
+def test_change_to_only_the_current_time_is_refused(post, make_job, frozen_clock, fields, field, message):
     job = make_job()
     address = f"{PREVIEW}?job={job.pk}"
 
-    assert says in str(post(edit_of(job), revision=1, **fields).context["form"].errors[place])
-    assert says in post(address, **fields).context["preview"].error
+    assert message in str(post(edit_url(job), revision=1, **fields).context["form"].errors[field])
+    assert message in post(address, **fields).context["preview"].error
     assert Trigger.objects.get().definition["recurrence"] == {"frequency": "Day"}
 
 
 @pytest.mark.parametrize("with_start", [True, False])
-def test_an_edit_does_not_run_the_job(post, make_job, still, with_start):
+def test_changing_a_job_does_not_run_it(post, make_job, frozen_clock, with_start):
     start = {"startTime": "2026-11-04T12:00:00Z"} if with_start else {}
     job = make_job(schedule={**start, "recurrence": {"frequency": "Hour"}}, now=WEDNESDAY - timedelta(minutes=32))
     dispatch_due(WEDNESDAY - timedelta(minutes=32))
 
-    saved(
-        post(edit_of(job), revision=1, frequency="Hour", interval="2", start="2026-11-04T12:00" if with_start else "")
+    saved_job(
+        post(edit_url(job), revision=1, frequency="Hour", interval="2", start="2026-11-04T12:00" if with_start else "")
     )
 
     trigger = Trigger.objects.get()
@@ -414,37 +414,37 @@ def test_an_edit_does_not_run_the_job(post, make_job, still, with_start):
     assert job.runs.count() == 1
 
 
-def test_an_edit_runs_the_job_once_more_when_that_is_chosen(post, make_job, still):
+def test_changing_a_job_runs_it_now_on_request(post, make_job, frozen_clock):
     job = make_job(schedule={"startTime": "2027-01-05T08:00:00Z", "recurrence": {"frequency": "Day"}})
 
-    saved(post(edit_of(job), revision=1, first_run="now", start="2027-01-05T08:00:00"))
+    saved_job(post(edit_url(job), revision=1, first_run="now", start="2027-01-05T08:00:00"))
 
     assert job.runs.get().origin == "manual"
     assert LogEntry.objects.get().get_change_message() == "Changed First run."
 
 
-def test_an_edit_that_runs_a_disabled_job_is_refused(post, make_job, still):
+def test_running_a_disabled_job_on_saving_is_refused(post, make_job, frozen_clock):
     job = make_job()
 
-    form = post(edit_of(job), revision=1, first_run="now", state="disabled").context["form"]
+    form = post(edit_url(job), revision=1, first_run="now", state="disabled").context["form"]
 
     assert "only an enabled job can be run" in str(form.errors["first_run"])
 
 
-def test_a_job_without_a_schedule_has_no_first_run(post, still):
-    assert not saved(post(frequency="None", first_run="now")).runs.exists()
+def test_a_job_without_a_schedule_has_no_first_run(post, frozen_clock):
+    assert not saved_job(post(frequency="None", first_run="now")).runs.exists()
 
 
-def test_the_preview_shows_the_times_that_saving_leads_to(post, still):
+def test_preview_shows_the_times_after_saving(post, frozen_clock):
     rows = post(PREVIEW, start="").context["preview"].rows
-    also = post(PREVIEW, start="", first_run="now").context["preview"].rows
+    with_run_now = post(PREVIEW, start="", first_run="now").context["preview"].rows
 
     assert f"{rows[0]['at']:%d %H:%M}" == "05 12:32"
-    assert (also[0]["at"], also[0]["remarks"]) == (WEDNESDAY, ["once, besides the schedule"])
-    assert [row["at"] for row in also[1:]] == [row["at"] for row in rows]
+    assert (with_run_now[0]["at"], with_run_now[0]["remarks"]) == (WEDNESDAY, ["once, besides the schedule"])
+    assert [row["at"] for row in with_run_now[1:]] == [row["at"] for row in rows]
 
 
-def test_the_preview_says_what_saving_would_refuse(post, still):
+def test_preview_shows_errors_of_saving(post, frozen_clock):
     preview = post(PREVIEW, start="", end="2026-11-05T09:00").context["preview"]
 
     assert preview.error == "End, in UTC: Must be later than the first run"
@@ -453,7 +453,7 @@ def test_the_preview_says_what_saving_would_refuse(post, still):
 # Preview
 
 
-def test_the_preview_shows_words_times_and_the_document(post):
+def test_preview_shows_a_description_times_and_the_document(post):
     page = post(PREVIEW, frequency="Day", hours="6", minutes="0", start="").text
 
     assert "Every day at 06:00 UTC." in page
@@ -462,28 +462,28 @@ def test_the_preview_shows_words_times_and_the_document(post):
 
 
 @pytest.mark.parametrize(
-    "fields, says",
+    "fields, message",
     [
         ({"misfire": "fire_once"}, "the next three: the last of them runs late, once."),
         ({"misfire": "fire_all"}, "the next three: each runs late, one after the other in order"),
         ({"misfire": "skip"}, "the next three: none of them runs"),
         ({"frequency": "", "misfire": "fire_all"}, "the next one: it runs late."),
         ({"frequency": "", "misfire": "skip"}, "the next one: it does not run"),
-        ({"misfire": "sometimes"}, "the last of them runs late, once."),  # the default, while it cannot be read
+        ({"misfire": "sometimes"}, "the last of them runs late, once."),  # an invalid value is shown as the default
     ],
 )
-def test_the_preview_says_what_happens_to_times_that_are_missed(post, fields, says):
-    assert says in post(PREVIEW, **fields).text
+def test_preview_describes_the_misfire_policy(post, fields, message):
+    assert message in post(PREVIEW, **fields).text
 
 
-def test_the_preview_says_in_words_what_is_wrong(post):
+def test_preview_shows_the_error_of_a_field(post):
     page = post(PREVIEW, hours="25").text
 
     assert "Hours, in UTC: Must be 0 to 23" in page
     assert "<li>" not in page
 
 
-def test_the_preview_of_an_unchanged_schedule_goes_on_from_where_it_stands(post, make_job):
+def test_preview_of_an_unchanged_schedule_continues_its_count(post, make_job):
     job = make_job(schedule={"startTime": "2027-01-05T08:00:00Z", "recurrence": {"frequency": "Day", "count": 9}})
     Trigger.objects.update(fires_left=2)
 
@@ -492,23 +492,23 @@ def test_the_preview_of_an_unchanged_schedule_goes_on_from_where_it_stands(post,
     assert page.count("<li>") == 2
 
 
-def test_the_preview_needs_a_post_and_a_way_in(browser, browser_of, reader, client, elsewhere, make_job):
-    theirs = make_job("theirs", in_collection=elsewhere)
+def test_preview_requires_post_and_permission(browser, sign_in_as, reader, client, collection_of_others, make_job):
+    job_of_others = make_job("theirs", in_collection=collection_of_others)
 
     assert browser.get(PREVIEW).status_code == 404
-    assert browser_of(reader).post(f"{PREVIEW}?job={theirs.pk}", FORM).status_code == 404
+    assert sign_in_as(reader).post(f"{PREVIEW}?job={job_of_others.pk}", FORM).status_code == 404
     client.logout()
     assert client.post(PREVIEW, FORM).status_code == 302
 
 
-def test_without_script_a_button_previews_on_the_page_itself(post):
-    answer = post(_preview="1", frequency="Hour", start="")
+def test_preview_button_works_without_javascript(post):
+    response = post(_preview="1", frequency="Hour", start="")
 
-    assert "Every hour" in answer.text
+    assert "Every hour" in response.text
     assert not Job.objects.exists()
 
 
-def test_the_form_says_the_times_of_the_viewer(post, owner):
+def test_preview_shows_times_in_the_zone_of_the_user(post, owner):
     type(owner).objects.update(time_zone="Europe/Berlin")
 
     page = post(PREVIEW, frequency="Day", hours="6", minutes="0", start="2027-03-27T00:00").text
@@ -517,16 +517,16 @@ def test_the_form_says_the_times_of_the_viewer(post, owner):
     assert "1 h later in Berlin from here" in page
 
 
-def test_action_of_conftest_fits_the_fields(browser, make_job):
+def test_action_of_the_fixtures_is_shown_as_fields(browser, make_job):
     job = make_job(action=ACTION)
 
-    assert "id_uri" in browser.get(edit_of(job)).text
+    assert "id_uri" in browser.get(edit_url(job)).text
 
 
-def test_who_has_no_collection_is_led_to_make_one(browser_of, make_user, elsewhere):
-    browser = browser_of(make_user("olga", in_subscription=elsewhere.subscription, is_staff=True))
+def test_job_form_without_a_collection_links_to_the_collection_form(sign_in_as, make_user, collection_of_others):
+    browser = sign_in_as(make_user("olga", in_subscription=collection_of_others.subscription, is_staff=True))
     assert 'name="frequency"' in browser.get(ADD).text
-    elsewhere.delete()
+    collection_of_others.delete()
 
     page = browser.get(ADD).text
 
@@ -534,7 +534,7 @@ def test_who_has_no_collection_is_led_to_make_one(browser_of, make_user, elsewhe
     assert 'name="frequency"' not in page
 
 
-# What is accepted with a warning
+# Warnings
 
 
 WEAK = {"method": "POST", "headers": "Content-Type: application/json", "body": "at {{ fire_time }}"}
@@ -542,48 +542,48 @@ NOT_JSON = "but the body is not JSON: "
 OFF = "The body holds {{ fire_time }}, and filling in placeholders (&quot;template&quot;) is off"
 
 
-def test_a_body_that_is_not_what_it_seems_is_saved_with_a_warning(post, browser):
-    answer = post(**WEAK)
+def test_suspicious_body_is_saved_with_a_warning(post, browser):
+    response = post(**WEAK)
 
-    for address in (answer.url, edit_of(Job.objects.get())):
+    for address in (response.url, edit_url(Job.objects.get())):
         page = browser.get(address).text
         assert NOT_JSON in page
         assert OFF in page
 
 
-def test_a_template_that_becomes_json_is_saved_without_one(post, browser):
-    answer = post(**WEAK | {"body": '{"at": "{{ fire_time }}"}', "template": "on"})
+def test_template_that_renders_json_is_saved_without_a_warning(post, browser):
+    response = post(**WEAK | {"body": '{"at": "{{ fire_time }}"}', "template": "on"})
 
-    assert 'class="vstack warnings"' not in browser.get(answer.url).text
+    assert 'class="vstack warnings"' not in browser.get(response.url).text
 
 
-def test_a_closed_address_is_refused_at_its_field(post, settings):
+def test_blocked_address_is_refused_at_its_field(post, settings):
     settings.EGRESS_ALLOW = []
 
-    answer = post(uri="http://10.0.0.5/hook")
+    response = post(uri="http://10.0.0.5/hook")
 
-    says = "Must not have the host 10.0.0.5: it is a private address, and EGRESS_ALLOW does not open it"
-    assert answer.context["form"].errors == {"uri": [says]}
+    message = "Must not have the host 10.0.0.5: it is a private address, and EGRESS_ALLOW does not open it"
+    assert response.context["form"].errors == {"uri": [message]}
     assert not Job.objects.exists()
 
 
-def test_a_closed_address_of_the_error_action_is_refused_at_its_field(post, settings):
+def test_blocked_address_of_the_error_action_is_refused_at_its_field(post, settings):
     settings.EGRESS_ALLOW = []
 
-    answer = post(uri="https://example.com/", error_action="http://10.0.0.5/hook")
+    response = post(uri="https://example.com/", error_action="http://10.0.0.5/hook")
 
-    assert list(answer.context["form"].errors) == ["error_action"]
+    assert list(response.context["form"].errors) == ["error_action"]
 
 
-def test_a_closed_address_that_is_there_already_stays_with_a_warning(browser, make_job, settings):
+def test_stored_blocked_address_is_kept_with_a_warning(browser, make_job, settings):
     job = make_job()
     settings.EGRESS_ALLOW = []
 
-    page = browser.get(edit_of(job)).text
-    answer = browser.post(edit_of(job), {**submitted(page, "job_form"), "method": "POST"})
+    page = browser.get(edit_url(job)).text
+    response = browser.post(edit_url(job), {**submitted(page, "job_form"), "method": "POST"})
 
-    assert answer.status_code == 302, answer.context["form"].errors
+    assert response.status_code == 302, response.context["form"].errors
     job.refresh_from_db()
     assert job.action.document["request"] == {**ACTION["request"], "method": "POST"}
-    for text in (page, browser.get(answer.url).text):
+    for text in (page, browser.get(response.url).text):
         assert "Calls cannot reach 127.0.0.1: it is a loopback address" in text

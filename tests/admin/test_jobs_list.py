@@ -1,4 +1,4 @@
-"""The list of jobs: what each row says, filters, and orders for ticked rows."""
+"""The list of jobs: rows, filters, and actions on selected rows."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from triggers.scheduling import set_job_state
 LIST = "/admin/jobs/job/"
 
 
-def test_a_row_says_what_when_and_how_it_went(browser, make_job, make_run):
+def test_row_shows_action_schedule_and_results(browser, make_job, make_run):
     job = make_job("backup")
     make_run(job, Run.State.FAILED)
     make_run(job, Run.State.SUCCEEDED, ago=timedelta(minutes=5))
@@ -24,7 +24,7 @@ def test_a_row_says_what_when_and_how_it_went(browser, make_job, make_run):
     assert "Last 2, oldest first: 1 failed, 1 succeeded" in page
 
 
-def test_a_list_of_jobs_takes_the_same_queries_however_long(
+def test_job_list_takes_the_same_number_of_queries_for_any_length(
     browser, make_job, make_run, django_assert_num_queries, django_assert_max_num_queries
 ):
     make_run(make_job("first"))
@@ -42,7 +42,7 @@ def test_a_list_of_jobs_takes_the_same_queries_however_long(
     assert page.count('<tr role="row"') == 14
 
 
-def test_the_soonest_next_run_comes_first_and_stopped_jobs_last(browser, make_job):
+def test_job_list_is_sorted_by_next_run(browser, make_job):
     make_job("stopped", state="disabled")
     make_job("later", schedule={"startTime": "2027-01-01T00:00:00Z"})
     make_job("sooner", schedule={"startTime": "2026-12-31T00:00:00Z"})
@@ -61,7 +61,7 @@ def test_the_soonest_next_run_comes_first_and_stopped_jobs_last(browser, make_jo
         ("?q=nightly&state__exact=enabled", {"backup"}),
     ],
 )
-def test_filters_and_search_narrow_the_list(browser, make_job, make_run, query, found):
+def test_job_list_is_filtered_and_searched(browser, make_job, make_run, query, found):
     make_job("backup")
     make_run(make_job("stopped", state="disabled"), Run.State.FAILED)
 
@@ -71,25 +71,25 @@ def test_filters_and_search_narrow_the_list(browser, make_job, make_run, query, 
 
 
 @pytest.mark.parametrize("action", ["run_ticked", "disable_ticked", "enable_ticked"])
-def test_what_would_be_refused_is_not_promised(browser, make_job, collection, action):
-    fine, stopped, over = make_job("fine"), make_job("stopped", state="disabled"), make_job("over")
-    Job.objects.filter(pk=over.pk).update(state="completed", finished_at=NOW)
-    ticked = [fine.pk, stopped.pk, over.pk]
+def test_confirmation_names_jobs_that_would_be_refused(browser, make_job, collection, action):
+    fine, stopped, completed = make_job("fine"), make_job("stopped", state="disabled"), make_job("over")
+    Job.objects.filter(pk=completed.pk).update(state="completed", finished_at=NOW)
+    selected = [fine.pk, stopped.pk, completed.pk]
 
-    page = browser.post(LIST, {"_selected_action": ticked, "action": action, "index": 0})
+    page = browser.post(LIST, {"_selected_action": selected, "action": action, "index": 0})
 
-    refused = {job.name: refusal for job, refusal in page.context["refused"]}
+    refused = {job.name: reason for job, reason in page.context["refused"]}
     assert set(refused) == ({"stopped", "over"} if action == "run_ticked" else {"over"})
-    promised = [job.pk for job, *_ in page.context["jobs"]]
-    assert set(promised) == set(ticked) - {job.pk for job, _ in page.context["refused"]}
-    assert f">{page.context['verb']} {len(promised)} job" in page.text
-    form = {"_selected_action": promised, "action": action, "index": 0, "confirmed": "yes"}
+    accepted = [job.pk for job, *_ in page.context["jobs"]]
+    assert set(accepted) == set(selected) - {job.pk for job, _ in page.context["refused"]}
+    assert f">{page.context['verb']} {len(accepted)} job" in page.text
+    form = {"_selected_action": accepted, "action": action, "index": 0, "confirmed": "yes"}
     messages = [message.level_tag for message in browser.post(LIST, form, follow=True).context["messages"]]
     assert messages == ["success"]
-    assert Run.objects.count() == (len(promised) if action == "run_ticked" else 0)
+    assert Run.objects.count() == (len(accepted) if action == "run_ticked" else 0)
 
 
-def test_a_page_on_which_everything_would_be_refused_has_no_button(browser, make_job, collection):
+def test_confirmation_without_accepted_jobs_has_no_button(browser, make_job, collection):
     job = make_job()
     collection.state = "disabled"
     collection.save()
@@ -102,7 +102,7 @@ def test_a_page_on_which_everything_would_be_refused_has_no_button(browser, make
     assert '<button class="button primary" type="submit">Run' not in page
 
 
-def test_ticked_jobs_are_counted_before_anything_happens(browser, make_job):
+def test_action_on_selected_jobs_requires_confirmation(browser, make_job):
     first, second = make_job("first"), make_job("second")
 
     page = browser.post(LIST, {"_selected_action": [first.pk, second.pk], "action": "disable_ticked", "index": 0}).text
@@ -111,11 +111,11 @@ def test_ticked_jobs_are_counted_before_anything_happens(browser, make_job):
     assert Job.objects.filter(state="disabled").count() == 0
 
 
-def test_confirmed_orders_reach_every_ticked_job_and_say_what_was_refused(browser, make_job):
+def test_confirmed_action_names_refused_jobs(browser, make_job):
     running, stopped = make_job("running"), make_job("stopped", state="disabled")
-    order = {"_selected_action": [running.pk, stopped.pk], "action": "run_ticked", "confirmed": "yes"}
+    form = {"_selected_action": [running.pk, stopped.pk], "action": "run_ticked", "confirmed": "yes"}
 
-    page = browser.post(LIST, order, follow=True).text
+    page = browser.post(LIST, form, follow=True).text
 
     assert Run.objects.get().job == running
     assert "Ordered to run: 1 job." in page
@@ -123,7 +123,7 @@ def test_confirmed_orders_reach_every_ticked_job_and_say_what_was_refused(browse
 
 
 @pytest.mark.parametrize("action, state", [("disable_ticked", "disabled"), ("enable_ticked", "enabled")])
-def test_ticked_jobs_are_stopped_and_started(browser, make_job, action, state):
+def test_selected_jobs_are_disabled_and_enabled(browser, make_job, action, state):
     job = make_job("one", state="enabled" if state == "disabled" else "disabled")
 
     browser.post(LIST, {"_selected_action": [job.pk], "action": action, "confirmed": "yes"})
@@ -131,9 +131,9 @@ def test_ticked_jobs_are_stopped_and_started(browser, make_job, action, state):
     assert Job.objects.get().state == state
 
 
-def test_a_reader_is_offered_no_orders_and_has_them_refused(browser_of, reader, make_job):
+def test_reader_has_no_actions_on_jobs(sign_in_as, reader, make_job):
     job = make_job("one")
-    browser = browser_of(reader)
+    browser = sign_in_as(reader)
 
     browser.post(LIST, {"_selected_action": [job.pk], "action": "disable_ticked", "confirmed": "yes"})
 
@@ -141,37 +141,37 @@ def test_a_reader_is_offered_no_orders_and_has_them_refused(browser_of, reader, 
     assert Job.objects.get().state == "enabled"
 
 
-def test_deleting_ticked_jobs_cancels_what_waits_and_keeps_history(browser, make_job, make_run):
+def test_deleting_selected_jobs_cancels_waiting_runs_and_keeps_history(browser, make_job, make_run):
     job = make_job("one")
     make_run(job, Run.State.WAITING)
-    order = {"_selected_action": [job.pk], "action": "delete_selected", "post": "yes"}
+    form = {"_selected_action": [job.pk], "action": "delete_selected", "post": "yes"}
 
-    browser.post(LIST, order)
+    browser.post(LIST, form)
 
     assert not Job.objects.exists()
     assert Run.objects.get().state == Run.State.CANCELLED
 
 
-def test_a_job_whose_collection_is_stopped_says_so(browser, collection, make_job):
+def test_job_of_a_disabled_collection_shows_the_reason(browser, collection, make_job):
     make_job("one")
     type(collection).objects.update(state="disabled")
 
     assert "the collection is disabled" in browser.get(LIST).text
 
 
-def test_a_final_job_shows_its_end(browser, make_job):
+def test_faulted_job_shows_its_state(browser, make_job):
     job = make_job("one")
     Job.objects.filter(pk=job.pk).update(state="faulted", finished_at=NOW)
 
     assert "Faulted" in browser.get(LIST).text
 
 
-def test_an_empty_list_says_what_to_do(browser, collection):
+def test_empty_job_list_shows_a_hint(browser, collection):
     assert "No job yet" in browser.get(LIST).text
     assert "No job matches" in browser.get(LIST + "?q=nothing").text
 
 
-def test_a_disabled_job_is_shown_as_such(browser, make_job):
+def test_disabled_job_is_shown_as_paused(browser, make_job):
     set_job_state(make_job("one"), "disabled", NOW)
 
     assert 'data-state="paused"' in browser.get(LIST).text

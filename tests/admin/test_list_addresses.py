@@ -1,4 +1,4 @@
-"""Whatever stands in the address of a list, or in a form sent to it, is answered and changes nothing."""
+"""Lists with any query or form return a response without an error, and change nothing."""
 
 import pytest
 from django.utils import timezone
@@ -36,23 +36,23 @@ def rows(make_job, make_run, make_trigger):
         *("requested_by__password__startswith=p", "lease_token__isnull=0", "subscription__name=x"),
     ],
 )
-@pytest.mark.parametrize("of", LISTS)
-def test_a_list_takes_any_address(browser, of, query):
-    answer = browser.get(f"/admin/{of}/?{query}", follow=True)
+@pytest.mark.parametrize("model", LISTS)
+def test_list_accepts_any_query(browser, model, query):
+    response = browser.get(f"/admin/{model}/?{query}", follow=True)
 
-    assert answer.status_code in (200, 400)
+    assert response.status_code in (200, 400)
 
 
-@pytest.mark.parametrize("of", LISTS)
-def test_a_list_of_one_page_takes_any_form(browser, of):
+@pytest.mark.parametrize("model", LISTS)
+def test_list_accepts_any_form(browser, model):
     for form in (
         {},
         {"action": "x"},
         {"action": "", "index": "x"},
-        {"action": LISTS[of], "index": "99"},
-        {"action": LISTS[of], "confirmed": "yes", "post": "yes"},  # nothing is ticked
+        {"action": LISTS[model], "index": "99"},
+        {"action": LISTS[model], "confirmed": "yes", "post": "yes"},  # no selected rows
         {"_save": "1", "form-TOTAL_FORMS": "x"},
     ):
-        assert browser.post(f"/admin/{of}/", form).status_code < 500
+        assert browser.post(f"/admin/{model}/", form).status_code < 500
 
     assert Operation.objects.get().cancel_requested_at is None

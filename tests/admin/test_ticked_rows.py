@@ -1,4 +1,4 @@
-"""What is ticked in a list, whoever writes the form: keys that no row has are refused, and nothing is done."""
+"""Selected rows in list forms: invalid keys are refused, and nothing is done."""
 
 import pytest
 
@@ -15,7 +15,7 @@ LISTS = {
 
 @pytest.mark.parametrize("key", ["x", "", "%00", "\0", "9" * 25, "9" * 5000, "1e3", "[1]"])
 @pytest.mark.parametrize("rows", LISTS)
-def test_a_key_that_no_row_can_have_is_refused(browser, owner, make_job, rows, key):
+def test_invalid_selected_key_is_refused(browser, owner, make_job, rows, key):
     make_job()
     form = {"action": LISTS[rows], "_selected_action": [key], "confirmed": "yes", "post": "yes"}
 
@@ -23,7 +23,7 @@ def test_a_key_that_no_row_can_have_is_refused(browser, owner, make_job, rows, k
 
 
 @pytest.mark.parametrize("rows", ["jobs/job", "accounts/user"])
-def test_a_key_that_no_row_has_is_nothing_ticked(browser, owner, make_job, rows):
+def test_unknown_selected_key_is_ignored(browser, owner, make_job, rows):
     make_job()
 
     assert browser.post(f"/admin/{rows}/", {"action": LISTS[rows], "_selected_action": ["99"]}).status_code < 400

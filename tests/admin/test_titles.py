@@ -1,4 +1,4 @@
-"""What the tab of the browser says: what the page is about, in the words of its heading."""
+"""Page titles: the text of the heading."""
 
 import re
 
@@ -23,26 +23,26 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
         ("/admin/django_celery_beat/periodictask/", "Periodic tasks"),
     ],
 )
-def test_a_page_has_the_title_of_its_heading(browser, owner, job, address, title):
+def test_page_title_is_the_heading(browser, owner, job, address, title):
     page = browser.get(address.format(owner=owner, job=job)).text
 
     assert re.search("<title>(.*)</title>", page)[1] == f"{title} · Quando"
     assert re.search(r"<h1[^>]*>([^<]*)", page)[1] == title
 
 
-def test_a_refused_form_says_so_in_the_title(browser):
+def test_title_of_a_refused_form_starts_with_error(browser):
     page = browser.post("/admin/accounts/user/add/", {"username": ""}).text
 
     assert "<title>Error: New user · Quando</title>" in page
 
 
-def test_the_deletion_of_several_rows_says_how_many(browser, job):
+def test_title_of_a_deletion_has_the_number_of_rows(browser, job):
     page = browser.post("/admin/jobs/job/", {"action": "delete_selected", "_selected_action": [job.pk]}).text
 
     assert "<title>Delete 1 job · Quando</title>" in page
 
 
-def test_the_columns_of_periodic_tasks_have_plain_names(browser):
+def test_columns_of_periodic_tasks_have_short_names(browser):
     every_minute, _ = IntervalSchedule.objects.get_or_create(every=1, period=IntervalSchedule.MINUTES)
     PeriodicTask.objects.create(name="tidy", task="tidy", interval=every_minute)
 

@@ -1,4 +1,4 @@
-"""The form of a trigger: each format to its definition, refusals at their fields, and the preview beside it."""
+"""The form of a trigger: formats, errors at their fields, and the preview."""
 
 from datetime import timedelta
 from json import dumps
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from recurrence.wire import render, simple
 from tests.admin.forms import submitted
-from tests.admin.trigger_pages import PREVIEW, add_to, page_of
+from tests.admin.trigger_pages import PREVIEW, add_url, trigger_url
 from tests.conftest import WEDNESDAY
 from triggers.models import Trigger
 
@@ -27,7 +27,7 @@ RULE = {"start": BERLIN_AT_TEN, "rrule": "FREQ=MONTHLY;BYMONTHDAY=1,15"}
 DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}}
 
 
-# Writing one
+# Saving
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}
         (
             {
                 "expression": "0 15 10 ? * 6L",
-                "time_zone": "W. Europe Standard Time",  # as Windows says
+                "time_zone": "W. Europe Standard Time",  # the Windows name
                 "clock_change": "quartz",
                 "start": "2027-01-01T00:00",
                 "end": "2029-01-01T00:00",
@@ -67,16 +67,16 @@ DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}
         ({"schedule_json": dumps(RULE)}, "rrule", RULE),
     ],
 )
-def test_the_fields_of_a_format_become_its_definition(write, job, fields, format, definition):
-    saved = write(add_to(job), name="extra", format=format, **fields)
+def test_fields_of_a_format_become_its_definition(submit_form, job, fields, format, definition):
+    saved = submit_form(add_url(job), name="extra", format=format, **fields)
 
     assert saved.url == f"/admin/jobs/job/{job.pk}/"
     assert (Trigger.objects.get().format, Trigger.objects.get().definition) == (format, definition)
 
 
-def test_the_settings_are_kept(write, job):
-    write(
-        add_to(job),
+def test_trigger_settings_are_stored(submit_form, job):
+    submit_form(
+        add_url(job),
         name="extra",
         expression="0 0 * * * ?",
         enabled=None,
@@ -111,20 +111,20 @@ def test_the_settings_are_kept(write, job):
         ("rrule", RULE | {"unknown": 1}),
     ],
 )
-def test_saving_something_else_leaves_the_definition_as_it_is_stored(write, job, make_trigger, format, definition):
+def test_saving_another_member_keeps_the_stored_definition(submit_form, job, make_trigger, format, definition):
     trigger = make_trigger(job, format=format, definition=definition)
 
-    write(page_of(trigger, "change"), priority="3")
+    submit_form(trigger_url(trigger, "change"), priority="3")
 
     changed = Trigger.objects.get()
     assert (changed.priority, changed.definition, changed.anchored_at) == (3, definition, trigger.anchored_at)
 
 
-def test_a_member_that_is_not_touched_stays_letter_by_letter(write, job, make_trigger):
+def test_unchanged_member_of_a_definition_is_kept_exactly(submit_form, job, make_trigger):
     stored = {"startTime": "1372916749001", "interval": 1_234}
     trigger = make_trigger(job, format="simple", definition=stored, data_map={"other": 1, "custom_lock_key": "a"})
 
-    write(page_of(trigger, "change"), repeat_count="5", lock_key="")
+    submit_form(trigger_url(trigger, "change"), repeat_count="5", lock_key="")
 
     changed = Trigger.objects.get()
     assert simple.render(changed.definition) == simple.render(stored | {"repeatCount": 5})
@@ -132,7 +132,7 @@ def test_a_member_that_is_not_touched_stays_letter_by_letter(write, job, make_tr
 
 
 @pytest.mark.parametrize(
-    "fields, place, says",
+    "fields, field, message",
     [
         ({"expression": ""}, "expression", "Must be a cron expression"),
         ({"expression": "0 15 10 ? * MONDAY"}, "expression", "day of week"),
@@ -162,61 +162,61 @@ def test_a_member_that_is_not_touched_stays_letter_by_letter(write, job, make_tr
         ({"expression": "0 0 0 * * ?", "lock_key": "x" * 200}, "lock_key", "120"),
     ],
 )
-def test_what_is_refused_is_told_at_its_field_and_nothing_is_saved(write, job, fields, place, says):
-    answer = write(add_to(job), **{"name": "extra", **fields})
+def test_error_of_a_trigger_is_shown_at_its_field_and_nothing_is_saved(submit_form, job, fields, field, message):
+    response = submit_form(add_url(job), **{"name": "extra", **fields})
 
-    assert answer.status_code == 200
-    assert says in answer.context["form"].errors[place][0]
+    assert response.status_code == 200
+    assert message in response.context["form"].errors[field][0]
     assert not Trigger.objects.exists()
 
 
-def test_a_plans_quota_is_told_at_the_expression(write, job):
+def test_error_of_the_plan_quota_is_shown_at_the_expression(submit_form, job):
     type(job.collection).objects.update(sku="Free")
 
-    answer = write(add_to(job), name="extra", expression="*/30 * * * * ?")
+    response = submit_form(add_url(job), name="extra", expression="*/30 * * * * ?")
 
-    assert "at most once a minute" in answer.context["form"].errors["expression"][0]
+    assert "at most once a minute" in response.context["form"].errors["expression"][0]
 
 
-def test_a_name_is_there_once_in_a_job(write, trigger):
-    answer = write(add_to(trigger.job), name=trigger.name, expression="0 0 0 * * ?")
+def test_trigger_name_is_unique_in_a_job(submit_form, trigger):
+    response = submit_form(add_url(trigger.job), name=trigger.name, expression="0 0 0 * * ?")
 
-    assert "of this name already" in answer.context["form"].errors["name"][0]
+    assert "of this name already" in response.context["form"].errors["name"][0]
     assert Trigger.objects.get().definition == trigger.definition
 
 
-def test_what_somebody_else_saved_meanwhile_is_not_overwritten(browser, write, trigger):
-    form = submitted(browser.get(page_of(trigger, "change")).text, "trigger_form")
-    write(page_of(trigger, "change"), priority="1")
+def test_concurrent_change_of_a_trigger_is_not_overwritten(browser, submit_form, trigger):
+    form = submitted(browser.get(trigger_url(trigger, "change")).text, "trigger_form")
+    submit_form(trigger_url(trigger, "change"), priority="1")
 
-    answer = browser.post(page_of(trigger, "change"), form | {"priority": "2"})
+    response = browser.post(trigger_url(trigger, "change"), form | {"priority": "2"})
 
-    assert "while you were writing" in answer.text
+    assert "while you were writing" in response.text
     assert Trigger.objects.get().priority == 1
 
 
-def test_a_run_between_does_not_count_as_a_change(browser, trigger):
-    form = submitted(browser.get(page_of(trigger, "change")).text, "trigger_form")
+def test_run_does_not_count_as_a_change_of_the_trigger(browser, trigger):
+    form = submitted(browser.get(trigger_url(trigger, "change")).text, "trigger_form")
     Trigger.objects.update(fire_count=7, previous_fire_at=timezone.now())
 
-    assert browser.post(page_of(trigger, "change"), form | {"priority": "2"}).status_code == 302
+    assert browser.post(trigger_url(trigger, "change"), form | {"priority": "2"}).status_code == 302
 
 
-def test_a_trigger_changes_its_format(write, trigger):
-    write(page_of(trigger, "change"), format="once", at="2030-01-01T00:00")
+def test_trigger_format_can_be_changed(submit_form, trigger):
+    submit_form(trigger_url(trigger, "change"), format="once", at="2030-01-01T00:00")
 
     assert (Trigger.objects.get().format, Trigger.objects.get().definition) == ("once", {"at": "2030-01-01T00:00:00Z"})
 
 
-def test_changes_are_recorded_with_the_job(browser, write, job):
-    write(add_to(job), name="extra", expression="0 0 0 * * ?")
+def test_changes_of_a_trigger_are_in_the_history_of_its_job(browser, submit_form, job):
+    submit_form(add_url(job), name="extra", expression="0 0 0 * * ?")
     trigger = Trigger.objects.get()
-    write(page_of(trigger, "change"), priority="1", group="mail")
-    browser.post(page_of(trigger, "state"), {"enabled": "no"})
-    browser.post(page_of(trigger, "delete"), {"post": "yes"})
+    submit_form(trigger_url(trigger, "change"), priority="1", group="mail")
+    browser.post(trigger_url(trigger, "state"), {"enabled": "no"})
+    browser.post(trigger_url(trigger, "delete"), {"post": "yes"})
 
-    said = [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
-    assert said == [
+    messages = [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
+    assert messages == [
         "Added trigger “extra”.",
         "Changed Priority and Group for trigger “extra”.",
         "Disabled trigger “extra”.",
@@ -229,8 +229,10 @@ def test_changes_are_recorded_with_the_job(browser, write, job):
 # The preview
 
 
-def test_the_preview_says_the_schedule_in_words_and_its_next_ten_times(write, job):
-    page = write(add_to(job), to=f"{PREVIEW}?job={job.pk}", expression="0 15 10 ? * 6L", time_zone="Asia/Kolkata")
+def test_preview_describes_the_schedule_and_lists_ten_times(submit_form, job):
+    page = submit_form(
+        add_url(job), to=f"{PREVIEW}?job={job.pk}", expression="0 15 10 ? * 6L", time_zone="Asia/Kolkata"
+    )
 
     assert "the last Friday of each month" in page.text
     assert len(page.context["preview"].rows) == 10
@@ -239,7 +241,7 @@ def test_the_preview_says_the_schedule_in_words_and_its_next_ten_times(write, jo
 
 
 @pytest.mark.parametrize(
-    "fields, says",
+    "fields, message",
     [
         ({"expression": "0 30 2 28 3 ?", "clock_change": "cron"}, "moved from 02:30, which clocks skip"),
         ({"expression": "0 30 2 31 10 ? 2027", "clock_change": "cron"}, "02:30 happens twice; this is the first"),
@@ -247,15 +249,15 @@ def test_the_preview_says_the_schedule_in_words_and_its_next_ten_times(write, jo
         ({"expression": "0 30 2 ? 2,3 1#5", "clock_change": "quartz"}, "left out: clocks skip it"),
     ],
 )
-def test_the_preview_marks_what_a_clock_change_touches(write, job, fields, says):
-    page = write(add_to(job), to=f"{PREVIEW}?job={job.pk}", time_zone="Europe/Berlin", **fields)
+def test_preview_marks_times_affected_by_a_clock_change(submit_form, job, fields, message):
+    page = submit_form(add_url(job), to=f"{PREVIEW}?job={job.pk}", time_zone="Europe/Berlin", **fields)
 
-    assert says in " ".join(aside for row in page.context["preview"].rows for aside in row["remarks"])
-    assert says in page.text
+    assert message in " ".join(remark for row in page.context["preview"].rows for remark in row["remarks"])
+    assert message in page.text
 
 
 @pytest.mark.parametrize(
-    "fields, says",
+    "fields, message",
     [
         ({"expression": "0 15 10 ? * MONDAY"}, "Cron expression: The day of week must be"),
         ({"expression": "0 15 10 ? * 6L 2013-2015"}, "will not fire again"),
@@ -263,49 +265,51 @@ def test_the_preview_marks_what_a_clock_change_touches(write, job, fields, says)
         ({"format": "once", "at": "2020-01-01T00:00"}, "its moment has passed"),
     ],
 )
-def test_the_preview_says_what_is_refused_and_what_looks_odd(write, alive, job, fields, says):
-    assert says in write(add_to(job), to=f"{PREVIEW}?job={job.pk}", **fields).text
+def test_preview_shows_errors_and_warnings(submit_form, alive, job, fields, message):
+    assert message in submit_form(add_url(job), to=f"{PREVIEW}?job={job.pk}", **fields).text
 
 
 @pytest.mark.parametrize(
-    "fields, says",
+    "fields, message",
     [
         ({"misfire": "fire_all"}, "each runs late, one after the other in order"),
-        # of many within the threshold those that are still in time run, and no late one does
+        # fire times within the threshold still run, late ones do not
         ({"expression": "*/10 * * * * ?", "threshold": "PT1M"}, "none of them runs"),
         ({"expression": "*/10 * * * * ?", "threshold": "PT1S"}, "the last of them runs late, once."),
     ],
 )
-def test_the_preview_says_what_happens_to_times_that_are_missed(write, job, fields, says):
-    written = {"expression": "0 15 10 ? * 6L", **fields}
+def test_preview_describes_the_misfire_policy(submit_form, job, fields, message):
+    form_fields = {"expression": "0 15 10 ? * 6L", **fields}
 
-    assert says in write(add_to(job), to=f"{PREVIEW}?job={job.pk}", **written).text
+    assert message in submit_form(add_url(job), to=f"{PREVIEW}?job={job.pk}", **form_fields).text
 
 
-def test_what_is_written_already_goes_on_from_where_it_stands(write, job, make_trigger):
+def test_preview_of_a_stored_trigger_continues_from_its_next_fire_time(submit_form, job, make_trigger):
     trigger = make_trigger(job, now=timezone.now(), format="simple", definition={"interval": 60_000})
 
-    page = write(page_of(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}")
+    page = submit_form(trigger_url(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}")
 
     assert page.context["preview"].rows[0]["at"] == trigger.next_fire_at
 
 
-def test_the_preview_of_a_change_shows_that_it_does_not_run_at_once(write, job, make_trigger):
+def test_preview_of_a_change_shows_the_next_fire_time_after_saving(submit_form, job, make_trigger):
     with time_machine.travel(WEDNESDAY, tick=False):
         trigger = make_trigger(job, now=WEDNESDAY, format="simple", definition={"interval": 3_600_000})
         fields = {"interval": "PT2H"}
 
-        shown = (
-            write(page_of(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}", **fields).context["preview"].rows
+        preview_rows = (
+            submit_form(trigger_url(trigger, "change"), to=f"{PREVIEW}?trigger={trigger.pk}", **fields)
+            .context["preview"]
+            .rows
         )
-        write(page_of(trigger, "change"), **fields)
+        submit_form(trigger_url(trigger, "change"), **fields)
 
     trigger.refresh_from_db()
-    assert shown[0]["at"] == trigger.next_fire_at == WEDNESDAY + timedelta(hours=2)
+    assert preview_rows[0]["at"] == trigger.next_fire_at == WEDNESDAY + timedelta(hours=2)
 
 
-def test_without_script_a_button_previews_and_saves_nothing(write, job):
-    page = write(add_to(job), expression="0 0 * * * ?", _preview="1", name="extra")
+def test_preview_button_works_without_javascript(submit_form, job):
+    page = submit_form(add_url(job), expression="0 0 * * * ?", _preview="1", name="extra")
 
     assert "Every hour at :00 UTC" in page.text
     assert not Trigger.objects.exists()

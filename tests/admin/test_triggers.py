@@ -1,4 +1,4 @@
-"""The list of triggers, orders for one, and who may give them."""
+"""Triggers in the admin: the list, actions, and permissions."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from jobs.models import Job
 from tests.admin.forms import submitted
-from tests.admin.trigger_pages import LIST, PREVIEW, add_to, page_of
+from tests.admin.trigger_pages import LIST, PREVIEW, add_url, trigger_url
 from triggers.definitions import main_trigger
 from triggers.mint.jobs import load
 from triggers.models import Trigger
@@ -15,13 +15,13 @@ from triggers.models import Trigger
 DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}}
 
 
-# Orders
+# Actions
 
 
-def test_a_trigger_is_disabled_and_enabled(browser, trigger):
-    off = browser.post(page_of(trigger, "state"), {"enabled": "no"}, follow=True)
+def test_trigger_can_be_disabled_and_enabled(browser, trigger):
+    off = browser.post(trigger_url(trigger, "state"), {"enabled": "no"}, follow=True)
     disabled = Trigger.objects.get()
-    on = browser.post(page_of(trigger, "state"), {"enabled": "yes"}, follow=True)
+    on = browser.post(trigger_url(trigger, "state"), {"enabled": "yes"}, follow=True)
 
     assert (disabled.enabled, disabled.next_fire_at) == (False, None)
     assert Trigger.objects.get().next_fire_at == trigger.next_fire_at
@@ -29,57 +29,57 @@ def test_a_trigger_is_disabled_and_enabled(browser, trigger):
     assert "Enabled: hourly. The next run is" in on.text
 
 
-@pytest.mark.parametrize("by_form", [True, False])
-def test_a_trigger_of_an_event_gets_its_start_when_it_is_switched_on(browser, write, subscription, by_form):
+@pytest.mark.parametrize("is_form", [True, False])
+def test_event_trigger_gets_its_start_when_it_is_enabled(browser, submit_form, subscription, is_form):
     load(subscription, timezone.now() - timedelta(days=30))
     trigger = Trigger.objects.get(name__startswith="MINT.ADHOC")
     now = timezone.now()
 
-    told = browser.get(f"/admin/jobs/job/{trigger.job_id}/").text
-    if by_form:
-        write(page_of(trigger, "change"), enabled="on")
+    page_before = browser.get(f"/admin/jobs/job/{trigger.job_id}/").text
+    if is_form:
+        submit_form(trigger_url(trigger, "change"), enabled="on")
     else:
-        browser.post(page_of(trigger, "state"), {"enabled": "yes"})
+        browser.post(trigger_url(trigger, "state"), {"enabled": "yes"})
 
-    switched = Trigger.objects.get(pk=trigger.pk)
-    assert "an event switches it on: it then starts at 21:00 UTC" in told
-    assert now < switched.next_fire_at <= now + timedelta(days=1, seconds=1)
-    assert (switched.next_fire_at.hour, switched.next_fire_at.minute) == (21, 0)
+    enabled = Trigger.objects.get(pk=trigger.pk)
+    assert "an event switches it on: it then starts at 21:00 UTC" in page_before
+    assert now < enabled.next_fire_at <= now + timedelta(days=1, seconds=1)
+    assert (enabled.next_fire_at.hour, enabled.next_fire_at.minute) == (21, 0)
 
 
-def test_a_deleted_trigger_is_gone_and_its_job_stays(browser, trigger):
-    question = browser.get(page_of(trigger, "delete")).text
-    deleted = browser.post(page_of(trigger, "delete"), {"post": "yes"})
+def test_deleting_a_trigger_keeps_its_job(browser, trigger):
+    confirmation = browser.get(trigger_url(trigger, "delete")).text
+    deleted = browser.post(trigger_url(trigger, "delete"), {"post": "yes"})
 
-    assert "Runs that it has made stay" in question
+    assert "Runs that it has made stay" in confirmation
     assert deleted.url == f"/admin/jobs/job/{trigger.job_id}/"
     assert not Trigger.objects.exists()
     assert Job.objects.exists()
 
 
 @pytest.mark.parametrize("page", ["change", "delete"])
-def test_a_jobs_own_schedule_is_changed_with_the_job(browser, make_job, page):
+def test_own_schedule_of_a_job_is_changed_in_the_job_form(browser, make_job, page):
     job = make_job(schedule=DAILY)
 
-    answer = browser.post(page_of(main_trigger(job), page), {"post": "yes"})
+    response = browser.post(trigger_url(main_trigger(job), page), {"post": "yes"})
 
-    assert answer.url == f"/admin/jobs/job/{job.pk}/change/"
+    assert response.url == f"/admin/jobs/job/{job.pk}/change/"
     assert Trigger.objects.exists()
 
 
-def test_a_jobs_own_schedule_is_not_switched_off_beside_the_job(browser, make_job):
+def test_own_schedule_of_a_job_cannot_be_disabled_separately(browser, make_job):
     own = main_trigger(make_job(schedule=DAILY))
 
-    page = browser.post(page_of(own, "state"), {"enabled": "no"}, follow=True).text
+    page = browser.post(trigger_url(own, "state"), {"enabled": "no"}, follow=True).text
 
     assert "the schedule in the job itself" in page
     assert Trigger.objects.get().enabled
 
 
-def test_a_job_that_has_ended_gets_no_trigger(browser, job):
+def test_completed_job_cannot_get_a_trigger(browser, job):
     Job.objects.update(state="completed")
 
-    page = browser.get(add_to(job), follow=True).text
+    page = browser.get(add_url(job), follow=True).text
 
     assert "which is final" in page
     assert "Add a trigger" not in page
@@ -88,13 +88,13 @@ def test_a_job_that_has_ended_gets_no_trigger(browser, job):
 # The list
 
 
-def test_a_row_says_what_when_and_where(browser, alive, make_job, make_trigger):
+def test_row_shows_trigger_job_and_schedule(browser, alive, make_job, make_trigger):
     job = make_job(schedule=DAILY)
     trigger = make_trigger(job, now=timezone.now(), group="mail")
 
     page = browser.get(LIST).text
 
-    assert f'href="{page_of(trigger, "change")}">hourly</a>' in page
+    assert f'href="{trigger_url(trigger, "change")}">hourly</a>' in page
     assert f'href="/admin/jobs/job/{job.pk}/change/">Own schedule</a>' in page
     assert page.count(f'href="/admin/jobs/job/{job.pk}/">backup') == 2
     assert "every hour at :00 UTC" in page
@@ -113,7 +113,7 @@ def test_a_row_says_what_when_and_where(browser, alive, make_job, make_trigger):
         ("?enabled=yes&format=quartz", {"hourly"}),
     ],
 )
-def test_filters_and_search_narrow_the_list(browser, job, make_trigger, query, found):
+def test_trigger_list_is_filtered_and_searched(browser, job, make_trigger, query, found):
     make_trigger(job)
     make_trigger(job, "stopped", enabled=False)
     make_trigger(job, "mailing", "once", definition={"at": "2099-01-01T00:00:00Z"}, group="mail")
@@ -123,7 +123,7 @@ def test_filters_and_search_narrow_the_list(browser, job, make_trigger, query, f
     assert {name for name in ("hourly", "stopped", "mailing") if f">{name}</a>" in page} == found
 
 
-def test_a_list_of_triggers_takes_the_same_queries_however_long(
+def test_trigger_list_takes_the_same_number_of_queries_for_any_length(
     browser, make_job, make_trigger, django_assert_num_queries, django_assert_max_num_queries
 ):
     make_trigger(make_job())
@@ -135,10 +135,10 @@ def test_a_list_of_triggers_takes_the_same_queries_however_long(
     with django_assert_num_queries(len(one)):
         page = browser.get(LIST).text
 
-    assert page.count('<tr role="row"') == 26  # with the head, and one page
+    assert page.count('<tr role="row"') == 26  # the header and one page of rows
 
 
-def test_what_fires_next_comes_first_and_what_does_not_last(browser, job, make_trigger):
+def test_trigger_list_is_sorted_by_next_fire_time(browser, job, make_trigger):
     make_trigger(job, "off", enabled=False)
     make_trigger(job, "later", "once", definition={"at": "2099-01-01T00:00:00Z"})
     make_trigger(job, "sooner", "once", definition={"at": "2098-01-01T00:00:00Z"})
@@ -148,12 +148,12 @@ def test_what_fires_next_comes_first_and_what_does_not_last(browser, job, make_t
     assert page.index(">sooner<") < page.index(">later<") < page.index(">off<")
 
 
-def test_an_empty_list_says_what_to_do(browser, subscription):
+def test_empty_trigger_list_shows_a_hint(browser, subscription):
     assert "A job gets its triggers on its page." in browser.get(LIST).text
     assert "No trigger matches" in browser.get(LIST + "?q=nothing").text
 
 
-def test_a_page_of_a_job_takes_the_same_queries_however_many_triggers(
+def test_job_page_takes_the_same_number_of_queries_for_any_number_of_triggers(
     browser, job, make_trigger, django_assert_num_queries, django_assert_max_num_queries
 ):
     make_trigger(job)
@@ -167,70 +167,72 @@ def test_a_page_of_a_job_takes_the_same_queries_however_many_triggers(
         browser.get(address)
 
 
-# Who may what
+# Permissions
 
 
-def test_a_reader_sees_triggers_and_changes_nothing(browser_of, reader, trigger):
-    browser = browser_of(reader)
+def test_reader_can_see_but_not_change_triggers(sign_in_as, reader, trigger):
+    browser = sign_in_as(reader)
 
-    listed, page = browser.get(LIST).text, browser.get(f"/admin/jobs/job/{trigger.job_id}/").text
+    list_page, page = browser.get(LIST).text, browser.get(f"/admin/jobs/job/{trigger.job_id}/").text
     refused = [
-        browser.get(add_to(trigger.job)),
-        browser.get(page_of(trigger, "change")),
-        browser.post(page_of(trigger, "change"), {"priority": "1"}),
-        browser.post(page_of(trigger, "state"), {"enabled": "no"}),
-        browser.post(page_of(trigger, "delete"), {"post": "yes"}),
+        browser.get(add_url(trigger.job)),
+        browser.get(trigger_url(trigger, "change")),
+        browser.post(trigger_url(trigger, "change"), {"priority": "1"}),
+        browser.post(trigger_url(trigger, "state"), {"enabled": "no"}),
+        browser.post(trigger_url(trigger, "delete"), {"post": "yes"}),
     ]
 
-    assert f'href="/admin/jobs/job/{trigger.job_id}/">hourly</a>' in listed
+    assert f'href="/admin/jobs/job/{trigger.job_id}/">hourly</a>' in list_page
     assert "every hour at :00 UTC" in page
     assert "Add a trigger" not in page
-    assert page_of(trigger, "state") not in page
-    assert [answer.status_code for answer in refused] == [403] * len(refused)
+    assert trigger_url(trigger, "state") not in page
+    assert [response.status_code for response in refused] == [403] * len(refused)
     assert Trigger.objects.get().enabled
 
 
-def test_an_operator_writes_triggers(browser_of, operator, job):
-    browser = browser_of(operator)
-    form = submitted(browser.get(add_to(job)).text, "trigger_form")
+def test_operator_can_add_triggers(sign_in_as, operator, job):
+    browser = sign_in_as(operator)
+    form = submitted(browser.get(add_url(job)).text, "trigger_form")
 
-    saved = browser.post(add_to(job), form | {"name": "extra", "expression": "0 0 * * * ?"})
+    saved = browser.post(add_url(job), form | {"name": "extra", "expression": "0 0 * * * ?"})
 
     assert saved.status_code == 302
     assert "Add a trigger" in browser.get(saved.url).text
 
 
-def test_triggers_of_others_look_like_what_does_not_exist(browser_of, operator, elsewhere, make_job, make_trigger):
-    job = make_job("theirs", in_collection=elsewhere, schedule=None)
+def test_triggers_of_other_subscriptions_are_not_found(
+    sign_in_as, operator, collection_of_others, make_job, make_trigger
+):
+    job = make_job("theirs", in_collection=collection_of_others, schedule=None)
     trigger = make_trigger(job, group="theirs")
-    browser = browser_of(operator)
+    browser = sign_in_as(operator)
 
-    answers = [
-        browser.get(add_to(job)),
-        browser.get(page_of(trigger, "change")),
-        browser.get(page_of(trigger, "history")),
-        browser.post(page_of(trigger, "state"), {"enabled": "no"}),
-        browser.post(page_of(trigger, "delete"), {"post": "yes"}),
+    responses = [
+        browser.get(add_url(job)),
+        browser.get(trigger_url(trigger, "change")),
+        browser.get(trigger_url(trigger, "history")),
+        browser.post(trigger_url(trigger, "state"), {"enabled": "no"}),
+        browser.post(trigger_url(trigger, "delete"), {"post": "yes"}),
         browser.post(f"{PREVIEW}?trigger={trigger.pk}", {}),
         browser.post(f"{PREVIEW}?job={job.pk}", {}),
     ]
 
-    assert [answer.status_code for answer in answers] == [404] * len(answers)
+    assert [response.status_code for response in responses] == [404] * len(responses)
     assert "theirs" not in browser.get(LIST).text
     assert Trigger.objects.get().enabled
 
 
 @pytest.mark.parametrize("address", ["add/", "add/?job=0", "add/?job=x", "0/change/", "x/change/", "0/delete/"])
-def test_what_does_not_exist_is_not_found(browser, db, address):
+def test_unknown_trigger_is_not_found(browser, db, address):
     assert browser.get(LIST + address).status_code == 404
 
 
-def test_orders_take_a_post_with_its_token(client, owner, trigger):
+def test_trigger_actions_require_a_csrf_token(client, owner, trigger):
     strict = type(client)(enforce_csrf_checks=True)
     strict.force_login(owner)
 
-    strict.get(page_of(trigger, "state"))
-    refused = strict.post(page_of(trigger, "state"), {"enabled": "no"})
+    strict.get(trigger_url(trigger, "state"))
+    refused = strict.post(trigger_url(trigger, "state"), {"enabled": "no"})
 
     assert refused.status_code == 403
     assert Trigger.objects.get().enabled

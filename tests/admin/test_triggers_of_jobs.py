@@ -1,4 +1,4 @@
-"""Pages of jobs that have no schedule of their own, or triggers beside it."""
+"""Pages of jobs without their own schedule, or with additional triggers."""
 
 from datetime import timedelta
 
@@ -11,17 +11,17 @@ from tests.admin.forms import submitted
 from triggers.models import Trigger
 
 
-def address(name, job):
+def job_url(name, job):
     return reverse(f"admin:jobs_job_{name}", args=[job.pk])
 
 
 @pytest.fixture
-def bare(make_job):
+def job_without_schedule(make_job):
     return make_job("bare", schedule=None)
 
 
 @pytest.fixture
-def several(make_job, make_trigger):
+def job_with_triggers(make_job, make_trigger):
     now = timezone.now()
     job = make_job("several", now=now, schedule={"startTime": f"{now + timedelta(days=9):%Y-%m-%dT%H:%M:%SZ}"})
     make_trigger(job, "every-minute", now=now, definition={"expression": "0 * * * * ?"})
@@ -30,20 +30,20 @@ def several(make_job, make_trigger):
 
 
 @pytest.mark.parametrize("page", ["page", "document", "change"])
-@pytest.mark.parametrize("kind", ["bare", "several"])
-def test_every_page_of_such_a_job_opens(browser, request, page, kind):
-    assert browser.get(address(page, request.getfixturevalue(kind))).status_code == 200
+@pytest.mark.parametrize("kind", ["job_without_schedule", "job_with_triggers"])
+def test_pages_of_jobs_without_a_schedule_or_with_triggers_open(browser, request, page, kind):
+    assert browser.get(job_url(page, request.getfixturevalue(kind))).status_code == 200
 
 
-def test_the_page_tells_that_a_job_runs_by_hand_only(browser, bare):
-    page = browser.get(address("page", bare)).content.decode()
+def test_job_page_shows_that_a_job_runs_only_manually(browser, job_without_schedule):
+    page = browser.get(job_url("page", job_without_schedule)).content.decode()
 
     assert "No schedule of its own." in page
     assert "Nothing by itself: it runs by hand." in page
 
 
-def test_the_page_tells_every_schedule_and_the_next_times_of_all(browser, several):
-    page = browser.get(address("page", several))
+def test_job_page_shows_all_schedules_and_their_next_times(browser, job_with_triggers):
+    page = browser.get(job_url("page", job_with_triggers))
 
     text = page.content.decode().lower()
     assert "every-minute" in text
@@ -54,7 +54,7 @@ def test_the_page_tells_every_schedule_and_the_next_times_of_all(browser, severa
     assert len(page.context["fires"]) == 10
 
 
-def test_the_list_tells_the_schedules_and_the_earliest_time(browser, bare, several):
+def test_job_list_shows_all_schedules_and_the_earliest_time(browser, job_without_schedule, job_with_triggers):
     page = browser.get(reverse("admin:jobs_job_changelist"))
 
     rows = {job.name: job for job in page.context["cl"].result_list}
@@ -65,19 +65,22 @@ def test_the_list_tells_the_schedules_and_the_earliest_time(browser, bare, sever
     assert "; every minute (UTC); every hour at :00" in text
 
 
-def test_an_order_for_ticked_jobs_is_confirmed_with_their_schedules(browser, bare, several):
+def test_confirmation_for_selected_jobs_shows_their_schedules(browser, job_without_schedule, job_with_triggers):
     page = browser.post(
-        reverse("admin:jobs_job_changelist"), {"action": "run_ticked", "_selected_action": [bare.pk, several.pk]}
+        reverse("admin:jobs_job_changelist"),
+        {"action": "run_ticked", "_selected_action": [job_without_schedule.pk, job_with_triggers.pk]},
     )
 
     assert page.status_code == 200
     assert "only by hand" in page.content.decode()
 
 
-def test_a_form_saved_without_a_schedule_leaves_the_job_without_one(browser, bare):
-    page = browser.get(address("change", bare))
+def test_saving_a_job_without_a_schedule_adds_none(browser, job_without_schedule):
+    page = browser.get(job_url("change", job_without_schedule))
 
-    saved = browser.post(address("change", bare), submitted(page.content.decode(), "job_form") | {"overlap": "allow"})
+    saved = browser.post(
+        job_url("change", job_without_schedule), submitted(page.content.decode(), "job_form") | {"overlap": "allow"}
+    )
 
     assert saved.status_code == 302
     assert Job.objects.get().overlap == "allow"
@@ -85,7 +88,7 @@ def test_a_form_saved_without_a_schedule_leaves_the_job_without_one(browser, bar
 
 
 @pytest.mark.parametrize("fields", [{"frequency": "None"}, {"when": "json", "schedule_json": "null"}])
-def test_a_job_is_made_without_a_schedule(browser, collection, fields):
+def test_job_can_be_added_without_a_schedule(browser, collection, fields):
     page = browser.get("/admin/jobs/job/add/")
     form = submitted(page.content.decode(), "job_form") | {"name": "bare", "uri": "http://127.0.0.1:9/hook"} | fields
 
@@ -96,24 +99,25 @@ def test_a_job_is_made_without_a_schedule(browser, collection, fields):
     assert not Trigger.objects.exists()
 
 
-def test_a_job_gives_its_schedule_up(browser, make_job):
+def test_schedule_of_a_job_can_be_removed(browser, make_job):
     job = make_job()
-    page = browser.get(address("change", job))
+    page = browser.get(job_url("change", job))
 
-    browser.post(address("change", job), submitted(page.content.decode(), "job_form") | {"frequency": "None"})
+    browser.post(job_url("change", job), submitted(page.content.decode(), "job_form") | {"frequency": "None"})
 
     assert not Trigger.objects.exists()
     assert Job.objects.get().state == "enabled"
 
 
-def test_the_form_says_of_no_schedule_what_it_means_and_writes_it_as_json(browser, bare):
-    page = browser.get(address("change", bare))
+def test_form_without_a_schedule_has_a_preview_and_a_json_form(browser, job_without_schedule):
+    page = browser.get(job_url("change", job_without_schedule))
     form = submitted(page.content.decode(), "job_form")
 
-    preview = browser.post(f"/admin/jobs/job/preview/?job={bare.pk}", form)
-    switched = browser.post(address("change", bare), form | {"_switch": "when:json"})
+    preview = browser.post(f"/admin/jobs/job/preview/?job={job_without_schedule.pk}", form)
+    switched = browser.post(job_url("change", job_without_schedule), form | {"_switch": "when:json"})
     back = browser.post(
-        address("change", bare), submitted(switched.content.decode(), "job_form") | {"_switch": "when:fields"}
+        job_url("change", job_without_schedule),
+        submitted(switched.content.decode(), "job_form") | {"_switch": "when:fields"},
     )
 
     assert form["frequency"] == ["None"]
@@ -122,26 +126,29 @@ def test_the_form_says_of_no_schedule_what_it_means_and_writes_it_as_json(browse
     assert submitted(back.content.decode(), "job_form")["frequency"] == ["None"]
 
 
-def test_a_single_run_at_once_is_no_schedule_for_a_job_that_is_there(browser, bare):
-    page = browser.get(address("change", bare))
+def test_single_run_now_is_refused_for_a_stored_job(browser, job_without_schedule):
+    page = browser.get(job_url("change", job_without_schedule))
 
-    refused = browser.post(address("change", bare), submitted(page.content.decode(), "job_form") | {"frequency": ""})
+    refused = browser.post(
+        job_url("change", job_without_schedule), submitted(page.content.decode(), "job_form") | {"frequency": ""}
+    )
 
     assert "Run now" in refused.context["form"].errors["start"][0]
 
 
-def test_a_form_gives_a_job_a_schedule_of_its_own(browser, bare):
-    page = browser.get(address("change", bare))
+def test_schedule_can_be_added_to_a_job(browser, job_without_schedule):
+    page = browser.get(job_url("change", job_without_schedule))
 
     saved = browser.post(
-        address("change", bare), submitted(page.content.decode(), "job_form") | {"frequency": "Day", "hours": "5"}
+        job_url("change", job_without_schedule),
+        submitted(page.content.decode(), "job_form") | {"frequency": "Day", "hours": "5"},
     )
 
     assert saved.status_code == 302
     assert Trigger.objects.get().definition["recurrence"]["frequency"] == "Day"
 
 
-def test_the_desk_counts_jobs_and_not_triggers(browser, several, alive):
+def test_home_counts_jobs_and_not_triggers(browser, job_with_triggers, alive):
     page = browser.get(reverse("admin:index"))
 
     assert "of 1 job" in page.content.decode()

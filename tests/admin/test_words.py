@@ -1,4 +1,4 @@
-"""Times as the pages say them, and the geometry of charts."""
+"""Formats of times and durations on pages, and the geometry of charts."""
 
 from datetime import timedelta
 from zoneinfo import ZoneInfo
@@ -13,7 +13,7 @@ NOW = utc("2026-10-21T12:32:07Z")
 
 
 @pytest.mark.parametrize(
-    "seconds, says",
+    "seconds, expected",
     [
         (-5, "0 s"),
         (59.9, "59 s"),
@@ -31,8 +31,8 @@ NOW = utc("2026-10-21T12:32:07Z")
         (1000 * 86400, "2 years"),
     ],
 )
-def test_a_span_is_said_at_the_precision_one_acts_on(seconds, says):
-    assert humanize.format_duration(timedelta(seconds=seconds)) == says
+def test_duration_is_formatted_with_a_useful_precision(seconds, expected):
+    assert humanize.format_duration(timedelta(seconds=seconds)) == expected
 
 
 @pytest.mark.parametrize(
@@ -44,37 +44,37 @@ def test_a_span_is_said_at_the_precision_one_acts_on(seconds, says):
         ("tr", "2 gün 5 sa sonra", "2 gün 5 sa önce"),
     ],
 )
-def test_a_distance_of_days_has_hours_in_every_language(language, ahead, ago):
+def test_relative_time_in_days_has_hours_in_each_language(language, ahead, ago):
     with translation.override(language):
-        said = [humanize.format_relative(NOW + sign * timedelta(hours=53, minutes=40), NOW) for sign in (1, -1)]
+        texts = [humanize.format_relative(NOW + sign * timedelta(hours=53, minutes=40), NOW) for sign in (1, -1)]
 
-    assert said == [ahead, ago]
+    assert texts == [ahead, ago]
 
 
 @pytest.mark.parametrize(
-    "seconds, says",
+    "seconds, expected",
     [(0.64, "640 ms"), (30.84, "30.8 s"), (30, "30 s"), (60, "1 min"), (391, "6 min 31 s"), (4140, "1 h 09 min")],
 )
-def test_a_length_is_said_at_the_precision_one_compares(seconds, says):
-    assert humanize.format_elapsed(timedelta(seconds=seconds)) == says
+def test_elapsed_time_is_formatted_with_a_comparable_precision(seconds, expected):
+    assert humanize.format_elapsed(timedelta(seconds=seconds)) == expected
 
 
 @pytest.mark.parametrize(
-    "instant, says",
+    "instant, expected",
     [
         ("2026-10-21T12:35:00Z", "today 14:35"),
-        ("2026-10-21T22:30:00Z", "tomorrow 00:30"),  # today in UTC, tomorrow in Berlin
+        ("2026-10-21T22:30:00Z", "tomorrow 00:30"),  # today in UTC, but tomorrow in Berlin
         ("2026-10-20T16:00:00Z", "yesterday 18:00"),
         ("2026-10-25T03:00:00Z", "Sun 25 October, 04:00"),
         ("2027-01-01T00:00:00Z", "Fri 1 January 2027, 01:00"),
     ],
 )
-def test_a_moment_is_said_in_the_viewers_zone(instant, says):
+def test_instant_is_formatted_in_the_current_zone(instant, expected):
     with timezone.override(ZoneInfo("Europe/Berlin")):
-        assert humanize.format_datetime(utc(instant), NOW) == says
+        assert humanize.format_datetime(utc(instant), NOW) == expected
 
 
-def test_what_ran_stands_on_the_line_and_what_failed_hangs_from_it():
+def test_chart_shows_successes_above_and_failures_below_the_line():
     chart = charts.hours_chart([charts.Hour(ran=30), charts.Hour(ran=3, late=3, failed=2), charts.Hour(due=15)])
 
     tall, mixed, due = ({part.kind: part for part in bar.parts} for bar in chart.bars)
@@ -87,7 +87,7 @@ def test_what_ran_stands_on_the_line_and_what_failed_hangs_from_it():
 
 
 @pytest.mark.parametrize("ran, failed", [(33, 2), (2, 33), (1, 1), (300, 30)])
-def test_what_ran_and_what_failed_have_one_scale(ran, failed):
+def test_chart_has_one_scale_for_successes_and_failures(ran, failed):
     chart = charts.hours_chart([charts.Hour(ran=ran, failed=failed), charts.Hour(missed=failed), charts.Hour()])
 
     standing, hanging = chart.bars[0].parts
@@ -99,10 +99,10 @@ def test_what_ran_and_what_failed_have_one_scale(ran, failed):
 
 
 @pytest.mark.parametrize("top, steps", [(0, "1"), (3, "1"), (4, "2"), (31, "20"), (300, "100"), (301, "200")])
-def test_the_scale_is_round_and_holds_the_highest_bar(top, steps):
+def test_chart_scale_is_round_and_includes_the_highest_bar(top, steps):
     assert charts.hours_chart([charts.Hour(ran=top)]).grid[0][1] == steps
 
 
-def test_more_starts_than_fit_are_a_number():
+def test_dots_that_do_not_fit_are_shown_as_a_number():
     assert charts.stack_dots(10, 120, 9).count == 0
     assert charts.stack_dots(10, 120, 10) == charts.Stack(charts.x_position(10, 120), (), 10)

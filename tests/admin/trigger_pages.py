@@ -1,12 +1,12 @@
-"""Where the pages of triggers are."""
+"""The addresses of trigger pages."""
 
 LIST = "/admin/triggers/trigger/"
 PREVIEW = f"{LIST}preview/"
 
 
-def add_to(job) -> str:
+def add_url(job) -> str:
     return f"{LIST}add/?job={job.pk}"
 
 
-def page_of(trigger, name: str) -> str:
+def trigger_url(trigger, name: str) -> str:
     return f"{LIST}{trigger.pk}/{name}/"

@@ -1,4 +1,4 @@
-"""A real browser against a real server.  Any word on its console, and any request to elsewhere, fails the test."""
+"""A real browser against a real server. Console errors and requests to other sites fail the test."""
 
 import os
 from datetime import timedelta
@@ -26,15 +26,15 @@ ARGUMENTS = [
 ]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-# never with axe's preload: it would put copies of the stylesheets into the page, against the content policy
+# without the preload of axe: it adds copies of the stylesheets to the page, which violates the content policy
 FIND = """async options => (await axe.run(document, options)).violations.flatMap(
     rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 160)}`))"""
 
-# how htmx reports a request that did not end; `requestfailed` says why it did not
+# messages of HTMX about a request without a response; `requestfailed` contains the reason
 HTMX_CUT_OFF = ("htmx:afterRequest, ", "htmx:sendAbort, ", "htmx:sendError, ")
 
-expect.set_options(timeout=30_000)  # no test fails on how busy the machine is
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright runs a loop in the test's own thread
+expect.set_options(timeout=30_000)  # high, so that no test fails on a busy machine
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright runs a loop in the test's thread
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +47,7 @@ def chromium():
 
 @pytest.fixture
 def open_page(chromium, live_server):
-    """Open a page in a window of its own; its faults fail the test."""
+    """Open a page in a new browser context; faults on the page fail the test."""
     contexts, faults = [], []
 
     def open_(scheme="light", width=1280, javascript=True):
@@ -67,23 +67,23 @@ def open_page(chromium, live_server):
         return page
 
     yield open_
-    found = list(faults)  # before closing a page cuts off what it still asks for
+    found = list(faults)  # before the contexts close, which aborts open requests
     for context in contexts:
         context.close()
     assert found == []
 
 
 def collect_faults(page, origin: str, faults: list[str]) -> None:
-    """Add each error on the page's console, each request to elsewhere and each request that fails.
+    """Add each console error or warning, each request to another site and each failed request.
 
-    A request that the page itself cuts off is no fault: a newer one takes its place, or the page is left.
+    A request that the page itself aborts is no fault: a newer request replaces it, or the user leaves the page.
     """
 
     def add_message(message) -> None:
         if message.type in ("error", "warning") and not message.text.startswith(HTMX_CUT_OFF):
             faults.append(f"{message.text} {message.location}")
 
-    def add_foreign_address(request) -> None:
+    def add_external_request(request) -> None:
         if not request.url.startswith((origin, "data:")):
             faults.append(request.url)
 
@@ -93,7 +93,7 @@ def collect_faults(page, origin: str, faults: list[str]) -> None:
 
     page.on("console", add_message)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("request", add_foreign_address)
+    page.on("request", add_external_request)
     page.on("requestfailed", add_failure)
 
 
@@ -111,7 +111,7 @@ def sign_in():
 
 
 def press_in_sequence(page, *keys: str) -> None:
-    """Press keys at one instant of the page's clock: they belong together on a busy machine too."""
+    """Press keys at one instant of the clock of the page, so that a busy machine does not separate them."""
     page.clock.pause_at(timezone.now() + timedelta(minutes=1))
     for key in keys:
         page.keyboard.press(key)
@@ -119,39 +119,39 @@ def press_in_sequence(page, *keys: str) -> None:
 
 
 @pytest.fixture
-def faults_of():
-    """What axe finds wrong on a page in its present colours, then in the dark: one line a finding."""
+def find_accessibility_faults():
+    """Return the faults that axe finds on a page in its current colours, then those of contrast in the dark theme."""
 
-    def found(page, options) -> list[str]:
+    def run_axe(page, options) -> list[str]:
         if not page.evaluate("'axe' in window"):
             page.evaluate(AXE_SCRIPT)
         return page.evaluate(FIND, {**options, "preload": False, "resultTypes": ["violations"]})
 
     def check(page) -> list[str]:
-        # at the first hour the heads, which stay in place, lie over nothing
+        # scroll to the first hour, where the fixed headers cover no items
         page.evaluate("document.querySelectorAll('.week-wrap').forEach(wrap => { wrap.scrollTop = 0 })")
-        faults = [fault for fault in found(page, RULES) if not is_bar_of_strip(fault)]
+        faults = [fault for fault in run_axe(page, RULES) if not is_bar_of_history(fault)]
         page.emulate_media(color_scheme="dark")
         page.evaluate("document.getAnimations().filter(it => it instanceof CSSTransition).forEach(it => it.finish())")
-        faults += [f"dark {fault}" for fault in found(page, CONTRAST)]
+        faults += [f"dark {fault}" for fault in run_axe(page, CONTRAST)]
         page.emulate_media(color_scheme="light")
         return faults
 
-    def is_bar_of_strip(fault: str) -> bool:
-        """The thin bars of a strip may be small: the table of runs has the same links in full size."""
+    def is_bar_of_history(fault: str) -> bool:
+        """The bars of the run history may be small: the table of runs has the same links in full size."""
         return fault.startswith('target-size: <a href="/admin/jobs/run/') and "data-state=" in fault
 
     return check
 
 
 @pytest.fixture
-def kinds(collection, authority) -> list[Job]:
-    """A job of every kind, with every credential; a certificate ends soon, another has ended."""
+def jobs_of_all_kinds(collection, authority) -> list[Job]:
+    """A job of each kind and with each type of credential; one certificate expires soon, another has expired."""
     now = timezone.now()
-    soon, ended = (authority.client(expires_at=now + timedelta(days=days)) for days in (12, -3))
-    proofs = {
+    soon, expired = (authority.client(expires_at=now + timedelta(days=days)) for days in (12, -3))
+    authentications = {
         "certificate": {"type": "ClientCertificate", "pfx": soon.pfx, "password": soon.password},
-        "ended": {"type": "ClientCertificate", "pfx": ended.pfx, "password": ended.password},
+        "ended": {"type": "ClientCertificate", "pfx": expired.pfx, "password": expired.password},
         "oauth": {
             "type": "ActiveDirectoryOAuth",
             "tenant": "contoso.example",
@@ -164,10 +164,10 @@ def kinds(collection, authority) -> list[Job]:
     actions = {
         name: {
             "type": "Https",
-            "request": {**call, "authentication": proof},
+            "request": {**call, "authentication": authentication},
             "retryPolicy": {"retryType": "Exponential"},
         }
-        for name, proof in proofs.items()
+        for name, authentication in authentications.items()
     }
     actions["storage"] = {
         "type": "StorageQueue",
@@ -201,8 +201,8 @@ def kinds(collection, authority) -> list[Job]:
 
 
 @pytest.fixture
-def several(collection, make_trigger) -> Job:
-    """A job with a trigger of every format beside its own schedule; nobody serves one, another is off."""
+def job_with_triggers(collection, make_trigger) -> Job:
+    """A job with a schedule and a trigger of each format; one group has no worker, one trigger is disabled."""
     now = timezone.now()
     schedule = {"startTime": f"{now + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"}
     action = {"type": "Http", "request": {"uri": "https://example.com/x", "method": "POST"}}
@@ -219,22 +219,28 @@ def several(collection, make_trigger) -> Job:
 
 
 @pytest.fixture
-def history(collection) -> Job:
-    """A job with runs of every kind, and processes that are alive."""
+def job_with_runs(collection) -> Job:
+    """A job with a run in each state, and running processes."""
     now = timezone.now()
-    alarm = {"type": "Http", "request": {"uri": "https://alerts.example/", "method": "POST"}}
+    error_action = {"type": "Http", "request": {"uri": "https://alerts.example/", "method": "POST"}}
     authentication = {"type": "Basic", "username": "ada", "password": "opensesame"}
     call = {"uri": "https://example.com/x", "method": "POST", "body": "{}", "authentication": authentication}
     definition = JobDefinition(
-        action={"type": "Https", "request": call, "errorAction": alarm},
+        action={"type": "Https", "request": call, "errorAction": error_action},
         schedule={"recurrence": {"frequency": "Minute", "interval": 20}},
     )
     job = save_job(collection, "invoices", definition, now - timedelta(days=1))[0]
     job.triggers.update(next_fire_at=now + timedelta(minutes=5))
-    save_job(collection, "stopped", JobDefinition(action=alarm, schedule={}, state="disabled"), now)
+    save_job(collection, "stopped", JobDefinition(action=error_action, schedule={}, state="disabled"), now)
     for number, state in enumerate(Run.State):
         fire_at = now - timedelta(minutes=20 * (number + 1))
-        began = state in (Run.State.RUNNING, Run.State.RETRYING, Run.State.SUCCEEDED, Run.State.FAILED, Run.State.LOST)
+        has_started = state in (
+            Run.State.RUNNING,
+            Run.State.RETRYING,
+            Run.State.SUCCEEDED,
+            Run.State.FAILED,
+            Run.State.LOST,
+        )
         run = Run.objects.create(
             subscription=collection.subscription,
             job=job,
@@ -245,12 +251,12 @@ def history(collection) -> Job:
             fire_at=fire_at,
             publish_after=fire_at,
             state=state,
-            reason="" if began else "why it was so",
-            attempt_count=int(began),
-            started_at=fire_at if began else None,
+            reason="" if has_started else "why it was so",
+            attempt_count=int(has_started),
+            started_at=fire_at if has_started else None,
             finished_at=None if state in Run.OPEN else fire_at + timedelta(seconds=3),
         )
-        if began:
+        if has_started:
             Attempt.objects.create(
                 run=run,
                 job=job,

@@ -1,6 +1,6 @@
-"""What is wrong with the layout of a page at one width of the window: boxes that do not fit."""
+"""Faults in the layout of a page at a window width: boxes that do not fit."""
 
-# elements whose box passes an edge of the part of the page that they belong to, and of the page itself
+# elements whose box extends past the edge of the part of the page that contains them, or of the page
 FIND = """() => {
   const faults = new Set();
   const clips = (element) => {
@@ -29,7 +29,7 @@ FIND = """() => {
 
 
 def find_overflow(page, *widths: int) -> list[str]:
-    """Return what does not fit in a window of each of the widths; the window keeps its own."""
+    """Return the boxes that do not fit at each of the window widths. The window size is restored."""
     size, faults = page.viewport_size, []
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})

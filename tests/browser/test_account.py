@@ -1,4 +1,4 @@
-"""Somebody who is not staff: sign-in, their own pages and keys, in their own language."""
+"""A user who is not staff: sign-in, account pages and tokens, in the language of the user."""
 
 import re
 
@@ -26,7 +26,7 @@ def signed_in(open_page, make_user):
     return open_
 
 
-def test_a_language_is_chosen_and_holds(signed_in):
+def test_chosen_language_and_clock_format_are_saved(signed_in):
     page = signed_in()
 
     page.get_by_label("Language", exact=True).select_option("de")
@@ -39,7 +39,7 @@ def test_a_language_is_chosen_and_holds(signed_in):
     assert User.objects.get().language == "de"
 
 
-def test_the_calendar_is_two_keys_away(signed_in):
+def test_two_keys_open_the_calendar(signed_in):
     page = signed_in()
 
     press_in_sequence(page, "g", "c")
@@ -47,7 +47,7 @@ def test_the_calendar_is_two_keys_away(signed_in):
     page.wait_for_url("**/calendar/")
 
 
-def test_a_token_is_made_copied_and_revoked(signed_in):
+def test_token_is_created_and_revoked(signed_in):
     page = signed_in()
     page.get_by_role("main").get_by_role("link", name="API tokens").click()
     page.get_by_label("Name").fill("ci")
@@ -62,14 +62,14 @@ def test_a_token_is_made_copied_and_revoked(signed_in):
 
 
 @pytest.mark.parametrize("language", ["de", "pt-br", "tr"])
-def test_long_words_fit_a_telephone_and_everybody_can_read_them(signed_in, faults_of, language):
+def test_translated_account_pages_are_accessible_and_fit_a_phone(signed_in, find_accessibility_faults, language):
     page = signed_in(language=language, is_staff=True)
     page.set_viewport_size({"width": 390, "height": 844})
     faults = []
 
     for address in ("/account/", "/account/tokens/", "/account/password/"):
         page.goto(address)
-        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        faults += [f"{address} {fault}" for fault in find_accessibility_faults(page)]
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
             faults.append(f"{address} scrolls sideways")
 

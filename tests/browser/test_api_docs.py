@@ -1,4 +1,4 @@
-"""The pages made from the description of our API."""
+"""The pages of the API documentation."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.browser.layout import find_overflow
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_signed_in_reader_tries_a_request_out(open_page, sign_in, owner):
+def test_signed_in_user_can_try_out_a_request(open_page, sign_in, owner):
     page = sign_in(open_page())
     page.goto("/api/docs/")
     operation = page.locator("#operations-schedules-previewSchedule")
@@ -18,20 +18,20 @@ def test_a_signed_in_reader_tries_a_request_out(open_page, sign_in, owner):
     operation.get_by_role("button", name="Try it out").click()
     operation.get_by_role("button", name="Execute").click()
 
-    answer = operation.locator(".live-responses-table .response").first
-    answer.wait_for()
-    assert answer.locator(".response-col_status").inner_text().strip() == "200"
-    assert "every day at 05:00 UTC" in answer.inner_text()
+    response = operation.locator(".live-responses-table .response").first
+    response.wait_for()
+    assert response.locator(".response-col_status").inner_text().strip() == "200"
+    assert "every day at 05:00 UTC" in response.inner_text()
 
 
-def test_the_pages_are_dark_with_the_others_and_lead_back(open_page, sign_in, owner):
+def test_api_docs_follow_the_theme_and_link_back(open_page, sign_in, owner):
     page = sign_in(open_page("dark", width=390))
     page.goto("/api/docs/")
     block = page.locator("#operations-schedules-previewSchedule")
     block.wait_for()
 
     def lightness(element: str) -> float:
-        """0 is black and 255 is white; what is transparent counts as black."""
+        """Return 0 for black to 255 for white. A transparent background is black."""
         colour = page.locator(element).first.evaluate("element => getComputedStyle(element).backgroundColor")
         return max(map(float, re.findall(r"[\d.]+", colour)[:3]))
 

@@ -1,4 +1,4 @@
-"""What people do with events, in a real browser: write, see, move, cancel, split and subscribe."""
+"""Events in a real browser: creating, viewing, moving, cancelling, splitting and subscribing."""
 
 import re
 
@@ -21,17 +21,17 @@ WORKDAYS = {"type": "weekly", "interval": 1, "daysOfWeek": ["monday", "tuesday",
 
 
 @pytest.fixture
-def berliner(owner):
+def user_in_berlin(owner):
     owner.time_zone = "Europe/Berlin"
     owner.save()
     return owner
 
 
 @pytest.fixture
-def stand_up(berliner) -> Event:
-    """Every workday of October 2098 at nine; that month begins on a Wednesday, and on its 26th clocks go back."""
-    team = editing.create_calendar(berliner, "Team", "iris", NOW)
-    said = {
+def stand_up(user_in_berlin) -> Event:
+    """A series on each workday of October 2098 at 09:00. 1 October is a Wednesday; clocks go back on the 26th."""
+    team = editing.create_calendar(user_in_berlin, "Team", "iris", NOW)
+    values = {
         "subject": "Stand-up",
         **times("2098-10-01T09:00", "2098-10-01T09:15"),
         "recurrence": recurrence(WORKDAYS, start="2098-10-01", type="endDate", endDate="2098-10-31"),
@@ -40,29 +40,29 @@ def stand_up(berliner) -> Event:
         "body": "Bring news.",
         "is_reminder_on": True,
     }
-    return editing.create(team, said, NOW)[0]
+    return editing.create(team, values, NOW)[0]
 
 
-def view(name: str, date: str = "2098-10-08", **more: str) -> str:
+def view_url(name: str, date: str = "2098-10-08", **more: str) -> str:
     return f"/calendar/?view={name}&date={date}" + "".join(f"&{key}={value}" for key, value in more.items())
 
 
 def item_on(page, date: str):
-    """The item of the month's cell of that day."""
+    """Return the items in the cell of that day in the month."""
     return page.locator(f'.month td[data-date="{date}"] .item.event')
 
 
-def about(page):
+def popover(page):
     return page.get_by_role("dialog")
 
 
-def said(page):
+def status_message(page):
     return page.locator(".banner[role=status]").first
 
 
-def test_a_weekly_series_is_written_and_seen_in_every_view(open_page, sign_in, berliner):
+def test_weekly_series_is_created_and_shown_in_each_view(open_page, sign_in, user_in_berlin):
     page = sign_in(open_page())
-    page.goto(view("month"))
+    page.goto(view_url("month"))
     page.get_by_role("link", name="New event").click()
 
     page.get_by_label("Title").fill("Ledger review")
@@ -71,14 +71,14 @@ def test_a_weekly_series_is_written_and_seen_in_every_view(open_page, sign_in, b
     page.get_by_label("Weekly", exact=True).check()
     expect(page.get_by_role("checkbox", name="Tuesday")).to_be_checked()
     page.get_by_role("checkbox", name="Thursday").check()
-    beside = page.get_by_role("complementary", name="What this means")
-    expect(beside).to_contain_text("Every week on Tuesday and Thursday from 10:00 to 11:00 Europe/Berlin.")
-    expect(beside.get_by_role("listitem")).to_have_count(10)
-    expect(beside.get_by_role("listitem").nth(6)).to_contain_text("Clock went back on 26 October")
+    preview = page.get_by_role("complementary", name="What this means")
+    expect(preview).to_contain_text("Every week on Tuesday and Thursday from 10:00 to 11:00 Europe/Berlin.")
+    expect(preview.get_by_role("listitem")).to_have_count(10)
+    expect(preview.get_by_role("listitem").nth(6)).to_contain_text("Clock went back on 26 October")
     page.get_by_label("Place").fill("Room Spree")
     page.get_by_role("button", name="Create series").click()
 
-    expect(said(page)).to_contain_text("Created: Ledger review, Tue 7 October 2098, 10:00–11:00.")
+    expect(status_message(page)).to_contain_text("Created: Ledger review, Tue 7 October 2098, 10:00–11:00.")
     expect(page.locator(".month .item.event", has_text="Ledger review")).to_have_count(8)
     page.get_by_role("link", name="Week", exact=True).click()
     expect(page.locator(".week .item.event", has_text="Ledger review")).to_have_count(2)
@@ -87,13 +87,13 @@ def test_a_weekly_series_is_written_and_seen_in_every_view(open_page, sign_in, b
     expect(page.get_by_role("row", name="Ledger review").first).to_contain_text("Room Spree")
 
 
-def test_one_occurrence_is_moved_and_another_cancelled_and_put_back(open_page, sign_in, stand_up):
+def test_occurrence_is_moved_and_another_is_cancelled_and_restored(open_page, sign_in, stand_up):
     page = sign_in(open_page())
-    page.goto(view("month"))
+    page.goto(view_url("month"))
     item_on(page, "2098-10-08").click()
-    expect(about(page)).to_contain_text("Wed 8 October 2098, 09:00–09:15 Berlin")
-    expect(about(page)).to_contain_text("Every week from Monday to Friday from 09:00 to 09:15 Europe/Berlin")
-    about(page).get_by_role("link", name="Edit…").click()
+    expect(popover(page)).to_contain_text("Wed 8 October 2098, 09:00–09:15 Berlin")
+    expect(popover(page)).to_contain_text("Every week from Monday to Friday from 09:00 to 09:15 Europe/Berlin")
+    popover(page).get_by_role("link", name="Edit…").click()
     expect(page.get_by_text("Only Wed 8 October 2098 is changed; the rest of the series stays.")).to_be_visible()
     expect(page.get_by_label("Weekly", exact=True)).to_have_count(0)
 
@@ -106,12 +106,12 @@ def test_one_occurrence_is_moved_and_another_cancelled_and_put_back(open_page, s
     expect(page.get_by_label("Ends")).to_have_value("2098-10-08T14:15")
     page.get_by_role("button", name="Save changes").click()
 
-    page.wait_for_url(re.compile(r"/calendar/\?date=2098-10-08$"))  # and until its script has loaded
+    page.wait_for_url(re.compile(r"/calendar/\?date=2098-10-08$"))  # waits until the script has loaded
     item_on(page, "2098-10-08").click()
-    expect(about(page)).to_contain_text("moved from 09:00")
+    expect(popover(page)).to_contain_text("moved from 09:00")
     page.keyboard.press("Escape")
     item_on(page, "2098-10-10").click()
-    about(page).get_by_role("button", name="Cancel this one").click()
+    popover(page).get_by_role("button", name="Cancel this one").click()
     expect(item_on(page, "2098-10-10")).to_have_count(0)
     page.get_by_role("link", name="Put it back").click()
     page.get_by_role("button", name="Put back").click()
@@ -119,11 +119,11 @@ def test_one_occurrence_is_moved_and_another_cancelled_and_put_back(open_page, s
     assert [each.original_day for each in stand_up.exceptions.all()] == [day("2098-10-08")]
 
 
-def test_this_and_following_become_another_series(open_page, sign_in, stand_up):
+def test_change_of_this_and_following_creates_a_second_series(open_page, sign_in, stand_up):
     page = sign_in(open_page())
-    page.goto(view("month"))
+    page.goto(view_url("month"))
     item_on(page, "2098-10-20").click()
-    about(page).get_by_role("link", name="Edit…").click()
+    popover(page).get_by_role("link", name="Edit…").click()
     page.get_by_role("link", name="This and following").click()
     expect(
         page.get_by_text("From Mon 20 October 2098 on. The series ends before, and another one begins.")
@@ -141,11 +141,11 @@ def test_this_and_following_become_another_series(open_page, sign_in, stand_up):
     assert Event.objects.count() == 2
 
 
-def test_a_deletion_asks_how_much_of_the_series(open_page, sign_in, stand_up):
+def test_deletion_offers_three_scopes(open_page, sign_in, stand_up):
     page = sign_in(open_page())
-    page.goto(view("month"))
+    page.goto(view_url("month"))
     item_on(page, "2098-10-20").click()
-    about(page).get_by_role("link", name="Delete…").click()
+    popover(page).get_by_role("link", name="Delete…").click()
 
     expect(page.get_by_role("button", name="Delete this occurrence")).to_be_visible()
     page.get_by_label("The series").check()
@@ -153,28 +153,28 @@ def test_a_deletion_asks_how_much_of_the_series(open_page, sign_in, stand_up):
     page.get_by_label("This and following").check()
     page.get_by_role("button", name="Delete 10 occurrences").click()
 
-    expect(said(page)).to_contain_text("Deleted: Stand-up, from Mon 20 October 2098 on.")
+    expect(status_message(page)).to_contain_text("Deleted: Stand-up, from Mon 20 October 2098 on.")
     expect(page.locator(".month .item.event")).to_have_count(13)
 
 
-def test_times_follow_the_zone_of_the_page_and_the_form_takes_it_along(open_page, sign_in, stand_up):
+def test_page_and_form_use_the_selected_zone(open_page, sign_in, stand_up):
     page = sign_in(open_page())
-    page.goto(view("month"))
+    page.goto(view_url("month"))
     page.get_by_label("Zone", exact=True).select_option("UTC")
 
     expect(item_on(page, "2098-10-08")).to_contain_text("07:00")
     expect(item_on(page, "2098-10-28")).to_contain_text("08:00")
     item_on(page, "2098-10-08").click()
-    expect(about(page)).to_contain_text("Wed 8 October 2098, 07:00–07:15 UTC")
-    expect(about(page)).to_contain_text("09:00 Berlin")
+    expect(popover(page)).to_contain_text("Wed 8 October 2098, 07:00–07:15 UTC")
+    expect(popover(page)).to_contain_text("09:00 Berlin")
     page.keyboard.press("Escape")
     page.get_by_role("link", name="New event").click()
     expect(page.get_by_label("Zone")).to_have_value("UTC")
 
 
-def test_a_feed_is_subscribed_to_and_read_again(open_page, sign_in, stand_up, client):
+def test_feed_is_created_read_and_revoked(open_page, sign_in, stand_up, client):
     page = sign_in(open_page())
-    page.goto(view("month"))
+    page.goto(view_url("month"))
     page.get_by_role("link", name="Subscribe to this view").click()
     expect(page.get_by_role("list").filter(has_text="Team")).to_be_visible()
     page.get_by_label("Name").fill("Telephone")
@@ -197,13 +197,13 @@ def test_a_feed_is_subscribed_to_and_read_again(open_page, sign_in, stand_up, cl
     expect(page.get_by_role("row", name="Telephone")).not_to_contain_text("never")
     page.get_by_role("link", name="Revoke Telephone…").click()
     page.get_by_role("button", name="Revoke it").click()
-    expect(said(page)).to_contain_text("Revoked: Telephone.")
+    expect(status_message(page)).to_contain_text("Revoked: Telephone.")
     assert client.get(address).status_code == 404
 
 
-def test_an_event_is_written_opened_and_changed_with_keys_alone(open_page, sign_in, berliner):
+def test_event_is_created_and_changed_with_the_keyboard_only(open_page, sign_in, user_in_berlin):
     page = sign_in(open_page())
-    page.goto(view("agenda"))
+    page.goto(view_url("agenda"))
     press = page.keyboard.press
 
     def tab_to(locator) -> None:
@@ -242,12 +242,12 @@ def test_an_event_is_written_opened_and_changed_with_keys_alone(open_page, sign_
     entry = page.get_by_role("link", name="Ledger review").first
     tab_to(entry)
     press("Enter")
-    expect(about(page)).to_be_focused()
+    expect(popover(page)).to_be_focused()
     press("Escape")
     expect(entry).to_be_focused()
     press("Enter")
-    expect(about(page)).to_be_focused()
-    tab_to(about(page).get_by_role("link", name="Edit…"))
+    expect(popover(page)).to_be_focused()
+    tab_to(popover(page).get_by_role("link", name="Edit…"))
     press("Enter")
     tab_to(page.get_by_label("Place"))
     page.keyboard.type("Room Spree")
@@ -255,7 +255,7 @@ def test_an_event_is_written_opened_and_changed_with_keys_alone(open_page, sign_
     expect(page.get_by_role("row", name="Ledger review").first).to_contain_text("Room Spree")
 
 
-def test_days_and_times_turn_into_each_other(open_page, sign_in, berliner):
+def test_form_converts_between_timed_and_all_day(open_page, sign_in, user_in_berlin):
     page = sign_in(open_page())
     page.goto("/calendar/events/new?start=2098-10-08T13:30")
     page.get_by_label("All day").check()
@@ -273,19 +273,19 @@ def test_days_and_times_turn_into_each_other(open_page, sign_in, berliner):
     expect(page.get_by_label("Ends")).to_have_value("2098-10-12T14:30")
 
 
-def test_what_is_typed_while_the_page_still_loads_counts(open_page, sign_in, berliner):
+def test_input_before_the_script_has_loaded_is_kept(open_page, sign_in, user_in_berlin):
     page = sign_in(open_page())
-    waiting = []
-    page.route("**/event-form*.js", lambda route: waiting.append(route))
+    pending_routes = []
+    page.route("**/event-form*.js", lambda route: pending_routes.append(route))
     page.goto("/calendar/events/new?start=2098-10-08T10:00", wait_until="commit")
     page.get_by_label("Starts").fill("2098-10-09T14:00")
     expect(page.get_by_label("Ends")).to_have_value("2098-10-08T11:00")
-    waiting[0].continue_()
+    pending_routes[0].continue_()
     expect(page.get_by_label("Ends")).to_have_value("2098-10-09T15:00")
     expect(page.get_by_label("Day of the month")).to_have_value("9")
 
 
-def test_patterns_follow_the_start_until_somebody_touches_them(open_page, sign_in, berliner):
+def test_patterns_follow_the_start_until_they_are_edited(open_page, sign_in, user_in_berlin):
     page = sign_in(open_page())
     page.goto("/calendar/events/new?start=2098-10-08T10:00")
     day_of_month = page.get_by_label("Day of the month")
@@ -296,10 +296,10 @@ def test_patterns_follow_the_start_until_somebody_touches_them(open_page, sign_i
     expect(day_of_month).to_have_value("25")
     expect(page.get_by_label("Which").first).to_have_value("last")
     expect(page.get_by_label("Which").last).to_have_value("fourth")
-    expect(page.get_by_label("Monthly, on a weekday")).to_be_checked()  # as its sentence was touched
+    expect(page.get_by_label("Monthly, on a weekday")).to_be_checked()  # because its field was edited
 
 
-def test_a_change_in_the_meantime_is_told_with_a_way_out(open_page, sign_in, stand_up):
+def test_concurrent_change_is_shown_and_can_be_overwritten(open_page, sign_in, stand_up):
     page = sign_in(open_page())
     page.goto(f"/calendar/events/{ItemId(stand_up.pk)}/edit")
     page.get_by_label("Title").fill("Mine")
@@ -309,12 +309,12 @@ def test_a_change_in_the_meantime_is_told_with_a_way_out(open_page, sign_in, sta
     expect(page.get_by_role("alert")).to_contain_text("Somebody changed it while you were writing.")
     expect(page.get_by_label("Title")).to_have_value("Mine")
     page.get_by_role("button", name="Save changes").click()
-    expect(said(page)).to_contain_text("Saved: Mine")
+    expect(status_message(page)).to_contain_text("Saved: Mine")
 
 
-def test_without_script_all_of_it_goes(open_page, sign_in, stand_up):
+def test_events_can_be_managed_without_javascript(open_page, sign_in, stand_up):
     page = sign_in(open_page(javascript=False))
-    page.goto(view("month"))
+    page.goto(view_url("month"))
     item_on(page, "2098-10-08").click()
     expect(page.get_by_role("heading", name="Stand-up", level=2)).to_be_visible()
     page.get_by_role("link", name="Edit…").click()
@@ -340,10 +340,10 @@ def test_without_script_all_of_it_goes(open_page, sign_in, stand_up):
     assert not Event.objects.exists()
 
 
-def test_a_calendar_is_made_shared_and_deleted(open_page, sign_in, berliner, make_user):
+def test_calendar_is_created_shared_and_deleted(open_page, sign_in, user_in_berlin, make_user):
     make_user("joao", first_name="João", last_name="Prado")
     page = sign_in(open_page())
-    page.goto(view("week"))
+    page.goto(view_url("week"))
     page.get_by_role("link", name="Add a calendar").click()
     page.get_by_label("Name").fill("On call")
     page.get_by_label("Plum").check()
@@ -355,17 +355,17 @@ def test_a_calendar_is_made_shared_and_deleted(open_page, sign_in, berliner, mak
     page.get_by_role("button", name="Let João Prado (joao) change events").click()
     expect(page.get_by_role("row", name="João Prado")).to_contain_text("changes its events")
     page.get_by_role("button", name="Remove João Prado (joao)").click()
-    expect(said(page)).to_contain_text("João Prado (joao) sees it no more.")
+    expect(status_message(page)).to_contain_text("João Prado (joao) sees it no more.")
     page.get_by_role("link", name="Delete…").click()
     page.get_by_role("button", name="Delete calendar").click()
     expect(page.get_by_role("row", name="On call")).to_have_count(0)
 
 
-def test_a_file_is_looked_through_and_taken(open_page, sign_in, berliner, tmp_path):
+def test_file_is_previewed_and_imported(open_page, sign_in, user_in_berlin, tmp_path):
     file = tmp_path / "work.ics"
     file.write_bytes(FILE.encode())
     page = sign_in(open_page())
-    page.goto(view("month", "2026-01-01"))
+    page.goto(view_url("month", "2026-01-01"))
     page.get_by_role("link", name="Calendars", exact=True).click()
     page.get_by_role("link", name="Import…").click()
     page.get_by_label("File").set_input_files(file)
@@ -374,26 +374,26 @@ def test_a_file_is_looked_through_and_taken(open_page, sign_in, berliner, tmp_pa
     expect(page.get_by_role("row", name="Größe prüfen")).to_contain_text("taken")
     expect(page.get_by_role("row", name="Buy milk")).to_contain_text("refused")
     page.get_by_role("button", name="Take it").click()
-    expect(said(page)).to_contain_text("Calendar: 1 taken, 1 refused.")
+    expect(status_message(page)).to_contain_text("Calendar: 1 taken, 1 refused.")
     page.get_by_role("navigation", name="Where you are").get_by_role("link", name="Calendar").click()
     expect(page.locator(".month .item.event", has_text="Größe prüfen")).to_have_count(3)
 
 
-def addresses(stand_up: Event, owner, history, make_user) -> list[str]:
+def page_urls(stand_up: Event, owner, job_with_runs, make_user) -> list[str]:
     now = timezone.now()
     joao = make_user("joao", first_name="João", last_name="Prado")
     make_user("elif")
-    theirs = Calendar.objects.create(owner=joao, name="Finance", hue="sea")
-    Share.objects.create(calendar=theirs, user=owner, role=Role.OPERATOR)
+    shared_calendar = Calendar.objects.create(owner=joao, name="Finance", hue="sea")
+    Share.objects.create(calendar=shared_calendar, user=owner, role=Role.OPERATOR)
     team = stand_up.calendar
     Share.objects.create(calendar=team, user=joao, role=Role.READER)
     feed, _ = feeds.make(owner, "Telephone", now, calendar=team)
-    interview, _ = editing.create(theirs, {"sensitivity": "private", **times("2098-10-08T13:00")}, now)
+    interview, _ = editing.create(shared_calendar, {"sensitivity": "private", **times("2098-10-08T13:00")}, now)
     holidays, _ = editing.create(team, {"is_all_day": True, **times("2098-10-08T00:00", "2098-10-11T00:00")}, now)
     moved = times("2098-10-09T11:00", "2098-10-09T11:15")
     editing.change_occurrence(stand_up, day("2098-10-09"), moved, now)
     editing.cancel_occurrence(stand_up, day("2098-10-10"), now)
-    trigger = history.triggers.get()
+    trigger = job_with_runs.triggers.get()
     occurrence = ItemId(stand_up.pk, day("2098-10-09"))
     return [
         "/calendar/events/new",
@@ -419,15 +419,15 @@ def addresses(stand_up: Event, owner, history, make_user) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_page_of_events_is_readable_to_everybody_and_fits(
-    open_page, sign_in, faults_of, stand_up, berliner, history, make_user, width
+def test_event_pages_are_accessible_and_fit(
+    open_page, sign_in, find_accessibility_faults, stand_up, user_in_berlin, job_with_runs, make_user, width
 ):
     page = sign_in(open_page(width=width))
     faults = []
 
-    for address in addresses(stand_up, berliner, history, make_user):
+    for address in page_urls(stand_up, user_in_berlin, job_with_runs, make_user):
         page.goto(address)
-        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        faults += [f"{address} {fault}" for fault in find_accessibility_faults(page)]
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
             faults.append(f"{address} scrolls sideways")
 
@@ -435,8 +435,8 @@ def test_every_page_of_events_is_readable_to_everybody_and_fits(
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_what_is_refused_asked_and_shown_once_is_readable_to_everybody(
-    open_page, sign_in, faults_of, stand_up, history, width
+def test_form_errors_popovers_and_results_are_accessible_and_fit(
+    open_page, sign_in, find_accessibility_faults, stand_up, job_with_runs, width
 ):
     page = sign_in(open_page(width=width))
     faults = []
@@ -447,20 +447,20 @@ def test_what_is_refused_asked_and_shown_once_is_readable_to_everybody(
         box.uncheck()
     page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_role("alert")).to_contain_text("Please correct the errors below.")
-    faults += faults_of(page)
+    faults += find_accessibility_faults(page)
     page.goto(f"/calendar/calendars/feeds/new?calendar={stand_up.calendar_id.hex}")
     page.get_by_role("button", name="Make the address").click()
     page.locator("#address").wait_for()
-    faults += faults_of(page)
-    page.goto(view("agenda"))
+    faults += find_accessibility_faults(page)
+    page.goto(view_url("agenda"))
     page.get_by_role("link", name="Stand-up").first.click()
-    about(page).wait_for()
-    faults += faults_of(page)
+    popover(page).wait_for()
+    faults += find_accessibility_faults(page)
     page.goto("/calendar/calendars/import")
     page.get_by_label("Or its text").fill(FILE)
     page.get_by_role("button", name="Show what would become of it").click()
     page.get_by_role("row", name="Buy milk").wait_for()
-    faults += faults_of(page)
+    faults += find_accessibility_faults(page)
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
         faults.append("the report scrolls sideways")
 

@@ -1,4 +1,4 @@
-"""Maintenance on the calendar in a real browser: what it is going to hold is seen there before it happens."""
+"""Maintenance on the calendar in a real browser: runs that it will hold are shown in advance."""
 
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -25,21 +25,21 @@ def db_2(owner, subscription) -> Resource:
 
 @pytest.fixture
 def wednesday() -> date:
-    """The next one: a working day whose hours are all to come."""
+    """The next Wednesday: a working day that is completely in the future."""
     today = timezone.now().astimezone(UTC).date()
     return today + ((2 - today.weekday()) % 7 or 7) * ONE_DAY
 
 
 @pytest.fixture
 def reindex(make_job):
-    """Every day at noon."""
+    """A job that runs every day at noon."""
     daily = {"frequency": "Day", "schedule": {"hours": [12], "minutes": [0]}}
     return make_job("reindex", schedule={"recurrence": daily}, now=timezone.now())
 
 
 @pytest.fixture
-def full(db_2, subscription, make_job, reindex, wednesday):
-    """Work that waits, goes on and is over, of an hour, without an end and for days; it holds single runs and many."""
+def calendar_with_notices(db_2, subscription, make_job, reindex, wednesday):
+    """Notices that are scheduled, started and completed, of different lengths; they hold one run or many."""
     now = timezone.now()
 
     def at(hour: int, minute: int = 0) -> datetime:
@@ -64,12 +64,12 @@ def open_item(page, item):
     return sheet
 
 
-def close(page):
+def close_popover(page):
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_a_held_run_is_seen_on_the_calendar_before_it_happens(open_page, sign_in, db_2, reindex, wednesday):
+def test_held_run_is_shown_before_the_maintenance(open_page, sign_in, db_2, reindex, wednesday):
     page = sign_in(open_page())
     page.goto(f"/maintenance/jobs/{reindex.pk}")
     page.get_by_role("checkbox", name="db-2").check()
@@ -95,7 +95,7 @@ def test_a_held_run_is_seen_on_the_calendar_before_it_happens(open_page, sign_in
     sheet = open_item(page, held)
     expect(sheet).to_contain_text("Held by maintenance: Reboot of db-2")
     expect(sheet).to_contain_text("once after the maintenance, at about")
-    close(page)
+    close_popover(page)
     sheet = open_item(page, day.locator(".item.notice"))
     expect(sheet).to_contain_text("reindex")
     sheet.get_by_role("link", name="Open maintenance").click()
@@ -103,7 +103,7 @@ def test_a_held_run_is_seen_on_the_calendar_before_it_happens(open_page, sign_in
     assert not Run.objects.exists()
 
 
-def test_the_layer_is_switched_off_and_held_runs_stay(open_page, sign_in, full, wednesday):
+def test_maintenance_layer_can_be_switched_off_and_held_runs_stay(open_page, sign_in, calendar_with_notices, wednesday):
     page = sign_in(open_page())
     page.goto(f"/calendar/?view=day&date={wednesday}")
     expect(page.locator(".item.notice, .background.maintenance")).not_to_have_count(0)
@@ -116,19 +116,19 @@ def test_the_layer_is_switched_off_and_held_runs_stay(open_page, sign_in, full, 
     expect(page.get_by_label("Maintenance", exact=True)).not_to_be_checked()
 
 
-def test_an_hour_with_maintenance_takes_an_event(open_page, sign_in, full, wednesday):
+def test_click_on_an_hour_with_maintenance_creates_an_event(open_page, sign_in, calendar_with_notices, wednesday):
     page = sign_in(open_page())
     page.goto(f"/calendar/?view=day&date={wednesday}")
     lanes = page.locator(".lanes")
-    place = {"x": 300, "y": lanes.bounding_box()["height"] / 24 * 21.5}
+    position = {"x": 300, "y": lanes.bounding_box()["height"] / 24 * 21.5}
 
-    lanes.click(position=place)
-    lanes.click(position=place)
+    lanes.click(position=position)
+    lanes.click(position=position)
 
     page.wait_for_url(f"**/events/new*start={wednesday}T21%3A00*")
 
 
-def test_without_script_a_notice_opens_on_a_page_of_its_own(open_page, sign_in, full, wednesday):
+def test_notice_opens_on_a_page_without_javascript(open_page, sign_in, calendar_with_notices, wednesday):
     page = sign_in(open_page(javascript=False))
     page.goto(f"/calendar/?view=agenda&date={wednesday}")
 
@@ -140,31 +140,31 @@ def test_without_script_a_notice_opens_on_a_page_of_its_own(open_page, sign_in, 
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_view_is_readable_to_everybody_in_light_and_dark_and_fits(
-    open_page, sign_in, faults_of, full, wednesday, width
+def test_views_with_notices_are_accessible_and_fit(
+    open_page, sign_in, find_accessibility_faults, calendar_with_notices, wednesday, width
 ):
     page = sign_in(open_page(width=width))
     faults = []
 
-    def look_at(where: str) -> None:
-        faults.extend(f"{where} {fault}" for fault in faults_of(page) if not is_half_covered(fault))
+    def check_page(where: str) -> None:
+        faults.extend(f"{where} {fault}" for fault in find_accessibility_faults(page) if not is_half_covered(fault))
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
             faults.append(f"{where} scrolls sideways")
 
     for view in VIEWS:
         page.goto(f"/calendar/?view={view}&date={wednesday}")
         expect(page.locator(".item.notice, .entry", has_text="db-2").first).to_be_attached()
-        look_at(view)
+        check_page(view)
     for item in (page.get_by_role("link", name="Reboot of db-2"), page.get_by_role("link", name="reindex").first):
         expect(open_item(page, item)).to_be_in_viewport(ratio=0.99)
-        look_at("what opens")
-        close(page)
+        check_page("what opens")
+        close_popover(page)
     page.goto("/calendar/?q=db-2")
-    look_at("search")
+    check_page("search")
 
     assert not faults, "\n".join(faults)
 
 
 def is_half_covered(fault: str) -> bool:
-    """What lies under the edge of the sheet is smaller as long as that is open."""
+    """Items that the open popover partly covers have a smaller target size."""
     return fault.startswith(('target-size: <a class="item', 'target-size: <a class="entry'))

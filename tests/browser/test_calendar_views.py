@@ -1,4 +1,4 @@
-"""The calendar page in a real browser: readable to everybody, by keys alone, without script, and on paper."""
+"""The calendar page in a real browser: accessibility, keyboard, without JavaScript, and printed."""
 
 import re
 from datetime import datetime, time, timedelta
@@ -29,8 +29,8 @@ CLOCK_CHANGES = [
 
 
 @pytest.fixture
-def full(owner, collection):
-    """A viewer in Berlin whose days have something of every kind."""
+def busy_calendar(owner, collection):
+    """A user in Berlin whose calendar has items of each kind."""
     owner.time_zone = ZONE
     owner.save()
     now = timezone.now()
@@ -39,8 +39,8 @@ def full(owner, collection):
     other = Calendar.objects.create(owner=owner, name="Holidays, Berlin", hue="moss")
 
     def make(subject: str, start: datetime, length: timedelta, in_calendar=calendar, **details):
-        said = {"start": WallTime(start, ZONE), "end": WallTime(start + length, ZONE), **details}
-        return editing.create(in_calendar, {"subject": subject, **said}, now)[0]
+        values = {"start": WallTime(start, ZONE), "end": WallTime(start + length, ZONE), **details}
+        return editing.create(in_calendar, {"subject": subject, **values}, now)[0]
 
     def at(hour: int, minute: int = 0, days: int = 0) -> datetime:
         return datetime.combine(today + timedelta(days=days), time(hour, minute))
@@ -68,7 +68,7 @@ def full(owner, collection):
     job = save_job(collection, "db-backup", JobDefinition(action=action, schedule=nightly), now - 5 * day)[0]
     for number, state in enumerate(Run.State):
         fire_at = now - timedelta(hours=3 * number + 1)
-        began = state in (Run.State.RUNNING, Run.State.SUCCEEDED, Run.State.FAILED, Run.State.LOST)
+        has_started = state in (Run.State.RUNNING, Run.State.SUCCEEDED, Run.State.FAILED, Run.State.LOST)
         Run.objects.create(
             subscription=collection.subscription,
             job=job,
@@ -79,22 +79,22 @@ def full(owner, collection):
             fire_at=fire_at,
             publish_after=fire_at,
             state=state,
-            reason="" if began else "why it was so",
-            started_at=fire_at if began else None,
+            reason="" if has_started else "why it was so",
+            started_at=fire_at if has_started else None,
             finished_at=None if state in Run.OPEN else fire_at + timedelta(minutes=40),
         )
     return owner
 
 
 @pytest.fixture
-def calendar_page(open_page, sign_in, full):
+def calendar_page(open_page, sign_in, busy_calendar):
     page = sign_in(open_page())
     page.goto("/calendar/")
     return page
 
 
-def has_focus(page) -> str:
-    """What the focused element is called."""
+def focused_text(page) -> str:
+    """Return the label or the text of the focused element."""
     return page.evaluate(
         "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()"
     )
@@ -105,20 +105,22 @@ def scrolls_sideways(page) -> bool:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_view_is_readable_to_everybody_in_light_and_dark_and_fits(open_page, sign_in, faults_of, full, width):
+def test_views_are_accessible_in_light_and_dark_and_fit(
+    open_page, sign_in, find_accessibility_faults, busy_calendar, width
+):
     page = sign_in(open_page(width=width))
     faults = []
 
     for query in (*VIEWS, *CLOCK_CHANGES, "view=week&cancelled=1"):
         page.goto(f"/calendar/?{query}")
-        faults += [f"{query} {fault}" for fault in faults_of(page)]
+        faults += [f"{query} {fault}" for fault in find_accessibility_faults(page)]
         if scrolls_sideways(page):
             faults.append(f"{query} scrolls sideways")
 
     assert not faults, "\n".join(faults)
 
 
-def test_what_a_click_opens_is_readable_to_everybody_and_within_the_window(calendar_page, faults_of):
+def test_popovers_are_accessible_and_within_the_window(calendar_page, find_accessibility_faults):
     page, faults = calendar_page, []
 
     for query, item in (("", ".item.event"), ("view=week", ".item.run"), ("view=agenda", ".entry")):
@@ -128,18 +130,18 @@ def test_what_a_click_opens_is_readable_to_everybody_and_within_the_window(calen
         sheet.wait_for()
         expect(sheet).to_be_focused()
         expect(sheet).to_be_in_viewport(ratio=0.99)
-        found = (fault for fault in faults_of(page) if not is_half_covered(fault))
+        found = (fault for fault in find_accessibility_faults(page) if not is_half_covered(fault))
         faults += [f"{query} {fault}" for fault in found]
 
     assert not faults, "\n".join(faults)
 
 
 def is_half_covered(fault: str) -> bool:
-    """What lies under the edge of the sheet is smaller as long as that is open."""
+    """Items that the open popover partly covers have a smaller target size."""
     return fault.startswith(('target-size: <a class="item', 'target-size: <a class="entry'))
 
 
-def test_on_a_telephone_a_day_of_the_month_lists_what_is_on_it(open_page, sign_in, full):
+def test_tap_on_a_day_of_the_month_lists_its_items_on_a_phone(open_page, sign_in, busy_calendar):
     page = sign_in(open_page(width=390))
     page.goto("/calendar/?date=2031-03-20")
 
@@ -150,14 +152,14 @@ def test_on_a_telephone_a_day_of_the_month_lists_what_is_on_it(open_page, sign_i
     assert "date=2031-03-05" in page.url
 
 
-def test_keys_lead_through_the_month(calendar_page):
+def test_arrow_keys_move_in_the_month(calendar_page):
     page = calendar_page
     page.goto("/calendar/?date=2026-10-30")
 
-    page.keyboard.press("ArrowRight")  # enters at the chosen day
+    page.keyboard.press("ArrowRight")  # focuses the selected day
     page.keyboard.press("ArrowRight")
     expect(page.locator('td[data-date="2026-10-31"]')).to_be_focused()
-    page.keyboard.press("ArrowDown")  # the week of it belongs to the next month
+    page.keyboard.press("ArrowDown")  # a week in the next month
     expect(page.locator('td[data-date="2026-11-07"]')).to_be_focused()
     expect(page.get_by_role("heading", level=1)).to_have_text("November 2026")
     page.keyboard.press("PageUp")
@@ -165,7 +167,7 @@ def test_keys_lead_through_the_month(calendar_page):
     expect(page.locator('td[data-date="2026-10-30"]')).to_be_focused()
 
 
-def test_keys_open_an_item_and_give_the_focus_back(calendar_page):
+def test_keys_open_an_item_and_return_the_focus(calendar_page):
     page = calendar_page
     page.keyboard.press("ArrowDown")
     today = page.locator("td[data-today]")
@@ -183,7 +185,7 @@ def test_keys_open_an_item_and_give_the_focus_back(calendar_page):
     expect(today).to_be_focused()
 
 
-def test_letters_choose_views_and_today(calendar_page):
+def test_letter_keys_select_views_and_today(calendar_page):
     page = calendar_page
     page.goto("/calendar/?date=2026-01-07")
 
@@ -202,49 +204,49 @@ def test_letters_choose_views_and_today(calendar_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("“stand”")
 
 
-def test_keys_lead_through_hours_and_begin_an_event(calendar_page):
+def test_arrow_keys_move_in_hours_and_enter_creates_an_event(calendar_page):
     page = calendar_page
     page.goto("/calendar/?view=week&date=2026-10-25")
 
-    page.keyboard.press("ArrowDown")  # enters the week at eight
-    assert has_focus(page).startswith("Monday 19 October 2026, 07:00")  # the axis has an hour more
+    page.keyboard.press("ArrowDown")  # focuses the ninth hour of the axis
+    assert focused_text(page).startswith("Monday 19 October 2026, 07:00")  # one hour repeats in this week
     for key in ("ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    assert has_focus(page).startswith("Tuesday 20 October 2026, 08:00")
+    assert focused_text(page).startswith("Tuesday 20 October 2026, 08:00")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("events/new"))
     assert "start=2026-10-20T08%3A00" in page.url
 
 
-def test_keys_pass_over_the_hour_that_a_day_does_not_have(calendar_page):
+def test_arrow_keys_skip_an_hour_that_does_not_exist(calendar_page):
     page = calendar_page
     page.goto("/calendar/?view=day&date=2027-03-28")
     page.keyboard.press("ArrowDown")
     for _ in range(5):
         page.keyboard.press("ArrowUp")
 
-    heard = []
+    hours = []
     for _ in range(3):
-        page.keyboard.press("ArrowUp") if heard else None
-        heard.append(has_focus(page).split(", ")[1])
+        page.keyboard.press("ArrowUp") if hours else None
+        hours.append(focused_text(page).split(", ")[1])
 
-    assert heard == ["03:00", "01:00", "00:00"]
+    assert hours == ["03:00", "01:00", "00:00"]
 
 
-def test_a_press_on_an_empty_hour_chooses_it_and_one_more_begins_an_event(calendar_page):
+def test_click_selects_an_hour_and_second_click_creates_an_event(calendar_page):
     page = calendar_page
     page.goto("/calendar/?view=day&date=2026-10-21")
     lanes = page.locator(".lanes")
-    place = {"x": 300, "y": lanes.bounding_box()["height"] / 24 * 14.5}
+    position = {"x": 300, "y": lanes.bounding_box()["height"] / 24 * 14.5}
 
-    lanes.click(position=place)
-    assert has_focus(page).startswith("Wednesday 21 October 2026, 14:00")
-    lanes.click(position=place)
+    lanes.click(position=position)
+    assert focused_text(page).startswith("Wednesday 21 October 2026, 14:00")
+    lanes.click(position=position)
 
     page.wait_for_url(re.compile("events/new.*start=2026-10-21T14%3A00"))
 
 
-def test_switches_act_at_once_and_stand_in_the_address(calendar_page):
+def test_switches_apply_immediately_and_are_in_the_address(calendar_page):
     page = calendar_page
     expect(page.get_by_text("Holidays", exact=True).first).to_be_visible()
 
@@ -260,7 +262,7 @@ def test_switches_act_at_once_and_stand_in_the_address(calendar_page):
     expect(page.locator(".month [data-cancelled]")).to_have_count(0)
 
 
-def test_the_zone_is_switched_by_choice_and_by_name(calendar_page):
+def test_zone_is_changed_by_selection_and_by_name(calendar_page):
     page = calendar_page
     page.goto("/calendar/?view=day&date=2026-10-21")
 
@@ -273,7 +275,7 @@ def test_the_zone_is_switched_by_choice_and_by_name(calendar_page):
     expect(page.locator(".lanes").get_by_text("Stand-up")).to_be_visible()
 
 
-def test_everything_works_without_script(open_page, sign_in, full):
+def test_calendar_works_without_javascript(open_page, sign_in, busy_calendar):
     page = sign_in(open_page(javascript=False))
     page.goto("/calendar/")
 
@@ -285,7 +287,7 @@ def test_everything_works_without_script(open_page, sign_in, full):
     expect(page.get_by_role("heading", name="Stand-up").first).to_be_visible()
 
 
-def test_the_present_time_moves_along(open_page, sign_in, full):
+def test_line_of_the_current_time_moves(open_page, sign_in, busy_calendar):
     page = sign_in(open_page())
     page.goto("/calendar/?view=day&zone=UTC")
     line = page.locator(".now-line")
@@ -299,11 +301,11 @@ def test_the_present_time_moves_along(open_page, sign_in, full):
     expect(label).to_have_text(f"{after // 60:02}:{after % 60:02}")
 
 
-def test_a_month_fits_one_sheet_of_paper(calendar_page):
+def test_month_fits_one_printed_page(calendar_page):
     page = calendar_page
-    page.set_viewport_size({"width": 1047, "height": 500})  # A4 landscape within its margins, at 96 dots an inch
+    page.set_viewport_size({"width": 1047, "height": 500})  # A4 landscape without margins at 96 dpi
     page.emulate_media(media="print")
-    page.goto("/calendar/?date=2026-08-31")  # six weeks
+    page.goto("/calendar/?date=2026-08-31")  # a month with six weeks
 
     assert page.locator(".month tbody tr").count() == 6
     assert page.evaluate("document.documentElement.scrollHeight") <= 718

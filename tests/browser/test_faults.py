@@ -1,4 +1,4 @@
-"""What fails a test in the browser, and what does not."""
+"""Which faults on a page fail a test in the browser."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,32 +10,32 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def form(open_page, sign_in, owner):
-    """The form of a new event, whose first preview is not answered."""
+    """The form of a new event whose first preview gets no response."""
     page = sign_in(open_page())
     page.goto("/calendar/events/new?start=2098-10-08T10:00")
-    held = []
-    page.route("**/preview", lambda route: held.append(route), times=1)
+    pending_routes = []
+    page.route("**/preview", lambda route: pending_routes.append(route), times=1)
     with page.expect_request("**/preview"):
         page.get_by_label("Starts").fill("2098-10-09T14:00")
     yield page
-    for route in held:
-        route.abort()  # of a request that is gone; ends the wait of its handler
+    for route in pending_routes:
+        route.abort()  # the request no longer exists; this ends its route handler
 
 
-def test_a_preview_that_a_newer_one_replaces_is_no_fault(form):
+def test_request_replaced_by_a_newer_one_is_no_fault(form):
     form.get_by_label("Starts").fill("2098-10-10T14:00")
 
     expect(form.get_by_role("complementary", name="What this means")).to_contain_text("Fri 10 October 2098")
 
 
-def test_a_preview_that_is_open_when_the_page_is_left_is_no_fault(form):
+def test_open_request_of_a_left_page_is_no_fault(form):
     form.get_by_role("link", name="Cancel").click()
 
     expect(form.locator(".month")).to_be_visible()
 
 
 @pytest.mark.parametrize("reason", ["connectionreset", "failed", "timedout"])
-def test_a_request_that_fails_is_a_fault(chromium, live_server, reason):
+def test_failed_request_is_a_fault(chromium, live_server, reason):
     faults = []
     page = chromium.new_page(base_url=live_server.url)
     page.goto("/sign-in/")

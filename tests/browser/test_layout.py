@@ -1,4 +1,4 @@
-"""Where boxes lie on the pages, measured: crowded calendars, long names, windows of every width, and paper."""
+"""Measured positions of boxes on pages: crowded calendars, long names, different widths, and print."""
 
 from datetime import date, datetime, time, timedelta
 
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 TODAY = date(2026, 11, 4)  # tests/conftest.py
 LONG = "Wolfeschlegelsteinhausenbergerdorff" * 2
 WIDTHS = (320, 390, 520, 640, 768, 800, 960, 1280, 1600)
-PAPER = {"width": 1047, "height": 718}  # A4 landscape within its margins, at 96 dots an inch
+PAPER = {"width": 1047, "height": 718}  # A4 landscape without margins at 96 dpi
 
-# of everything placed by time, how far its box is from that of its lane
+# of each item in a lane: the differences in height and width between its box and the lane
 LANES = """() => [...document.querySelectorAll(".lane > .item")].map((item) => {
   const own = item.getBoundingClientRect(), lane = item.parentElement.getBoundingClientRect();
   return [item.textContent.trim().slice(0, 20), Math.abs(own.height - lane.height), Math.abs(own.width - lane.width)];
 }).filter(([, height, width]) => height > 1 || width > 1)"""
-# the heights of the week's parts, from the top of the box in which the hours scroll
+# the vertical positions of the parts of the week, relative to the top of the scrolling box
 HOURS = """() => {
   const wrap = document.querySelector(".week-wrap"), top = wrap.getBoundingClientRect().top;
   const from = (selector) => {
@@ -37,13 +37,13 @@ HOURS = """() => {
     return element && Math.round(element.getBoundingClientRect().top - top);
   };
   return {
-    heads: from(".day-heads"), allDay: from(".all-day"), hours: from(".hours"), now: from(".now-line"),
+    heads: from(".day-heads"), allDay: from(".all-day"), hours: from("tbody"), now: from(".now-line"),
     above: wrap.querySelector("thead").offsetHeight, height: wrap.clientHeight,
     hour: wrap.querySelector(".lanes").offsetHeight / 24, fits: wrap.getBoundingClientRect().bottom <= innerHeight,
   };
 }"""
 
-# of every select, the id and by how much its widest choice passes its width
+# the id of each select and how much its widest option exceeds its width
 CUT_CHOICES = """() => [...document.querySelectorAll("select:not([multiple])")].map((select) => {
   if (!select.checkVisibility()) return [select.id, 0];
   const width = select.offsetWidth;
@@ -54,7 +54,7 @@ CUT_CHOICES = """() => [...document.querySelectorAll("select:not([multiple])")].
   return [select.id, cut];
 }).filter(([, cut]) => cut > 1)"""
 
-# the text of an element, how far it passes the width and the height of the element, and its lines
+# the text of an element, how much it exceeds the width and height of the element, and its number of lines
 NUMBER = """(element) => {
   const text = document.createRange();
   text.selectNodeContents(element);
@@ -64,8 +64,8 @@ NUMBER = """(element) => {
 
 
 @pytest.fixture
-def crowded(owner, subscription):
-    """A viewer in Berlin with five events at a time, and with long names for everything that has one."""
+def crowded_calendar(owner, subscription):
+    """A user in Berlin with five simultaneous events and with long names of all objects."""
     owner.time_zone = "Europe/Berlin"
     owner.save()
     now = timezone.now()
@@ -78,8 +78,8 @@ def crowded(owner, subscription):
     for name in ("Audit", "Load test", "On call", "Release", LONG):
         make(name, datetime.combine(TODAY, time(8)), timedelta(hours=7), locations=[{"displayName": LONG}])
     make("Holidays", datetime.combine(TODAY, time()), timedelta(days=2), is_all_day=True)
-    named = Calendar.objects.create(owner=owner, name=LONG, hue="iris")
-    make(LONG, datetime.combine(TODAY, time(18)), timedelta(minutes=15), named)
+    calendar_with_long_name = Calendar.objects.create(owner=owner, name=LONG, hue="iris")
+    make(LONG, datetime.combine(TODAY, time(18)), timedelta(minutes=15), calendar_with_long_name)
     collection = JobCollection.objects.create(subscription=subscription, name=LONG, sku="P20Premium")
     daily = {"recurrence": {"frequency": "Day", "schedule": {"hours": [17], "minutes": [0]}}}
     job, _ = save_job(collection, LONG, JobDefinition(action=ACTION, schedule=daily), now)
@@ -87,8 +87,8 @@ def crowded(owner, subscription):
 
 
 @pytest.fixture
-def long_names(crowded, owner, make_trigger):
-    """What operators look at, by long names: the addresses of their pages."""
+def pages_with_long_names(crowded_calendar, owner, make_trigger):
+    """The addresses of pages that show objects with long names."""
     now = timezone.now()
     subscription = Subscription.objects.create(name=LONG[:63])
     Membership.objects.create(subscription=subscription, user=owner, role=Role.OWNER)
@@ -133,7 +133,7 @@ def long_names(crowded, owner, make_trigger):
     ]
 
 
-def test_a_crowded_calendar_is_drawn_true_at_every_width_and_on_paper(open_page, sign_in, crowded):
+def test_crowded_calendar_is_laid_out_correctly_at_each_width_and_in_print(open_page, sign_in, crowded_calendar):
     page = sign_in(open_page())
     faults = []
 
@@ -143,8 +143,8 @@ def test_a_crowded_calendar_is_drawn_true_at_every_width_and_on_paper(open_page,
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             faults += [f"{view} at {width} px: {fault}" for fault in page.evaluate(LANES)]
-        side = page.locator(".calendar-sidebar").bounding_box()
-        assert side["x"] + side["width"] <= page.locator(".calendar-main").bounding_box()["x"]
+        sidebar = page.locator(".calendar-sidebar").bounding_box()
+        assert sidebar["x"] + sidebar["width"] <= page.locator(".calendar-main").bounding_box()["x"]
         page.emulate_media(media="print")
         page.set_viewport_size(PAPER)
         faults += [f"{view} on paper {fault}" for fault in page.evaluate(LANES)]
@@ -153,11 +153,11 @@ def test_a_crowded_calendar_is_drawn_true_at_every_width_and_on_paper(open_page,
     assert not faults, "\n".join(map(str, faults))
 
 
-def test_long_names_stay_within_their_cards(open_page, sign_in, long_names):
+def test_long_names_stay_within_their_cards(open_page, sign_in, pages_with_long_names):
     page = sign_in(open_page())
     faults = []
 
-    for address in long_names:
+    for address in pages_with_long_names:
         page.goto(address)
         faults += [f"{address} {fault}" for fault in find_overflow(page, *WIDTHS)]
 
@@ -165,24 +165,24 @@ def test_long_names_stay_within_their_cards(open_page, sign_in, long_names):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_hours_open_at_now_below_heads_that_stay(open_page, sign_in, crowded, width):
+def test_hours_open_at_the_current_time_below_fixed_headers(open_page, sign_in, crowded_calendar, width):
     page = sign_in(open_page(width=width))
 
-    for query in ("view=week", "view=day", "view=day&zone=Pacific/Auckland"):  # where it is 01:32
+    for query in ("view=week", "view=day", "view=day&zone=Pacific/Auckland"):  # in Auckland it is 01:32
         page.goto(f"/calendar/?{query}")
-        seen = page.evaluate(HOURS)
-        assert seen["above"] <= seen["now"] < seen["height"], query
-        assert seen["fits"]
+        positions = page.evaluate(HOURS)
+        assert positions["above"] <= positions["now"] < positions["height"], query
+        assert positions["fits"]
 
         page.locator(".week-wrap").evaluate("wrap => { wrap.scrollTop = wrap.scrollHeight }")
-        assert page.evaluate(HOURS) | {"heads": 1, "allDay": seen["allDay"]} == page.evaluate(HOURS)
+        assert page.evaluate(HOURS) | {"heads": 1, "allDay": positions["allDay"]} == page.evaluate(HOURS)
 
     page.goto("/calendar/?view=week&date=2027-02-10")
-    seen = page.evaluate(HOURS)
-    assert -7 <= (seen["hours"] - seen["above"]) / seen["hour"] <= -6.5  # the first hour in full is that of seven
+    positions = page.evaluate(HOURS)
+    assert -7 <= (positions["hours"] - positions["above"]) / positions["hour"] <= -6.5  # the first full hour is 07:00
 
 
-def test_the_hours_stay_where_they_are_when_one_goes_on(open_page, sign_in, crowded):
+def test_scroll_position_of_hours_is_kept_when_paging(open_page, sign_in, crowded_calendar):
     page = sign_in(open_page())
     page.goto("/calendar/?view=week")
     opened = page.evaluate(HOURS)["hours"]
@@ -199,12 +199,12 @@ def test_the_hours_stay_where_they_are_when_one_goes_on(open_page, sign_in, crow
     assert page.evaluate(HOURS)["hours"] == opened
 
 
-def test_a_sheet_of_paper_is_used(open_page, sign_in, crowded):
+def test_printed_views_fill_one_page(open_page, sign_in, crowded_calendar):
     page = sign_in(open_page())
     page.set_viewport_size(PAPER)
     page.emulate_media(media="print")
 
-    for query in ("date=2027-02-10", "date=2026-08-31", "view=week", "view=day"):  # a month of four weeks, one of six
+    for query in ("date=2027-02-10", "date=2026-08-31", "view=week", "view=day"):  # months with four and with six weeks
         page.goto(f"/calendar/?{query}")
         bottom = page.evaluate("document.querySelector('.month, .week').getBoundingClientRect().bottom")
         assert 0.8 * PAPER["height"] < bottom <= PAPER["height"], query
@@ -219,7 +219,7 @@ def test_a_sheet_of_paper_is_used(open_page, sign_in, crowded):
     assert set(edges) == {"1px 1px 1px 4px"}
 
 
-def test_the_choices_of_a_form_are_not_cut(open_page, sign_in, owner, make_job, make_trigger):
+def test_options_of_selects_are_not_cut(open_page, sign_in, owner, make_job, make_trigger):
     job = make_job()
     resource(job.collection.subscription)
     trigger = make_trigger(job)
@@ -230,7 +230,7 @@ def test_the_choices_of_a_form_are_not_cut(open_page, sign_in, owner, make_job, 
         *((width, f"/admin/jobs/job/{job.pk}/change/") for width in (390, 768, 1280, 1600)),
         *((width, f"/admin/triggers/trigger/{trigger.pk}/change/") for width in (390, 768, 1280, 1600)),
         *((width, "/maintenance/announce") for width in (390, 768, 1280, 1600)),
-        *((width, "/calendar/") for width in (520, 768, 1280, 1600)),  # on a telephone only the place is in full
+        *((width, "/calendar/") for width in (520, 768, 1280, 1600)),  # on a phone only the place is shown in full
     ):
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(address)
@@ -239,11 +239,11 @@ def test_the_choices_of_a_form_are_not_cut(open_page, sign_in, owner, make_job, 
     assert not cut, "\n".join(cut)
 
 
-def test_the_number_of_events_without_room_stays_within_its_lane(open_page, sign_in, crowded, owner):
+def test_number_of_hidden_events_fits_its_lane(open_page, sign_in, crowded_calendar, owner):
     calendar, now = Calendar.objects.default_of(owner), timezone.now()
     start = WallTime(datetime.combine(TODAY, time(8)), owner.time_zone)
     end = WallTime(datetime.combine(TODAY, time(15)), owner.time_zone)
-    for number in range(10):  # beside five others, of which two are shown
+    for number in range(10):  # at the same time as five others; two of all are shown
         editing.create(calendar, {"subject": f"Meeting {number}", "start": start, "end": end}, now)
     page = sign_in(open_page())
 
@@ -253,7 +253,7 @@ def test_the_number_of_events_without_room_stays_within_its_lane(open_page, sign
         assert page.locator(".lane > .more").first.evaluate(NUMBER) == ["+13", 0, 0, 1]
 
 
-def test_the_name_of_an_event_of_several_days_stays_in_view_on_a_telephone(open_page, sign_in, owner):
+def test_name_of_an_event_of_several_days_stays_visible_on_a_phone(open_page, sign_in, owner):
     calendar, now = Calendar.objects.default_of(owner), timezone.now()
     first, last = (WallTime(datetime.combine(date(2026, 11, day), time()), "UTC") for day in (2, 9))
     editing.create(calendar, {"subject": "Fair", "start": first, "end": last, "is_all_day": True}, now)
@@ -263,6 +263,6 @@ def test_the_name_of_an_event_of_several_days_stays_in_view_on_a_telephone(open_
     wrap, name = page.locator(".week-wrap"), page.locator(".all-day .name")
     for day in range(7):
         wrap.evaluate("(wrap, day) => { wrap.scrollLeft = day / 7 * wrap.scrollWidth }", day)
-        scale, text, shown = (part.bounding_box() for part in (page.locator(".week .corner"), name, wrap))
+        scale, text, visible_area = (part.bounding_box() for part in (page.locator(".week .corner"), name, wrap))
         assert scale["x"] + scale["width"] <= text["x"], day
-        assert text["x"] + text["width"] <= shown["x"] + shown["width"], day
+        assert text["x"] + text["width"] <= visible_area["x"] + visible_area["width"], day

@@ -1,4 +1,4 @@
-"""Maintenance in a real browser: announced, approved and completed; with script and without, in both colours."""
+"""Maintenance in a real browser: announcing, approving and completing; with and without JavaScript."""
 
 import re
 from datetime import timedelta
@@ -32,8 +32,8 @@ def servers(owner, subscription) -> list[Resource]:
 
 
 @pytest.fixture
-def lively(servers, make_job):
-    """Work to come, under way and past, with runs that are live and such that will be held."""
+def job_with_notices(servers, make_job):
+    """A job with scheduled, started and cancelled notices, with a running run and with planned runs to hold."""
     db_2, db_3, web = servers
     now = timezone.now()
     job = make_job("reindex", schedule={"recurrence": {"frequency": "Hour"}}, now=now)
@@ -50,17 +50,17 @@ def lively(servers, make_job):
     )
     announce(db_2, db_3, now=now, not_before=now + timedelta(hours=7), description="Kernel update", duration_s=5400)
     announce(web, now=now, has_started=True, event_type="Redeploy", description="New image 4.2, drained first")
-    over = announce(web, now=now - timedelta(hours=1), not_before=now + timedelta(hours=1))
-    lifecycle.cancel(over, "ada", now)
+    cancelled = announce(web, now=now - timedelta(hours=1), not_before=now + timedelta(hours=1))
+    lifecycle.cancel(cancelled, "ada", now)
     return job
 
 
-def said(page):
+def status_message(page):
     return page.locator(".banner[role=status]").first
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_work_is_announced_approved_and_completed(open_page, sign_in, servers, javascript):
+def test_notice_is_announced_approved_and_completed(open_page, sign_in, servers, javascript):
     page = sign_in(open_page(javascript=javascript))
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Maintenance").click()
     page.locator(".page-head").get_by_role("link", name="Announce…").click()
@@ -72,21 +72,21 @@ def test_work_is_announced_approved_and_completed(open_page, sign_in, servers, j
     page.get_by_label("Description").fill("Kernel update")
     page.get_by_role("button", name="Announce").click()
 
-    expect(said(page)).to_contain_text("Announced: Reboot of db-2 and db-3.")
+    expect(status_message(page)).to_contain_text("Announced: Reboot of db-2 and db-3.")
     card = page.get_by_role("region", name="Reboot of db-2 and db-3")
     expect(card).to_contain_text("Waiting for approval")
-    expect(card.locator(".countdown time")).to_have_text(re.compile("1[45] min"))  # a busy machine takes seconds
+    expect(card.locator(".countdown time")).to_have_text(re.compile("1[45] min"))  # a busy machine may take seconds
     expect(card).to_contain_text("listening")
     card.get_by_role("link", name="Approve Reboot of db-2 and db-3…", exact=True).click()
     page.get_by_role("button", name="Approve").click()
 
-    expect(said(page)).to_contain_text("Approved: Reboot of db-2 and db-3.")
+    expect(status_message(page)).to_contain_text("Approved: Reboot of db-2 and db-3.")
     row = page.get_by_role("row", name="Reboot of db-2 and db-3")
     expect(row).to_contain_text("Started")
     row.get_by_role("link", name="Complete Reboot of db-2 and db-3…").click()
     page.get_by_role("button", name="Complete").click()
 
-    expect(said(page)).to_contain_text("Completed: Reboot of db-2 and db-3.")
+    expect(status_message(page)).to_contain_text("Completed: Reboot of db-2 and db-3.")
     expect(page.get_by_role("heading", name="Nothing is announced")).to_be_visible()
     steps = page.get_by_role("region", name="What happened").get_by_role("listitem")
     expect(steps).to_have_count(3)
@@ -94,27 +94,27 @@ def test_work_is_announced_approved_and_completed(open_page, sign_in, servers, j
     assert Notice.objects.get().status == "completed"
 
 
-def test_an_impatient_second_click_announces_nothing_again(open_page, sign_in, servers):
+def test_double_click_announces_only_once(open_page, sign_in, servers):
     page = sign_in(open_page())
     page.goto("/maintenance/announce")
     page.get_by_role("checkbox", name="db-2").check()
-    sent: list[Route] = []  # and not answered yet
+    sent: list[Route] = []  # without a response
     page.route("**/announce", lambda route: sent.append(route))
 
-    page.clock.pause_at(timezone.now() + timedelta(minutes=1))  # the second click is soon, however slow the machine is
+    page.clock.pause_at(timezone.now() + timedelta(minutes=1))  # no time passes between the two clicks
     button = page.get_by_role("button", name="Announce")
     button.scroll_into_view_if_needed()
     box = button.bounding_box()
     with page.expect_request("**/announce"):
         page.mouse.click(box["x"] + 5, box["y"] + 5)
     page.mouse.click(box["x"] + 5, box["y"] + 5)
-    sent[0].continue_()  # a second one would have taken its place
+    sent[0].continue_()  # a second request would have replaced it
 
-    expect(said(page)).to_contain_text("Announced: Freeze of db-2.")
+    expect(status_message(page)).to_contain_text("Announced: Freeze of db-2.")
     assert (len(sent), Notice.objects.count()) == (1, 1)
 
 
-def test_maintenance_is_two_keys_away(open_page, sign_in, servers):
+def test_two_keys_open_maintenance(open_page, sign_in, servers):
     page = sign_in(open_page())
 
     press_in_sequence(page, "g", "m")
@@ -123,20 +123,20 @@ def test_maintenance_is_two_keys_away(open_page, sign_in, servers):
 
 
 @pytest.mark.parametrize(
-    "left, before, after",
+    "remaining, before, after",
     [
         (timedelta(seconds=50), "50 s", "48 s"),
         (timedelta(days=2, hours=5, seconds=1), "2 Tage 5 h", "2 Tage 4 h"),
         (timedelta(days=1, seconds=1), "1 Tag", "23 h 59 min"),
     ],
 )
-def test_the_countdown_goes_on_in_the_viewers_language(open_page, sign_in, owner, servers, left, before, after):
+def test_countdown_runs_in_the_language_of_the_user(open_page, sign_in, owner, servers, remaining, before, after):
     owner.language = "de"
     owner.save()
     page = sign_in(open_page())
     now = timezone.now().replace(microsecond=0) + timedelta(minutes=1)
     page.clock.pause_at(now)
-    announce(servers[0], now=timezone.now(), not_before=now + left)
+    announce(servers[0], now=timezone.now(), not_before=now + remaining)
     page.goto("/maintenance/")
     countdown = page.locator(".countdown time")
     expect(countdown).to_have_text(before)
@@ -146,7 +146,7 @@ def test_the_countdown_goes_on_in_the_viewers_language(open_page, sign_in, owner
     expect(countdown).to_have_text(after)
 
 
-def test_the_form_asks_for_a_time_only_where_one_is_chosen(open_page, sign_in, servers):
+def test_time_field_is_shown_only_for_a_chosen_time(open_page, sign_in, servers):
     page = sign_in(open_page())
     page.goto("/maintenance/announce")
 
@@ -159,7 +159,7 @@ def test_the_form_asks_for_a_time_only_where_one_is_chosen(open_page, sign_in, s
     expect(page.locator("#id_resources_error")).to_have_text("Pick at least one")
 
 
-def test_a_token_is_shown_once_and_copied(open_page, sign_in, servers):
+def test_token_of_a_new_resource_is_shown_once(open_page, sign_in, servers):
     page = sign_in(open_page())
     page.goto("/maintenance/resources/")
     page.get_by_role("link", name="New resource").click()
@@ -172,9 +172,9 @@ def test_a_token_is_shown_once_and_copied(open_page, sign_in, servers):
     expect(page.get_by_role("rowheader", name="cache-1")).to_be_visible()
 
 
-def test_a_job_is_told_to_hold_on_its_page(open_page, sign_in, lively):
+def test_maintenance_policy_of_a_job_can_be_changed(open_page, sign_in, job_with_notices):
     page = sign_in(open_page())
-    page.goto(f"/admin/jobs/job/{lively.pk}/")
+    page.goto(f"/admin/jobs/job/{job_with_notices.pk}/")
     expect(page.locator(".upcoming .remark[data-state=held]").first).to_contain_text("Held by maintenance")
 
     page.get_by_role("link", name="Change what it does about maintenance").click()
@@ -189,7 +189,9 @@ def test_a_job_is_told_to_hold_on_its_page(open_page, sign_in, lively):
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_every_page_is_readable_to_everybody_and_fits(open_page, sign_in, faults_of, owner, lively, width, language):
+def test_maintenance_pages_are_accessible_and_fit(
+    open_page, sign_in, find_accessibility_faults, owner, job_with_notices, width, language
+):
     owner.language = language
     owner.save()
     page = sign_in(open_page(width=width))
@@ -210,15 +212,15 @@ def test_every_page_is_readable_to_everybody_and_fits(open_page, sign_in, faults
         "/maintenance/resources/new",
         f"/maintenance/resources/{web.pk}/edit",
         f"/maintenance/resources/{web.pk}/remove",
-        f"/maintenance/jobs/{lively.pk}",
-        f"/admin/jobs/job/{lively.pk}/",
+        f"/maintenance/jobs/{job_with_notices.pk}",
+        f"/admin/jobs/job/{job_with_notices.pk}/",
         "/admin/maintenance/notice/",
         f"/admin/maintenance/notice/{waiting.pk}/change/",
         "/admin/maintenance/resource/",
         f"/admin/maintenance/resource/{web.pk}/change/",
     ):
         page.goto(address)
-        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        faults += [f"{address} {fault}" for fault in find_accessibility_faults(page)]
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
             faults.append(f"{address} scrolls sideways")
 
@@ -226,7 +228,7 @@ def test_every_page_is_readable_to_everybody_and_fits(open_page, sign_in, faults
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_names_that_are_as_long_as_may_be_widen_no_page(open_page, sign_in, owner, subscription, make_job, width):
+def test_longest_names_do_not_widen_pages(open_page, sign_in, owner, subscription, make_job, width):
     now, name = timezone.now(), "x" * 255
     resource = resources.register(subscription, name, "g" * 255, {"l" * 255: "r" * 255}, now)[0]
     job = make_job("reindex", schedule={"recurrence": {"frequency": "Hour"}}, now=now)
@@ -236,7 +238,7 @@ def test_names_that_are_as_long_as_may_be_widen_no_page(open_page, sign_in, owne
     lifecycle.cancel(announce(resource, now=now), "ada", now)
     page = sign_in(open_page(width=width))
 
-    wide = []
+    too_wide = []
     for address in (
         "/maintenance/",
         "/maintenance/history/",
@@ -255,6 +257,6 @@ def test_names_that_are_as_long_as_may_be_widen_no_page(open_page, sign_in, owne
     ):
         page.goto(address)
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-            wide.append(address)
+            too_wide.append(address)
 
-    assert wide == []
+    assert too_wide == []

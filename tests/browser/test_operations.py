@@ -1,4 +1,4 @@
-"""The list of operations and the page of one, in a real browser."""
+"""The list of operations and the page of an operation, in a real browser."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -17,7 +17,7 @@ ERRORS = {"failed": "WorkerLost", "canceled": "OperationCanceled"}
 
 @pytest.fixture
 def operations(subscription, owner) -> list[Operation]:
-    """One in each state."""
+    """An operation in each state."""
     now = timezone.now()
     return [
         Operation.objects.create(
@@ -40,19 +40,19 @@ def operations(subscription, owner) -> list[Operation]:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_they_are_readable_to_everybody_and_fit(open_page, sign_in, faults_of, operations, width):
+def test_operation_pages_are_accessible_and_fit(open_page, sign_in, find_accessibility_faults, operations, width):
     page = sign_in(open_page(width=width))
     faults = []
 
     for address in (LIST, f"{LIST}?q=nothing", *(f"{LIST}{operation.pk}/change/" for operation in operations)):
         page.goto(address)
-        faults += [f"{address} {fault}" for fault in faults_of(page)]
+        faults += [f"{address} {fault}" for fault in find_accessibility_faults(page)]
         faults += [f"{address} {fault}" for fault in find_overflow(page, width, 640, 800, 960)]
 
     assert not faults, "\n".join(faults)
 
 
-def test_the_page_follows_by_itself_and_loses_its_button_at_the_end(open_page, sign_in, operations):
+def test_operation_page_refreshes_and_loses_its_button_at_the_end(open_page, sign_in, operations):
     operation = next(each for each in operations if each.state == "running")
     page = sign_in(open_page())
     page.goto(f"{LIST}{operation.pk}/change/")
@@ -66,7 +66,7 @@ def test_the_page_follows_by_itself_and_loses_its_button_at_the_end(open_page, s
     assert page.get_by_role("button", name="Cancel operation").count() == 0
 
 
-def test_the_list_cancels_what_goes_on(open_page, sign_in, operations):
+def test_running_operation_can_be_cancelled_in_the_list(open_page, sign_in, operations):
     operation = next(each for each in operations if each.state == "running")
     Operation.objects.filter(pk=operation.pk).update(lease_token=uuid4(), heartbeat_at=timezone.now())
     Operation.objects.filter(state="accepted").delete()
@@ -80,18 +80,20 @@ def test_the_list_cancels_what_goes_on(open_page, sign_in, operations):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_ticked_ones_are_cancelled_once_that_is_confirmed(open_page, sign_in, faults_of, operations, width):
+def test_selected_operations_are_cancelled_after_confirmation(
+    open_page, sign_in, find_accessibility_faults, operations, width
+):
     page = sign_in(open_page(width=width))
     page.goto(LIST)
-    order = page.get_by_role("button", name="Cancel operations…")
-    assert not order.is_visible()
+    cancel_button = page.get_by_role("button", name="Cancel operations…")
+    assert not cancel_button.is_visible()
 
     for box in page.locator("tbody").get_by_role("checkbox").all():
         box.check()
-    faults = faults_of(page)
-    order.click()
+    faults = find_accessibility_faults(page)
+    cancel_button.click()
     page.get_by_role("heading", name="Cancel 5 operations").wait_for()
-    faults += faults_of(page)
+    faults += find_accessibility_faults(page)
     page.get_by_role("button", name="Cancel 5 operations").click()
 
     page.get_by_text("Asked to end before the next step: 2 operations.").wait_for()

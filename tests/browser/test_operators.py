@@ -1,4 +1,4 @@
-"""What an operator does, in a real browser."""
+"""The admin of jobs as an operator uses it, in a real browser."""
 
 import base64
 import re
@@ -17,11 +17,11 @@ from triggers.scheduling import save_job
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_job_is_written_previewed_corrected_saved_and_run(open_page, sign_in, owner, collection):
+def test_job_is_created_previewed_corrected_and_run(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
     page.get_by_role("link", name="New job").first.click()
-    beside = page.get_by_role("complementary", name="What this means")
+    preview = page.get_by_role("complementary", name="What this means")
 
     page.get_by_label("Name", exact=True).fill("backup")
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
@@ -30,11 +30,11 @@ def test_a_job_is_written_previewed_corrected_saved_and_run(open_page, sign_in, 
     page.get_by_text("Mon", exact=True).click()
     page.get_by_label("Hours, in UTC").fill("6")
     page.get_by_label("Minutes").fill("30")
-    expect(beside).to_contain_text("Monday")
-    expect(beside.get_by_role("listitem")).to_have_count(10)
+    expect(preview).to_contain_text("Monday")
+    expect(preview.get_by_role("listitem")).to_have_count(10)
 
     page.get_by_label("Hours, in UTC").fill("25")
-    expect(beside).to_contain_text("Must be 0 to 23, not 25")
+    expect(preview).to_contain_text("Must be 0 to 23, not 25")
     page.get_by_role("button", name="Save job").click()
     expect(page.get_by_role("alert")).to_contain_text("Please correct the error below.")
     expect(page.get_by_label("Hours, in UTC")).to_have_attribute("aria-invalid", "true")
@@ -52,10 +52,10 @@ def test_a_job_is_written_previewed_corrected_saved_and_run(open_page, sign_in, 
     assert (run.job.name, run.origin) == ("backup", Run.Origin.MANUAL)
 
     Run.objects.update(state=Run.State.SUCCEEDED, finished_at=run.fire_at)
-    expect(page.locator("h1 + .badge")).to_have_text("Succeeded")  # the page keeps itself up to date
+    expect(page.locator("h1 + .badge")).to_have_text("Succeeded")  # the page refreshes itself
 
 
-def test_fields_step_back_that_do_not_go_with_the_frequency(open_page, sign_in, owner, collection):
+def test_fields_of_other_frequencies_are_hidden(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/add/")
     shown = {
@@ -71,10 +71,10 @@ def test_fields_step_back_that_do_not_go_with_the_frequency(open_page, sign_in, 
     expect(page.get_by_role("group", name="Weekdays")).to_be_hidden()
 
 
-REQUEST = {"method", "uri", "headers"}
-KINDS = {
-    "Http": REQUEST,
-    "Https": REQUEST,
+REQUEST_FIELDS = {"method", "uri", "headers"}
+FIELDS_BY_TYPE = {
+    "Http": REQUEST_FIELDS,
+    "Https": REQUEST_FIELDS,
     "StorageQueue": {"storage_account", "sas_token"},
     "ServiceBusQueue": {"namespace", "sas_key", "custom_properties", "bus_queue"},
     "ServiceBusTopic": {"namespace", "sas_key", "custom_properties", "bus_topic"},
@@ -82,17 +82,17 @@ KINDS = {
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_only_the_fields_of_the_chosen_type_are_in_view(open_page, sign_in, owner, collection, javascript):
+def test_only_fields_of_the_chosen_type_are_shown(open_page, sign_in, owner, collection, javascript):
     page = sign_in(open_page(javascript=javascript))
     page.goto("/admin/jobs/job/add/")
 
-    for kind, fields in KINDS.items():
+    for kind, fields in FIELDS_BY_TYPE.items():
         page.get_by_label("Type", exact=True).select_option(kind)
-        for name in set().union(*KINDS.values()):
+        for name in set().union(*FIELDS_BY_TYPE.values()):
             expect(page.locator(f"[name={name}]")).to_be_visible(visible=name in fields)
 
 
-def test_the_fields_of_the_chosen_authentication_are_in_view(open_page, sign_in, owner, collection):
+def test_only_fields_of_the_chosen_authentication_are_shown(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/add/")
     shown = {"": [], "Basic": ["password"], "ClientCertificate": ["pfx_file"], "ActiveDirectoryOAuth": ["tenant"]}
@@ -103,7 +103,7 @@ def test_the_fields_of_the_chosen_authentication_are_in_view(open_page, sign_in,
             expect(page.locator(f"[name={name}]")).to_be_visible(visible=name in names)
 
 
-def test_a_message_for_a_queue_is_written_without_script(open_page, sign_in, owner, collection):
+def test_queue_message_job_is_created_without_javascript(open_page, sign_in, owner, collection):
     page = sign_in(open_page(javascript=False))
     page.goto("/admin/jobs/job/add/")
     page.get_by_label("Name", exact=True).fill("mail")
@@ -118,7 +118,7 @@ def test_a_message_for_a_queue_is_written_without_script(open_page, sign_in, own
     expect(page.get_by_text("message to queue mail of account1").first).to_be_visible()
 
 
-def test_a_certificate_is_uploaded_and_its_end_told(open_page, sign_in, owner, collection, authority):
+def test_certificate_is_uploaded_and_its_expiry_shown(open_page, sign_in, owner, collection, authority):
     certificate = authority.client("billing", expires_at=timezone.now() + timedelta(days=12))
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/add/")
@@ -135,7 +135,7 @@ def test_a_certificate_is_uploaded_and_its_end_told(open_page, sign_in, owner, c
     expect(page.get_by_text("Expires soon")).to_be_visible()
 
 
-def test_what_is_written_as_a_secret_is_not_sent_to_the_preview(open_page, sign_in, owner, collection):
+def test_entered_secrets_are_not_sent_to_the_preview(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/add/")
     page.locator("[name=authentication]").select_option("Basic")
@@ -151,9 +151,9 @@ def test_what_is_written_as_a_secret_is_not_sent_to_the_preview(open_page, sign_
     assert not any("opensesame" in text for text in sent)
 
 
-def test_a_signing_secret_is_made_shown_once_and_gone(open_page, sign_in, owner, history):
+def test_signing_secret_is_shown_once_and_signing_stopped(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page())
-    page.goto(f"/admin/jobs/job/{history.pk}/")
+    page.goto(f"/admin/jobs/job/{job_with_runs.pk}/")
     page.get_by_role("link", name="Sign requests…").click()
     page.get_by_role("button", name="Sign requests").click()
 
@@ -167,7 +167,7 @@ def test_a_signing_secret_is_made_shown_once_and_gone(open_page, sign_in, owner,
     expect(page.get_by_role("heading", name="Requests are not signed")).to_be_visible()
 
 
-def test_a_test_is_sent_and_its_answer_shown(open_page, sign_in, owner, collection, target, settings):
+def test_test_request_is_sent_and_its_response_shown(open_page, sign_in, owner, collection, target, settings):
     settings.EGRESS_ALLOW = ["127.0.0.0/8"]
     request = {"uri": f"{target.url}/hook", "method": "POST", "body": "hello"}
     definition = JobDefinition(action={"type": "Http", "request": request}, schedule={}, state="disabled")
@@ -185,7 +185,7 @@ def test_a_test_is_sent_and_its_answer_shown(open_page, sign_in, owner, collecti
     assert len(target.calls) == 1
 
 
-def test_without_script_the_form_previews_and_saves(open_page, sign_in, owner, collection):
+def test_job_form_previews_and_saves_without_javascript(open_page, sign_in, owner, collection):
     page = sign_in(open_page(javascript=False))
     page.goto("/admin/jobs/job/add/")
     page.get_by_label("Name", exact=True).fill("backup")
@@ -200,7 +200,7 @@ def test_without_script_the_form_previews_and_saves(open_page, sign_in, owner, c
     expect(page.get_by_role("heading", name="backup")).to_be_visible()
 
 
-def test_a_half_switches_to_json_and_back_with_what_was_written(open_page, sign_in, owner, collection):
+def test_schedule_switches_to_json_and_back_with_its_values(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/add/")
     page.get_by_label("Name", exact=True).fill("backup")
@@ -217,7 +217,7 @@ def test_a_half_switches_to_json_and_back_with_what_was_written(open_page, sign_
     expect(page.get_by_label("Name", exact=True)).to_have_value("backup")
 
 
-def test_ticked_rows_bring_up_what_can_be_done_with_them(open_page, sign_in, owner, history):
+def test_selected_rows_show_their_actions(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/")
     expect(page.get_by_role("button", name="Disable…")).to_be_hidden()
@@ -230,17 +230,17 @@ def test_ticked_rows_bring_up_what_can_be_done_with_them(open_page, sign_in, own
     expect(page.get_by_role("status").first).to_contain_text("Disabled: 2 jobs.")
 
 
-def test_the_pulse_beats_without_a_reload(open_page, sign_in, owner, history):
+def test_dashboard_refreshes_without_a_reload(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page())
     expect(page.get_by_role("link", name="1 disabled job not")).to_be_visible()
 
-    type(history).objects.filter(name="invoices").update(state="disabled")
+    type(job_with_runs).objects.filter(name="invoices").update(state="disabled")
     page.clock.run_for(5000)
 
     expect(page.get_by_role("link", name="2 disabled jobs")).to_be_visible()
 
 
-def test_keys_lead_around(open_page, sign_in, owner, collection):
+def test_keys_open_jobs_and_search(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
 
     press_in_sequence(page, "g", "j")
@@ -251,7 +251,7 @@ def test_keys_lead_around(open_page, sign_in, owner, collection):
     page.wait_for_url("**q=back*")
 
 
-def test_the_keys_are_listed_in_a_dialog_in_the_middle(open_page, sign_in, owner):
+def test_keyboard_dialog_is_centred_and_returns_the_focus(open_page, sign_in, owner):
     page = sign_in(open_page())
     sheet = page.get_by_role("dialog", name="Keyboard")
     page.keyboard.press("Tab")
@@ -264,7 +264,7 @@ def test_the_keys_are_listed_in_a_dialog_in_the_middle(open_page, sign_in, owner
     assert box["y"] + box["height"] / 2 == pytest.approx(450, abs=10)
     expect(sheet.get_by_role("button", name="Close")).to_be_focused()
 
-    page.keyboard.press("/")  # the keys of the page below do nothing
+    page.keyboard.press("/")  # keys of the page behind the dialog do nothing
     expect(sheet.get_by_role("button", name="Close")).to_be_focused()
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
@@ -276,7 +276,7 @@ def test_the_keys_are_listed_in_a_dialog_in_the_middle(open_page, sign_in, owner
     expect(sheet).to_be_hidden()
 
 
-def test_dark_is_chosen_and_stays(open_page, sign_in, owner, collection):
+def test_dark_theme_is_chosen_and_kept(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.get_by_label("Account and settings of ada").click()
     page.get_by_role("button", name="Dark").click()
@@ -286,10 +286,10 @@ def test_dark_is_chosen_and_stays(open_page, sign_in, owner, collection):
     assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(11, 20, 23)"
 
 
-def test_a_reader_finds_no_orders(open_page, sign_in, make_user, history):
+def test_reader_sees_no_actions(open_page, sign_in, make_user, job_with_runs):
     make_user("rita", Role.READER, is_staff=True)
     page = sign_in(open_page(), "rita")
-    page.goto(f"/admin/jobs/job/{history.pk}/")
+    page.goto(f"/admin/jobs/job/{job_with_runs.pk}/")
 
     expect(page.get_by_role("heading", name="invoices")).to_be_visible()
     expect(page.get_by_role("button", name="Run now")).to_be_hidden()

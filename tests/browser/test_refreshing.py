@@ -1,4 +1,4 @@
-"""What changes is refreshed on open pages, and what somebody reads or uses stays where it is."""
+"""Open pages refresh changed content; content that the user reads or uses stays in place."""
 
 from datetime import timedelta
 
@@ -14,15 +14,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def make_run(job, minutes_ago: int, **fields) -> Run:
     at = timezone.now() - timedelta(minutes=minutes_ago)
     names = {"job_name": job.name, "collection_name": job.collection.name}
-    belongs = {"job": job, "action": job.action, "subscription": job.collection.subscription}
-    return Run.objects.create(fire_at=at, publish_after=at, started_at=at, **belongs, **names, **fields)
+    relations = {"job": job, "action": job.action, "subscription": job.collection.subscription}
+    return Run.objects.create(fire_at=at, publish_after=at, started_at=at, **relations, **names, **fields)
 
 
 def finish(run: Run) -> None:
     Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, finished_at=timezone.now())
 
 
-def test_rows_change_in_place_and_newer_ones_are_offered(open_page, sign_in, owner, make_job):
+def test_rows_refresh_in_place_and_newer_ones_are_offered(open_page, sign_in, owner, make_job):
     job = make_job()
     older, newer = make_run(job, 9, state="running"), make_run(job, 8, state="running")
     page = sign_in(open_page())
@@ -31,7 +31,7 @@ def test_rows_change_in_place_and_newer_ones_are_offered(open_page, sign_in, own
     expect(row).to_contain_text("Running")
     expect(page.get_by_text("Show newer entries")).to_be_hidden()
     page.locator(f"#row-{newer.pk}").get_by_role("link").first.focus()
-    place = row.bounding_box()
+    position = row.bounding_box()
 
     finish(older)
     finish(newer)
@@ -39,9 +39,9 @@ def test_rows_change_in_place_and_newer_ones_are_offered(open_page, sign_in, own
     page.clock.fast_forward(10_500)
 
     expect(row).to_contain_text("Failed")
-    assert row.bounding_box() == place
+    assert row.bounding_box() == position
     expect(page.locator("#rows tbody tr")).to_have_count(2)
-    expect(page.locator(f"#row-{newer.pk}")).to_contain_text("Running")  # somebody is there
+    expect(page.locator(f"#row-{newer.pk}")).to_contain_text("Running")  # the focus is in this row
     page.locator(f"#row-{newer.pk}").get_by_role("link").first.blur()
     page.clock.fast_forward(10_500)
     expect(page.locator(f"#row-{newer.pk}")).to_contain_text("Failed")
@@ -50,7 +50,7 @@ def test_rows_change_in_place_and_newer_ones_are_offered(open_page, sign_in, own
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_last_entry_can_be_read_beside_the_offer_of_newer_ones(open_page, sign_in, owner, make_job, width):
+def test_offer_of_newer_entries_does_not_cover_the_last_row(open_page, sign_in, owner, make_job, width):
     job = make_job()
     for minutes in range(30, 2, -1):
         make_run(job, minutes, state="running")
@@ -67,7 +67,7 @@ def test_the_last_entry_can_be_read_beside_the_offer_of_newer_ones(open_page, si
     assert row["y"] + row["height"] <= page.locator("#newer").bounding_box()["y"]
 
 
-def test_the_cards_of_home_and_the_page_of_a_run_follow(open_page, sign_in, owner, make_job):
+def test_home_cards_and_run_page_refresh(open_page, sign_in, owner, make_job):
     run = make_run(make_job(), 2, state="running")
     page = sign_in(open_page())
     expect(page.locator("#running-now-card")).to_contain_text("backup")

@@ -1,4 +1,4 @@
-"""What an operator does with triggers, in a real browser."""
+"""The admin of triggers as an operator uses it, in a real browser."""
 
 import pytest
 from playwright.sync_api import expect
@@ -9,24 +9,24 @@ from triggers.models import Trigger
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_trigger_is_written_previewed_corrected_saved_and_switched(open_page, sign_in, owner, history):
+def test_trigger_is_created_previewed_corrected_disabled_and_deleted(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page())
-    page.goto(f"/admin/jobs/job/{history.pk}/")
+    page.goto(f"/admin/jobs/job/{job_with_runs.pk}/")
     page.get_by_role("link", name="Add a trigger").click()
-    beside = page.get_by_role("complementary", name="What this means")
+    preview = page.get_by_role("complementary", name="What this means")
 
     page.get_by_label("Name", exact=True).fill("nightly")
     page.get_by_label("Cron expression").fill("0 30 2 28 3 ?")
     page.get_by_label("Time zone").fill("Europe/Berlin")
-    expect(beside.get_by_role("listitem")).to_have_count(10)
-    expect(beside).to_contain_text("moved from 02:30, which clocks skip")
+    expect(preview.get_by_role("listitem")).to_have_count(10)
+    expect(preview).to_contain_text("moved from 02:30, which clocks skip")
     page.get_by_label("As Quartz does").check()
-    expect(beside).to_contain_text("left out: clocks skip it")
+    expect(preview).to_contain_text("left out: clocks skip it")
     page.get_by_label("Group").fill("message-processor")
-    expect(beside).to_contain_text("Nobody serves message-processor: its runs wait.")
+    expect(preview).to_contain_text("Nobody serves message-processor: its runs wait.")
 
     page.get_by_label("Cron expression").fill("0 30 2 * * *")
-    expect(beside).to_contain_text("One of day of month and day of week must be ?")
+    expect(preview).to_contain_text("One of day of month and day of week must be ?")
     page.get_by_role("button", name="Save trigger").click()
     expect(page.get_by_role("alert")).to_contain_text("Please correct the error below.")
     expect(page.locator("#id_expression_error")).to_contain_text("must be ?")
@@ -45,9 +45,9 @@ def test_a_trigger_is_written_previewed_corrected_saved_and_switched(open_page, 
     assert not Trigger.objects.filter(name="nightly").exists()
 
 
-def test_fields_step_back_that_do_not_go_with_the_format(open_page, sign_in, owner, history):
+def test_fields_of_other_formats_are_hidden(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page())
-    page.goto(f"/admin/triggers/trigger/add/?job={history.pk}")
+    page.goto(f"/admin/triggers/trigger/add/?job={job_with_runs.pk}")
     series = {"start", "end"}
     shown = {
         "quartz": {"expression", "time_zone", "clock_change", *series},
@@ -58,13 +58,13 @@ def test_fields_step_back_that_do_not_go_with_the_format(open_page, sign_in, own
 
     for format, names in shown.items():
         page.get_by_label("Written as").select_option(format)
-        seen = {name for name in set.union(*shown.values()) if page.locator(f"[name={name}]").first.is_visible()}
-        assert seen == names
+        visible = {name for name in set.union(*shown.values()) if page.locator(f"[name={name}]").first.is_visible()}
+        assert visible == names
 
 
-def test_without_script_a_trigger_is_previewed_and_saved(open_page, sign_in, owner, history):
+def test_trigger_form_previews_and_saves_without_javascript(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page(javascript=False))
-    page.goto(f"/admin/triggers/trigger/add/?job={history.pk}")
+    page.goto(f"/admin/triggers/trigger/add/?job={job_with_runs.pk}")
     page.get_by_label("Name", exact=True).fill("often")
     page.get_by_label("Written as").select_option("simple")
     page.get_by_role("textbox", name="Interval").fill("PT90S")
@@ -76,7 +76,7 @@ def test_without_script_a_trigger_is_previewed_and_saved(open_page, sign_in, own
     expect(page.get_by_role("rowheader", name="often")).to_be_visible()
 
 
-def test_a_job_is_left_without_a_schedule(open_page, sign_in, owner, collection):
+def test_job_is_created_without_a_schedule(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/add/")
     page.get_by_label("Name", exact=True).fill("bare")
@@ -90,7 +90,7 @@ def test_a_job_is_left_without_a_schedule(open_page, sign_in, owner, collection)
     expect(page.get_by_text("No schedule of its own.")).to_be_visible()
 
 
-def test_keys_lead_to_triggers_and_a_search_finds_one(open_page, sign_in, owner, several):
+def test_keys_open_triggers_and_search_finds_one(open_page, sign_in, owner, job_with_triggers):
     page = sign_in(open_page())
     press_in_sequence(page, "g", "t")
     page.wait_for_url("**/admin/triggers/trigger/")

@@ -19,41 +19,41 @@ PATTERNS = {
 }
 
 
-def reading(text: str) -> datetime:
-    """What clocks show: a naive datetime."""
+def wall_time(text: str) -> datetime:
+    """Return the wall clock time in `text`: a naive datetime."""
     return datetime.fromisoformat(text)
 
 
 def wall(text: str, zone: str = "Europe/Berlin") -> WallTime:
-    return WallTime(reading(text), zone)
+    return WallTime(wall_time(text), zone)
 
 
 def recurrence(pattern: str | dict = "weekly", start: str = "2026-01-05", count: int = 0, **range) -> dict:
-    """Graph's document: a pattern by name or whole, from `start` on, `count` times or without end."""
+    """Return Graph's document: a pattern by name or in full, from `start` on, `count` times or without an end."""
     kind = {"type": "numbered", "numberOfOccurrences": count} if count else {"type": "noEnd"}
     named = PATTERNS[pattern] if isinstance(pattern, str) else pattern
     return {"pattern": named, "range": {**kind, "startDate": start, **range}}
 
 
 def times(start: str, end: str | None = None, zone: str = "Europe/Berlin") -> dict:
-    """`start` and `end` as changes; an hour unless it says otherwise."""
+    """Return `start` and `end` as changes; without `end`, the event lasts one hour."""
     first = wall(start, zone)
     return {"start": first, "end": wall(end, zone) if end else WallTime(first.wall + timedelta(hours=1), zone)}
 
 
 def days(event: Event, since: str = "2026-01-01", until: str = "2027-01-01") -> list[str]:
-    """The days on which occurrences are now, as clocks in the zone of the event show them."""
+    """Return the current days of the occurrences, in the time zone of the event."""
     return [start.split("T")[0] for start in starts(event, since, until)]
 
 
 def starts(event: Event, since: str = "2026-01-01", until: str = "2027-01-01") -> list[str]:
     zone = event.tzinfo
-    return [f"{each.start.astimezone(zone):%Y-%m-%dT%H:%M}" for each in laid_out(event, since, until)]
+    return [f"{each.start.astimezone(zone):%Y-%m-%dT%H:%M}" for each in expand(event, since, until)]
 
 
-def laid_out(event: Event, since: str = "2026-01-01", until: str = "2027-01-01", **options):
+def expand(event: Event, since: str = "2026-01-01", until: str = "2027-01-01", **options):
     zone = zone_of(event.zone, "zone")
-    window = (reading(text).replace(tzinfo=zone) for text in (since, until))
+    window = (wall_time(text).replace(tzinfo=zone) for text in (since, until))
     viewer = event.calendar.owner
     return expansion.occurrences(Event.objects.filter(pk=event.pk), *window, zone, viewer=viewer, **options)
 
@@ -72,8 +72,8 @@ def make_event(calendar):
     """Make an event on Monday, 5 January 2026, from 10:00 to 11:00 in Berlin; with a recurrence, a series."""
 
     def make(in_calendar: Calendar | None = None, now: datetime = NOW, **changes) -> Event:
-        said = {"subject": "Stand-up", **times("2026-01-05T10:00"), **changes}
-        return editing.create(in_calendar or calendar, said, now)[0]
+        values = {"subject": "Stand-up", **times("2026-01-05T10:00"), **changes}
+        return editing.create(in_calendar or calendar, values, now)[0]
 
     return make
 
@@ -86,7 +86,7 @@ def weekly(make_event) -> Event:
 
 @pytest.fixture
 def today():
-    """A page leaves out the year while it is this one."""
+    """Set the clock to 2026: pages do not show the current year."""
     with time_machine.travel("2026-01-01T12:00Z"):
         yield
 
@@ -100,24 +100,24 @@ def browser(client, owner):
 
 
 @pytest.fixture
-def look_as(client):
-    """Sign somebody in, in Berlin; return what reads the text of the page under a query."""
+def load_page_as(client):
+    """Return a function that signs a user in, with the time zone Berlin, and returns a function to load the page."""
 
-    def look_as(user):
+    def load_page_as(user):
         user.time_zone = "Europe/Berlin"
         user.save()
         client.force_login(user)
 
-        def look(query: str = "") -> str:
+        def load_page(query: str = "") -> str:
             response = client.get(f"/calendar/?{query}")
             assert response.status_code == 200
             return html.unescape(response.content.decode())
 
-        return look
+        return load_page
 
-    return look_as
+    return load_page_as
 
 
 @pytest.fixture
-def look(look_as, owner):
-    return look_as(owner)
+def load_page(load_page_as, owner):
+    return load_page_as(owner)

@@ -1,4 +1,4 @@
-"""Rows of runs, and the calendar's view of them: a week in Berlin, seen on its Wednesday at 14:32."""
+"""Create runs, and load them for the calendar: a week in Berlin, on its Wednesday at 14:32."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ def instant(wall: str, zone: str = BERLIN) -> datetime:
 
 
 def row(job: Job, at: datetime, state: str = Run.State.SUCCEEDED, took: timedelta = 2 * SECOND, **fields) -> Run:
-    """A run that is not saved yet, of the trigger `regular`."""
+    """Return an unsaved run of the trigger `regular`."""
     began = None if state in ("waiting", "missed", "skipped", "cancelled") else at + SECOND
     values = {
         "subscription_id": job.collection.subscription_id,
@@ -46,23 +46,23 @@ def add_runs(job: Job, start: str, end: str, every: timedelta, state: str = Run.
     Run.objects.bulk_create(row(job, first + number * every, state) for number in range((last - first) // every))
 
 
-def view(
+def load_view(
     user, start: str = MONDAY, end: str = NEXT_MONDAY, zone: str = BERLIN, now: datetime = LATER, **options
 ) -> RunsInWindow:
-    """`start` and `end` are readings of the clocks in `zone`."""
+    """Load the runs of a window; `start` and `end` are wall times in `zone`."""
     return load_runs(user, instant(start, zone), instant(end, zone), ZoneInfo(zone), now, **options)
 
 
-def said(seen: RunsInWindow) -> list[str]:
-    """ "10-19 08:00 backup Succeeded", in UTC."""
-    return [f"{run.fire_at:%m-%d %H:%M} {run.name} {run.label}" for run in seen.runs]
+def describe_runs(view: RunsInWindow) -> list[str]:
+    """Describe each run in UTC, such as "10-19 08:00 backup Succeeded"."""
+    return [f"{run.fire_at:%m-%d %H:%M} {run.name} {run.label}" for run in view.runs]
 
 
-def by_day(seen: RunsInWindow, zone: str = BERLIN) -> Counter:
-    """How many fire times each day has, drawn or summed up."""
+def count_by_day(view: RunsInWindow, zone: str = BERLIN) -> Counter:
+    """Count the fire times of each day, as single runs and in bands."""
     days: Counter = Counter()
-    for run in seen.runs:
+    for run in view.runs:
         days[run.fire_at.astimezone(ZoneInfo(zone)).date().isoformat()] += run.count
-    for band in seen.bands:
+    for band in view.bands:
         days[band.day.isoformat()] += band.total
     return days

@@ -1,4 +1,4 @@
-"""/api/calendars."""
+"""The API /api/calendars."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def api_of_bob(api_of, bob):
     return api_of(ApiToken.objects.issue(bob, "tests")[1])
 
 
-def test_a_calendar_is_created_and_answered_whole(api, bob):
+def test_calendar_is_created_and_returned(api, bob):
     body = {"name": "Releases", "hue": "moss", "shares": [{"user": "bob", "role": "operator"}]}
 
     response = api.post("/api/calendars", body)
@@ -30,19 +30,19 @@ def test_a_calendar_is_created_and_answered_whole(api, bob):
     assert (again.json(), again["ETag"]) == (calendar, response["ETag"])
 
 
-def test_a_name_is_enough(api):
+def test_calendar_requires_only_a_name(api):
     calendar = api.post("/api/calendars", {"name": "Releases"}).json()
 
     assert (calendar["shares"], calendar["revision"]) == ([], 1)
 
 
-def test_everybody_has_a_default_calendar(api):
+def test_each_user_has_a_default_calendar(api):
     (calendar,) = api.get("/api/calendars").json()["value"]
 
     assert calendar["isDefault"] is True
 
 
-def test_the_default_calendar_stays(api, calendar):
+def test_default_calendar_cannot_be_deleted(api, calendar):
     response = api.delete(f"/api/calendars/{calendar.pk}")
 
     assert (response.status_code, response.json()["error"]["code"]) == (409, "is_default")
@@ -59,7 +59,7 @@ def test_a_calendar_is_deleted_with_its_events(api, owner, make_event):
     assert api.get(f"/api/calendars/{other.pk}").status_code == 404
 
 
-def test_a_patch_changes_what_it_sends_and_a_put_withdraws_shares_that_it_leaves_out(api, calendar, bob):
+def test_patch_changes_sent_members_and_put_removes_missing_shares(api, calendar, bob):
     sharing.share(calendar, bob, Role.READER)
     address = f"/api/calendars/{calendar.pk}"
 
@@ -70,7 +70,7 @@ def test_a_patch_changes_what_it_sends_and_a_put_withdraws_shares_that_it_leaves
     assert Calendar.objects.get(pk=calendar.pk).hue == "clay"
 
 
-def test_shares_are_replaced_as_a_whole(api, calendar, bob, make_user):
+def test_patch_replaces_all_shares(api, calendar, bob, make_user):
     make_user("carol")
     sharing.share(calendar, bob, Role.READER)
 
@@ -83,7 +83,7 @@ def test_shares_are_replaced_as_a_whole(api, calendar, bob, make_user):
 @pytest.mark.parametrize(
     "shares, target",
     [
-        ([{"user": "eve", "role": "reader"}], "shares[0].user"),  # in no subscription of the owner's
+        ([{"user": "eve", "role": "reader"}], "shares[0].user"),  # shares no subscription with the owner
         ([{"user": "nobody", "role": "reader"}], "shares[0].user"),
         ([{"user": "ada", "role": "reader"}], "shares[0].user"),  # the owner
         ([{"user": "bob", "role": "owner"}], "shares[0].role"),
@@ -93,7 +93,7 @@ def test_shares_are_replaced_as_a_whole(api, calendar, bob, make_user):
         ("bob", "shares"),
     ],
 )
-def test_a_wrong_share_is_refused_by_its_path_and_changes_nothing(api, calendar, bob, make_user, shares, target):
+def test_invalid_share_is_refused_with_its_path_and_changes_nothing(api, calendar, bob, make_user, shares, target):
     make_user("eve", in_subscription=Subscription.objects.create(name="elsewhere"))
 
     response = api.patch(f"/api/calendars/{calendar.pk}", {"name": "Other", "shares": shares})
@@ -103,16 +103,16 @@ def test_a_wrong_share_is_refused_by_its_path_and_changes_nothing(api, calendar,
     assert Calendar.objects.get(pk=calendar.pk).name == calendar.name
 
 
-def test_who_it_is_shared_with_sees_it_and_not_with_whom_else(api_of_bob, calendar, bob, make_user):
+def test_shared_calendar_does_not_show_its_other_shares(api_of_bob, calendar, bob, make_user):
     sharing.share(calendar, bob, Role.OPERATOR)
     sharing.share(calendar, make_user("carol"), Role.READER)
 
-    seen = api_of_bob.get(f"/api/calendars/{calendar.pk}").json()
+    calendar_of_bob = api_of_bob.get(f"/api/calendars/{calendar.pk}").json()
 
-    assert (seen["owner"], seen["role"], seen["shares"]) == ("ada", "operator", [])
+    assert (calendar_of_bob["owner"], calendar_of_bob["role"], calendar_of_bob["shares"]) == ("ada", "operator", [])
 
 
-def test_only_its_owner_changes_a_calendar(api_of_bob, calendar, bob):
+def test_calendar_can_be_changed_only_by_its_owner(api_of_bob, calendar, bob):
     sharing.share(calendar, bob, Role.OPERATOR)
     address = f"/api/calendars/{calendar.pk}"
 
@@ -126,7 +126,7 @@ def test_only_its_owner_changes_a_calendar(api_of_bob, calendar, bob):
 
 
 @pytest.mark.parametrize("role, create, rename, share", [(Role.READER, 403, 403, 403), (Role.OPERATOR, 201, 200, 403)])
-def test_a_tokens_own_role_limits_it(api_of, owner, calendar, bob, role, create, rename, share):
+def test_token_role_limits_changes_of_calendars(api_of, owner, calendar, bob, role, create, rename, share):
     api = api_of(ApiToken.objects.issue(owner, "limited", role=role)[1])
     address, shares = f"/api/calendars/{calendar.pk}", [{"user": "bob", "role": "reader"}]
 
@@ -136,10 +136,10 @@ def test_a_tokens_own_role_limits_it(api_of, owner, calendar, bob, role, create,
     assert api.get(address).json()["role"] == role.label
 
 
-def test_a_stale_version_is_refused(api, calendar, make_event):
+def test_calendar_change_with_an_outdated_etag_is_refused(api, calendar, make_event):
     address = f"/api/calendars/{calendar.pk}"
     etag = api.get(address)["ETag"]
-    make_event()  # a change in it is one of it
+    make_event()  # a new event changes the version of its calendar
 
     stale = api.patch(address, {"name": "Mine"}, HTTP_IF_MATCH=etag)
     fresh = api.patch(address, {"name": "Mine"}, HTTP_IF_MATCH=api.get(address)["ETag"])
@@ -147,7 +147,7 @@ def test_a_stale_version_is_refused(api, calendar, make_event):
     assert (stale.status_code, fresh.status_code) == (412, 200)
 
 
-def test_a_list_takes_as_many_queries_for_many_calendars_as_for_one(
+def test_calendar_list_takes_the_same_number_of_queries_for_many_calendars(
     api, owner, bob, calendar, django_assert_max_num_queries
 ):
     for number in range(20):

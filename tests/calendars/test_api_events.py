@@ -1,4 +1,4 @@
-"""/api/events."""
+"""The API /api/events."""
 
 import pytest
 
@@ -30,7 +30,7 @@ WEEKLY = {
 
 @pytest.fixture
 def create(api):
-    """Make an event and answer its document."""
+    """Return a function that creates an event and returns its document."""
 
     def post(**members) -> dict:
         response = api.post("/api/events", {**MEETING, **members})
@@ -40,7 +40,7 @@ def create(api):
     return post
 
 
-def test_an_event_is_created_and_answered_whole(api, calendar):
+def test_event_is_created_and_returned(api, calendar):
     response = api.post("/api/events", MEETING)
 
     assert response.status_code == 201, response.content
@@ -52,30 +52,30 @@ def test_an_event_is_created_and_answered_whole(api, calendar):
     assert api.get(response["Location"]).json() == event
 
 
-def test_start_and_end_are_enough(api):
+def test_event_requires_only_start_and_end(api):
     event = api.post("/api/events", {"startLocal": "2026-01-05T10:00:00", "endLocal": "2026-01-05T11:00"}).json()
 
     assert (event["timeZone"], event["start"]) == ("UTC", "2026-01-05T10:00:00Z")
     assert (event["subject"], event["showAs"], event["reminderMinutes"]) == ("", "busy", None)
 
 
-def test_a_series_is_told_in_words_and_by_its_exceptions(api, create):
+def test_series_has_a_description_and_its_exceptions(api, create):
     series = create(recurrence=WEEKLY)
     event = Event.objects.get()
     editing.cancel_occurrence(event, day("2026-01-12"), NOW)
     editing.change_occurrence(event, day("2026-01-19"), {"subject": "Other"}, NOW)
 
-    answered = api.get(f"/api/events/{series['id']}").json()
+    document = api.get(f"/api/events/{series['id']}").json()
 
-    assert (answered["type"], answered["description"]) == ("series", "every week on Monday, until 26 January 2026")
-    assert answered["recurrence"]["pattern"]["daysOfWeek"] == ["monday"]
-    assert answered["exceptions"] == [
+    assert (document["type"], document["description"]) == ("series", "every week on Monday, until 26 January 2026")
+    assert document["recurrence"]["pattern"]["daysOfWeek"] == ["monday"]
+    assert document["exceptions"] == [
         {"id": f"{series['id']}_20260112", "isCancelled": True},
         {"id": f"{series['id']}_20260119", "isCancelled": False},
     ]
 
 
-def test_an_all_day_event_is_dates(create):
+def test_all_day_event_has_dates(create):
     event = create(isAllDay=True, startLocal="2026-01-05", endLocal="2026-01-07")
 
     assert (event["startLocal"], event["endLocal"]) == ("2026-01-05T00:00:00", "2026-01-07T00:00:00")
@@ -117,14 +117,14 @@ def test_an_all_day_event_is_dates(create):
         ({"key": ""}, "key"),
     ],
 )
-def test_a_wrong_member_is_refused_by_its_path_and_makes_nothing(api, members, target):
+def test_invalid_member_is_refused_with_its_path_and_creates_nothing(api, members, target):
     response = api.post("/api/events", {**MEETING, **members})
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, target), response.content
     assert not Event.objects.exists()
 
 
-def test_a_refusal_says_which_characters_or_numbers_are_allowed(api):
+def test_error_names_the_allowed_characters_or_numbers(api):
     limits = {**WEEKLY["range"], "numberOfOccurrences": 1000}
 
     character = api.post("/api/events", {**MEETING, "attendees": [{"address": "b\tc"}]}).json()["error"]["message"]
@@ -134,22 +134,22 @@ def test_a_refusal_says_which_characters_or_numbers_are_allowed(api):
     assert count == "must be 1 to 999, not 1000; a longer series has an end date"
 
 
-@pytest.mark.parametrize("count, said", [(0, "must be 1 to 999, not 0"), (None, "is required here, 1 to 999")])
-def test_a_refusal_of_too_few_occurrences_says_the_limit(api, count, said):
+@pytest.mark.parametrize("count, message", [(0, "must be 1 to 999, not 0"), (None, "is required here, 1 to 999")])
+def test_error_of_too_few_occurrences_names_the_limits(api, count, message):
     limits = {**WEEKLY["range"], "numberOfOccurrences": count}
 
     response = api.post("/api/events", {**MEETING, "recurrence": {**WEEKLY, "range": limits}})
 
-    assert (response.status_code, response.json()["error"]["message"]) == (400, said)
+    assert (response.status_code, response.json()["error"]["message"]) == (400, message)
 
 
-def test_a_series_of_999_is_made(create):
+def test_series_may_have_999_occurrences(create):
     limits = {**WEEKLY["range"], "numberOfOccurrences": 999}
 
     assert create(recurrence={**WEEKLY, "range": limits})["recurrence"]["range"]["numberOfOccurrences"] == 999
 
 
-def test_a_stored_series_of_more_is_changed_and_keeps_its_count(api, create):
+def test_stored_series_above_the_limit_can_be_changed_and_keeps_its_count(api, create):
     address = f"/api/events/{create(recurrence=WEEKLY)['id']}"
     event = Event.objects.get()
     event.recurrence["range"]["numberOfOccurrences"] = 2000
@@ -168,7 +168,7 @@ def test_a_stored_series_of_more_is_changed_and_keeps_its_count(api, create):
 
 
 @pytest.mark.parametrize("header", [True, False])
-def test_a_key_makes_a_creation_repeatable(api, header):
+def test_event_creation_with_a_key_is_repeatable(api, header):
     body = MEETING if header else {**MEETING, "key": "budget"}
     options = {"HTTP_IDEMPOTENCY_KEY": "budget"} if header else {}
 
@@ -180,7 +180,7 @@ def test_a_key_makes_a_creation_repeatable(api, header):
 
 
 @pytest.mark.parametrize("header", ["", "é", "x" * 256])
-def test_a_wrong_key_is_refused(api, header):
+def test_invalid_idempotency_key_is_refused(api, header):
     response = api.post("/api/events", MEETING, HTTP_IDEMPOTENCY_KEY=header.encode().decode("latin-1"))
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, "Idempotency-Key")
@@ -189,12 +189,12 @@ def test_a_wrong_key_is_refused(api, header):
 # Changes
 
 
-def test_what_was_answered_can_be_sent_back_and_changes_nothing(api, create):
-    """Also what Graph's clients have said that we have no words for, and the exceptions of a series."""
+def test_sending_back_an_event_document_changes_nothing(api, create):
+    """This includes values from Graph clients that this API cannot express, and the exceptions of a series."""
     address = f"/api/events/{create(recurrence=WEEKLY)['id']}"
     event = Event.objects.get()
-    said = {"locations": [{"displayName": "Room 4", "address": {"city": "Bonn"}}]}
-    editing.change(event, {**said, **times("2026-01-05T10:00", zone="W. Europe Standard Time")}, NOW)
+    message = {"locations": [{"displayName": "Room 4", "address": {"city": "Bonn"}}]}
+    editing.change(event, {**message, **times("2026-01-05T10:00", zone="W. Europe Standard Time")}, NOW)
     editing.cancel_occurrence(event, day("2026-01-12"), NOW)
     before = Event.objects.values().get()
 
@@ -205,7 +205,7 @@ def test_what_was_answered_can_be_sent_back_and_changes_nothing(api, create):
     assert Event.objects.values().get() == before
 
 
-def test_a_patch_keeps_and_a_put_resets_what_is_left_out(api, create):
+def test_patch_keeps_and_put_resets_missing_members(api, create):
     address = f"/api/events/{create(recurrence=WEEKLY)['id']}"
 
     patched = api.patch(address, {"subject": "Other"}).json()
@@ -217,7 +217,7 @@ def test_a_patch_keeps_and_a_put_resets_what_is_left_out(api, create):
     assert (put["subject"], put["attendees"], put["reminderMinutes"], put["type"]) == ("", [], None, "single")
 
 
-def test_a_start_takes_its_series_along(api, create):
+def test_changed_start_moves_the_series(api, create):
     address = f"/api/events/{create(recurrence=WEEKLY)['id']}"
 
     api.patch(address, {"startLocal": "2026-01-12T15:00:00", "endLocal": "2026-01-12T16:00:00"})
@@ -225,16 +225,16 @@ def test_a_start_takes_its_series_along(api, create):
     assert days(Event.objects.get()) == ["2026-01-12", "2026-01-19", "2026-01-26", "2026-02-02"]
 
 
-@pytest.mark.parametrize("repeated", [{}, {"recurrence": WEEKLY}])
-def test_a_zone_alone_leaves_what_clocks_show(api, create, repeated):
-    address = f"/api/events/{create(**repeated)['id']}"
+@pytest.mark.parametrize("series_members", [{}, {"recurrence": WEEKLY}])
+def test_change_of_only_the_zone_keeps_the_wall_times(api, create, series_members):
+    address = f"/api/events/{create(**series_members)['id']}"
 
     event = api.patch(address, {"timeZone": "America/New_York"}).json()
 
     assert (event["startLocal"], event["start"]) == ("2026-01-05T10:00:00", "2026-01-05T15:00:00Z")
 
 
-def test_a_start_as_an_instant_is_refused_rather_than_ignored(api, create):
+def test_changed_start_instant_is_refused_and_not_ignored(api, create):
     event = create()
     address = f"/api/events/{event['id']}"
 
@@ -252,7 +252,7 @@ def test_an_event_moves_to_another_calendar(api, create, owner):
     assert api.patch(address, {"calendarId": str(other.pk)}).json()["calendarId"] == str(other.pk)
 
 
-def test_a_refused_move_undoes_the_rest_of_the_change(api, create):
+def test_refused_move_undoes_the_whole_change(api, create):
     address = f"/api/events/{create()['id']}"
 
     response = api.patch(address, {"subject": "Other", "calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"})
@@ -262,7 +262,7 @@ def test_a_refused_move_undoes_the_rest_of_the_change(api, create):
 
 
 @pytest.mark.parametrize("method", ["put", "patch", "delete"])
-def test_a_stale_version_is_refused(api, create, method):
+def test_event_change_with_an_outdated_etag_is_refused(api, create, method):
     address = f"/api/events/{create()['id']}"
     etag = api.get(address)["ETag"]
     api.patch(address, {"subject": "Other"})
@@ -274,7 +274,7 @@ def test_a_stale_version_is_refused(api, create, method):
     assert (stale.status_code, fresh.status_code < 300) == (412, True)
 
 
-def test_a_deleted_event_is_gone(api, create):
+def test_deleted_event_is_not_found(api, create):
     address = f"/api/events/{create(recurrence=WEEKLY)['id']}"
 
     assert api.delete(address).status_code == 204
@@ -282,14 +282,14 @@ def test_a_deleted_event_is_gone(api, create):
 
 
 @pytest.mark.parametrize("item", ["0" * 31, "0" * 32, "x", "0" * 32 + "_20260105", "%00", "OID." + "0" * 32])
-def test_an_address_of_any_form_is_at_most_missing(api, item):
+def test_invalid_event_id_is_not_found(api, item):
     assert api.get(f"/api/events/{item}").status_code == 404
 
 
 # Lists
 
 
-def test_events_are_filtered(api, create, owner):
+def test_events_are_filtered_by_calendar_text_and_time(api, create, owner):
     other = Calendar.objects.create(owner=owner, name="Other")
     create(subject="One", calendarId=str(other.pk))
     create(subject="Two", body="what Three said", startLocal="2026-03-05T10:00:00", endLocal="2026-03-05T11:00:00")
@@ -310,11 +310,11 @@ def test_events_are_filtered(api, create, owner):
 @pytest.mark.parametrize(
     "query", ["calendar=x", "from=yesterday", "color=red", "search=a&search=b", "search=" + "x" * 201]
 )
-def test_a_wrong_filter_is_refused(api, query):
+def test_invalid_event_filter_is_refused(api, query):
     assert api.get(f"/api/events?{query}").status_code == 400
 
 
-def test_a_list_goes_from_page_to_page(api, create):
+def test_pages_of_events_have_each_event_once(api, create):
     made = {create(subject=str(n), startLocal=f"2026-01-0{n}T08:00:00")["id"] for n in range(1, 6)}
 
     address, found = "/api/events?limit=2", []
@@ -327,7 +327,7 @@ def test_a_list_goes_from_page_to_page(api, create):
     assert set(found) == made
 
 
-def test_a_list_takes_as_many_queries_for_many_series_as_for_one(api, make_event, django_assert_max_num_queries):
+def test_event_list_takes_the_same_number_of_queries_for_many_series(api, make_event, django_assert_max_num_queries):
     for _ in range(10):
         editing.cancel_occurrence(make_event(recurrence=recurrence()), day("2026-01-12"), NOW)
     api.get("/api/events")
@@ -336,18 +336,18 @@ def test_a_list_takes_as_many_queries_for_many_series_as_for_one(api, make_event
         assert len(api.get("/api/events").json()["value"]) == 10
 
 
-# Others
+# Permissions
 
 
 @pytest.fixture
 def api_of_bob(api_of, make_user, calendar):
-    """Of an operator of the owner's calendar."""
+    """The API client of an operator of the owner's calendar."""
     bob = make_user("bob", Role.READER)
     sharing.share(calendar, bob, Role.OPERATOR)
     return api_of(ApiToken.objects.issue(bob, "tests")[1])
 
 
-def test_an_operator_changes_events_and_a_reader_does_not(api_of_bob, calendar, create):
+def test_operator_can_change_events_and_reader_cannot(api_of_bob, calendar, create):
     address = f"/api/events/{create()['id']}"
 
     assert api_of_bob.patch(address, {"subject": "Bob's"}).status_code == 200
@@ -360,25 +360,25 @@ def test_an_operator_changes_events_and_a_reader_does_not(api_of_bob, calendar, 
     assert api_of_bob.get(address).json()["canEdit"] is False
 
 
-def test_what_is_private_is_veiled_and_left_alone(api_of_bob, create):
+def test_private_event_is_hidden_from_others_and_cannot_be_changed(api_of_bob, create):
     address = f"/api/events/{create(sensitivity='private')['id']}"
 
-    seen = api_of_bob.get(address).json()
+    document = api_of_bob.get(address).json()
 
-    assert (seen["subject"], seen["body"], seen["location"], seen["attendees"]) == ("", "", "", [])
-    assert (seen["sensitivity"], seen["showAs"], seen["canEdit"]) == ("private", "oof", False)
+    assert (document["subject"], document["body"], document["location"], document["attendees"]) == ("", "", "", [])
+    assert (document["sensitivity"], document["showAs"], document["canEdit"]) == ("private", "oof", False)
     for method in (api_of_bob.patch, api_of_bob.put):
         assert method(address, MEETING).status_code == 403
     assert api_of_bob.delete(address).status_code == 403
     assert Event.objects.get().subject == "Budget"
 
 
-def test_no_search_finds_what_is_private(api, api_of_bob, create):
+def test_search_does_not_find_private_events_of_others(api, api_of_bob, create):
     create(sensitivity="private")
 
     assert api_of_bob.get("/api/events?search=Budget").json()["value"] == []
     assert len(api.get("/api/events?search=Budget").json()["value"]) == 1
 
 
-def test_a_new_event_is_in_the_callers_own_calendar(api_of_bob, calendar):
+def test_new_event_is_in_the_default_calendar_of_the_caller(api_of_bob, calendar):
     assert api_of_bob.post("/api/events", MEETING).json()["calendarId"] != str(calendar.pk)

@@ -1,4 +1,4 @@
-"""/api/feeds."""
+"""The API /api/feeds."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from accounts.models import ApiToken, Role
 from calendars.models import Feed
 
 
-def test_the_address_is_shown_once(api, calendar, weekly):
+def test_feed_address_is_returned_only_once(api, calendar, weekly):
     response = api.post("/api/feeds", {"name": "Phone", "calendarId": str(calendar.pk)})
 
     feed = response.json()
@@ -26,7 +26,7 @@ def test_the_address_is_shown_once(api, calendar, weekly):
     assert secret not in str(api.get("/api/feeds").json())
 
 
-def test_a_feed_of_a_filter(api, calendar, collection):
+def test_feed_can_have_a_query(api, calendar, collection):
     query = {"calendars": [str(calendar.pk)], "collections": [collection.pk], "runs": True}
 
     assert api.post("/api/feeds", {"name": "Wall", "query": query}).json()["query"] == query
@@ -34,7 +34,7 @@ def test_a_feed_of_a_filter(api, calendar, collection):
     assert empty["query"] == {"calendars": None, "collections": None, "runs": False}
 
 
-def test_a_revoked_feed_is_gone(api, calendar):
+def test_revoked_feed_is_not_found(api, calendar):
     feed = api.post("/api/feeds", {"name": "Phone", "calendarId": str(calendar.pk)}).json()
 
     assert api.delete(f"/api/feeds/{feed['id']}").status_code == 204
@@ -57,14 +57,14 @@ def test_a_revoked_feed_is_gone(api, calendar):
         ({"name": "x", "query": {"collections": [10**9]}}, "query.collections[0]"),
     ],
 )
-def test_a_wrong_feed_is_refused_by_its_path(api, body, target):
+def test_invalid_feed_is_refused_with_its_path(api, body, target):
     response = api.post("/api/feeds", body)
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, target), response.content
     assert not Feed.objects.exists()
 
 
-def test_a_feed_of_both_is_refused(api, calendar):
+def test_feed_with_a_calendar_and_a_query_is_refused(api, calendar):
     body = {"name": "x", "calendarId": str(calendar.pk), "query": {}}
 
     assert api.post("/api/feeds", body).status_code == 400
@@ -73,7 +73,7 @@ def test_a_feed_of_both_is_refused(api, calendar):
 @pytest.mark.parametrize(
     "options", [{"role": Role.OPERATOR}, {"role": Role.READER}, {"expires_at": timezone.now() + timedelta(days=1)}]
 )
-def test_a_token_makes_no_feed_that_shows_more_or_longer_than_itself(api_of, owner, calendar, options):
+def test_limited_token_cannot_create_a_feed(api_of, owner, calendar, options):
     api = api_of(ApiToken.objects.issue(owner, "limited", **options)[1])
 
     response = api.post("/api/feeds", {"name": "Phone", "calendarId": str(calendar.pk)})

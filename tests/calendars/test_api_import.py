@@ -1,4 +1,4 @@
-"""POST /api/calendars/{id}/import."""
+"""The API POST /api/calendars/{id}/import."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -6,21 +6,21 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from accounts.models import ApiToken, Role
 from calendars import sharing
 from calendars.models import Event
-from tests.calendars.importing.files import file_of, repeating, vevent
+from tests.calendars.importing.files import build_file, repeating, vevent
 
-FILE = file_of(repeating("SUMMARY:Stand-up"), vevent(uid="two", start=":nonsense"))
+FILE = build_file(repeating("SUMMARY:Stand-up"), vevent(uid="two", start=":nonsense"))
 
 
 @pytest.fixture
 def send(api, calendar):
-    def post(content: str | bytes = FILE, query: str = "", content_type: str = "text/calendar", by=api):
+    def post(content: str | bytes = FILE, query: str = "", content_type: str = "text/calendar", client=api):
         body = content.encode() if isinstance(content, str) else content
-        return by.generic("POST", f"/api/calendars/{calendar.pk}/import{query}", body, content_type=content_type)
+        return client.generic("POST", f"/api/calendars/{calendar.pk}/import{query}", body, content_type=content_type)
 
     return post
 
 
-def test_a_file_is_taken_with_a_report_of_each_component(send):
+def test_imported_file_gets_a_report_of_each_component(send):
     response = send()
 
     event = Event.objects.get()
@@ -53,7 +53,7 @@ def test_a_file_is_taken_with_a_report_of_each_component(send):
     }
 
 
-def test_a_form_with_a_file_is_taken_too(api, calendar):
+def test_file_can_be_sent_as_form_data(api, calendar):
     form = {"file": SimpleUploadedFile("a.ics", FILE.encode(), "text/calendar")}
 
     response = api.post(f"/api/calendars/{calendar.pk}/import", form, format="multipart")
@@ -68,7 +68,7 @@ def test_a_dry_run_writes_nothing(send):
     assert not Event.objects.exists()
 
 
-def test_the_same_file_again_changes_nothing(send):
+def test_importing_the_same_file_again_changes_nothing(send):
     send()
 
     assert send().json()["unchanged"] == 1
@@ -90,7 +90,7 @@ def test_the_same_file_again_changes_nothing(send):
         (b"--x\r\n" * 10_000, "", "multipart/form-data; boundary=x", 400, "bad_request"),
     ],
 )
-def test_what_is_no_file_is_refused(send, content, query, content_type, status, code):
+def test_invalid_file_is_refused(send, content, query, content_type, status, code):
     response = send(content, query, content_type)
 
     assert (response.status_code, response.json()["error"]["code"]) == (status, code), response.content
@@ -98,7 +98,7 @@ def test_what_is_no_file_is_refused(send, content, query, content_type, status, 
 
 
 @pytest.mark.parametrize("names", [[], ["other"], ["file", "other"]])
-def test_a_form_has_one_file(api, calendar, names):
+def test_form_data_must_have_exactly_one_file(api, calendar, names):
     form = {name: SimpleUploadedFile("a.ics", FILE.encode()) for name in names}
 
     response = api.post(f"/api/calendars/{calendar.pk}/import", form, format="multipart")
@@ -106,19 +106,19 @@ def test_a_form_has_one_file(api, calendar, names):
     assert (response.status_code, response.json()["error"]["target"]) == (400, "file")
 
 
-def test_a_file_of_a_form_beyond_the_limit_is_refused(api, calendar):
+def test_file_in_form_data_above_the_size_limit_is_refused(api, calendar):
     form = {"file": SimpleUploadedFile("a.ics", b"x" * 1_048_577)}
 
     assert api.post(f"/api/calendars/{calendar.pk}/import", form, format="multipart").status_code == 413
 
 
-def test_it_takes_the_right_to_change_events(send, api_of, calendar, make_user):
+def test_import_requires_permission_to_change_events(send, api_of, calendar, make_user):
     bob = make_user("bob", Role.READER)
     api_of_bob = api_of(ApiToken.objects.issue(bob, "tests")[1])
-    assert send(by=api_of_bob).status_code == 404
+    assert send(client=api_of_bob).status_code == 404
 
     sharing.share(calendar, bob, Role.READER)
-    assert send(by=api_of_bob).status_code == 403
+    assert send(client=api_of_bob).status_code == 403
 
     sharing.share(calendar, bob, Role.OPERATOR)
-    assert send(by=api_of_bob).json()["taken"] == 1
+    assert send(client=api_of_bob).json()["taken"] == 1

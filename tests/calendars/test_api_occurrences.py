@@ -1,9 +1,13 @@
-"""/api/occurrences."""
+"""The API /api/occurrences."""
+
+from datetime import timedelta
 
 import pytest
 
 from accounts.models import ApiToken, Role
-from calendars import editing, sharing
+from api import pagination
+from calendars import editing, expansion, sharing
+from calendars.expansion import exceptions_in, without_long_details
 from calendars.models import Calendar, Event
 from tests.calendars.conftest import day, days, recurrence, times
 from tests.conftest import NOW
@@ -12,7 +16,7 @@ JANUARY = "from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z"
 
 
 @pytest.fixture
-def listed(api):
+def list_occurrences(api):
     def get(query: str = JANUARY) -> list[dict]:
         response = api.get(f"/api/occurrences?{query}")
         assert response.status_code == 200, response.content
@@ -30,10 +34,10 @@ def second(weekly) -> str:
     return f"/api/occurrences/{weekly.pk.hex}_20260112"
 
 
-def test_single_events_and_occurrences_of_series_are_listed_by_their_start(listed, weekly, make_event):
+def test_occurrences_are_sorted_by_start(list_occurrences, weekly, make_event):
     make_event(subject="Lunch", **times("2026-01-12T12:00"))
 
-    found = listed("from=2026-01-05T10:00:00Z&to=2026-01-19T09:00:00Z&timeZone=Europe/Berlin")
+    found = list_occurrences("from=2026-01-05T10:00:00Z&to=2026-01-19T09:00:00Z&timeZone=Europe/Berlin")
 
     assert [(each["subject"], each["startLocal"], each["type"]) for each in found] == [
         ("Stand-up", "2026-01-12T10:00:00", "occurrence"),
@@ -41,8 +45,8 @@ def test_single_events_and_occurrences_of_series_are_listed_by_their_start(liste
     ]
 
 
-def test_an_occurrence_is_told_whole(listed, weekly):
-    first = listed("from=2026-01-05T00:00:00Z&to=2026-01-06T00:00:00Z&timeZone=America/New_York")[0]
+def test_occurrence_document_has_all_members(list_occurrences, weekly):
+    first = list_occurrences("from=2026-01-05T00:00:00Z&to=2026-01-06T00:00:00Z&timeZone=America/New_York")[0]
 
     assert first == {
         "id": f"{weekly.pk.hex}_20260105",
@@ -69,53 +73,55 @@ def test_an_occurrence_is_told_whole(listed, weekly):
     }
 
 
-def test_the_window_is_half_open(listed, make_event):
+def test_occurrence_window_is_half_open(list_occurrences, make_event):
     make_event(subject="ends then", **times("2026-01-05T09:00", zone="UTC"))
     make_event(subject="begins then", **times("2026-01-05T11:00", zone="UTC"))
     make_event(subject="is within", **times("2026-01-05T10:30", "2026-01-05T10:30", "UTC"))
     make_event(subject="is around", **times("2026-01-01T00:00", "2026-01-09T00:00", "UTC"))
 
-    found = listed("from=2026-01-05T10:00:00Z&to=2026-01-05T11:00:00Z")
+    found = list_occurrences("from=2026-01-05T10:00:00Z&to=2026-01-05T11:00:00Z")
 
     assert [each["subject"] for each in found] == ["is around", "is within"]
 
 
-def test_what_is_all_day_is_where_the_asked_zone_has_its_midnights(listed, make_event):
+def test_all_day_event_is_at_midnight_of_the_requested_zone(list_occurrences, make_event):
     make_event(is_all_day=True, **times("2026-01-05T00:00", "2026-01-06T00:00"))
 
-    (tokyo,) = listed("from=2026-01-04T15:00:00Z&to=2026-01-04T16:00:00Z&timeZone=Asia/Tokyo")
+    (tokyo,) = list_occurrences("from=2026-01-04T15:00:00Z&to=2026-01-04T16:00:00Z&timeZone=Asia/Tokyo")
 
     assert (tokyo["start"], tokyo["startLocal"]) == ("2026-01-04T15:00:00Z", "2026-01-05T00:00:00")
     assert (tokyo["startDate"], tokyo["endDate"]) == ("2026-01-05", "2026-01-06")
-    assert listed("from=2026-01-04T15:00:00Z&to=2026-01-04T16:00:00Z") == []
+    assert list_occurrences("from=2026-01-04T15:00:00Z&to=2026-01-04T16:00:00Z") == []
 
 
-def test_cancelled_ones_come_along_if_asked_for(listed, weekly):
+def test_cancelled_occurrences_are_listed_on_request(list_occurrences, weekly):
     editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
 
-    assert [each["start"][8:10] for each in listed()] == ["05", "19", "26"]
-    assert [(each["start"][8:10], each["isCancelled"]) for each in listed(f"{JANUARY}&cancelled=true")][1] == (
+    assert [each["start"][8:10] for each in list_occurrences()] == ["05", "19", "26"]
+    assert [(each["start"][8:10], each["isCancelled"]) for each in list_occurrences(f"{JANUARY}&cancelled=true")][
+        1
+    ] == (
         "12",
         True,
     )
 
 
-def test_a_moved_one_is_where_it_is_now_and_says_where_it_was(listed, weekly):
+def test_moved_occurrence_has_its_current_and_original_start(list_occurrences, weekly):
     editing.change_occurrence(weekly, day("2026-01-12"), {"subject": "Late", **times("2026-01-13T15:00")}, NOW)
 
-    moved = listed()[1]
+    moved = list_occurrences()[1]
 
     assert (moved["id"], moved["subject"]) == (f"{weekly.pk.hex}_20260112", "Late")
     assert (moved["start"], moved["originalStart"]) == ("2026-01-13T14:00:00Z", "2026-01-12T09:00:00Z")
     assert moved["isException"] is True
 
 
-def test_occurrences_are_filtered(listed, weekly, make_event, owner):
+def test_occurrences_are_filtered_by_calendar_and_event(list_occurrences, weekly, make_event, owner):
     other = make_event(Calendar.objects.create(owner=owner, name="Other"), subject="Other")
 
-    assert {each["subject"] for each in listed(f"{JANUARY}&calendar={other.calendar_id}")} == {"Other"}
-    assert {each["subject"] for each in listed(f"{JANUARY}&event={weekly.pk.hex}")} == {"Stand-up"}
-    assert listed(f"{JANUARY}&event=x") == []
+    assert {each["subject"] for each in list_occurrences(f"{JANUARY}&calendar={other.calendar_id}")} == {"Other"}
+    assert {each["subject"] for each in list_occurrences(f"{JANUARY}&event={weekly.pk.hex}")} == {"Stand-up"}
+    assert list_occurrences(f"{JANUARY}&event=x") == []
 
 
 @pytest.mark.parametrize(
@@ -140,7 +146,7 @@ def test_occurrences_are_filtered(listed, weekly, make_event, owner):
         (f"{JANUARY}&color=red", "color"),
     ],
 )
-def test_a_wrong_question_is_refused_by_its_parameter(api, query, target):
+def test_invalid_parameter_is_refused_by_name(api, query, target):
     response = api.get(f"/api/occurrences?{query}")
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, target)
@@ -166,19 +172,61 @@ def test_pages_have_each_occurrence_once_and_in_order(api, weekly, make_event, l
     assert found == whole == sorted(whole, key=lambda each: (each["start"], each["id"]))
 
 
-def test_a_list_takes_as_many_queries_for_many_series_as_for_one(api, make_event, django_assert_max_num_queries):
+def test_occurrence_list_takes_the_same_number_of_queries_for_many_series(
+    api, make_event, django_assert_max_num_queries
+):
     for _ in range(10):
         editing.cancel_occurrence(make_event(recurrence=recurrence()), day("2026-01-12"), NOW)
     api.get(f"/api/occurrences?{JANUARY}")
 
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(4):  # the token, the events, the exceptions, the details of the events
         assert len(api.get(f"/api/occurrences?{JANUARY}").json()["value"]) == 30
 
 
-# One of them
+def test_details_of_large_occurrences_are_loaded_for_a_few_rows_at_once(
+    api, make_event, monkeypatch, django_assert_num_queries
+):
+    for number in range(6):
+        make_event(**times(f"2026-01-{number + 5:02}T09:00"), locations=[{"displayName": f"Room {number}"}])
+    monkeypatch.setattr(expansion, "ROWS_AT_ONCE", 2)
+    api.get(f"/api/occurrences?{JANUARY}")  # writes when the token was last used
+
+    with django_assert_num_queries(2 + 3):  # the token, the events, and the details of two events three times
+        found = api.get(f"/api/occurrences?{JANUARY}").json()["value"]
+
+    assert [each["location"] for each in found] == [f"Room {number}" for number in range(6)]
 
 
-def test_one_is_read_by_its_id_in_any_zone(api, second):
+def test_events_in_a_window_are_loaded_without_their_bodies(weekly, make_event):
+    """A window may have thousands of events, and each may have a megabyte."""
+    editing.change_occurrence(weekly, day("2026-01-12"), {"body": "x" * 10_000, "subject": "Changed"}, NOW)
+    make_event(body="y" * 10_000)
+
+    rows = without_long_details(Event.objects.all())
+    stored = exceptions_in([weekly], NOW, NOW + timedelta(days=31), with_long_details=False)
+
+    assert [row.body for row in rows] == ["", ""]
+    assert [each.changes for each in stored[weekly.pk].values()] == [{"subject": "Changed", "body_type": "text"}]
+
+
+def test_page_of_occurrences_ends_early_when_they_are_large(api, make_event, monkeypatch):
+    for number in range(7):
+        make_event(**times(f"2026-01-{number + 5:02}T09:00"), locations=[{"displayName": str(number) * 1_000}])
+    monkeypatch.setattr(pagination, "PAGE_BYTES", 4_000)
+    address, pages = f"/api/occurrences?{JANUARY}", []
+    while address:
+        page = api.get(address).json()
+        pages.append([each["location"][0] for each in page["value"]])
+        address = page["nextLink"]
+
+    assert [len(page) for page in pages] == [2, 2, 2, 1]
+    assert "".join(map("".join, pages)) == "0123456"
+
+
+# Single occurrences
+
+
+def test_occurrence_is_read_by_id_in_the_requested_zone(api, second):
     found = api.get(f"{second}?timeZone=Asia/Kolkata").json()
 
     assert (found["startLocal"], found["timeZone"]) == ("2026-01-12T14:30:00", "Asia/Kolkata")
@@ -186,20 +234,20 @@ def test_one_is_read_by_its_id_in_any_zone(api, second):
 
 
 @pytest.mark.parametrize("name", ["{id}_20260113", "{id}", "{id}_20260332", "x", "{id}_20260112_1"])
-def test_what_is_none_is_missing(api, weekly, name):
+def test_unknown_occurrence_is_not_found(api, weekly, name):
     assert api.get(f"/api/occurrences/{name.format(id=weekly.pk.hex)}").status_code == 404
 
 
-def test_a_patch_makes_it_an_exception_and_leaves_the_others(api, second, weekly, listed):
+def test_patch_of_an_occurrence_creates_an_exception(api, second, weekly, list_occurrences):
     body = {"subject": "Late", "startLocal": "2026-01-12T15:00:00", "endLocal": "2026-01-12T16:00:00"}
 
     changed = api.patch(second, body).json()
 
     assert (changed["subject"], changed["start"], changed["isException"]) == ("Late", "2026-01-12T14:00:00Z", True)
-    assert [each["subject"] for each in listed()] == ["Stand-up", "Late", "Stand-up", "Stand-up"]
+    assert [each["subject"] for each in list_occurrences()] == ["Stand-up", "Late", "Stand-up", "Stand-up"]
 
 
-def test_what_was_answered_can_be_sent_back_and_changes_nothing(api, second):
+def test_sending_back_an_occurrence_document_changes_nothing(api, second):
     for zone in ("UTC", "America/New_York"):
         document = api.get(f"{second}?timeZone={zone}").json()
 
@@ -211,7 +259,7 @@ def test_what_was_answered_can_be_sent_back_and_changes_nothing(api, second):
     "query", ["", "?timeZone=Europe/Berlin", "?timeZone=America/New_York", "?timeZone=Asia/Kolkata"]
 )
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_changed_time_is_read_in_the_zone_in_which_it_was_answered(api, second, query, is_whole):
+def test_changed_time_is_in_the_zone_of_the_request(api, second, query, is_whole):
     document = api.get(second + query).json()
     later = {name: document[name].replace(":00:00", ":15:00").replace(":30:00", ":45:00") for name in LOCAL}
 
@@ -224,10 +272,10 @@ def test_a_changed_time_is_read_in_the_zone_in_which_it_was_answered(api, second
     assert changed["timeZone"] == document["timeZone"]
 
 
-def test_an_occurrence_is_answered_in_the_zone_of_its_event_and_says_so(api, second, listed, make_event):
+def test_occurrence_is_returned_in_the_zone_of_its_event(api, second, list_occurrences, make_event):
     make_event(subject="Call", **times("2026-01-12T20:00", zone="Asia/Tokyo"))
 
-    read, restored = api.get(second).json(), listed("from=2026-01-12T00:00:00Z&to=2026-01-13T00:00:00Z")
+    read, restored = api.get(second).json(), list_occurrences("from=2026-01-12T00:00:00Z&to=2026-01-13T00:00:00Z")
 
     assert (read["startLocal"], read["timeZone"]) == ("2026-01-12T10:00:00", "Europe/Berlin")
     assert [(each["startLocal"], each["timeZone"]) for each in restored] == [
@@ -250,7 +298,7 @@ def test_an_all_day_occurrence_keeps_its_dates_in_every_zone(api, make_event, qu
     )  # fmt: skip
 
 
-def test_a_time_that_clocks_skip_can_be_sent_back_as_they_show_it(api, make_event):
+def test_skipped_wall_time_can_be_sent_back_as_shown(api, make_event):
     event = make_event(recurrence=recurrence("daily", start="2026-03-01"), **times("2026-03-01T02:30"))
     address = f"/api/occurrences/{event.pk.hex}_20260329"
 
@@ -260,7 +308,7 @@ def test_a_time_that_clocks_skip_can_be_sent_back_as_they_show_it(api, make_even
     assert api.patch(address, document).json() == document
 
 
-def test_a_start_is_read_in_the_zone_of_the_event_or_in_the_one_that_is_sent(api, second):
+def test_start_is_in_the_zone_of_the_event_or_in_the_sent_zone(api, second):
     body = {"startLocal": "2026-01-12T15:00:00", "endLocal": "2026-01-12T16:00:00"}
 
     assert api.patch(second, body).json()["start"] == "2026-01-12T14:00:00Z"
@@ -277,7 +325,7 @@ def test_a_start_is_read_in_the_zone_of_the_event_or_in_the_one_that_is_sent(api
         ({"subject": None}, "null", "subject"),
     ],
 )
-def test_a_wrong_change_is_refused_and_changes_nothing(api, second, weekly, body, code, target):
+def test_invalid_change_of_an_occurrence_changes_nothing(api, second, weekly, body, code, target):
     response = api.patch(second, body)
 
     error = response.json()["error"]
@@ -285,7 +333,7 @@ def test_a_wrong_change_is_refused_and_changes_nothing(api, second, weekly, body
     assert not weekly.exceptions.exists()
 
 
-def test_it_is_cancelled_and_restored(api, second, weekly):
+def test_occurrence_is_cancelled_and_restored(api, second, weekly):
     assert api.delete(second).status_code == 204
     assert (api.get(second).status_code, api.delete(second).status_code) == (404, 404)
     assert "2026-01-12" not in days(weekly)
@@ -293,10 +341,10 @@ def test_it_is_cancelled_and_restored(api, second, weekly):
     restored = api.post(f"{second}/restore")
 
     assert (restored.status_code, restored.json()["isException"]) == (200, False)
-    assert api.post(f"{second}/restore").status_code == 404  # it is as its series has it
+    assert api.post(f"{second}/restore").status_code == 404  # it does not differ from its series
 
 
-def test_a_stale_version_is_refused_and_a_change_of_another_occurrence_makes_none(api, second, weekly):
+def test_etag_of_an_occurrence_is_outdated_only_by_its_own_changes(api, second, weekly):
     etag = api.get(second)["ETag"]
     editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Other"}, NOW)
     assert api.patch(second, {"subject": "Late"}, HTTP_IF_MATCH=etag).status_code == 200
@@ -305,7 +353,7 @@ def test_a_stale_version_is_refused_and_a_change_of_another_occurrence_makes_non
     assert api.delete(second, HTTP_IF_MATCH=etag).status_code == 412
 
 
-def test_a_single_event_is_its_own_only_occurrence(api, make_event):
+def test_single_event_has_one_occurrence(api, make_event):
     event = make_event()
     address = f"/api/occurrences/{event.pk.hex}"
 
@@ -316,10 +364,10 @@ def test_a_single_event_is_its_own_only_occurrence(api, make_event):
     assert not Event.objects.exists()
 
 
-# This one and all that follow
+# This occurrence and the following ones
 
 
-def test_from_one_on_the_series_is_another(api, weekly):
+def test_patch_of_following_occurrences_creates_a_new_series(api, weekly):
     response = api.patch(f"/api/occurrences/{weekly.pk.hex}_20260202/following", {"subject": "New"})
 
     rest = response.json()
@@ -332,7 +380,7 @@ def test_from_one_on_the_series_is_another(api, weekly):
     ]  # fmt: skip
 
 
-def test_from_one_on_it_repeats_otherwise(api, weekly):
+def test_following_occurrences_can_get_another_recurrence(api, weekly):
     daily = recurrence("daily", "2026-02-02", count=3)
 
     rest = api.patch(f"/api/occurrences/{weekly.pk.hex}_20260202/following", {"recurrence": daily}).json()
@@ -340,13 +388,13 @@ def test_from_one_on_it_repeats_otherwise(api, weekly):
     assert days(Event.objects.get(pk=rest["id"])) == ["2026-02-02", "2026-02-03", "2026-02-04"]
 
 
-def test_from_the_first_on_it_is_the_series_itself(api, weekly):
+def test_patch_from_the_first_occurrence_changes_the_series(api, weekly):
     rest = api.patch(f"/api/occurrences/{weekly.pk.hex}_20260105/following", {"subject": "New"}).json()
 
     assert rest["id"] == weekly.pk.hex
 
 
-def test_from_one_on_it_is_cancelled(api, weekly):
+def test_delete_of_following_occurrences_ends_the_series(api, weekly):
     assert api.delete(f"/api/occurrences/{weekly.pk.hex}_20260202/following").status_code == 204
 
     weekly.refresh_from_db()
@@ -359,7 +407,7 @@ def test_from_one_on_it_is_cancelled(api, weekly):
 @pytest.mark.parametrize(
     "method, suffix", [("patch", "/following"), ("delete", "/following"), ("delete", ""), ("patch", "")]
 )
-def test_a_stale_version_is_refused_everywhere(api, second, weekly, method, suffix):
+def test_outdated_etag_of_a_changed_series_is_refused(api, second, weekly, method, suffix):
     etag = api.get(second)["ETag"]
     editing.change(weekly, {"subject": "Other"}, NOW)
 
@@ -369,7 +417,7 @@ def test_a_stale_version_is_refused_everywhere(api, second, weekly, method, suff
     assert response.status_code == 412
 
 
-# Others
+# Permissions
 
 
 @pytest.fixture
@@ -379,7 +427,7 @@ def bob(make_user, calendar):
     return bob
 
 
-def test_a_reader_sees_and_does_not_change(api_of, bob, second):
+def test_reader_can_read_but_not_change_an_occurrence(api_of, bob, second):
     api = api_of(ApiToken.objects.issue(bob, "tests")[1])
 
     assert api.get(second).status_code == 200
@@ -393,7 +441,7 @@ def test_a_reader_sees_and_does_not_change(api_of, bob, second):
     assert statuses == {403}
 
 
-def test_a_private_occurrence_is_veiled_and_left_alone(api_of, bob, calendar, second, weekly):
+def test_private_occurrence_is_hidden_from_others_and_cannot_be_changed(api_of, bob, calendar, second, weekly):
     calendar.shares.update(role=Role.OPERATOR)
     editing.change_occurrence(weekly, day("2026-01-12"), {"subject": "Doctor", "sensitivity": "private"}, NOW)
     api = api_of(ApiToken.objects.issue(bob, "tests")[1])

@@ -1,4 +1,4 @@
-"""Bodies as HTML and as plain text."""
+"""Bodies of events as HTML and as plain text."""
 
 import pytest
 
@@ -31,7 +31,7 @@ TEXT = {"body_type": "text", "body": ""}
         ("İ<script>İ</script>x", "İx"),
     ],
 )
-def test_what_a_reader_sees_of_html(html, text):
+def test_html_is_converted_to_text(html, text):
     assert text_of(html) == text
 
 
@@ -40,12 +40,12 @@ def details(body_type: str, body: str) -> Details:
 
 
 @pytest.mark.parametrize("text", ["", "Hi", "a < b & c", "one\ntwo", 'a "b"', "<script>alert(1)</script>"])
-def test_text_survives_as_html(text):
+def test_text_is_unchanged_after_conversion_to_html_and_back(text):
     assert text_of(html_of(text)) == text
     assert convert_body("text", details("text", text)) == convert_body("html", details("html", text)) == text
 
 
-def test_text_brings_no_tags_into_html():
+def test_text_is_escaped_in_html():
     assert html_of("<script>\n") == "&lt;script&gt;<br>\n"
 
 
@@ -54,17 +54,17 @@ def test_text_brings_no_tags_into_html():
     [
         ("&#" + "0" * 5000 + "65;", "A"),
         ("&#" + "0" * 5000 + ";", "\ufffd"),
-        ("&#" + "9" * 5000 + ";", "\ufffd"),  # a number that Python does not read from text
+        ("&#" + "9" * 5000 + ";", "\ufffd"),  # Python refuses to parse a number of this length
         ("&#x" + "0" * 5000 + "41;", "A"),
         ("&#x" + "f" * 5000 + ";", "\ufffd"),
-        ("&#0;&#xd800;", "\ufffd\ufffd"),  # what no database stores
+        ("&#0;&#xd800;", "\ufffd\ufffd"),  # characters that no database stores
     ],
 )
-def test_a_reference_may_have_any_number_of_digits(reference, character):
+def test_character_reference_may_have_any_number_of_digits(reference, character):
     assert text_of(f"<p>{reference}</p>") == character
 
 
-ENTITY = "&CounterClockwiseContourIntegra"  # the longest name but for its end
+ENTITY = "&CounterClockwiseContourIntegra"  # the longest name without its last letter
 UNITS = [
     *("<", ">", "&", ";", "!", "-", "/", "=", "a", "1", "#", " ", "\n", "\x1f", "\u2028", "\U0001f600", ENTITY),
     *("&#", "&#9", "&#0", "&#x", "&#xf", "&lt", "&lt;", "&amp", "&a", "&am;", "--", "-->", "<<", ">>", "<>", "</>"),
@@ -88,14 +88,14 @@ def test_the_longest_body_is_converted_in_linear_time(unit):
     assert_linear(text_of, lambda n: "<" + unit * (n // len(unit)), BODY_LENGTH)
 
 
-def test_a_preview_is_the_beginning_of_the_text():
+def test_body_preview_is_the_start_of_the_text():
     styled = "<style>" + "p {}" * 5_000 + "</style>"
 
     assert preview_of(details("html", styled + "<p>Hi</p>" + "<i>x</i>" * 1000)) == "Hi\n" + "x" * 252
     assert preview_of(details("text", "x" * 1000)) == "x" * 255
 
 
-def test_a_change_of_a_part_of_the_body_completes_it():
+def test_change_of_one_member_of_the_body_updates_the_others():
     html = {"body_type": "html", "body": "<p>Hi</p>", "body_text": "Hi"}
 
     assert complete_body({"subject": "Hi"}, html) == {"subject": "Hi"}

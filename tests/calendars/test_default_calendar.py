@@ -1,4 +1,4 @@
-"""Everybody has a calendar from the beginning, also those who were there before calendars were."""
+"""Each user has a default calendar, also users who are older than the calendars app."""
 
 from importlib import import_module
 
@@ -10,13 +10,13 @@ from accounts.models import User
 from calendars.models import Calendar
 
 
-def test_a_calendar_is_made_with_the_user(make_user):
+def test_default_calendar_is_created_with_the_user(make_user):
     user = make_user("grace")
 
     assert user.calendars.values_list("name", "is_default").get() == ("Calendar", True)
 
 
-def test_who_is_saved_again_gets_no_second_one(make_user):
+def test_saving_a_user_again_creates_no_second_calendar(make_user):
     user = make_user("grace")
 
     user.save()
@@ -29,15 +29,15 @@ def test_a_user_has_one_default_calendar(owner):
         Calendar.objects.create(owner=owner, name="Another", is_default=True)
 
 
-def test_who_came_without_one_gets_it_once_it_is_asked_for(db):
-    User.objects.bulk_create([User(username="grace")])  # sends no signal
+def test_missing_default_calendar_is_created_on_first_use(db):
+    User.objects.bulk_create([User(username="grace")])  # bulk_create sends no signal
     user = User.objects.get()
 
     assert Calendar.objects.default_of(user) == Calendar.objects.default_of(user)
     assert user.calendars.count() == 1
 
 
-def test_users_with_their_calendars_are_dumped_and_loaded(owner, tmp_path):
+def test_users_and_calendars_can_be_dumped_and_loaded(owner, tmp_path):
     path = tmp_path / "dump.json"
     call_command("dumpdata", "accounts.user", "calendars", output=str(path), verbosity=0)
     made = Calendar.objects.get()
@@ -49,7 +49,7 @@ def test_users_with_their_calendars_are_dumped_and_loaded(owner, tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_users_from_before_calendars_get_one_by_the_migrations(monkeypatch):
+def test_migration_creates_default_calendars_of_existing_users(monkeypatch):
     monkeypatch.setattr(import_module("calendars.migrations.0002_default_calendars"), "BATCH", 2)
     call_command("migrate", "calendars", "zero", verbosity=0)
     User.objects.bulk_create([User(username=f"user-{n}") for n in range(3)])

@@ -1,4 +1,4 @@
-"""Secret addresses at which calendar programs read what somebody sees."""
+"""Feeds: secret addresses from which calendar programs read the events of a user."""
 
 import logging
 from datetime import timedelta
@@ -22,7 +22,7 @@ from triggers.scheduling import Destination, patch_job
 @pytest.fixture
 def make_feed(owner):
     def make(name: str = "Phone", for_user=owner, **of) -> str:
-        """The address of a new feed."""
+        """Return the address of a new feed."""
         return reverse("calendar:feed", args=[feeds.make(for_user, name, NOW, **of)[1]])
 
     return make
@@ -35,7 +35,7 @@ def address(make_feed, calendar) -> str:
 
 @pytest.fixture
 def reader(db) -> Client:
-    """A calendar program, which is not signed in."""
+    """A calendar program, without a session."""
     return Client()
 
 
@@ -43,7 +43,7 @@ def subjects(response) -> list[str]:
     return sorted(str(each["SUMMARY"]) for each in icalendar.Calendar.from_ical(response.content).walk("VEVENT"))
 
 
-def test_a_feed_is_read_without_a_log_in_and_leaves_no_cookie(reader, address, weekly):
+def test_feed_is_read_without_sign_in_and_sets_no_cookie(reader, address, weekly):
     response = reader.get(address)
 
     assert (response.status_code, response["Content-Type"]) == (200, "text/calendar; charset=utf-8")
@@ -52,7 +52,7 @@ def test_a_feed_is_read_without_a_log_in_and_leaves_no_cookie(reader, address, w
     assert response["Cache-Control"] == "private, no-cache"
 
 
-def test_its_address_is_not_kept(calendar, owner):
+def test_feed_address_is_not_stored(calendar, owner):
     feed, secret = feeds.make(owner, "Phone", NOW, calendar=calendar)
 
     assert len(secret) >= 43
@@ -60,7 +60,7 @@ def test_its_address_is_not_kept(calendar, owner):
     assert feeds.find(secret) == feed
 
 
-def test_a_revoked_feed_is_gone_at_once(reader, address):
+def test_revoked_feed_is_not_found(reader, address):
     Feed.objects.get().delete()
 
     response = reader.get(address)
@@ -69,18 +69,18 @@ def test_a_revoked_feed_is_gone_at_once(reader, address):
 
 
 @pytest.mark.parametrize("secret", ["x", "a" * 43, "%00", "a%2Fb", "ü", "x" * 5000])
-def test_a_wrong_address_is_missing(reader, address, secret):
+def test_unknown_feed_address_is_not_found(reader, address, secret):
     assert reader.get(f"/calendar/feeds/{secret}.ics").status_code == 404
 
 
-def test_a_feed_of_somebody_who_is_not_active_is_missing(reader, address, owner):
+def test_feed_of_an_inactive_user_is_not_found(reader, address, owner):
     owner.is_active = False
     owner.save()
 
     assert reader.get(address).status_code == 404
 
 
-def test_no_refused_address_is_written_to_the_log(reader, address, owner, caplog):
+def test_refused_feed_address_is_not_logged(reader, address, owner, caplog):
     owner.is_active = False
     owner.save()
 
@@ -91,38 +91,38 @@ def test_no_refused_address_is_written_to_the_log(reader, address, owner, caplog
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
-def test_a_feed_is_only_read(reader, address, method):
+def test_feed_refuses_other_methods(reader, address, method):
     assert getattr(reader, method)(address).status_code == 405
 
 
-def test_head_tells_the_same_without_a_body(reader, address, weekly):
-    response, whole = reader.head(address), reader.get(address)
+def test_head_request_returns_the_headers_without_a_body(reader, address, weekly):
+    response, full_response = reader.head(address), reader.get(address)
 
     assert (response.status_code, response.content) == (200, b"")
-    assert response["ETag"] == whole["ETag"]
+    assert response["ETag"] == full_response["ETag"]
 
 
-def test_guessing_is_slowed_down(reader):
+def test_requests_to_unknown_feeds_are_throttled(reader):
     *responses, refused = [reader.get(f"/calendar/feeds/{n}.ics") for n in range(101)]
 
     assert [response.status_code for response in responses] == [404] * 100
     assert (refused.status_code, 1 <= int(refused["Retry-After"]) <= 301) == (429, True)
 
 
-def test_guessing_does_not_lock_out_others_at_the_same_address(reader, address):
-    """Many people share one, such as the subscribers of one calendar service."""
+def test_throttled_address_can_still_read_existing_feeds(reader, address):
+    """Many users share one IP address, such as the subscribers of one calendar service."""
     for n in range(101):
         reader.get(f"/calendar/feeds/{n}.ics")
 
     assert reader.get(address).status_code == 200
 
 
-# Copies that are up to date
+# Conditional requests
 
 
-def test_a_copy_that_is_up_to_date_is_not_told_again(reader, address, weekly, monkeypatch):
+def test_unchanged_feed_is_not_modified(reader, address, weekly, monkeypatch):
     first = reader.get(address)
-    monkeypatch.setattr(feed_views, "content_of", None)  # nothing is made
+    monkeypatch.setattr(feed_views, "content_of", None)  # the feed is not rendered
 
     for header in ({"HTTP_IF_NONE_MATCH": first["ETag"]}, {"HTTP_IF_MODIFIED_SINCE": first["Last-Modified"]}):
         again = reader.get(address, **header)
@@ -139,7 +139,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_makes_copies_out_of_date(reader, address, weekly, change):
+def test_change_of_an_event_changes_the_etag_of_the_feed(reader, address, weekly, change):
     first = reader.get(address)
 
     change(weekly)
@@ -149,21 +149,21 @@ def test_a_change_makes_copies_out_of_date(reader, address, weekly, change):
     assert again.content != first.content
 
 
-def test_a_feed_of_several_calendars_has_no_date_of_change(reader, make_feed, calendar):
-    """It may lose one, and be as it was before."""
+def test_feed_of_several_calendars_has_no_last_modified_header(reader, make_feed, calendar):
+    """If the feed loses a calendar, an earlier date could become the last one again."""
     address = make_feed(query={"calendars": None})
 
     assert "Last-Modified" not in reader.get(address)
 
 
-def test_an_answer_without_news_takes_four_queries(reader, address, weekly, django_assert_max_num_queries):
+def test_not_modified_response_takes_four_queries(reader, address, weekly, django_assert_max_num_queries):
     etag = reader.get(address)["ETag"]
 
     with django_assert_max_num_queries(4):
         reader.get(address, HTTP_IF_NONE_MATCH=etag)
 
 
-def test_it_is_noted_when_a_feed_was_read(reader, address):
+def test_last_read_time_of_a_feed_is_stored(reader, address):
     reader.get(address)
 
     read_at = Feed.objects.get().last_read_at
@@ -173,7 +173,7 @@ def test_it_is_noted_when_a_feed_was_read(reader, address):
     assert Feed.objects.get().last_read_at == read_at
 
 
-# What its owner sees
+# Permissions of the owner
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def bob(make_user):
     return make_user("bob", Role.READER)
 
 
-def test_a_withdrawn_share_takes_the_feed_along(reader, make_feed, calendar, weekly, bob):
+def test_feed_is_not_found_after_its_share_is_removed(reader, make_feed, calendar, weekly, bob):
     sharing.share(calendar, bob, Role.READER)
     address = make_feed(for_user=bob, calendar=calendar)
     assert subjects(reader.get(address)) == ["Stand-up"]
@@ -191,7 +191,7 @@ def test_a_withdrawn_share_takes_the_feed_along(reader, make_feed, calendar, wee
     assert reader.get(address).status_code == 404
 
 
-def test_what_is_private_to_others_is_veiled(reader, make_feed, calendar, make_event, bob):
+def test_feed_hides_private_events_of_others(reader, make_feed, calendar, make_event, bob):
     make_event(subject="Doctor", sensitivity="private")
     sharing.share(calendar, bob, Role.READER)
 
@@ -199,7 +199,7 @@ def test_what_is_private_to_others_is_veiled(reader, make_feed, calendar, make_e
     assert subjects(reader.get(make_feed(calendar=calendar))) == ["Doctor"]
 
 
-def test_a_filter_shows_the_calendars_that_it_names(reader, make_feed, owner, calendar, make_event, bob):
+def test_feed_query_selects_calendars(reader, make_feed, owner, calendar, make_event, bob):
     second, third = (Calendar.objects.create(owner=owner, name=name) for name in ("Second", "Third"))
     for each in (calendar, second, third):
         make_event(each, subject=each.name)
@@ -210,7 +210,7 @@ def test_a_filter_shows_the_calendars_that_it_names(reader, make_feed, owner, ca
     assert subjects(reader.get(make_feed(query={"calendars": []}))) == []
 
 
-def test_a_calendar_that_is_not_seen_cannot_be_named(calendar, bob):
+def test_feed_of_a_hidden_calendar_is_refused(calendar, bob):
     with pytest.raises(CalendarError) as refused:
         feeds.make(bob, "Theirs", NOW, query={"calendars": [str(calendar.pk)]})
 
@@ -232,7 +232,7 @@ def test_a_calendar_that_is_not_seen_cannot_be_named(calendar, bob):
         ({"runs": "yes"}, "query.runs"),
     ],
 )
-def test_a_wrong_filter_is_refused(owner, query, path):
+def test_invalid_feed_query_is_refused(owner, query, path):
     with pytest.raises(CalendarError) as refused:
         feeds.make(owner, "Wrong", NOW, query=query)
 
@@ -243,8 +243,8 @@ def test_a_wrong_filter_is_refused(owner, query, path):
 
 
 @pytest.fixture
-def ran(make_job):
-    """A run of an hour ago."""
+def failed_run(make_job):
+    """A failed run, one hour ago."""
     job, at = make_job("backup"), timezone.now() - timedelta(hours=1)
     return Run.objects.create(
         subscription=job.collection.subscription,
@@ -259,11 +259,11 @@ def ran(make_job):
     )
 
 
-def test_runs_are_shown_if_the_filter_says_so(reader, make_feed, ran):
-    told = reader.get(make_feed(query={"calendars": [], "runs": True}))
+def test_feed_shows_runs_only_if_the_query_selects_them(reader, make_feed, failed_run):
+    feed = reader.get(make_feed(query={"calendars": [], "runs": True}))
 
     (run,) = [
-        each for each in icalendar.Calendar.from_ical(told.content).walk("VEVENT") if each.uid.startswith("run-")
+        each for each in icalendar.Calendar.from_ical(feed.content).walk("VEVENT") if each.uid.startswith("run-")
     ][:1]
     assert str(run["SUMMARY"]).startswith("backup: ")
     assert run["TRANSP"] == "TRANSPARENT"
@@ -272,31 +272,31 @@ def test_runs_are_shown_if_the_filter_says_so(reader, make_feed, ran):
     assert subjects(reader.get(make_feed(query={"calendars": [], "runs": True, "collections": []}))) == []
 
 
-def test_runs_to_come_and_those_of_frequent_jobs_are_shown(reader, make_feed, make_job):
+def test_feed_shows_planned_runs_and_summaries_of_frequent_jobs(reader, make_feed, make_job):
     hourly = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Minute", "interval": 5}}
     make_job("often", now=timezone.now(), schedule=hourly)
     make_job("seldom", now=timezone.now(), schedule={**hourly, "recurrence": {"frequency": "Week"}})
 
-    told = icalendar.Calendar.from_ical(reader.get(make_feed(query={"calendars": [], "runs": True})).content)
+    feed = icalendar.Calendar.from_ical(reader.get(make_feed(query={"calendars": [], "runs": True})).content)
 
-    often = [each for each in told.walk("VEVENT") if each["SUMMARY"].startswith("often")]
-    seldom = [each for each in told.walk("VEVENT") if each["SUMMARY"].startswith("seldom")]
+    often = [each for each in feed.walk("VEVENT") if each["SUMMARY"].startswith("often")]
+    seldom = [each for each in feed.walk("VEVENT") if each["SUMMARY"].startswith("seldom")]
     assert 90 <= len(often) <= 94
     assert 12 <= len(seldom) <= 14
     assert often[1]["SUMMARY"] == "often: every 5 min, 288 runs"
     assert (often[1]["DTSTART"].params["VALUE"], often[1].end - often[1].start) == ("DATE", timedelta(days=1))
-    uids = [each.uid for each in told.walk("VEVENT")]
+    uids = [each.uid for each in feed.walk("VEVENT")]
     assert len(set(uids)) == len(uids)
 
 
-def test_runs_to_come_have_the_new_name_of_their_job_and_are_known_again(reader, make_feed, make_job):
+def test_planned_runs_of_a_renamed_job_keep_their_uid(reader, make_feed, make_job):
     weekly = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Week"}}
     job = make_job("seldom", now=timezone.now(), schedule=weekly)
     address = make_feed(query={"calendars": [], "runs": True})
 
     def events() -> dict[str, str]:
-        told = icalendar.Calendar.from_ical(reader.get(address).content)
-        return {each.uid: str(each["SUMMARY"]) for each in told.walk("VEVENT")}
+        feed = icalendar.Calendar.from_ical(reader.get(address).content)
+        return {each.uid: str(each["SUMMARY"]) for each in feed.walk("VEVENT")}
 
     before = events()
     patch_job(job, {}, timezone.now(), Destination(name="weekly"))
@@ -305,7 +305,7 @@ def test_runs_to_come_have_the_new_name_of_their_job_and_are_known_again(reader,
     assert events() == {uid: summary.replace("seldom", "weekly") for uid, summary in before.items()}
 
 
-def test_a_copy_with_runs_is_good_for_a_few_minutes(reader, make_feed, time_machine, owner):
+def test_feed_with_runs_has_a_weak_etag_for_five_minutes(reader, make_feed, time_machine, owner):
     address = make_feed(query={"runs": True})
     time_machine.move_to(NOW, tick=False)
     etag = reader.get(address)["ETag"]
@@ -319,7 +319,7 @@ def test_a_copy_with_runs_is_good_for_a_few_minutes(reader, make_feed, time_mach
     assert (soon.status_code, later.status_code) == (304, 200)
 
 
-def test_runs_of_others_are_not_shown(reader, make_feed, ran, make_user):
+def test_feed_shows_no_runs_of_other_subscriptions(reader, make_feed, failed_run, make_user):
     stranger = make_user("eve", None)
 
     assert subjects(reader.get(make_feed(for_user=stranger, query={"runs": True}))) == []

@@ -1,4 +1,4 @@
-"""Placing: rows of days, lanes of hours, and the hours of days on which clocks change."""
+"""Layout: rows of bars, lanes of blocks, and the hours of days with a clock change."""
 
 import itertools
 from datetime import UTC, date, datetime, timedelta
@@ -24,7 +24,7 @@ blocks = st.lists(
 
 
 @given(bars)
-def test_bars_of_a_row_share_no_day_and_none_is_lost(given_bars):
+def test_bars_in_a_row_do_not_overlap_and_none_is_lost(given_bars):
     rows = rows_of(given_bars)
 
     assert sorted(map(span_of, given_bars)) == sorted(span_of(bar) for row in rows for bar in row)
@@ -33,7 +33,7 @@ def test_bars_of_a_row_share_no_day_and_none_is_lost(given_bars):
 
 
 @given(bars)
-def test_bars_take_no_more_rows_than_lie_on_one_day(given_bars):
+def test_number_of_rows_is_the_maximum_of_bars_on_one_day(given_bars):
     busiest = max((sum(bar.first <= day <= bar.last for bar in given_bars) for day in range(7)), default=0)
 
     assert len(rows_of(given_bars)) == busiest
@@ -44,19 +44,19 @@ def span_of(bar: Bar) -> tuple[int, int]:
 
 
 @given(blocks, st.integers(1, 4))
-def test_lanes_overlap_nowhere_and_every_block_is_shown_or_counted(given_blocks, most):
-    placed = list(assign_lanes(given_blocks, most))
+def test_blocks_in_a_lane_do_not_overlap_and_each_is_shown_or_counted(given_blocks, max_lanes):
+    placed = list(assign_lanes(given_blocks, max_lanes))
 
     assert sorted(thing for each in placed for thing in each.items) == sorted(block.item for block in given_blocks)
     for number, one in enumerate(placed):
-        assert 0 <= one.lane < one.lanes <= most + 1
+        assert 0 <= one.lane < one.lanes <= max_lanes + 1
         for other in placed[:number]:
             if one.start < other.end and other.start < one.end:
                 assert one.lane != other.lane
                 assert one.lanes == other.lanes
 
 
-def test_what_finds_no_lane_is_summed_up_beside_the_others():
+def test_blocks_without_a_lane_are_counted_in_an_extra_lane():
     five = [Block(0, HOUR, 0, name) for name in "abcde"]
 
     placed = list(assign_lanes(five, 3))
@@ -69,24 +69,24 @@ def test_what_finds_no_lane_is_summed_up_beside_the_others():
     ]
 
 
-def test_what_needs_a_person_keeps_its_lane():
-    quiet = [Block(0, HOUR, 3, name) for name in "abc"]
+def test_failed_run_gets_a_lane_before_others():
+    succeeded = [Block(0, HOUR, 3, name) for name in "abc"]
 
-    placed = list(assign_lanes([*quiet, Block(30, 90, 1, "failed")], 2))
+    placed = list(assign_lanes([*succeeded, Block(30, 90, 1, "failed")], 2))
 
     assert {each.items for each in placed if not each.is_sum} == {("failed",), ("a",)}
 
 
-def test_blocks_that_do_not_touch_are_as_wide_as_the_day():
+def test_blocks_that_do_not_overlap_have_the_full_width():
     placed = list(assign_lanes([Block(0, 60, 0, "a"), Block(60, 120, 0, "b")], 3))
 
     assert [(each.lane, each.lanes) for each in placed] == [(0, 1), (0, 1)]
 
 
-# hours
+# Hours
 
 
-def test_a_day_of_24_hours_is_an_axis_of_as_many():
+def test_axis_of_a_normal_day_has_24_hours():
     axis = axis_of([date(2026, 10, 21)], BERLIN)
 
     assert (axis.length, axis.columns[0].missing_ranges, axis.columns[0].changes) == (24 * HOUR, (), ())
@@ -94,31 +94,37 @@ def test_a_day_of_24_hours_is_an_axis_of_as_many():
 
 
 @pytest.mark.parametrize(
-    "zone, day, hours, length, hatched",
+    "zone, day, hours, length, missing",
     [
         ("Europe/Berlin", date(2027, 3, 28), 23, 24, [(2, 3)]),
         ("Europe/Berlin", date(2026, 10, 25), 25, 25, []),
         ("Australia/Lord_Howe", date(2026, 10, 4), 23.5, 24, [(2, 2.5)]),
         ("Australia/Lord_Howe", date(2026, 4, 5), 24.5, 24.5, []),
-        ("America/Sao_Paulo", date(2018, 11, 4), 23, 24, [(0, 1)]),  # no midnight
-        ("America/Sao_Paulo", date(2018, 2, 17), 25, 25, []),  # 23:00 comes again before midnight
-        ("America/St_Johns", date(2010, 11, 7), 25, 25, []),  # back over midnight, one minute past it
-        ("Pacific/Apia", date(2011, 12, 30), 0, 24, [(0, 24)]),  # the day that was left out
+        ("America/Sao_Paulo", date(2018, 11, 4), 23, 24, [(0, 1)]),  # this day has no midnight
+        ("America/Sao_Paulo", date(2018, 2, 17), 25, 25, []),  # 23:00 is repeated before midnight
+        (
+            "America/St_Johns",
+            date(2010, 11, 7),
+            25,
+            25,
+            [],
+        ),  # one minute after midnight, clocks go back to the day before
+        ("Pacific/Apia", date(2011, 12, 30), 0, 24, [(0, 24)]),  # the day that Samoa skipped
         ("Asia/Kathmandu", date(1986, 1, 1), 23.75, 24, [(0, 0.25)]),
     ],
 )
-def test_a_day_of_a_clock_change_is_drawn_true(zone, day, hours, length, hatched):
+def test_day_with_a_clock_change_has_its_real_length(zone, day, hours, length, missing):
     axis = axis_of([day], ZoneInfo(zone))
     column = axis.columns[0]
 
     assert column.length == timedelta(hours=hours)
     assert axis.length == length * HOUR
-    assert [(start / HOUR, end / HOUR) for start, end in column.missing_ranges] == hatched
+    assert [(start / HOUR, end / HOUR) for start, end in column.missing_ranges] == missing
     drawn = sum(piece.end_minute - piece.minute for piece in column.pieces)
     assert drawn == hours * HOUR
 
 
-def test_the_other_days_of_a_week_do_not_have_the_hour_that_comes_again():
+def test_repeated_hour_is_missing_on_the_other_days_of_the_week():
     axis = axis_of(run_of_days(date(2026, 10, 19), 7), BERLIN)
 
     assert axis.length == 25 * HOUR
@@ -126,7 +132,7 @@ def test_the_other_days_of_a_week_do_not_have_the_hour_that_comes_again():
     assert [(minute, wall) for minute, wall, again in sorted(axis.hours()) if again] == [(180, 120)]
 
 
-def test_an_hour_that_comes_again_has_both_readings_in_their_places():
+def test_both_occurrences_of_a_repeated_hour_have_their_own_position():
     column = axis_of([date(2026, 10, 25)], BERLIN).columns[0]
 
     first, second, three = (datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1, 2))
@@ -134,7 +140,7 @@ def test_an_hour_that_comes_again_has_both_readings_in_their_places():
     assert [column.start_minute(each) for each in (first, second, three)] == [150, 210, 270]
 
 
-def test_what_ends_when_an_hour_begins_again_ends_before_it():
+def test_block_that_ends_at_a_repeated_hour_ends_before_the_repetition():
     monday, sunday = (axis_of([date(2026, 10, 24), date(2026, 10, 25)], BERLIN).columns[n] for n in (0, 1))
 
     assert monday.end_minute(datetime(2026, 10, 24, 1, tzinfo=UTC)) == 180  # 03:00
@@ -143,17 +149,17 @@ def test_what_ends_when_an_hour_begins_again_ends_before_it():
     assert sunday.start_minute(datetime(2026, 10, 25, 1, tzinfo=UTC)) == 180
 
 
-def test_half_an_hour_that_comes_again_is_labelled_with_its_reading():
+def test_repeated_half_hour_is_labelled_with_its_wall_time():
     axis = axis_of([date(2026, 4, 5)], ZoneInfo("Australia/Lord_Howe"))
 
     labels = sorted(axis.hours())
 
     assert not axis.is_even
-    assert (120, 90, True) in labels  # 01:30 again
-    assert (150, 120, False) in labels  # then 02:00
+    assert (120, 90, True) in labels  # 01:30 is repeated
+    assert (150, 120, False) in labels  # 02:00 follows
 
 
-def test_another_zone_has_its_full_hours_where_they_are():
+def test_full_hours_of_another_zone_are_at_their_own_positions():
     axis = axis_of([date(2026, 10, 21)], BERLIN)
 
     hours = [
@@ -169,15 +175,15 @@ def test_another_zone_has_its_full_hours_where_they_are():
     st.dates(date(1970, 1, 1), date(2037, 12, 31)),
     st.integers(0, 7 * 24 * 60 - 1),
 )
-def test_every_instant_has_a_place_in_its_day_and_no_two_have_the_same(zone, day, minute):
+def test_each_instant_has_a_unique_position_in_its_day(zone, day, minute):
     axis = axis_of(run_of_days(day, 7), ZoneInfo(zone))
     instant = axis.columns[0].start + timedelta(minutes=minute)
     column = next((each for each in axis.columns if each.start <= instant < each.end), None)
     if column is None:
         return
 
-    place, next_place = column.start_minute(instant), column.end_minute(instant + timedelta(minutes=1))
+    position, next_position = column.start_minute(instant), column.end_minute(instant + timedelta(minutes=1))
 
-    assert 0 <= place < next_place <= axis.length
-    assert next_place - place == 1
-    assert not any(start <= place < end for start, end in column.missing_ranges)
+    assert 0 <= position < next_position <= axis.length
+    assert next_position - position == 1
+    assert not any(start <= position < end for start, end in column.missing_ranges)

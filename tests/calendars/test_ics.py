@@ -1,4 +1,4 @@
-"""Calendars as iCalendar files: what other programs make of them is what we have."""
+"""Calendars as iCalendar files: other programs find the same occurrences."""
 
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -14,15 +14,15 @@ from calendars.editing import WallTime
 from calendars.ics import exporting, timezones
 from calendars.models import Calendar, Event
 from recurrence.wire import graph
-from tests.calendars.conftest import day, reading, recurrence, times
+from tests.calendars.conftest import day, recurrence, times, wall_time
 from tests.conftest import NOW, utc
 
-WINDOW = utc("2025-11-01T00:02Z"), utc("2026-12-01T00:02Z")  # when nothing here begins or ends
+WINDOW = utc("2025-11-01T00:02Z"), utc("2026-12-01T00:02Z")  # no event in these tests starts or ends at these instants
 
 
 @pytest.fixture
-def file_of(calendar):
-    """The file of what is in the owner's calendar, as `viewer` sees it."""
+def export_file(calendar):
+    """Return a function that exports the owner's calendar as `viewer` sees it."""
 
     def make(viewer=None, now: datetime = NOW) -> icalendar.Calendar:
         parts = exporting.render_events([calendar], viewer or calendar.owner, now)
@@ -32,36 +32,36 @@ def file_of(calendar):
 
 
 @pytest.fixture
-def only(file_of):
-    """The one component that the file has."""
+def export_component(export_file):
+    """Return a function that returns the only component of the exported file."""
 
     def find(**options) -> icalendar.Event:
-        (component,) = file_of(**options).walk("VEVENT")
+        (component,) = export_file(**options).walk("VEVENT")
         return component
 
     return find
 
 
-def ours(calendar: Calendar, window=WINDOW) -> list[tuple]:
+def occurrences_in_calendar(calendar: Calendar, window=WINDOW) -> list[tuple]:
     events = Event.objects.filter(calendar=calendar)
     found = expansion.occurrences(events, *window, UTC, viewer=calendar.owner)
     return sorted((*map(str, each.days or (each.start, each.end)), each.details.subject) for each in found)
 
 
-def theirs(file: icalendar.Calendar, window=WINDOW) -> list[tuple]:
+def occurrences_in_file(file: icalendar.Calendar, window=WINDOW) -> list[tuple]:
     found = recurring_ical_events.of(file).between(*window)
-    return sorted((*map(str, when(each)), str(each.get("SUMMARY", ""))) for each in found)
+    return sorted((*map(str, times_in_utc(each)), str(each.get("SUMMARY", ""))) for each in found)
 
 
-def when(component) -> tuple:
+def times_in_utc(component) -> tuple:
     start, end = component.start, component.end
     if isinstance(start, datetime):
         return start.astimezone(UTC), max(start.astimezone(UTC), end.astimezone(UTC))
     return start, end
 
 
-def test_a_file_says_who_made_it_and_how_often_to_come(file_of):
-    file = file_of()
+def test_file_has_its_producer_and_a_refresh_interval(export_file):
+    file = export_file()
 
     assert {name: str(file[name]) for name in ("VERSION", "PRODID", "X-WR-CALNAME", "X-WR-TIMEZONE")} == {
         "VERSION": "2.0",
@@ -73,7 +73,7 @@ def test_a_file_says_who_made_it_and_how_often_to_come(file_of):
     assert file["REFRESH-INTERVAL"].params["VALUE"] == "DURATION"
 
 
-def test_all_that_an_event_says_is_told(make_event, only):
+def test_all_properties_of_an_event_are_exported(make_event, export_component):
     event = make_event(
         subject="Budget, part 1; draft",
         body="First line\nsecond \\ line",
@@ -86,14 +86,14 @@ def test_all_that_an_event_says_is_told(make_event, only):
         reminder_minutes=90,
     )
 
-    told = only()
+    exported = export_component()
 
-    assert (told.uid, told["SUMMARY"], told["DESCRIPTION"]) == (event.uid, event.subject, event.body)
-    assert (told["LOCATION"], told["CATEGORIES"].cats) == ("Room 4, north", ["Red, dark", "Work"])
-    assert (told["CLASS"], told["PRIORITY"], told["TRANSP"]) == ("CONFIDENTIAL", 1, "OPAQUE")
-    assert told["X-MICROSOFT-CDO-BUSYSTATUS"] == "OOF"
-    assert (told.DTSTAMP, told["SEQUENCE"]) == (event.updated_at, 0)
-    (alarm,) = told.walk("VALARM")
+    assert (exported.uid, exported["SUMMARY"], exported["DESCRIPTION"]) == (event.uid, event.subject, event.body)
+    assert (exported["LOCATION"], exported["CATEGORIES"].cats) == ("Room 4, north", ["Red, dark", "Work"])
+    assert (exported["CLASS"], exported["PRIORITY"], exported["TRANSP"]) == ("CONFIDENTIAL", 1, "OPAQUE")
+    assert exported["X-MICROSOFT-CDO-BUSYSTATUS"] == "OOF"
+    assert (exported.DTSTAMP, exported["SEQUENCE"]) == (event.updated_at, 0)
+    (alarm,) = exported.walk("VALARM")
     assert (alarm["ACTION"], alarm["TRIGGER"].dt) == ("DISPLAY", -timedelta(minutes=90))
 
 
@@ -107,23 +107,27 @@ def test_all_that_an_event_says_is_told(make_event, only):
         ("unknown", "OPAQUE", None, None),
     ],
 )
-def test_how_time_is_shown(make_event, only, show_as, transparency, state, status):
+def test_busy_status_is_exported(make_event, export_component, show_as, transparency, state, status):
     make_event(show_as=show_as)
 
-    told = only()
+    exported = export_component()
 
-    assert (told["TRANSP"], told.get("X-MICROSOFT-CDO-BUSYSTATUS"), told.get("STATUS")) == (transparency, state, status)
+    assert (exported["TRANSP"], exported.get("X-MICROSOFT-CDO-BUSYSTATUS"), exported.get("STATUS")) == (
+        transparency,
+        state,
+        status,
+    )
 
 
 @pytest.mark.parametrize("subject", ["C:\\New\\nothing", "a\\,b;c", "ü" * 100, "😀" * 60, '"quoted": yes', "tab\there"])
-def test_a_subject_comes_back_as_it_was(make_event, only, subject):
+def test_subject_is_unchanged_after_export(make_event, export_component, subject):
     make_event(subject=subject)
 
-    assert only()["SUMMARY"] == subject
+    assert export_component()["SUMMARY"] == subject
 
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r", "\u2028", "\x85", "\n"])
-def test_no_ending_of_a_line_and_no_control_character_gets_out_of_its_value(calendar, make_event, ending):
+def test_line_endings_and_control_characters_are_escaped_or_removed(calendar, make_event, ending):
     make_event(subject=f"a{ending}ATTENDEE:mailto:eve@example.com\x07", uid=f"one{ending}SUMMARY:two")
 
     file = exporting.render_calendar(
@@ -142,44 +146,44 @@ def test_lines_are_folded_at_75_octets(calendar, make_event):
     assert max(map(len, file.split(b"\r\n"))) <= 75
 
 
-def test_html_is_told_as_it_is_and_as_plain_text(make_event, only):
+def test_html_body_is_exported_as_html_and_as_plain_text(make_event, export_component):
     make_event(body="<p>Read <b>this</b></p>", body_type="html")
 
-    told = only()
+    exported = export_component()
 
-    assert (told["DESCRIPTION"], told["X-ALT-DESC"]) == ("Read this", "<p>Read <b>this</b></p>")
-    assert told["X-ALT-DESC"].params["FMTTYPE"] == "text/html"
+    assert (exported["DESCRIPTION"], exported["X-ALT-DESC"]) == ("Read this", "<p>Read <b>this</b></p>")
+    assert exported["X-ALT-DESC"].params["FMTTYPE"] == "text/html"
 
 
-def test_a_reader_other_than_the_owner_sees_the_times_of_what_is_private(make_event, make_user, only):
+def test_export_for_others_shows_only_the_times_of_private_events(make_event, make_user, export_component):
     make_event(subject="Doctor", body="knee", sensitivity="private", show_as="oof", locations=[{"displayName": "Spa"}])
 
-    told = only(viewer=make_user("bob"))
+    exported = export_component(viewer=make_user("bob"))
 
-    assert (told["SUMMARY"], told["CLASS"], told.get("DESCRIPTION"), told.get("LOCATION")) == (
+    assert (exported["SUMMARY"], exported["CLASS"], exported.get("DESCRIPTION"), exported.get("LOCATION")) == (
         "Private",
         "PRIVATE",
         None,
         None,
     )
-    assert told.start.isoformat() == "2026-01-05T10:00:00+01:00"
+    assert exported.start.isoformat() == "2026-01-05T10:00:00+01:00"
 
 
-def test_a_private_occurrence_of_an_open_series_is_veiled_alone(weekly, make_user, file_of):
+def test_export_for_others_hides_a_private_occurrence_of_a_public_series(weekly, make_user, export_file):
     editing.change_occurrence(weekly, day("2026-01-12"), {"subject": "Doctor", "sensitivity": "private"}, NOW)
 
-    told = file_of(viewer=make_user("bob")).walk("VEVENT")
+    exported = export_file(viewer=make_user("bob")).walk("VEVENT")
 
-    assert [each["SUMMARY"] for each in told] == ["Stand-up", "Private"]
+    assert [each["SUMMARY"] for each in exported] == ["Stand-up", "Private"]
 
 
-def test_times_are_told_on_the_clocks_of_their_zone_and_all_day_events_as_dates(make_event, file_of):
+def test_times_are_exported_in_their_zone_and_all_day_events_as_dates(make_event, export_file):
     make_event(subject="a")
     make_event(subject="b", **times("2026-01-05T09:00", zone="UTC"))
     make_event(subject="c", **times("2026-01-05T00:00", "2026-01-07T00:00"), is_all_day=True)
-    make_event(subject="d", **times("2026-01-05T09:00", "2026-01-05T09:00"))  # of no length
+    make_event(subject="d", **times("2026-01-05T09:00", "2026-01-05T09:00"))  # a length of zero
 
-    file = file_of().to_ical().decode().replace("\r\n", "\n")
+    file = export_file().to_ical().decode().replace("\r\n", "\n")
 
     for lines in (
         "DTSTART;TZID=Europe/Berlin:20260105T100000\nDTEND;TZID=Europe/Berlin:20260105T110000",
@@ -190,17 +194,17 @@ def test_times_are_told_on_the_clocks_of_their_zone_and_all_day_events_as_dates(
     assert file.count("DTEND") == 3
 
 
-def test_a_series_in_utc_stays_there_whatever_the_zone_of_its_reader(make_event, only):
+def test_series_in_utc_is_exported_with_a_zone_without_clock_changes(make_event, export_component):
     make_event(recurrence=recurrence(), **times("2026-01-05T23:30", "2026-01-06T00:30", "UTC"))
 
-    assert only()["DTSTART"].params["TZID"] == "Etc/GMT"
+    assert export_component()["DTSTART"].params["TZID"] == "Etc/GMT"
 
 
-def test_cancelled_occurrences_are_left_out_and_changed_ones_told_with_their_original_start(weekly, file_of):
+def test_cancelled_occurrences_are_excluded_and_changed_ones_have_a_recurrence_id(weekly, export_file):
     editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
     editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Moved", **times("2026-01-20T12:00")}, NOW)
 
-    series, changed = file_of().walk("VEVENT")
+    series, changed = export_file().walk("VEVENT")
 
     assert series["EXDATE"].to_ical() == b"20260112T100000"
     assert changed["RECURRENCE-ID"].to_ical() == b"20260119T100000"
@@ -209,7 +213,7 @@ def test_cancelled_occurrences_are_left_out_and_changed_ones_told_with_their_ori
     assert series.uid == changed.uid == weekly.uid
 
 
-def test_the_same_file_is_told_twice(calendar, weekly, make_event):
+def test_export_of_unchanged_events_is_identical(calendar, weekly, make_event):
     make_event(**times("2026-01-05T09:00", zone="America/New_York"))
 
     first, second = (
@@ -219,7 +223,7 @@ def test_the_same_file_is_told_twice(calendar, weekly, make_event):
     assert first == second
 
 
-def test_the_same_invitation_in_two_calendars_is_told_as_two(calendar, owner, make_event):
+def test_same_uid_in_two_calendars_is_exported_as_two_uids(calendar, owner, make_event):
     other = Calendar.objects.create(owner=owner, name="Other")
     for each in (calendar, other):
         editing.create(each, times("2026-01-05T10:00"), NOW, uid="one@example.com")
@@ -231,7 +235,7 @@ def test_the_same_invitation_in_two_calendars_is_told_as_two(calendar, owner, ma
     assert len({each.uid for each in file.walk("VEVENT")}) == 2
 
 
-def test_it_takes_two_queries(calendar, owner, make_event, weekly, django_assert_num_queries):
+def test_export_takes_two_queries(calendar, owner, make_event, weekly, django_assert_num_queries):
     make_event(recurrence=recurrence("daily"))
     editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
 
@@ -239,14 +243,14 @@ def test_it_takes_two_queries(calendar, owner, make_event, weekly, django_assert
         list(exporting.render_events([calendar], owner, NOW))
 
 
-# Where a rule does not say the same
+# Occurrences that a rule cannot express
 
 
-def test_an_occurrence_in_which_clocks_change_is_told_with_its_own_end(make_event, file_of):
-    """RFC 5545 would repeat the eight hours of the first night."""
+def test_occurrence_across_a_clock_change_is_exported_with_its_own_end(make_event, export_file):
+    """By RFC 5545, each occurrence would last eight hours, as the first."""
     make_event(recurrence=recurrence("daily"), **times("2026-01-05T22:00", "2026-01-06T06:00"))
 
-    nights = [each for each in file_of().walk("VEVENT") if "RECURRENCE-ID" in each]
+    nights = [each for each in export_file().walk("VEVENT") if "RECURRENCE-ID" in each]
 
     assert [f"{each['DTSTART'].dt:%m-%d} {each['DTEND'].dt:%H:%M}" for each in nights[:2]] == [
         "03-28 06:00",
@@ -254,35 +258,35 @@ def test_an_occurrence_in_which_clocks_change_is_told_with_its_own_end(make_even
     ]
 
 
-def test_a_series_that_begins_in_such_a_night_is_told_with_the_length_of_the_others(make_event, file_of):
+def test_series_that_starts_at_a_clock_change_is_exported_with_the_usual_length(make_event, export_file):
     daily = recurrence("daily", "2026-03-28")
     make_event(recurrence=daily, **times("2026-03-28T22:00", "2026-03-29T06:00"))
 
-    series, first, *_ = file_of().walk("VEVENT")
+    series, first, *_ = export_file().walk("VEVENT")
 
     assert (series["DURATION"].dt, "DTEND" in series) == (timedelta(hours=8), False)
     assert first.end.astimezone(UTC) - first.start.astimezone(UTC) == timedelta(hours=7)
 
 
-def test_a_series_that_no_rule_can_say_is_told_occurrence_by_occurrence(weekly, file_of, monkeypatch):
-    """Every series of Graph's has a rule so far; here there is none."""
+def test_series_without_a_rule_is_exported_as_single_occurrences(weekly, export_file, monkeypatch):
+    """All patterns of Graph have a rule; this test removes it."""
     editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
     editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Moved", **times("2026-01-20T12:00")}, NOW)
     monkeypatch.setattr(exporting, "rrule_of", lambda series, *, is_all_day: None)
 
-    told = file_of().walk("VEVENT")
+    exported = export_file().walk("VEVENT")
 
-    assert [f"{each.start:%m-%d %H}" for each in told[:3]] == ["01-05 10", "01-20 12", "01-26 10"]
-    assert len({each.uid for each in told}) == len(told) == 9
-    assert not any("RRULE" in each or "RECURRENCE-ID" in each for each in told)
+    assert [f"{each.start:%m-%d %H}" for each in exported[:3]] == ["01-05 10", "01-20 12", "01-26 10"]
+    assert len({each.uid for each in exported}) == len(exported) == 9
+    assert not any("RRULE" in each or "RECURRENCE-ID" in each for each in exported)
 
 
-def test_single_occurrences_are_told_from_a_year_back_to_two_years_ahead():
+def test_single_occurrences_are_exported_from_one_year_ago_to_two_years_ahead():
     assert exporting.window_around(utc("2026-07-15T12:00Z")) == (utc("2025-07-01T00:00Z"), utc("2028-07-01T00:00Z"))
     assert exporting.window_around(utc("2026-07-31T23:59Z")) == exporting.window_around(utc("2026-07-01T00:00Z"))
 
 
-# Others make the same of it
+# Other programs
 
 ZONES = ["Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kolkata", "UTC"]
 WEEKDAYS = st.lists(st.sampled_from(graph.WEEKDAYS), min_size=1, max_size=7, unique=True)
@@ -325,7 +329,7 @@ PATTERNS = st.one_of(
         }
     ),
 )
-STARTS = st.integers(0, 730 * 24 * 12).map(lambda n: reading("2024-06-01") + timedelta(minutes=5 * n))
+STARTS = st.integers(0, 730 * 24 * 12).map(lambda n: wall_time("2024-06-01") + timedelta(minutes=5 * n))
 RANGES = st.one_of(
     st.just({"type": "noEnd"}),
     st.builds(lambda count: {"type": "numbered", "numberOfOccurrences": count}, st.integers(1, 60)),
@@ -340,11 +344,11 @@ LENGTHS = st.sampled_from([0, 30, 60, 90, 480, 1440, 3000]).map(lambda minutes: 
     length=LENGTHS,
     zone=st.sampled_from(ZONES),
     is_all_day=st.booleans(),
-    touched=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), max_size=4),
+    changed_occurrences=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), max_size=4),
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_another_program_finds_the_same_occurrences(
-    calendar, file_of, pattern, range, start, length, zone, is_all_day, touched
+def test_other_program_finds_the_same_occurrences(
+    calendar, export_file, pattern, range, start, length, zone, is_all_day, changed_occurrences
 ):
     calendar.events.all().delete()
     if is_all_day:
@@ -355,49 +359,51 @@ def test_another_program_finds_the_same_occurrences(
         calendar, {"subject": "One", "is_all_day": is_all_day, "recurrence": document, **ends}, NOW
     )
     days = [each.day for each in event.series.occurrences(*WINDOW)][:31]
-    for number, what in touched:
+    for number, change in changed_occurrences:
         if number < len(days) and not event.exceptions.filter(original_day=days[number]).exists():
-            touch(event, days[number], what)
+            change_occurrence(event, days[number], change)
 
-    assert theirs(file_of()) == ours(calendar)
+    assert occurrences_in_file(export_file()) == occurrences_in_calendar(calendar)
 
 
-def touch(event: Event, which: date, what: int) -> None:
-    first = datetime.combine(which, event.start.time())
-    if what == 0:
-        editing.cancel_occurrence(event, which, NOW)
-    elif what == 1 or event.is_all_day:
-        editing.change_occurrence(event, which, {"subject": "Two"}, NOW)
+def change_occurrence(event: Event, original_day: date, change: int) -> None:
+    first = datetime.combine(original_day, event.start.time())
+    if change == 0:
+        editing.cancel_occurrence(event, original_day, NOW)
+    elif change == 1 or event.is_all_day:
+        editing.change_occurrence(event, original_day, {"subject": "Two"}, NOW)
     else:
-        first = first.replace(hour=(first.hour + what) % 24, minute=17)
+        first = first.replace(hour=(first.hour + change) % 24, minute=17)
         changes = {"start": WallTime(first, event.zone), "end": WallTime(first + timedelta(minutes=45), event.zone)}
-        editing.change_occurrence(event, which, changes, NOW)
+        editing.change_occurrence(event, original_day, changes, NOW)
 
 
 # Zones
 
 
 @pytest.mark.parametrize("name", [*ZONES[:4], "Europe/Dublin", "Africa/Casablanca", "Asia/Gaza", "America/Santiago"])
-def test_a_described_zone_has_the_offsets_of_the_real_one(name):
-    described = icalendar.Timezone.from_ical(timezones.render_vtimezone(name, 2019, 2040)).to_tz(lookup_tzid=False)
+def test_exported_time_zone_has_the_offsets_of_the_real_one(name):
+    exported = icalendar.Timezone.from_ical(timezones.render_vtimezone(name, 2019, 2040)).to_tz(lookup_tzid=False)
     real, instant = ZoneInfo(name), utc("2019-02-01T00:00Z")
 
     while instant < utc("2041-01-01T00:00Z"):
         tomorrow = instant + timedelta(days=1)
-        if instant.astimezone(real).utcoffset() != tomorrow.astimezone(real).utcoffset():  # else nothing can be wrong
+        if (
+            instant.astimezone(real).utcoffset() != tomorrow.astimezone(real).utcoffset()
+        ):  # only days with a clock change can differ
             for each in (instant + timedelta(minutes=30 * n) for n in range(48)):
                 if not is_repeated(real, each):
-                    assert each.astimezone(described).utcoffset() == each.astimezone(real).utcoffset(), each
+                    assert each.astimezone(exported).utcoffset() == each.astimezone(real).utcoffset(), each
         instant = tomorrow
 
 
 def is_repeated(zone, instant) -> bool:
-    """What clocks show twice, dateutil takes for the first or the second as it likes."""
+    """Return True if the wall time is repeated: dateutil may choose the first or the second instant."""
     local = instant.astimezone(zone)
     return local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
 
 
-def test_rules_that_go_on_are_told_as_rules_and_others_one_by_one():
+def test_regular_clock_changes_are_exported_as_rules_and_others_as_dates():
     berlin, casablanca = (
         timezones.render_vtimezone(name, 2025, 2040).decode() for name in ("Europe/Berlin", "Africa/Casablanca")
     )
@@ -408,8 +414,23 @@ def test_rules_that_go_on_are_told_as_rules_and_others_one_by_one():
     assert "RDATE" in casablanca
 
 
-def test_every_zone_of_a_file_is_described(make_event, file_of):
+def test_summer_time_in_dublin_is_daylight_saving_time():
+    """In the time-zone database, winter time in Dublin is negative daylight saving."""
+    zone = icalendar.Timezone.from_ical(timezones.render_vtimezone("Europe/Dublin", 2025, 2040))
+
+    assert {str(each["TZNAME"]) for each in zone.daylight} == {"IST"}
+    assert {str(each["TZNAME"]) for each in zone.standard} == {"GMT"}
+
+
+def test_clock_changes_are_exported_at_the_wall_time_before_the_change():
+    zone = icalendar.Timezone.from_ical(timezones.render_vtimezone("America/New_York", 2025, 2040))
+
+    assert [each.DTSTART for each in zone.daylight] == [wall_time("2025-03-09T02:00")]
+    assert wall_time("2025-11-02T02:00") in [each.DTSTART for each in zone.standard]
+
+
+def test_each_time_zone_of_a_file_is_exported(make_event, export_file):
     for zone in ("Europe/Berlin", "America/New_York", "UTC"):
         make_event(**times("2026-01-05T10:00", zone=zone))
 
-    assert {str(each["TZID"]) for each in file_of().walk("VTIMEZONE")} == {"Europe/Berlin", "America/New_York"}
+    assert {str(each["TZID"]) for each in export_file().walk("VTIMEZONE")} == {"Europe/Berlin", "America/New_York"}

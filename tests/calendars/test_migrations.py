@@ -1,4 +1,4 @@
-"""Databases with the older names of fields, forwards and backwards."""
+"""Migrations that rename fields, forwards and backwards."""
 
 import pytest
 from django.db import connection
@@ -18,7 +18,7 @@ NEW_NAMES = {
 
 @pytest.fixture
 def migrate(transactional_db):
-    """A function that migrates calendars, to the newest migration without a name, and returns the stored models."""
+    """Return a function that migrates calendars to `name`, or to the newest migration, and returns the models."""
 
     def migrate(name: str | None = None):
         executor = MigrationExecutor(connection)
@@ -31,7 +31,7 @@ def migrate(transactional_db):
 
 
 @pytest.mark.parametrize("changes", [{}, {"recurrence": recurrence(count=5)}, {"recurrence": recurrence()}])
-def test_fields_keep_their_values_under_their_new_names(migrate, make_event, changes):
+def test_renamed_fields_keep_their_values(migrate, make_event, changes):
     event = make_event(**changes)
     Event.objects.update(master_revision=7)
     values = Event.objects.values_list(*NEW_NAMES.values()).get()
@@ -45,7 +45,7 @@ def test_fields_keep_their_values_under_their_new_names(migrate, make_event, cha
     assert list(Event.objects.overlapping(event.start_at, event.end_at)) == [event]
 
 
-def test_the_index_of_time_buckets_keeps_its_columns(migrate):
+def test_renamed_index_of_time_buckets_keeps_its_columns(migrate):
     assert index_columns() == {"event_time_bucket": ["calendar_id", "time_bucket"]}
     migrate(BEFORE)
     assert index_columns() == {"event_shelf": ["calendar_id", "shelf"]}

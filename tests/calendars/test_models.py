@@ -1,4 +1,4 @@
-"""Columns, names of events and occurrences, and what staff can do with people's calendars."""
+"""Fields of events, ids of events and occurrences, and calendars in the admin."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -11,32 +11,32 @@ from calendars import editing, ids, sharing
 from calendars.ids import ItemId
 from calendars.model_fields import bucket_of, buckets
 from calendars.models import Calendar, Event
-from tests.calendars.conftest import day, reading, recurrence, times
+from tests.calendars.conftest import day, recurrence, times, wall_time
 from tests.conftest import NOW, utc
 
-# Columns
+# Fields
 
 
-def test_a_reading_comes_back_as_it_was(make_event):
+def test_wall_time_is_stored_unchanged(make_event):
     event = Event.objects.get(pk=make_event().pk)
 
-    assert (event.start, event.end) == (reading("2026-01-05T10:00"), reading("2026-01-05T11:00"))
+    assert (event.start, event.end) == (wall_time("2026-01-05T10:00"), wall_time("2026-01-05T11:00"))
     assert Event.objects.filter(
-        start__gt=reading("2026-01-05T09:59:59"), start__lte=reading("2026-01-05T10:00")
+        start__gt=wall_time("2026-01-05T09:59:59"), start__lte=wall_time("2026-01-05T10:00")
     ).exists()
 
 
-def test_a_row_says_when_its_readings_are(make_event):
+def test_event_stores_the_instants_of_its_wall_times(make_event):
     event = make_event()
     assert (event.start_at, event.end_at) == (utc("2026-01-05T09:00Z"), utc("2026-01-05T10:00Z"))
 
-    event.start, event.zone = reading("2026-01-05T09:00"), "UTC"
+    event.start, event.zone = wall_time("2026-01-05T09:00"), "UTC"
     event.save()
 
     assert Event.objects.get(start_at=utc("2026-01-05T09:00Z"), end_at=utc("2026-01-05T11:00Z")) == event
 
 
-def test_nothing_ends_before_it_starts_when_clocks_skip_its_start(make_event):
+def test_event_in_a_skipped_hour_does_not_end_before_its_start(make_event):
     event = make_event(**times("2026-03-29T02:30", "2026-03-29T03:15"))
 
     assert event.start_at == event.end_at == utc("2026-03-29T01:30Z")
@@ -53,33 +53,33 @@ BUCKETS = [
 
 
 @pytest.mark.parametrize("first, last, bucket", BUCKETS)
-def test_the_time_bucket_of_an_event_follows_from_its_bounds(first, last, bucket):
+def test_time_bucket_of_an_event_depends_on_its_bounds(first, last, bucket):
     assert bucket_of(utc(first), utc(last) if last else None) == bucket
 
 
 @pytest.mark.parametrize(
     "since, until", [("2026-01-01T00:00Z", "2026-01-01T00:01Z"), ("2025-12-15T00:00Z", "2027-02-01T00:00Z")]
 )
-def test_the_buckets_of_a_window_contain_every_event_in_it(since, until):
+def test_time_buckets_of_a_window_contain_all_its_events(since, until):
     since, until = utc(since), utc(until)
     for length in (timedelta(0), timedelta(31), timedelta(32), timedelta(366), timedelta(367)):
         for first in (since - length, since, until - timedelta(seconds=1)):
             assert bucket_of(first, first + length) in buckets(since, until)
 
 
-def test_a_window_of_many_years_has_no_list_of_buckets():
+def test_window_of_many_years_has_no_list_of_time_buckets():
     assert buckets(utc("2000-01-01T00:00Z"), utc("2030-01-01T00:00Z")) is None
 
 
-@pytest.mark.parametrize("recurs", [{}, {"recurrence": recurrence(count=500)}, {"recurrence": recurrence()}])
+@pytest.mark.parametrize("changes", [{}, {"recurrence": recurrence(count=500)}, {"recurrence": recurrence()}])
 @pytest.mark.parametrize("until", ["2026-01-06T00:00Z", "2045-01-01T00:00Z"])
-def test_overlapping_finds_what_is_on_any_shelf(make_event, recurs, until):
-    event = make_event(**recurs)
+def test_overlapping_finds_events_in_each_time_bucket(make_event, changes, until):
+    event = make_event(**changes)
 
     assert list(Event.objects.overlapping(utc("2026-01-05T00:00Z"), utc(until))) == [event]
 
 
-# Names
+# Ids
 
 EVENT = UUID("0123456789abcdef0123456789abcdef")
 
@@ -92,7 +92,7 @@ EVENT = UUID("0123456789abcdef0123456789abcdef")
         (f"OID.{EVENT.hex}.2026-01-12", ItemId(EVENT, day("2026-01-12"))),
     ],
 )
-def test_events_and_occurrences_have_names(text, item):
+def test_ids_of_events_and_occurrences_are_parsed(text, item):
     assert ids.parse(text) == item
     assert text in (str(item), item.occurrence_id)
 
@@ -111,15 +111,15 @@ def test_events_and_occurrences_have_names(text, item):
         EVENT.hex + "_２０２６０１１２",
     ],
 )
-def test_what_names_nothing_is_no_name(text):
+def test_invalid_id_is_not_parsed(text):
     assert ids.parse(text) is None
 
 
-# Staff
+# Admin
 
 
-def test_calendars_are_not_in_the_admin_and_go_with_their_owner(client, owner, calendar, make_user):
-    """They are personal: who administers the installation has no business in them."""
+def test_calendars_are_not_in_the_admin_and_are_deleted_with_their_owner(client, owner, calendar, make_user):
+    """Calendars are personal data, so administrators must not see them."""
     user = make_user("grace", is_staff=True)
     sharing.share(user.calendars.get(), owner, 2)
     editing.create(user.calendars.get(), {**times("2026-01-05T10:00"), "subject": "Doctor"}, NOW)

@@ -1,4 +1,4 @@
-"""What readers of changes have seen is forgotten; calendars are not."""
+"""Pruning: old sync states are deleted, calendars and events are not."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ def make_state(calendar, age_days: float) -> SyncState:
     )
 
 
-def test_what_was_seen_is_kept_for_thirty_days(calendar):
+def test_sync_state_is_deleted_after_thirty_days(calendar):
     make_state(calendar, 30.01)
     young = make_state(calendar, 29.99)
 
@@ -31,7 +31,7 @@ def test_what_was_seen_is_kept_for_thirty_days(calendar):
     assert list(SyncState.objects.all()) == [young]
 
 
-def test_events_stay_however_old(calendar, weekly):
+def test_old_events_are_not_pruned(calendar, weekly):
     make_state(calendar, 31)
 
     prune(NOW + timedelta(days=36_500))
@@ -41,7 +41,7 @@ def test_events_stay_however_old(calendar, weekly):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_is_planned_by_the_migrations():
+def test_pruning_task_is_scheduled_by_the_migrations():
     entries = PeriodicTask.objects.filter(task="calendars.tasks.prune")
     call_command("migrate", "calendars", "0002", verbosity=0)
     assert not entries.exists()
@@ -52,7 +52,7 @@ def test_it_is_planned_by_the_migrations():
     assert (str(entry.schedule.run_every), entry.queue) == ("1:00:00", "housekeeping")
 
 
-def test_workers_know_it_and_do_it_on_the_queue_of_housekeeping(db):
+def test_pruning_task_is_registered_on_the_housekeeping_queue(db):
     product.loader.import_default_modules()
 
     assert "calendars.tasks.prune" in product.tasks

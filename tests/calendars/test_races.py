@@ -1,7 +1,7 @@
-"""Two people change a calendar at the very same moment.
+"""Two users change a calendar at the same time.
 
-Two connections compete.  On SQLite the second waits for the first; on PostgreSQL they run together, held apart by the
-row of the calendar alone.
+Two connections compete.  On SQLite, the second waits for the first; on PostgreSQL, both run at the same time, and
+only the lock on the row of the calendar separates them.
 """
 
 import time
@@ -27,18 +27,18 @@ SECOND, THIRD = day("2026-01-12"), day("2026-01-19")
 
 @pytest.fixture
 def midway(monkeypatch):
-    """Set once somebody holds a calendar and has read what they change; they then linger."""
-    signal, hold = Signal(), locking.lock_calendars
+    """A signal that is set when a calendar is locked; the thread that holds the lock then waits."""
+    signal, lock_calendars = Signal(), locking.lock_calendars
 
-    def lingering(*keys):
-        held = hold(*keys)
+    def lock_and_wait(*keys):
+        locked = lock_calendars(*keys)
         signal.set()
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
-        return held
+        return locked
 
-    monkeypatch.setattr(locking, "lock_calendars", lingering)
-    monkeypatch.setattr(editing, "lock_calendars", lingering)
+    monkeypatch.setattr(locking, "lock_calendars", lock_and_wait)
+    monkeypatch.setattr(editing, "lock_calendars", lock_and_wait)
     return signal
 
 
@@ -47,7 +47,7 @@ def codes(raised: list[Exception]) -> list[str]:
     return [error.code for error in raised]
 
 
-def test_one_key_of_creation_makes_one_event(calendar, midway):
+def test_transaction_id_creates_one_event_in_a_race(calendar, midway):
     made = []
 
     def create():
@@ -58,7 +58,7 @@ def test_one_key_of_creation_makes_one_event(calendar, midway):
     assert {event.pk for event, _ in made} == {Event.objects.get().pk}
 
 
-def test_who_asks_for_a_default_calendar_at_once_gets_the_same(db):
+def test_concurrent_requests_create_one_default_calendar(db):
     User.objects.bulk_create([User(username="grace")])
     user, ready, found = User.objects.get(), Signal(), []
     ready.set()
@@ -70,7 +70,7 @@ def test_who_asks_for_a_default_calendar_at_once_gets_the_same(db):
     assert found[0] == found[1] == Calendar.objects.get()
 
 
-def test_changes_of_different_things_both_hold(weekly, midway):
+def test_concurrent_changes_of_different_members_are_both_applied(weekly, midway):
     raised = at_once(
         lambda: editing.change(weekly, {"subject": "New"}, LATER),
         lambda: editing.change(weekly, {"show_as": "free"}, LATER),
@@ -82,7 +82,7 @@ def test_changes_of_different_things_both_hold(weekly, midway):
     assert (event.subject, event.show_as, event.revision) == ("New", "free", 3)
 
 
-def test_of_two_who_have_read_the_same_one_changes_it(weekly, midway):
+def test_only_one_of_two_changes_with_the_same_revision_is_applied(weekly, midway):
     def change():
         editing.change(weekly, {"subject": str(time.monotonic())}, LATER, revision=weekly.revision_pair)
 
@@ -92,7 +92,7 @@ def test_of_two_who_have_read_the_same_one_changes_it(weekly, midway):
     assert Event.objects.get().revision == 2
 
 
-def test_of_two_who_cancel_an_occurrence_one_is_told_that_it_is_gone(weekly, midway):
+def test_only_one_of_two_cancellations_of_an_occurrence_succeeds(weekly, midway):
     def cancel():
         editing.cancel_occurrence(weekly, SECOND, LATER)
 
@@ -100,7 +100,7 @@ def test_of_two_who_cancel_an_occurrence_one_is_told_that_it_is_gone(weekly, mid
     assert EventException.objects.count() == 1
 
 
-def test_two_neighbours_do_not_pass_each_other(weekly, midway):
+def test_concurrent_moves_of_two_neighbours_do_not_cross(weekly, midway):
     raised = at_once(
         lambda: editing.change_occurrence(weekly, SECOND, times("2026-01-16T10:00"), LATER),
         lambda: editing.change_occurrence(weekly, THIRD, times("2026-01-15T10:00"), LATER),
@@ -111,8 +111,8 @@ def test_two_neighbours_do_not_pass_each_other(weekly, midway):
     assert days(weekly)[1:3] in (["2026-01-16", "2026-01-19"], ["2026-01-12", "2026-01-15"])
 
 
-# what somebody does with a series while somebody else changes its times, which drops exceptions
-BESIDE = {
+# actions on a series while another user changes its times, which deletes exceptions
+ACTIONS = {
     "move an occurrence": lambda event: editing.change_occurrence(event, SECOND, times("2026-01-13T15:00"), LATER),
     "cancel an occurrence": lambda event: editing.cancel_occurrence(event, SECOND, LATER),
     "change the rest": lambda event: editing.change_following(event, THIRD, {"subject": "Rest"}, LATER),
@@ -124,14 +124,14 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("act", BESIDE.values(), ids=BESIDE)
+@pytest.mark.parametrize("act", ACTIONS.values(), ids=ACTIONS)
 @pytest.mark.parametrize("is_first", [True, False], ids=["first", "second"])
-def test_whatever_happens_beside_a_change_of_a_series_it_stays_whole(owner, make_event, midway, act, is_first):
+def test_series_stays_consistent_in_a_race_with_a_change_of_its_times(owner, make_event, midway, act, is_first):
     home = editing.create_calendar(owner, "Home", None, NOW)
     series = make_event(home, recurrence=recurrence(count=10))
-    pair = [lambda: act(series), lambda: editing.change(series, times("2026-01-06T08:00"), LATER)]
+    actions = [lambda: act(series), lambda: editing.change(series, times("2026-01-06T08:00"), LATER)]
 
-    raised = at_once(*(pair if is_first else reversed(pair)), midway)
+    raised = at_once(*(actions if is_first else reversed(actions)), midway)
 
     assert set(codes(raised)) <= {"not_found"}
     for event in Event.objects.all():
@@ -144,9 +144,9 @@ def test_whatever_happens_beside_a_change_of_a_series_it_stays_whole(owner, make
 
 
 @pytest.mark.parametrize(
-    "act", [BESIDE["move an occurrence"], BESIDE["delete it"]], ids=["move an occurrence", "delete it"]
+    "act", [ACTIONS["move an occurrence"], ACTIONS["delete it"]], ids=["move an occurrence", "delete it"]
 )
-def test_what_moves_away_is_not_changed_with_the_rights_of_before(owner, weekly, midway, act):
+def test_change_of_an_event_that_moves_away_is_refused(owner, weekly, midway, act):
     other = editing.create_calendar(owner, "Other", None, NOW)
 
     raised = at_once(lambda: editing.move(weekly, other, LATER), lambda: act(weekly), midway)
@@ -156,7 +156,7 @@ def test_what_moves_away_is_not_changed_with_the_rights_of_before(owner, weekly,
     assert not EventException.objects.exists()
 
 
-def test_events_that_change_places_wait_for_nobody_in_a_circle(owner, calendar, make_event, midway):
+def test_two_moves_in_opposite_directions_do_not_deadlock(owner, calendar, make_event, midway):
     other = editing.create_calendar(owner, "Other", None, NOW)
     here, there = make_event(calendar), make_event(other)
 
@@ -166,9 +166,7 @@ def test_events_that_change_places_wait_for_nobody_in_a_circle(owner, calendar, 
     assert dict(Event.objects.values_list("pk", "calendar_id")) == {here.pk: other.pk, there.pk: calendar.pk}
 
 
-def test_events_that_are_changed_and_change_places_wait_for_nobody_in_a_circle(
-    owner, calendar, make_event, api_of, token, midway
-):
+def test_two_changes_with_opposite_moves_do_not_deadlock(owner, calendar, make_event, api_of, token, midway):
     other = editing.create_calendar(owner, "Other", None, NOW)
     here, there = make_event(calendar), make_event(other)
 
@@ -182,7 +180,7 @@ def test_events_that_are_changed_and_change_places_wait_for_nobody_in_a_circle(
     assert set(Event.objects.values_list("subject", flat=True)) == {"Moved"}
 
 
-def test_what_is_made_in_a_calendar_that_goes_goes_with_it(owner, midway):
+def test_event_cannot_be_created_in_a_calendar_that_is_deleted(owner, midway):
     home = editing.create_calendar(owner, "Home", None, NOW)
 
     raised = at_once(
@@ -195,7 +193,7 @@ def test_what_is_made_in_a_calendar_that_goes_goes_with_it(owner, midway):
     assert not Event.objects.exists()
 
 
-def test_two_shares_with_the_same_person_are_one(calendar, make_user):
+def test_two_concurrent_shares_with_one_user_are_one_share(calendar, make_user):
     user, ready = make_user("grace"), Signal()
     ready.set()
 

@@ -1,4 +1,4 @@
-"""Who sees a calendar, and who changes what is in it."""
+"""Permissions to see and change a shared calendar."""
 
 import pytest
 from django.core.exceptions import PermissionDenied
@@ -12,32 +12,32 @@ from calendars.models import Calendar, Event, Share
 
 
 class Request:
-    """What `accounts.access` looks at."""
+    """The attributes of a request that `accounts.access` reads."""
 
     def __init__(self, user):
         self.user, self.auth = user, None
 
 
 @pytest.fixture
-def elsewhere(db):
+def other_subscription(db):
     return Subscription.objects.create(name="elsewhere")
 
 
-def test_people_of_a_common_subscription_can_be_shared_with(owner, make_user, elsewhere):
+def test_calendar_can_be_shared_with_members_of_a_common_subscription(owner, make_user, other_subscription):
     reader = make_user("reader", Role.READER)
-    make_user("stranger", in_subscription=elsewhere)
+    make_user("stranger", in_subscription=other_subscription)
     make_user("nobody", role=None)
     make_user("former", is_active=False)
     both = make_user("both")
-    Membership.objects.create(subscription=elsewhere, user=both)
-    Membership.objects.create(subscription=elsewhere, user=owner)
+    Membership.objects.create(subscription=other_subscription, user=both)
+    Membership.objects.create(subscription=other_subscription, user=owner)
 
     assert [user.username for user in sharing.people_to_share_with(owner)] == ["both", "reader", "stranger"]
     assert list(sharing.people_to_share_with(reader)) == list(User.objects.filter(username__in=["ada", "both"]))
 
 
 @pytest.mark.parametrize("role", sharing.ROLES)
-def test_a_calendar_is_shared_as_a_reader_or_as_an_operator(calendar, make_user, role):
+def test_calendar_can_be_shared_with_a_reader_or_operator(calendar, make_user, role):
     user = make_user("grace")
 
     sharing.share(calendar, user, role)
@@ -55,7 +55,7 @@ def test_a_second_share_changes_the_role(calendar, make_user):
 
 
 @pytest.mark.parametrize("role", [Role.OWNER, 0, 9])
-def test_nobody_is_made_the_owner(calendar, make_user, role):
+def test_share_with_an_invalid_role_is_refused(calendar, make_user, role):
     with pytest.raises(CalendarError) as refused:
         sharing.share(calendar, make_user("grace"), role)
 
@@ -63,8 +63,12 @@ def test_nobody_is_made_the_owner(calendar, make_user, role):
     assert not Share.objects.exists()
 
 
-def test_strangers_are_not_shared_with(calendar, make_user, elsewhere):
-    for user in (make_user("stranger", in_subscription=elsewhere), make_user("nobody", role=None), calendar.owner):
+def test_share_without_a_common_subscription_is_refused(calendar, make_user, other_subscription):
+    for user in (
+        make_user("stranger", in_subscription=other_subscription),
+        make_user("nobody", role=None),
+        calendar.owner,
+    ):
         with pytest.raises(CalendarError) as refused:
             sharing.share(calendar, user, Role.READER)
         assert refused.value.path == "user"
@@ -72,7 +76,7 @@ def test_strangers_are_not_shared_with(calendar, make_user, elsewhere):
     assert not Share.objects.exists()
 
 
-# (role of the share, the least role that is asked for) -> what comes of it
+# (role of the share, required role) -> result
 SEEN = [
     (Role.READER, Role.READER, "seen"),
     (Role.READER, Role.OPERATOR, "forbidden"),
@@ -84,18 +88,18 @@ SEEN = [
 
 
 @pytest.mark.parametrize("model", [Calendar, Event])
-@pytest.mark.parametrize("role, asked, outcome", SEEN)
-def test_a_share_opens_a_calendar_and_what_is_in_it(calendar, weekly, make_user, model, role, asked, outcome):
+@pytest.mark.parametrize("role, required, outcome", SEEN)
+def test_share_gives_access_to_a_calendar_and_its_events(calendar, weekly, make_user, model, role, required, outcome):
     user = make_user("grace")
     if role is not None:
         sharing.share(calendar, user, role)
     row = calendar if model is Calendar else weekly
 
     if outcome == "seen":
-        assert require_role(Request(user), model, asked, pk=row.pk) == row
+        assert require_role(Request(user), model, required, pk=row.pk) == row
     else:
         with pytest.raises(PermissionDenied if outcome == "forbidden" else Http404):
-            require_role(Request(user), model, asked, pk=row.pk)
+            require_role(Request(user), model, required, pk=row.pk)
 
 
 @pytest.mark.parametrize("model", [Calendar, Event])
@@ -106,13 +110,13 @@ def test_the_owner_has_every_role(calendar, weekly, model):
         assert list(visible_rows(Request(calendar.owner), model, role)) == [row]
 
 
-def test_owners_of_a_subscription_do_not_see_its_peoples_calendars(weekly, make_user):
+def test_subscription_owner_does_not_see_calendars_of_members(weekly, make_user):
     other = make_user("grace", Role.OWNER, is_staff=True, is_superuser=True)
 
     assert not visible_rows(Request(other), Event).exists()
 
 
-def test_a_calendar_is_unshared(calendar, weekly, make_user):
+def test_removed_share_removes_access(calendar, weekly, make_user):
     user = make_user("grace")
     sharing.share(calendar, user, Role.OPERATOR)
 
@@ -122,7 +126,7 @@ def test_a_calendar_is_unshared(calendar, weekly, make_user):
     assert list(visible_rows(Request(user), Calendar)) == [user.calendars.get()]
 
 
-def test_who_leaves_the_subscription_sees_no_more(calendar, weekly, make_user):
+def test_former_member_loses_access_to_shared_calendars(calendar, weekly, make_user):
     user = make_user("grace")
     sharing.share(calendar, user, Role.OPERATOR)
 
@@ -131,10 +135,10 @@ def test_who_leaves_the_subscription_sees_no_more(calendar, weekly, make_user):
     assert not visible_rows(Request(user), Event).exists()
 
 
-def test_two_common_subscriptions_show_a_calendar_once(owner, calendar, make_user, elsewhere):
+def test_calendar_is_listed_once_with_two_common_subscriptions(owner, calendar, make_user, other_subscription):
     user = make_user("grace")
     for each in (owner, user):
-        Membership.objects.create(subscription=elsewhere, user=each)
+        Membership.objects.create(subscription=other_subscription, user=each)
     sharing.share(calendar, user, Role.READER)
 
     assert Calendar.objects.visible_to(user).count() == 2

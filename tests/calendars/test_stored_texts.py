@@ -1,4 +1,4 @@
-"""The text of an HTML body is stored when the body is written; reading converts nothing, on no surface."""
+"""The text of an HTML body is stored on writing; no API and no page converts it on reading."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from calendars import editing, feeds
 from calendars.ics.importing import import_calendar
 from calendars.models import Event, EventException
 from tests.calendars.conftest import day, recurrence
-from tests.calendars.importing.files import file_of, vevent
+from tests.calendars.importing.files import build_file, vevent
 from tests.conftest import NOW
 from tests.growth import assert_linear
 
@@ -27,8 +27,8 @@ TEN_YEARS = {"startDateTime": "2026-01-01T00:00:00Z", "endDateTime": "2027-01-01
 
 
 @pytest.fixture
-def read(api, browser, calendar, owner):
-    """The texts of an event on each surface: of a series, of its first occurrences."""
+def read_texts(api, browser, calendar, owner):
+    """Return a function that reads the texts of a series and of its first occurrences on a surface."""
     feed = reverse("calendar:feed", args=[feeds.make(owner, "Phone", NOW, calendar=calendar)[1]])
 
     def graph(path: str, **query) -> dict:
@@ -64,21 +64,21 @@ SURFACES = ("event", "preview", "list", "instances", "window", "previews", "feed
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-def test_every_surface_reads_the_stored_text(read, make_event, surface):
+def test_each_surface_reads_the_stored_text(read_texts, make_event, surface):
     event = make_event(recurrence=recurrence("daily", count=30), **HTML)
     Event.objects.update(body_text="stored")
 
-    assert set(read(surface, event)) == {"stored"}
+    assert set(read_texts(surface, event)) == {"stored"}
 
 
 @pytest.mark.parametrize("surface", ["window", "previews", "feed", "popover", "edit page"])
-def test_every_surface_reads_the_stored_text_of_an_occurrence(read, make_event, surface):
+def test_each_surface_reads_the_stored_text_of_an_occurrence(read_texts, make_event, surface):
     event = make_event(recurrence=recurrence(count=1), body="Hello")
     editing.change_occurrence(event, day("2026-01-05"), HTML, LATER)
     exception = EventException.objects.get()
     EventException.objects.update(changes=exception.changes | {"body_text": "stored"})
 
-    assert read(surface, event)[-1] == "stored"
+    assert read_texts(surface, event)[-1] == "stored"
 
 
 @pytest.mark.parametrize(
@@ -90,71 +90,71 @@ def test_every_surface_reads_the_stored_text_of_an_occurrence(read, make_event, 
         ({"subject": "You"}, "Hi"),
     ],
 )
-def test_the_text_follows_the_body(make_event, changes, text):
+def test_text_is_updated_with_the_body(make_event, changes, text):
     event = editing.change(make_event(**HTML), changes, LATER)
 
     event.refresh_from_db()
     assert event.body_text == text
 
 
-def test_other_surfaces_write_the_text_too(api, calendar):
+def test_each_api_and_import_write_the_text(api, calendar):
     members = {"start": {"dateTime": "2026-01-05T10:00:00"}, "end": {"dateTime": "2026-01-05T11:00:00"}}
     local = {"startLocal": "2026-01-05T10:00:00", "endLocal": "2026-01-05T11:00:00"}
     api.post("/v1.0/me/events", {**members, "body": {"contentType": "html", "content": "<b>Graph</b>"}}, "json")
     made = api.post("/api/events", {**local, "body": "<b>API</b>", "bodyType": "html"}).json()
-    import_calendar(calendar, file_of(vevent("X-ALT-DESC;FMTTYPE=text/html:<b>File</b>")), NOW)
+    import_calendar(calendar, build_file(vevent("X-ALT-DESC;FMTTYPE=text/html:<b>File</b>")), NOW)
 
     assert set(Event.objects.values_list("body_text", flat=True)) == {"Graph", "API", "File"}
     api.patch(f"/api/events/{made['id']}", {"bodyType": "text"})
     assert Event.objects.get(pk=made["id"]).details.body_text == ""
 
 
-def test_a_caller_cannot_set_the_text(make_event):
+def test_body_text_cannot_be_set_directly(make_event):
     assert make_event(body_text="mine", **HTML).body_text == "Hi"
     assert make_event(body_text="mine").body_text == ""
 
 
-def test_an_occurrence_has_a_body_of_its_own_as_a_whole(make_event):
+def test_exception_stores_all_members_of_its_body(make_event):
     event = make_event(recurrence=recurrence(count=3), **HTML)
     editing.change_occurrence(event, SECOND, {"body": "<p>You</p>"}, LATER)
 
-    own = {"body": "<p>You</p>", "body_type": "html", "body_text": "You"}
-    assert EventException.objects.get().changes == own
+    body_changes = {"body": "<p>You</p>", "body_type": "html", "body_text": "You"}
+    assert EventException.objects.get().changes == body_changes
     editing.change(event, {"body": "Hello", "body_type": "text"}, LATER)
-    assert EventException.objects.get().changes == own
+    assert EventException.objects.get().changes == body_changes
     editing.change_occurrence(event, SECOND, {"subject": "Other"}, LATER)
-    assert EventException.objects.get().changes == {**own, "subject": "Other"}
+    assert EventException.objects.get().changes == {**body_changes, "subject": "Other"}
     editing.change_occurrence(event, SECOND, {"body": "Hello", "body_type": "text"}, LATER)
     assert EventException.objects.get().changes == {"subject": "Other"}
 
 
 @pytest.mark.parametrize("unit", ["a", "<", "&#9", '"', "\\,", "<style>", ";", "^n"])
-def test_any_body_in_a_file_is_taken_in_linear_time(calendar, unit):
-    def take(body: str) -> None:
+def test_body_in_a_file_is_imported_in_linear_time(calendar, unit):
+    def import_body(body: str) -> None:
         Event.objects.all().delete()
-        lines = import_calendar(calendar, file_of(vevent(f"X-ALT-DESC;FMTTYPE=text/html:<{body}")), NOW).lines
+        lines = import_calendar(calendar, build_file(vevent(f"X-ALT-DESC;FMTTYPE=text/html:<{body}")), NOW).lines
         assert Event.objects.count() == len(lines) == 1
 
-    assert_linear(take, lambda length: unit * (length // len(unit)), 22_000)
+    assert_linear(import_body, lambda length: unit * (length // len(unit)), 22_000)
 
 
-# What was there before
+# Bodies stored before the migration
 
 
 @pytest.fixture
-def back_to_the_newest(transactional_db):
+def migrate_back(transactional_db):
     yield
     executor = MigrationExecutor(connection)
     executor.migrate(executor.loader.graph.leaf_nodes())
 
 
-def migrated(name: str):
+def migrate_to(name: str):
     executor = MigrationExecutor(connection)
     executor.migrate([("calendars", name)])
     return executor.loader.project_state([("calendars", name)]).apps
 
 
-def test_bodies_that_were_stored_before_get_their_text(back_to_the_newest, make_event):
+def test_migration_stores_the_text_of_existing_bodies(migrate_back, make_event):
     long_reference = "&#" + "9" * 5000
     html = [make_event(body=body, body_type="html") for body in ("<p>Hi</p>", "", long_reference) * 70]
     text = make_event(body="<p>Hi</p>")
@@ -163,12 +163,12 @@ def test_bodies_that_were_stored_before_get_their_text(back_to_the_newest, make_
         editing.change_occurrence(series, on, changes, LATER)
     before = EventException.objects.get(original_day=day("2026-01-19"))
 
-    apps = migrated("0004_body_text")
+    apps = migrate_to("0004_body_text")
     stored = apps.get_model("calendars", "EventException").objects
     assert "body_text" not in stored.get(pk=before.pk).changes
     stored.filter(pk=before.pk).update(changes={"body": "<p>You</p>"})
     apps.get_model("calendars", "Event").objects.update(body_text="")
-    apps = migrated("0005_body_texts")
+    apps = migrate_to("0005_body_texts")
 
     texts = dict(apps.get_model("calendars", "Event").objects.values_list("pk", "body_text"))
     assert [texts[event.pk] for event in html] == ["Hi", "", "\ufffd"] * 70

@@ -1,4 +1,4 @@
-"""Which days a view shows, and what the address of the page says."""
+"""The days of each view, and the query of the page address."""
 
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
@@ -30,13 +30,13 @@ WEDNESDAY = date(2026, 10, 21)
         (View.AGENDA, WEDNESDAY, MONDAY, WEDNESDAY, date(2026, 10, 27), 7),
     ],
 )
-def test_a_view_shows_whole_days(view, chosen, week_start, first, last, count):
+def test_view_shows_whole_days(view, chosen, week_start, first, last, count):
     days = days_of(view, chosen, week_start)
 
     assert (days[0], days[-1], len(days)) == (first, last, count)
 
 
-def test_a_window_lasts_from_midnight_to_midnight_of_its_zone():
+def test_window_is_from_midnight_to_midnight_in_its_zone():
     window = window_of(View.WEEK, date(2026, 10, 25), BERLIN, MONDAY)
 
     assert window.start == datetime(2026, 10, 18, 22, tzinfo=UTC)  # summer time
@@ -49,11 +49,11 @@ def test_a_window_lasts_from_midnight_to_midnight_of_its_zone():
         (View.MONTH, date(2026, 1, 31), date(2025, 12, 31), date(2026, 2, 28)),
         (View.WEEK, WEDNESDAY, date(2026, 10, 14), date(2026, 10, 28)),
         (View.DAY, date(2026, 3, 1), date(2026, 2, 28), date(2026, 3, 2)),
-        (View.MONTH, date(1900, 1, 5), date(1900, 1, 5), date(1900, 2, 5)),  # nothing is shown before
+        (View.MONTH, date(1900, 1, 5), date(1900, 1, 5), date(1900, 2, 5)),  # the first year of the calendar
         (View.DAY, date(2199, 12, 31), date(2199, 12, 30), date(2199, 12, 31)),
     ],
 )
-def test_a_view_has_neighbours(view, chosen, before, after):
+def test_window_has_the_dates_of_the_previous_and_next_view(view, chosen, before, after):
     window = window_of(view, chosen, BERLIN, MONDAY)
 
     assert (window.previous_date, window.next_date) == (before, after)
@@ -63,11 +63,11 @@ def test_a_view_has_neighbours(view, chosen, before, after):
     "first, number",
     [(date(2026, 10, 19), 43), (date(2026, 10, 18), 43), (date(2026, 12, 28), 53), (date(2027, 1, 4), 1)],
 )
-def test_a_week_has_the_number_of_its_thursday(first, number):
+def test_week_number_is_that_of_its_thursday(first, number):
     assert week_number(first) == number
 
 
-def test_a_day_without_midnight_begins_with_the_first_reading_it_has():
+def test_day_without_midnight_starts_with_its_first_wall_time():
     assert midnight(date(2018, 11, 4), ZoneInfo("America/Sao_Paulo")) == datetime(2018, 11, 4, 3, tzinfo=UTC)
 
 
@@ -77,7 +77,7 @@ ADDRESS = (
 )
 
 
-def test_an_address_says_what_is_shown_and_is_written_as_it_was_read():
+def test_query_is_unchanged_after_parsing_and_rendering():
     query = Query.parse(QueryDict(ADDRESS))
 
     assert (query.view, query.date, query.zone, query.second_zone, query.text) == (
@@ -91,7 +91,7 @@ def test_an_address_says_what_is_shown_and_is_written_as_it_was_read():
     assert query.address("/calendar/") == f"/calendar/?{ADDRESS}"
 
 
-def test_an_address_that_says_nothing_is_the_month_of_today_in_the_viewers_zone():
+def test_empty_query_is_the_default_query():
     assert Query.parse(QueryDict("")) == Query()
     assert Query().address("/calendar/") == "/calendar/"
 
@@ -106,7 +106,7 @@ def test_an_address_that_says_nothing_is_the_month_of_today_in_the_viewers_zone(
         ("utc", "UTC"),
     ],
 )
-def test_a_zone_is_found_by_its_name_in_any_spelling_and_by_its_place(text, zone):
+def test_zone_is_found_by_its_name_in_any_case_and_by_its_city(text, zone):
     assert Query.parse({"zone": text}).zone == zone
 
 
@@ -132,20 +132,20 @@ def test_a_zone_is_found_by_its_name_in_any_spelling_and_by_its_place(text, zone
         ("q", "a\0b"),
     ],
 )
-def test_what_an_address_cannot_mean_is_refused_by_name(parameter, text):
+def test_invalid_query_parameter_is_refused_by_name(parameter, text):
     with pytest.raises(BadAddress) as caught:
         Query.parse({parameter: text})
 
     assert caught.value.parameter == parameter
 
 
-def test_switches_leave_out_what_is_listed_and_not_on():
-    first, second, elsewhere = (f"{number:032x}" for number in (1, 2, 3))
-    before = Filter.parse({"off": f"{first},{elsewhere}", "noruns": "5"})
+def test_switches_hide_listed_entries_that_are_not_checked():
+    first, second, not_listed = (f"{number:032x}" for number in (1, 2, 3))
+    before = Filter.parse({"off": f"{first},{not_listed}", "noruns": "5"})
     form = QueryDict(f"had={first},{second}&calendar={first}&hadruns=5,6&collection=5&collection=6&cancelled=1")
 
     after = Filter.from_switches(form, before)
 
-    assert sorted(each.hex for each in after.off) == [second, elsewhere]
+    assert sorted(each.hex for each in after.off) == [second, not_listed]
     assert after.noruns == frozenset()
     assert (after.noskipped, after.cancelled, after.failures) == (True, True, False)

@@ -16,7 +16,7 @@ from tests.conftest import NOW, utc
 ECHO = "http://127.0.0.1:8000/echo/"
 
 
-def test_the_first_user_owns_the_default_subscription(db):
+def test_bootstrap_makes_the_first_user_owner_of_the_default_subscription(db):
     bootstrap("ada", "a password", None, NOW)
 
     subscription = Subscription.objects.get(id=DEFAULT_SUBSCRIPTION_ID, name="default")
@@ -27,17 +27,17 @@ def test_the_first_user_owns_the_default_subscription(db):
     assert membership.user.is_staff
 
 
-def test_a_password_is_made_up_when_none_is_given(db):
+def test_bootstrap_generates_a_password_if_none_is_given(db):
     username, password = bootstrap("ada", None, None, NOW)
 
     assert User.objects.get(username=username).check_password(password)
 
 
-def test_a_given_password_is_not_shown(db):
+def test_bootstrap_does_not_return_a_given_password(db):
     assert bootstrap("ada", "a password", None, NOW) == ("ada", None)
 
 
-def test_a_second_time_changes_nothing(db):
+def test_second_bootstrap_changes_nothing(db):
     bootstrap("ada", "a password", ECHO, NOW)
     JobCollection.objects.get(name="billing").delete()
     before = set(Job.objects.values_list("name", "revision"))
@@ -48,7 +48,7 @@ def test_a_second_time_changes_nothing(db):
     assert User.objects.count() == 1
 
 
-def test_samples_show_every_state_that_a_job_begins_with(db):
+def test_samples_contain_enabled_and_disabled_jobs(db):
     bootstrap("ada", "a password", ECHO, NOW)
 
     assert set(Job.objects.values_list("state", flat=True)) == {"enabled", "disabled"}
@@ -60,12 +60,12 @@ def test_samples_show_every_state_that_a_job_begins_with(db):
 
 
 @pytest.mark.parametrize("now", ["2026-01-01T00:00Z", "2026-10-21T12:32Z", "2028-02-29T23:59Z", "2026-12-31T23:59Z"])
-def test_the_sample_calendar_is_alive_in_the_month_that_is_now(db, now):
+def test_sample_calendar_has_events_in_the_current_month(db, now):
     bootstrap("ada", "a password", ECHO, utc(now))
 
     calendar = Calendar.objects.get(name="Team")
-    first, behind = two_months(utc(now))
-    items = occurrences(calendar.events.all(), first, behind, UTC, viewer=calendar.owner, cancelled=True)
+    first, end = two_months(utc(now))
+    items = occurrences(calendar.events.all(), first, end, UTC, viewer=calendar.owner, cancelled=True)
     names = Counter(item.details.subject for item in items)
     assert calendar.owner.username == "ada"
     assert set(names) == {"Stand-up", "Monthly review", "Out of office"}
@@ -75,7 +75,7 @@ def test_the_sample_calendar_is_alive_in_the_month_that_is_now(db, now):
     assert moved.original_day.month == utc(now).month
 
 
-def test_without_an_echo_page_there_are_no_samples(db):
+def test_no_samples_are_created_without_an_echo_page(db):
     bootstrap("ada", "a password", None, NOW)
 
     assert not JobCollection.objects.exists()
@@ -102,21 +102,21 @@ def test_samples_that_calls_cannot_reach_are_left_out(db, settings, caplog, echo
     "host, url",
     [
         ("127.0.0.1", "http://127.0.0.1:80/echo/"),
-        ("localhost", "http://127.0.0.1:80/echo/"),  # the name may mean ::1 too, which calls may not reach
+        ("localhost", "http://127.0.0.1:80/echo/"),  # the name may resolve to ::1 too, which calls may not reach
         ("0.0.0.0", "http://127.0.0.1:80/echo/"),
         ("::1", "http://[::1]:80/echo/"),
         ("10.0.0.7", "http://10.0.0.7:80/echo/"),
     ],
 )
-def test_samples_call_the_echo_page_where_it_is_served(host, url):
+def test_samples_call_the_echo_page_at_the_address_of_the_server(host, url):
     assert echo_url(host, 80) == url
 
 
-def test_people_may_use_the_name_localhost():
+def test_address_for_people_uses_the_name_localhost():
     assert base_url("localhost", 8000) == "http://localhost:8000"
 
 
-def test_samples_have_work_under_way_and_work_to_come(db):
+def test_samples_contain_started_and_scheduled_maintenance(db):
     bootstrap("ada", "a password", ECHO, NOW)
 
     assert dict(Notice.objects.values_list("event_type", "status")) == {"Redeploy": "started", "Reboot": "scheduled"}

@@ -1,4 +1,4 @@
-"""The command that sets a password ends the API tokens of this account, unless it is told to leave them."""
+"""The command that sets a password revokes the API tokens of the account, unless an option keeps them."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -9,8 +9,8 @@ from accounts.models import ApiToken, User
 @pytest.fixture
 def type_passwords(monkeypatch):
     def typed(*passwords: str) -> None:
-        answers = iter(passwords)
-        monkeypatch.setattr("getpass.getpass", lambda prompt="": next(answers))
+        replies = iter(passwords)
+        monkeypatch.setattr("getpass.getpass", lambda prompt="": next(replies))
 
     return typed
 
@@ -38,7 +38,7 @@ def test_a_new_password_revokes_the_tokens_of_its_account(mira, type_passwords, 
     assert ("tokens revoked: 1" in capsys.readouterr().out) is not bool(options)
 
 
-def test_an_aborted_change_revokes_nothing(mira, type_passwords):
+def test_aborted_change_revokes_no_tokens(mira, type_passwords):
     type_passwords("")
 
     with pytest.raises(CommandError, match="aborted"):

@@ -1,4 +1,4 @@
-"""Moving the database by a fixture: everything secret comes along, and nothing of it can be read in the fixture."""
+"""Moving the database with a fixture: all secrets are moved, and none can be read in the fixture."""
 
 import json
 from datetime import datetime
@@ -35,8 +35,8 @@ TABLES = (AsyncOperation, Attempt, Run, SigningSecret, Job, Action, Feed, Resour
 
 
 @pytest.fixture
-def texts(make_job, owner, subscription) -> dict[str, str]:
-    """One of everything that has a secret, as the product stores it; the texts that nobody may read."""
+def secret_texts(make_job, owner, subscription) -> dict[str, str]:
+    """Create one object of each kind with a secret, as the product stores it; return the secret texts."""
     job = make_job(action=ACTION)
     run = Run.objects.create(subscription=subscription, job=job, fire_at=NOW, publish_after=NOW)
     attempt = Attempt.objects.create(run=run, number=1, started_at=NOW)
@@ -54,8 +54,8 @@ def texts(make_job, owner, subscription) -> dict[str, str]:
     }
 
 
-def moved(path, format: str) -> str:
-    """Dump everything, delete it, and load it again; return what the fixture says."""
+def dump_and_load(path, format: str) -> str:
+    """Dump all rows, delete them, and load them again; return the text of the fixture."""
     fixture = path / f"all.{format}"
     call_command("dumpdata", format=format, output=str(fixture), verbosity=0)
     for model in TABLES:
@@ -67,7 +67,7 @@ def moved(path, format: str) -> str:
 
 
 def rows() -> dict[str, list[dict]]:
-    """All that is stored, without times: in JSON, Django cuts them to milliseconds."""
+    """Return all stored rows without times: in JSON, Django truncates them to milliseconds."""
     return {
         model.__name__: [
             {name: value for name, value in row.items() if not isinstance(value, datetime)}
@@ -78,22 +78,26 @@ def rows() -> dict[str, list[dict]]:
 
 
 @pytest.mark.parametrize("format", ["json", "jsonl", "xml"])
-def test_all_secrets_come_along_and_none_can_be_read(texts, tmp_path, format):
+def test_fixture_moves_all_secrets_and_contains_none_in_clear_text(secret_texts, tmp_path, format):
     before = rows()
 
-    said = moved(tmp_path, format)
+    fixture_text = dump_and_load(tmp_path, format)
 
-    assert [name for name, text in texts.items() if text in said or text.removeprefix("whsec_") in said] == []
+    assert [
+        name
+        for name, text in secret_texts.items()
+        if text in fixture_text or text.removeprefix("whsec_") in fixture_text
+    ] == []
     assert rows() == before
     assert Job.objects.get().action.secrets == {
         "request.authentication.password": PASSWORD,
         "request.headers.x-api-key": HEADER,
     }
-    assert SigningSecret.objects.get().secrets == {SECRET_PATH: texts["signing"]}
+    assert SigningSecret.objects.get().secrets == {SECRET_PATH: secret_texts["signing"]}
     assert AsyncOperation.objects.get().secrets == {AsyncOperation.ADDRESS: ADDRESS}
 
 
-def test_the_fixture_is_no_use_without_its_key_and_that_is_noticed(texts, tmp_path, settings):
+def test_check_warns_of_a_loaded_fixture_whose_key_is_missing(secret_texts, tmp_path, settings):
     own = settings.ENCRYPTION_KEYS
     fixture = tmp_path / "all.json"
     call_command("dumpdata", output=str(fixture), verbosity=0)
@@ -104,17 +108,17 @@ def test_the_fixture_is_no_use_without_its_key_and_that_is_noticed(texts, tmp_pa
     assert [message.id for message in run_checks() if message.id.startswith("jobs.")] == ["jobs.W001"]
     settings.ENCRYPTION_KEYS = [*settings.ENCRYPTION_KEYS, *own]
     assert [message.id for message in run_checks() if message.id.startswith("jobs.")] == []
-    assert SigningSecret.objects.get().secrets == {SECRET_PATH: texts["signing"]}
+    assert SigningSecret.objects.get().secrets == {SECRET_PATH: secret_texts["signing"]}
 
 
-def test_what_no_key_opens_is_not_dumped_without_a_word(texts, tmp_path, settings):
+def test_dumping_secrets_that_cannot_be_decrypted_fails(secret_texts, tmp_path, settings):
     settings.ENCRYPTION_KEYS = [new_encryption_key()]
 
     with pytest.raises(CommandError, match="ENCRYPTION_KEYS"):
         call_command("dumpdata", "jobs.action", output=str(tmp_path / "all.json"))
 
 
-def test_a_fixture_with_a_secret_in_clear_text_is_refused(texts, tmp_path):
+def test_a_fixture_with_a_secret_in_clear_text_is_refused(secret_texts, tmp_path):
     fixture = tmp_path / "all.json"
     call_command("dumpdata", "jobs.action", output=str(fixture), verbosity=0)
     (row, *_) = json.loads(fixture.read_text())

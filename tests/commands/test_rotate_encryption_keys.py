@@ -1,4 +1,4 @@
-"""Changing the key that stored secrets are encrypted with."""
+"""Rotation of the key that encrypts stored secrets."""
 
 from io import StringIO
 
@@ -22,7 +22,7 @@ ADDRESS = Secrets({AsyncOperation.ADDRESS: "https://hooks.example/operations/7?k
 
 @pytest.fixture
 def stored(settings, make_job):
-    """A row of each model with a secret under the old key, and an action without any."""
+    """A row of each model with a secret encrypted with the old key, and an action without secrets."""
     settings.ENCRYPTION_KEYS = [OLD]
     job = make_job()
     action = Action.objects.create(document={"type": "Http"}, secrets=PASSWORD)
@@ -35,7 +35,7 @@ def stored(settings, make_job):
     return action, signing, operation
 
 
-def rotated() -> tuple[str, str]:
+def rotate() -> tuple[str, str]:
     output, errors = StringIO(), StringIO()
     try:
         call_command("rotate_encryption_keys", stdout=output, stderr=errors)
@@ -44,11 +44,11 @@ def rotated() -> tuple[str, str]:
     return output.getvalue(), errors.getvalue()
 
 
-def test_the_old_key_can_go_once_everything_is_encrypted_with_the_new_one(stored, settings):
+def test_old_key_can_be_removed_after_a_rotation(stored, settings):
     action, signing, operation = stored
     settings.ENCRYPTION_KEYS = [NEW, OLD]
 
-    output, errors = rotated()
+    output, errors = rotate()
 
     assert output == (
         "jobs.Action: 1 encrypted with the first key, 0 were already\n"
@@ -62,24 +62,24 @@ def test_the_old_key_can_go_once_everything_is_encrypted_with_the_new_one(stored
     assert AsyncOperation.objects.get(pk=operation.pk).secrets == ADDRESS
 
 
-def test_a_second_time_writes_nothing(stored, settings):
+def test_second_rotation_writes_nothing(stored, settings):
     settings.ENCRYPTION_KEYS = [NEW, OLD]
-    rotated()
+    rotate()
     before = list(rotation.stored(Action, "secrets"))
 
-    output, _ = rotated()
+    output, _ = rotate()
 
     assert output.splitlines()[0] == "jobs.Action: 0 encrypted with the first key, 1 were already"
     assert list(rotation.stored(Action, "secrets")) == before
 
 
-def test_what_no_key_opens_is_named_but_not_told_and_keeps_nothing_else_from_rotating(stored, settings):
+def test_row_that_cannot_be_decrypted_is_named_and_the_others_are_rotated(stored, settings):
     _, signing, _ = stored
     settings.ENCRYPTION_KEYS = [OTHER]
     lost = Action.objects.create(document={}, secrets=PASSWORD)
     settings.ENCRYPTION_KEYS = [NEW, OLD]
 
-    output, errors = rotated()
+    output, errors = rotate()
 
     assert output.splitlines()[0] == "jobs.Action: 1 encrypted with the first key, 0 were already"
     assert f"jobs.Action {lost.pk}: no key opens its secrets\n" in errors
@@ -88,18 +88,18 @@ def test_what_no_key_opens_is_named_but_not_told_and_keeps_nothing_else_from_rot
     assert SigningSecret.objects.get(pk=signing.pk).secrets == SIGNING
 
 
-def test_it_takes_as_many_batches_as_there_are(stored, settings, monkeypatch):
+def test_rotation_works_in_batches(stored, settings, monkeypatch):
     monkeypatch.setattr(rotation, "BATCH", 2)
     for _ in range(4):
         Action.objects.create(document={}, secrets=PASSWORD)
     settings.ENCRYPTION_KEYS = [NEW, OLD]
 
-    output, _ = rotated()
+    output, _ = rotate()
 
     assert output.splitlines()[0] == "jobs.Action: 5 encrypted with the first key, 0 were already"
 
 
-def test_a_row_that_was_changed_meanwhile_keeps_the_change(stored, settings):
+def test_rotation_does_not_overwrite_a_concurrent_change(stored, settings):
     _action, *_ = stored
     settings.ENCRYPTION_KEYS = [NEW, OLD]
     ((pk, sealed),) = rotation.stored(Action, "secrets")
@@ -110,25 +110,25 @@ def test_a_row_that_was_changed_meanwhile_keeps_the_change(stored, settings):
     assert Action.objects.get(pk=pk).secrets == {"a": "written-in-between"}
 
 
-def test_a_row_that_is_changed_between_reading_and_writing_is_looked_at_again(stored, settings, monkeypatch):
+def test_row_changed_during_its_rotation_is_rotated_again(stored, settings, monkeypatch):
     action, *_ = stored
     write, changes = rotation.write, ["written-in-between"]
 
     def write_late(model, name, pk, before, after):
         if changes:
-            settings.ENCRYPTION_KEYS = [OLD]  # by a process that has not been restarted
+            settings.ENCRYPTION_KEYS = [OLD]  # as by a process that has not been restarted
             Action.objects.filter(pk=action.pk).update(secrets=Secrets(a=changes.pop()))
         return write(model, name, pk, before, after)
 
     monkeypatch.setattr(rotation, "write", write_late)
     settings.ENCRYPTION_KEYS = [NEW, OLD]
-    rotated()
+    rotate()
 
     settings.ENCRYPTION_KEYS = [NEW]
     assert Action.objects.get(pk=action.pk).secrets == {"a": "written-in-between"}
 
 
-def test_a_row_that_is_gone_meanwhile_is_passed_over(stored, settings, monkeypatch):
+def test_row_deleted_during_its_rotation_is_skipped(stored, settings, monkeypatch):
     write = rotation.write
 
     def write_late(model, name, pk, before, after):
@@ -138,7 +138,7 @@ def test_a_row_that_is_gone_meanwhile_is_passed_over(stored, settings, monkeypat
     monkeypatch.setattr(rotation, "write", write_late)
     settings.ENCRYPTION_KEYS = [NEW, OLD]
 
-    output, errors = rotated()
+    output, errors = rotate()
 
     assert output.splitlines()[0] == "jobs.Action: 0 encrypted with the first key, 0 were already"
     assert errors == ""
@@ -150,7 +150,7 @@ def test_every_model_with_secrets_is_found():
     assert (AsyncOperation, "secrets") in rotation.secret_fields()
 
 
-def test_a_key_that_was_dropped_too_early_is_noticed_and_the_command_named(stored, settings):
+def test_check_warns_of_a_missing_key_and_names_the_command(stored, settings):
     settings.ENCRYPTION_KEYS = [NEW]
 
     (warning,) = [message for message in run_checks() if message.id == "jobs.W001"]
@@ -161,7 +161,7 @@ def test_a_key_that_was_dropped_too_early_is_noticed_and_the_command_named(store
     assert [message for message in run_checks() if message.id == "jobs.W001"] == []
 
 
-def test_to_notice_it_takes_one_row_of_each_model(stored, django_assert_num_queries):
+def test_check_for_missing_keys_reads_one_row_of_each_model(stored, django_assert_num_queries):
     with django_assert_num_queries(3) as queries:
         rotation.unreadable_rows()
 

@@ -1,4 +1,4 @@
-"""A caller of the resource manager's form: addresses are told from the resource group on."""
+"""A client of the API in the form of the resource manager, with the paths of collections and jobs."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ COLLECTION = "nightly"
 
 
 class ArmClient:
-    """Calls as the user with `token`; without one as nobody."""
+    """Call the API as the user of `token`, or without signing in."""
 
     def __init__(self, token: str | None, subscription_id: object = DEFAULT_SUBSCRIPTION_ID, group: str = "default"):
         self.client = APIClient()
@@ -38,7 +38,7 @@ class ArmClient:
         headers: dict[str, str] | None = None,
         **query,
     ) -> Any:
-        """The answer; `query` members are told without their dollar sign."""
+        """Return the response; the names in `query` are given without their dollar sign."""
         parameters = {f"${name}": value for name, value in query.items()}
         if version is not None:
             parameters["api-version"] = version

@@ -1,4 +1,4 @@
-"""A job as the resource manager's form writes and answers it."""
+"""A job as clients of the resource manager send it, and as the API returns it."""
 
 from tests.conftest import ACTION
 

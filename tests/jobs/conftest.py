@@ -12,13 +12,13 @@ START = utc("2026-01-05T08:00:00Z")
 
 @pytest.fixture
 def arm(token) -> ArmClient:
-    """The owner, calling in the resource manager's form."""
+    """A client of the owner, in the form of the resource manager."""
     return ArmClient(token)
 
 
 @pytest.fixture
 def at_now():
-    """The clock stands at NOW, which is when the fixtures' rows are made."""
+    """Stop the clock at NOW, the time at which the fixtures create their rows."""
     with time_machine.travel(NOW, tick=False):
         yield
 
@@ -31,7 +31,7 @@ def calls():
 
 @pytest.fixture
 def work(calls):
-    """Do the work of a message about runs, which are read again afterwards; return how many of them were begun."""
+    """Return a function that carries out runs, reloads them, and returns how many of them were started."""
 
     def work(*runs, at=START, **fields):
         worker = Worker("worker", calls, lambda: at, **fields)

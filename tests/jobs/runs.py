@@ -1,4 +1,4 @@
-"""Runs as a beat makes them, and what has become of them."""
+"""Dispatch runs as a beat does, and read their states."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ NO_RETRY = {"retryType": "None"}
 
 
 def dispatched(at=START):
-    """The runs of a dispatch, earliest first."""
+    """Return the runs of a dispatch, earliest first."""
     ids = [run_id for _, run_id in dispatch_due(at)]
     return list(Run.objects.filter(pk__in=ids).order_by("fire_at", "job_name"))
 

@@ -1,7 +1,7 @@
-"""Ways to write one closed address, or to lead to it: when a job is saved, when it is called, and in a redirect.
+"""Formats of one closed address, and names that lead to it: in a saved job, in a call, and in a redirect.
 
-Every form that a job may be saved with is a plain name or address.  A closed address is refused then; where a name
-leads is decided when it is called.
+A job can only be saved with a plain name or address.  A closed address is refused when the job is saved; the address
+of a name is checked at each call.
 """
 
 import re
@@ -11,14 +11,14 @@ from threading import Thread
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import addresses, documents
-from jobs.errors import Invalid
 from tests.jobs.attempts import carry_out
 from tests.peers.server import Answer, Server
 
-# Each beside whether it is a plain name or address
+# Each host with True if it is a plain name or address
 HOSTS = {
-    # as it should be written, and names that stand for it
+    # the usual format, and names of the address
     "127.0.0.2": True,
     "localhost": True,
     "LOCALHOST": True,
@@ -41,7 +41,7 @@ HOSTS = {
     "127.0.0.02": False,
     "127.0.0.002": False,
     "127.000.000.002": False,
-    "6425673730": False,  # 2 ** 32 more
+    "6425673730": False,  # larger by 2 ** 32
     "0x17f000002": False,
     "127.0.0.258": False,
     "383.0.0.2": False,
@@ -144,7 +144,7 @@ HOSTS = {
     "xn--a-ecp.ru": True,
     "xn--ls8h.example": True,
     "XN--EXMPLE-CUA.example": True,
-    # what stands in no name
+    # characters that no name contains
     "127.0.0.2;.example": False,
     "127.0.0.2,.example": False,
     "127.0.0.2&.example": False,
@@ -172,7 +172,7 @@ URIS = {
     "http://127.0.0.2:{port}\\/": False,
     "http://127.0.0.2:{port}\\@8.8.8.8/": False,
     "http://127.0.0.2:0{port}/": True,
-    # the scheme and what parts it from the rest
+    # the scheme and its separator
     "HTTP://127.0.0.2:{port}/": True,
     "hTtP://127.0.0.2:{port}/": True,
     "http:127.0.0.2:{port}/": False,
@@ -206,11 +206,11 @@ URIS = {
 }
 
 
-class Victim:
-    """Listens at the closed address, and at the other loopback that some forms mean."""
+class ClosedServer:
+    """A server at the closed address, and at the other loopback address that some forms stand for."""
 
     def __init__(self, stack: ExitStack):
-        self.visitors: list[tuple] = []
+        self.connections: list[tuple] = []
         listening = stack.enter_context(socket.create_server(("127.0.0.2", 0)))
         self.port = listening.getsockname()[1]
         Thread(target=self._accept, args=(listening,), daemon=True).start()
@@ -221,20 +221,20 @@ class Victim:
     def _accept(self, listening: socket.socket) -> None:
         with suppress(OSError):
             while True:
-                connection, visitor = listening.accept()
-                self.visitors.append(visitor)
+                connection, client = listening.accept()
+                self.connections.append(client)
                 connection.close()
 
 
 @pytest.fixture(scope="module")
-def victim():
+def closed_server():
     with ExitStack() as stack:
-        yield Victim(stack)
+        yield ClosedServer(stack)
 
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch):
-    """rebound.example and what is below it stand for the closed address; no other name of that kind is known."""
+    """Resolve rebound.example and its subdomains to the closed address, and no other name of a test domain."""
     real = addresses.lookup
 
     def lookup(host, port, family):
@@ -252,7 +252,7 @@ def document(uri: str) -> dict:
     return {"type": "Http", "request": {"uri": uri, "method": "GET", "followRedirects": True}}
 
 
-def is_saved(form: str) -> bool:
+def can_be_saved(form: str) -> bool:
     try:
         documents.parse(document(form.replace("{port}", "8080")))
     except Invalid as error:
@@ -262,34 +262,34 @@ def is_saved(form: str) -> bool:
 
 
 @pytest.mark.parametrize("form, is_plain", URIS.items())
-def test_a_job_is_saved_with_plain_names_and_addresses_only(form, is_plain, settings):
+def test_job_can_be_saved_with_plain_names_and_addresses_only(form, is_plain, settings):
     settings.EGRESS_ALLOW = ["0.0.0.0/0", "::/0"]
 
-    assert is_saved(form) is is_plain
+    assert can_be_saved(form) is is_plain
 
 
 @pytest.mark.parametrize("form, is_plain", URIS.items())
-def test_a_job_is_not_saved_with_a_closed_address(form, is_plain, settings):
+def test_job_cannot_be_saved_with_a_closed_address(form, is_plain, settings):
     settings.EGRESS_ALLOW = []
     is_name = re.search(r"localhost|\.example\b|xn--", form, re.IGNORECASE)
 
-    assert is_saved(form) is (is_plain and bool(is_name))
+    assert can_be_saved(form) is (is_plain and bool(is_name))
 
 
 @pytest.mark.parametrize("form", URIS)
-def test_no_form_leads_a_call_to_a_closed_address(victim, form, settings):
+def test_call_never_reaches_a_closed_address(closed_server, form, settings):
     settings.EGRESS_ALLOW = []
 
-    (outcome,) = carry_out([(document(form.replace("{port}", str(victim.port))), {})])
+    (outcome,) = carry_out([(document(form.replace("{port}", str(closed_server.port))), {})])
 
     assert (outcome.succeeded, outcome.status_code) == (False, None)
-    assert "No connection" not in outcome.message  # none was tried
-    assert outcome.may_retry is URIS[form]  # what is no plain address fails for good
-    assert victim.visitors == []
+    assert "No connection" not in outcome.message  # no connection was attempted
+    assert outcome.may_retry is URIS[form]  # an address that is not plain fails without a retry
+    assert closed_server.connections == []
 
 
 class Redirecting(Server):
-    """Sends whoever asks to the same place."""
+    """A server that redirects every request to the same address."""
 
     location: bytes
 
@@ -304,11 +304,11 @@ def redirecting():
 
 
 @pytest.mark.parametrize("form", URIS)
-def test_no_form_leads_a_redirect_to_a_closed_address(victim, redirecting, form, settings):
+def test_redirect_never_reaches_a_closed_address(closed_server, redirecting, form, settings):
     settings.EGRESS_ALLOW = ["127.0.0.1/32"]
-    redirecting.location = form.replace("{port}", str(victim.port)).encode()
+    redirecting.location = form.replace("{port}", str(closed_server.port)).encode()
 
     (outcome,) = carry_out([(document(redirecting.url), {})])
 
     assert not outcome.succeeded
-    assert victim.visitors == []
+    assert closed_server.connections == []

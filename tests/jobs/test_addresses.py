@@ -1,4 +1,4 @@
-"""Which addresses outbound calls may reach, in every notation."""
+"""Which addresses outbound calls may reach, in every format."""
 
 import asyncio
 import socket
@@ -11,7 +11,7 @@ from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socke
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_listed(settings):
+def allow_no_closed_network(settings):
     settings.EGRESS_ALLOW = []
 
 
@@ -44,7 +44,7 @@ CLOSED = [
     "::ffff:127.0.0.1",
     "::ffff:10.0.0.1",
     "64:ff9b::7f00:1",  # NAT64 of loopback
-    "64:ff9b::808:808",  # NAT64 of a public address: what it reaches is the gateway's affair
+    "64:ff9b::808:808",  # NAT64 of a public address: the gateway decides what it reaches
     "64:ff9b:1::808:808",
     "100::1",
     "2001::1",  # Teredo
@@ -75,13 +75,13 @@ def test_other_addresses_are_closed(address):
     assert not is_open(ip_address(address))
 
 
-def test_an_ipv4_address_in_ipv6_notation_is_the_same_address():
+def test_ipv4_mapped_address_is_treated_like_its_ipv4_address():
     assert is_open(ip_address("::ffff:8.8.8.8"))
     assert is_open(ip_address("::ffff:10.1.2.3"), [ip_network("10.0.0.0/8")])
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "fd00::5"])
-def test_listed_networks_are_open(address):
+def test_networks_in_egress_allow_are_open(address):
     assert is_open(ip_address(address), [ip_network("10.0.0.0/8"), ip_network("fd00::/8")])
 
 
@@ -97,23 +97,23 @@ def test_listed_networks_are_open(address):
         "2001:0:a9fe:a9fe::1",
     ],
 )
-def test_metadata_services_stay_closed_even_when_everything_is_listed(address):
+def test_metadata_services_stay_closed_even_when_all_networks_are_allowed(address):
     assert not is_open(ip_address(address), EVERYTHING)
 
 
-def test_a_listed_gateway_does_not_open_what_lies_behind_it():
+def test_allowed_nat64_gateway_does_not_open_the_closed_addresses_behind_it():
     nat64 = [ip_network("64:ff9b::/96")]
 
     assert is_open(ip_address("64:ff9b::808:808"), nat64)
     assert not is_open(ip_address("64:ff9b::a00:1"), nat64)
 
 
-def test_loopback_can_be_listed():
+def test_loopback_can_be_allowed():
     assert is_open(ip_address("127.0.0.1"), [ip_network("127.0.0.0/8")])
     assert is_open(ip_address("::1"), [ip_network("::1/128")])
 
 
-def test_the_setting_lists_networks(settings):
+def test_egress_allow_lists_networks(settings):
     settings.EGRESS_ALLOW = ["10.0.0.0/8"]
 
     refuse_closed("10.1.2.3")
@@ -121,7 +121,7 @@ def test_the_setting_lists_networks(settings):
         refuse_closed("192.168.0.1")
 
 
-def test_what_is_no_address_is_closed():
+def test_text_that_is_not_an_address_is_closed():
     with pytest.raises(ClosedAddress):
         refuse_closed("example.com")
 
@@ -137,7 +137,7 @@ def answers(*found):
     ]
 
 
-def test_a_name_resolves_to_checked_addresses_and_keeps_its_name(monkeypatch):
+def test_name_resolves_to_checked_addresses_with_its_host_name(monkeypatch):
     monkeypatch.setattr(addresses, "lookup", answers("8.8.8.8", "2606:4700::1111"))
 
     found = resolve("example.com")
@@ -148,15 +148,15 @@ def test_a_name_resolves_to_checked_addresses_and_keeps_its_name(monkeypatch):
     ]
 
 
-def test_one_closed_address_closes_the_name(monkeypatch):
+def test_name_with_one_closed_address_is_closed(monkeypatch):
     monkeypatch.setattr(addresses, "lookup", answers("8.8.8.8", "10.0.0.1"))
 
     with pytest.raises(ClosedAddress, match=r"10\.0\.0\.1"):
         resolve("example.com")
 
 
-def test_a_name_that_changes_its_mind_is_checked_each_time(monkeypatch):
-    """It answers a public address first, which is pinned for that call, and loopback next."""
+def test_name_is_checked_at_each_lookup(monkeypatch):
+    """The first lookup returns a public address, which is used for that call; the next one returns loopback."""
     turns = iter([answers("8.8.8.8"), answers("127.0.0.1")])
     monkeypatch.setattr(addresses, "lookup", lambda *question: next(turns)(*question))
 
@@ -180,7 +180,7 @@ def test_a_name_that_changes_its_mind_is_checked_each_time(monkeypatch):
         ["8.8.8.8", "0.0.0.0"],
     ],
 )
-def test_no_answer_beside_a_public_one_slips_through(monkeypatch, found):
+def test_name_with_a_public_and_a_closed_address_is_closed(monkeypatch, found):
     monkeypatch.setattr(addresses, "lookup", answers(*found))
 
     with pytest.raises(ClosedAddress):
@@ -202,18 +202,18 @@ def test_no_answer_beside_a_public_one_slips_through(monkeypatch, found):
         "127.0.1",
     ],
 )
-def test_loopback_is_closed_under_all_its_names(host):
+def test_loopback_is_closed_by_all_its_names(host):
     with pytest.raises(ClosedAddress):
         resolve(host)
 
 
 @pytest.mark.parametrize("host", ["no-such-name.invalid", "a" * 64 + ".example.com", "a..b"])
-def test_a_name_that_cannot_be_looked_up_is_an_error_of_the_network(host):
+def test_name_that_cannot_be_resolved_raises_an_os_error(host):
     with pytest.raises(OSError):
         resolve(host)
 
 
-def test_a_literal_address_is_checked_where_its_socket_is_made():
+def test_literal_address_is_checked_when_its_socket_is_created():
     with pytest.raises(ClosedAddress):
         checked_socket((socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80)))
 

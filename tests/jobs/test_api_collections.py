@@ -7,7 +7,7 @@ from jobs.models import Job, JobCollection
 from triggers.models import Trigger
 
 
-def test_a_collection_is_created_and_answered_whole(api, subscription):
+def test_created_collection_is_returned_completely(api, subscription):
     body = {
         "name": "reports",
         "resourceGroup": "ops",
@@ -28,20 +28,20 @@ def test_a_collection_is_created_and_answered_whole(api, subscription):
     assert api.get(response["Location"]).json() == collection
 
 
-def test_a_name_is_enough(api):
+def test_collection_can_be_created_with_a_name_only(api):
     collection = api.post("/api/collections", {"name": "reports"}).json()
 
     assert (collection["sku"], collection["state"], collection["resourceGroup"]) == ("Standard", "enabled", "default")
     assert (collection["tags"], collection["maxJobCount"], collection["maxRecurrence"]) == (None, None, None)
 
 
-def test_a_name_is_given_once_in_a_resource_group_in_any_case(api, collection):
+def test_name_of_a_collection_is_unique_in_its_resource_group_in_any_case(api, collection):
     assert api.post("/api/collections", {"name": "NIGHTLY"}).status_code == 409
     assert api.post("/api/collections", {"name": "nightly", "resourceGroup": "ops"}).status_code == 201
     assert JobCollection.objects.count() == 2
 
 
-def test_who_writes_to_several_subscriptions_names_one(api, owner, subscription):
+def test_member_of_several_subscriptions_must_name_one(api, owner, subscription):
     second = Subscription.objects.create(name="second")
     Membership.objects.create(subscription=second, user=owner, role=Role.OPERATOR)
 
@@ -52,7 +52,7 @@ def test_who_writes_to_several_subscriptions_names_one(api, owner, subscription)
     assert named.json()["subscription"] == str(second.pk)
 
 
-def test_a_put_resets_and_a_patch_keeps_what_it_leaves_out(api, collection):
+def test_put_resets_and_patch_keeps_omitted_members(api, collection):
     address = f"/api/collections/{collection.pk}"
     full = {"location": "West US", "tags": {"a": "b"}, "maxJobCount": 3, "sku": "P20Premium"}
     api.put(address, full)
@@ -66,17 +66,17 @@ def test_a_put_resets_and_a_patch_keeps_what_it_leaves_out(api, collection):
     assert {**once, "updatedAt": None} == {**twice, "updatedAt": None}
 
 
-def test_a_patch_merges_the_quota(api, collection):
+def test_patch_merges_the_recurrence_quota(api, collection):
     address = f"/api/collections/{collection.pk}"
 
-    assert api.patch(address, {"maxRecurrence": {"interval": 5}}).status_code == 400  # minutes, hours?
+    assert api.patch(address, {"maxRecurrence": {"interval": 5}}).status_code == 400  # the frequency is missing
     api.patch(address, {"maxRecurrence": {"frequency": "hour", "interval": 2}})
     assert api.patch(address, {"maxRecurrence": {"interval": 5}}).json()["maxRecurrence"]["frequency"] == "hour"
     assert api.patch(address, {"maxRecurrence": {"frequency": "day"}}).json()["maxRecurrence"]["interval"] == 5
     assert api.patch(address, {"maxRecurrence": None}).json()["maxRecurrence"] is None
 
 
-def test_disabling_stops_the_jobs_and_enabling_starts_them_again(api, make_job):
+def test_disabling_a_collection_stops_its_jobs_and_enabling_starts_them(api, make_job):
     job = make_job()
     due = Trigger.objects.get().next_fire_at
     address = f"/api/collections/{job.collection_id}"
@@ -99,7 +99,7 @@ def test_deleting_a_collection_deletes_its_jobs(api, make_job, carry_out):
     assert api.get(f"/api/collections/{collection.pk}").status_code == 404
 
 
-def test_a_plan_that_does_not_fit_is_a_conflict_with_our_own_member_named(api, make_job):
+def test_plan_that_does_not_fit_is_a_conflict_with_the_member_of_our_own_api(api, make_job):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Minute"}})
 
     response = api.patch(f"/api/collections/{job.collection_id}", {"sku": "Free"})
@@ -127,7 +127,7 @@ def test_collections_are_filtered(api, collection, subscription, owner):
     assert names(f"subscription={subscription.pk}") == ["nightly"]
 
 
-def test_a_list_costs_two_queries_whatever_its_length(api, subscription, django_assert_num_queries):
+def test_list_of_collections_takes_two_queries_at_any_length(api, subscription, django_assert_num_queries):
     api.get("/api/collections")
     for count in (1, 10):
         JobCollection.objects.bulk_create(
@@ -170,7 +170,7 @@ def test_a_list_costs_two_queries_whatever_its_length(api, subscription, django_
         ({"maxRecurrence": {"frequency": "hour", "interval": 0}}, "maxRecurrence.interval"),
     ],
 )
-def test_a_wrong_member_is_refused_with_its_path(api, change, target):
+def test_wrong_member_of_a_collection_is_refused_with_its_path(api, change, target):
     response = api.post("/api/collections", {"name": "reports"} | change)
 
     assert response.status_code == 400, response.content
@@ -178,14 +178,14 @@ def test_a_wrong_member_is_refused_with_its_path(api, change, target):
     assert not JobCollection.objects.exists()
 
 
-def test_several_wrong_members_are_all_named(api):
+def test_all_wrong_members_of_a_collection_are_named(api):
     error = api.post("/api/collections", {"name": "reports", "sku": "x", "state": "y"}).json()["error"]
 
     assert error["target"] == "sku"
     assert [detail["target"] for detail in error["details"]] == ["sku", "state"]
 
 
-def test_a_reader_changes_nothing(make_user, api_of, collection):
+def test_reader_cannot_change_collections(make_user, api_of, collection):
     client = api_of(ApiToken.objects.issue(make_user("rita", Role.READER), "t")[1])
     address = f"/api/collections/{collection.pk}"
 

@@ -1,4 +1,4 @@
-"""What our own API answers of fire times that maintenance is going to hold, or holds."""
+"""What our own API returns about fire times that maintenance holds or will hold."""
 
 import pytest
 import time_machine
@@ -17,7 +17,7 @@ REASON = "held by maintenance: Reboot of db-2"
 
 @pytest.fixture
 def clock(fixed_start):
-    """Half an hour before the first fire time."""
+    """Stop the clock half an hour before the first fire time."""
     with time_machine.travel(T0, tick=False) as clock:
         yield clock
 
@@ -38,13 +38,13 @@ def read(api, job) -> dict:
     return api.get(f"/api/jobs/{job.pk}").json()
 
 
-def test_a_job_that_nothing_holds_runs_at_its_fire_time(api, job):
+def test_job_without_a_hold_runs_at_its_fire_time(api, job):
     document = read(api, job)
 
     assert (document["nextRunAt"], document["hold"]) == ("2026-01-05T08:00:00Z", None)
 
 
-def test_a_job_says_when_it_runs_after_the_maintenance_and_what_holds_it(api, job, db2):
+def test_job_shows_its_run_after_the_maintenance_and_its_hold(api, job, db2):
     notice = announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
 
     document = read(api, job)
@@ -62,7 +62,7 @@ def test_a_job_says_when_it_runs_after_the_maintenance_and_what_holds_it(api, jo
 
 
 @pytest.mark.parametrize("after", ["run_once", "drop"])
-def test_nobody_knows_when_it_runs(api, job, db2, after):
+def test_job_held_without_a_known_end_has_no_next_run(api, job, db2, after):
     maintenance_holds.set_policy(
         job, maintenance_holds.PolicyInput(resource_names=["db-2"], on_notice="hold", on_end=after), T0
     )
@@ -74,7 +74,7 @@ def test_nobody_knows_when_it_runs(api, job, db2, after):
     assert document["hold"]["after"] == {"run_once": "runOnce", "drop": "drop"}[after]
 
 
-def test_what_is_dropped_is_passed_over(api, job, db2):
+def test_dropped_fire_time_is_not_the_next_run(api, job, db2):
     holds(job, on_end="drop")
     announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
 
@@ -83,7 +83,7 @@ def test_what_is_dropped_is_passed_over(api, job, db2):
     assert (document["nextRunAt"], document["hold"]) == ("2026-01-05T09:00:00Z", None)
 
 
-def test_a_run_that_is_held_already_is_the_next(api, job, db2, clock):
+def test_run_that_is_already_held_is_the_next_run(api, job, db2, clock):
     announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
     clock.move_to(EIGHT + MINUTE)
     dispatch(EIGHT)
@@ -93,7 +93,7 @@ def test_a_run_that_is_held_already_is_the_next(api, job, db2, clock):
     assert (document["nextRunAt"], document["hold"]["fireAt"]) == ("2026-01-05T08:09:00Z", "2026-01-05T08:00:00Z")
 
 
-def test_a_trigger_keeps_its_fire_time_and_says_what_holds_it(api, job, db2):
+def test_trigger_shows_its_fire_time_and_its_hold(api, job, db2):
     notice = announce(db2, not_before=EIGHT - MINUTE, duration_s=600)
     [trigger] = job.triggers.all()
 
@@ -104,7 +104,7 @@ def test_a_trigger_keeps_its_fire_time_and_says_what_holds_it(api, job, db2):
     assert document["hold"]["notice"] == str(notice.pk)
 
 
-def test_a_trigger_that_is_stopped_is_held_by_nothing(api, job, db2):
+def test_stopped_trigger_has_no_hold(api, job, db2):
     announce(db2, has_started=True)
     api.post(f"/api/jobs/{job.pk}/pause")
 
@@ -114,7 +114,7 @@ def test_a_trigger_that_is_stopped_is_held_by_nothing(api, job, db2):
     assert read(api, job)["nextRunAt"] is None
 
 
-def test_a_run_says_what_held_it_when_the_hold_is_over(api, job, db2):
+def test_run_shows_its_holds_after_they_have_ended(api, job, db2):
     reboot, redeploy = announce(db2, has_started=True), announce(db2, has_started=True, event_type="Redeploy")
     says = {reboot: REASON, redeploy: "held by maintenance: Redeploy of db-2"}
     dispatch(EIGHT)
@@ -137,7 +137,7 @@ def test_a_run_says_what_held_it_when_the_hold_is_over(api, job, db2):
     assert "holds" not in api.get("/api/runs").json()["value"][0]
 
 
-def test_a_run_that_was_skipped_names_the_one_that_was_still_going(api, clock, make_job):
+def test_skipped_run_names_the_run_that_blocked_it(api, clock, make_job):
     make_job(schedule=HOURLY, now=T0)
     dispatch(EIGHT)
     dispatch(EIGHT + HOUR)
@@ -154,7 +154,7 @@ def test_a_run_that_was_skipped_names_the_one_that_was_still_going(api, clock, m
 
 
 @pytest.mark.parametrize("kind, queries", [("jobs", 7), ("triggers", 4)])
-def test_a_list_takes_as_many_queries_whatever_is_held(
+def test_number_of_queries_does_not_depend_on_the_number_of_holds(
     api, clock, make_job, subscription, django_assert_num_queries, kind, queries
 ):
     for count in (1, 12):
@@ -169,7 +169,7 @@ def test_a_list_takes_as_many_queries_whatever_is_held(
     assert Trigger.objects.count() == Notice.objects.count() == 13
 
 
-def test_the_list_and_the_document_say_the_same(api, job, db2):
+def test_job_in_the_list_equals_its_document(api, job, db2):
     announce(db2, not_before=EIGHT - MINUTE, duration_s=7200)
 
     [listed] = api.get("/api/jobs").json()["value"]

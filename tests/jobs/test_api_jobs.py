@@ -35,7 +35,7 @@ def body(collection):
     }
 
 
-def test_a_job_is_created_and_answered_whole(api, body):
+def test_created_job_is_returned_completely(api, body):
     response = api.post("/api/jobs", body)
 
     assert response.status_code == 201, response.content
@@ -52,7 +52,7 @@ def test_a_job_is_created_and_answered_whole(api, body):
     assert api.get(f"/api/jobs/{job['id']}").json() == job
 
 
-def test_words_are_answered_in_their_published_spelling(api, body):
+def test_enum_values_are_returned_in_their_documented_spelling(api, body):
     recurrence = {"frequency": "week", "schedule": {"weekDays": ["monday"], "hours": [5]}}
 
     job = api.post("/api/jobs", body | {"recurrence": recurrence, "startTime": None}).json()
@@ -61,14 +61,14 @@ def test_words_are_answered_in_their_published_spelling(api, body):
     assert job["startTime"] is None
 
 
-def test_members_of_the_answer_are_ignored(api, body):
+def test_read_only_members_of_a_request_are_ignored(api, body):
     job = api.post("/api/jobs", body | {"executionCount": 7, "id": 99}).json()
 
     assert job["executionCount"] == 0
     assert job["id"] != 99
 
 
-def test_a_name_is_given_once_in_a_collection_in_any_case(api, body):
+def test_name_of_a_job_is_unique_in_its_collection_in_any_case(api, body):
     api.post("/api/jobs", body)
 
     response = api.post("/api/jobs", body | {"name": "REPORT"})
@@ -78,7 +78,7 @@ def test_a_name_is_given_once_in_a_collection_in_any_case(api, body):
     assert Job.objects.get().name == "report"
 
 
-def test_a_put_twice_leaves_one_job_and_one_answer(api, body):
+def test_repeated_put_leaves_one_job_and_returns_the_same_document(api, body):
     job = api.post("/api/jobs", body).json()
     replacement = {"action": ACTION, "recurrence": {"frequency": "Hour"}, "startTime": IN_A_WEEK}
 
@@ -93,7 +93,7 @@ def test_a_put_twice_leaves_one_job_and_one_answer(api, body):
     assert Job.objects.count() == Trigger.objects.count() == 1
 
 
-def test_a_put_resets_what_it_leaves_out(api, body):
+def test_put_resets_omitted_members(api, body):
     job = api.post("/api/jobs", body | {"overlap": "allow", "misfire": "skip", "delivery": "at_most_once"}).json()
     assert (job["overlap"], job["misfire"], job["delivery"]) == ("allow", "skip", "at_most_once")
 
@@ -103,7 +103,7 @@ def test_a_put_resets_what_it_leaves_out(api, body):
     assert (replaced["overlap"], replaced["misfire"], replaced["delivery"]) == ("skip", "fire_once", "at_least_once")
 
 
-def test_a_patch_keeps_what_it_leaves_out(api, body):
+def test_patch_keeps_omitted_members(api, body):
     job = api.post("/api/jobs", body | {"overlap": "allow"}).json()
 
     patched = api.patch(f"/api/jobs/{job['id']}", {"recurrence": {"interval": 3}, "misfire": "skip"})
@@ -114,7 +114,7 @@ def test_a_patch_keeps_what_it_leaves_out(api, body):
     assert (changed["overlap"], changed["misfire"], changed["action"]) == ("allow", "skip", job["action"])
 
 
-def test_null_in_a_patch_removes(api, body):
+def test_null_in_a_patch_removes_the_member(api, body):
     job = api.post("/api/jobs", body).json()
 
     patched = api.patch(f"/api/jobs/{job['id']}", {"recurrence": None}).json()
@@ -123,27 +123,27 @@ def test_null_in_a_patch_removes(api, body):
 
 
 @pytest.mark.parametrize("write", ["post", "put", "patch"])
-def test_a_secret_is_in_no_answer_and_is_kept_by_later_writes(api, body, write):
+def test_secret_is_in_no_response_and_is_preserved_by_later_writes(api, body, write):
     created = api.post("/api/jobs", body | {"action": GUARDED})
     assert created.status_code == 201, created.content
     address = created["Location"]
     without = {"type": "Https", "request": {k: v for k, v in GUARDED["request"].items() if k != "authentication"}}
     without["request"]["authentication"] = {"type": "Basic", "username": "bob"}
-    answers = [created, api.get(address), api.get("/api/jobs")]
+    responses = [created, api.get(address), api.get("/api/jobs")]
     if write == "put":
-        answers.append(api.put(address, {"action": without}))
+        responses.append(api.put(address, {"action": without}))
     if write == "patch":
-        answers.append(api.patch(address, {"action": {"request": {"method": "POST"}}}))
-    answers.append(api.post(f"{address}/run"))
-    answers.append(api.get(f"/api/runs/{answers[-1].json()['id']}"))
+        responses.append(api.patch(address, {"action": {"request": {"method": "POST"}}}))
+    responses.append(api.post(f"{address}/run"))
+    responses.append(api.get(f"/api/runs/{responses[-1].json()['id']}"))
 
-    for answer in answers:
-        assert answer.status_code in (200, 201), answer.content
-        assert SECRET not in answer.content.decode()
+    for response in responses:
+        assert response.status_code in (200, 201), response.content
+        assert SECRET not in response.content.decode()
     assert SECRET in Action.objects.latest("id").secrets.values()
 
 
-def test_it_is_told_when_each_secret_was_written(api, body):
+def test_job_shows_when_each_secret_was_written(api, body):
     headers = {"X-Api-Key": "amber-lantern-77"}
     request = GUARDED["request"] | {"headers": headers}
     created = api.post("/api/jobs", body | {"action": GUARDED | {"request": request}}).json()
@@ -151,23 +151,26 @@ def test_it_is_told_when_each_secret_was_written(api, body):
     Action.objects.update(secrets_set_at=long_ago)
 
     changed = {"action": {"request": {"authentication": {"password": "violet-harbour-31"}}}}
-    answer = api.patch(f"/api/jobs/{created['id']}", changed).json()
+    response = api.patch(f"/api/jobs/{created['id']}", changed).json()
 
     assert set(created["secretsSetAt"]) == {"request.authentication.password", "request.headers.x-api-key"}
-    set_at = answer["secretsSetAt"]
-    assert set_at["request.headers.x-api-key"] == "2025-01-01T00:00:00Z"  # kept with what was kept
+    set_at = response["secretsSetAt"]
+    assert set_at["request.headers.x-api-key"] == "2025-01-01T00:00:00Z"  # unchanged, like the secret itself
     assert set_at["request.authentication.password"] > created["createdAt"][:19]
     assert api.get("/api/jobs").json()["value"][0]["secretsSetAt"] == set_at
 
 
-def test_secrets_that_no_key_opens_are_written_anew(api, body, settings):
+def test_secrets_that_cannot_be_decrypted_must_be_sent_again(api, body, settings):
     address = api.post("/api/jobs", body | {"action": GUARDED})["Location"]
     settings.ENCRYPTION_KEYS = [new_encryption_key()]
 
-    kept = api.patch(address, {"overlap": "allow"})
+    preserved = api.patch(address, {"overlap": "allow"})
     replaced = api.put(address, {"action": GUARDED})
 
-    assert (kept.status_code, kept.json()["error"]["target"]) == (400, "action.request.authentication.password")
+    assert (preserved.status_code, preserved.json()["error"]["target"]) == (
+        400,
+        "action.request.authentication.password",
+    )
     assert replaced.status_code == 200, replaced.content
     assert Job.objects.get().action.secrets == {"request.authentication.password": SECRET}
 
@@ -178,7 +181,7 @@ def test_a_job_without_secrets_has_no_dates_and_no_warnings(api, body):
     assert (job["secretsSetAt"], job["signing"], job["warnings"]) == ({}, None, [])
 
 
-def test_what_is_accepted_but_unwise_is_told(api, body):
+def test_credentials_over_http_are_accepted_with_a_warning(api, body):
     plain = GUARDED | {"request": GUARDED["request"] | {"uri": "http://example.com/hook"}}
 
     job = api.post("/api/jobs", body | {"action": plain}).json()
@@ -189,8 +192,8 @@ def test_what_is_accepted_but_unwise_is_told(api, body):
     assert api.get("/api/jobs").json()["value"][0]["warnings"] == [warning]
 
 
-def test_what_is_ours_in_an_action_is_kept_and_answered(api, body):
-    """Not in that of the original, and answered only where it was sent."""
+def test_additions_to_the_original_contract_in_an_action_are_stored_and_returned(api, body):
+    """The original contract does not have these members; they are returned only if they were sent."""
     action = {
         "type": "Https",
         "template": True,
@@ -217,9 +220,9 @@ def test_what_is_ours_in_an_action_is_kept_and_answered(api, body):
     created = api.post("/api/jobs", body | {"action": action})
 
     assert created.status_code == 201, created.content
-    answered = created.json()["action"]
+    returned = created.json()["action"]
     del action["errorAction"]["queueMessage"]["sasToken"]
-    assert answered == action
+    assert returned == action
     assert (
         api.patch(created["Location"], {"action": {"template": None, "request": {"uri": "https://x.org"}}}).json()[
             "action"
@@ -228,7 +231,7 @@ def test_what_is_ours_in_an_action_is_kept_and_answered(api, body):
     )
 
 
-def test_an_etag_refuses_a_write_that_knows_an_older_job(api, body):
+def test_write_with_the_etag_of_an_older_version_is_refused(api, body):
     created = api.post("/api/jobs", body)
     address, known = created["Location"], created["ETag"]
     changed = api.patch(address, {"misfire": "skip"}, headers={"If-Match": known})
@@ -245,7 +248,7 @@ def test_an_etag_refuses_a_write_that_knows_an_older_job(api, body):
     assert api.delete(address, headers={"If-Match": changed["ETag"]}).status_code == 204
 
 
-def test_pause_and_resume(api, body):
+def test_job_is_paused_and_resumed(api, body):
     address = api.post("/api/jobs", body)["Location"]
 
     paused = api.post(f"{address}/pause").json()
@@ -255,7 +258,7 @@ def test_pause_and_resume(api, body):
     assert (resumed["state"], resumed["nextRunAt"]) == ("enabled", IN_A_WEEK)
 
 
-def test_a_job_that_has_ended_is_not_changed(api, make_job):
+def test_ended_job_cannot_be_changed(api, make_job):
     job = make_job()
     Job.objects.update(state=Job.State.COMPLETED)
 
@@ -270,7 +273,7 @@ def test_a_job_that_has_ended_is_not_changed(api, make_job):
     assert api.delete(f"/api/jobs/{job.pk}").status_code == 204
 
 
-def test_a_run_by_hand_is_ordered(api, make_job):
+def test_manual_run_is_created(api, make_job):
     job = make_job()
 
     response = api.post(f"/api/jobs/{job.pk}/run")
@@ -281,7 +284,7 @@ def test_a_run_by_hand_is_ordered(api, make_job):
     assert api.get(response["Location"]).json()["id"] == run["id"]
 
 
-def test_the_same_key_orders_one_run(api, make_job):
+def test_same_idempotency_key_creates_one_run(api, make_job):
     address = f"/api/jobs/{make_job().pk}/run"
 
     first = api.post(address, {"key": "deploy-42"})
@@ -298,7 +301,7 @@ def test_the_same_key_orders_one_run(api, make_job):
     "key, header",
     [("", None), ("x" * 101, None), (5, None), (None, "x" * 101), (None, ""), (None, "é"), ("a", "b")],
 )
-def test_a_wrong_key_orders_nothing(api, make_job, key, header):
+def test_wrong_idempotency_key_creates_no_run(api, make_job, key, header):
     response = api.post(
         f"/api/jobs/{make_job().pk}/run",
         {} if key is None else {"key": key},
@@ -316,8 +319,8 @@ def test_deleting_a_job_keeps_its_history(api, make_job):
     assert api.delete(f"/api/jobs/{job.pk}").status_code == 204
 
     assert api.get(f"/api/jobs/{job.pk}").status_code == 404
-    kept = api.get(f"/api/runs/{run['id']}").json()
-    assert (kept["job"], kept["jobName"], kept["state"]) == (None, "backup", "cancelled")
+    history = api.get(f"/api/runs/{run['id']}").json()
+    assert (history["job"], history["jobName"], history["state"]) == (None, "backup", "cancelled")
 
 
 def test_jobs_are_filtered(api, make_job, subscription):
@@ -336,12 +339,12 @@ def test_jobs_are_filtered(api, make_job, subscription):
     assert names("name=") == names("")
 
 
-def test_a_list_costs_the_same_queries_whatever_its_length(api, make_job, django_assert_num_queries):
+def test_number_of_queries_does_not_depend_on_the_number_of_jobs(api, make_job, django_assert_num_queries):
     for number in range(3):
         make_job(f"job{number}")
     api.get("/api/jobs")  # writes when the token was last used
 
-    # the token, the jobs with collection and action, their triggers, what is announced, and signing
+    # the token, the jobs with collection and action, their triggers, the notices, and the signing secrets
     with django_assert_num_queries(5):
         assert len(api.get("/api/jobs").json()["value"]) == 3
     for number in range(3, 20):
@@ -401,7 +404,7 @@ def wrong_action(**request) -> dict:
         ({"misfire": 1}, 400, "misfire"),
     ],
 )
-def test_a_wrong_member_is_refused_with_its_path_and_nothing_is_made(api, body, change, status, target):
+def test_wrong_member_is_refused_with_its_path_and_no_job_is_created(api, body, change, status, target):
     response = api.post("/api/jobs", body | change)
 
     assert response.status_code == status, response.content
@@ -412,7 +415,7 @@ def test_a_wrong_member_is_refused_with_its_path_and_nothing_is_made(api, body, 
     assert not Action.objects.exists()
 
 
-def test_a_job_beyond_the_plan_is_a_conflict(api, body, collection):
+def test_job_beyond_the_limit_of_its_plan_is_a_conflict(api, body, collection):
     collection.max_job_count = 1
     collection.save()
     api.post("/api/jobs", body)
@@ -431,7 +434,7 @@ def test_a_body_over_16_kib_is_refused(api, body):
     assert not Job.objects.exists()
 
 
-def test_a_reader_changes_nothing(make_user, api_of, make_job):
+def test_reader_cannot_change_jobs(make_user, api_of, make_job):
     job = make_job()
     client = api_of(ApiToken.objects.issue(make_user("rita", Role.READER), "t")[1])
 
@@ -450,7 +453,7 @@ def test_a_reader_changes_nothing(make_user, api_of, make_job):
     assert not Run.objects.exists()
 
 
-def test_an_operator_works_with_jobs(make_user, api_of, body):
+def test_operator_can_create_and_run_jobs(make_user, api_of, body):
     client = api_of(ApiToken.objects.issue(make_user("otto", Role.OPERATOR), "t")[1])
 
     created = client.post("/api/jobs", body)
@@ -459,19 +462,19 @@ def test_an_operator_works_with_jobs(make_user, api_of, body):
     assert client.post(f"{created['Location']}/run").status_code == 201
 
 
-def test_a_job_is_not_put_into_a_collection_of_others(api, body):
+def test_job_cannot_be_created_in_a_collection_of_another_subscription(api, body):
     elsewhere = Subscription.objects.create(name="elsewhere")
     theirs = JobCollection.objects.create(subscription=elsewhere, name="theirs")
 
-    foreign = api.post("/api/jobs", body | {"collection": theirs.pk})
+    inaccessible = api.post("/api/jobs", body | {"collection": theirs.pk})
     missing = api.post("/api/jobs", body | {"collection": theirs.pk + 1})
 
-    assert foreign.status_code == missing.status_code == 400
-    assert foreign.json() == missing.json()
+    assert inaccessible.status_code == missing.status_code == 400
+    assert inaccessible.json() == missing.json()
     assert not Job.objects.exists()
 
 
-def test_a_reader_elsewhere_does_not_write_there(api, owner, body):
+def test_reader_of_another_subscription_cannot_create_jobs_there(api, owner, body):
     elsewhere = Subscription.objects.create(name="elsewhere")
     Membership.objects.create(subscription=elsewhere, user=owner, role=Role.READER)
     theirs = JobCollection.objects.create(subscription=elsewhere, name="theirs")
@@ -479,19 +482,19 @@ def test_a_reader_elsewhere_does_not_write_there(api, owner, body):
     assert api.post("/api/jobs", body | {"collection": theirs.pk}).status_code == 403
 
 
-def test_the_counters_are_answered(api, make_job):
+def test_counters_of_a_job_are_returned(api, make_job):
     job = make_job()
     Job.objects.update(execution_count=5, failure_count=4, faulted_count=1, last_execution_at=NOW)
 
-    answer = api.get(f"/api/jobs/{job.pk}").json()
+    response = api.get(f"/api/jobs/{job.pk}").json()
 
-    assert (answer["executionCount"], answer["failureCount"], answer["faultedCount"]) == (5, 4, 1)
-    assert answer["lastRunAt"] == "2026-01-01T00:00:00Z"
+    assert (response["executionCount"], response["failureCount"], response["faultedCount"]) == (5, 4, 1)
+    assert response["lastRunAt"] == "2026-01-01T00:00:00Z"
     assert not Attempt.objects.exists()
 
 
 @pytest.mark.parametrize("method", ["put", "patch"])
-def test_a_job_that_has_ended_is_refused_as_such_when_it_is_sent_back(api, make_job, method):
+def test_ended_job_that_is_sent_back_is_refused_because_it_has_ended(api, make_job, method):
     job = make_job()
     Job.objects.filter(pk=job.pk).update(state=Job.State.COMPLETED, finished_at=NOW)
     address = f"/api/jobs/{job.pk}"

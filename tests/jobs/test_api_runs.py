@@ -43,7 +43,7 @@ def fires(api):
     return fires
 
 
-def test_a_run_is_answered_with_its_attempts(api, make_run):
+def test_run_is_returned_with_its_attempts(api, make_run):
     run = make_run(state="retrying", attempt_count=1, not_before=NOW + timedelta(seconds=30), started_at=NOW)
     Attempt.objects.create(
         run=run,
@@ -80,7 +80,7 @@ def test_a_run_is_answered_with_its_attempts(api, make_run):
     assert api.get(f"/api/runs/{error.pk}").json()["parent"] == str(run.pk)
 
 
-def test_a_run_that_follows_is_answered_with_its_polls(api, make_run):
+def test_run_that_follows_is_returned_with_its_polls(api, make_run):
     due_at = NOW + timedelta(seconds=30)
     run = make_run(state="following", attempt_count=1, not_before=due_at, started_at=NOW)
     attempt = Attempt.objects.create(run=run, number=1, state="running", started_at=NOW, status_code=202)
@@ -116,7 +116,7 @@ def test_a_run_that_follows_is_answered_with_its_polls(api, make_run):
     )
 
 
-def test_a_run_that_follows_is_cancelled(api, make_run):
+def test_run_that_follows_can_be_cancelled(api, make_run):
     run = make_run(state="following", attempt_count=1, started_at=NOW)
 
     answer = api.post(f"/api/runs/{run.pk}/cancel").json()
@@ -147,21 +147,21 @@ def test_runs_are_filtered(make_run, make_job, fires, subscription):
     assert fires("job=999") == []
 
 
-def test_error_actions_are_listed_when_they_are_asked_for_and_named_at_the_runs_that_they_follow(api, make_run):
+def test_error_actions_are_listed_by_their_origin_only_and_named_in_their_runs(api, make_run):
     failed, succeeded = make_run(state="failed"), make_run(minutes=1)
     error_run = make_run(origin="error_action", parent=failed, trigger_name=None, minutes=2)
 
     listed = api.get("/api/runs").json()["value"]
-    asked_for = api.get("/api/runs?origin=error_action").json()["value"]
+    error_actions = api.get("/api/runs?origin=error_action").json()["value"]
 
     assert [(run["id"], run["errorRun"]) for run in listed] == [
         (str(succeeded.pk), None),
         (str(failed.pk), str(error_run.pk)),
     ]
-    assert [(run["id"], run["parent"]) for run in asked_for] == [(str(error_run.pk), str(failed.pk))]
+    assert [(run["id"], run["parent"]) for run in error_actions] == [(str(error_run.pk), str(failed.pk))]
 
 
-def test_the_window_includes_from_and_excludes_to(make_run, fires):
+def test_window_of_runs_includes_from_and_excludes_to(make_run, fires):
     for minutes in range(4):
         make_run(minutes=minutes)
 
@@ -207,7 +207,7 @@ def test_the_window_includes_from_and_excludes_to(make_run, fires):
         ("cursor=%00", "cursor"),
     ],
 )
-def test_a_wrong_parameter_is_refused_by_name(api, query, target):
+def test_wrong_parameter_of_the_list_of_runs_is_refused_by_name(api, query, target):
     response = api.get(f"/api/runs?{query}")
 
     assert response.status_code == 400, response.content
@@ -215,18 +215,18 @@ def test_a_wrong_parameter_is_refused_by_name(api, query, target):
 
 
 @pytest.mark.parametrize("fire_at", [None, 7, "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
-def test_a_cursor_of_somebodys_own_making_is_refused(api, fire_at):
-    made = json.dumps([["-fire_at", "-id"], [fire_at, str(uuid.uuid4())]])
-    cursor = base64.urlsafe_b64encode(made.encode()).decode().rstrip("=")
+def test_forged_cursor_is_refused(api, fire_at):
+    forged = json.dumps([["-fire_at", "-id"], [fire_at, str(uuid.uuid4())]])
+    cursor = base64.urlsafe_b64encode(forged.encode()).decode().rstrip("=")
 
     response = api.get(f"/api/runs?cursor={cursor}")
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, "cursor")
 
 
-def test_a_long_list_is_read_page_by_page(api, make_run, make_job):
+def test_long_list_of_runs_is_read_page_by_page(api, make_run, make_job):
     job = make_job()
-    # most fire at the same moment, as midnight jobs do: the id decides among them
+    # many runs have the same fire time, like jobs at midnight: the id decides their order
     template = make_run(job, trigger_name=None)
     rows = [
         Run(
@@ -252,10 +252,12 @@ def test_a_long_list_is_read_page_by_page(api, make_run, make_job):
     assert seen == [str(run_id) for run_id in expected]
 
 
-@pytest.mark.parametrize("most", [0, 10])
+@pytest.mark.parametrize("max_parts", [0, 10])
 @pytest.mark.parametrize("order", ["newest", "oldest"])
-def test_runs_of_several_subscriptions_are_one_list(api, owner, make_run, make_job, monkeypatch, most, order):
-    monkeypatch.setattr(viewsets, "MOST_PARTS", most)  # more subscriptions than that are asked for together
+def test_runs_of_several_subscriptions_are_merged_into_one_list(
+    api, owner, make_run, make_job, monkeypatch, max_parts, order
+):
+    monkeypatch.setattr(viewsets, "MOST_PARTS", max_parts)  # more subscriptions than that are read by one query
     second = Subscription.objects.create(name="second")
     Membership.objects.create(subscription=second, user=owner)
     theirs = make_job("sweep", in_collection=JobCollection.objects.create(subscription=second, name="weekly"))
@@ -276,20 +278,20 @@ def test_runs_of_several_subscriptions_are_one_list(api, owner, make_run, make_j
 
 def test_the_newest_runs_are_found_by_an_index(make_run):
     one = make_run(trigger_name=None)
-    copies = ("subscription_id", "job_id", "job_name", "collection_name", "publish_after", "state")
+    copied_fields = ("subscription_id", "job_id", "job_name", "collection_name", "publish_after", "state")
     Run.objects.bulk_create(
-        Run(fire_at=NOW + timedelta(minutes=number), **{name: getattr(one, name) for name in copies})
+        Run(fire_at=NOW + timedelta(minutes=number), **{name: getattr(one, name) for name in copied_fields})
         for number in range(2000)
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE jobs_run")
     runs = Run.objects.filter(subscription=one.subscription_id).order_by("-fire_at", "-id")
 
-    # the index of all runs is as good where all are of one subscription
+    # the index of all runs is as good when all runs belong to one subscription
     assert re.search("run_of_subscription|run_newest", runs[:101].explain())
 
 
-def test_pages_are_stable_while_runs_come_in(api, make_run):
+def test_pages_of_runs_are_stable_while_new_runs_are_added(api, make_run):
     for minutes in range(6):
         make_run(minutes=minutes)
     first = api.get("/api/runs?limit=3").json()
@@ -302,7 +304,7 @@ def test_pages_are_stable_while_runs_come_in(api, make_run):
     assert second["nextLink"] is None
 
 
-def test_a_cursor_of_another_order_is_refused(api, make_run):
+def test_cursor_of_a_list_in_another_order_is_refused(api, make_run):
     for minutes in range(2):
         make_run(minutes=minutes)
     address = api.get("/api/runs?limit=1").json()["nextLink"]
@@ -310,16 +312,16 @@ def test_a_cursor_of_another_order_is_refused(api, make_run):
     assert api.get(f"{address}&order=oldest").status_code == 400
 
 
-def test_a_list_costs_three_queries_whatever_its_length(api, make_run, django_assert_num_queries):
+def test_list_of_runs_takes_three_queries_at_any_length(api, make_run, django_assert_num_queries):
     make_run()
     api.get("/api/runs")
     for minutes in range(1, 10):
-        with django_assert_num_queries(3):  # the token, the subscriptions, the runs of the one
+        with django_assert_num_queries(3):  # the token, the subscriptions, the runs of the only subscription
             assert len(api.get("/api/runs").json()["value"]) == minutes
         make_run(minutes=minutes)
 
 
-def test_a_waiting_run_is_cancelled_by_name(api, make_run):
+def test_cancelled_run_names_the_user_who_cancelled_it(api, make_run):
     run = make_run(state="waiting")
 
     response = api.post(f"/api/runs/{run.pk}/cancel")
@@ -331,7 +333,7 @@ def test_a_waiting_run_is_cancelled_by_name(api, make_run):
 
 
 @pytest.mark.parametrize("state", ["running", "succeeded", "failed", "missed", "skipped", "lost"])
-def test_only_a_run_that_waits_is_cancelled(api, make_run, state):
+def test_run_that_does_not_wait_cannot_be_cancelled(api, make_run, state):
     run = make_run(state=state)
 
     assert api.post(f"/api/runs/{run.pk}/cancel").status_code == 409
@@ -347,7 +349,7 @@ def test_cancelling_the_last_run_ends_the_job(api, make_run):
     assert Job.objects.get().state == "completed"
 
 
-def test_cancelling_lets_the_next_in_line_look_again(api, make_job, make_run):
+def test_cancelling_a_run_publishes_the_next_run_in_the_queue(api, make_job, make_run):
     run = make_run(make_job(overlap="queue_all"), state="retrying", lock_key="job:1")
     waiting = make_run(state="waiting", lock_key="job:1", minutes=1, publish_after=NOW + timedelta(days=9999))
 
@@ -357,7 +359,7 @@ def test_cancelling_lets_the_next_in_line_look_again(api, make_job, make_run):
     assert waiting.publish_after < NOW + timedelta(days=9999)
 
 
-def test_a_reader_cancels_nothing(make_user, api_of, make_run):
+def test_reader_cannot_cancel_a_run(make_user, api_of, make_run):
     run = make_run(state="waiting")
     client = api_of(ApiToken.objects.issue(make_user("rita", Role.READER), "t")[1])
 
@@ -365,6 +367,6 @@ def test_a_reader_cancels_nothing(make_user, api_of, make_run):
     assert client.post(f"/api/runs/{run.pk}/cancel").status_code == 403
 
 
-def test_a_run_that_is_not_there_is_missing(api):
+def test_unknown_run_is_not_found(api):
     assert api.get(f"/api/runs/{uuid.uuid4()}").status_code == 404
     assert api.get("/api/runs/not-an-id").status_code == 404

@@ -26,7 +26,7 @@ def free(subscription):
     return JobCollection.objects.create(subscription=subscription, name="small", sku="Free")
 
 
-def test_a_new_collection_is_created(arm, subscription):
+def test_put_creates_a_collection(arm, subscription):
     response = arm.put(arm.collection(), FULL)
 
     assert response.status_code == 201
@@ -42,7 +42,7 @@ def test_a_new_collection_is_created(arm, subscription):
     assert arm.get(arm.collection()).json() == response.json()
 
 
-def test_what_is_not_sent_is_not_made_up(arm, subscription):
+def test_omitted_members_of_a_collection_are_not_returned(arm, subscription):
     response = arm.put(arm.collection(), {"properties": {}})
 
     assert response.status_code == 201
@@ -54,7 +54,7 @@ def test_what_is_not_sent_is_not_made_up(arm, subscription):
     assert not {"tags", "location"} & set(response.json())
 
 
-def test_the_same_again_is_an_update_and_changes_nothing(arm, subscription):
+def test_repeated_put_of_a_collection_changes_nothing(arm, subscription):
     created = arm.put(arm.collection(), FULL)
 
     again = arm.put(arm.collection(), FULL)
@@ -64,7 +64,7 @@ def test_the_same_again_is_an_update_and_changes_nothing(arm, subscription):
     assert JobCollection.objects.count() == 1
 
 
-def test_a_put_replaces(arm, subscription):
+def test_put_replaces_a_collection(arm, subscription):
     arm.put(arm.collection(), FULL)
 
     replaced = arm.put(arm.collection(), {"location": "East US", "properties": {"sku": {"name": "p10premium"}}}).json()
@@ -78,7 +78,7 @@ def test_a_put_replaces(arm, subscription):
     assert "tags" not in replaced
 
 
-def test_a_put_in_another_case_is_the_same_collection(arm, subscription):
+def test_put_with_the_name_in_another_case_updates_the_same_collection(arm, subscription):
     arm.put(arm.collection("nightly"), FULL)
 
     response = arm.put(arm.collection("NIGHTLY"), {**FULL, "name": "Nightly"})
@@ -86,7 +86,7 @@ def test_a_put_in_another_case_is_the_same_collection(arm, subscription):
     assert (response.status_code, response.json()["name"]) == (200, "nightly")
 
 
-def test_a_patch_merges(arm, subscription):
+def test_patch_merges_the_quota(arm, subscription):
     arm.put(arm.collection(), FULL)
 
     patch = {"properties": {"quota": {"maxRecurrence": {"interval": 3}}}}
@@ -106,22 +106,22 @@ def test_a_patch_replaces_the_tags(arm, subscription):
     assert "tags" not in arm.patch(arm.collection(), {"tags": None}).json()
 
 
-def test_a_patch_removes_what_is_null(arm, subscription):
+def test_null_in_a_patch_removes_the_quota(arm, subscription):
     arm.put(arm.collection(), FULL)
 
     assert "quota" not in arm.patch(arm.collection(), {"properties": {"quota": None}}).json()["properties"]
 
 
 @pytest.mark.parametrize(
-    "location, answered",
+    "location, display_name",
     [("westus", "West US"), ("West US", "West US"), ("NORTHEUROPE", "North Europe"), ("cellar", "cellar")],
 )
-def test_a_known_location_is_answered_by_its_display_name(arm, subscription, location, answered):
-    assert arm.put(arm.collection(), {"location": location}).json()["location"] == answered
+def test_known_location_is_returned_by_its_display_name(arm, subscription, location, display_name):
+    assert arm.put(arm.collection(), {"location": location}).json()["location"] == display_name
 
 
 @pytest.mark.parametrize("state", ["Suspended", "suspended", "Disabled"])
-def test_a_put_may_set_the_state(arm, subscription, state):
+def test_put_can_set_the_state_of_a_collection(arm, subscription, state):
     response = arm.put(arm.collection(), {"properties": {"state": state}})
 
     assert response.json()["properties"]["state"] == state.capitalize()
@@ -130,7 +130,7 @@ def test_a_put_may_set_the_state(arm, subscription, state):
 # States
 
 
-def test_disabling_stops_every_job_and_keeps_its_state(arm, make_job, carry_out):
+def test_disabling_a_collection_stops_its_jobs_and_keeps_their_states(arm, make_job, carry_out):
     make_job("on")
     make_job("off", state="disabled")
 
@@ -143,7 +143,7 @@ def test_disabling_stops_every_job_and_keeps_its_state(arm, make_job, carry_out)
     assert "nextExecutionTime" not in arm.get(arm.job("on")).json()["properties"]["status"]
 
 
-def test_enabling_starts_the_jobs_that_were_enabled(arm, make_job, carry_out):
+def test_enabling_a_collection_starts_its_enabled_jobs(arm, make_job, carry_out):
     make_job("on", schedule={"recurrence": {"frequency": "Day"}})
     make_job("off", state="disabled")
     arm.post(arm.collection() + "/disable")
@@ -158,7 +158,7 @@ def test_enabling_starts_the_jobs_that_were_enabled(arm, make_job, carry_out):
     assert arm.get(arm.job("off")).json()["properties"]["state"] == "Disabled"
 
 
-def test_deleting_takes_the_jobs_along_and_leaves_their_history(arm, make_job, carry_out):
+def test_deleting_a_collection_deletes_its_jobs_and_keeps_their_history(arm, make_job, carry_out):
     job = make_job()
     run = Run.objects.create(
         subscription=job.collection.subscription, job=job, action=job.action, fire_at=NOW, publish_after=NOW
@@ -214,7 +214,7 @@ def test_deleting_takes_the_jobs_along_and_leaves_their_history(arm, make_job, c
     ],
 )
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_a_wrong_member_is_refused_with_its_path(arm, collection, method, document, target):
+def test_wrong_member_of_a_collection_is_refused_with_its_path(arm, collection, method, document, target):
     before = arm.get(arm.collection()).json()
 
     response = arm.call(method, arm.collection(), document)
@@ -224,12 +224,12 @@ def test_a_wrong_member_is_refused_with_its_path(arm, collection, method, docume
 
 
 @pytest.mark.parametrize("name", ["1st", "a b", "a.b", "%C3%A4", "a" * 101, "-a"])
-def test_a_name_outside_the_rules_is_refused(arm, subscription, name):
+def test_malformed_name_of_a_collection_is_refused(arm, subscription, name):
     assert arm.put(arm.collection(name), {}).status_code == 400
 
 
 @pytest.mark.parametrize("group", ["ends.", "a b", "a" * 91])
-def test_a_resource_group_outside_the_rules_is_refused(token, subscription, group):
+def test_malformed_name_of_a_resource_group_is_refused(token, subscription, group):
     arm = ArmClient(token, group=group)
 
     assert arm.put(arm.collection(), {}).status_code == 400
@@ -262,7 +262,7 @@ def test_a_free_collection_holds_five_jobs(arm, free):
     assert (response.status_code, response.json()["error"]["code"]) == (409, "ConflictError")
 
 
-def test_its_own_quota_limits_a_collection_further(arm, subscription):
+def test_quota_of_a_collection_lowers_the_limit_of_its_plan(arm, subscription):
     arm.put(arm.collection(), {"properties": {"quota": {"maxJobCount": 1}}})
     arm.put(arm.job("first"), {"properties": {"action": ACTION}})
 
@@ -273,11 +273,11 @@ def test_its_own_quota_limits_a_collection_further(arm, subscription):
 @pytest.mark.parametrize(
     "name, recurrence",
     [
-        ("small", {"frequency": "Minute", "interval": 59}),  # Free: hourly at the fastest
+        ("small", {"frequency": "Minute", "interval": 59}),  # Free: at most hourly
         ("limited", {"frequency": "Hour", "interval": 1}),
     ],
 )
-def test_a_recurrence_faster_than_allowed_is_refused(arm, free, name, recurrence):
+def test_recurrence_faster_than_the_quota_is_refused(arm, free, name, recurrence):
     arm.put(arm.collection("limited"), FULL | {"name": "limited"})
 
     response = arm.put(arm.job("job", name), {"properties": {"action": ACTION, "recurrence": recurrence}})
@@ -296,7 +296,7 @@ def test_a_free_collection_has_no_outbound_authentication(arm, free):
     assert response.json()["error"]["target"] == "properties.action.request.authentication"
 
 
-def test_a_collection_with_quick_jobs_cannot_become_free(arm, make_job):
+def test_collection_with_jobs_that_run_too_often_cannot_become_free(arm, make_job):
     make_job(schedule={"recurrence": {"frequency": "Minute"}})
 
     assert arm.patch(arm.collection(), {"properties": {"sku": {"name": "Free"}}}).status_code == 409
@@ -317,25 +317,25 @@ def names(response) -> list[str]:
     return [item["name"] for item in response.json()["value"]]
 
 
-def test_a_group_lists_its_own_collections_by_name(groups):
+def test_resource_group_lists_its_collections_by_name(groups):
     response = groups.get(groups.collections)
 
     assert names(response) == ["A", "b"]
     assert response.json()["nextLink"] is None
 
 
-def test_a_subscription_lists_all_of_its_collections(groups):
+def test_subscription_lists_all_its_collections(groups):
     response = groups.get(f"{groups.subscription}/providers/Microsoft.Scheduler/jobCollections")
 
     assert names(response) == ["A", "b", "d", "c"]
 
 
-def test_an_empty_group_is_an_empty_list(arm, subscription):
+def test_empty_resource_group_has_an_empty_list(arm, subscription):
     assert arm.get(arm.collections).json() == {"value": [], "nextLink": None}
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_pages_join_to_the_whole_list(groups, monkeypatch, length):
+def test_pages_together_contain_all_collections(groups, monkeypatch, length):
     monkeypatch.setattr(lists, "PAGE_LENGTH", length)
     found = []
 
@@ -351,14 +351,14 @@ def test_pages_join_to_the_whole_list(groups, monkeypatch, length):
 
 
 @pytest.mark.parametrize("given", ["x", "a/\0", "\0/a"])
-def test_a_token_that_was_not_given_is_refused(groups, given):
+def test_forged_skip_token_is_refused(groups, given):
     response = groups.get(groups.collections, skiptoken=given)
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, "$skiptoken")
 
 
-def test_a_list_takes_a_fixed_number_of_queries(groups, django_assert_num_queries):
-    groups.get(groups.collections)  # notes the use of the token
+def test_list_of_collections_takes_a_fixed_number_of_queries(groups, django_assert_num_queries):
+    groups.get(groups.collections)  # writes when the token was last used
 
     with django_assert_num_queries(3):  # the token, the subscription, the collections
         assert len(names(groups.get(groups.collections))) == 2

@@ -16,7 +16,7 @@ def job(make_job):
 
 @pytest.fixture
 def make_attempt(job):
-    """An attempt of a run of its own, or of `run`; `start` is in minutes from NOW."""
+    """Return a function that creates an attempt of a new run, or of `run`; `start` is in minutes from NOW."""
 
     def make(start: int = 0, run: Run | None = None, number: int = 1, **fields) -> Attempt:
         started_at = NOW + timedelta(minutes=start)
@@ -48,7 +48,7 @@ def starts(response) -> list[str]:
     return [entry["startTime"][14:16] for entry in entries(response)]
 
 
-def test_an_entry_tells_what_an_attempt_did(arm, make_attempt):
+def test_history_entry_describes_an_attempt(arm, make_attempt):
     attempt = make_attempt(
         start=3,
         message="Host 'example.com' answered 'OK'.",
@@ -77,7 +77,7 @@ def test_an_entry_tells_what_an_attempt_did(arm, make_attempt):
     }
 
 
-def test_a_failure_without_an_answer_is_a_sentence(arm, make_attempt):
+def test_entry_of_a_failure_without_a_response_has_only_the_message(arm, make_attempt):
     make_attempt(state="failed", message="No connection to host 'example.com'.")
 
     [entry] = entries(arm.get(arm.job() + "/history"))
@@ -85,7 +85,7 @@ def test_a_failure_without_an_answer_is_a_sentence(arm, make_attempt):
     assert (entry["status"], entry["message"]) == ("Failed", "No connection to host 'example.com'.")
 
 
-def test_there_is_an_entry_for_each_attempt_newest_first(arm, job, make_attempt):
+def test_history_has_an_entry_for_each_attempt_newest_first(arm, job, make_attempt):
     run = make_run(job, state="failed")
     for number in (1, 2, 3):
         make_attempt(start=number, run=run, number=number, state="failed")
@@ -96,7 +96,7 @@ def test_there_is_an_entry_for_each_attempt_newest_first(arm, job, make_attempt)
     assert {entry["expectedExecutionTime"] for entry in found} == {"2026-01-01T00:00:00Z"}
 
 
-def test_keys_sort_the_newest_first(arm, make_attempt):
+def test_names_of_entries_sort_the_newest_first(arm, make_attempt):
     for start in (1, 3, 3, 2):
         make_attempt(start=start)
 
@@ -106,7 +106,7 @@ def test_keys_sort_the_newest_first(arm, make_attempt):
     assert len(set(names)) == 4
 
 
-def test_an_error_action_is_named_and_has_the_number_of_its_occurrence(arm, job, make_attempt):
+def test_entry_of_an_error_action_has_the_repeat_count_of_its_run(arm, job, make_attempt):
     parent = make_run(job, state="failed", occurrence=4)
     make_attempt(run=make_run(job, parent=parent, origin=Run.Origin.ERROR_ACTION, occurrence=None))
 
@@ -115,17 +115,17 @@ def test_an_error_action_is_named_and_has_the_number_of_its_occurrence(arm, job,
     assert (entry["actionName"], entry["repeatCount"]) == ("ErrorAction", 4)
 
 
-def by_hand(job: Job, minute: int, **fields) -> Run:
+def manual_run(job: Job, minute: int, **fields) -> Run:
     at = NOW + timedelta(minutes=minute)
     return make_run(job, origin=Run.Origin.MANUAL, occurrence=None, fire_at=at, **fields)
 
 
-def test_a_run_by_hand_has_the_number_of_the_occurrence_before_it(arm, job, make_attempt):
-    make_attempt(0, run=by_hand(job, 0))
+def test_manual_run_has_the_repeat_count_of_the_occurrence_before_it(arm, job, make_attempt):
+    make_attempt(0, run=manual_run(job, 0))
     for minute, number in ((10, 1), (20, 2)):
         make_attempt(minute, run=make_run(job, fire_at=NOW + timedelta(minutes=minute), occurrence=number))
     for minute in (15, 25, 26):
-        make_attempt(minute, run=by_hand(job, minute))
+        make_attempt(minute, run=manual_run(job, minute))
 
     found = entries(arm.get(arm.job() + "/history"))
 
@@ -134,20 +134,20 @@ def test_a_run_by_hand_has_the_number_of_the_occurrence_before_it(arm, job, make
     ]  # fmt: skip
 
 
-def test_only_occurrences_of_the_job_itself_count(arm, job, make_attempt, make_job):
-    """Missed fire times have no number, error actions are none, and other jobs count for themselves."""
+def test_repeat_count_is_that_of_an_occurrence_of_the_same_job(arm, job, make_attempt, make_job):
+    """Missed fire times, error actions and runs of other jobs are not counted."""
     make_run(job, state="missed", occurrence=None, fire_at=NOW + timedelta(minutes=4))
     parent = make_run(job, state="failed", occurrence=3)
     make_run(job, parent=parent, origin=Run.Origin.ERROR_ACTION, occurrence=3, fire_at=NOW + timedelta(minutes=2))
     make_run(make_job("other"), occurrence=9, fire_at=NOW + timedelta(minutes=4))
-    make_attempt(5, run=by_hand(job, 5))
+    make_attempt(5, run=manual_run(job, 5))
 
     assert [entry["repeatCount"] for entry in entries(arm.get(arm.job() + "/history"))] == [3]
 
 
-def test_the_error_action_of_a_run_by_hand_has_its_number(arm, job, make_attempt):
+def test_error_action_of_a_manual_run_has_the_repeat_count_of_that_run(arm, job, make_attempt):
     make_run(job, occurrence=6)
-    parent = by_hand(job, 1, state="failed")
+    parent = manual_run(job, 1, state="failed")
     at = NOW + timedelta(minutes=2)
     make_attempt(9, run=make_run(job, parent=parent, origin=Run.Origin.ERROR_ACTION, occurrence=None, fire_at=at))
 
@@ -156,13 +156,13 @@ def test_the_error_action_of_a_run_by_hand_has_its_number(arm, job, make_attempt
     assert (entry["actionName"], entry["repeatCount"]) == ("ErrorAction", 6)
 
 
-def test_an_attempt_that_goes_on_has_no_entry_yet(arm, make_attempt):
+def test_running_attempt_has_no_history_entry(arm, make_attempt):
     make_attempt(state="running", finished_at=None)
 
     assert arm.get(arm.job() + "/history").json() == {"value": [], "nextLink": None}
 
 
-def test_history_of_another_job_stays_there(arm, make_attempt, make_job):
+def test_history_contains_no_attempts_of_other_jobs(arm, make_attempt, make_job):
     make_attempt()
     make_job("other")
 
@@ -184,12 +184,12 @@ def history(arm, make_attempt):
         ({"top": 2, "skip": 2}, ["01", "00"]),
         ({"skip": 3}, ["00"]),
         ({"filter": "status eq Completed"}, ["03", "00"]),
-        ({"filter": "status eq 'failed'"}, ["02", "01"]),  # an attempt whose outcome is unknown did not succeed
+        ({"filter": "status eq 'failed'"}, ["02", "01"]),  # an attempt with an unknown result did not succeed
         ({"filter": "status eq Postponed"}, []),
         ({"filter": "status eq Completed", "top": 1, "skip": 1}, ["00"]),
     ],
 )
-def test_history_can_be_narrowed(arm, history, query, found):
+def test_history_can_be_filtered(arm, history, query, found):
     response = arm.get(history, **query)
 
     assert starts(response) == found
@@ -212,7 +212,7 @@ def test_history_can_be_narrowed(arm, history, query, found):
         ("skiptoken", "٠" * 20 + ":" + "٠" * 20),
     ],
 )
-def test_a_wrong_query_is_refused(arm, history, name, text):
+def test_wrong_query_parameter_of_the_history_is_refused(arm, history, name, text):
     response = arm.get(history, **{name: text})
 
     assert response.status_code == 400
@@ -221,14 +221,14 @@ def test_a_wrong_query_is_refused(arm, history, name, text):
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
-def test_pages_join_to_the_whole_history(arm, history, make_attempt, monkeypatch, length):
-    make_attempt(start=2, state="failed")  # at the same time as another
+def test_pages_together_contain_the_whole_history(arm, history, make_attempt, monkeypatch, length):
+    make_attempt(start=2, state="failed")  # at the same time as another attempt
     monkeypatch.setattr(lists, "PAGE_LENGTH", length)
 
     response = arm.get(history)
     found = starts(response)
     while link := response.json()["nextLink"]:
-        make_attempt(start=30)  # history grows while somebody reads it
+        make_attempt(start=30)  # the history grows while it is read
         response = arm.client.get(link)
         found += starts(response)
 
@@ -236,25 +236,27 @@ def test_pages_join_to_the_whole_history(arm, history, make_attempt, monkeypatch
 
 
 def test_history_takes_a_fixed_number_of_queries(arm, history, django_assert_num_queries):
-    arm.get(history)  # notes the use of the token
+    arm.get(history)  # writes when the token was last used
 
     with django_assert_num_queries(3):  # the token, the job, the attempts with their runs
         assert len(entries(arm.get(history))) == 4
 
 
-def test_runs_by_hand_take_two_queries_however_many(arm, job, history, make_attempt, django_assert_num_queries):
+def test_repeat_counts_of_manual_runs_take_two_queries_for_any_number_of_runs(
+    arm, job, history, make_attempt, django_assert_num_queries
+):
     for minute in range(40, 50):
-        make_attempt(minute, run=by_hand(job, minute))
-    make_run(job, fire_at=NOW + timedelta(minutes=45))  # after some of them, before the others
+        make_attempt(minute, run=manual_run(job, minute))
+    make_run(job, fire_at=NOW + timedelta(minutes=45))  # after some of the manual runs, before the others
     arm.get(history)
 
     with django_assert_num_queries(5):
         assert {entry["repeatCount"] for entry in entries(arm.get(history))} == {7}
 
 
-def test_of_the_occurrences_between_runs_by_hand_nothing_is_read(arm, job, make_attempt):
+def test_occurrences_between_manual_runs_are_not_read(arm, job, make_attempt):
     for minute in (0, 55):
-        make_attempt(minute, run=by_hand(job, minute))
+        make_attempt(minute, run=manual_run(job, minute))
     for minute in range(1, 55):  # without attempts, so that they are not on the page
         make_run(job, state="skipped", fire_at=NOW + timedelta(minutes=minute), occurrence=minute)
 

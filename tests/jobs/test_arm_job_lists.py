@@ -1,4 +1,4 @@
-"""Lists of jobs in the resource manager's form: order, pages and filters."""
+"""Lists of jobs in the form of the resource manager: order, pages and filters."""
 
 import pytest
 from django.test import override_settings
@@ -44,7 +44,7 @@ def test_jobs_are_listed_by_name(arm, jobs):
         ({"filter": "state eq Enabled", "top": 1, "skip": 1}, ["e"]),
     ],
 )
-def test_a_list_can_be_narrowed(arm, jobs, query, found):
+def test_list_of_jobs_can_be_filtered(arm, jobs, query, found):
     response = arm.get(jobs, **query)
 
     assert names(response) == found
@@ -76,14 +76,14 @@ def test_a_list_can_be_narrowed(arm, jobs, query, found):
         {"skiptoken": "\0"},
     ],
 )
-def test_a_wrong_query_is_refused(arm, jobs, query):
+def test_wrong_query_parameter_of_the_list_of_jobs_is_refused(arm, jobs, query):
     name = "$" + next(iter(query))
 
     assert refusal(arm.get(jobs, **query)) == (400, "MissingOrInvalidRequiredQueryParameter", name)
 
 
 @pytest.mark.parametrize("length", [1, 2, 4, 5])
-def test_pages_join_to_the_whole_list(arm, jobs, monkeypatch, length):
+def test_pages_together_contain_all_jobs(arm, jobs, monkeypatch, length):
     monkeypatch.setattr(lists, "PAGE_LENGTH", length)
 
     response = arm.get(jobs)
@@ -95,7 +95,7 @@ def test_pages_join_to_the_whole_list(arm, jobs, monkeypatch, length):
     assert found == ["A", "b", "c", "d", "e"]
 
 
-def test_a_next_page_keeps_the_filter_and_forgets_what_was_skipped(arm, jobs, monkeypatch):
+def test_next_link_has_the_filter_but_not_the_skip(arm, jobs, monkeypatch):
     monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
     arm.put(arm.job("f"), body(startTime="2026-06-01"))
 
@@ -106,7 +106,7 @@ def test_a_next_page_keeps_the_filter_and_forgets_what_was_skipped(arm, jobs, mo
     assert second.json()["nextLink"] is None
 
 
-def test_names_in_the_query_are_read_in_any_case(arm, jobs, monkeypatch):
+def test_names_of_query_parameters_are_read_in_any_case(arm, jobs, monkeypatch):
     monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
     query = {"API-Version": "2016-03-01", "$Filter": "state eq Enabled"}
 
@@ -120,21 +120,21 @@ def test_names_in_the_query_are_read_in_any_case(arm, jobs, monkeypatch):
     assert names(arm.client.get(jobs, query | {"$TOP": 2})) == ["b", "e"]
 
 
-def test_a_page_with_a_top_has_no_next(arm, jobs, monkeypatch):
+def test_page_with_top_has_no_next_link(arm, jobs, monkeypatch):
     monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
 
     assert arm.get(jobs, top=2).json()["nextLink"] is None
 
 
 @override_settings(PUBLIC_URL="https://jobs.example")
-def test_links_name_the_public_address(arm, jobs, monkeypatch):
+def test_next_links_use_the_public_address(arm, jobs, monkeypatch):
     monkeypatch.setattr(lists, "PAGE_LENGTH", 1)
 
     assert arm.get(jobs).json()["nextLink"].startswith(f"https://jobs.example{jobs}?api-version=2016-03-01&")
 
 
-def test_a_list_takes_a_fixed_number_of_queries(arm, jobs, django_assert_num_queries):
-    arm.get(jobs)  # notes the use of the token
+def test_list_of_jobs_takes_a_fixed_number_of_queries(arm, jobs, django_assert_num_queries):
+    arm.get(jobs)  # writes when the token was last used
 
     with django_assert_num_queries(4):  # the token, the collection, the jobs, their triggers
         assert len(names(arm.get(jobs))) == 5

@@ -1,4 +1,4 @@
-"""A PATCH of a job in the resource manager's form: what it merges, keeps and refuses."""
+"""A PATCH of a job in the form of the resource manager: what it merges, preserves and refuses."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.jobs.arm_jobs import DAILY, FULL, body, properties, refusal
 pytestmark = pytest.mark.usefixtures("at_now")
 
 
-def test_a_patch_merges_deeply(arm, collection):
+def test_patch_of_a_job_merges_nested_objects(arm, collection):
     arm.put(arm.job(), body(recurrence={**DAILY, "schedule": {"hours": [5]}}))
 
     patch = {"properties": {"recurrence": {"frequency": "Week", "interval": 1}, "action": {"request": {"body": "new"}}}}
@@ -26,7 +26,7 @@ def test_a_patch_merges_deeply(arm, collection):
     assert arm.get(arm.job()).json() == response.json()
 
 
-def test_a_patched_recurrence_counts_from_now(arm, make_job):
+def test_patched_recurrence_starts_now(arm, make_job):
     make_job(schedule={"startTime": "2025-12-29T00:00:00Z", "recurrence": {"frequency": "week"}})
     assert properties(arm.get(arm.job()))["status"]["nextExecutionTime"] == "2026-01-05T00:00:00Z"
 
@@ -55,7 +55,7 @@ def test_a_patch_of_the_state_stops_and_starts_a_job(arm, make_job):
     assert started["status"]["nextExecutionTime"] == "2026-01-05T08:00:00Z"
 
 
-def test_a_patch_removes_what_is_null(arm, collection):
+def test_null_in_a_patch_of_a_job_removes_the_member(arm, collection):
     arm.put(arm.job(), {"properties": FULL})
 
     patch = {"recurrence": None, "action": {"errorAction": None, "request": {"authentication": None}}}
@@ -76,7 +76,7 @@ def test_a_put_without_authentication_removes_it(arm, collection):
     assert "authentication" not in action["request"]
 
 
-def test_a_patch_keeps_the_secrets(arm, collection):
+def test_patch_preserves_the_secrets(arm, collection):
     arm.put(arm.job(), {"properties": FULL})
 
     arm.patch(arm.job(), {"properties": {"action": {"request": {"body": "new", "authentication": {"type": "basic"}}}}})
@@ -89,7 +89,7 @@ def test_a_patch_keeps_the_secrets(arm, collection):
     }
 
 
-def test_a_patch_to_another_host_needs_the_password_again(arm, collection):
+def test_patch_to_another_host_requires_the_password_again(arm, collection):
     arm.put(arm.job(), {"properties": FULL})
 
     response = arm.patch(arm.job(), {"properties": {"action": {"request": {"uri": "http://example.com/"}}}})
@@ -97,7 +97,7 @@ def test_a_patch_to_another_host_needs_the_password_again(arm, collection):
     assert refusal(response) == (400, "BadRequest", "properties.action.request.authentication.password")
 
 
-def test_a_patch_may_change_the_kind_of_action(arm, make_job):
+def test_patch_can_change_the_type_of_the_action(arm, make_job):
     make_job()
     message = {"storageAccount": "acct", "queueName": "jobs", "sasToken": "?sig=amber-lantern", "message": "m"}
 
@@ -131,7 +131,7 @@ def test_a_wrong_patch_is_refused(arm, make_job, patch, target):
     assert arm.get(arm.job()).json() == before
 
 
-def test_a_patch_may_repeat_the_id(arm, make_job):
+def test_patch_can_contain_the_id_of_the_job(arm, make_job):
     make_job()
 
     assert arm.patch(arm.job(), {"id": arm.job().upper()}).status_code == 200

@@ -1,4 +1,4 @@
-"""Jobs that the resource manager's form refuses, with the member that is wrong."""
+"""Jobs that the API in the form of the resource manager refuses, with the wrong member."""
 
 import pytest
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("at_now")
 
 
 @pytest.fixture
-def finished(make_job):
+def ended_job(make_job):
     return Job.objects.filter(pk=make_job().pk).update(state="completed", finished_at=NOW)
 
 
@@ -47,7 +47,7 @@ def finished(make_job):
         ),
     ],
 )
-def test_a_wrong_member_is_refused_with_its_path(arm, collection, document, target):
+def test_wrong_member_of_a_job_is_refused_with_its_path(arm, collection, document, target):
     assert refusal(arm.put(arm.job(), document)) == (400, "BadRequest", target)
     assert not Job.objects.exists()
 
@@ -73,7 +73,7 @@ STRANGE = [
 
 
 def places(document, place=()):
-    """The paths of all members of a document, as tuples."""
+    """Yield the paths of all members of a document, as tuples."""
     for name, value in document.items():
         yield (*place, name)
         if isinstance(value, dict):
@@ -86,7 +86,7 @@ def replaced(document, place, value) -> dict:
 
 
 @pytest.mark.parametrize("place", list(places({"properties": FULL})), ids=".".join)
-def test_whatever_stands_at_a_member_is_taken_or_refused(arm, collection, place):
+def test_any_value_of_a_member_is_accepted_or_refused(arm, collection, place):
     for value in STRANGE:
         response = arm.put(arm.job(), replaced({"properties": FULL}, place, value))
 
@@ -95,16 +95,16 @@ def test_whatever_stands_at_a_member_is_taken_or_refused(arm, collection, place)
 
 
 @pytest.mark.parametrize("name", ["1st", "a b", "a.b", "a" * 101, "-a", "%E2%80%AEa", "<b>"])
-def test_a_name_outside_the_rules_is_refused(arm, collection, name):
+def test_malformed_name_of_a_job_is_refused(arm, collection, name):
     assert arm.put(arm.job(name), body()).status_code == 400
     assert not Job.objects.exists()
 
 
-def test_a_job_needs_its_collection(arm, collection):
+def test_job_in_an_unknown_collection_is_refused(arm, collection):
     assert refusal(arm.put(arm.job("backup", "elsewhere"), body()))[:2] == (404, "ResourceNotFound")
 
 
-def test_a_finished_job_is_not_changed(arm, finished):
+def test_ended_job_cannot_be_changed(arm, ended_job):
     for response in (
         arm.put(arm.job(), body()),
         arm.patch(arm.job(), {"properties": {"state": "Enabled"}}),
@@ -113,6 +113,6 @@ def test_a_finished_job_is_not_changed(arm, finished):
         assert refusal(response)[:2] == (409, "ConflictError")
 
 
-def test_a_finished_job_can_be_deleted_and_made_again(arm, finished):
+def test_ended_job_can_be_deleted_and_created_again(arm, ended_job):
     assert arm.delete(arm.job()).status_code == 200
     assert arm.put(arm.job(), body()).status_code == 201

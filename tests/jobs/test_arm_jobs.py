@@ -1,4 +1,4 @@
-"""Jobs in the resource manager's form: written whole, read, deleted and run."""
+"""Jobs in the form of the resource manager: replaced, read, deleted and run."""
 
 import pytest
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("at_now")
 # PUT and GET
 
 
-def test_a_new_job_is_created(arm, collection):
+def test_put_creates_a_job(arm, collection):
     response = arm.put(arm.job(), {"properties": FULL})
 
     # Monday the 2nd at 05:00 is before the start
@@ -28,12 +28,12 @@ def test_a_new_job_is_created(arm, collection):
     assert arm.get(arm.job()).json() == response.json()
 
 
-def test_what_is_not_sent_is_not_made_up(arm, collection):
+def test_omitted_members_of_a_job_are_not_returned(arm, collection):
     assert properties(arm.put(arm.job(), body())) == {
         "action": ACTION,
         "state": "Enabled",
         "status": {
-            "nextExecutionTime": "2026-01-01T00:00:00Z",  # once, now
+            "nextExecutionTime": "2026-01-01T00:00:00Z",  # runs once, now
             "executionCount": 0,
             "failureCount": 0,
             "faultedCount": 0,
@@ -48,7 +48,7 @@ def test_a_past_start_without_recurrence_runs_now(arm, collection):
     assert job["status"]["nextExecutionTime"] == "2026-01-01T00:00:00Z"
 
 
-def test_a_past_start_with_recurrence_stays_on_its_grid(arm, collection):
+def test_past_start_with_recurrence_keeps_its_fire_times(arm, collection):
     job = properties(
         arm.put(arm.job(), body(startTime="2025-12-30T14:00:00Z", recurrence={"frequency": "day", "interval": 2}))
     )
@@ -56,7 +56,7 @@ def test_a_past_start_with_recurrence_stays_on_its_grid(arm, collection):
     assert job["status"]["nextExecutionTime"] == "2026-01-01T14:00:00Z"
 
 
-def test_the_same_again_is_an_update_and_changes_nothing(arm, collection):
+def test_repeated_put_of_a_job_changes_nothing(arm, collection):
     created = arm.put(arm.job(), {"properties": FULL})
 
     again = arm.put(arm.job(), {"properties": FULL})
@@ -66,7 +66,7 @@ def test_the_same_again_is_an_update_and_changes_nothing(arm, collection):
     assert Job.objects.count() == 1
 
 
-def test_a_put_replaces(arm, collection):
+def test_put_replaces_a_job(arm, collection):
     arm.put(arm.job(), {"properties": FULL})
 
     replaced = properties(arm.put(arm.job(), body(startTime="2026-02-01T00:00Z")))
@@ -77,7 +77,7 @@ def test_a_put_replaces(arm, collection):
     assert replaced["status"]["nextExecutionTime"] == "2026-02-01T00:00:00Z"
 
 
-def test_a_put_in_another_case_is_the_same_job(arm, make_job):
+def test_put_with_the_name_in_another_case_updates_the_same_job(arm, make_job):
     make_job("backup")
 
     response = arm.put(arm.job("BackUp"), body())
@@ -85,7 +85,7 @@ def test_a_put_in_another_case_is_the_same_job(arm, make_job):
     assert (response.status_code, response.json()["name"]) == (200, "nightly/backup")
 
 
-def test_read_only_members_are_not_taken(arm, make_job):
+def test_read_only_members_are_ignored(arm, make_job):
     make_job()
     sent = {**body(status={"executionCount": 99, "nextExecutionTime": "x"}), "id": "x", "type": 1, "name": "other/name"}
 
@@ -95,13 +95,13 @@ def test_read_only_members_are_not_taken(arm, make_job):
     assert properties(response)["status"]["executionCount"] == 0
 
 
-def test_an_answer_can_be_sent_back(arm, collection):
+def test_returned_job_can_be_sent_back(arm, collection):
     answer = arm.put(arm.job(), {"properties": FULL}).json()
 
     assert arm.put(arm.job(), answer).json() == answer
 
 
-def test_additions_of_ours_to_an_action_are_kept_and_those_to_a_job_not_shown(arm, collection):
+def test_our_additions_to_an_action_are_returned_and_those_to_a_job_are_not(arm, collection):
     action = {
         "type": "Https",
         "request": {
@@ -116,20 +116,20 @@ def test_additions_of_ours_to_an_action_are_kept_and_those_to_a_job_not_shown(ar
         "retryPolicy": {"retryType": "Exponential", "maximumRetryInterval": "PT1H"},
     }
 
-    answered = properties(arm.put(arm.job(), {"properties": {"action": action}}))
+    returned = properties(arm.put(arm.job(), {"properties": {"action": action}}))
 
-    assert answered["action"] == action
-    assert not {"secretsSetAt", "signing", "warnings"} & set(answered)
-    assert properties(arm.get(arm.job())) == answered
+    assert returned["action"] == action
+    assert not {"secretsSetAt", "signing", "warnings"} & set(returned)
+    assert properties(arm.get(arm.job())) == returned
 
 
-def test_unknown_members_are_absent_from_the_answer(arm, collection):
+def test_unknown_members_are_not_returned(arm, collection):
     sent = {**body(colour="red", recurrence={"frequency": "Day", "colour": "red"}), "colour": "red"}
 
     assert "red" not in arm.put(arm.job(), sent).content.decode()
 
 
-def test_no_answer_holds_a_secret(arm, collection):
+def test_responses_contain_no_secret(arm, collection):
     arm.put(arm.job(), {"properties": FULL})
 
     for response in (arm.put(arm.job(), {"properties": FULL}), arm.get(arm.job()), arm.get(arm.collection() + "/jobs")):
@@ -141,15 +141,15 @@ def test_no_answer_holds_a_secret(arm, collection):
         assert "amber" not in text
 
 
-def test_both_spellings_of_the_occurrence_are_read_and_one_is_written(arm, collection):
-    for spelling in ("occurrence", "Occurrence"):
-        schedule = {"monthlyOccurrences": [{"day": "friday", spelling: -1}]}
+def test_occurrence_is_read_in_both_cases_and_written_in_one(arm, collection):
+    for member in ("occurrence", "Occurrence"):
+        schedule = {"monthlyOccurrences": [{"day": "friday", member: -1}]}
         job = properties(arm.put(arm.job(), body(recurrence={"frequency": "Month", "schedule": schedule})))
 
         assert job["recurrence"]["schedule"] == {"monthlyOccurrences": [{"day": "Friday", "Occurrence": -1}]}
 
 
-def test_a_job_takes_a_fixed_number_of_queries(arm, make_job, django_assert_num_queries):
+def test_reading_a_job_takes_a_fixed_number_of_queries(arm, make_job, django_assert_num_queries):
     make_job()
     arm.get(arm.job())
 
@@ -167,7 +167,7 @@ def test_a_new_disabled_job_has_no_status(arm, collection):
     assert "status" not in job
 
 
-def test_a_disabled_job_that_has_run_keeps_its_counters(arm, make_job):
+def test_disabled_job_shows_its_counters(arm, make_job):
     Job.objects.filter(pk=make_job().pk).update(
         execution_count=5, failure_count=5, faulted_count=1, last_execution_at=NOW
     )
@@ -181,7 +181,7 @@ def test_a_disabled_job_that_has_run_keeps_its_counters(arm, make_job):
 
 
 @pytest.mark.parametrize("state", ["completed", "faulted"])
-def test_a_finished_job_keeps_its_counters_and_has_no_next_time(arm, make_job, state):
+def test_ended_job_shows_its_counters_and_no_next_execution_time(arm, make_job, state):
     job = make_job()
     job.triggers.update(next_fire_at=None)
     Job.objects.filter(pk=job.pk).update(state=state, finished_at=NOW, execution_count=1, last_execution_at=NOW)
@@ -196,7 +196,7 @@ def test_a_finished_job_keeps_its_counters_and_has_no_next_time(arm, make_job, s
 # Delete and run
 
 
-def test_a_deleted_job_is_gone_and_its_history_stays(arm, make_job):
+def test_deleted_job_is_not_found_and_its_history_stays(arm, make_job):
     job = make_job()
     arm.post(arm.job() + "/run")
 
@@ -207,7 +207,7 @@ def test_a_deleted_job_is_gone_and_its_history_stays(arm, make_job):
     assert Run.objects.get().job_name == job.name
 
 
-def test_a_run_by_hand_leaves_the_schedule_alone(arm, make_job):
+def test_manual_run_does_not_change_the_schedule(arm, make_job):
     job = make_job()
     before = arm.get(arm.job()).json()
 
@@ -219,7 +219,7 @@ def test_a_run_by_hand_leaves_the_schedule_alone(arm, make_job):
     assert arm.get(arm.job()).json() == before
 
 
-def test_each_call_is_a_run_of_its_own(arm, make_job):
+def test_each_run_request_creates_a_run(arm, make_job):
     make_job()
 
     arm.post(arm.job() + "/run")
@@ -244,10 +244,10 @@ def test_a_job_of_a_disabled_collection_cannot_be_run(arm, make_job, carry_out):
     assert refusal(arm.post(arm.job() + "/run"))[:2] == (409, "ConflictError")
 
 
-# Triggers beside the job's own schedule, of which the original knew nothing
+# Triggers in addition to the job's own schedule, which the original service does not have
 
 
-def test_a_job_answers_its_own_schedule_and_the_earliest_time_of_all_triggers(arm, make_job, make_trigger):
+def test_job_shows_its_own_schedule_and_the_earliest_fire_time_of_all_triggers(arm, make_job, make_trigger):
     job = make_job(schedule={"startTime": "2026-02-02T08:00:00Z"})
     make_trigger(job, "a-first", "azure", definition={"startTime": "2026-01-09T08:00:00Z"})
     Job.objects.update(execution_count=1)
@@ -258,7 +258,7 @@ def test_a_job_answers_its_own_schedule_and_the_earliest_time_of_all_triggers(ar
     assert properties["status"]["nextExecutionTime"] == "2026-01-09T08:00:00Z"
 
 
-def test_a_job_without_a_schedule_of_its_own_stays_without_one(arm, make_job):
+def test_job_without_its_own_schedule_stays_without_one(arm, make_job):
     job = make_job(schedule=None)
 
     before = arm.get(arm.job()).json()["properties"]

@@ -1,4 +1,4 @@
-"""What holds for every operation of the original service's contract."""
+"""Rules for every operation of the original service's contract."""
 
 import json
 import uuid
@@ -36,7 +36,7 @@ every_operation = pytest.mark.parametrize("method, path", READS + WRITES)
 
 
 def status_of(method: str, path: str) -> int:
-    """What is answered when all is well: the long operations are accepted."""
+    """Return the status of success: 202 for long operations, else 200."""
     return 202 if (method, path) in LONG else 200
 
 
@@ -56,7 +56,7 @@ def everything() -> list[object]:
 
 
 @every_operation
-def test_nobody_gets_a_challenge(make_job, subscription, method, path):
+def test_request_without_a_token_gets_a_challenge(make_job, subscription, method, path):
     make_job()
     nobody = ArmClient(None)
 
@@ -67,7 +67,7 @@ def test_nobody_gets_a_challenge(make_job, subscription, method, path):
 
 
 @every_operation
-def test_a_stranger_sees_what_is_missing(make_job, make_user, method, path):
+def test_user_without_a_role_gets_the_same_response_as_for_a_missing_subscription(make_job, make_user, method, path):
     make_job()
     stranger = arm_of(make_user, "eve", None)
     before = everything()
@@ -81,7 +81,7 @@ def test_a_stranger_sees_what_is_missing(make_job, make_user, method, path):
 
 
 @every_operation
-def test_a_member_of_another_subscription_is_a_stranger_here(make_job, make_user, method, path):
+def test_member_of_another_subscription_gets_not_found(make_job, make_user, method, path):
     make_job()
     other = Subscription.objects.create(name="other")
     user = make_user("eve", Role.OWNER, in_subscription=other)
@@ -93,7 +93,7 @@ def test_a_member_of_another_subscription_is_a_stranger_here(make_job, make_user
 
 
 @pytest.mark.parametrize("method, path", READS)
-def test_a_reader_reads(make_job, make_user, method, path):
+def test_reader_can_read(make_job, make_user, method, path):
     make_job()
     reader = arm_of(make_user, "rea", Role.READER)
 
@@ -102,7 +102,7 @@ def test_a_reader_reads(make_job, make_user, method, path):
 
 @pytest.mark.parametrize("role, token_role", [(Role.READER, Role.OWNER), (Role.OWNER, Role.READER)])
 @pytest.mark.parametrize("method, path", WRITES)
-def test_a_reader_changes_nothing(make_job, make_user, method, path, role, token_role):
+def test_reader_cannot_change_anything(make_job, make_user, method, path, role, token_role):
     make_job()
     reader = arm_of(make_user, "rea", role, token_role)
     before = everything()
@@ -114,27 +114,27 @@ def test_a_reader_changes_nothing(make_job, make_user, method, path, role, token
 
 
 @pytest.mark.parametrize("method, path", WRITES)
-def test_an_operator_may_do_it(make_job, make_user, method, path):
+def test_operator_can_do_every_write(make_job, make_user, method, path):
     make_job()
     operator = arm_of(make_user, "oli", Role.OPERATOR)
 
-    answered = operator.call(method, operator.subscription + path, BODIES.get(method)).status_code
+    status_code = operator.call(method, operator.subscription + path, BODIES.get(method)).status_code
 
-    assert answered == status_of(method, path)
+    assert status_code == status_of(method, path)
 
 
 # What is called
 
 
 @pytest.mark.parametrize("method, path", READS[2:] + WRITES[1:])
-def test_a_name_that_is_not_there_is_not_found(arm, subscription, method, path):
+def test_unknown_name_is_not_found(arm, subscription, method, path):
     response = arm.call(method, arm.subscription + path, BODIES.get(method))
 
     assert (response.status_code, code_of(response)) == (404, "ResourceNotFound")
 
 
 @pytest.mark.parametrize("name", ["%00", "a%00b", "%F0%9F%98%80", "..", "%ED%A0%80", "a" * 300])
-def test_a_strange_name_is_not_found(arm, make_job, name):
+def test_malformed_name_is_not_found(arm, make_job, name):
     make_job()
 
     for address in (
@@ -146,7 +146,7 @@ def test_a_strange_name_is_not_found(arm, make_job, name):
 
 
 @pytest.mark.parametrize("subscription_id", ["default", "{00000000-0000-0000-0000-000000000001}", "1", "%00"])
-def test_a_subscription_is_named_by_its_guid_only(arm, make_job, subscription_id):
+def test_subscription_is_found_by_its_guid_only(arm, make_job, subscription_id):
     make_job()
 
     assert arm.get(f"/subscriptions/{subscription_id}/{PROVIDER}").status_code == 404
@@ -160,7 +160,7 @@ def test_other_addresses_of_the_resource_manager_are_not_found(arm, subscription
 
 
 @pytest.mark.parametrize("change", [str.lower, str.upper])
-def test_addresses_match_in_any_case_and_ids_are_answered_in_one(arm, make_job, change):
+def test_addresses_match_in_any_case_and_ids_are_returned_in_one_case(arm, make_job, change):
     make_job()
     address = arm.job()
 
@@ -169,7 +169,7 @@ def test_addresses_match_in_any_case_and_ids_are_answered_in_one(arm, make_job, 
     assert response.json()["id"] == address
 
 
-def test_a_slash_at_the_end_changes_nothing(arm, make_job):
+def test_trailing_slash_makes_no_difference(arm, make_job):
     make_job()
 
     assert arm.get(arm.job() + "/").json() == arm.get(arm.job()).json()
@@ -189,7 +189,7 @@ def test_a_slash_at_the_end_changes_nothing(arm, make_job):
         ("TRACE", "/jobs/backup"),
     ],
 )
-def test_a_method_that_an_address_does_not_have_is_refused(arm, make_job, method, path):
+def test_method_that_an_address_does_not_support_is_refused(arm, make_job, method, path):
     make_job()
 
     response = arm.call(method, arm.collection() + path)
@@ -201,7 +201,7 @@ def test_a_method_that_an_address_does_not_have_is_refused(arm, make_job, method
 
 
 @pytest.mark.parametrize("version", ["2016-03-01", "2016-01-01", "2014-08-01-preview", "2014-08-01-Preview"])
-def test_known_versions_are_answered(arm, make_job, version):
+def test_known_api_versions_are_accepted(arm, make_job, version):
     make_job()
 
     assert arm.call("GET", arm.job(), version=version).status_code == 200
@@ -209,7 +209,7 @@ def test_known_versions_are_answered(arm, make_job, version):
 
 @pytest.mark.parametrize("version", [None, "", "2015-01-01", "latest"])
 @every_operation
-def test_another_version_is_refused(arm, make_job, method, path, version):
+def test_unknown_api_version_is_refused(arm, make_job, method, path, version):
     make_job()
     before = everything()
 
@@ -223,7 +223,7 @@ def test_another_version_is_refused(arm, make_job, method, path, version):
 
 
 @every_operation
-def test_every_answer_has_the_headers_of_the_protocol(arm, make_job, method, path):
+def test_every_response_has_the_headers_of_the_protocol(arm, make_job, method, path):
     make_job()
 
     response = arm.call(method, arm.subscription + path, BODIES.get(method))
@@ -236,7 +236,7 @@ def test_every_answer_has_the_headers_of_the_protocol(arm, make_job, method, pat
         assert response["Content-Type"] == "application/json; charset=utf-8"
 
 
-def test_a_refusal_has_them_too(arm, subscription):
+def test_error_response_has_the_headers_of_the_protocol_too(arm, subscription):
     response = arm.get(arm.job())
 
     assert response.status_code == 404
@@ -244,17 +244,17 @@ def test_a_refusal_has_them_too(arm, subscription):
     assert response["Content-Type"] == "application/json; charset=utf-8"
 
 
-@pytest.mark.parametrize("sent, is_taken", [("abc-123", True), ("x" * 65, False), ("a b", False)])
-def test_a_correlation_id_comes_back(arm, subscription, sent, is_taken):
+@pytest.mark.parametrize("sent, is_accepted", [("abc-123", True), ("x" * 65, False), ("a b", False)])
+def test_correlation_id_of_the_request_is_returned(arm, subscription, sent, is_accepted):
     arm.client.credentials(
         HTTP_AUTHORIZATION=arm.client._credentials["HTTP_AUTHORIZATION"], HTTP_X_MS_CORRELATION_REQUEST_ID=sent
     )
 
-    assert (arm.get(arm.collections)["x-ms-correlation-request-id"] == sent) is is_taken
+    assert (arm.get(arm.collections)["x-ms-correlation-request-id"] == sent) is is_accepted
 
 
 @pytest.mark.parametrize("accept", ["application/json, text/json", "text/json", "application/xml", "*/*", ""])
-def test_the_answer_is_json_whatever_is_accepted(arm, make_job, accept):
+def test_response_is_json_with_any_accept_header(arm, make_job, accept):
     make_job()
     arm.client.credentials(HTTP_AUTHORIZATION=arm.client._credentials["HTTP_AUTHORIZATION"], HTTP_ACCEPT=accept)
 
@@ -287,7 +287,7 @@ WRONG_BODIES = [
 
 
 @pytest.mark.parametrize("body", WRONG_BODIES)
-def test_a_body_that_is_no_job_is_refused(arm, collection, body):
+def test_wrong_body_for_a_job_is_refused(arm, collection, body):
     response = arm.put(arm.job(), body)
 
     assert (response.status_code, code_of(response)) == (400, "BadRequest")
@@ -296,7 +296,7 @@ def test_a_body_that_is_no_job_is_refused(arm, collection, body):
 
 @pytest.mark.parametrize("body", [body for body in WRONG_BODIES if body])
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_a_body_that_is_no_collection_is_refused(arm, collection, method, body):
+def test_wrong_body_for_a_collection_is_refused(arm, collection, method, body):
     before = everything()
 
     response = arm.call(method, arm.collection(), body)
@@ -306,7 +306,7 @@ def test_a_body_that_is_no_collection_is_refused(arm, collection, method, body):
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_a_job_has_at_most_16_kib(arm, make_job, method):
+def test_body_of_a_job_has_at_most_16_kib(arm, make_job, method):
     make_job()
     fits = json.dumps({**BODY, "padding": ""}).encode()
     fits = fits.replace(b'"padding": ""', b'"padding": "' + b"a" * (16_384 - len(fits)) + b'"')
@@ -317,7 +317,7 @@ def test_a_job_has_at_most_16_kib(arm, make_job, method):
     assert (response.status_code, code_of(response)) == (400, "BadRequest")
 
 
-def test_a_collection_beyond_the_general_limit_is_too_large(arm, subscription):
+def test_body_of_a_collection_beyond_the_general_limit_is_refused(arm, subscription):
     response = arm.put(arm.collection(), b'{"padding": "' + b"a" * 1_048_576 + b'"}')
 
     assert (response.status_code, code_of(response)) == (413, "RequestTooLarge")
@@ -348,7 +348,7 @@ def test_another_media_type_is_refused(arm, make_job, media_type):
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"{}"])
-def test_operations_without_a_body_do_not_read_one(arm, make_job, body):
+def test_operations_without_a_body_ignore_one(arm, make_job, body):
     make_job()
 
     assert arm.call("POST", arm.job() + "/run", body).status_code == 200
@@ -357,7 +357,7 @@ def test_operations_without_a_body_do_not_read_one(arm, make_job, body):
 # Errors
 
 
-def test_an_error_says_what_and_where(arm, collection):
+def test_error_has_a_code_a_message_and_a_target(arm, collection):
     error = arm.put(arm.job(), {"properties": {"action": {"type": "Http"}}}).json()["error"]
 
     assert error == {
@@ -367,7 +367,7 @@ def test_an_error_says_what_and_where(arm, collection):
     }
 
 
-def test_an_error_repeats_little_of_what_was_sent(arm, collection):
+def test_error_contains_only_a_part_of_a_long_value(arm, collection):
     response = arm.put(arm.job(), {"properties": {"action": {"type": "a" * 5000}}})
 
     assert len(response.content) < 500

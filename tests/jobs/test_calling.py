@@ -1,4 +1,4 @@
-"""Calls in an event loop of their own.  There is no database here: a call that touched one would fail."""
+"""Calls in a separate event loop.  There is no database here: a call that used one would fail."""
 
 import asyncio
 import threading
@@ -27,13 +27,13 @@ SERVICE_BUS = {"namespace": "bus", "message": "hello"}
         ({"type": "Https", "request": {"uri": "https://one.example/?q"}}, "one.example:443"),
         ({"type": "Https", "request": {"uri": "https://one.example:8443"}}, "one.example:8443"),
         ({"type": "Https", "request": {"uri": "https://[2001:DB8::1]/"}}, "2001:db8::1:443"),
-        ({"type": "Http", "request": {"uri": "http://[broken"}}, "http://[broken"),  # its call is refused
+        ({"type": "Http", "request": {"uri": "http://[broken"}}, "http://[broken"),  # the call is refused
         ({"type": "StorageQueue", "queueMessage": {"storageAccount": "account", "queueName": "q"}}, "account"),
         ({"type": "ServiceBusQueue", "serviceBusQueueMessage": SERVICE_BUS}, "bus"),
         ({"type": "ServiceBusTopic", "serviceBusTopicMessage": SERVICE_BUS}, "bus"),
     ],
 )
-def test_limits_are_for_the_host_that_is_called(action, host):
+def test_slots_are_limited_by_the_host_that_is_called(action, host):
     assert actions.host_of(action) == host
 
 
@@ -65,7 +65,7 @@ def all_ended(calls, count=1):
     return found
 
 
-def test_a_call_ends_with_its_outcome(calls, target):
+def test_finished_call_is_collected_with_its_result(calls, target):
     item = leased(f"{target.url}/ok")
 
     begin(calls, item)
@@ -76,7 +76,7 @@ def test_a_call_ends_with_its_outcome(calls, target):
     assert calls.active_runs() == []
 
 
-def test_calls_are_out_at_the_same_time(calls, target):
+def test_calls_run_at_the_same_time(calls, target):
     began = time.monotonic()
 
     begin(calls, *(leased(f"{target.url}/slow/0.5") for _ in range(20)))
@@ -85,7 +85,7 @@ def test_calls_are_out_at_the_same_time(calls, target):
     assert time.monotonic() - began < 5
 
 
-def test_nothing_ended_is_nothing_after_the_wait(calls):
+def test_collecting_without_finished_calls_returns_nothing_after_the_wait(calls):
     assert calls.collect_finished(wait_s=0.01) == []
 
 
@@ -106,7 +106,7 @@ async def hangs(*_):
 
 
 @pytest.mark.parametrize("perform", [succeeds, fails, breaks])
-def test_whatever_comes_of_a_call_its_place_is_free_again(calls, monkeypatch, perform):
+def test_slot_is_released_after_every_result_of_a_call(calls, monkeypatch, perform):
     monkeypatch.setattr(actions, "perform", perform)
 
     begin(calls, leased(), leased())
@@ -115,7 +115,7 @@ def test_whatever_comes_of_a_call_its_place_is_free_again(calls, monkeypatch, pe
     assert calls.limiter.is_empty
 
 
-def test_calls_that_are_cut_off_have_no_outcome_and_no_place(calls, monkeypatch):
+def test_cancelled_calls_have_no_result_and_no_slot(calls, monkeypatch):
     monkeypatch.setattr(actions, "perform", hangs)
     items = [leased(), leased()]
     begin(calls, *items)
@@ -126,7 +126,7 @@ def test_calls_that_are_cut_off_have_no_outcome_and_no_place(calls, monkeypatch)
     assert calls.limiter.is_empty
 
 
-def test_credentials_that_cannot_be_read_end_a_call_before_it_begins(calls, target):
+def test_call_with_unreadable_credentials_is_not_sent(calls, target):
     begin(calls, leased(f"{target.url}/ok", secrets=None))
 
     ((_, outcome),) = all_ended(calls)
@@ -135,18 +135,18 @@ def test_credentials_that_cannot_be_read_end_a_call_before_it_begins(calls, targ
     assert target.calls == []
 
 
-def test_calls_in_hand_are_those_whose_outcome_nobody_has_taken_over(calls, monkeypatch):
+def test_active_runs_are_those_whose_result_is_not_collected(calls, monkeypatch):
     monkeypatch.setattr(actions, "perform", succeeds)
     item = leased()
     begin(calls, item)
-    assert eventually(lambda: calls.limiter.free_slots("host") == 50)  # it has ended
+    assert eventually(lambda: calls.limiter.free_slots("host") == 50)  # the call has ended
 
     assert calls.active_runs() == [item]
     all_ended(calls)
     assert calls.active_runs() == []
 
 
-def test_the_end_of_a_worker_ends_its_calls(monkeypatch):
+def test_closing_the_pool_ends_its_calls(monkeypatch):
     monkeypatch.setattr(actions, "perform", hangs)
     with HttpPool(CallLimiter(limit=100, per_host=50)) as calls:
         begin(calls, leased())

@@ -1,10 +1,10 @@
-"""Literal addresses that calls cannot reach are refused when a job is saved; jobs that have one already are not."""
+"""Literal addresses that calls cannot reach are refused when a job is saved, except in jobs that already have one."""
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import documents
 from jobs.actions.addresses import closed_host_reason
-from jobs.errors import Invalid
 from jobs.models import Job
 from jobs.warnings import warnings_of
 from tests.conftest import ACTION, NOW
@@ -31,20 +31,20 @@ def to_bus(namespace: str) -> dict:
 
 
 @pytest.fixture
-def allow(settings):
-    def only(*networks: str) -> None:
+def allow_networks(settings):
+    def set_networks(*networks: str) -> None:
         settings.EGRESS_ALLOW = list(networks)
 
-    only()
-    return only
+    set_networks()
+    return set_networks
 
 
 @pytest.fixture
-def inner_job(allow, make_job):
-    """A job that was saved while its network was open."""
-    allow("10.0.0.0/8")
+def inner_job(allow_networks, make_job):
+    """A job that was saved when its network was open."""
+    allow_networks("10.0.0.0/8")
     job = make_job(action=http(INNER))
-    allow()
+    allow_networks()
     return job
 
 
@@ -54,7 +54,7 @@ def refused(document: dict) -> tuple[str, str, str]:
     return caught.value.path, caught.value.code, caught.value.message
 
 
-# What is refused
+# Refused addresses
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def refused(document: dict) -> tuple[str, str, str]:
         ("10.0.0.5.example", None),
     ],
 )
-def test_why_an_address_is_closed(allow, host, reason):
+def test_closed_address_has_the_reason_why_it_is_closed(allow_networks, host, reason):
     assert closed_host_reason(host) == reason
 
 
-def test_what_lies_behind_a_gateway_that_is_open_is_told(allow):
-    allow("64:ff9b::/96")
+def test_reason_names_the_closed_address_behind_an_open_gateway(allow_networks):
+    allow_networks("64:ff9b::/96")
 
     assert closed_host_reason("64:ff9b::a00:5").startswith("leads to 10.0.0.5, which is a private address")
 
@@ -99,67 +99,67 @@ def test_what_lies_behind_a_gateway_that_is_open_is_told(allow):
         ({**http(f"{INNER}?since={{{{ fire_time }}}}"), "template": True}, "action.request.uri"),
     ],
 )
-def test_a_closed_address_is_refused_wherever_one_may_stand(allow, document, path):
+def test_closed_address_is_refused_in_every_member(allow_networks, document, path):
     assert refused(document) == (path, "closed_address", REASON)
 
-    allow("10.0.0.0/8")
+    allow_networks("10.0.0.0/8")
     documents.parse(document)
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f000001", "0177.0.0.1", "127.1", "10.0.0.5."])
-def test_an_address_in_another_spelling_is_refused_with_the_spelling_that_is_taken(host):
+def test_address_in_another_format_is_refused_with_the_accepted_format(host):
     path, code, message = refused(http(f"http://{host}/"))
 
     assert (path, code) == ("action.request.uri", "malformed")
     assert message == f"must have an IPv4 address as four decimal numbers without leading zeros, not {host!r}"
 
 
-def test_a_key_in_a_refused_address_is_not_repeated(allow):
+def test_error_for_a_closed_address_does_not_contain_its_key(allow_networks):
     assert "amber-lantern" not in refused(http(f"{INNER}?code=amber-lantern"))[2]
 
 
-def test_what_the_installation_itself_is_set_to_is_not_judged(allow, settings):
+def test_closed_addresses_in_settings_are_not_refused(allow_networks, settings):
     settings.OAUTH_AUTHORITY = "http://10.0.0.5"
     settings.SERVICE_BUS_URL = "http://10.0.0.5/{namespace}"
 
     documents.parse(to_bus("orders"))
 
 
-# On each surface
+# In each API
 
 
-def test_the_own_api_refuses_a_closed_address_with_the_reason(allow, api, collection, make_job):
+def test_own_api_refuses_a_closed_address_with_the_reason(allow_networks, api, collection, make_job):
     job = make_job(action=http())
 
-    answers = [
+    responses = [
         api.post("/api/jobs", {"collection": collection.pk, "name": "new", "action": http(INNER)}),
         api.put(f"/api/jobs/{job.pk}", {"action": http(INNER)}),
         api.patch(f"/api/jobs/{job.pk}", {"action": {"request": {"uri": INNER}}}),
     ]
 
     wrong = {"code": "closed_address", "message": REASON, "target": "action.request.uri"}
-    assert [(answer.status_code, answer.json()["error"]) for answer in answers] == [(400, wrong)] * 3
+    assert [(response.status_code, response.json()["error"]) for response in responses] == [(400, wrong)] * 3
     assert [job.action.document for job in Job.objects.all()] == [http()]
 
 
-def test_the_azure_contract_refuses_it_in_its_own_form(allow, arm, collection, make_job):
+def test_azure_contract_refuses_a_closed_address_in_its_own_format(allow_networks, arm, collection, make_job):
     make_job(action=http())
 
-    answers = [
+    responses = [
         arm.put(arm.job("new"), arm_body(action=http(INNER))),
         arm.put(arm.job(), arm_body(action=http(INNER))),
         arm.patch(arm.job(), {"properties": {"action": {"request": {"uri": INNER}}}}),
     ]
 
-    assert [refusal(answer) for answer in answers] == [(400, "BadRequest", "properties.action.request.uri")] * 3
-    assert REASON in answers[0].json()["error"]["message"]
+    assert [refusal(response) for response in responses] == [(400, "BadRequest", "properties.action.request.uri")] * 3
+    assert REASON in responses[0].json()["error"]["message"]
     assert Job.objects.count() == 1
 
 
-# Jobs that are there already
+# Existing jobs
 
 
-def test_an_edit_of_something_else_keeps_a_closed_address(inner_job, api, arm):
+def test_job_with_a_closed_address_can_be_changed_in_other_members(inner_job, api, arm):
     assert api.patch(f"/api/jobs/{inner_job.pk}", {"overlap": "allow"}).status_code == 200
     assert api.patch(f"/api/jobs/{inner_job.pk}", {"action": {"request": {"method": "POST"}}}).status_code == 200
     assert api.put(f"/api/jobs/{inner_job.pk}", {"action": http(INNER)}).status_code == 200
@@ -171,26 +171,26 @@ def test_an_edit_of_something_else_keeps_a_closed_address(inner_job, api, arm):
     "document",
     [
         http(OTHER),
-        {**http(INNER), "errorAction": http(INNER)},  # it was not there before
+        {**http(INNER), "errorAction": http(INNER)},  # the error action had no closed address before
         http("http://127.0.0.1/hook"),
     ],
 )
-def test_another_closed_address_is_refused(inner_job, api, document):
+def test_job_with_a_closed_address_cannot_get_another_one(inner_job, api, document):
     assert api.put(f"/api/jobs/{inner_job.pk}", {"action": document}).status_code == 400
 
 
-def test_another_target_keeps_a_closed_authority(allow, make_job, api):
-    allow("10.0.0.0/8")
+def test_job_with_a_closed_authority_can_get_another_target(allow_networks, make_job, api):
+    allow_networks("10.0.0.0/8")
     job = make_job(action=by_token("https://10.0.0.5/"))
-    allow()
+    allow_networks()
 
     moved = {"uri": "http://elsewhere.example/", "authentication": {"secret": "violet-harbour"}}
-    answer = api.patch(f"/api/jobs/{job.pk}", {"action": {"request": moved}})
+    response = api.patch(f"/api/jobs/{job.pk}", {"action": {"request": moved}})
 
-    assert answer.status_code == 200, answer.content
+    assert response.status_code == 200, response.content
 
 
-def test_a_job_with_a_closed_address_carries_a_warning(inner_job, api, arm):
+def test_job_with_a_closed_address_has_a_warning(inner_job, api, arm):
     (warning,) = api.get(f"/api/jobs/{inner_job.pk}").json()["warnings"]
 
     assert warning == {
@@ -212,5 +212,5 @@ def test_a_job_with_a_closed_address_carries_a_warning(inner_job, api, arm):
         (http("http://localhost/"), []),
     ],
 )
-def test_each_closed_address_is_warned_of(allow, document, targets):
+def test_each_closed_address_has_a_warning(allow_networks, document, targets):
     assert [each.target for each in warnings_of(document, NOW) if each.code == "closed_address"] == targets

@@ -23,7 +23,7 @@ from jobs import durations
         ("00:00:00.5", timedelta(milliseconds=500)),
     ],
 )
-def test_both_forms_are_read(text, duration):
+def test_durations_are_read_in_both_formats(text, duration):
     assert durations.parse(text) == duration
 
 
@@ -45,16 +45,16 @@ def test_both_forms_are_read(text, duration):
         "P" + "9" * 400 + "D",
     ],
 )
-def test_anything_else_is_refused(text):
+def test_text_that_is_not_a_duration_is_refused(text):
     with pytest.raises(ValueError, match="is not a duration"):
         durations.parse(text)
 
 
-def test_the_longest_durations_are_within_reach():
+def test_longest_durations_fit_into_a_timedelta():
     assert durations.parse("P9999Y99999M99999W999999DT99999999H999999999M9999999999S") < timedelta.max
     assert durations.parse("999999.23:59:59") < timedelta.max
 
 
 @pytest.mark.parametrize("text, canonical", [("PT1D", "P1D"), ("PT1M", "PT1M"), ("00:01:00", "00:01:00")])
-def test_only_misplaced_days_are_respelled(text, canonical):
+def test_canonical_format_changes_only_misplaced_days(text, canonical):
     assert durations.canonical(text) == canonical

@@ -1,4 +1,4 @@
-"""Secrets at rest."""
+"""Encryption of stored secrets."""
 
 import pytest
 from cryptography.fernet import Fernet
@@ -17,14 +17,14 @@ def stored_text() -> str:
         return cursor.fetchone()[0]
 
 
-def test_the_column_holds_no_secret_and_the_row_gives_it_back():
+def test_secret_is_encrypted_in_the_column_and_decrypted_in_the_row():
     Action.objects.create(document={}, secrets=Secrets({"request.authentication.password": "opensesame"}))
 
     assert "opensesame" not in stored_text()
     assert Action.objects.get().secrets["request.authentication.password"] == "opensesame"
 
 
-def test_the_first_key_writes_and_all_read(settings):
+def test_first_key_encrypts_and_all_keys_decrypt(settings):
     old, new = Fernet.generate_key().decode(), Fernet.generate_key().decode()
     settings.ENCRYPTION_KEYS = [old]
     Action.objects.create(document={}, secrets=Secrets(a="opensesame"))
@@ -38,7 +38,7 @@ def test_the_first_key_writes_and_all_read(settings):
     assert Action.objects.get().secrets == {"a": "opensesame"}
 
 
-def test_a_key_taken_away_too_early_is_named(settings):
+def test_error_for_a_missing_key_names_the_setting(settings):
     Action.objects.create(document={}, secrets=Secrets(a="opensesame"))
     settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
 
@@ -46,7 +46,7 @@ def test_a_key_taken_away_too_early_is_named(settings):
         Action.objects.get()
 
 
-def test_neither_repr_nor_an_export_shows_a_secret():
+def test_repr_and_serialization_contain_no_secret():
     action = Action.objects.create(document={}, secrets=Secrets(a="opensesame"))
 
     shown = f"{action.secrets} {action.secrets!r} {action!r} {serializers.serialize('json', [action])}"

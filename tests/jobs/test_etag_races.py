@@ -1,7 +1,7 @@
-"""Several who have read one version write at the very same moment: one of them wins.
+"""Several clients that have read one version write at the same moment: one of them succeeds.
 
-Each has a connection of its own.  On SQLite they wait for each other; on PostgreSQL they run together, held apart by
-row locks alone.
+Each client has its own connection.  On SQLite they wait for each other; on PostgreSQL they run together, separated
+only by row locks.
 """
 
 from threading import Barrier, Thread
@@ -20,20 +20,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 WRITERS = 6
 
 
-def at_once(token: str, requests: list) -> list:
-    """Send all of the requests, each a (method, address, body, headers), at one moment; return the answers."""
-    barrier, answers = Barrier(len(requests)), [None] * len(requests)
+def send_at_once(token: str, requests: list) -> list:
+    """Send all requests, each a (method, address, body, headers), at the same moment; return the responses."""
+    barrier, responses = Barrier(len(requests)), [None] * len(requests)
 
     def send(position: int, method: str, address: str, body: object, headers: dict[str, str]) -> None:
         try:
             client = ArmClient(token)
             barrier.wait(10)
             if address.startswith("/api/"):
-                answers[position] = getattr(client.client, method.lower())(
+                responses[position] = getattr(client.client, method.lower())(
                     address, body, headers=headers, format="json"
                 )
             else:
-                answers[position] = client.call(method, address, body, headers=headers)
+                responses[position] = client.call(method, address, body, headers=headers)
         finally:
             connection.close()
 
@@ -42,11 +42,11 @@ def at_once(token: str, requests: list) -> list:
         thread.start()
     for thread in threads:
         thread.join(60)
-    return answers
+    return responses
 
 
-def statuses(answers: list) -> list[int]:
-    return sorted(answer.status_code for answer in answers)
+def statuses(responses: list) -> list[int]:
+    return sorted(response.status_code for response in responses)
 
 
 def job_body(number: int) -> dict:
@@ -61,7 +61,7 @@ def job_patch(number: int) -> dict:
 @pytest.mark.parametrize("round", range(3))
 @pytest.mark.parametrize("kind", ["collection", "job"])
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_of_writers_who_know_one_version_one_wins(arm, token, make_job, kind, method, round):
+def test_one_of_several_writes_with_the_same_etag_succeeds(arm, token, make_job, kind, method, round):
     make_job()
     address = arm.job() if kind == "job" else arm.collection()
     known = arm.get(address)["ETag"]
@@ -73,29 +73,33 @@ def test_of_writers_who_know_one_version_one_wins(arm, token, make_job, kind, me
     }
     body_of = bodies[kind, method]
 
-    answers = at_once(token, [(method, address, body_of(number), {"If-Match": known}) for number in range(WRITERS)])
+    responses = send_at_once(
+        token, [(method, address, body_of(number), {"If-Match": known}) for number in range(WRITERS)]
+    )
 
-    assert statuses(answers) == [200] + [412] * (WRITERS - 1)
-    won = next(answer for answer in answers if answer.status_code == 200)
-    assert arm.get(address)["ETag"] == won["ETag"]
+    assert statuses(responses) == [200] + [412] * (WRITERS - 1)
+    accepted = next(response for response in responses if response.status_code == 200)
+    assert arm.get(address)["ETag"] == accepted["ETag"]
     assert (Job if kind == "job" else JobCollection).objects.get().revision == 2
 
 
 @pytest.mark.parametrize("kind", ["collection", "job"])
-def test_of_writers_who_believe_that_there_is_none_one_creates_it(arm, token, collection, kind):
+def test_one_of_several_writes_with_if_none_match_creates_the_resource(arm, token, collection, kind):
     address = arm.job("new") if kind == "job" else arm.collection("new")
     body_of = job_body if kind == "job" else lambda number: {"tags": {"number": str(number)}}
 
-    answers = at_once(token, [("PUT", address, body_of(number), {"If-None-Match": "*"}) for number in range(WRITERS)])
+    responses = send_at_once(
+        token, [("PUT", address, body_of(number), {"If-None-Match": "*"}) for number in range(WRITERS)]
+    )
 
-    assert statuses(answers) == [201] + [412] * (WRITERS - 1)
+    assert statuses(responses) == [201] + [412] * (WRITERS - 1)
 
 
-def test_a_job_is_deleted_or_changed_by_who_knows_its_version(arm, token, make_job):
+def test_one_of_several_changes_and_deletions_of_a_job_succeeds(arm, token, make_job):
     job = make_job()
     known, ours = arm.get(arm.job())["ETag"], f"/api/jobs/{job.pk}"
 
-    answers = at_once(
+    responses = send_at_once(
         token,
         [
             ("DELETE", arm.job(), None, {"If-Match": known}),
@@ -105,18 +109,18 @@ def test_a_job_is_deleted_or_changed_by_who_knows_its_version(arm, token, make_j
         ],
     )
 
-    done = [answer for answer in answers if answer.status_code == 200]
+    done = [response for response in responses if response.status_code == 200]
     assert len(done) == 1
-    assert {answer.status_code for answer in answers} <= {200, 404, 412}
-    assert Job.objects.exists() is (done[0] is not answers[0])
+    assert {response.status_code for response in responses} <= {200, 404, 412}
+    assert Job.objects.exists() is (done[0] is not responses[0])
 
 
-def test_a_collection_is_changed_or_deleted_by_who_knows_its_version(arm, token, make_job):
+def test_one_of_several_changes_and_deletions_of_a_collection_succeeds(arm, token, make_job):
     collection = make_job().collection
     address = arm.collection()
     known, ours = arm.get(address)["ETag"], f"/api/collections/{collection.pk}"
 
-    answers = at_once(
+    responses = send_at_once(
         token,
         [
             ("DELETE", address, None, {"If-Match": known}),
@@ -126,14 +130,14 @@ def test_a_collection_is_changed_or_deleted_by_who_knows_its_version(arm, token,
         ],
     )
 
-    assert len([answer for answer in answers if answer.status_code in (200, 202)]) == 1
-    assert {answer.status_code for answer in answers} <= {200, 202, 409, 412}
+    assert len([response for response in responses if response.status_code in (200, 202)]) == 1
+    assert {response.status_code for response in responses} <= {200, 202, 409, 412}
     assert JobCollection.objects.get().revision == 2
-    assert Operation.objects.count() == len([answer for answer in answers if answer.status_code == 202])
+    assert Operation.objects.count() == len([response for response in responses if response.status_code == 202])
 
 
-def test_a_job_that_ends_while_it_is_saved_counts_both(arm, token, make_job):
-    """No two versions have one number, whichever comes first."""
+def test_job_that_ends_while_it_is_saved_gets_two_revisions(arm, token, make_job):
+    """Two versions never have the same number, in either order."""
     job = make_job()
 
     def end() -> None:

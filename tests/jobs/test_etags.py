@@ -1,11 +1,12 @@
-"""Conditional requests on job collections and jobs, in the resource manager's form and in our own."""
+"""Conditional requests on job collections and jobs, in the form of the resource manager and in our own API."""
 
 import json
 
 import pytest
 
 from accounts.models import ApiToken, Subscription
-from jobs.api.conditional import etag, version_of
+from api.conditional import etag
+from jobs.api.conditional_writes import version_of
 from jobs.finishing import finish_jobs
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
@@ -32,14 +33,14 @@ def api(api_of, token):
 
 
 @pytest.fixture
-def addressed(arm, make_job, collection):
-    """The address of a collection or a job that is there, or is not."""
+def make_address(arm, make_job, collection):
+    """Return a function that returns the address of an existing or a missing collection or job."""
 
-    def make(kind: str, is_there: bool = True) -> str:
-        if is_there:
+    def make(kind: str, exists: bool = True) -> str:
+        if exists:
             make_job()
-        name = "backup" if is_there else "missing"
-        return arm.job(name) if kind == "job" else arm.collection(COLLECTION if is_there else "missing")
+        name = "backup" if exists else "missing"
+        return arm.job(name) if kind == "job" else arm.collection(COLLECTION if exists else "missing")
 
     return make
 
@@ -67,19 +68,19 @@ def tag_of(arm, address: str) -> str:
         ({"If-None-Match": "current"}, 201, 412),
         ({"If-None-Match": OTHER}, 201, 200),
         ({"If-Match": "current", "If-None-Match": OTHER}, 412, 200),
-        ({"If-Match": "*", "If-None-Match": "*"}, 412, 412),  # nothing satisfies both
+        ({"If-Match": "*", "If-None-Match": "*"}, 412, 412),  # no version satisfies both
     ],
 )
-@pytest.mark.parametrize("is_there", [False, True])
-def test_a_put_is_done_as_the_table_has_it(arm, addressed, kind, headers, absent, present, is_there):
-    address = addressed(kind, is_there)
-    tag = tag_of(arm, address) if is_there else OTHER
+@pytest.mark.parametrize("exists", [False, True])
+def test_put_follows_the_table_of_preconditions(arm, make_address, kind, headers, absent, present, exists):
+    address = make_address(kind, exists)
+    tag = tag_of(arm, address) if exists else OTHER
     before = arm.get(address).content
     headers = {name: tag if value == "current" else value for name, value in headers.items()}
 
     response = arm.call("PUT", address, BODIES[kind], headers=headers)
 
-    assert response.status_code == (present if is_there else absent)
+    assert response.status_code == (present if exists else absent)
     if response.status_code == 412:
         assert response.json()["error"]["code"] == "PreconditionFailed"
         assert arm.get(address).content == before
@@ -101,18 +102,18 @@ def test_a_put_is_done_as_the_table_has_it(arm, addressed, kind, headers, absent
         ({"If-None-Match": "*"}, False),
     ],
 )
-@pytest.mark.parametrize("is_there", [False, True])
-def test_a_patch_and_a_delete_are_done_as_the_table_has_it(
-    arm, addressed, kind, method, done, headers, is_done, is_there
+@pytest.mark.parametrize("exists", [False, True])
+def test_patch_and_delete_follow_the_table_of_preconditions(
+    arm, make_address, kind, method, done, headers, is_done, exists
 ):
-    address = addressed(kind, is_there)
-    tag = tag_of(arm, address) if is_there else OTHER
+    address = make_address(kind, exists)
+    tag = tag_of(arm, address) if exists else OTHER
     before = arm.get(address).content
     headers = {name: tag if value == "current" else value for name, value in headers.items()}
 
     response = arm.call(method, address, PATCHES[kind] if method == "PATCH" else None, headers=headers)
 
-    if not is_there:
+    if not exists:
         assert response.status_code == 404
     elif is_done:
         assert response.status_code == (done[kind] if method == "DELETE" else done)
@@ -123,14 +124,14 @@ def test_a_patch_and_a_delete_are_done_as_the_table_has_it(
 
 
 @pytest.mark.parametrize("action", ["enable", "disable"])
-def test_a_collection_is_enabled_and_disabled_if_it_is_what_is_meant(arm, addressed, action, carry_out):
-    address = addressed("collection")
+def test_enable_and_disable_require_the_current_version(arm, make_address, action, carry_out):
+    address = make_address("collection")
     JobCollection.objects.update(state="disabled" if action == "enable" else "enabled")
     known = tag_of(arm, address)
 
     refused = arm.call("POST", f"{address}/{action}", headers={"If-Match": OTHER})
     accepted = arm.call("POST", f"{address}/{action}", headers={"If-Match": known})
-    again = arm.call("POST", f"{address}/{action}", headers={"If-Match": known})  # as a client repeats it
+    again = arm.call("POST", f"{address}/{action}", headers={"If-Match": known})  # repeated, as clients do
     carry_out()
     late = arm.call("POST", f"{address}/{action}", headers={"If-Match": known})
 
@@ -140,8 +141,8 @@ def test_a_collection_is_enabled_and_disabled_if_it_is_what_is_meant(arm, addres
     assert tag_of(arm, address) != known
 
 
-def test_a_repeated_delete_is_meant_for_the_version_that_it_began_with(arm, addressed):
-    address = addressed("collection")
+def test_repeated_delete_is_accepted_with_the_version_of_the_first_one(arm, make_address):
+    address = make_address("collection")
     known = tag_of(arm, address)
 
     first, again = (arm.call("DELETE", address, headers={"If-Match": known}) for _ in range(2))
@@ -151,8 +152,8 @@ def test_a_repeated_delete_is_meant_for_the_version_that_it_began_with(arm, addr
     assert first["Azure-AsyncOperation"] == again["Azure-AsyncOperation"]
 
 
-def test_a_job_is_run_if_it_is_what_is_meant(arm, addressed):
-    address = addressed("job")
+def test_run_requires_the_current_version(arm, make_address):
+    address = make_address("job")
 
     refused = arm.call("POST", f"{address}/run", headers={"If-Match": OTHER})
     assert (refused.status_code, Run.objects.count()) == (412, 0)
@@ -165,34 +166,34 @@ def test_a_job_is_run_if_it_is_what_is_meant(arm, addressed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_has_not_changed_is_not_sent_again(arm, addressed, kind):
-    address = addressed(kind)
+def test_unchanged_resource_is_not_modified(arm, make_address, kind):
+    address = make_address(kind)
     tag = tag_of(arm, address)
 
     for sent in (tag, f"W/{tag}", f'{OTHER}, "x,y" , {tag}', "*"):
         response = arm.call("GET", address, headers={"If-None-Match": sent})
         assert (response.status_code, response.content, response["ETag"]) == (304, b"", tag)
-    for sent in (OTHER, f'"{version_of(current(kind))}"'):  # of the latter's answer nobody knows what it was
+    for sent in (OTHER, f'"{version_of(current(kind))}"'):  # a version alone does not identify the response
         assert arm.call("GET", address, headers={"If-None-Match": sent}).status_code == 200
 
 
-def test_the_order_of_members_counts_for_nothing():
+def test_etag_does_not_depend_on_the_order_of_members():
     document = {"name": "backup", "action": {"type": "Http", "retries": 4}}
 
     assert etag("7-1", document) == etag("7-1", {"action": {"retries": 4, "type": "Http"}, "name": "backup"})
     assert etag("7-1", document) != etag("7-1", {**document, "name": "restore"})
 
 
-def test_the_tags_of_a_list_are_those_of_its_entries(arm, addressed):
-    job, collection = addressed("job"), arm.collection()
+def test_etags_in_a_list_equal_those_of_its_entries(arm, make_address):
+    job, collection = make_address("job"), arm.collection()
 
     assert arm.get(f"{collection}/jobs").json()["value"][0]["etag"] == tag_of(arm, job)
     assert arm.get(arm.collections).json()["value"][0]["etag"] == tag_of(arm, collection)
 
 
 @pytest.mark.parametrize("form", ["arm", "api"])
-def test_a_run_changes_what_is_read_but_refuses_no_write(arm, api, make_job, form):
-    """304 must not hide the counters, and a job that runs every minute must not be unwritable."""
+def test_run_changes_the_etag_but_not_the_version_for_writes(arm, api, make_job, form):
+    """304 must not hide new counters, and a job that runs every minute must stay writable."""
     job = make_job()
     address = arm.job() if form == "arm" else f"/api/jobs/{job.pk}"
     client = arm.client
@@ -224,13 +225,13 @@ def reenabled(job):
         (lambda job: scheduling.patch_job(job, {}, NOW, overlap="allow"), True),
         (lambda job: scheduling.set_job_state(job, Job.State.DISABLED, NOW), True),
         (lambda job: finish_jobs([job.pk], Job.State.COMPLETED, NOW), True),
-        (reenabled, False),  # it is enabled
+        (reenabled, False),  # the job is already enabled
         (lambda job: scheduling.patch_job(job, {}, NOW), False),
         (lambda job: scheduling.patch_job(job, {"startTime": "2026-01-05T08:00:00.000+00:00"}, NOW), False),
         (lambda job: run_now(job, NOW), False),
     ],
 )
-def test_a_job_has_a_new_version_with_each_change_of_what_can_be_written(make_job, change, is_new):
+def test_job_version_increases_with_each_change_of_a_writable_member(make_job, change, is_new):
     job = make_job()
     before = version_of(job)
 
@@ -239,8 +240,8 @@ def test_a_job_has_a_new_version_with_each_change_of_what_can_be_written(make_jo
     assert (version_of(Job.objects.get()) != before) is is_new
 
 
-def test_a_job_that_ends_with_its_schedule_has_a_new_version(make_job):
-    """The other way to end: nothing is left to do when it is placed."""
+def test_job_version_increases_when_its_schedule_ends(make_job):
+    """A job also ends when it is enabled and its schedule has no fire time left."""
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"}, state="disabled")
     job.triggers.update(fires_left=0)
     before = version_of(job)
@@ -251,8 +252,8 @@ def test_a_job_that_ends_with_its_schedule_has_a_new_version(make_job):
     assert version_of(job) == version_of(Job.objects.get()) == f"{job.pk}-{int(before.split('-')[1]) + 2}"
 
 
-def test_the_same_schedule_in_another_spelling_keeps_its_place(arm, make_job):
-    """Sent back as it was answered, a job is not begun anew, and what is left of its count stays."""
+def test_same_schedule_in_another_format_keeps_its_progress(arm, make_job):
+    """A job that is sent back as it was returned does not start again, and its remaining count stays."""
     make_job(schedule={"startTime": "2026-01-05T08:00:00", "recurrence": {"frequency": "day", "count": 5}})
     job = Job.objects.get()
     job.triggers.update(fires_left=2)
@@ -275,7 +276,7 @@ def test_the_same_schedule_in_another_spelling_keeps_its_place(arm, make_job):
         ({}, False),
     ],
 )
-def test_a_collection_has_a_new_version_with_each_change(collection, change, is_new):
+def test_collection_version_increases_with_each_change(collection, change, is_new):
     before = version_of(collection)
     for name, value in change.items():
         setattr(collection, name, value)
@@ -286,8 +287,8 @@ def test_a_collection_has_a_new_version_with_each_change(collection, change, is_
     assert version_of(JobCollection.objects.get()) == version_of(collection)
 
 
-def test_what_is_made_anew_under_an_old_name_is_not_taken_for_it(arm, addressed):
-    address = addressed("job")
+def test_job_recreated_with_the_same_name_has_another_version(arm, make_address):
+    address = make_address("job")
     known = tag_of(arm, address)
     arm.delete(address)
     arm.put(address, JOB_BODY)
@@ -302,15 +303,15 @@ def test_what_is_made_anew_under_an_old_name_is_not_taken_for_it(arm, addressed)
     "sent, status",
     [
         ("{tag}", 200),
-        ("W/{tag}", 200),  # a proxy that compresses says so
+        ("W/{tag}", 200),  # a proxy that compresses makes the tag weak
         (" {other} ,\t{tag} ", 200),
         (',{tag},,"a,b"', 200),
         ("{version}", 200),  # without the digest
         ("*", 200),
         (" * ", 200),
-        ('"*"', 412),  # a tag of one star, which is nobody's
+        ('"*"', 412),  # a tag that consists of a star, which no version has
         ('""', 412),
-        ('"{bare}0"', 412),  # the beginning of it is not it
+        ('"{bare}0"', 412),  # only the beginning of the tag
         ('"é"', 412),
         ("{bare}", 400),
         ("", 400),
@@ -319,14 +320,14 @@ def test_what_is_made_anew_under_an_old_name_is_not_taken_for_it(arm, addressed)
         ('{tag}, "', 400),
         ("{tag}, *", 400),
         ("{tag} {tag}", 400),
-        ("w/{tag}", 400),  # only the capital is weak
+        ("w/{tag}", 400),  # only a capital W marks a weak tag
         ('"a b"', 400),
         ("x" * 5000, 400),
         ('"' * 5001, 400),
     ],
 )
 @pytest.mark.parametrize("form", ["arm", "api"])
-def test_tags_are_read_as_http_writes_them(arm, api, make_job, form, sent, status):
+def test_etags_are_parsed_as_http_defines_them(arm, api, make_job, form, sent, status):
     job = make_job()
     address = f"{arm.job()}?api-version=2016-03-01" if form == "arm" else f"/api/jobs/{job.pk}"
     tag = api.get(address)["ETag"]
@@ -345,8 +346,8 @@ def test_tags_are_read_as_http_writes_them(arm, api, make_job, form, sent, statu
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_header_without_tags_is_refused_by_name(arm, addressed, kind, method):
-    address = addressed(kind)
+def test_precondition_header_without_etags_is_refused_by_name(arm, make_address, kind, method):
+    address = make_address(kind)
     before = arm.get(address).content
 
     response = arm.call(method, address, BODIES[kind], headers={"If-None-Match": "version 3"})
@@ -358,7 +359,7 @@ def test_a_header_without_tags_is_refused_by_name(arm, addressed, kind, method):
 # Our own API
 
 
-def test_our_own_collection_has_a_tag(api, collection):
+def test_collection_of_our_own_api_has_an_etag(api, collection):
     address = f"/api/collections/{collection.pk}"
     read = api.get(address)
     known = read["ETag"]
@@ -385,29 +386,29 @@ def test_our_own_collection_has_a_tag(api, collection):
     assert api.delete(address, headers={"If-Match": disabled["ETag"]}).status_code == 202
 
 
-def test_a_new_collection_of_ours_has_a_tag(api, subscription):
+def test_new_collection_of_our_own_api_has_an_etag(api, subscription):
     response = api.post("/api/collections", {"name": "weekly"}, format="json")
 
     assert (response.status_code, response["ETag"]) == (201, api.get(response["Location"])["ETag"])
 
 
-@pytest.mark.parametrize("order", ["pause", "resume", "run"])
-def test_our_own_orders_are_for_the_version_that_is_meant(api, make_job, order):
+@pytest.mark.parametrize("command", ["pause", "resume", "run"])
+def test_pause_resume_and_run_require_the_current_version(api, make_job, command):
     job = make_job()
     address = f"/api/jobs/{job.pk}"
     known = api.get(address)["ETag"]
     changed = api.patch(address, {"misfire": "skip"}, format="json")["ETag"]
 
-    refused = api.post(f"{address}/{order}", headers={"If-Match": known})
+    refused = api.post(f"{address}/{command}", headers={"If-Match": known})
     assert (refused.status_code, refused.json()["error"]["code"]) == (412, "stale")
     assert (Run.objects.count(), Job.objects.get().state) == (0, "enabled")
 
-    done = api.post(f"{address}/{order}", headers={"If-Match": changed})
-    assert done.status_code == (201 if order == "run" else 200)
+    done = api.post(f"{address}/{command}", headers={"If-Match": changed})
+    assert done.status_code == (201 if command == "run" else 200)
 
 
-def test_a_tag_of_one_form_is_known_in_the_other(arm, api, make_job):
-    """They differ, since the documents do, but a version is a version."""
+def test_etag_of_one_api_is_accepted_for_writes_by_the_other(arm, api, make_job):
+    """The tags differ, because the documents differ, but they contain the same version."""
     job = make_job()
     ours, theirs = api.get(f"/api/jobs/{job.pk}")["ETag"], tag_of(arm, arm.job())
 
@@ -417,7 +418,7 @@ def test_a_tag_of_one_form_is_known_in_the_other(arm, api, make_job):
     assert api.patch(f"/api/jobs/{job.pk}", {}, headers={"If-Match": theirs}, format="json").status_code == 200
 
 
-def test_a_condition_says_nothing_about_what_is_not_ones_own(api_of, make_user, make_job):
+def test_precondition_reveals_nothing_about_another_subscription(api_of, make_user, make_job):
     other = Subscription.objects.create(name="other")
     stranger = ApiToken.objects.issue(make_user("eve", in_subscription=other), "tests")[1]
     job = make_job()
@@ -436,8 +437,8 @@ def test_a_condition_says_nothing_about_what_is_not_ones_own(api_of, make_user, 
     "sent, status",
     [("Succeeded", 200), ("succeeded", 200), (None, 200), ("Creating", 400), ("", 400), (7, 400), ({}, 400)],
 )
-def test_a_provisioning_state_is_sent_back_as_it_is_or_refused(arm, addressed, kind, method, sent, status):
-    address = addressed(kind)
+def test_provisioning_state_other_than_the_current_one_is_refused(arm, make_address, kind, method, sent, status):
+    address = make_address(kind)
     before = arm.get(address).content
     body = BODIES[kind] | {"properties": BODIES[kind]["properties"] | {"provisioningState": sent}}
 
@@ -449,7 +450,7 @@ def test_a_provisioning_state_is_sent_back_as_it_is_or_refused(arm, addressed, k
         assert arm.get(address).content == before
 
 
-def test_a_new_collection_takes_the_provisioning_state_that_it_will_have(arm, subscription):
+def test_new_collection_accepts_only_the_provisioning_state_succeeded(arm, subscription):
     body = {"properties": {"provisioningState": "Succeeded"}}
     wrong = {"properties": {"provisioningState": "Failed"}}
 
@@ -458,8 +459,8 @@ def test_a_new_collection_takes_the_provisioning_state_that_it_will_have(arm, su
 
 
 @pytest.mark.parametrize("state", ["Deleting", "Succeeded"])
-def test_what_is_being_deleted_is_not_written_whatever_state_is_sent(arm, addressed, state):
-    address = addressed("collection")
+def test_collection_that_is_being_deleted_cannot_be_changed(arm, make_address, state):
+    address = make_address("collection")
     arm.delete(address)
     assert arm.get(address).json()["properties"]["provisioningState"] == "Deleting"
 
@@ -469,8 +470,8 @@ def test_what_is_being_deleted_is_not_written_whatever_state_is_sent(arm, addres
 
 
 @pytest.mark.parametrize("sent", ["westus", "West US", "WESTUS"])
-def test_a_place_in_another_spelling_is_no_change(arm, addressed, sent):
-    address = addressed("collection")
+def test_location_in_another_spelling_is_no_change(arm, make_address, sent):
+    address = make_address("collection")
     arm.put(address, {"location": "westus"})
     tag = tag_of(arm, address)
 
@@ -478,8 +479,8 @@ def test_a_place_in_another_spelling_is_no_change(arm, addressed, sent):
         assert (again.json()["location"], again["ETag"]) == ("West US", tag)
 
 
-def test_an_answer_sent_back_whole_changes_nothing(arm, addressed):
-    for address in (addressed("job"), arm.collection()):
+def test_returned_document_that_is_sent_back_changes_nothing(arm, make_address):
+    for address in (make_address("job"), arm.collection()):
         answer = arm.get(address)
         for method in ("PUT", "PATCH"):
             body = json.loads(answer.content)

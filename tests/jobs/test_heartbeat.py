@@ -1,4 +1,4 @@
-"""Processes report themselves."""
+"""Heartbeats: processes report that they are alive."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from tests.peers.server import eventually
 SECOND = timedelta(seconds=1)
 
 
-def test_a_report_makes_one_row_and_keeps_it_fresh(db):
+def test_reports_of_a_process_update_one_row(db):
     report("beat", "host:1", [], NOW, NOW)
     report("beat", "host:1", [], NOW, NOW + SECOND)
 
@@ -20,14 +20,14 @@ def test_a_report_makes_one_row_and_keeps_it_fresh(db):
     assert (process.started_at, process.seen_at) == (NOW, NOW + SECOND)
 
 
-def test_a_process_is_alive_until_it_has_been_silent_for_a_while(db):
+def test_process_is_alive_until_its_reports_stop_for_too_long(db):
     report("worker", "host:1", ["default"], NOW, NOW)
 
     assert Process.objects.alive(NOW + PROCESS_SILENCE).exists()
     assert not Process.objects.alive(NOW + PROCESS_SILENCE + SECOND).exists()
 
 
-def test_a_process_that_ends_signs_off_for_itself_alone(db):
+def test_process_that_ends_removes_only_its_own_row(db):
     report("worker", "host:1", [], NOW, NOW)
     report("worker", "host:2", [], NOW, NOW)
 
@@ -37,7 +37,7 @@ def test_a_process_that_ends_signs_off_for_itself_alone(db):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_reports_itself_from_a_thread_of_its_own():
+def test_heartbeat_of_a_worker_runs_in_its_own_thread():
     moments = [NOW + number * SECOND for number in range(1000)][::-1]
     heartbeat = Heartbeat("host:1", ["default", "housekeeping"], moments.pop, interval=timedelta(milliseconds=20))
 

@@ -1,4 +1,4 @@
-"""A long task of housekeeping works in pieces, one chain of messages for all workers."""
+"""Long housekeeping tasks work in pieces, with one chain of messages for all workers."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def task():
 
 @pytest.fixture
 def tokens(task):
-    """Take the tokens from the messages that wait."""
+    """Return a function that takes the tokens from the waiting messages."""
 
     def tokens() -> list[str]:
         found = []
@@ -55,7 +55,7 @@ def must_not_work(now, is_over):
     raise AssertionError("another chain of messages has the lease")
 
 
-def test_a_piece_that_leaves_work_behind_queues_the_next(task, tokens):
+def test_piece_that_does_not_finish_queues_the_next_piece(task, tokens):
     work_in_pieces(task, None, more_left)
     [token] = tokens()
     work_in_pieces(task, token, nothing_left)
@@ -63,18 +63,18 @@ def test_a_piece_that_leaves_work_behind_queues_the_next(task, tokens):
     assert tokens() == []
 
 
-def test_a_message_of_beats_starts_no_second_chain(task, tokens):
+def test_message_of_a_beat_starts_no_second_chain(task, tokens):
     work_in_pieces(task, None, more_left)
 
     work_in_pieces(task, None, must_not_work)
     [token] = tokens()
     work_in_pieces(task, token, more_left)
-    work_in_pieces(task, token, must_not_work)  # the same message once more
+    work_in_pieces(task, token, must_not_work)  # the same message a second time
 
     assert len(tokens()) == 1
 
 
-def test_a_chain_whose_message_is_lost_is_followed_by_another(task, tokens):
+def test_chain_whose_message_is_lost_is_replaced_by_another(task, tokens):
     work_in_pieces(task, None, more_left)
     [lost] = tokens()
     lease = HousekeepingLease.objects.get()
@@ -86,7 +86,7 @@ def test_a_chain_whose_message_is_lost_is_followed_by_another(task, tokens):
     assert len(tokens()) == 1
 
 
-def test_work_that_is_done_can_be_begun_again_at_once(task, tokens):
+def test_finished_work_can_be_started_again_at_once(task, tokens):
     done = []
 
     for _ in range(2):
@@ -95,11 +95,11 @@ def test_work_that_is_done_can_be_begun_again_at_once(task, tokens):
     assert len(done) == 2
 
 
-def test_a_piece_ends_when_its_time_is_up_or_its_worker_stops(task, tokens, monkeypatch):
-    said = []
+def test_piece_ends_when_its_time_is_over_or_its_worker_stops(task, tokens, monkeypatch):
+    results = []
 
     def work(now, is_over):
-        said.append(is_over())
+        results.append(is_over())
         monkeypatch.setattr(housekeeping, "PIECE_S", 0)
         return True
 
@@ -110,10 +110,10 @@ def test_a_piece_ends_when_its_time_is_up_or_its_worker_stops(task, tokens, monk
     stopping.request()
     work_in_pieces(task, None, work)
 
-    assert said == [False, True, True]
+    assert results == [False, True, True]
 
 
-def test_without_a_broker_the_next_message_of_beats_goes_on(task, monkeypatch, caplog):
+def test_without_a_broker_the_next_message_of_a_beat_continues_the_work(task, monkeypatch, caplog):
     def refuse(*args):
         raise OperationalError("connection refused")
 

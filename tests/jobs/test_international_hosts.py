@@ -1,14 +1,14 @@
-"""International host names: which are accepted, in which form they are called, and how they are shown."""
+"""International host names: which are accepted, in which format they are called, and how they are shown."""
 
 import socket
 
 import pytest
 
+from api.errors import Invalid
 from jobs.action_text import action_in_words
 from jobs.actions import addresses, documents, host_names
 from jobs.actions.hosts import unicode_hosts
 from jobs.call_test import Part, run_call_test
-from jobs.errors import Invalid
 from jobs.models import Action, Job
 from tests.admin.forms import submitted
 from tests.conftest import NOW
@@ -28,7 +28,7 @@ def http(uri: str = f"http://{UNICODE}/hook", **members) -> dict:
 
 @pytest.fixture
 def loopback(monkeypatch):
-    """Names below .example have the address of loopback; others are unknown.  Yields what was looked up."""
+    """Resolve names below .example to loopback, and no other name; return the names that were looked up."""
     asked = []
 
     def lookup(host, port, family):
@@ -51,7 +51,7 @@ def loopback(monkeypatch):
         ("MÜNCHEN.example", "xn--mnchen-3ya.example", "münchen.example"),  # capitals
         ("mu\u0308nchen.example", "xn--mnchen-3ya.example", "münchen.example"),  # not composed
         ("xn--mnchen-3ya.example", "xn--mnchen-3ya.example", "münchen.example"),
-        ("straße.example", "xn--strae-oqa.example", "straße.example"),  # IDNA 2003 made strasse of it
+        ("straße.example", "xn--strae-oqa.example", "straße.example"),  # IDNA 2003 converts it to strasse
         ("παράδειγμα.δοκιμή", "xn--hxajbheg2az3al.xn--jxalpdlp", "παράδειγμα.δοκιμή"),
         ("例え.テスト", "xn--r8jz45g.xn--zckzah", "例え.テスト"),
         ("مثال.إختبار", "xn--mgbh0fb.xn--kgbechtv", "مثال.إختبار"),
@@ -59,10 +59,10 @@ def loopback(monkeypatch):
         ("_a.münchen.example", "_a.xn--mnchen-3ya.example", "_a.münchen.example"),
         ("plain.example", "plain.example", None),
         ("xn--ls8h.example", "xn--ls8h.example", None),  # a symbol, which IDNA 2008 does not allow
-        ("xn--0.example", "xn--0.example", None),  # of nothing
+        ("xn--0.example", "xn--0.example", None),  # of an empty text
     ],
 )
-def test_a_host_is_kept_in_its_ascii_form_with_the_form_that_people_read(host, ascii_form, unicode_form):
+def test_host_is_stored_in_its_ascii_form_and_shown_in_its_unicode_form(host, ascii_form, unicode_form):
     document = documents.parse(http(f"https://{host}/a?b=c#d")).document
 
     assert document["request"]["uri"] == f"https://{ascii_form}/a?b=c#d"
@@ -89,7 +89,7 @@ def test_a_host_is_kept_in_its_ascii_form_with_the_form_that_people_read(host, a
         ("ü／x.example", "Codepoint U+FF0F"),
     ],
 )
-def test_what_idna_does_not_allow_is_refused_with_the_reason(host, reason):
+def test_host_that_idna_does_not_allow_is_refused_with_the_reason(host, reason):
     with pytest.raises(Invalid) as caught:
         documents.parse(http(f"http://{host}/"))
 
@@ -113,21 +113,21 @@ def test_what_idna_does_not_allow_is_refused_with_the_reason(host, reason):
         "http://\u212aelvin..example/",
     ],
 )
-def test_other_places_of_an_address_take_ascii_alone(uri):
+def test_other_parts_of_a_uri_must_be_ascii(uri):
     with pytest.raises(Invalid) as caught:
         documents.parse(http(uri))
 
     assert caught.value.path == "action.request.uri"
 
 
-def test_a_refusal_repeats_no_key():
+def test_error_for_a_refused_host_does_not_contain_a_key():
     with pytest.raises(Invalid) as caught:
         documents.parse(http("http://💩.example/?code=amber-lantern"))
 
     assert "amber-lantern" not in caught.value.message
 
 
-def test_an_authority_may_have_such_a_host_too():
+def test_token_authority_can_have_an_international_host_too():
     proof = {"type": "ActiveDirectoryOAuth", "tenant": "t", "clientId": "app", "secret": "s"}
 
     document = documents.parse(http(authentication={**proof, "authority": f"https://{UNICODE}/"})).document
@@ -136,7 +136,7 @@ def test_an_authority_may_have_such_a_host_too():
     assert unicode_hosts(document)["request.authentication.authority"] == UNICODE
 
 
-def test_both_spellings_are_one_host():
+def test_ascii_and_unicode_forms_are_the_same_host():
     first = documents.parse(http(headers={"X-Api-Key": "amber-lantern"}))
     stored = Action(document=first.document, secrets=first.secrets)
 
@@ -148,7 +148,7 @@ def test_both_spellings_are_one_host():
 # How they are called
 
 
-def test_the_ascii_form_is_looked_up_and_sent(loopback, peer):
+def test_ascii_form_is_resolved_and_sent(loopback, peer):
     server = peer(Target)
 
     outcome = attempt(http(f"http://{UNICODE}:{server.port}/hook"))
@@ -159,7 +159,7 @@ def test_the_ascii_form_is_looked_up_and_sent(loopback, peer):
     assert outcome.message == f"Host '{BOTH}' answered 'OK'."
 
 
-def test_a_certificate_is_checked_against_the_ascii_form(loopback, peer, authority):
+def test_certificate_is_checked_against_the_ascii_form_of_the_host(loopback, peer, authority):
     asked = []
     context = authority.server(ASCII)
     context.sni_callback = lambda connection, name, context: asked.append(name)
@@ -173,7 +173,7 @@ def test_a_certificate_is_checked_against_the_ascii_form(loopback, peer, authori
     assert f"The certificate of host '{BOTH}' is not accepted" in call(other.port).message
 
 
-def test_the_addresses_of_such_a_name_are_checked(loopback, peer, settings):
+def test_addresses_of_an_international_host_are_checked(loopback, peer, settings):
     settings.EGRESS_ALLOW = []
     server = peer(Target)
 
@@ -186,12 +186,12 @@ def test_the_addresses_of_such_a_name_are_checked(loopback, peer, settings):
 # How they are shown
 
 
-def test_the_own_api_answers_both_forms(api, collection):
+def test_own_api_returns_both_forms_of_the_host(api, collection):
     action = {**http(), "errorAction": http("https://例え.テスト/")}
-    answer = api.post("/api/jobs", {"collection": collection.pk, "name": "new", "action": action})
+    response = api.post("/api/jobs", {"collection": collection.pk, "name": "new", "action": action})
 
-    assert answer.status_code == 201, answer.content
-    job = answer.json()
+    assert response.status_code == 201, response.content
+    job = response.json()
     assert job["action"]["request"]["uri"] == f"http://{ASCII}/hook"
     assert job["unicodeHosts"] == {"request.uri": UNICODE, "errorAction.request.uri": "例え.テスト"}
     assert api.put(f"/api/jobs/{job['id']}", {"action": job["action"]}).json()["revision"] == 1
@@ -199,10 +199,10 @@ def test_the_own_api_answers_both_forms(api, collection):
     assert api.put(f"/api/jobs/{job['id']}", {"action": http("http://plain.example/")}).json()["unicodeHosts"] == {}
 
 
-def test_the_azure_contract_answers_the_ascii_form(arm, collection):
-    answer = properties(arm.put(arm.job(), arm_body(action=http())))
+def test_azure_contract_returns_the_ascii_form_of_the_host(arm, collection):
+    response = properties(arm.put(arm.job(), arm_body(action=http())))
 
-    assert answer["action"]["request"]["uri"] == f"http://{ASCII}/hook"
+    assert response["action"]["request"]["uri"] == f"http://{ASCII}/hook"
     assert refusal(arm.put(arm.job(), arm_body(action=http("http://💩.example/")))) == (
         *(400, "BadRequest"),
         "properties.action.request.uri",
@@ -217,17 +217,17 @@ def test_the_azure_contract_answers_the_ascii_form(arm, collection):
         ("http://plain.example/Hook", "GET plain.example/Hook"),
     ],
 )
-def test_pages_show_both_forms(uri, words):
+def test_summary_of_an_action_shows_both_forms_of_the_host(uri, words):
     assert action_in_words(http(uri)) == words
 
 
-def test_a_test_of_a_job_shows_both_forms(loopback, make_job, peer):
+def test_test_call_shows_both_forms_of_the_host(loopback, make_job, peer):
     job = make_job(action=http(f"http://{UNICODE}:{peer(Target).port}/"))
 
     assert run_call_test(job, Part.ACTION, NOW).result.message == f"Host '{BOTH}' answered 'OK'."
 
 
-def test_history_shows_both_forms(loopback, make_job, work, api, peer):
+def test_history_shows_both_forms_of_the_host(loopback, make_job, work, api, peer):
     make_job(action=http(f"http://{UNICODE}:{peer(Target).port}/"))
     run = the_run()
 
@@ -238,11 +238,11 @@ def test_history_shows_both_forms(loopback, make_job, work, api, peer):
 
 
 @pytest.mark.parametrize("host", ["plain.example", "xn--a-ecp.ru", "xn--", "xn--.example", "127.0.0.1", "::1", ""])
-def test_other_hosts_have_one_form(host):
+def test_other_hosts_are_shown_in_one_form(host):
     assert host_names.in_both_forms(host) == host
 
 
-def test_the_form_shows_both_forms(client, owner, make_job):
+def test_job_form_shows_both_forms_of_the_host(client, owner, make_job):
     client.force_login(owner)
     alarm = {"type": "Http", "request": {"uri": f"http://{UNICODE}/alarm", "method": "POST"}}
     job = make_job(action={**http(), "errorAction": alarm})
@@ -251,11 +251,11 @@ def test_the_form_shows_both_forms(client, owner, make_job):
 
     assert page.count(f"Stored host: {UNICODE}.") == 2
     assert f'value="http://{ASCII}/hook"' in page
-    assert f"http://{ASCII}/alarm</textarea>" in page  # still an address, and no JSON
+    assert f"http://{ASCII}/alarm</textarea>" in page  # still an address, not JSON
     assert BOTH.replace(UNICODE, f"{UNICODE}/hook") in client.get(f"/admin/jobs/job/{job.pk}/").text
 
 
-def test_saving_a_form_that_nobody_touched_changes_nothing(client, owner, make_job):
+def test_saving_an_unchanged_job_form_changes_nothing(client, owner, make_job):
     client.force_login(owner)
     job = make_job(action=http())
     address = f"/admin/jobs/job/{job.pk}/change/"

@@ -1,4 +1,4 @@
-"""What migrations make of rows that are there."""
+"""What migrations do with existing rows."""
 
 from datetime import UTC, datetime
 from importlib import import_module
@@ -11,7 +11,7 @@ from jobs.actions import documents
 from jobs.encryption import Secrets, UnreadableSecret
 from scheduler_site.keys import new_encryption_key
 from tests.conftest import NOW
-from tests.secrets_watch import watch_of_its_own
+from tests.secrets_watch import separate_watch
 
 SCHEMA, DATA = ("jobs", "0003_certificate_expiry"), ("jobs", "0004_certificate_expiries")
 
@@ -23,14 +23,14 @@ def migrated(*targets):
 
 
 @pytest.fixture
-def back_to_the_newest(transactional_db):
+def restore_newest_migration(transactional_db):
     yield
     executor = MigrationExecutor(connection)
     executor.migrate(executor.loader.graph.leaf_nodes())
 
 
-def proved_by(*expiries):
-    """Requests with client certificates: of the action, and of its error action."""
+def with_certificates(*expiries):
+    """Return an action with client certificates in its request and in the request of its error action."""
     own, *others = [
         {"request": {"authentication": {"type": "ClientCertificate", "certificateExpirationDate": expiry}}}
         for expiry in expiries
@@ -38,18 +38,18 @@ def proved_by(*expiries):
     return {"type": "Http", **own, **({"errorAction": {"type": "Http", **others[0]}} if others else {})}
 
 
-def test_certificates_that_were_stored_before_get_their_expiry(back_to_the_newest):
+def test_migration_sets_the_expiry_of_stored_certificates(restore_newest_migration):
     actions = migrated(SCHEMA).get_model("jobs", "Action").objects
     plain = actions.create(document={"type": "StorageQueue", "queueMessage": {}}).pk
-    one = actions.create(document=proved_by("2030-01-02T00:00:00Z")).pk
-    both = actions.create(document=proved_by("2031-01-02T00:00:00Z", "2029-01-02T00:00:00Z")).pk
+    one = actions.create(document=with_certificates("2030-01-02T00:00:00Z")).pk
+    both = actions.create(document=with_certificates("2031-01-02T00:00:00Z", "2029-01-02T00:00:00Z")).pk
 
     expiries = dict(migrated(DATA).get_model("jobs", "Action").objects.values_list("pk", "certificate_expires_at"))
 
     assert expiries == {plain: None, one: datetime(2030, 1, 2, tzinfo=UTC), both: datetime(2029, 1, 2, tzinfo=UTC)}
 
 
-IN_THE_CLEAR, ENCRYPTED = ("jobs", "0009_collection_revision"), ("jobs", "0010_encrypt_keys_in_addresses")
+UNENCRYPTED, ENCRYPTED = ("jobs", "0009_collection_revision"), ("jobs", "0010_encrypt_keys_in_addresses")
 MASKED_HISTORY = ("jobs", "0011_mask_keys_in_history")
 URI = "https://api.example/hook?code=violet-harbour&page=1;key=amber%2Dlantern"
 
@@ -65,15 +65,15 @@ def columns_of(table: str, name: str) -> str:
 
 
 @pytest.fixture
-def many(monkeypatch):
-    """Batches so small that every loop goes round more than once."""
+def small_batches(monkeypatch):
+    """Make batches so small that every loop runs more than once."""
     for migration in (ENCRYPTED, MASKED_HISTORY):
         monkeypatch.setattr(import_module(f"jobs.migrations.{migration[1]}"), "BATCH", 2)
     monkeypatch.setattr(import_module(f"jobs.migrations.{MASKED_HISTORY[1]}"), "WINDOW", 2)
 
 
-def test_credentials_that_were_stored_in_the_clear_are_encrypted(back_to_the_newest, many):
-    actions = migrated(IN_THE_CLEAR).get_model("jobs", "Action").objects
+def test_migration_encrypts_credentials_in_clear_text(restore_newest_migration, small_batches):
+    actions = migrated(UNENCRYPTED).get_model("jobs", "Action").objects
     headers = {"X-Passwd": "violet-forest", "X-Tag": "a", "Authorization": "********"}
     document = {**calling(URI, headers), "errorAction": calling("https://b.example/?sig=copper-meadow")}
     stored = Secrets({"request.headers.authorization": "Bearer silver-canyon"})
@@ -111,18 +111,18 @@ def test_credentials_that_were_stored_in_the_clear_are_encrypted(back_to_the_new
     ]
 
 
-def test_the_way_back_makes_addresses_that_can_be_called(back_to_the_newest, many):
+def test_reverse_migration_restores_addresses_that_can_be_called(restore_newest_migration, small_batches):
     document = {
         **calling(URI, {"X-Passwd": "violet-forest"}),
         "errorAction": calling("https://b.example/?sig=copper-1"),
     }
-    pk = migrated(IN_THE_CLEAR).get_model("jobs", "Action").objects.create(document=document).pk
+    pk = migrated(UNENCRYPTED).get_model("jobs", "Action").objects.create(document=document).pk
     moved = migrated(ENCRYPTED).get_model("jobs", "Action").objects.get(pk=pk)
     parsed = documents.parse(document)
     assert (moved.document, moved.secrets) == (parsed.document, parsed.secrets)
 
-    with watch_of_its_own():  # back there, they are in the clear
-        actions = migrated(IN_THE_CLEAR).get_model("jobs", "Action").objects
+    with separate_watch():  # after the reverse migration they are in clear text
+        actions = migrated(UNENCRYPTED).get_model("jobs", "Action").objects
         action = actions.get(pk=pk)
         actions.all().delete()
 
@@ -133,8 +133,8 @@ def test_the_way_back_makes_addresses_that_can_be_called(back_to_the_newest, man
     assert set(action.secrets_set_at) == {"request.headers.x-passwd"}
 
 
-def test_a_row_that_no_key_opens_stops_the_move_and_names_itself(back_to_the_newest, settings):
-    actions = migrated(IN_THE_CLEAR).get_model("jobs", "Action").objects
+def test_migration_stops_at_a_row_that_cannot_be_decrypted_and_names_it(restore_newest_migration, settings):
+    actions = migrated(UNENCRYPTED).get_model("jobs", "Action").objects
     plain = calling("https://c.example/")
     actions.create(document=plain, secrets=Secrets({"request.headers.authorization": "Bearer x"}))
     pk = actions.create(document=calling(URI), secrets=Secrets({"request.headers.authorization": "Bearer x"})).pk
@@ -147,14 +147,14 @@ def test_a_row_that_no_key_opens_stops_the_move_and_names_itself(back_to_the_new
     assert "request.query.code" in migrated(ENCRYPTED).get_model("jobs", "Action").objects.get(pk=pk).secrets
 
 
-def test_what_targets_have_repeated_of_them_is_masked(back_to_the_newest, many):
-    apps = migrated(IN_THE_CLEAR)
+def test_migration_masks_credentials_in_the_history(restore_newest_migration, small_batches):
+    apps = migrated(UNENCRYPTED)
     subscription = apps.get_model("accounts", "Subscription").objects.create(name="default")
     keyed, plain = (
         apps.get_model("jobs", "Action").objects.create(document=document)
         for document in (calling(URI, {"X-Passwd": "violet-forest"}), calling("https://c.example/"))
     )
-    said = 'violet-harbour, amber-lantern, amber%2Dlantern, {"X-Passwd": "violet-forest"}, dmlvbGV0LWZvcmVzdA==, 1'
+    repeated = 'violet-harbour, amber-lantern, amber%2Dlantern, {"X-Passwd": "violet-forest"}, dmlvbGV0LWZvcmVzdA==, 1'
     for action, reason in ((plain, "for nobody"), *[(keyed, "for violet-harbour")] * 3):
         run = apps.get_model("jobs", "Run").objects.create(
             subscription=subscription, action=action, fire_at=NOW, publish_after=NOW, reason=reason
@@ -166,11 +166,11 @@ def test_what_targets_have_repeated_of_them_is_masked(back_to_the_newest, many):
             number=1,
             started_at=NOW,
             message="no violet-forest",
-            response_body=said,
+            response_body=repeated,
             response_headers=[["Location", URI]],
         )
         apps.get_model("jobs", "Poll").objects.create(
-            attempt=attempt, number=1, started_at=NOW, message="no violet-forest", body=said
+            attempt=attempt, number=1, started_at=NOW, message="no violet-forest", body=repeated
         )
 
     apps = migrated(MASKED_HISTORY)
@@ -192,7 +192,7 @@ MADE_UP = "made up for, after the runs before it"
 
 
 @pytest.fixture
-def make_old_run(back_to_the_newest):
+def make_old_run(restore_newest_migration):
     apps = migrated(HELD_AND_BLOCKED)
     subscription = apps.get_model("accounts", "Subscription").objects.create(name="default")
     runs = apps.get_model("jobs", "Run").objects
@@ -204,7 +204,7 @@ def make_old_run(back_to_the_newest):
     subscription.delete()
 
 
-def test_runs_that_wait_to_make_up_for_others_are_marked(make_old_run):
+def test_migration_marks_waiting_made_up_runs(make_old_run):
     waiting, retrying = [make_old_run(state=state, reason=MADE_UP).pk for state in ("waiting", "retrying")]
     for fields in ({"state": "waiting"}, {"state": "succeeded", "reason": MADE_UP}):
         make_old_run(**fields)
@@ -214,7 +214,7 @@ def test_runs_that_wait_to_make_up_for_others_are_marked(make_old_run):
     assert set(runs.filter(is_made_up=True).values_list("pk", flat=True)) == {waiting, retrying}
 
 
-def test_runs_that_are_held_at_the_upgrade_get_a_hold(make_old_run):
+def test_migration_creates_holds_for_held_runs(make_old_run):
     held = {"state": "held", "held_by": "notice 1", "reason": "held by maintenance: Reboot of db-2"}
     before, recorded = make_old_run(**held), make_old_run(**held)
     recorded.holds.create(key="notice 1", reason=held["reason"], held_at=NOW)
@@ -232,7 +232,7 @@ def test_runs_that_are_held_at_the_upgrade_get_a_hold(make_old_run):
 PLAIN_NAMES = ("jobs", "0016_plain_names")
 
 
-def test_fields_keep_their_values_under_new_names(back_to_the_newest):
+def test_renamed_fields_keep_their_values(restore_newest_migration):
     apps = migrated(MADE_UP_RUNS)
     subscription = apps.get_model("accounts", "Subscription").objects.create(name="default")
     run = apps.get_model("jobs", "Run").objects.create(

@@ -1,4 +1,4 @@
-"""The lists of runs read what they show from an index, whoever looks."""
+"""The lists of runs are read from an index for every kind of user."""
 
 import re
 from datetime import timedelta
@@ -16,7 +16,7 @@ RUNS, SUBSCRIPTIONS = 4000, 40
 
 @pytest.fixture
 def history(make_job):
-    """Make runs of many subscriptions, half of them of the first one, all older than a day."""
+    """Create runs of many subscriptions, half of them of the first one, all older than a day."""
     job = make_job()
     subscriptions = Subscription.objects.bulk_create(Subscription(name=f"s{n}") for n in range(SUBSCRIPTIONS))
     Run.objects.bulk_create(
@@ -50,10 +50,10 @@ def member(make_user):
 
 def plan_of_listing(get) -> str:
     """Return the plan of the query that reads a page of runs."""
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert get().status_code == 200
     [listing] = [
-        query["sql"] for query in asked if "ORDER BY" in query["sql"] and '"jobs_run"."fire_at"' in query["sql"]
+        query["sql"] for query in queries if "ORDER BY" in query["sql"] and '"jobs_run"."fire_at"' in query["sql"]
     ]
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {'' if connection.vendor == 'postgresql' else 'QUERY PLAN'} {listing}")
@@ -64,7 +64,7 @@ def is_read_in_order(plan: str, indexes: str) -> bool:
     return re.search(indexes, plan) is not None and "Sort" not in plan and "TEMP B-TREE" not in plan
 
 
-def test_all_runs_are_listed_to_superusers_by_an_index(client, owner, history):
+def test_list_of_all_runs_for_superusers_uses_an_index(client, owner, history):
     client.force_login(owner)
 
     plan = plan_of_listing(lambda: client.get("/admin/jobs/run/"))
@@ -72,9 +72,9 @@ def test_all_runs_are_listed_to_superusers_by_an_index(client, owner, history):
     assert is_read_in_order(plan, "run_newest"), plan
 
 
-# the index of all runs is as good for a subscription that has half of them
+# the index of all runs is as good for a subscription with half of the runs
 @pytest.mark.parametrize("count, indexes", [(1, "run_of_subscription|run_newest"), (20, "run_newest")])
-def test_the_runs_of_own_subscriptions_are_listed_by_an_index(client, api_of, member, history, count, indexes):
+def test_list_of_runs_for_members_uses_an_index(client, api_of, member, history, count, indexes):
     user = member(history[:count])
     client.force_login(user)
     api = api_of(ApiToken.objects.issue(user, "tests")[1])
@@ -85,22 +85,22 @@ def test_the_runs_of_own_subscriptions_are_listed_by_an_index(client, api_of, me
         assert is_read_in_order(plan, indexes), plan
 
 
-def test_only_the_runs_of_own_subscriptions_are_listed(client, api_of, member, history):
+def test_list_of_runs_contains_only_the_subscriptions_of_the_user(client, api_of, member, history):
     user = member(history[:20])
     client.force_login(user)
     api = api_of(ApiToken.objects.issue(user, "tests")[1])
 
-    listed = [run.subscription for run in client.get("/admin/jobs/run/?p=3").context["cl"].result_list]
-    answered = [run["subscription"] for run in api.get("/api/runs?limit=100").json()["value"]]
+    on_page = [run.subscription for run in client.get("/admin/jobs/run/?p=3").context["cl"].result_list]
+    in_api = [run["subscription"] for run in api.get("/api/runs?limit=100").json()["value"]]
 
-    assert len(listed) == 25
-    assert set(listed) <= set(history[:20])
-    assert len(answered) == 100
-    assert set(answered) <= {str(each.pk) for each in history[:20]}
+    assert len(on_page) == 25
+    assert set(on_page) <= set(history[:20])
+    assert len(in_api) == 100
+    assert set(in_api) <= {str(each.pk) for each in history[:20]}
 
 
 @pytest.mark.parametrize("query, index", [("result=late", "run_late"), ("origin=error_action", "run_error_action")])
-def test_late_runs_and_error_actions_are_listed_by_indexes_of_their_own(client, owner, history, query, index):
+def test_lists_of_late_runs_and_of_error_actions_use_their_own_indexes(client, owner, history, query, index):
     client.force_login(owner)
 
     plan = plan_of_listing(lambda: client.get(f"/admin/jobs/run/?{query}"))

@@ -1,4 +1,4 @@
-"""Outages are recorded by the beat that comes back, once, however many beats come back."""
+"""Outages are recorded once by the first beat that runs again, also when several beats start."""
 
 from datetime import timedelta
 
@@ -14,11 +14,11 @@ from tests.racing import at_once
 SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
 
 
-def stretches() -> list[tuple]:
+def recorded_outages() -> list[tuple]:
     return list(Outage.objects.order_by("started_at").values_list("started_at", "ended_at"))
 
 
-def test_the_first_pass_of_an_installation_ends_no_outage(db):
+def test_first_pass_of_an_installation_records_no_outage(db):
     assert record_pass(NOW) is None
     assert LastPass.objects.get().at == NOW
 
@@ -27,7 +27,7 @@ def test_passes_within_the_threshold_are_no_outage(db):
     for number in range(4):
         record_pass(NOW + number * OUTAGE_THRESHOLD)
 
-    assert stretches() == []
+    assert recorded_outages() == []
 
 
 def test_the_first_pass_after_an_outage_records_it(db):
@@ -36,53 +36,53 @@ def test_the_first_pass_after_an_outage_records_it(db):
     outage = record_pass(NOW + 4 * MINUTE)
 
     assert (outage.started_at, outage.ended_at) == (NOW, NOW + 4 * MINUTE)
-    assert stretches() == [(NOW, NOW + 4 * MINUTE)]
+    assert recorded_outages() == [(NOW, NOW + 4 * MINUTE)]
 
 
-def test_another_beat_fills_the_gap_of_one(db):
-    """Two beats pass in turns; one is gone for a while, and the other is not."""
+def test_no_outage_is_recorded_while_another_beat_runs(db):
+    """Of two beats, one stops for a while and the other continues."""
     for number in range(0, 300, 20):
         record_pass(NOW + number * SECOND)
 
     record_pass(NOW + 300 * SECOND)
 
-    assert stretches() == []
+    assert recorded_outages() == []
 
 
-def test_an_outage_is_found_when_no_row_of_a_beat_is_left(db):
+def test_outage_is_recorded_even_if_the_row_of_the_beat_was_deleted(db):
     record_pass(NOW)
     Process.objects.all().delete()
 
     record_pass(NOW + 3 * DAY)
 
-    assert stretches() == [(NOW, NOW + 3 * DAY)]
+    assert recorded_outages() == [(NOW, NOW + 3 * DAY)]
 
 
-def test_a_pass_of_a_clock_that_is_a_little_behind_changes_nothing(db):
+def test_pass_with_a_slightly_earlier_time_changes_nothing(db):
     record_pass(NOW)
     record_pass(NOW - SECOND)
 
     assert LastPass.objects.get().at == NOW
 
 
-def test_a_clock_that_was_set_back_is_followed(db):
+def test_outage_is_recorded_after_the_clock_was_set_back(db):
     record_pass(NOW + DAY)
     record_pass(NOW)
 
     record_pass(NOW + 2 * MINUTE)
 
-    assert stretches() == [(NOW, NOW + 2 * MINUTE)]
+    assert recorded_outages() == [(NOW, NOW + 2 * MINUTE)]
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("attempt", range(3))
-def test_beats_that_come_back_at_once_record_one_outage(attempt):
+def test_beats_that_start_at_the_same_time_record_one_outage(attempt):
     record_pass(NOW)
     back = [lambda number=number: record_pass(NOW + 4 * MINUTE + number * SECOND) for number in range(4)]
 
     assert at_once(*back) == []
 
-    ((started_at, ended_at),) = stretches()
+    ((started_at, ended_at),) = recorded_outages()
     assert started_at == NOW
     assert NOW + 4 * MINUTE <= ended_at < NOW + 4 * MINUTE + 4 * SECOND
 
@@ -101,14 +101,14 @@ def outage(db):
         (4 * MINUTE, 5 * MINUTE, False),
     ],
 )
-def test_the_outages_of_a_window_are_found(outage, start, end, is_found):
+def test_outages_within_a_window_are_found(outage, start, end, is_found):
     found = outages_within(NOW + start, NOW + end, NOW + DAY)
 
     expected = [(outage.started_at, outage.ended_at)] if is_found else []
     assert [(each.started_at, each.ended_at) for each in found] == expected
 
 
-def test_an_outage_that_goes_on_has_no_end(db):
+def test_current_outage_has_no_end(db):
     record_pass(NOW)
     now = NOW + 5 * MINUTE
 
@@ -117,7 +117,7 @@ def test_an_outage_that_goes_on_has_no_end(db):
     assert (outage.started_at, outage.ended_at) == (NOW, None)
     assert length_of([outage], now) == 5 * MINUTE
     assert outages_within(NOW - DAY, NOW - MINUTE, now) == []
-    assert outages_within(now, now + DAY, now) == []  # what is to come is no outage yet
+    assert outages_within(now, now + DAY, now) == []  # the future is not part of an outage
 
 
 @pytest.mark.parametrize(
@@ -125,18 +125,18 @@ def test_an_outage_that_goes_on_has_no_end(db):
     [
         (MINUTE, None, True),  # missed, or still waiting
         (MINUTE, 5 * MINUTE, True),
-        (MINUTE, MINUTE + SECOND, False),  # a worker had its message already
+        (MINUTE, MINUTE + SECOND, False),  # a worker already had its message
         (-MINUTE, 5 * MINUTE, False),
         (4 * MINUTE, 5 * MINUTE, False),
     ],
 )
-def test_runs_that_were_due_in_an_outage_and_did_not_begin_in_it_are_affected(outage, due, begun, is_affected):
+def test_run_due_during_an_outage_and_not_begun_in_it_is_affected(outage, due, begun, is_affected):
     found = outage_of(NOW + due, None if begun is None else NOW + begun, [outage])
 
     assert found == (outage if is_affected else None)
 
 
-def test_the_outages_of_a_window_are_found_by_an_index(db):
+def test_outages_within_a_window_are_found_by_an_index(db):
     Outage.objects.bulk_create(
         Outage(started_at=NOW + number * MINUTE, ended_at=NOW + number * MINUTE + SECOND) for number in range(2000)
     )
@@ -158,4 +158,4 @@ def test_old_outages_are_pruned_with_the_history(db, settings):
 
     assert prune(NOW) is True
 
-    assert stretches() == [(NOW - 29 * DAY, NOW - 29 * DAY + MINUTE)]
+    assert recorded_outages() == [(NOW - 29 * DAY, NOW - 29 * DAY + MINUTE)]

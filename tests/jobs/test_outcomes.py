@@ -1,4 +1,4 @@
-"""What became of runs, in words."""
+"""Labels of the results of runs."""
 
 import pytest
 
@@ -15,5 +15,5 @@ from jobs.badges import lowercase_label
         ("", ""),
     ],
 )
-def test_within_a_sentence_only_the_first_letter_is_small(word, within):
+def test_label_within_a_sentence_has_a_lowercase_first_letter(word, within):
     assert lowercase_label(word) == within

@@ -1,4 +1,4 @@
-"""Who may choose a plan: an operator up to Standard, an owner every one."""
+"""Who may choose a plan: operators up to Standard, owners every plan."""
 
 import pytest
 
@@ -10,8 +10,8 @@ PREMIUM = ("P10Premium", "P20Premium")
 
 
 @pytest.fixture
-def text_of(make_user):
-    """Make the text of a token of somebody in this role."""
+def issue_token(make_user):
+    """Return a function that returns the text of a new token of a user with a role."""
 
     def issue(role: Role, token_role: Role = Role.OWNER) -> str:
         return ApiToken.objects.issue(make_user(f"user-{role}-{token_role}", role), "t", role=token_role)[1]
@@ -20,13 +20,13 @@ def text_of(make_user):
 
 
 @pytest.fixture(params=[(Role.OPERATOR, Role.OWNER), (Role.OWNER, Role.OPERATOR)], ids=["user", "token"])
-def operator(request, text_of):
-    """The text of an operator's token, and that of an operator's token of an owner."""
-    return text_of(*request.param)
+def operator(request, issue_token):
+    """The text of a token of an operator, or of an owner's token with the role of an operator."""
+    return issue_token(*request.param)
 
 
 @pytest.fixture
-def plain(collection):
+def standard_collection(collection):
     JobCollection.objects.update(sku="Standard")
     return collection
 
@@ -40,8 +40,8 @@ def plans() -> list[str]:
 
 
 @pytest.mark.parametrize("sku", PREMIUM)
-def test_an_operator_chooses_no_premium_plan_at_our_interface(api_of, operator, plain, sku):
-    client, address = api_of(operator), f"/api/collections/{plain.pk}"
+def test_operator_cannot_choose_a_premium_plan_in_our_own_api(api_of, operator, standard_collection, sku):
+    client, address = api_of(operator), f"/api/collections/{standard_collection.pk}"
 
     refused = [
         client.post("/api/collections", {"name": "fresh", "sku": sku}),
@@ -49,13 +49,15 @@ def test_an_operator_chooses_no_premium_plan_at_our_interface(api_of, operator, 
         client.patch(address, {"sku": sku}),
     ]
 
-    assert [(answer.status_code, answer.json()["error"]["code"]) for answer in refused] == [(403, "forbidden")] * 3
+    assert [(response.status_code, response.json()["error"]["code"]) for response in refused] == [
+        (403, "forbidden")
+    ] * 3
     assert "premium" in refused[0].json()["error"]["message"]
     assert plans() == ["Standard"]
 
 
 @pytest.mark.parametrize("sku", PREMIUM)
-def test_an_operator_chooses_no_premium_plan_at_the_resource_manager(operator, plain, sku):
+def test_operator_cannot_choose_a_premium_plan_in_the_azure_contract(operator, standard_collection, sku):
     client = ArmClient(operator)
 
     refused = [
@@ -64,17 +66,17 @@ def test_an_operator_chooses_no_premium_plan_at_the_resource_manager(operator, p
         client.patch(client.collection(), arm_body(sku.lower())),
     ]
 
-    answers = [(answer.status_code, answer.json()["error"]["code"]) for answer in refused]
-    assert answers == [(403, "AuthorizationFailed")] * 3
+    errors = [(response.status_code, response.json()["error"]["code"]) for response in refused]
+    assert errors == [(403, "AuthorizationFailed")] * 3
     assert plans() == ["Standard"]
 
 
 @pytest.mark.parametrize("sku", PREMIUM)
-def test_an_owner_chooses_every_plan(api_of, text_of, plain, sku):
-    owner = text_of(Role.OWNER)
+def test_owner_can_choose_every_plan(api_of, issue_token, standard_collection, sku):
+    owner = issue_token(Role.OWNER)
     client = ArmClient(owner)
 
-    assert api_of(owner).patch(f"/api/collections/{plain.pk}", {"sku": sku}).status_code == 200
+    assert api_of(owner).patch(f"/api/collections/{standard_collection.pk}", {"sku": sku}).status_code == 200
     assert client.put(client.collection("fresh"), arm_body(sku)).status_code == 201
     assert plans() == [sku, sku]
 
@@ -91,16 +93,16 @@ def test_an_owner_chooses_every_plan(api_of, text_of, plain, sku):
         ("Free", "P10Premium", 403),
     ],
 )
-def test_an_operator_keeps_and_lowers_a_plan(api_of, operator, collection, before, after, status):
+def test_operator_can_keep_or_lower_a_plan(api_of, operator, collection, before, after, status):
     JobCollection.objects.update(sku=before)
 
-    answer = api_of(operator).patch(f"/api/collections/{collection.pk}", {"sku": after, "tags": {"a": "b"}})
+    response = api_of(operator).patch(f"/api/collections/{collection.pk}", {"sku": after, "tags": {"a": "b"}})
 
-    assert answer.status_code == status
+    assert response.status_code == status
     assert plans() == [after if status == 200 else before]
 
 
-def test_an_operator_changes_the_rest_of_a_premium_collection(operator, collection):
+def test_operator_can_change_other_members_of_a_premium_collection(operator, collection):
     client = ArmClient(operator)
     document = client.get(client.collection()).json()
 

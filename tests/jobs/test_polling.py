@@ -1,4 +1,4 @@
-"""What answers say of operations: how they begin, how they go on, how they end, and who is told the credentials."""
+"""Responses about operations: how an operation starts, continues and ends, and which hosts get credentials."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import pytest
 from jobs.actions import documents, http, poll
 from jobs.actions.result import AttemptResult, Operation, PollFailure, PollSource
 from jobs.encryption import MASK
-from tests.jobs.attempts import CONTEXT, GOODBYE_S, attempt
+from tests.jobs.attempts import CONTEXT, TLS_CLOSE_S, attempt
 from tests.peers.oauth import TokenAuthority
 from tests.peers.raw import Raw, answering
 from tests.peers.server import Answer
@@ -44,10 +44,10 @@ def state(word: str | None) -> dict:
     return {"properties": {} if word is None else {"provisioningState": word}}
 
 
-def asked(
+def poll_once(
     target: Target, source: PollSource, answer: Answer, operation: Operation | None = None, **request
 ) -> AttemptResult:
-    """What a poll of `/poll` tells, which is answered so."""
+    """Return the result of a poll of `/poll`, which returns `answer`."""
     target.answers["/poll"] = [answer]
     operation = operation or Operation(source, f"{target.url}/poll")
     parsed = documents.parse(document(target, **request))
@@ -55,7 +55,7 @@ def asked(
     async def go() -> AttemptResult:
         async with http.open_session() as session:
             outcome = await poll(parsed.document, parsed.secrets, CONTEXT, operation, session)
-        await asyncio.sleep(GOODBYE_S)
+        await asyncio.sleep(TLS_CLOSE_S)
         return outcome
 
     return asyncio.run(go())
@@ -65,10 +65,10 @@ def status(word: object, code: int = 200, headers: dict | None = None, **members
     return Answer(code, headers or {}, json.dumps({"status": word, **members}))
 
 
-# How they begin
+# How operations start
 
 
-def test_without_follow_a_202_is_success_at_once(target):
+def test_202_without_follow_is_success_at_once(target):
     target.answers["/start"] = [Answer(202, {"Location": f"{target.url}/poll"}, "")]
 
     outcome = attempt({"type": "Http", "request": {"uri": f"{target.url}/start", "method": "POST"}})
@@ -87,15 +87,15 @@ def test_without_follow_a_202_is_success_at_once(target):
         ("PATCH", 200, {}, state("Updating"), PollSource.RESOURCE, "/start"),
         ("PATCH", 202, {"Location": "/result"}, "", PollSource.LOCATION, "/result"),
         ("PUT", 202, {}, "", PollSource.RESOURCE, "/start"),
-        # when it is present it is the thing to poll, whatever else is there
+        # this header has precedence over everything else
         ("PUT", 201, {"Azure-AsyncOperation": "/status"}, state("Succeeded"), PollSource.STATUS, "/status"),
         ("PUT", 201, {"Location": "/result"}, state("Creating"), PollSource.LOCATION, "/result"),
-        # the body of a 202 says nothing, though some take it for the status
+        # the body of a 202 is not a status
         ("POST", 202, {"Location": "/result"}, {"status": "Succeeded"}, PollSource.LOCATION, "/result"),
         ("PUT", 202, {}, state("Succeeded"), PollSource.RESOURCE, "/start"),
     ],
 )
-def test_what_is_polled(target, method, code, headers, body, source, path):
+def test_polled_address_depends_on_method_status_and_headers(target, method, code, headers, body, source, path):
     headers = {name: target.url + value for name, value in headers.items()}
 
     outcome = start(target, code, {**headers, "Retry-After": "7"}, body, method)
@@ -115,31 +115,31 @@ def outcome_word(code: int) -> str:
         ("POST", 200, {}, ""),
         ("POST", 204, {}, ""),
         ("PUT", 201, {}, state("Succeeded")),
-        ("PUT", 201, {}, state(None)),  # 201 alone does not mean that anything goes on
+        ("PUT", 201, {}, state(None)),  # 201 alone does not start an operation
         ("PUT", 200, {}, {"properties": None}),
         ("PUT", 200, {}, {"properties": {"provisioningState": None}}),
         ("PUT", 200, {}, "not JSON"),
-        # the Location of what was made is no operation
+        # the Location of a created resource is not an operation
         ("POST", 201, {"Location": "/made"}, state("Creating")),
         ("PUT", 201, {"Location": "/made"}, state("Succeeded")),
         ("GET", 200, {}, state("Creating")),
     ],
 )
-def test_other_answers_end_at_once(target, method, code, headers, body):
+def test_other_successful_responses_end_the_run_at_once(target, method, code, headers, body):
     outcome = start(target, code, {name: target.url + value for name, value in headers.items()}, body, method)
 
     assert outcome.succeeded
     assert not outcome.is_pending
 
 
-def test_other_answers_are_held_against_the_test_of_success(target):
+def test_other_responses_are_checked_by_the_success_condition(target):
     outcome = attempt(document(target, path="/status/503"))
 
     assert (outcome.succeeded, outcome.is_pending, outcome.status_code) == (False, False, 503)
 
 
 @pytest.mark.parametrize("word, may_retry", [("Failed", True), ("canceled", False)])
-def test_a_resource_that_has_failed_already_is_a_failure(target, word, may_retry):
+def test_resource_in_a_failed_state_fails_the_attempt(target, word, may_retry):
     body = {**state(word), "error": {"code": "NoRoom", "message": "The shelf is full."}}
 
     outcome = start(target, 200, {}, body, "PUT")
@@ -163,20 +163,20 @@ def test_a_resource_that_has_failed_already_is_a_failure(target, word, may_retry
         ({"Location": "http://x.example/a b"}, "must be written in printable ASCII"),
     ],
 )
-def test_what_cannot_be_polled_is_not_taken_for_done_and_not_begun_again(target, headers, why):
+def test_operation_that_cannot_be_polled_fails_without_a_retry(target, headers, why):
     outcome = start(target, 202, headers)
 
     assert (outcome.succeeded, outcome.is_pending, outcome.may_retry) == (False, False, False)
     assert why in outcome.message
 
 
-def test_an_address_may_be_long(target):
+def test_operation_can_have_a_long_address(target):
     address = f"{target.url}/status?t={'x' * 4096}"
 
     assert start(target, 202, {"Azure-AsyncOperation": address}).operation == Operation(PollSource.STATUS, address)
 
 
-def test_an_operation_begun_over_https_is_not_polled_over_http(authority):
+def test_operation_started_over_https_is_not_polled_over_http(authority):
     with Target(tls=authority.server()) as target:
         target.answers["/start"] = [Answer(202, {"Location": f"http://127.0.0.1:{target.port}/poll"}, "")]
         outcome = attempt(document(target, certificateAuthority=authority.pem))
@@ -184,12 +184,12 @@ def test_an_operation_begun_over_https_is_not_polled_over_http(authority):
     assert "goes from https to http" in outcome.message
 
 
-# How they go on, and end
+# How operations continue and end
 
 
 @pytest.mark.parametrize("word", ["InProgress", "Running", "Cancelled", "Completed", "Success", "Error", "x" * 500])
-def test_every_word_but_three_means_that_it_goes_on(target, word):
-    outcome = asked(target, PollSource.STATUS, status(word, percentComplete=40, headers={"Retry-After": "3"}))
+def test_every_status_but_three_means_that_the_operation_is_running(target, word):
+    outcome = poll_once(target, PollSource.STATUS, status(word, percentComplete=40, headers={"Retry-After": "3"}))
 
     assert outcome.operation == Operation(PollSource.STATUS, f"{target.url}/poll")
     assert (outcome.status, outcome.percent) == (word if len(word) < 60 else "x" * 60 + "…", 40)
@@ -197,8 +197,8 @@ def test_every_word_but_three_means_that_it_goes_on(target, word):
 
 
 @pytest.mark.parametrize("word", ["Succeeded", "succeeded", "SUCCEEDED"])
-def test_it_succeeds(target, word):
-    outcome = asked(target, PollSource.STATUS, status(word, resourceLocation=f"{target.url}/gone"))
+def test_operation_with_status_succeeded_succeeds(target, word):
+    outcome = poll_once(target, PollSource.STATUS, status(word, resourceLocation=f"{target.url}/gone"))
 
     assert (outcome.succeeded, outcome.is_pending, outcome.status) == (True, False, word)
     assert outcome.message == "The operation succeeded."
@@ -214,12 +214,12 @@ def test_it_succeeds(target, word):
         ("Failed", None, True, "The operation failed."),
         ("Failed", "no room", True, "The operation failed."),
         ("Failed", {"code": 5, "message": ["x"]}, True, "The operation failed."),
-        # somebody wanted it to end
+        # a user canceled it
         ("Canceled", {"code": "Off", "message": "By Ada"}, False, "The operation was cancelled with Off: By Ada."),
     ],
 )
-def test_it_fails(target, word, error, may_retry, message):
-    outcome = asked(target, PollSource.STATUS, status(word, error=error))
+def test_operation_with_status_failed_or_canceled_fails(target, word, error, may_retry, message):
+    outcome = poll_once(target, PollSource.STATUS, status(word, error=error))
 
     assert (outcome.succeeded, outcome.is_pending, outcome.may_retry) == (False, False, may_retry)
     assert (outcome.message, outcome.status) == (message, word)
@@ -245,8 +245,8 @@ def test_it_fails(target, word, error, may_retry, message):
         (Answer(503), PollFailure.TEMPORARY),
     ],
 )
-def test_what_is_no_status_says_nothing_of_the_operation(target, answer, failure):
-    outcome = asked(target, PollSource.STATUS, answer)
+def test_response_without_a_status_is_a_poll_failure(target, answer, failure):
+    outcome = poll_once(target, PollSource.STATUS, answer)
 
     assert (outcome.succeeded, outcome.poll_failure, outcome.operation) == (False, failure, None)
     assert outcome.message
@@ -259,7 +259,7 @@ def test_what_is_no_status_says_nothing_of_the_operation(target, answer, failure
         (Answer(204), True),
         (Answer(200, {}, "anything"), True),
         (Answer(200, {}, json.dumps(state("Succeeded"))), True),
-        # as one who finds the resource itself there
+        # as when the address is that of the resource itself
         (Answer(200, {}, json.dumps(state("Creating"))), None),
         (Answer(200, {}, json.dumps(state("Failed"))), False),
         (Answer(202, {}, json.dumps({"status": "Succeeded"})), None),
@@ -268,8 +268,8 @@ def test_what_is_no_status_says_nothing_of_the_operation(target, answer, failure
         (Answer(400, {}, "<html>"), False),
     ],
 )
-def test_the_location_answers_as_the_request_would_have(target, answer, ends):
-    outcome = asked(target, PollSource.LOCATION, answer)
+def test_response_of_the_location_ends_the_operation(target, answer, ends):
+    outcome = poll_once(target, PollSource.LOCATION, answer)
 
     assert (outcome.is_pending, outcome.succeeded) == (ends is None, ends is not False)
     assert outcome.poll_failure is None
@@ -289,25 +289,25 @@ def test_the_location_answers_as_the_request_would_have(target, answer, ends):
         (403, "permanent"),
     ],
 )
-def test_a_location_that_cannot_be_read_now_says_nothing(target, code, failure):
-    assert asked(target, PollSource.LOCATION, Answer(code)).poll_failure == failure
+def test_location_that_cannot_be_read_is_a_poll_failure(target, code, failure):
+    assert poll_once(target, PollSource.LOCATION, Answer(code)).poll_failure == failure
 
 
-def test_a_changed_location_is_gone_to(target, elsewhere):
-    outcome = asked(target, PollSource.LOCATION, Answer(202, {"Location": f"{elsewhere.url}/next"}, ""))
+def test_changed_location_is_polled_next(target, elsewhere):
+    outcome = poll_once(target, PollSource.LOCATION, Answer(202, {"Location": f"{elsewhere.url}/next"}, ""))
 
     assert outcome.operation == Operation(PollSource.LOCATION, f"{elsewhere.url}/next")
 
 
-def test_a_changed_location_must_be_one_that_can_be_polled(target):
-    outcome = asked(target, PollSource.LOCATION, Answer(202, {"Location": "/next"}, ""))
+def test_changed_location_that_cannot_be_polled_is_a_permanent_failure(target):
+    outcome = poll_once(target, PollSource.LOCATION, Answer(202, {"Location": "/next"}, ""))
 
     assert (outcome.poll_failure, outcome.operation) == (PollFailure.PERMANENT, None)
     assert "is not absolute" in outcome.message
 
 
-def test_a_changed_address_of_the_status_is_not_gone_to(target, elsewhere):
-    outcome = asked(
+def test_changed_address_of_the_status_is_ignored(target, elsewhere):
+    outcome = poll_once(
         target, PollSource.STATUS, status("Running", headers={"Azure-AsyncOperation": f"{elsewhere.url}/x"})
     )
 
@@ -325,16 +325,16 @@ def test_a_changed_address_of_the_status_is_not_gone_to(target, elsewhere):
         (Answer(200, {}, json.dumps({**state("Failed"), "error": {"code": "E"}})), False),
     ],
 )
-def test_the_resource_says_its_state(target, answer, ends):
-    outcome = asked(target, PollSource.RESOURCE, answer, method="PUT")
+def test_provisioning_state_of_the_resource_is_the_status(target, answer, ends):
+    outcome = poll_once(target, PollSource.RESOURCE, answer, method="PUT")
 
     assert (outcome.is_pending, outcome.succeeded) == (ends is None, ends is not False)
     assert outcome.poll_failure is None
 
 
 @pytest.mark.parametrize("answer", [Answer(404), Answer(200, {}, ""), Answer(200, {}, "<html>"), Answer(500)])
-def test_a_resource_that_cannot_be_read_is_not_taken_for_done(target, answer):
-    assert asked(target, PollSource.RESOURCE, answer, method="PUT").poll_failure
+def test_resource_that_cannot_be_read_is_a_poll_failure(target, answer):
+    assert poll_once(target, PollSource.RESOURCE, answer, method="PUT").poll_failure
 
 
 @pytest.mark.parametrize(
@@ -348,46 +348,46 @@ def test_a_resource_that_cannot_be_read_is_not_taken_for_done(target, answer):
         ("soon", None),
     ],
 )
-def test_how_long_it_asks_to_be_left_alone(target, text, wait):
-    assert asked(target, PollSource.STATUS, status("Running", headers={"Retry-After": text})).retry_after == wait
+def test_retry_after_of_a_poll_is_read_as_seconds(target, text, wait):
+    assert poll_once(target, PollSource.STATUS, status("Running", headers={"Retry-After": text})).retry_after == wait
 
 
-def test_a_date_is_understood_as_well(target):
+def test_retry_after_of_a_poll_can_be_a_date(target):
     answer = status("Running", headers={"Retry-After": f"{datetime(2100, 1, 1, tzinfo=UTC):%a, %d %b %Y %H:%M:%S} GMT"})
 
-    assert asked(target, PollSource.STATUS, answer).retry_after > timedelta(days=365)
+    assert poll_once(target, PollSource.STATUS, answer).retry_after > timedelta(days=365)
 
 
 @pytest.mark.parametrize(
     "value, percent", [(40, 40), (12.5, 12.5), (-3, 0), (1e300, 100), (True, None), ("40", None), ([], None)]
 )
-def test_how_much_is_done(target, value, percent):
-    assert asked(target, PollSource.STATUS, status("Running", percentComplete=value)).percent == percent
+def test_percent_complete_is_read_from_the_status(target, value, percent):
+    assert poll_once(target, PollSource.STATUS, status("Running", percentComplete=value)).percent == percent
 
 
-def test_who_does_not_answer_says_nothing(target):
+def test_poll_without_a_response_does_not_end_the_operation(target):
     silent = Operation(PollSource.STATUS, "http://127.0.0.1:9/poll")
 
-    outcome = asked(target, PollSource.STATUS, Answer(), silent)
+    outcome = poll_once(target, PollSource.STATUS, Answer(), silent)
 
     assert (outcome.status_code, outcome.is_pending, outcome.succeeded) == (None, False, False)
 
 
-def test_a_poll_goes_to_no_address_that_calls_may_not_reach(target, settings):
+def test_closed_address_is_not_polled(target, settings):
     settings.EGRESS_ALLOW = []
 
-    outcome = asked(target, PollSource.STATUS, status("Succeeded"), uri="http://localhost/start")
+    outcome = poll_once(target, PollSource.STATUS, status("Succeeded"), uri="http://localhost/start")
 
     assert "an address that calls may not reach" in outcome.message
     assert target.calls == []
 
 
-def test_an_endless_answer_is_cut_off(target):
+def test_endless_response_of_a_poll_is_cut_off(target):
     raw = Raw(
         answering("200 OK", "Content-Type: application/json\r\n", b'{"status": "Succeeded", "x": "' + b"x" * 2**21)
     )
     try:
-        outcome = asked(target, PollSource.STATUS, Answer(), Operation(PollSource.STATUS, f"{raw.url}/poll"))
+        outcome = poll_once(target, PollSource.STATUS, Answer(), Operation(PollSource.STATUS, f"{raw.url}/poll"))
     finally:
         raw.close()
 
@@ -395,55 +395,57 @@ def test_an_endless_answer_is_cut_off(target):
     assert len(outcome.body) <= 2048
 
 
-# What a poll says of the job
+# What a poll sends
 
 
 def test_a_poll_is_a_get_with_the_credentials_of_the_action(target):
     headers = {"X-Api-Key": "silver-forest-42", "X-Tenant": "a", "If-Match": "*", "Content-Type": "text/plain"}
 
-    asked(target, PollSource.STATUS, status("Running"), authentication=BASIC, headers=headers, body="b", method="PUT")
+    poll_once(
+        target, PollSource.STATUS, status("Running"), authentication=BASIC, headers=headers, body="b", method="PUT"
+    )
 
     (call,) = target.calls
     assert (call.method, call.body) == ("GET", "")
     assert call.headers["Authorization"].startswith("Basic ")
     assert (call.headers["X-Api-Key"], call.headers["X-Tenant"]) == ("silver-forest-42", "a")
-    # about what has been sent: a target that answers repeats from its memory would answer the first request's
+    # these headers are about the first request: a target could return its stored response to that request
     assert not {"If-Match", "Content-Type", "Idempotency-Key"} & set(call.headers)
 
 
-def test_another_origin_is_told_nothing_but_who_asks_for_what(target, elsewhere):
+def test_poll_of_another_origin_sends_no_credentials(target, elsewhere):
     headers = {
         "X-Api-Key": "silver-forest-42",
-        "X-Vault": "copper-meadow-58",  # whose name does not tell what it is
+        "X-Vault": "copper-meadow-58",  # the name does not show that it is a credential
         "x-ms-client-request-id": "1234",
         "Accept": "application/json",
     }
     operation = Operation(PollSource.STATUS, f"{elsewhere.url}/poll")
     elsewhere.answers["/poll"] = [status("Running")]
 
-    outcome = asked(target, PollSource.STATUS, Answer(), operation, authentication=BASIC, headers=headers)
+    outcome = poll_once(target, PollSource.STATUS, Answer(), operation, authentication=BASIC, headers=headers)
 
     (call,) = elsewhere.calls
     assert outcome.status == "Running"
-    told = {"Host", "Connection", "x-ms-client-request-id", "Accept", "User-Agent", "Accept-Encoding"}
-    assert set(call.headers) == told
+    harmless = {"Host", "Connection", "x-ms-client-request-id", "Accept", "User-Agent", "Accept-Encoding"}
+    assert set(call.headers) == harmless
     assert target.calls == []
 
 
-def test_a_redirect_of_a_poll_takes_no_more_along(target, elsewhere):
+def test_redirected_poll_sends_no_credentials_to_another_origin(target, elsewhere):
     headers = {"X-Vault": "copper-meadow-58", "Accept": "application/json"}
     target.answers["/hop"] = [Answer(307, {"Location": f"{elsewhere.url}/poll"}, "")]
     elsewhere.answers["/poll"] = [status("Running")]
     operation = Operation(PollSource.STATUS, f"{target.url}/hop")
 
-    outcome = asked(target, PollSource.STATUS, Answer(), operation, headers=headers, followRedirects=True)
+    outcome = poll_once(target, PollSource.STATUS, Answer(), operation, headers=headers, followRedirects=True)
 
     assert outcome.status == "Running"
     assert target.calls[0].headers["X-Vault"] == "copper-meadow-58"
     assert set(elsewhere.calls[0].headers) == {"Host", "Connection", "Accept", "User-Agent", "Accept-Encoding"}
 
 
-def test_a_token_goes_to_the_actions_own_origin_alone(target, elsewhere, authority, settings):
+def test_token_is_sent_to_the_origin_of_the_action_only(target, elsewhere, authority, settings):
     with TokenAuthority({"quando": "crimson-valley-64"}) as tokens:
         settings.OAUTH_AUTHORITY = tokens.url
         oauth = {
@@ -453,8 +455,8 @@ def test_a_token_goes_to_the_actions_own_origin_alone(target, elsewhere, authori
             "secret": "crimson-valley-64",
         }
         elsewhere.answers["/poll"] = [status("Running")]
-        asked(target, PollSource.STATUS, status("Running"), authentication=oauth)
-        asked(
+        poll_once(target, PollSource.STATUS, status("Running"), authentication=oauth)
+        poll_once(
             target,
             PollSource.STATUS,
             Answer(),
@@ -466,57 +468,57 @@ def test_a_token_goes_to_the_actions_own_origin_alone(target, elsewhere, authori
     assert "Authorization" not in elsewhere.calls[0].headers
 
 
-def test_a_client_certificate_is_shown_to_the_actions_own_origin_alone(peer, authority):
+def test_client_certificate_is_sent_to_the_origin_of_the_action_only(peer, authority):
     own, other = (peer(Target, tls=authority.server(demands_certificate=True)) for _ in range(2))
     client = authority.client()
     proof = {"type": "ClientCertificate", "pfx": client.pfx, "password": client.password}
     request = {"authentication": proof, "certificateAuthority": authority.pem}
 
-    told = [
-        asked(
+    statuses = [
+        poll_once(
             own, PollSource.STATUS, status("Running"), Operation(PollSource.STATUS, f"{server.url}/poll"), **request
         ).status
         for server in (own, other)
     ]
 
-    assert told == ["Running", ""]
+    assert statuses == ["Running", ""]
     assert own.calls[0].certificate
     assert other.calls == []
 
 
-def test_what_the_answer_repeats_of_a_credential_is_masked(target):
+def test_credential_in_the_response_of_a_poll_is_masked(target):
     error = {"code": "E", "message": "not for violet-harbour-31"}
 
-    outcome = asked(target, PollSource.STATUS, status("Failed", error=error), authentication=BASIC)
+    outcome = poll_once(target, PollSource.STATUS, status("Failed", error=error), authentication=BASIC)
 
     assert outcome.message == f"The operation failed with E: not for {MASK}."
     assert "violet" not in outcome.body
 
 
-@pytest.mark.parametrize("scheme", ["http", "ftp"])  # one that is polled, and one that is not
-def test_the_keys_in_addresses_are_masked(target, scheme):
-    """Whoever has one may ask as well, or cancel; a job's history is for all who may read."""
+@pytest.mark.parametrize("scheme", ["http", "ftp"])  # an address that is polled, and one that is not
+def test_keys_in_addresses_of_operations_are_masked(target, scheme):
+    """A key allows polling or cancelling, but the history of a job is shown to all readers."""
     status, result = f"{scheme}://x.example/status?t=1&sig=amber-lantern-77", f"{target.url}/result?sig=copper-58"
 
     outcome = start(target, 202, {"Azure-AsyncOperation": status, "Location": result}, f"see {status}")
 
     assert outcome.is_pending == (scheme == "http")
-    kept = dict(outcome.headers)
-    assert kept["Azure-AsyncOperation"] == f"{scheme}://x.example/status{MASK}"
-    assert kept["Location"] == f"{target.url}/result{MASK}"
+    headers = dict(outcome.headers)
+    assert headers["Azure-AsyncOperation"] == f"{scheme}://x.example/status{MASK}"
+    assert headers["Location"] == f"{target.url}/result{MASK}"
     assert outcome.body == f"see {scheme}://x.example/status{MASK}"
 
 
-def test_the_key_in_an_address_is_masked_where_a_poll_repeats_it(target):
+def test_key_in_the_address_of_an_operation_is_masked_in_the_response_of_a_poll(target):
     operation = Operation(PollSource.STATUS, f"{target.url}/poll?sig=amber-lantern-77")
     error = {"code": "E", "message": f"nothing at {operation.address}"}
     target.answers["/poll?sig=amber-lantern-77"] = [status("Failed", error=error)]
 
-    outcome = asked(target, PollSource.STATUS, status("Failed", error=error), operation)
+    outcome = poll_once(target, PollSource.STATUS, status("Failed", error=error), operation)
 
     assert f"nothing at {target.url}/poll{MASK}" in outcome.message
     assert "amber" not in outcome.message + outcome.body
 
 
-def test_neither_address_nor_key_is_shown_by_repr():
+def test_repr_of_an_operation_contains_no_address():
     assert repr(Operation(PollSource.STATUS, "https://x.example/?key=amber-lantern-77")) == "<Operation by status>"

@@ -1,4 +1,4 @@
-"""What is removed when it is no longer kept, and what stays."""
+"""Pruning: which old rows are removed, and which stay."""
 
 import re
 from datetime import timedelta
@@ -22,7 +22,7 @@ LATER = NOW + 100 * DAY
 
 @pytest.fixture
 def make_run():
-    """Make a run of a job that ended so long before LATER."""
+    """Return a function that creates a run that ended `age` before LATER."""
 
     def make(job, age, state=Run.State.SUCCEEDED, **fields):
         run = run_now(job, LATER - age)
@@ -33,7 +33,7 @@ def make_run():
     return make
 
 
-def test_history_is_kept_for_sixty_days(make_job, make_run):
+def test_history_is_stored_for_sixty_days(make_job, make_run):
     job = make_job()
     old, young = make_run(job, 60 * DAY + timedelta(seconds=1)), make_run(job, 59 * DAY)
 
@@ -44,7 +44,7 @@ def test_history_is_kept_for_sixty_days(make_job, make_run):
     assert not Run.objects.filter(pk=old.pk).exists()
 
 
-def test_an_open_run_stays_however_old(make_job, make_run):
+def test_open_run_is_not_pruned_at_any_age(make_job, make_run):
     run = make_run(make_job(), 99 * DAY)
     Run.objects.update(state=Run.State.RETRYING, finished_at=None)
 
@@ -53,7 +53,7 @@ def test_an_open_run_stays_however_old(make_job, make_run):
     assert list(Run.objects.all()) == [run]
 
 
-def test_an_error_action_goes_with_its_run(make_job, make_run):
+def test_error_action_is_pruned_with_its_run(make_job, make_run):
     job = make_job()
     run = make_run(job, 90 * DAY)
     make_run(job, 90 * DAY, parent=run)
@@ -63,7 +63,7 @@ def test_an_error_action_goes_with_its_run(make_job, make_run):
     assert not Run.objects.exists()
 
 
-def test_a_run_stays_as_long_as_its_error_action(make_job, make_run):
+def test_run_is_not_pruned_before_its_error_action(make_job, make_run):
     job = make_job()
     run = make_run(job, 90 * DAY)
     error_run = make_run(job, 89 * DAY, parent=run)
@@ -74,7 +74,7 @@ def test_a_run_stays_as_long_as_its_error_action(make_job, make_run):
     assert set(Run.objects.all()) == {run, error_run}
 
 
-def test_only_the_newest_runs_of_a_job_are_kept(make_job, make_run, settings):
+def test_only_the_newest_runs_of_a_job_stay(make_job, make_run, settings):
     settings.RETENTION_RUNS = 3
     busy, quiet = make_job("busy"), make_job("quiet")
     runs = [make_run(busy, age * DAY) for age in range(6)]
@@ -85,7 +85,7 @@ def test_only_the_newest_runs_of_a_job_are_kept(make_job, make_run, settings):
     assert set(Run.objects.all()) == {*runs[:3], other}
 
 
-def test_an_open_run_beyond_the_newest_stays(make_job, make_run, settings):
+def test_open_run_beyond_the_newest_is_not_pruned(make_job, make_run, settings):
     settings.RETENTION_RUNS = 1
     job = make_job()
     waiting = run_now(job, LATER - 5 * DAY)
@@ -110,7 +110,7 @@ def test_jobs_that_ended_long_ago_are_removed(make_job, state, age, stays):
     assert Trigger.objects.exists() is stays
 
 
-def test_the_history_of_a_removed_job_stays_for_its_own_time(make_job, make_run):
+def test_history_of_a_pruned_job_stays_until_it_is_old_itself(make_job, make_run):
     job = make_job()
     run = make_run(job, 30 * DAY)
     Job.objects.filter(pk=job.pk).update(state="completed", finished_at=LATER - 61 * DAY)
@@ -121,10 +121,10 @@ def test_the_history_of_a_removed_job_stays_for_its_own_time(make_job, make_run)
     assert (run.job, run.job_name) == (None, "backup")
 
 
-def test_versions_of_actions_are_removed_when_nothing_points_at_them(make_job, make_run):
+def test_actions_are_pruned_when_no_row_refers_to_them(make_job, make_run):
     job = make_job()
     run = make_run(job, DAY)
-    of_the_run = job.action
+    action_of_run = job.action
     make_job(action={"type": "Http", "request": {"uri": "http://127.0.0.1:9/new", "method": "GET"}})
     orphan = Action.objects.create(document={})
 
@@ -132,12 +132,12 @@ def test_versions_of_actions_are_removed_when_nothing_points_at_them(make_job, m
 
     job.refresh_from_db()
     run.refresh_from_db()
-    assert run.action == of_the_run != job.action
+    assert run.action == action_of_run != job.action
     assert not Action.objects.filter(pk=orphan.pk).exists()
     assert Action.objects.count() == 2
 
 
-def test_processes_that_are_long_silent_are_removed(db):
+def test_processes_without_reports_for_long_are_pruned(db):
     for name, age in (("dead", 2 * DAY), ("silent", timedelta(hours=1))):
         Process.objects.create(kind="worker", name=name, started_at=NOW, seen_at=LATER - age)
 
@@ -146,7 +146,7 @@ def test_processes_that_are_long_silent_are_removed(db):
     assert [process.name for process in Process.objects.all()] == ["silent"]
 
 
-def test_rows_go_in_batches(make_job, make_run, monkeypatch):
+def test_rows_are_pruned_in_batches(make_job, make_run, monkeypatch):
     monkeypatch.setattr(pruning, "BATCH", 2)
     job = make_job()
     for age in range(70, 75):
@@ -157,7 +157,7 @@ def test_rows_go_in_batches(make_job, make_run, monkeypatch):
     assert not Run.objects.exists()
 
 
-def test_pruning_stops_after_a_batch_when_its_time_is_up_and_goes_on_later(make_job, make_run, monkeypatch):
+def test_pruning_stops_after_a_batch_when_its_time_is_over_and_continues_later(make_job, make_run, monkeypatch):
     monkeypatch.setattr(pruning, "BATCH", 1)
     job = make_job()
     for age in range(70, 73):
@@ -170,20 +170,20 @@ def test_pruning_stops_after_a_batch_when_its_time_is_up_and_goes_on_later(make_
     assert not Run.objects.exists()
 
 
-def test_surplus_runs_are_found_look_by_look(make_job, make_run, settings, monkeypatch):
+def test_surplus_runs_are_found_in_several_scans(make_job, make_run, settings, monkeypatch):
     monkeypatch.setattr(pruning, "RUNS_PER_SCAN", 2)
     settings.RETENTION_RUNS = 1
     jobs = [make_job(f"job-{number}") for number in range(3)]
-    kept = {make_run(job, DAY) for job in jobs}
+    newest = {make_run(job, DAY) for job in jobs}
     for age in range(2, 6):
         make_run(jobs[age % 2], age * DAY)
 
     prune(LATER)
 
-    assert set(Run.objects.all()) == kept
+    assert set(Run.objects.all()) == newest
 
 
-def test_pruning_does_not_look_again_at_runs_that_it_has_checked(make_job, make_run, settings):
+def test_pruning_does_not_scan_runs_again(make_job, make_run, settings):
     settings.RETENTION_RUNS = 2
     quiet, busy = make_job("quiet"), make_job("busy")
     make_run(quiet, 5 * DAY)
@@ -196,7 +196,7 @@ def test_pruning_does_not_look_again_at_runs_that_it_has_checked(make_job, make_
     assert list(pruning.ended_runs(since).order_by("finished_at")) == busy_runs
 
 
-def test_with_fewer_runs_to_keep_all_jobs_are_looked_at_again(make_job, make_run, settings):
+def test_lower_limit_of_runs_scans_all_jobs_again(make_job, make_run, settings):
     job = make_job()
     runs = [make_run(job, age * DAY) for age in (1, 2, 3)]
     prune(LATER)
@@ -207,7 +207,7 @@ def test_with_fewer_runs_to_keep_all_jobs_are_looked_at_again(make_job, make_run
     assert list(Run.objects.all()) == runs[:1]
 
 
-def test_versions_of_actions_are_looked_at_by_turns(monkeypatch):
+def test_actions_are_scanned_in_turns(monkeypatch):
     monkeypatch.setattr(pruning, "ACTIONS_PER_SCAN", 1)
     monkeypatch.setattr(pruning, "ACTION_SCANS", 2)
     for _ in range(3):
@@ -222,24 +222,24 @@ def test_versions_of_actions_are_looked_at_by_turns(monkeypatch):
     assert not Action.objects.exists()
 
 
-def test_two_prunings_at_once_remove_what_one_removes(make_job, make_run, settings, monkeypatch):
-    """The second one finds its jobs just before the first one removes their surplus."""
+def test_two_concurrent_prunings_remove_the_same_rows_as_one(make_job, make_run, settings, monkeypatch):
+    """The second one finds its jobs just before the first one removes their surplus runs."""
     settings.RETENTION_RUNS = 1
     job = make_job()
-    kept = make_run(job, DAY)
+    newest = make_run(job, DAY)
     make_run(job, 2 * DAY)
-    found = pruning.crowded_jobs
+    find_jobs = pruning.crowded_jobs
 
-    def found_by_both(since, until):
-        jobs = found(since, until)
-        monkeypatch.setattr(pruning, "crowded_jobs", found)
+    def find_jobs_twice(since, until):
+        jobs = find_jobs(since, until)
+        monkeypatch.setattr(pruning, "crowded_jobs", find_jobs)
         prune(LATER)
         return jobs
 
-    monkeypatch.setattr(pruning, "crowded_jobs", found_by_both)
+    monkeypatch.setattr(pruning, "crowded_jobs", find_jobs_twice)
     prune(LATER)
 
-    assert list(Run.objects.all()) == [kept]
+    assert list(Run.objects.all()) == [newest]
 
 
 def test_batches_of_old_runs_are_read_from_an_index(make_job, make_run):
@@ -252,10 +252,10 @@ def test_batches_of_old_runs_are_read_from_an_index(make_job, make_run):
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         prune(LATER)
 
-    reading = next(query["sql"] for query in asked if 'ORDER BY "jobs_run"."finished_at"' in query["sql"])
+    reading = next(query["sql"] for query in queries if 'ORDER BY "jobs_run"."finished_at"' in query["sql"])
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {'' if connection.vendor == 'postgresql' else 'QUERY PLAN'} {reading}")
         plan = "\n".join(str(line[-1]) for line in cursor.fetchall())
@@ -264,8 +264,8 @@ def test_batches_of_old_runs_are_read_from_an_index(make_job, make_run):
     assert not Run.objects.exists()
 
 
-def test_jobs_with_little_history_cost_nothing_each(make_job, make_run):
-    prune(LATER)  # the first time makes the row of its progress
+def test_number_of_queries_does_not_depend_on_the_number_of_jobs_with_little_history(make_job, make_run):
+    prune(LATER)  # the first pruning creates the row of its progress
     make_run(make_job("one"), DAY)
     with CaptureQueriesContext(connection) as for_one:
         prune(LATER)

@@ -1,4 +1,4 @@
-"""What is old goes at the moment at which somebody is at it."""
+"""Old rows are pruned at the moment at which they are changed or deleted."""
 
 from datetime import timedelta
 from threading import Event
@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from django.db.models.signals import pre_delete
 
-from jobs.errors import Conflict
+from api.errors import Conflict
 from jobs.models import Job, Run
 from jobs.run_now import run_now
 from jobs.worker.pruning import prune
@@ -23,26 +23,26 @@ LATER = NOW + timedelta(days=100)
 HOURLY = TriggerDefinition(format="quartz", definition={"expression": "0 0 * * * ?"})
 
 
-def test_a_job_that_is_deleted_while_old_runs_go_waits_in_no_circle(make_job):
-    """An error action that ended much later stands before its run."""
+def test_deleting_a_job_and_pruning_its_runs_do_not_deadlock(make_job):
+    """The pruning deletes an error action, which ended much later, before its run."""
     job = make_job(schedule=None)
     run, error_run = (run_now(job, NOW) for _ in range(2))
     Run.objects.filter(pk=error_run.pk).update(parent=run, state=Run.State.FAILED, finished_at=LATER)
     Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, finished_at=NOW)
     midway = Event()
 
-    def removing(**_):
+    def pause_deletion(**_):
         linger(midway)
 
     def delete():
         midway.wait(5)
         delete_job(job, LATER)
 
-    pre_delete.connect(removing, sender=Run)
+    pre_delete.connect(pause_deletion, sender=Run)
     try:
         assert at_once(lambda: prune(LATER), delete) == []
     finally:
-        pre_delete.disconnect(removing, sender=Run)
+        pre_delete.disconnect(pause_deletion, sender=Run)
 
     assert not Job.objects.exists()
 
@@ -54,16 +54,16 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_job_that_ended_long_ago_and_goes_while_somebody_changes_it_waits_in_no_circle(make_job, monkeypatch, change):
+def test_changing_an_old_job_and_pruning_it_do_not_deadlock(make_job, monkeypatch, change):
     job = make_job()
     Job.objects.update(state=Job.State.COMPLETED, finished_at=NOW)
     locked = lingering(monkeypatch, scheduling, "_locked_triggers")
 
-    def go():
+    def prune_locked():
         locked.wait(5)
         prune(LATER)
 
-    raised = at_once(lambda: change(job), go)
+    raised = at_once(lambda: change(job), prune_locked)
 
     assert [type(error) for error in raised] == [Conflict]
     prune(LATER)

@@ -1,4 +1,4 @@
-"""Jobs and collections get other names, and jobs other collections, by PUT and PATCH of our own API."""
+"""Jobs and collections are renamed, and jobs moved to another collection, by PUT and PATCH of our own API."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def refused(response) -> tuple[int, str | None]:
 # Jobs
 
 
-def test_a_job_is_renamed_and_its_schedule_stays(api, address):
+def test_patch_renames_a_job_and_keeps_its_schedule(api, address):
     before = api.get(address)
 
     response = api.patch(address, {"name": "restore"})
@@ -45,7 +45,7 @@ def test_a_job_is_renamed_and_its_schedule_stays(api, address):
     assert api.get(address).json() == response.json()
 
 
-def test_a_job_is_renamed_by_put_as_well(api, address):
+def test_put_renames_a_job_too(api, address):
     read = api.get(address).json()
 
     response = api.put(address, {**read, "name": "restore"})
@@ -54,21 +54,21 @@ def test_a_job_is_renamed_by_put_as_well(api, address):
     assert Job.objects.count() == 1
 
 
-def test_a_put_without_a_name_keeps_it(api, address):
+def test_put_without_a_name_keeps_the_name_of_the_job(api, address):
     assert api.put(address, {"action": ACTION}).json()["name"] == "backup"
 
 
-def test_other_members_change_along_with_the_name(api, address):
+def test_other_members_of_a_job_can_change_together_with_its_name(api, address):
     job = api.patch(address, {"name": "restore", "recurrence": {"interval": 2}, "overlap": "allow"}).json()
 
     assert (job["name"], job["recurrence"]["interval"], job["overlap"], job["revision"]) == ("restore", 2, "allow", 2)
 
 
-def test_a_name_can_change_its_letters_from_small_to_capital(api, address):
+def test_case_of_a_name_can_change(api, address):
     assert api.patch(address, {"name": "BACKUP"}).json()["name"] == "BACKUP"
 
 
-def test_the_same_name_and_collection_make_no_new_version(api, address, collection):
+def test_same_name_and_collection_create_no_new_version(api, address, collection):
     before = api.get(address)
 
     response = api.patch(address, {"name": "backup", "collection": collection.pk})
@@ -77,33 +77,33 @@ def test_the_same_name_and_collection_make_no_new_version(api, address, collecti
 
 
 @pytest.mark.parametrize("name, status", [("RESTORE", 409), ("1st", 400), ("", 400), ("x" * 101, 400), (None, 400)])
-def test_a_name_that_is_taken_or_wrong_is_refused(api, address, make_job, name, status):
+def test_name_of_a_job_that_is_taken_or_malformed_is_refused(api, address, make_job, name, status):
     make_job("restore")
 
     assert refused(api.patch(address, {"name": name, "overlap": "allow"})) == (status, "name")
     assert (Job.objects.get(name="backup").overlap, Job.objects.count()) == ("skip", 2)
 
 
-def test_a_renaming_is_done_only_to_the_version_that_is_meant(api, address):
+def test_renaming_a_job_requires_the_current_version(api, address):
     response = api.patch(address, {"name": "restore"}, headers={"If-Match": '"999-1"'})
 
     assert (response.status_code, Job.objects.get().name) == (412, "backup")
 
 
-def test_a_job_that_has_ended_keeps_its_name(api, address):
+def test_ended_job_cannot_be_renamed(api, address):
     Job.objects.update(state=Job.State.COMPLETED, finished_at=NOW)
 
     assert api.patch(address, {"name": "restore"}).status_code == 409
 
 
-def test_azures_address_follows_the_name(api, arm, address):
+def test_address_in_the_azure_contract_follows_the_name(api, arm, address):
     api.patch(address, {"name": "restore"})
 
     assert arm.get(arm.job("backup")).status_code == 404
     assert arm.get(arm.job("restore")).json()["name"] == "nightly/restore"
 
 
-def test_runs_of_before_keep_their_name_and_are_found_by_the_job(api, address, make_job):
+def test_earlier_runs_keep_the_old_name_and_are_found_by_the_job(api, address, make_job):
     job = Job.objects.get()
     before = run_now(job, NOW)
 
@@ -115,7 +115,7 @@ def test_runs_of_before_keep_their_name_and_are_found_by_the_job(api, address, m
     assert names == [(str(before.pk), "backup"), (str(after.pk), "restore")]
 
 
-def test_the_next_run_by_schedule_has_the_new_name(api, address):
+def test_next_scheduled_run_has_the_new_name(api, address):
     api.patch(address, {"name": "restore"})
     Trigger.objects.update(next_fire_at=NOW)
 
@@ -149,7 +149,7 @@ def test_a_moved_job_keeps_its_fire_times(api, make_job, make_trigger, second):
     assert all(row[0] for row in after)
 
 
-def test_the_state_of_the_collection_stops_and_starts_a_moved_job(api, address, collection, second):
+def test_moved_job_is_stopped_and_started_by_the_state_of_its_collection(api, address, collection, second):
     JobCollection.objects.filter(pk=second.pk).update(state="disabled")
 
     stopped = api.patch(address, {"collection": second.pk}).json()
@@ -159,7 +159,7 @@ def test_the_state_of_the_collection_stops_and_starts_a_moved_job(api, address, 
     assert started["nextRunAt"] is not None
 
 
-def test_a_move_counts_in_both_collections(api, make_job, second):
+def test_moved_job_counts_toward_the_limit_of_the_other_collection(api, make_job, second):
     job = make_job()
     JobCollection.objects.filter(pk=second.pk).update(max_job_count=1)
     make_job("other", in_collection=second)
@@ -171,13 +171,13 @@ def test_a_move_counts_in_both_collections(api, make_job, second):
 
 
 @pytest.mark.parametrize("name", ["backup", "Backup"])
-def test_a_name_that_is_taken_in_the_other_collection_is_refused(api, address, make_job, second, name):
+def test_moved_job_needs_a_free_name_in_the_other_collection(api, address, make_job, second, name):
     make_job(name, in_collection=second)
 
     assert refused(api.patch(address, {"collection": second.pk})) == (409, "name")
 
 
-def test_the_recurrence_must_fit_the_plan_of_the_other_collection(api, make_job, second):
+def test_recurrence_of_a_moved_job_must_fit_the_plan_of_the_other_collection(api, make_job, second):
     job = make_job(schedule=FIVE_MINUTES)
     JobCollection.objects.filter(pk=second.pk).update(sku="Free")
     address = f"/api/jobs/{job.pk}"
@@ -189,7 +189,7 @@ def test_the_recurrence_must_fit_the_plan_of_the_other_collection(api, make_job,
     assert (fitting.status_code, fitting.json()["collectionName"]) == (200, "daily")
 
 
-def test_each_trigger_must_fit_the_plan_of_the_other_collection(api, make_job, make_trigger, second):
+def test_each_trigger_of_a_moved_job_must_fit_the_plan_of_the_other_collection(api, make_job, make_trigger, second):
     job = make_job()
     make_trigger(job, "often", definition={"expression": "*/30 * * * * ?"})
     JobCollection.objects.filter(pk=second.pk).update(sku="Free")
@@ -201,7 +201,7 @@ def test_each_trigger_must_fit_the_plan_of_the_other_collection(api, make_job, m
     assert Job.objects.get().collection.name == "nightly"
 
 
-def test_an_action_must_fit_the_plan_of_the_other_collection(api, make_job, second):
+def test_action_of_a_moved_job_must_fit_the_plan_of_the_other_collection(api, make_job, second):
     login = {"type": "Basic", "username": "ada", "password": "correct horse"}
     job = make_job(action={**ACTION, "request": {**ACTION["request"], "authentication": login}})
     JobCollection.objects.filter(pk=second.pk).update(sku="Free")
@@ -209,7 +209,7 @@ def test_an_action_must_fit_the_plan_of_the_other_collection(api, make_job, seco
     assert api.patch(f"/api/jobs/{job.pk}", {"collection": second.pk}).json()["error"]["code"] == "quota_exceeded"
 
 
-def test_a_job_stays_in_its_subscription(api, address, owner):
+def test_job_cannot_be_moved_to_another_subscription(api, address, owner):
     elsewhere = Subscription.objects.create(name="elsewhere")
     Membership.objects.create(subscription=elsewhere, user=owner, role=Role.OWNER)
     theirs = JobCollection.objects.create(subscription=elsewhere, name="theirs")
@@ -217,17 +217,17 @@ def test_a_job_stays_in_its_subscription(api, address, owner):
     assert refused(api.patch(address, {"collection": theirs.pk})) == (400, "collection")
 
 
-def test_a_collection_of_others_is_as_one_that_is_missing(api, address):
+def test_collection_of_another_subscription_is_treated_as_missing(api, address):
     theirs = JobCollection.objects.create(subscription=Subscription.objects.create(name="elsewhere"), name="theirs")
 
-    answers = [api.patch(address, {"collection": pk}) for pk in (theirs.pk, theirs.pk + 1)]
+    responses = [api.patch(address, {"collection": pk}) for pk in (theirs.pk, theirs.pk + 1)]
 
-    assert [refused(each) for each in answers] == [(400, "collection")] * 2
-    assert answers[0].json() == answers[1].json()
+    assert [refused(each) for each in responses] == [(400, "collection")] * 2
+    assert responses[0].json() == responses[1].json()
 
 
 @pytest.mark.parametrize("gone", ["from", "to"])
-def test_a_job_is_not_moved_from_or_to_a_collection_that_is_being_deleted(
+def test_job_cannot_be_moved_from_or_to_a_collection_that_is_being_deleted(
     api, address, collection, second, subscription, owner, gone
 ):
     start_operation(DELETE, collection if gone == "from" else second, Caller(owner, "", ""), NOW)
@@ -235,7 +235,7 @@ def test_a_job_is_not_moved_from_or_to_a_collection_that_is_being_deleted(
     assert api.patch(address, {"collection": second.pk}).status_code == 409
 
 
-def test_a_reader_neither_renames_nor_moves(api_of, address, make_user, second):
+def test_reader_can_neither_rename_nor_move_a_job(api_of, address, make_user, second):
     api = api_of(ApiToken.objects.issue(make_user("rita", Role.READER), "tests")[1])
 
     assert api.patch(address, {"name": "restore"}).status_code == 403
@@ -245,7 +245,7 @@ def test_a_reader_neither_renames_nor_moves(api_of, address, make_user, second):
 # Collections
 
 
-def test_a_collection_is_renamed(api, token, address, collection):
+def test_patch_renames_a_collection(api, token, address, collection):
     own = f"/api/collections/{collection.pk}"
     before = api.get(own)
 
@@ -259,13 +259,13 @@ def test_a_collection_is_renamed(api, token, address, collection):
     assert ArmClient(token).get(ArmClient(token).collection()).status_code == 404
 
 
-def test_a_collection_is_renamed_by_put_as_well_and_keeps_a_name_that_is_left_out(api, collection):
+def test_put_renames_a_collection_too_and_keeps_an_omitted_name(api, collection):
     own = f"/api/collections/{collection.pk}"
 
     renamed = api.put(own, {**api.get(own).json(), "name": "reports"}).json()
-    kept = api.put(own, {"sku": "P20Premium"}).json()
+    unnamed = api.put(own, {"sku": "P20Premium"}).json()
 
-    assert [each["name"] for each in (renamed, kept)] == ["reports", "reports"]
+    assert [each["name"] for each in (renamed, unnamed)] == ["reports", "reports"]
 
 
 @pytest.mark.parametrize(
@@ -277,14 +277,14 @@ def test_a_collection_is_renamed_by_put_as_well_and_keeps_a_name_that_is_left_ou
         ({"resourceGroup": "ops."}, 400, "resourceGroup"),
     ],
 )
-def test_a_collections_name_that_is_taken_or_wrong_is_refused(api, collection, second, body, status, target):
+def test_name_of_a_collection_that_is_taken_or_malformed_is_refused(api, collection, second, body, status, target):
     response = api.patch(f"/api/collections/{collection.pk}", {**body, "location": "West US"})
 
     assert refused(response) == (status, target)
     assert JobCollection.objects.get(name="nightly").location == ""
 
 
-def test_a_collections_runs_of_before_keep_its_name(api, collection, address):
+def test_earlier_runs_keep_the_old_name_of_the_collection(api, collection, address):
     run_now(Job.objects.get(), NOW)
 
     api.patch(f"/api/collections/{collection.pk}", {"name": "reports"})

@@ -1,4 +1,4 @@
-"""Requests as they are made ready: whose headers win, what is signed, what is private to its target."""
+"""Prepared requests: which headers have precedence, what is signed, and what is private to the target."""
 
 import base64
 from dataclasses import replace
@@ -34,14 +34,14 @@ def prepared(action: dict, **context) -> http.Call:
     "name",
     ["idempotency-key", "IDEMPOTENCY-KEY", "x-scheduler-attempt", "X-Scheduler-Fire-Time", "Webhook-Signature"],
 )
-def test_a_job_does_not_speak_for_its_scheduler(name):
+def test_job_cannot_set_the_headers_of_the_scheduler(name):
     call = prepared(document(headers={name: "forged"}), signing_secrets=(NEW,))
 
     assert "forged" not in call.headers.values()
     assert len({given.lower() for given in call.headers}) == len(call.headers)
 
 
-def test_authentication_takes_the_place_of_a_header_of_the_jobs():
+def test_authentication_replaces_the_authorization_header_of_the_job():
     proof = {"type": "Basic", "username": "ada", "password": "password"}
 
     call = prepared(document(headers={"authorization": "Bearer token"}, authentication=proof))
@@ -69,7 +69,7 @@ def test_credentials_are_private_to_the_target(headers, private):
     assert all(shown[name] == ("********" if name.lower() in private else headers[name]) for name in headers)
 
 
-def test_what_is_shown_of_a_request_has_no_credential():
+def test_redacted_request_contains_no_credential():
     proof = {"type": "Basic", "username": "ada", "password": "pass word/1"}
     action = document("https://example.com/?key=pass%20word%2F1", body="pass word/1", authentication=proof)
 
@@ -80,7 +80,7 @@ def test_what_is_shown_of_a_request_has_no_credential():
     assert (shown["method"], shown["body"]) == ("POST", "********")
 
 
-def test_a_call_does_not_show_itself():
+def test_repr_of_a_call_shows_only_its_host():
     call = prepared(document("https://example.com/?key=secret", headers={"Authorization": "Bearer secret"}))
 
     assert f"{call!r} {call}" == "<Call of host 'example.com'> <Call of host 'example.com'>"
@@ -108,13 +108,13 @@ def receiver(peer):
         ("POST", "x" * 8192),
     ],
 )
-def test_a_signature_is_verified_by_the_packages_own_receiver(receiver, method, body):
+def test_signature_is_verified_by_the_standardwebhooks_package(receiver, method, body):
     outcome = attempt(document(receiver.url, method, body=body), signing_secrets=(NEW,))
 
     assert (outcome.succeeded, outcome.status_code) == (True, 204)
 
 
-def test_a_body_is_signed_as_it_is_sent(receiver):
+def test_signature_is_that_of_the_body_with_placeholders_filled_in(receiver):
     headers = {"Content-Type": "application/json"}
     action = document(receiver.url, template=True, body='{"job": "{{ job.name }}"}', headers=headers)
 
@@ -122,7 +122,7 @@ def test_a_body_is_signed_as_it_is_sent(receiver):
     assert receiver.calls[0].body == '{"job": "backup"}'
 
 
-def test_during_the_overlap_either_secret_verifies(receiver):
+def test_both_secrets_verify_a_call_during_the_overlap(receiver):
     receiver.secrets = [OLD, NEW, OTHER]
 
     assert attempt(document(receiver.url, body="hello"), signing_secrets=(NEW, OLD)).succeeded
@@ -131,7 +131,7 @@ def test_during_the_overlap_either_secret_verifies(receiver):
     assert len(call.headers["webhook-signature"].split()) == 2
 
 
-def test_another_secret_verifies_nothing(receiver):
+def test_other_secrets_do_not_verify_a_call(receiver):
     outcome = attempt(document(receiver.url, body="hello"), signing_secrets=(OTHER,))
 
     assert (outcome.succeeded, outcome.status_code) == (False, 401)
@@ -143,7 +143,7 @@ def test_without_a_secret_nothing_is_signed(receiver):
     assert not [name for name in receiver.calls[0].headers if name.lower().startswith("webhook")]
 
 
-def test_every_attempt_at_a_run_has_the_same_id_and_its_own_time(receiver):
+def test_attempts_of_a_run_have_the_same_id_and_different_times(receiver):
     now = datetime.now(UTC)
     for number in (1, 2):
         at = now + timedelta(seconds=30 * number)
@@ -155,7 +155,7 @@ def test_every_attempt_at_a_run_has_the_same_id_and_its_own_time(receiver):
     assert all(verifies(NEW, call) for call in receiver.calls)
 
 
-def test_an_old_call_cannot_be_repeated_later(receiver):
+def test_old_signed_call_is_refused(receiver):
     outcome = attempt(document(receiver.url), now=datetime.now(UTC) - timedelta(minutes=6), signing_secrets=(NEW,))
 
     assert outcome.status_code == 401

@@ -1,4 +1,4 @@
-"""/api/runs: why runs failed, by which filters they are found, and what pages say."""
+"""/api/runs: the reasons of failed runs, the filters, and the members of pages."""
 
 import re
 from datetime import timedelta
@@ -20,7 +20,7 @@ RUNS, JOBS = 4000, 100
 @pytest.fixture
 def make_run(make_job):
     def make(job=None, minutes: int = 0, answers: tuple = (), **fields) -> Run:
-        """`answers` are the status codes and messages of its attempts."""
+        """Create a run; `answers` are the status codes and messages of its attempts."""
         job = job or Job.objects.first() or make_job()
         defaults = {
             "subscription_id": job.collection.subscription_id,
@@ -43,21 +43,21 @@ def make_run(make_job):
 
 
 @pytest.fixture
-def listed(api):
-    def listed(query: str = "") -> list[dict]:
+def list_runs(api):
+    def list_runs(query: str = "") -> list[dict]:
         response = api.get(f"/api/runs?{query}")
         assert response.status_code == 200, response.content
         return response.json()["value"]
 
-    return listed
+    return list_runs
 
 
 @pytest.fixture
-def fires(listed):
-    return lambda query="": [run["fireAt"][14:16] for run in listed(query)]
+def fires(list_runs):
+    return lambda query="": [run["fireAt"][14:16] for run in list_runs(query)]
 
 
-# Why
+# Reasons
 
 
 @pytest.mark.parametrize(
@@ -78,27 +78,27 @@ def fires(listed):
         ({"state": "missed", "reason": "too late"}, [], ("too late", None)),
     ],
 )
-def test_a_run_says_why_it_failed_and_the_last_status(api, listed, make_run, fields, answers, shown):
+def test_failed_run_shows_its_reason_and_its_last_status_code(api, list_runs, make_run, fields, answers, shown):
     run = make_run(answers=answers, **fields)
 
-    for each in (listed()[0], api.get(f"/api/runs/{run.pk}").json()):
+    for each in (list_runs()[0], api.get(f"/api/runs/{run.pk}").json()):
         assert (each["reason"], each["statusCode"]) == shown
 
 
-def test_the_last_status_of_what_was_followed_is_that_of_its_last_answer(listed, make_run):
+def test_status_code_of_a_followed_run_is_that_of_the_last_poll(list_runs, make_run):
     run = make_run(answers=[(202, "The operation ended as Failed.")], reason="The operation ended as Failed.")
     attempt = run.attempts.get()
     for number, code in enumerate((200, 404, None), 1):
         Poll.objects.create(attempt=attempt, number=number, started_at=NOW, finished_at=NOW, status_code=code)
 
-    assert listed()[0]["statusCode"] == 404
+    assert list_runs()[0]["statusCode"] == 404
 
 
-def test_reasons_cost_one_query_however_many_runs(api, make_run):
+def test_number_of_queries_for_reasons_does_not_depend_on_the_number_of_runs(api, make_run):
     def count() -> int:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             assert len(api.get("/api/runs?limit=1000").json()["value"]) == Run.objects.count()
-        return len(asked)
+        return len(queries)
 
     make_run(answers=[(500, "no")])
     api.get("/api/runs")  # writes when the token was last used
@@ -109,16 +109,16 @@ def test_reasons_cost_one_query_however_many_runs(api, make_run):
     assert count() == for_one
 
 
-def test_the_last_attempts_of_a_page_are_found_by_an_index(api, make_run):
+def test_last_attempts_of_a_page_are_found_by_an_index(api, make_run):
     for minutes in range(50):
         make_run(minutes=minutes, answers=[(500, "no")] * 5)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         api.get("/api/runs?limit=2")
-    [query] = [each["sql"] for each in asked if "jobs_attempt" in each["sql"]]
+    [query] = [each["sql"] for each in queries if "jobs_attempt" in each["sql"]]
 
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL enable_seqscan = off")  # as where there are many rows
+            cursor.execute("SET LOCAL enable_seqscan = off")  # as with many rows
     plan = plan_of(query)
 
     assert "jobs_attempt" in plan
@@ -132,19 +132,19 @@ def test_the_last_attempts_of_a_page_are_found_by_an_index(api, make_run):
     "states, expected",
     [("failed", ["00"]), ("failed,lost", ["01", "00"]), ("lost,failed,failed", ["01", "00"]), ("held", [])],
 )
-def test_several_states_are_one_list(make_run, fires, states, expected):
+def test_filter_by_several_states_returns_one_list(make_run, fires, states, expected):
     for minutes, state in enumerate(("failed", "lost", "succeeded")):
         make_run(minutes=minutes, state=state)
 
     assert fires(f"state={states}") == expected
 
 
-@pytest.mark.parametrize("most", [0, 10])
+@pytest.mark.parametrize("max_parts", [0, 10])
 @pytest.mark.parametrize("order", ["newest", "oldest"])
-def test_several_states_of_several_subscriptions_are_read_page_by_page(
-    api, owner, make_run, make_job, monkeypatch, order, most
+def test_filter_by_several_states_in_several_subscriptions_is_read_page_by_page(
+    api, owner, make_run, make_job, monkeypatch, order, max_parts
 ):
-    monkeypatch.setattr(viewsets, "MOST_PARTS", most)
+    monkeypatch.setattr(viewsets, "MOST_PARTS", max_parts)
     second = Subscription.objects.create(name="second")
     Membership.objects.create(subscription=second, user=owner, role=Role.READER)
     theirs = make_job("sweep", in_collection=JobCollection.objects.create(subscription=second, name="weekly"))
@@ -162,7 +162,7 @@ def test_several_states_of_several_subscriptions_are_read_page_by_page(
     assert seen == [str(run.pk) for run in expected]
 
 
-def test_runs_are_found_by_their_trigger_and_by_their_subscription(make_run, make_job, fires, subscription, owner):
+def test_runs_are_filtered_by_trigger_and_by_subscription(make_run, make_job, fires, subscription, owner):
     job, other = make_job(), make_job("other")
     make_run(job, 1, trigger_name="hourly")
     make_run(job, 2)
@@ -192,18 +192,20 @@ def test_runs_are_found_by_their_trigger_and_by_their_subscription(make_run, mak
         ("subscription=default", "subscription"),
     ],
 )
-def test_a_wrong_filter_is_refused_by_its_name(api, query, target):
+def test_wrong_filter_of_runs_is_refused_by_its_name(api, query, target):
     response = api.get(f"/api/runs?{query}")
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, target)
     assert "Select a valid choice" not in response.json()["error"]["message"]
 
 
-def test_the_subscription_of_others_is_as_one_that_is_missing(make_run, listed):
+def test_filter_by_another_subscription_is_like_one_by_a_missing_subscription(make_run, list_runs):
     theirs = Subscription.objects.create(name="theirs")
     Run.objects.filter(pk=make_run().pk).update(subscription=theirs)
 
-    assert listed(f"subscription={theirs.pk}") == listed("subscription=5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10") == []
+    assert (
+        list_runs(f"subscription={theirs.pk}") == list_runs("subscription=5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10") == []
+    )
 
 
 def plan_of(sql: str) -> str:
@@ -214,7 +216,7 @@ def plan_of(sql: str) -> str:
 
 @pytest.fixture
 def history(make_job, subscription):
-    """Many runs of many jobs, one in a hundred failed or lost."""
+    """Create many runs of many jobs; one in a hundred has failed or is lost."""
     first = make_job()
     Job.objects.bulk_create(
         Job(collection=first.collection, action=first.action, name=f"job-{number}") for number in range(JOBS)
@@ -250,9 +252,9 @@ def history(make_job, subscription):
     ],
 )
 def test_filtered_runs_are_read_from_an_index_and_no_further_than_the_page(api, history, subscription, query, indexes):
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         response = api.get(f"/api/runs?limit=10&{query.format(job=history[1].pk, subscription=subscription.pk)}")
-    listings = [each["sql"] for each in asked if "ORDER BY" in each["sql"] and '"jobs_run"."fire_at"' in each["sql"]]
+    listings = [each["sql"] for each in queries if "ORDER BY" in each["sql"] and '"jobs_run"."fire_at"' in each["sql"]]
 
     assert len(response.json()["value"]) == 10
     for plan in map(plan_of, listings):
@@ -260,10 +262,10 @@ def test_filtered_runs_are_read_from_an_index_and_no_further_than_the_page(api, 
         assert "SCAN jobs_run\n" not in plan
 
 
-# Addresses of the next page, and of what was made
+# Addresses of the next page and of created resources
 
 
-def test_a_page_tells_its_next_cursor_beside_the_link(api, make_run):
+def test_page_has_the_next_cursor_in_addition_to_the_next_link(api, make_run):
     for minutes in range(3):
         make_run(minutes=minutes)
     first = api.get("/api/runs?limit=2").json()
@@ -283,7 +285,7 @@ def test_a_page_tells_its_next_cursor_beside_the_link(api, make_run):
         *("calendars", "events", "feeds", "occurrences?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z"),
     ],
 )
-def test_every_list_tells_its_next_cursor(api, path):
+def test_every_list_has_a_next_cursor(api, path):
     page = api.get(f"/api/{path}").json()
 
     assert list(page) == ["value", "nextLink", "nextCursor"]
@@ -304,7 +306,7 @@ def test_location_and_next_link_are_both_absolute(api, make_job, settings, publi
     assert page["nextLink"].endswith(page["nextCursor"])
 
 
-def test_the_location_of_an_operation_is_absolute(api, collection):
+def test_location_of_an_operation_is_absolute(api, collection):
     response = api.delete(f"/api/collections/{collection.pk}")
 
     assert response["Location"] == f"http://testserver/api/operations/{response.json()['id']}"

@@ -1,4 +1,4 @@
-"""Keys in addresses and marked headers, seen from outside: answered masked, sent back, warned of, rotated."""
+"""Keys in URIs and secret headers through the APIs: masked, sent back, with warnings, and rotated."""
 
 import json
 from copy import deepcopy
@@ -48,7 +48,7 @@ def arm(token, subscription):
     return ArmClient(token)
 
 
-def test_our_api_answers_masks_and_takes_them_back(api, collection):
+def test_own_api_returns_masks_and_accepts_them(api, collection):
     created = api.post("/api/jobs", {"collection": collection.pk, "name": "backup", "action": KEYED})
     address = created["Location"]
 
@@ -65,7 +65,7 @@ def test_our_api_answers_masks_and_takes_them_back(api, collection):
     }
 
 
-def test_the_resource_manager_answers_masks_and_takes_them_back(arm, collection):
+def test_azure_contract_returns_masks_and_accepts_them(arm, collection):
     created = arm.put(arm.job(), {"properties": {"action": KEYED, "state": "Disabled"}})
 
     assert created.status_code == 201, created.content
@@ -75,7 +75,7 @@ def test_the_resource_manager_answers_masks_and_takes_them_back(arm, collection)
     assert Job.objects.get().action.secrets == SECRETS
 
 
-def test_a_client_of_the_original_that_drops_our_members_keeps_the_secrets(arm, collection):
+def test_azure_client_that_drops_our_members_preserves_the_secrets(arm, collection):
     arm.put(arm.job(), {"properties": {"action": KEYED, "state": "Disabled"}})
     properties = arm.get(arm.job()).json()["properties"]
     del properties["action"]["request"]["secretHeaders"], properties["action"]["request"]["secretQuery"]
@@ -85,7 +85,7 @@ def test_a_client_of_the_original_that_drops_our_members_keeps_the_secrets(arm, 
     assert arm.get(arm.job()).json()["properties"]["action"] == masked()
 
 
-def test_a_key_is_asked_for_again_for_another_host(arm, collection):
+def test_key_is_required_again_for_another_host(arm, collection):
     arm.put(arm.job(), {"properties": {"action": KEYED, "state": "Disabled"}})
     uri = "https://elsewhere.example/?code=********"
 
@@ -95,21 +95,21 @@ def test_a_key_is_asked_for_again_for_another_host(arm, collection):
     assert "properties.action.request.uri" in json.dumps(refused.json())
 
 
-def test_a_test_sends_the_keys_and_shows_masks(make_job, target, settings):
+def test_test_call_sends_the_keys_and_shows_masks(make_job, target, settings):
     settings.EGRESS_ALLOW = ["127.0.0.0/8"]
     path = "/hook?code=violet%2Dharbour&who=amber-lantern"
     target.answers[path] = [Answer(body=f"no {path} and no violet-harbour")]
     request = {"uri": target.url + path, "method": "GET", "secretQuery": ["who"]}
     job = make_job(action={"type": "Http", "request": request})
 
-    rehearsed = run_call_test(job, Part.ACTION, NOW)
+    tested = run_call_test(job, Part.ACTION, NOW)
 
     assert target.calls[0].path == path
-    assert rehearsed.request["uri"] == f"{target.url}/hook?code=********&who=********"
-    assert rehearsed.result.body == "no /hook?code=********&who=******** and no ********"
+    assert tested.request["uri"] == f"{target.url}/hook?code=********&who=********"
+    assert tested.result.body == "no /hook?code=********&who=******** and no ********"
 
 
-def test_keys_over_plain_http_are_warned_of_by_name():
+def test_keys_over_plain_http_have_a_warning_with_their_names():
     request = {"uri": "http://example.com/?code=********&page=1&who=********", "method": "GET", "secretQuery": ["who"]}
 
     (warning,) = warnings_of({"type": "Http", "request": request}, NOW)
@@ -118,7 +118,7 @@ def test_keys_over_plain_http_are_warned_of_by_name():
     assert "(code, who)" in warning.message
 
 
-def test_keys_of_addresses_are_rotated(make_job, settings):
+def test_keys_of_uris_are_rotated(make_job, settings):
     make_job(action=KEYED)
     settings.ENCRYPTION_KEYS = [new_encryption_key(), *settings.ENCRYPTION_KEYS]
 
@@ -128,7 +128,7 @@ def test_keys_of_addresses_are_rotated(make_job, settings):
     assert Action.objects.get().secrets == SECRETS
 
 
-def test_a_new_key_has_a_new_date_and_the_others_keep_theirs(api, collection):
+def test_only_a_new_key_gets_a_new_date(api, collection):
     address = api.post("/api/jobs", {"collection": collection.pk, "name": "backup", "action": KEYED})["Location"]
     Action.objects.update(secrets_set_at=dict.fromkeys(SECRETS, "2025-10-03T08:00:00Z"))
     uri = "https://example.com/hook?code=indigo-harbour&who=********"

@@ -1,4 +1,4 @@
-"""Messages for a service bus, taken by a server that checks the signature and reads every property."""
+"""Messages to a service bus: the server checks the signature and reads every property."""
 
 import base64
 import hashlib
@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import documents, http, prepare
-from jobs.errors import Invalid
 from tests.jobs.attempts import CONTEXT, attempt, carry_out
 from tests.peers.server import Answer
 from tests.peers.service_bus import NAMESPACE, ServiceBus
@@ -50,7 +50,7 @@ def broker_properties(call) -> dict:
 # What the service receives
 
 
-def test_a_queue_takes_a_message(bus):
+def test_message_is_sent_to_a_queue(bus):
     outcome = attempt(message("Grüße"))
 
     assert (outcome.succeeded, outcome.status_code) == (True, 201)
@@ -60,7 +60,7 @@ def test_a_queue_takes_a_message(bus):
     assert (received.properties, received.custom) == ({"MessageId": str(CONTEXT.run_id)}, {})
 
 
-def test_a_topic_takes_a_message(bus):
+def test_message_is_sent_to_a_topic(bus):
     members = message()["serviceBusQueueMessage"]
     del members["queueName"]
 
@@ -68,12 +68,12 @@ def test_a_topic_takes_a_message(bus):
     assert bus.messages[0].entity == "news"
 
 
-def test_the_path_of_an_entity_may_have_several_parts(bus):
+def test_path_of_a_queue_can_have_several_parts(bus):
     assert attempt(message(queueName="in/box")).succeeded
     assert bus.messages[0].entity == "in/box"
 
 
-def test_every_property_arrives(bus):
+def test_every_broker_property_is_sent(bus):
     properties = {
         "contentType": "application/json",
         "correlationId": "c-1",
@@ -120,7 +120,7 @@ def test_a_time_to_live_is_sent_in_seconds(text, seconds):
     assert broker_properties(call)["TimeToLive"] == seconds
 
 
-def test_own_properties_arrive_as_texts(bus):
+def test_custom_properties_are_sent_as_texts(bus):
     properties = {"Priority": "High", "Size": "3", "IsNew": "true", "Quote": 'a "b" \\ c'}
 
     assert attempt(message(customMessageProperties={**properties, "Greeting": "Grüße", "Empty": ""})).succeeded
@@ -134,19 +134,19 @@ def test_own_properties_arrive_as_texts(bus):
     }
 
 
-def test_attempts_at_a_run_have_one_message_id():
+def test_attempts_of_a_run_have_the_same_message_id():
     ids = {broker_properties(prepared(message(), replace(CONTEXT, attempt=number)))["MessageId"] for number in (1, 2)}
 
     assert ids == {str(CONTEXT.run_id)}
 
 
-def test_an_empty_message_id_counts_as_none():
+def test_empty_message_id_is_replaced_by_the_run_id():
     call = prepared(message(brokeredMessageProperties={"messageId": ""}))
 
     assert broker_properties(call)["MessageId"] == str(CONTEXT.run_id)
 
 
-def test_a_message_may_be_empty(bus):
+def test_message_can_be_empty(bus):
     document = message()
     del document["serviceBusQueueMessage"]["message"]
 
@@ -155,28 +155,28 @@ def test_a_message_may_be_empty(bus):
 
 
 @pytest.mark.parametrize("transport", ["AMQP", "NetMessaging", "NotSpecified", None])
-def test_every_transport_goes_out_over_https(transport):
+def test_messages_of_every_transport_are_sent_over_https(transport):
     call = prepared(message(transportType=transport))
 
     assert str(call.url) == f"https://{NAMESPACE}.servicebus.windows.net/orders/messages"
 
 
-def test_a_namespace_with_a_dot_is_a_host_of_its_own():
+def test_namespace_with_a_dot_is_the_host():
     assert str(prepared(message(namespace="bus.example.org")).url) == "https://bus.example.org/orders/messages"
 
 
-def test_a_message_has_placeholders_filled_in():
+def test_placeholders_in_a_message_are_filled_in():
     assert prepared(message('for {{ job.name }}: {"a"}', template=True)).body == 'for backup: {"a"}'
 
 
-def test_braces_stay_without_the_flag():
+def test_braces_in_a_message_are_unchanged_without_template():
     assert prepared(message("{{ job.name }} {{ x }}")).body == "{{ job.name }} {{ x }}"
 
 
 # Signatures
 
 
-def test_a_signature_is_good_for_ten_minutes():
+def test_signature_is_valid_for_ten_minutes():
     now = datetime(2026, 1, 5, 8, 0, 1, tzinfo=UTC)
     scheme, _, rest = prepared(message(), replace(CONTEXT, now=now)).headers["Authorization"].partition(" ")
     parts = dict(part.split("=", 1) for part in rest.split("&"))
@@ -188,7 +188,7 @@ def test_a_signature_is_good_for_ten_minutes():
     assert unquote(parts["sig"]) == base64.b64encode(digest).decode()
 
 
-def test_a_keys_name_may_have_any_character(bus):
+def test_name_of_a_key_can_have_any_character(bus):
     assert attempt(message(key_name="ö &=")).succeeded
     assert bus.messages[0].key_name == "ö &="
 
@@ -198,10 +198,10 @@ def test_a_keys_name_may_have_any_character(bus):
     [
         ({"key": "another key"}, timedelta(0), "the signature is not the key's"),
         ({"key_name": "listen"}, timedelta(0), "no key has this name"),
-        ({}, timedelta(minutes=11), "the signature has expired"),  # the clock of this machine is late
+        ({}, timedelta(minutes=11), "the signature has expired"),  # as with a late clock
     ],
 )
-def test_a_signature_that_is_not_taken_fails_the_attempt(bus, members, ago, reason):
+def test_refused_signature_fails_the_attempt(bus, members, ago, reason):
     outcome = attempt(message(**members), now=datetime.now(UTC) - ago)
 
     assert (outcome.succeeded, outcome.status_code, outcome.may_retry) == (False, 401, True)
@@ -210,14 +210,14 @@ def test_a_signature_that_is_not_taken_fails_the_attempt(bus, members, ago, reas
 
 
 @pytest.mark.parametrize("authentication", [None, {"type": "None"}, {"type": "notspecified"}])
-def test_without_a_key_nothing_is_signed(bus, authentication):
+def test_message_without_a_key_is_not_signed(bus, authentication):
     outcome = attempt(message(authentication=authentication))
 
     assert outcome.status_code == 401
     assert bus.calls[0].headers["Authorization"] is None
 
 
-def test_key_and_signature_are_hidden_where_the_service_repeats_them(peer, settings):
+def test_key_and_signature_are_masked_in_the_response(peer, settings):
     class Echo(Target):
         def answer(self, call):
             authorization = call.headers["Authorization"]
@@ -234,14 +234,14 @@ def test_key_and_signature_are_hidden_where_the_service_repeats_them(peer, setti
         assert secret not in f"{outcome}"
 
 
-def test_key_and_signature_are_not_shown():
+def test_key_and_signature_are_not_in_the_redacted_call():
     call = prepared(message())
 
     assert dict(call.as_redacted_dict()["headers"])["Authorization"] == "********"
     assert KEY not in f"{call}{call.as_redacted_dict()}"
 
 
-def test_a_redirect_is_not_followed(peer, settings):
+def test_redirect_of_a_service_bus_is_not_followed(peer, settings):
     elsewhere = peer(Target)
     server = peer(Target)
     settings.SERVICE_BUS_URL = f"{server.url}/{{namespace}}"
@@ -251,7 +251,7 @@ def test_a_redirect_is_not_followed(peer, settings):
     assert elsewhere.calls == []
 
 
-# What is refused when a job is saved
+# Messages that are refused when a job is saved
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_a_redirect_is_not_followed(peer, settings):
         ("message", "a" * 16_385, "too_long"),
     ],
 )
-def test_a_place_that_cannot_be_sent_to_is_refused(member, value, code):
+def test_malformed_namespace_or_queue_is_refused(member, value, code):
     with pytest.raises(Invalid) as caught:
         documents.parse(message(**{member: value}))
 
@@ -324,7 +324,7 @@ def test_a_place_that_cannot_be_sent_to_is_refused(member, value, code):
         ("x-ms-retrypolicy", "forbidden"),
     ],
 )
-def test_a_property_whose_name_is_no_header_of_its_own_is_refused(name, code):
+def test_custom_property_with_the_name_of_an_http_header_is_refused(name, code):
     with pytest.raises(Invalid) as caught:
         documents.parse(message(customMessageProperties={name: "x"}))
 
@@ -334,13 +334,13 @@ def test_a_property_whose_name_is_no_header_of_its_own_is_refused(name, code):
     )
 
 
-def test_a_property_is_not_set_twice_in_other_letters():
+def test_custom_property_in_two_cases_is_refused():
     with pytest.raises(Invalid, match="twice"):
         documents.parse(message(customMessageProperties={"Size": "1", "size": "2"}))
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Injected: 1", "a\nb", "a\x01", "\x7f", "\x85"])
-def test_a_property_that_is_not_printable_is_refused(value):
+def test_unprintable_custom_property_is_refused(value):
     with pytest.raises(Invalid) as caught:
         documents.parse(message(customMessageProperties={"Kind": value}))
 
@@ -358,7 +358,7 @@ def test_a_property_that_is_not_printable_is_refused(value):
         ({"sessionId": "a", "partitionKey": "b"}, "partitionKey"),
     ],
 )
-def test_a_property_that_the_service_would_refuse_is_refused(properties, path):
+def test_broker_property_that_the_service_refuses_is_refused(properties, path):
     with pytest.raises(Invalid) as caught:
         documents.parse(message(brokeredMessageProperties=properties))
 
@@ -374,7 +374,7 @@ def test_a_property_that_the_service_would_refuse_is_refused(properties, path):
         ({"A": "a" * 8000, "B": "ü" * 500}, "ü" * 256),
     ],
 )
-def test_properties_that_are_too_much_for_headers_are_refused(custom, label):
+def test_properties_too_long_for_headers_are_refused(custom, label):
     with pytest.raises(Invalid) as caught:
         documents.parse(message(customMessageProperties=custom, brokeredMessageProperties={"label": label}))
 
@@ -384,12 +384,12 @@ def test_properties_that_are_too_much_for_headers_are_refused(custom, label):
     )
 
 
-def test_as_much_as_headers_hold_is_taken(bus):
+def test_properties_of_the_maximum_length_are_accepted(bus):
     assert attempt(message(customMessageProperties={"A": "a" * 8000, "B": "b" * 4200})).succeeded
 
 
 @pytest.mark.parametrize("custom", [{"Host": "elsewhere"}, {"A\r\nB": "x"}, {"": "x"}])
-def test_a_property_stored_before_a_rule_is_not_sent(bus, custom):
+def test_stored_custom_property_that_is_now_invalid_is_not_sent(bus, custom):
     parsed = documents.parse(message())
     parsed.document["serviceBusQueueMessage"]["customMessageProperties"] = custom
 

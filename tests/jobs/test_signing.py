@@ -1,4 +1,4 @@
-"""Signed requests: a job's secrets, how they are replaced, and what a receiver makes of the headers."""
+"""Signed requests: the secrets of a job, their replacement, and the verification of the headers."""
 
 from datetime import timedelta
 
@@ -8,8 +8,8 @@ from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from accounts.models import ApiToken, Membership, Role, Subscription
+from api.errors import Invalid
 from jobs.encryption import Secrets
-from jobs.errors import Invalid
 from jobs.models import SECRET_PATH, JobCollection, SigningSecret
 from jobs.signing import LIVE_MOST, new_secret, remove_secrets, signature_headers
 from tests.conftest import NOW
@@ -29,7 +29,7 @@ def address(job):
     return f"/api/jobs/{job.pk}/signing-secret"
 
 
-def live(now) -> list[str]:
+def live_secrets(now) -> list[str]:
     return [each.secrets[SECRET_PATH] for each in SigningSecret.objects.live(now)]
 
 
@@ -40,23 +40,23 @@ def headers_for(secrets, body=BODY, sent_at=None) -> dict[str, str]:
 # Secrets
 
 
-def test_a_new_secret_signs_beside_the_one_that_it_replaces_until_the_overlap_ends(job):
+def test_new_and_replaced_secrets_both_sign_until_the_overlap_ends(job):
     first = new_secret(job, DAY, NOW)
     second = new_secret(job, DAY, NOW + DAY)
 
-    assert live(NOW + DAY) == [second, first]
-    assert live(NOW + 2 * DAY - timedelta(microseconds=1)) == [second, first]
-    assert live(NOW + 2 * DAY) == [second]
+    assert live_secrets(NOW + DAY) == [second, first]
+    assert live_secrets(NOW + 2 * DAY - timedelta(microseconds=1)) == [second, first]
+    assert live_secrets(NOW + 2 * DAY) == [second]
 
 
-def test_without_an_overlap_the_old_one_ends_at_once(job):
+def test_old_secret_ends_at_once_without_an_overlap(job):
     new_secret(job, DAY, NOW)
 
-    assert live(NOW) != [new_secret(job, timedelta(0), NOW)]
-    assert len(live(NOW)) == 1
+    assert live_secrets(NOW) != [new_secret(job, timedelta(0), NOW)]
+    assert len(live_secrets(NOW)) == 1
 
 
-def test_what_has_ended_is_removed_by_the_next_one(job):
+def test_ended_secrets_are_deleted_by_the_next_new_secret(job):
     for days in range(3):
         new_secret(job, timedelta(hours=1), NOW + days * DAY)
 
@@ -72,10 +72,10 @@ def test_an_overlap_is_at_most_thirty_days(job, overlap):
     assert not SigningSecret.objects.exists()
 
 
-def test_only_the_last_ones_sign_however_often_a_secret_is_made(job):
+def test_number_of_secrets_that_sign_has_a_limit(job):
     made = [new_secret(job, DAY, NOW) for _ in range(LIVE_MOST + 2)]
 
-    assert live(NOW) == made[: -LIVE_MOST - 1 : -1]
+    assert live_secrets(NOW) == made[: -LIVE_MOST - 1 : -1]
 
 
 def test_a_job_has_one_secret_without_an_end(job):
@@ -85,16 +85,16 @@ def test_a_job_has_one_secret_without_an_end(job):
         SigningSecret.objects.create(job=job, secrets=Secrets({SECRET_PATH: "whsec_c2Vjb25k"}), created_at=NOW)
 
 
-def test_removed_secrets_sign_nothing_more(job, make_job):
+def test_removed_secrets_no_longer_sign(job, make_job):
     other = make_job("other")
-    kept = new_secret(other, DAY, NOW)
+    secret_of_other = new_secret(other, DAY, NOW)
     new_secret(job, DAY, NOW)
     remove_secrets(job)
 
-    assert live(NOW) == [kept]
+    assert live_secrets(NOW) == [secret_of_other]
 
 
-def test_secrets_are_long_and_never_the_same(job):
+def test_secrets_are_long_and_unique(job):
     secrets = {new_secret(job, timedelta(0), NOW) for _ in range(20)}
 
     assert len(secrets) == 20
@@ -110,7 +110,7 @@ def test_a_receiver_accepts_the_signature(job):
     assert Webhook(secret).verify(BODY, headers_for([secret])) == {"kind": "weekly"}
 
 
-def test_during_an_overlap_receivers_with_either_secret_accept_it(job):
+def test_receivers_with_either_secret_accept_the_signature_during_the_overlap(job):
     old, new = new_secret(job, DAY, NOW), new_secret(job, DAY, NOW)
     headers = headers_for([new, old])
 
@@ -123,11 +123,11 @@ def test_during_an_overlap_receivers_with_either_secret_accept_it(job):
     "change",
     [
         {"webhook-id": "another"},
-        {"webhook-timestamp": "1"},  # long ago
+        {"webhook-timestamp": "1"},  # years ago
         {"webhook-signature": "v1,AAAA"},
     ],
 )
-def test_a_receiver_refuses_what_was_changed_on_the_way(job, change):
+def test_receiver_refuses_changed_headers(job, change):
     secret = new_secret(job, DAY, NOW)
 
     with pytest.raises(WebhookVerificationError):
@@ -141,7 +141,7 @@ def test_a_receiver_refuses_another_body(job):
         Webhook(secret).verify("{}", headers_for([secret]))
 
 
-def test_every_attempt_at_a_run_has_the_same_id(job):
+def test_attempts_of_a_run_have_the_same_webhook_id(job):
     secret = new_secret(job, DAY, NOW)
     now = timezone.now()
 
@@ -151,30 +151,30 @@ def test_every_attempt_at_a_run_has_the_same_id(job):
     assert first["webhook-signature"] != second["webhook-signature"]
 
 
-def test_without_secrets_there_are_no_headers():
+def test_no_signature_headers_without_secrets():
     assert headers_for([]) == {}
 
 
 # The API
 
 
-def test_the_secret_is_shown_once(api, job, address):
+def test_new_signing_secret_is_returned_once(api, job, address):
     before = timezone.now()
 
     response = api.post(address)
 
     assert response.status_code == 201, response.content
-    answer = response.json()
-    assert set(answer) == {"secret", "createdAt", "overlapEndsAt"}
-    assert live(timezone.now()) == [answer["secret"]]
+    document = response.json()
+    assert set(document) == {"secret", "createdAt", "overlapEndsAt"}
+    assert live_secrets(timezone.now()) == [document["secret"]]
     assert response["Cache-Control"] == "no-store"
     stored = SigningSecret.objects.get()
     assert stored.created_at >= before
-    assert answer["createdAt"] == f"{stored.created_at:%Y-%m-%dT%H:%M:%S.%fZ}"
-    assert answer["overlapEndsAt"] is None  # there was none before
+    assert document["createdAt"] == f"{stored.created_at:%Y-%m-%dT%H:%M:%S.%fZ}"
+    assert document["overlapEndsAt"] is None  # there was no secret before
 
 
-def test_the_job_says_since_when_it_is_signed_and_with_how_many(api, job, address):
+def test_job_shows_the_dates_of_its_signing_secrets(api, job, address):
     assert api.get(f"/api/jobs/{job.pk}").json()["signing"] is None
     first = api.post(address).json()
     second = api.post(address, {"overlap": "01:30:00"}).json()
@@ -201,7 +201,7 @@ def test_the_job_says_since_when_it_is_signed_and_with_how_many(api, job, addres
         ({"overlap": "1.00:00:01"}, timedelta(days=1, seconds=1)),
     ],
 )
-def test_the_old_secret_signs_for_as_long_as_was_asked(api, address, body, overlap):
+def test_old_secret_signs_until_the_requested_overlap_ends(api, address, body, overlap):
     api.post(address)
     api.post(address, body)
 
@@ -213,7 +213,7 @@ def test_the_old_secret_signs_for_as_long_as_was_asked(api, address, body, overl
 @pytest.mark.parametrize(
     "overlap", [None, 5, True, "", "soon", "P31D", "PT1X", "-PT1H", ["PT1H"], {"hours": 1}, "9" * 9000, "P9999Y"]
 )
-def test_a_wrong_overlap_is_refused_with_its_path_and_changes_nothing(api, address, overlap):
+def test_wrong_overlap_is_refused_and_changes_nothing(api, address, overlap):
     api.post(address)
 
     response = api.post(address, {"overlap": overlap})
@@ -223,7 +223,7 @@ def test_a_wrong_overlap_is_refused_with_its_path_and_changes_nothing(api, addre
     assert SigningSecret.objects.get().expires_at is None
 
 
-def test_signing_ends_when_the_secret_is_deleted(api, job, address):
+def test_deleting_the_secret_ends_signing(api, job, address):
     api.post(address)
 
     assert api.delete(address).status_code == 204
@@ -232,7 +232,7 @@ def test_signing_ends_when_the_secret_is_deleted(api, job, address):
     assert not SigningSecret.objects.exists()
 
 
-def test_secrets_go_with_their_job(api, job, address):
+def test_signing_secrets_are_deleted_with_their_job(api, job, address):
     api.post(address)
     api.delete(f"/api/jobs/{job.pk}")
 
@@ -240,29 +240,29 @@ def test_secrets_go_with_their_job(api, job, address):
 
 
 @pytest.mark.parametrize("method", ["post", "delete"])
-def test_a_reader_may_neither_make_nor_remove_one(make_user, api_of, job, address, method):
+def test_reader_can_neither_create_nor_delete_a_signing_secret(make_user, api_of, job, address, method):
     secret = new_secret(job, DAY, NOW)
     client = api_of(ApiToken.objects.issue(make_user("rita", Role.READER), "t")[1])
 
     assert getattr(client, method)(address).status_code == 403
-    assert live(NOW) == [secret]
+    assert live_secrets(NOW) == [secret]
 
 
 @pytest.mark.parametrize("method", ["post", "delete"])
-def test_a_job_of_others_looks_missing(api, owner, make_job, method):
+def test_job_of_another_subscription_is_treated_as_missing(api, owner, make_job, method):
     elsewhere = Subscription.objects.create(name="elsewhere")
     theirs = make_job("theirs", in_collection=JobCollection.objects.create(subscription=elsewhere, name="c"))
-    foreign = getattr(api, method)(f"/api/jobs/{theirs.pk}/signing-secret")
+    inaccessible = getattr(api, method)(f"/api/jobs/{theirs.pk}/signing-secret")
     missing = getattr(api, method)("/api/jobs/999999/signing-secret")
 
-    assert foreign.status_code == missing.status_code == 404
-    assert foreign.content == missing.content
+    assert inaccessible.status_code == missing.status_code == 404
+    assert inaccessible.content == missing.content
     Membership.objects.create(subscription=elsewhere, user=owner, role=Role.OPERATOR)
     assert getattr(api, method)(f"/api/jobs/{theirs.pk}/signing-secret").status_code in (201, 204)
 
 
 @pytest.mark.parametrize("method", ["get", "put", "patch"])
-def test_another_method_is_refused(api, address, method):
+def test_other_methods_of_the_signing_secret_are_refused(api, address, method):
     response = getattr(api, method)(address)
 
     assert (response.status_code, response.json()["error"]["code"]) == (405, "method_not_allowed")

@@ -1,4 +1,4 @@
-"""Messages for storage queues: what is refused, what is sent, and what the service's own client reads back."""
+"""Messages to storage queues: what is refused, what is sent, and what the service's own client reads."""
 
 import base64
 from dataclasses import replace
@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 from azure.storage.queue import TextBase64DecodePolicy
 
+from api.errors import Invalid
 from jobs.actions import documents, prepare
 from jobs.actions.result import CallRefused
-from jobs.errors import Invalid
 from tests.jobs.attempts import CONTEXT, attempt
 from tests.peers.server import Answer
 
@@ -38,8 +38,8 @@ def prepared(document, context=CONTEXT):
     return prepare(parsed.document, parsed.secrets, context)
 
 
-def held(call) -> str:
-    """The message as the service reads it in the request."""
+def message_text(call) -> str:
+    """Return the message as the service reads it from the request."""
     root = ElementTree.fromstring(call.body.encode())
     assert (root.tag, [child.tag for child in root]) == ("QueueMessage", ["MessageText"])
     return root[0].text
@@ -48,7 +48,7 @@ def held(call) -> str:
 # What is sent
 
 
-def test_a_message_goes_to_its_queue_with_the_jobs_token():
+def test_message_is_sent_to_its_queue_with_the_sas_token():
     call = prepared(queued())
 
     assert (call.method, str(call.url)) == (
@@ -59,11 +59,11 @@ def test_a_message_goes_to_its_queue_with_the_jobs_token():
     assert call.headers["x-ms-version"]
 
 
-def test_a_token_may_come_without_its_question_mark():
+def test_sas_token_can_omit_its_question_mark():
     assert prepared(queued(sasToken=TOKEN[1:])).url == prepared(queued()).url
 
 
-def test_the_address_of_the_service_is_a_setting(settings):
+def test_address_of_the_storage_service_is_a_setting(settings):
     settings.STORAGE_QUEUE_URL = "http://127.0.0.1:10001/{account}"
 
     assert str(prepared(queued(sasToken="?sig=1")).url) == "http://127.0.0.1:10001/acct/inbox/messages?sig=1"
@@ -78,15 +78,15 @@ def test_the_address_of_the_service_is_a_setting(settings):
         '{"a": "<&>\'"}',
         "]]></MessageText></QueueMessage>",
         "&lt;not twice&gt;",
-        "line\nline\r\nline\rline",  # a parser would make LF of them all
+        "line\nline\r\nline\rline",  # a parser would convert them all to LF
         "Grüße, \U0001f600, \ufffd",
         "<?xml version='1.0'?><a/>",
     ],
 )
 @pytest.mark.parametrize("encoding", ["None", "Base64"])
 @pytest.mark.parametrize("format", ["Text", "Xml"])
-def test_a_message_arrives_as_it_is_written(message, encoding, format):
-    text = held(prepared(queued(message, messageEncoding=encoding, messageFormat=format))) or ""
+def test_message_is_sent_unchanged(message, encoding, format):
+    text = message_text(prepared(queued(message, messageEncoding=encoding, messageFormat=format))) or ""
 
     if encoding == "Base64":
         text = base64.b64decode(text, validate=True).decode()
@@ -95,16 +95,16 @@ def test_a_message_arrives_as_it_is_written(message, encoding, format):
     assert text == message
 
 
-def test_base64_takes_what_xml_cannot_hold():
-    text = held(prepared(queued("a\x01b\ufffe", messageEncoding="Base64")))
+def test_base64_message_can_contain_characters_that_xml_cannot():
+    text = message_text(prepared(queued("a\x01b\ufffe", messageEncoding="Base64")))
 
     assert base64.b64decode(text).decode() == "a\x01b\ufffe"
 
 
-def test_the_envelope_is_the_originals():
+def test_xml_envelope_is_that_of_the_original_service():
     call = prepared(queued("do <it>", messageFormat="Xml"))
 
-    assert held(call) == (
+    assert message_text(call) == (
         '<?xml version="1.0" encoding="utf-16"?>\n'
         '<StorageQueueMessage xmlns:xsd="http://www.w3.org/2001/XMLSchema"'
         ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n'
@@ -119,12 +119,12 @@ def test_the_envelope_is_the_originals():
     )
 
 
-def test_attempts_at_a_run_share_its_tag_and_differ_in_their_request():
+def test_attempts_of_a_run_share_the_execution_tag_and_have_different_request_ids():
     first, second = (prepared(queued(messageFormat="Xml"), replace(CONTEXT, attempt=number)) for number in (1, 2))
     tags, requests = zip(
         *(
             (root.findtext("ExecutionTag"), UUID(root.findtext("ClientRequestId")))
-            for root in (ElementTree.fromstring(held(call)) for call in (first, second))
+            for root in (ElementTree.fromstring(message_text(call)) for call in (first, second))
         ),
         strict=True,
     )
@@ -134,17 +134,17 @@ def test_attempts_at_a_run_share_its_tag_and_differ_in_their_request():
     assert first.headers["x-ms-client-request-id"] == str(requests[0])
 
 
-def test_a_message_has_placeholders_filled_in():
+def test_placeholders_in_a_message_are_filled_in():
     document = queued('{"run": "{{ run_id }}", "of": "{{job.name}}", "as": "{{ "{{" }}"}', template=True)
 
-    assert held(prepared(document)) == f'{{"run": "{CONTEXT.run_id}", "of": "backup", "as": "{{{{"}}'
+    assert message_text(prepared(document)) == f'{{"run": "{CONTEXT.run_id}", "of": "backup", "as": "{{{{"}}'
 
 
-def test_braces_stay_without_the_flag():
-    assert held(prepared(queued("{{ run_id }}"))) == "{{ run_id }}"
+def test_braces_in_a_message_are_unchanged_without_template():
+    assert message_text(prepared(queued("{{ run_id }}"))) == "{{ run_id }}"
 
 
-# What is refused when a job is saved
+# Messages that are refused when a job is saved
 
 
 @pytest.mark.parametrize(
@@ -181,14 +181,14 @@ def test_braces_stay_without_the_flag():
         ("sasToken", "sig=<1>", "malformed"),
         ("messageFormat", "Json", "unknown_value"),
         ("messageEncoding", "Hex", "unknown_value"),
-        ("message", "a\x01b", "malformed"),  # XML holds no control characters
+        ("message", "a\x01b", "malformed"),  # XML cannot contain control characters
         ("message", "a\x0bb", "malformed"),
         ("message", "a\uffffb", "malformed"),
         ("message", "\x1b[31m", "malformed"),
         ("message", "a" * 16_385, "too_long"),
     ],
 )
-def test_what_the_service_would_refuse_is_refused_at_once(member, value, code):
+def test_message_that_the_service_refuses_is_refused_when_it_is_saved(member, value, code):
     with pytest.raises(Invalid) as caught:
         documents.parse(queued(**{member: value}))
 
@@ -197,7 +197,7 @@ def test_what_the_service_would_refuse_is_refused_at_once(member, value, code):
 
 
 @pytest.mark.parametrize("name", ["abc", "a-b", "1-2-3", "a" * 63])
-def test_names_of_queues_are_taken(name):
+def test_valid_queue_names_are_accepted(name):
     assert documents.parse(queued(queueName=name)).document["queueMessage"]["queueName"] == name
 
 
@@ -209,7 +209,7 @@ def test_names_of_queues_are_taken(name):
         ("ü&" * 8000, {"messageFormat": "Xml", "messageEncoding": "Base64"}),
     ],
 )
-def test_a_message_that_cannot_fit_is_refused(message, members):
+def test_message_that_is_too_long_is_refused(message, members):
     with pytest.raises(Invalid) as caught:
         documents.parse(queued(message, **members))
 
@@ -217,11 +217,11 @@ def test_a_message_that_cannot_fit_is_refused(message, members):
     assert "65536 bytes" in caught.value.message
 
 
-def test_a_message_that_just_fits_is_taken():
-    assert len(held(prepared(queued("\U0001f600" * 16_384))).encode()) == 65_536
+def test_message_of_the_maximum_length_is_accepted():
+    assert len(message_text(prepared(queued("\U0001f600" * 16_384))).encode()) == 65_536
 
 
-def test_a_message_is_refused_for_what_its_placeholders_may_grow_to():
+def test_message_whose_placeholders_can_become_too_long_is_refused():
     grown = "{{job.name}}" * 656  # 7,872 characters, and 65,600 with the longest name
 
     with pytest.raises(Invalid, match="65536 bytes"):
@@ -229,7 +229,7 @@ def test_a_message_is_refused_for_what_its_placeholders_may_grow_to():
     documents.parse(queued(grown))
 
 
-def test_control_characters_in_an_envelope_are_refused_in_base64_too():
+def test_control_characters_in_an_xml_envelope_are_refused_with_base64_too():
     with pytest.raises(Invalid) as caught:
         documents.parse(queued("a\x01b", messageFormat="Xml", messageEncoding="Base64"))
 
@@ -243,7 +243,7 @@ def test_an_unknown_placeholder_is_refused():
     assert caught.value.path == "action.queueMessage.message"
 
 
-def test_what_was_stored_before_a_rule_is_refused_for_good():
+def test_stored_message_that_is_now_invalid_is_not_sent():
     stored = queued("a\x01b")
     del stored["queueMessage"]["sasToken"]
 
@@ -254,14 +254,14 @@ def test_what_was_stored_before_a_rule_is_refused_for_good():
 # Secrets
 
 
-def test_a_token_is_not_shown():
+def test_sas_token_is_not_in_the_redacted_call():
     shown = prepared(queued()).as_redacted_dict()
 
     assert shown["uri"] == "https://acct.queue.core.windows.net/inbox/messages?********"
 
 
 @pytest.mark.parametrize("repeated", [TOKEN, TOKEN[1:], "ab%2Bcd%2Fef%3D", "ab%2bcd%2fef%3d", "ab+cd/ef="])
-def test_a_signature_that_the_service_repeats_is_hidden(target, settings, repeated):
+def test_signature_that_the_service_repeats_is_masked(target, settings, repeated):
     settings.STORAGE_QUEUE_URL = f"{target.url}/{{account}}"
     target.answers[f"/acct/inbox/messages{TOKEN}"] = [Answer(403, {"X-Echo": repeated}, f"wrong: {repeated}.")]
 
@@ -272,7 +272,7 @@ def test_a_signature_that_the_service_repeats_is_hidden(target, settings, repeat
     assert outcome.body.endswith("********.")
 
 
-def test_a_redirect_is_not_followed(target, peer, settings):
+def test_redirect_of_a_storage_service_is_not_followed(target, peer, settings):
     elsewhere = peer(type(target))
     settings.STORAGE_QUEUE_URL = f"{target.url}/{{account}}"
     target.answers[f"/acct/inbox/messages{TOKEN}"] = [Answer(307, {"Location": elsewhere.url})]
@@ -286,7 +286,7 @@ def test_a_redirect_is_not_followed(target, peer, settings):
 
 @pytest.fixture
 def make_queue(storage, settings):
-    """A new queue of the storage account."""
+    """Return a function that creates a queue of the storage account."""
     settings.STORAGE_QUEUE_URL = storage.address
     return lambda **policies: storage.queue(f"q-{uuid4()}", **policies)
 
@@ -296,24 +296,26 @@ def inbox(make_queue):
     return make_queue()
 
 
-def test_the_services_client_reads_a_plain_message(storage, inbox):
+def test_client_of_the_service_reads_a_plain_message(storage, inbox):
     message = "Grüße <&>\r\n\U0001f600"
-    outcome = attempt(_for(storage, inbox, message, sasToken=storage.account_sas()))
+    outcome = attempt(_message_for(storage, inbox, message, sasToken=storage.account_sas()))
 
     assert (outcome.succeeded, outcome.status_code) == (True, 201)
     assert [received.content for received in inbox.receive_messages()] == [message]
 
 
-def test_the_services_client_reads_a_base64_message(storage, make_queue):
+def test_client_of_the_service_reads_a_base64_message(storage, make_queue):
     inbox = make_queue(message_decode_policy=TextBase64DecodePolicy())
-    document = _for(storage, inbox, "a\x01b ü", messageEncoding="Base64", sasToken=storage.queue_sas(inbox.queue_name))
+    document = _message_for(
+        storage, inbox, "a\x01b ü", messageEncoding="Base64", sasToken=storage.queue_sas(inbox.queue_name)
+    )
 
     assert attempt(document).succeeded
     assert [received.content for received in inbox.receive_messages()] == ["a\x01b ü"]
 
 
-def test_the_services_client_reads_an_envelope(storage, inbox):
-    document = _for(storage, inbox, "do it", messageFormat="Xml", sasToken=storage.queue_sas(inbox.queue_name))
+def test_client_of_the_service_reads_an_xml_envelope(storage, inbox):
+    document = _message_for(storage, inbox, "do it", messageFormat="Xml", sasToken=storage.queue_sas(inbox.queue_name))
 
     assert attempt(document).succeeded
     (received,) = inbox.receive_messages()
@@ -329,18 +331,20 @@ def test_the_services_client_reads_an_envelope(storage, inbox):
     }
 
 
-def test_the_service_takes_a_message_of_the_largest_size(storage, make_queue):
+def test_service_accepts_a_message_of_the_maximum_size(storage, make_queue):
     inbox = make_queue(message_decode_policy=TextBase64DecodePolicy())
     largest = "€" * 16_384  # 48 KiB, and 64 KiB in base64
 
-    assert attempt(_for(storage, inbox, largest, messageEncoding="Base64", sasToken=storage.account_sas())).succeeded
+    assert attempt(
+        _message_for(storage, inbox, largest, messageEncoding="Base64", sasToken=storage.account_sas())
+    ).succeeded
     assert [received.content for received in inbox.receive_messages()] == [largest]
 
 
-def test_a_token_that_is_not_good_fails_the_attempt_without_being_told(storage, inbox, make_queue):
+def test_invalid_sas_token_fails_the_attempt_and_is_not_shown(storage, inbox, make_queue):
     other = make_queue()
     for token in (storage.queue_sas(other.queue_name), storage.queue_sas(inbox.queue_name, -timedelta(hours=1))):
-        outcome = attempt(_for(storage, inbox, sasToken=token))
+        outcome = attempt(_message_for(storage, inbox, sasToken=token))
 
         assert (outcome.succeeded, outcome.status_code, outcome.may_retry) == (False, 403, True)
         assert token not in f"{outcome}"
@@ -348,10 +352,10 @@ def test_a_token_that_is_not_good_fails_the_attempt_without_being_told(storage, 
 
 
 def test_a_queue_that_does_not_exist_fails_the_attempt(storage, inbox):
-    outcome = attempt(_for(storage, inbox, queueName="nowhere", sasToken=storage.account_sas()))
+    outcome = attempt(_message_for(storage, inbox, queueName="nowhere", sasToken=storage.account_sas()))
 
     assert (outcome.succeeded, outcome.status_code) == (False, 404)
 
 
-def _for(storage, inbox, message="hello", **members) -> dict:
+def _message_for(storage, inbox, message="hello", **members) -> dict:
     return queued(message, **{"storageAccount": storage.account, "queueName": inbox.queue_name, **members})

@@ -1,4 +1,4 @@
-"""Which answers count as success, by a job's own test."""
+"""Which responses count as success, by the success condition of a job."""
 
 import gzip
 import json
@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import documents, http
-from jobs.errors import Invalid
 from tests.jobs.attempts import attempt
 from tests.peers.raw import Raw, answering
 from tests.peers.server import Answer
@@ -25,14 +25,14 @@ def document(uri: str, **test) -> dict:
 
 
 @pytest.fixture
-def judged(target):
-    """The outcome of a call that gets this answer."""
+def call_with(target):
+    """Return a function that returns the result of a call with this response."""
 
-    def judged(answer: Answer, **test):
+    def call_with(answer: Answer, **test):
         target.answers["/"] = [answer]
         return attempt(document(f"{target.url}/", **test))
 
-    return judged
+    return call_with
 
 
 # Status codes
@@ -46,7 +46,7 @@ def judged(target):
         (None, 300, False),
         (None, 404, False),
         ([404], 404, True),
-        ([404], 200, False),  # the usual ones count only where they are named
+        ([404], 200, False),  # the usual codes count only if they are listed
         (["200-299", 404], 404, True),
         (["200-299", 404], 405, False),
         (["200-200"], 200, True),
@@ -57,8 +57,8 @@ def judged(target):
         ([201, 202], 202, True),
     ],
 )
-def test_the_codes_that_count_can_be_named(judged, codes, status, succeeded):
-    outcome = judged(Answer(status), statusCodes=codes)
+def test_success_can_be_limited_to_status_codes(call_with, codes, status, succeeded):
+    outcome = call_with(Answer(status), statusCodes=codes)
 
     assert (outcome.succeeded, outcome.status_code) == (succeeded, status)
     assert "not followed" not in outcome.message or status == 300 or not succeeded
@@ -89,7 +89,7 @@ def test_the_codes_that_count_can_be_named(judged, codes, status, succeeded):
         [200] * 51,
     ],
 )
-def test_codes_that_no_answer_has_are_refused(codes):
+def test_invalid_status_codes_are_refused(codes):
     with pytest.raises(Invalid) as caught:
         documents.parse(document("https://example.com", statusCodes=codes))
 
@@ -110,8 +110,8 @@ def test_codes_that_no_answer_has_are_refused(codes):
         ("\ufffd", "\ufffd", True),
     ],
 )
-def test_a_body_must_hold_the_text(judged, body, text, succeeded):
-    outcome = judged(Answer(body=body), bodyContains=text)
+def test_body_must_contain_the_text(call_with, body, text, succeeded):
+    outcome = call_with(Answer(body=body), bodyContains=text)
 
     assert outcome.succeeded is succeeded
     assert outcome.status_code == 200
@@ -121,16 +121,16 @@ def test_a_body_must_hold_the_text(judged, body, text, succeeded):
     )
 
 
-def test_a_text_does_not_make_up_for_the_status(judged):
-    outcome = judged(Answer(500, body="done"), bodyContains="done")
+def test_text_does_not_turn_an_error_status_into_success(call_with):
+    outcome = call_with(Answer(500, body="done"), bodyContains="done")
 
     assert not outcome.succeeded
     assert outcome.message == "Host '127.0.0.1' answered 'Internal Server Error'."
 
 
 @pytest.mark.parametrize("size, succeeded", [(3000, True), (MEBIBYTE - 100, True), (MEBIBYTE + 100, False)])
-def test_a_text_is_looked_for_in_the_first_mebibyte(judged, size, succeeded):
-    outcome = judged(Answer(body="x" * size + "done"), bodyContains="done")
+def test_text_is_searched_in_the_first_mebibyte(call_with, size, succeeded):
+    outcome = call_with(Answer(body="x" * size + "done"), bodyContains="done")
 
     assert outcome.succeeded is succeeded
     assert outcome.body == "x" * http.KEPT_LIMIT
@@ -143,7 +143,7 @@ def test_a_text_is_looked_for_in_the_first_mebibyte(judged, size, succeeded):
     "body, path, succeeded",
     [
         ('{"state": "done"}', "$.state", True),
-        ('{"state": null}', "$.state", True),  # it is there
+        ('{"state": null}', "$.state", True),  # the value exists
         ('{"state": "done"}', "$.other", False),
         ('{"a": [{"b": 1}, {"b": 2}]}', "$.a[1].b", True),
         ('{"a": [{"b": 1}, {"b": 2}]}', "$.a[-1]['b']", True),
@@ -161,8 +161,8 @@ def test_a_text_is_looked_for_in_the_first_mebibyte(judged, size, succeeded):
         ("[" * 100_000, "$[0]", False),
     ],
 )
-def test_a_body_must_hold_something_at_the_path(judged, body, path, succeeded):
-    assert judged(Answer(body=body), bodyPath=path).succeeded is succeeded
+def test_body_must_have_a_value_at_the_path(call_with, body, path, succeeded):
+    assert call_with(Answer(body=body), bodyPath=path).succeeded is succeeded
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_body_must_hold_something_at_the_path(judged, body, path, succeeded):
         ("1", 1, False),
         (1, 1, True),
         (1, 1.0, True),
-        (1, True, False),  # Python takes them for equal
+        (1, True, False),  # equal in Python
         (True, 1, False),
         (True, True, True),
         (0, False, False),
@@ -190,8 +190,8 @@ def test_a_body_must_hold_something_at_the_path(judged, body, path, succeeded):
         ("ü", "ü", True),
     ],
 )
-def test_the_value_at_the_path_must_be_the_wanted_one(judged, value, wanted, succeeded):
-    outcome = judged(Answer(body=json.dumps({"state": value})), bodyPath="$.state", bodyValue=wanted)
+def test_value_at_the_path_must_be_the_expected_one(call_with, value, wanted, succeeded):
+    outcome = call_with(Answer(body=json.dumps({"state": value})), bodyPath="$.state", bodyValue=wanted)
 
     assert outcome.succeeded is succeeded
 
@@ -204,25 +204,25 @@ def test_the_value_at_the_path_must_be_the_wanted_one(judged, value, wanted, suc
         ('{"state": "failed"}', "its body does not hold the value that it must at $.state"),
     ],
 )
-def test_a_failure_is_told_without_the_value(judged, body, message):
-    outcome = judged(Answer(body=body), bodyPath="$.state", bodyValue="done")
+def test_message_of_a_failed_condition_does_not_contain_the_value(call_with, body, message):
+    outcome = call_with(Answer(body=body), bodyPath="$.state", bodyValue="done")
 
     assert outcome.message == f"Host '127.0.0.1' answered 'OK', but {message}."
     assert outcome.may_retry
 
 
-def test_json_may_be_as_long_as_256_kib(judged):
+def test_json_body_can_have_256_kib(call_with):
     padding = "x" * (MEBIBYTE // 4 - 100)
 
-    fitting = judged(Answer(body=json.dumps({"pad": padding, "state": 1})), bodyPath="$.state")
-    longer = judged(Answer(body=json.dumps({"pad": padding + "x" * 200, "state": 1})), bodyPath="$.state")
+    fitting = call_with(Answer(body=json.dumps({"pad": padding, "state": 1})), bodyPath="$.state")
+    longer = call_with(Answer(body=json.dumps({"pad": padding + "x" * 200, "state": 1})), bodyPath="$.state")
 
     assert fitting.succeeded
     assert "too long to look for a path" in longer.message
 
 
 @pytest.mark.parametrize("text, succeeded", [("sesame", False), ("opensesame", False), ("welcome", True)])
-def test_a_test_cannot_tell_what_credential_an_answer_repeats(target, text, succeeded):
+def test_success_condition_does_not_find_a_repeated_credential(target, text, succeeded):
     target.answers["/"] = [Answer(body="welcome, opensesame")]
     action = document(f"{target.url}/", bodyContains=text)
     action["request"]["headers"] = {"X-Api-Key": "opensesame"}
@@ -230,13 +230,13 @@ def test_a_test_cannot_tell_what_credential_an_answer_repeats(target, text, succ
     assert attempt(action).succeeded is succeeded
 
 
-def test_every_part_of_a_test_must_hold(judged):
+def test_every_part_of_a_success_condition_must_hold(call_with):
     test = {"statusCodes": [202], "bodyContains": "done", "bodyPath": "$.n", "bodyValue": 1}
 
-    assert judged(Answer(202, body='{"n": 1, "state": "done"}'), **test).succeeded
-    assert not judged(Answer(200, body='{"n": 1, "state": "done"}'), **test).succeeded
-    assert not judged(Answer(202, body='{"n": 1}'), **test).succeeded
-    assert not judged(Answer(202, body='{"n": 2, "state": "done"}'), **test).succeeded
+    assert call_with(Answer(202, body='{"n": 1, "state": "done"}'), **test).succeeded
+    assert not call_with(Answer(200, body='{"n": 1, "state": "done"}'), **test).succeeded
+    assert not call_with(Answer(202, body='{"n": 1}'), **test).succeeded
+    assert not call_with(Answer(202, body='{"n": 2, "state": "done"}'), **test).succeeded
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_every_part_of_a_test_must_hold(judged):
         1,
     ],
 )
-def test_a_path_that_may_lead_to_several_values_or_nowhere_is_refused(path):
+def test_body_path_that_can_match_several_values_or_none_is_refused(path):
     with pytest.raises(Invalid) as caught:
         documents.parse(document("https://example.com", bodyPath=path))
 
@@ -283,52 +283,52 @@ def test_a_path_that_may_lead_to_several_values_or_nowhere_is_refused(path):
         ({"bodyPath": "$.a", "bodyValue": "x" * 1025}, "bodyValue"),
     ],
 )
-def test_a_test_that_no_answer_can_meet_is_refused(test, member):
+def test_success_condition_that_can_never_hold_is_refused(test, member):
     with pytest.raises(Invalid) as caught:
         documents.parse(document("https://example.com", **test))
 
     assert caught.value.path == f"action.request.success.{member}"
 
 
-def test_a_test_is_kept_as_it_was_sent():
+def test_success_condition_is_stored_as_it_was_sent():
     test = {"statusCodes": [200, "202-204"], "bodyContains": "done", "bodyPath": "$.a", "bodyValue": False}
 
     assert documents.parse(document("https://example.com", **test)).document["request"]["success"] == test
 
 
-def test_members_nobody_knows_are_dropped():
+def test_unknown_members_of_a_success_condition_are_dropped():
     parsed = documents.parse(document("https://example.com", bodyPath="$.a", bodyPattern=".*"))
 
     assert parsed.document["request"]["success"] == {"bodyPath": "$.a"}
 
 
-# Packed answers
+# Compressed responses
 
 
 @pytest.fixture
-def packed(peer):
-    """The outcome of a call that gets these bytes, said to be packed."""
+def call_with_gzip(peer):
+    """Return a function that returns the result of a call whose response has these bytes as gzip content."""
 
-    def packed(data: bytes, **test):
+    def call_with_gzip(data: bytes, **test):
         server = peer(Raw, answering("200 OK", "Content-Encoding: gzip\r\n", data))
         return attempt(document(server.url, **test))
 
-    return packed
+    return call_with_gzip
 
 
-def test_a_packed_body_is_tested_unpacked(packed):
+def test_compressed_body_is_decompressed_for_the_condition(call_with_gzip):
     data = gzip.compress(b"x" * 100_000 + b'{"a": 1} done')
 
-    assert packed(data, bodyContains="done").succeeded
+    assert call_with_gzip(data, bodyContains="done").succeeded
 
 
 @pytest.mark.parametrize("test", [{"bodyContains": "done"}, {"bodyPath": "$.a"}])
-def test_a_bomb_is_unpacked_no_further_than_a_mebibyte(packed, test):
-    """200 MB travel in 0.2 MB."""
+def test_compression_bomb_is_decompressed_only_up_to_a_mebibyte(call_with_gzip, test):
+    """200 MB are compressed to 0.2 MB."""
     bomb = gzip.compress(b"0" * 200_000_000)
     started = time.monotonic()
 
-    outcome = packed(bomb, **test)
+    outcome = call_with_gzip(bomb, **test)
 
     assert not outcome.succeeded
     assert outcome.body == "0" * http.KEPT_LIMIT
@@ -340,8 +340,8 @@ def test_a_bomb_is_unpacked_no_further_than_a_mebibyte(packed, test):
     [b"not packed", gzip.compress(b"done")[:-12], b"", gzip.compress(b"a") + b"done"],
     ids=["plain", "cut", "empty", "followed"],
 )
-def test_what_cannot_be_unpacked_fails_the_test(packed, data):
-    outcome = packed(data, bodyContains="done")
+def test_body_that_cannot_be_decompressed_fails_the_condition(call_with_gzip, data):
+    outcome = call_with_gzip(data, bodyContains="done")
 
     assert not outcome.succeeded
     assert outcome.may_retry

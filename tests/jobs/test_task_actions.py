@@ -1,4 +1,4 @@
-"""Actions of the type Task: what is accepted, and what becomes of a callable in a worker."""
+"""Actions of the type Task: what is accepted, and how a worker runs the callable."""
 
 import asyncio
 import os
@@ -12,12 +12,12 @@ from django.conf import settings
 from django.db import connections
 from django.urls import reverse
 
+from api.errors import Invalid
 from jobs import actions, registry
 from jobs.action_text import action_in_words
 from jobs.actions import documents, task
 from jobs.actions.task import Threads, one_line
 from jobs.call_test import Part, run_call_test
-from jobs.errors import Invalid
 from jobs.models import Job, Run
 from jobs.run_now import run_now
 from jobs.warnings import warnings_of
@@ -70,25 +70,25 @@ goes_on = threading.Event()
 
 
 @pytest.fixture(autouse=True)
-def fresh():
+def reset_called():
     called.clear()
     goes_on.clear()
     yield
     goes_on.set()
 
 
-def does(name: str, **members) -> dict:
+def task_action(name: str, **members) -> dict:
     arguments = {"arguments": members.pop("arguments")} if "arguments" in members else {}
     return {"type": "Task", "task": {"name": name, **arguments}, "retryPolicy": NO_RETRY, **members}
 
 
 @pytest.fixture
 def perform(make_job):
-    """Run a job with this action until nothing is left to do, and return the run and its attempts."""
+    """Return a function that runs a job with this action to its end and returns the run and its attempts."""
 
-    def perform(action: dict, name="nightly", room=None):
+    def perform(action: dict, name="nightly", limiter=None):
         run = run_now(make_job(name, action=action), NOW)
-        with HttpPool(room or CallLimiter(limit=100, per_host=50)) as calls:
+        with HttpPool(limiter or CallLimiter(limit=100, per_host=50)) as calls:
             worker = Worker("worker", calls, lambda: NOW)
             worker.start_runs([str(run.pk)])
             worker.run_until_idle()
@@ -101,26 +101,26 @@ def perform(make_job):
 # Registering
 
 
-def test_a_task_is_called_by_its_name():
+def test_task_is_found_by_its_name():
     assert registry.find("tests.note") is note
     assert "tests.note" in registry.names()
     assert registry.find("json.dumps") is None
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", ".hidden", "x" * 101, "é"])
-def test_an_odd_name_is_refused(name):
+def test_malformed_task_name_is_refused(name):
     with pytest.raises(ValueError, match="letters"):
         registry.task(name)
 
 
-def test_two_tasks_of_one_name_are_refused():
+def test_two_tasks_with_one_name_are_refused():
     with pytest.raises(ValueError, match="two tasks"):
         registry.task("tests.note")(silent)
 
     assert registry.find("tests.note") is note
 
 
-def test_a_coroutine_function_is_refused():
+def test_coroutine_function_as_a_task_is_refused():
     async def asynchronous(arguments, context):
         pass
 
@@ -130,7 +130,7 @@ def test_a_coroutine_function_is_refused():
 
 @pytest.fixture
 def manage(tmp_path):
-    """Run a management command of an installation that has an app of its own."""
+    """Return a function that runs a management command of an installation with an additional app."""
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "__init__.py").touch()
     (tmp_path / "reports" / "job_tasks.py").write_text(
@@ -146,7 +146,7 @@ def manage(tmp_path):
     return manage
 
 
-def test_an_installation_adds_tasks_in_an_app_of_its_own(manage):
+def test_installation_can_add_tasks_in_its_own_app(manage):
     listed = manage("reports", "shell", "-c", "from jobs import registry; print(registry.names())")
 
     assert "'reports.refresh'" in listed.stdout, listed.stderr
@@ -154,7 +154,7 @@ def test_an_installation_adds_tasks_in_an_app_of_its_own(manage):
 
 
 @pytest.mark.parametrize("apps", ["nowhere", "reports,a b", "../reports"])
-def test_an_app_that_is_not_there_ends_the_start_with_one_line(manage, apps):
+def test_missing_app_ends_the_start_with_one_line(manage, apps):
     ended = manage(apps, "check")
 
     assert ended.returncode == 1
@@ -172,11 +172,14 @@ def parsed(action: dict) -> dict:
 @pytest.mark.parametrize(
     "arguments", [{}, {"days": 3, "names": ["a", None], "deep": {"x": 1.5, "y": False}}, {"clé": "☂"}]
 )
-def test_name_and_arguments_are_kept_as_they_are(arguments):
-    assert parsed(does("tests.note", arguments=arguments))["task"] == {"name": "tests.note", "arguments": arguments}
+def test_name_and_arguments_of_a_task_are_stored_unchanged(arguments):
+    assert parsed(task_action("tests.note", arguments=arguments))["task"] == {
+        "name": "tests.note",
+        "arguments": arguments,
+    }
 
 
-def test_the_type_is_read_in_any_case_and_arguments_may_be_left_out():
+def test_type_task_is_read_in_any_case_and_arguments_are_optional():
     assert parsed({"type": "task", "task": {"name": "tests.note"}}) == {"type": "Task", "task": {"name": "tests.note"}}
 
 
@@ -199,14 +202,14 @@ def test_the_type_is_read_in_any_case_and_arguments_may_be_left_out():
         ({"template": True}, "action.template", "invalid"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_path(change, path, code):
+def test_wrong_task_action_is_refused_with_its_path(change, path, code):
     with pytest.raises(Invalid) as refusal:
-        parsed(does("tests.note") | change)
+        parsed(task_action("tests.note") | change)
 
     assert (refusal.value.path, refusal.value.code) == (path, code)
 
 
-def test_an_unknown_name_is_refused_with_those_there_are_and_the_nearest_first(api, make_job):
+def test_error_for_an_unknown_task_lists_the_known_ones_most_similar_first(api, make_job):
     job = make_job()
 
     response = api.patch(f"/api/jobs/{job.pk}", {"action": {"type": "Task", "task": {"name": "test.notes"}}})
@@ -215,23 +218,23 @@ def test_an_unknown_name_is_refused_with_those_there_are_and_the_nearest_first(a
     assert (response.status_code, error["target"]) == (400, "action.task.name")
     assert "there is tests.note, tests." in error["message"]
     with pytest.raises(Invalid) as refusal:
-        parsed(does("test.notes"))
+        parsed(task_action("test.notes"))
     assert all(name in refusal.value.message for name in registry.names())
 
 
-def test_a_task_may_be_an_error_action():
-    action = parsed({**ACTION, "errorAction": does("tests.note")})
+def test_task_can_be_an_error_action():
+    action = parsed({**ACTION, "errorAction": task_action("tests.note")})
 
     assert action["errorAction"]["task"] == {"name": "tests.note"}
 
 
-def test_a_task_in_words():
-    assert action_in_words(does("tests.note")) == "task tests.note"
-    assert warnings_of(does("tests.note"), NOW) == []
+def test_summary_of_a_task_action_names_the_task():
+    assert action_in_words(task_action("tests.note")) == "task tests.note"
+    assert warnings_of(task_action("tests.note"), NOW) == []
 
 
-def test_our_api_takes_and_answers_it(api, collection):
-    action = does("tests.note", arguments={"days": 3})
+def test_own_api_accepts_and_returns_a_task_action(api, collection):
+    action = task_action("tests.note", arguments={"days": 3})
     body = {"collection": collection.pk, "name": "nightly", "action": action, "recurrence": {"frequency": "Day"}}
 
     response = api.post("/api/jobs", body)
@@ -244,21 +247,21 @@ def test_our_api_takes_and_answers_it(api, collection):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_gets_its_arguments_and_its_run_and_returns_a_line(perform):
-    run, (attempt,) = perform(does("tests.note", arguments={"what": "rain"}))
+def test_task_gets_its_arguments_and_its_run_and_returns_a_message(perform):
+    run, (attempt,) = perform(task_action("tests.note", arguments={"what": "rain"}))
 
     ((arguments, context, _),) = called
     assert arguments == {"what": "rain"}
     assert (context.run_id, context.attempt, context.fire_at) == (run.pk, 1, NOW)
     assert (context.job, context.collection) == ("nightly", "nightly")
     assert (run.state, attempt.state, attempt.message) == ("succeeded", "succeeded", "noted rain")
-    assert run.action.document["task"]["arguments"] == {"what": "rain"}  # whatever the callable did to its own
+    assert run.action.document["task"]["arguments"] == {"what": "rain"}  # the callable changed only its own copy
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_runs_in_a_thread_of_its_own_that_ends_with_it(perform):
-    perform(does("tests.note"), "first")
-    perform(does("tests.note"), "second")
+def test_each_task_runs_in_its_own_thread_that_ends_with_it(perform):
+    perform(task_action("tests.note"), "first")
+    perform(task_action("tests.note"), "second")
 
     threads = [thread for _, _, thread in called]
     assert threads[0] is not threads[1]
@@ -267,8 +270,8 @@ def test_each_runs_in_a_thread_of_its_own_that_ends_with_it(perform):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_may_use_the_database_and_leaves_no_connection(perform):
-    _run, (attempt,) = perform(does("tests.counts-jobs"))
+def test_task_can_use_the_database_and_its_connection_is_closed(perform):
+    _run, (attempt,) = perform(task_action("tests.counts-jobs"))
 
     (connection,) = called
     assert attempt.message == "1 jobs"
@@ -281,33 +284,33 @@ def test_it_may_use_the_database_and_leaves_no_connection(perform):
     "name, message",
     [("tests.raises", "ValueError: the ledger is locked"), ("tests.exits", "SystemExit: enough")],
 )
-def test_what_it_raises_is_a_failed_attempt_with_its_message_and_no_more(perform, caplog, name, message):
-    run, (attempt,) = perform(does(name))
+def test_exception_of_a_task_is_a_failed_attempt_with_its_message_only(perform, caplog, name, message):
+    run, (attempt,) = perform(task_action(name))
 
     assert (run.state, attempt.state, attempt.message) == ("failed", "failed", message)
     assert (attempt.response_body, attempt.status_code) == ("", None)
-    assert "Traceback" in caplog.text  # for who operates the worker
+    assert "Traceback" in caplog.text  # in the log of the worker
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_failure_is_tried_again_as_the_policy_says(perform):
+def test_failed_task_is_retried_by_the_retry_policy(perform):
     policy = {"retryType": "Fixed", "retryCount": 1, "retryInterval": "PT15S"}
 
-    run, _ = perform(does("tests.raises", retryPolicy=policy))
+    run, _ = perform(task_action("tests.raises", retryPolicy=policy))
 
     assert (run.state, run.not_before) == ("retrying", NOW + timedelta(seconds=15))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_task_that_says_nothing_is_done(perform):
-    _, (attempt,) = perform(does("tests.silent"))
+def test_task_that_returns_nothing_has_a_default_message(perform):
+    _, (attempt,) = perform(task_action("tests.silent"))
 
     assert (attempt.state, attempt.message) == ("succeeded", "Done.")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_task_that_a_worker_does_not_know_is_a_failed_attempt(perform, monkeypatch):
-    action = does("tests.silent")
+def test_task_unknown_to_the_worker_is_a_failed_attempt(perform, monkeypatch):
+    action = task_action("tests.silent")
     monkeypatch.setattr(documents, "KINDS", {**documents.KINDS, "Task": ("task", lambda members, *rest: members.value)})
     action["task"]["name"] = "tests.elsewhere"
 
@@ -317,19 +320,19 @@ def test_a_task_that_a_worker_does_not_know_is_a_failed_attempt(perform, monkeyp
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_that_does_not_end_fails_and_keeps_its_thread_until_it_does(perform, monkeypatch):
+def test_task_that_does_not_end_fails_and_uses_its_thread_until_it_ends(perform, monkeypatch):
     monkeypatch.setattr(worker_calls, "ATTEMPT_LIMIT_S", 0.2)
     threads = Threads(1)
     monkeypatch.setattr(task, "threads", lambda: threads)
     monkeypatch.setattr(task, "ACQUIRE_TIMEOUT_S", 0.1)
 
-    _, (attempt,) = perform(does("tests.waits"), "first")
+    _, (attempt,) = perform(task_action("tests.waits"), "first")
     monkeypatch.setattr(worker_calls, "ATTEMPT_LIMIT_S", 30)
-    _, (behind,) = perform(does("tests.silent"), "second")
+    _, (behind,) = perform(task_action("tests.silent"), "second")
     goes_on.set()
     assert eventually(lambda: called == ["over"])
     monkeypatch.setattr(task, "ACQUIRE_TIMEOUT_S", 30)
-    _, (after,) = perform(does("tests.silent"), "third")
+    _, (after,) = perform(task_action("tests.silent"), "third")
 
     assert attempt.message == "The action did not end within 0 seconds."
     assert "No thread was free" in behind.message
@@ -337,12 +340,12 @@ def test_one_that_does_not_end_fails_and_keeps_its_thread_until_it_does(perform,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_is_the_error_action_of_a_call_that_fails(make_job):
+def test_task_runs_as_the_error_action_of_a_failed_call(make_job):
     action = {
         "type": "Http",
         "request": {"uri": "http://127.0.0.1:9/", "method": "GET"},
         "retryPolicy": NO_RETRY,
-        "errorAction": does("tests.note", arguments={"what": "alarm"}),
+        "errorAction": task_action("tests.note", arguments={"what": "alarm"}),
     }
     run = run_now(make_job(action=action), NOW)
     with HttpPool(CallLimiter(limit=100, per_host=50)) as calls:
@@ -357,18 +360,18 @@ def test_it_is_the_error_action_of_a_call_that_fails(make_job):
     assert (arguments, context.run_id) == ({"what": "alarm"}, alarm.pk)
 
 
-def test_all_tasks_of_a_worker_share_a_narrow_part_of_its_room():
-    room = CallLimiter(100, 50, host_limits={task.HOST: 2})
-    host = actions.host_of(does("tests.note"))
+def test_all_tasks_of_a_worker_share_a_few_slots():
+    limiter = CallLimiter(100, 50, host_limits={task.HOST: 2})
+    host = actions.host_of(task_action("tests.note"))
 
-    places = [room.acquire(host) for _ in range(3)]
+    slots = [limiter.acquire(host) for _ in range(3)]
 
-    assert [place is not None for place in places] == [True, True, False]
-    assert actions.host_of(does("tests.silent")) == host
-    assert room.acquire("elsewhere")
+    assert [slot is not None for slot in slots] == [True, True, False]
+    assert actions.host_of(task_action("tests.silent")) == host
+    assert limiter.acquire("elsewhere")
 
 
-def test_the_loop_goes_on_while_a_task_runs():
+def test_event_loop_continues_while_a_task_runs():
     async def both():
         running = asyncio.create_task(Threads(1).run(lambda: goes_on.wait(10)))
         await asyncio.sleep(0)
@@ -381,26 +384,26 @@ def test_the_loop_goes_on_while_a_task_runs():
 @pytest.mark.parametrize(
     "text, line", [("a\n b\tc", "a b c"), ("\0x\ud800", "x?"), ("y" * 2000, "y" * 999 + "…"), (" ", "")]
 )
-def test_a_line_is_one_line_that_can_be_stored(text, line):
+def test_message_of_a_task_is_one_line_that_can_be_stored(text, line):
     assert one_line(text) == line
 
 
-# People
+# Pages
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_can_be_tried_out(make_job):
-    job = make_job(action=does("tests.note", arguments={"what": "rain"}))
+def test_task_action_can_be_tested(make_job):
+    job = make_job(action=task_action("tests.note", arguments={"what": "rain"}))
 
-    rehearsed = run_call_test(job, Part.ACTION, NOW)
+    tested = run_call_test(job, Part.ACTION, NOW)
 
-    assert (rehearsed.result.succeeded, rehearsed.result.message) == (True, "noted rain")
-    assert rehearsed.request == {"name": "tests.note", "arguments": {"what": "rain"}}
+    assert (tested.result.succeeded, tested.result.message) == (True, "noted rain")
+    assert tested.request == {"name": "tests.note", "arguments": {"what": "rain"}}
 
 
 @pytest.fixture
 def change(client, owner):
-    """Post a job's form as it is shown, but for some fields."""
+    """Return a function that posts the form of a job as it is shown, with some fields changed."""
 
     def change(job, **fields):
         client.force_login(owner)
@@ -418,16 +421,16 @@ def change(client, owner):
 @pytest.mark.parametrize(
     "arguments", [{}, {"authentication": {"password": "no secret"}, "list": [1, {"a": None}], "none": {}}]
 )
-def test_the_fields_keep_it_whole(make_job, change, arguments):
-    action = parsed(does("tests.note", arguments=arguments))
+def test_form_fields_preserve_a_task_action(make_job, change, arguments):
+    action = parsed(task_action("tests.note", arguments=arguments))
 
-    way, document = change(make_job(action=action), misfire="skip")
+    mode, document = change(make_job(action=action), misfire="skip")
 
-    assert (way, document) == ("fields", action)
+    assert (mode, document) == ("fields", action)
 
 
-def test_json_keeps_whole_what_the_fields_cannot_show(make_job, change, monkeypatch):
-    action = parsed(does("tests.note", arguments={"authentication": {"password": "no secret"}}))
+def test_json_field_preserves_task_actions_that_the_fields_cannot_show(make_job, change, monkeypatch):
+    action = parsed(task_action("tests.note", arguments={"authentication": {"password": "no secret"}}))
     job = make_job(action={**ACTION, "errorAction": action})
     monkeypatch.setattr(registry, "names", lambda: [])
     other = make_job("other", action=action)
@@ -436,7 +439,7 @@ def test_json_keeps_whole_what_the_fields_cannot_show(make_job, change, monkeypa
     assert change(other, misfire="skip") == ("json", action)
 
 
-def test_the_fields_change_it(make_job, change):
+def test_form_fields_change_a_task_action(make_job, change):
     job = make_job()
 
     _, document = change(job, type="Task", task_name="tests.silent", task_arguments='{"a": [1]}')
@@ -446,8 +449,8 @@ def test_the_fields_change_it(make_job, change):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_page_of_a_run_tells_what_was_called(client, owner, perform):
-    run, _ = perform(does("tests.note", arguments={"what": "rain"}))
+def test_page_of_a_run_shows_the_called_task(client, owner, perform):
+    run, _ = perform(task_action("tests.note", arguments={"what": "rain"}))
     client.force_login(owner)
 
     page = client.get(reverse("admin:jobs_run_change", args=[run.pk])).content.decode()

@@ -1,4 +1,4 @@
-"""Placeholders in what a job sends: filled in, escaped for where they stand, and checked when it is saved."""
+"""Placeholders in what a job sends: filled in, escaped for their place, and checked when the job is saved."""
 
 import json
 import re
@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.errors import Invalid
 from jobs.actions import documents, http, prepare, templates
 from jobs.actions.result import Context
-from jobs.errors import Invalid
 from tests.jobs.attempts import CONTEXT
 
-# what no name of a job may have today: escaping must not depend on that
-SPITEFUL = replace(CONTEXT, job_name="a\"b\\c&d<e>'f/g?h#i=j k\r\nX-Injected: 1\0ü{{ run_id }}")
+# characters that names of jobs cannot have today: escaping must not depend on that rule
+MALICIOUS = replace(CONTEXT, job_name="a\"b\\c&d<e>'f/g?h#i=j k\r\nX-Injected: 1\0ü{{ run_id }}")
 
 
 def action(template=True, type="Http", **request) -> dict:
@@ -34,7 +34,7 @@ def refusal(document: dict) -> Invalid:
     return caught.value
 
 
-# What is filled in
+# Placeholders that are filled in
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def refusal(document: dict) -> Invalid:
         ("}} }", "}} }"),
         ("{ job.name }", "{ job.name }"),
         ('{"a": {"b": 1}}', '{"a": {"b": 1}}'),
-        ("{{{job.name}}", None),  # which of the braces begin it?
+        ("{{{job.name}}", None),  # it is ambiguous which braces begin it
         ("", ""),
     ],
 )
@@ -67,7 +67,7 @@ def test_placeholders_are_filled_in(text, filled):
         assert prepared(action(body=text)).body == filled
 
 
-def test_every_place_is_filled_in():
+def test_placeholders_are_filled_in_everywhere():
     document = action(
         uri="https://example.com/{{ job.name }}/{{ run_id }}?attempt={{ attempt }}#{{ attempt }}",
         headers={"X-Job": "of {{ collection.name }}", "Content-Type": "text/plain"},
@@ -81,7 +81,7 @@ def test_every_place_is_filled_in():
     assert call.body == "at 2026-01-05T08:00:00Z"
 
 
-def test_an_error_action_has_its_own_flag():
+def test_error_action_has_its_own_template_flag():
     document = action(False, body="{{ job.name }}") | {"errorAction": action(body="{{ job.name }}")}
 
     parsed = documents.parse(document).document
@@ -91,7 +91,7 @@ def test_an_error_action_has_its_own_flag():
 
 
 @pytest.mark.parametrize("flag", [False, None])
-def test_braces_stay_as_they_are_without_the_flag(flag):
+def test_braces_are_unchanged_without_template(flag):
     texts = {
         "uri": "https://example.com/{{job.name}}/{{nothing}}?{{",
         "headers": {"X-Braces": "{{ job.name }} {{ nothing }} {{"},
@@ -105,13 +105,13 @@ def test_braces_stay_as_they_are_without_the_flag(flag):
     assert call.body == texts["body"]
 
 
-def test_a_credential_is_sent_as_it_is():
+def test_placeholders_in_a_credential_are_not_filled_in():
     call = prepared(action(headers={"Authorization": "Bearer {{ job.name }}"}))
 
     assert call.headers["Authorization"] == "Bearer {{ job.name }}"
 
 
-def test_a_document_is_kept_with_its_placeholders():
+def test_document_is_stored_with_its_placeholders():
     document = action(uri="https://example.com/{{ job.name }}", body="{{ attempt }}")
 
     assert documents.parse(document).document == document
@@ -120,65 +120,65 @@ def test_a_document_is_kept_with_its_placeholders():
 # Escapes
 
 
-def spiteful(**request) -> http.Call:
-    return prepared(action(**request), SPITEFUL)
+def prepared_with_malicious_name(**request) -> http.Call:
+    return prepared(action(**request), MALICIOUS)
 
 
 @pytest.mark.parametrize("place", ["/{{ job.name }}/x", "/?q={{ job.name }}&r=1", "/#{{ job.name }}"])
-def test_in_an_address_nothing_begins_another_part(place):
-    url = spiteful(uri=f"https://example.com{place}").url
+def test_value_in_a_uri_cannot_start_another_part(place):
+    url = prepared_with_malicious_name(uri=f"https://example.com{place}").url
 
     assert url.host == "example.com"
     assert re.fullmatch(r"[!-~]+", str(url))
     if "?" in place:
-        assert parse_qsl(url.raw_query_string) == [("q", SPITEFUL.job_name), ("r", "1")]
+        assert parse_qsl(url.raw_query_string) == [("q", MALICIOUS.job_name), ("r", "1")]
     assert str(url).count("/") == place.count("/") + 2
     assert url.raw_path.count("?") == 0
 
 
-def test_in_a_header_nothing_begins_another_line():
-    value = spiteful(headers={"X-Job": "of {{ job.name }}!"}).headers["X-Job"]
+def test_value_in_a_header_cannot_start_another_line():
+    value = prepared_with_malicious_name(headers={"X-Job": "of {{ job.name }}!"}).headers["X-Job"]
 
     assert value == "of a\"b\\c&d<e>'f/g?h#i=j kX-Injected: 1{{ run_id }}!"
 
 
 @pytest.mark.parametrize("type_", ["application/json", "application/JSON; charset=utf-8", "application/problem+json"])
-def test_in_json_no_text_ends(type_):
-    body = spiteful(headers={"content-type": type_}, body='{"job": "{{ job.name }}", "n": 1}').body
+def test_value_in_json_cannot_end_its_string(type_):
+    body = prepared_with_malicious_name(headers={"content-type": type_}, body='{"job": "{{ job.name }}", "n": 1}').body
 
-    assert json.loads(body) == {"job": SPITEFUL.job_name, "n": 1}
+    assert json.loads(body) == {"job": MALICIOUS.job_name, "n": 1}
 
 
 @pytest.mark.parametrize("type_", ["application/xml", "text/xml;charset=utf-8", "application/atom+xml", "text/html"])
-def test_in_markup_no_element_ends(type_):
-    context = replace(SPITEFUL, job_name=SPITEFUL.job_name.replace("\0", "").replace("\r", ""))
+def test_value_in_xml_cannot_end_its_element(type_):
+    context = replace(MALICIOUS, job_name=MALICIOUS.job_name.replace("\0", "").replace("\r", ""))
     document = action(headers={"Content-Type": type_}, body='<job name="{{ job.name }}">{{ job.name }}</job>')
 
     job = ElementTree.fromstring(prepared(document, context).body)
 
     assert job.text == context.job_name
-    assert job.get("name") == context.job_name.replace("\n", " ")  # as parsers read attributes
+    assert job.get("name") == context.job_name.replace("\n", " ")  # parsers normalize attributes
     assert len(job) == 0
 
 
-def test_in_a_form_no_field_begins():
+def test_value_in_form_data_cannot_start_another_field():
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
-    body = spiteful(headers=headers, body="job={{ job.name }}&n=1").body
+    body = prepared_with_malicious_name(headers=headers, body="job={{ job.name }}&n=1").body
 
-    assert parse_qsl(body) == [("job", SPITEFUL.job_name), ("n", "1")]
+    assert parse_qsl(body) == [("job", MALICIOUS.job_name), ("n", "1")]
 
 
 @pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}, {"Content-Type": "jsonp"}])
-def test_in_plain_text_names_stand_as_they_are(headers):
-    assert spiteful(headers=headers, body="{{ job.name }}").body == SPITEFUL.job_name
+def test_value_in_plain_text_is_not_escaped(headers):
+    assert prepared_with_malicious_name(headers=headers, body="{{ job.name }}").body == MALICIOUS.job_name
 
 
-def test_what_is_filled_in_is_not_filled_in_again():
-    assert "{{ run_id }}" in spiteful(body="{{ job.name }}").body
+def test_placeholders_in_a_value_are_not_filled_in():
+    assert "{{ run_id }}" in prepared_with_malicious_name(body="{{ job.name }}").body
 
 
-def test_a_content_type_may_have_placeholders_itself():
+def test_content_type_can_have_placeholders():
     headers = {"Content-Type": "application/json; job={{ job.name }}"}
 
     call = prepared(action(headers=headers, body='"{{ job.name }}"'))
@@ -187,7 +187,7 @@ def test_a_content_type_may_have_placeholders_itself():
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
-def test_any_name_stays_what_it_is_in_every_place(name):
+def test_any_name_is_escaped_correctly_in_every_place(name):
     context = replace(CONTEXT, job_name=name)
 
     def filled(type_: str, text: str) -> str:
@@ -201,7 +201,7 @@ def test_any_name_stays_what_it_is_in_every_place(name):
     assert re.fullmatch(r"[A-Za-z0-9_.~%-]*", templates.in_uri(name))
 
 
-# What is refused when a job is saved
+# Templates that are refused when a job is saved
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_any_name_stays_what_it_is_in_every_place(name):
     ],
 )
 @pytest.mark.parametrize("place", ["uri", "headers.X-Job", "body"])
-def test_what_is_no_placeholder_is_refused_with_its_place(text, place):
+def test_malformed_placeholder_is_refused_with_its_place(text, place):
     request = {
         "uri": {"uri": f"https://example.com/{text}"},
         "headers.X-Job": {"headers": {"X-Job": text}},
@@ -247,14 +247,14 @@ def test_what_is_no_placeholder_is_refused_with_its_place(text, place):
     assert (error.path, error.code) == (f"action.request.{place}", "malformed")
 
 
-def test_a_refusal_names_the_placeholder_and_those_that_there_are():
+def test_error_names_the_unknown_placeholder_and_the_known_ones():
     message = refusal(action(body="fine {{ job.name }} but {{ job.owner }}")).message
 
     assert "'{{ job.owner }}'" in message
     assert "fire_time, attempt, run_id, job.name, collection.name" in message
 
 
-def test_a_refusal_repeats_a_long_text_in_part_only():
+def test_error_contains_only_a_part_of_a_long_placeholder():
     assert len(refusal(action(body="{{" + "x" * 8000)).message) < 400
 
 
@@ -285,7 +285,7 @@ def test_a_refusal_repeats_a_long_text_in_part_only():
         "https://#{{ job.name }}",
     ],
 )
-def test_no_placeholder_decides_where_a_call_goes(uri):
+def test_placeholder_in_the_scheme_or_host_is_refused(uri):
     assert refusal(action(uri=uri)).path == "action.request.uri"
 
 
@@ -304,23 +304,23 @@ def test_no_placeholder_decides_where_a_call_goes(uri):
         'https://example.com/{{ "{{" }}x',
     ],
 )
-def test_placeholders_may_stand_anywhere_behind_the_host(uri):
-    url = prepared(action(uri=uri), SPITEFUL).url
+def test_placeholders_are_accepted_anywhere_after_the_host(uri):
+    url = prepared(action(uri=uri), MALICIOUS).url
 
     assert url.host in ("example.com", "::1")
 
 
 @pytest.mark.parametrize("uri", ["https://example.com/ {{ job.name }}", "https://example.com/{{ job.name }}\u00fc"])
-def test_the_rest_of_an_address_is_checked_as_ever(uri):
+def test_uri_with_placeholders_is_checked_like_others(uri):
     assert refusal(action(uri=uri)).path == "action.request.uri"
 
 
 @pytest.mark.parametrize("flag", [1, "true", "", [], {}])
-def test_the_flag_is_true_or_false(flag):
+def test_template_must_be_true_or_false(flag):
     assert refusal(action(flag)).path == "action.template"
 
 
-def test_names_of_headers_have_no_placeholders():
+def test_placeholder_in_the_name_of_a_header_is_refused():
     assert refusal(action(headers={"X-{{ job.name }}": "x"})).path == "action.request.headers"
 
 
@@ -328,7 +328,7 @@ PIECES = ["{", "}", "{{", "}}", " ", '"', "x", "job.name", "{{ attempt }}", '{{ 
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_in_what_is_accepted_every_two_opening_braces_are_a_placeholder(text):
+def test_accepted_text_contains_no_other_opening_braces_than_placeholders(text):
     try:
         templates.refuse_unknown(text)
     except ValueError:

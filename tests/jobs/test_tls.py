@@ -1,4 +1,4 @@
-"""TLS of calls: whose certificates they accept, and which one they show."""
+"""TLS of calls: which server certificates they accept, and which client certificate they send."""
 
 import base64
 import os
@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import NoEncryption
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
+from api.errors import Invalid
 from jobs.actions import documents, tls
-from jobs.errors import Invalid
 from tests.jobs.attempts import attempt, carry_out
 from tests.peers.target import Target
 from tests.peers.tls import Authority
@@ -30,7 +30,7 @@ def loopback_is_open(settings):
 
 
 @pytest.fixture(autouse=True)
-def no_context_is_left():
+def clear_context_cache():
     tls.context.cache_clear()
 
 
@@ -48,10 +48,10 @@ def document(uri: str, authority: Authority | None = None, client=None, **reques
     return {"type": "Https", "request": {"uri": uri, "method": "GET", **request}}
 
 
-# Whom calls trust
+# Which servers calls trust
 
 
-def test_a_certificate_of_the_jobs_own_authority_is_accepted(peer, authority):
+def test_certificate_of_the_certificate_authority_of_the_job_is_accepted(peer, authority):
     server = peer(Target, tls=authority.server())
 
     assert attempt(document(server.url, authority)).succeeded
@@ -85,7 +85,7 @@ def test_a_certificate_for_another_name_is_not_accepted(peer, authority):
     assert server.calls == []
 
 
-def test_a_certificate_is_checked_against_the_name_that_was_called(peer, authority):
+def test_certificate_is_checked_against_the_called_name(peer, authority):
     server = peer(Target, tls=authority.server("localhost"))
     uri = f"https://localhost:{server.port}/"
 
@@ -110,7 +110,7 @@ class Expired(Authority):
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_current_versions_are_spoken(peer, authority, version):
+def test_current_tls_versions_are_supported(peer, authority, version):
     context = authority.server()
     context.minimum_version = context.maximum_version = version
 
@@ -118,7 +118,7 @@ def test_current_versions_are_spoken(peer, authority, version):
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
-def test_an_outdated_version_is_not_spoken(peer, authority):
+def test_outdated_tls_version_is_not_supported(peer, authority):
     context = authority.server()
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
 
@@ -135,14 +135,14 @@ def test_an_outdated_version_is_not_spoken(peer, authority):
         "x" * 16_385,
     ],
 )
-def test_an_authority_that_is_no_certificate_is_refused(text):
+def test_certificate_authority_without_a_valid_certificate_is_refused(text):
     with pytest.raises(Invalid) as caught:
         documents.parse(document("https://example.com", certificateAuthority=text))
 
     assert caught.value.path == "action.request.certificateAuthority"
 
 
-def test_a_private_key_is_no_authority(authority):
+def test_certificate_authority_with_a_private_key_is_refused(authority):
     issued = authority._authority.issue_cert("example.com")
     text = issued.cert_chain_pems[0].bytes().decode() + issued.private_key_pem.bytes().decode()
 
@@ -152,15 +152,15 @@ def test_a_private_key_is_no_authority(authority):
     assert "BEGIN" not in caught.value.message
 
 
-def test_an_authority_that_went_bad_in_store_fails_for_good(target):
+def test_stored_invalid_certificate_authority_fails_without_a_retry(target):
     (outcome,) = carry_out([(document("https://127.0.0.1:1/", certificateAuthority="no certificate"), {})])
 
     assert (outcome.succeeded, outcome.may_retry) == (False, False)
     assert "certificates of the job" in outcome.message
 
 
-def test_the_environment_adds_no_authorities(peer, authority, monkeypatch, tmp_path):
-    """SSL_CERT_FILE replaces the usual ones for OpenSSL; who starts a worker decides that, and no job."""
+def test_environment_variables_of_http_clients_add_no_certificate_authorities(peer, authority, monkeypatch, tmp_path):
+    """SSL_CERT_FILE does replace the default ones of OpenSSL; the operator of a worker sets it, not a job."""
     server = peer(Target, tls=authority.server())
     (tmp_path / "authority.pem").write_text(authority.pem)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "authority.pem"))
@@ -169,18 +169,18 @@ def test_the_environment_adds_no_authorities(peer, authority, monkeypatch, tmp_p
     assert not attempt(document(server.url)).succeeded
 
 
-# As whom calls come
+# Client certificates
 
 
 @pytest.mark.parametrize("password", ["opensesame", "", "pässwörd", "x" * 100])
-def test_a_client_certificate_is_presented(strict, authority, password):
+def test_client_certificate_is_sent(strict, authority, password):
     client = authority.client("backup", password=password)
 
     assert attempt(document(strict.url, authority, client)).succeeded
     assert strict.calls[0].certificate.subject.rfc4514_string() == client.subject
 
 
-def test_without_one_a_server_that_demands_it_refuses(strict, authority):
+def test_server_that_requires_a_client_certificate_refuses_a_call_without_one(strict, authority):
     outcome = attempt(document(strict.url, authority))
 
     assert (outcome.succeeded, outcome.status_code, outcome.may_retry) == (False, None, True)
@@ -188,7 +188,7 @@ def test_without_one_a_server_that_demands_it_refuses(strict, authority):
     assert strict.refused
 
 
-def test_an_expired_one_is_presented_and_refused_by_the_server(strict, authority):
+def test_expired_client_certificate_is_sent_and_refused_by_the_server(strict, authority):
     client = authority.client(expires_at=AGO)
 
     assert not attempt(document(strict.url, authority, client)).succeeded
@@ -196,12 +196,12 @@ def test_an_expired_one_is_presented_and_refused_by_the_server(strict, authority
     assert "expired" in strict.refused[0]
 
 
-def test_one_of_another_authority_is_refused_by_the_server(strict, authority):
+def test_client_certificate_of_another_authority_is_refused_by_the_server(strict, authority):
     assert not attempt(document(strict.url, authority, Authority().client())).succeeded
     assert strict.calls == []
 
 
-def test_each_job_presents_its_own(strict, authority):
+def test_each_job_sends_its_own_client_certificate(strict, authority):
     for name in ("first", "second", "first"):
         attempt(document(strict.url, authority, authority.client(name)))
 
@@ -209,22 +209,22 @@ def test_each_job_presents_its_own(strict, authority):
     assert names == ["first", "second", "first"]
 
 
-def test_a_server_that_asks_for_none_gets_its_call(peer, authority):
+def test_server_that_requires_no_client_certificate_is_called(peer, authority):
     server = peer(Target, tls=authority.server())
 
     assert attempt(document(server.url, authority, authority.client())).succeeded
 
 
-def test_over_http_none_is_presented(target, authority):
+def test_no_client_certificate_is_sent_over_http(target, authority):
     assert attempt(document(target.url, None, authority.client())).succeeded
 
 
-# Where a key is
+# Where private keys are stored
 
 
 @pytest.mark.parametrize("password", ["opensesame", ""])
-def test_a_key_is_on_disk_for_a_moment_only_and_encrypted(authority, monkeypatch, password):
-    """`ssl` takes a key from a file and from nowhere else."""
+def test_private_key_is_only_briefly_on_disk_and_encrypted(authority, monkeypatch, password):
+    """`ssl` can read a key only from a file."""
     seen = []
     real = ssl.SSLContext.load_cert_chain
 
@@ -247,7 +247,7 @@ def test_a_key_is_on_disk_for_a_moment_only_and_encrypted(authority, monkeypatch
     assert once != client.password
 
 
-def test_a_key_that_is_too_short_is_refused_and_leaves_no_file(monkeypatch, tmp_path):
+def test_private_key_that_is_too_short_is_refused_and_leaves_no_file(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     weak = weak_pfx()
     authentication = {"type": "ClientCertificate", "pfx": weak}
@@ -258,7 +258,7 @@ def test_a_key_that_is_too_short_is_refused_and_leaves_no_file(monkeypatch, tmp_
     (outcome,) = carry_out([(document("https://127.0.0.1:1/", authentication={"type": "ClientCertificate"}), secrets)])
 
     assert caught.value.path == "action.request.authentication.pfx"
-    assert (outcome.succeeded, outcome.may_retry) == (False, False)  # stored before it was checked
+    assert (outcome.succeeded, outcome.may_retry) == (False, False)  # as stored before keys were checked
     assert "KEY_TOO_SMALL" in outcome.message
     assert list(tmp_path.iterdir()) == []
 
@@ -272,7 +272,7 @@ def weak_pfx() -> str:
     return base64.b64encode(serialize_key_and_certificates(b"weak", key, signed, None, NoEncryption())).decode()
 
 
-def test_identity_and_trust_do_not_tell_the_key(authority):
+def test_repr_of_trust_contains_no_key(authority):
     client = authority.client()
     trust = tls.Trust(authority.pem, tls.Identity(client.pfx, client.password))
 
@@ -280,7 +280,7 @@ def test_identity_and_trust_do_not_tell_the_key(authority):
     assert client.password not in repr(trust)
 
 
-def test_a_context_is_made_once_for_the_same_trust(authority):
+def test_tls_context_is_created_once_for_the_same_trust(authority):
     client = authority.client()
 
     first, second = (tls.context(tls.Trust(authority.pem, tls.Identity(client.pfx, client.password))) for _ in range(2))

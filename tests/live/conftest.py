@@ -5,13 +5,13 @@ import pytest
 
 from tests.live.installation import COLLECTION, VERSION, Installation, own_database, running
 
-# tests that a shell runs in its background ignore Ctrl-C, and so would all that they start
+# tests in the background of a shell ignore Ctrl-C, and so would all processes that they start
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def fixed_start():
-    """Leave the time as it is: the processes of an installation read the machine's clock."""
+    """Leave the time unchanged: the processes of an installation read the machine's clock."""
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def live(tmp_path_factory):
 
 @pytest.fixture
 def launch(tmp_path):
-    """Start installations that the test stops itself, or that end with it."""
+    """Return a function that starts an installation; each ends with the test at the latest."""
     started = []
     with own_database() as database:
 
@@ -41,7 +41,7 @@ def launch(tmp_path):
 
 @pytest.fixture
 def put_job(live, request):
-    """Create a job in a collection of the test's own and return its path."""
+    """Return a function that creates a job in a collection of this test and returns its path."""
     collection = COLLECTION.format(re.sub(r"[\W_]+", "-", request.node.name)[:60].strip("-"))
 
     def put(name: str, properties: dict) -> str:

@@ -1,4 +1,4 @@
-"""A whole installation in processes of its own, as `make run` starts it."""
+"""A whole installation in separate processes, as `make run` starts it."""
 
 import json
 import os
@@ -34,7 +34,7 @@ VERSION = "?api-version=2016-03-01"
 
 @contextmanager
 def own_database() -> Iterator[dict[str, str]]:
-    """Yield environment variables for a database that nobody else uses, of the kind that the tests run on."""
+    """Yield environment variables for a new database of the kind that the tests run on."""
     url = os.environ.get("DATABASE_URL")
     if not url:
         yield {}
@@ -51,7 +51,7 @@ def own_database() -> Iterator[dict[str, str]]:
 
 @dataclass(kw_only=True)
 class Installation:
-    """Started when it is made; `subscription_id` is the default one's, `token` one of its owner."""
+    """An installation that starts when it is created, with the id of the default subscription and an owner's token."""
 
     data_dir: Path
     log: Path
@@ -80,7 +80,7 @@ class Installation:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                umask=0,  # an installation has a stricter one of its own
+                umask=0,  # an installation sets a stricter one itself
             )
 
     @property
@@ -102,14 +102,14 @@ class Installation:
         return self.process.wait(timeout=20)
 
     def manage(self, *arguments: str) -> str:
-        """Run a management command beside the installation and return what it prints."""
+        """Run a management command of the installation and return its output."""
         command = [sys.executable, "manage.py", *arguments]
         return subprocess.run(
             command, cwd=BASE_DIR, env=self.variables, capture_output=True, text=True, check=True
         ).stdout
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start a management command beside the installation; the caller ends it."""
+        """Start a management command of the installation; the caller ends it."""
         command = [sys.executable, "manage.py", *arguments]
         return subprocess.Popen(command, cwd=BASE_DIR, env=self.variables, stdout=subprocess.PIPE)
 
@@ -129,7 +129,7 @@ class Installation:
                 return error.code, json.loads(error.read() or "null")
 
     def sign_in(self, username: str, password: str) -> Callable[[str], str]:
-        """Sign in as people do; return what reads the page at a path."""
+        """Sign in with a form; return a function that reads the page at a path."""
         browser = build_opener(HTTPCookieProcessor(CookieJar()))
 
         def read(path: str, form: dict[str, str] | None = None) -> str:
@@ -141,7 +141,7 @@ class Installation:
         return read
 
     def delete_collection(self, path: str) -> None:
-        """Have it deleted, and wait until it is gone: its name is free then."""
+        """Delete the collection and wait until its name is free."""
         self.request("DELETE", path)
         assert eventually(lambda: self.request("GET", path)[0] == 404, within=60)
 
@@ -157,7 +157,7 @@ class Installation:
 
 @contextmanager
 def running(folder: Path, **environment: str) -> Iterator[Installation]:
-    """Yield an installation that is ready, with its data and its log in `folder` and a database of its own."""
+    """Yield an installation that is ready, with its data and log in `folder` and its own database."""
     with own_database() as database:
         installation = Installation(data_dir=folder / "data", log=folder / "log", environment=database | environment)
         try:

@@ -1,6 +1,6 @@
-"""The published Python client of the original service, as it is, against a running installation.
+"""The published Python client of the original service, unchanged, with a running installation.
 
-It refuses to send its token without TLS unless each call says otherwise, hence PLAIN.
+It sends its token without TLS only if each call allows it, see PLAIN.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ GROUP = "sdk"
 
 
 class Credential:
-    """A token that is there already."""
+    """A credential with an existing token."""
 
     def __init__(self, token: str):
         self.token = token
@@ -55,7 +55,7 @@ def client(make_client):
 
 @pytest.fixture
 def collection(client, request) -> str:
-    """The name of a new collection, gone after the test."""
+    """The name of a new collection, which is deleted after the test."""
     name = request.node.name.replace("[", "-").replace("]", "")[:90]
     definition = models.JobCollectionDefinition(
         location="westus", properties=models.JobCollectionProperties(sku=models.Sku(name="P20Premium"))
@@ -82,7 +82,7 @@ def in_days(days: int) -> datetime:
 # Collections
 
 
-def test_a_collection_lives_and_dies(client):
+def test_collection_is_created_changed_and_deleted(client):
     sent = models.JobCollectionDefinition(
         location="westus",
         tags={"team": "ops"},
@@ -100,7 +100,8 @@ def test_a_collection_lives_and_dies(client):
 
     created = collections.create_or_update(GROUP, "life", sent, **PLAIN)
     assert (created.name, created.location, created.tags) == ("life", "West US", {"team": "ops"})
-    assert created.properties.as_dict() == sent.properties.as_dict()  # and a provisioningState, which it does not know
+    # as_dict has no provisioningState, which the client does not know
+    assert created.properties.as_dict() == sent.properties.as_dict()
     assert collections.create_or_update(GROUP, "life", sent, **PLAIN) == created
     assert collections.get(GROUP, "LIFE", **PLAIN) == created
 
@@ -127,7 +128,7 @@ def test_collections_are_listed_by_group_and_by_subscription(client, collection)
     )
 
 
-def test_the_pager_follows_the_links_to_the_end(client, live):
+def test_pager_reads_all_pages(client, live):
     live.manage(
         *("shell", "--verbosity", "0", "--command"),
         "from accounts.models import Subscription; from jobs.models import JobCollection;"
@@ -145,7 +146,7 @@ def test_the_pager_follows_the_links_to_the_end(client, live):
 # Jobs
 
 
-def test_a_job_lives_and_dies(client, collection):
+def test_job_is_created_changed_and_deleted(client, collection):
     sent = job(
         start_time=in_days(1),
         state=models.JobState.ENABLED,
@@ -242,33 +243,33 @@ def test_a_job_lives_and_dies(client, collection):
     ],
     ids=["queue", "topic", "oauth"],
 )
-def test_every_kind_of_action_comes_back_without_its_secrets(client, collection, action):
-    answer = client.jobs.create_or_update(GROUP, collection, "job", job(action=action), **PLAIN).properties.action
+def test_every_type_of_action_is_returned_without_its_secrets(client, collection, action):
+    returned = client.jobs.create_or_update(GROUP, collection, "job", job(action=action), **PLAIN).properties.action
 
     if action.service_bus_queue_message:
         action.service_bus_queue_message.authentication.sas_key = None
     if action.request:
         action.request.authentication.secret = None
-    assert answer == action
+    assert returned == action
 
 
-def test_keys_in_an_address_come_back_masked_and_stay(client, collection):
+def test_keys_in_a_uri_are_returned_masked_and_preserved(client, collection):
     uri = "http://127.0.0.1:9/hook?code=violet-harbour&page=1"
     action = http_action(uri, request={"headers": {"X-Passwd": "amber-lantern", "X-Tag": "a"}})
     client.jobs.create_or_update(GROUP, collection, "keyed", job(action=action), **PLAIN)
 
-    answered = client.jobs.get(GROUP, collection, "keyed", **PLAIN)
-    assert answered.properties.action.request.uri == "http://127.0.0.1:9/hook?code=********&page=1"
-    assert answered.properties.action.request.headers == {"X-Passwd": "********", "X-Tag": "a"}
-    again = client.jobs.create_or_update(GROUP, collection, "keyed", answered, **PLAIN)
+    returned = client.jobs.get(GROUP, collection, "keyed", **PLAIN)
+    assert returned.properties.action.request.uri == "http://127.0.0.1:9/hook?code=********&page=1"
+    assert returned.properties.action.request.headers == {"X-Passwd": "********", "X-Tag": "a"}
+    again = client.jobs.create_or_update(GROUP, collection, "keyed", returned, **PLAIN)
 
-    assert again.properties.action == answered.properties.action
-    answered.properties.action.request.uri = "http://127.0.0.1:10/hook?code=********"
+    assert again.properties.action == returned.properties.action
+    returned.properties.action.request.uri = "http://127.0.0.1:10/hook?code=********"
     with pytest.raises(HttpResponseError, match="must hold the value of code"):
-        client.jobs.create_or_update(GROUP, collection, "keyed", answered, **PLAIN)
+        client.jobs.create_or_update(GROUP, collection, "keyed", returned, **PLAIN)
 
 
-def test_the_patched_client_reads_its_own_form_of_durations(client, collection):
+def test_patched_client_reads_its_own_format_of_durations(client, collection):
     patch_client(client)
     action = http_action(retry_policy=models.RetryPolicy(retry_type="Fixed", retry_interval=timedelta(minutes=1)))
 
@@ -292,7 +293,7 @@ def test_jobs_are_listed_and_filtered(client, collection):
     assert names(filter="state eq Faulted") == []
 
 
-def test_a_run_by_hand_becomes_history(client, collection, target):
+def test_manual_run_is_in_the_history(client, collection, target):
     action = http_action(f"{target.url}/by-hand")
     created = client.jobs.create_or_update(GROUP, collection, "job", job(action=action), **PLAIN)
 
@@ -319,7 +320,7 @@ def test_a_run_by_hand_becomes_history(client, collection, target):
     assert status.next_execution_time == created.properties.status.next_execution_time
 
 
-def test_a_scheduled_failure_becomes_history_and_runs_the_error_action(client, collection, target):
+def test_failed_scheduled_run_is_in_the_history_and_runs_the_error_action(client, collection, target):
     action = http_action(
         f"{target.url}/status/500",
         retry_policy=models.RetryPolicy(retry_type=models.RetryType.NONE),
@@ -365,8 +366,8 @@ def test_a_missing_collection_or_job_is_not_found(client, collection):
         assert caught.value.error.code == "ResourceNotFound"
 
 
-def test_an_etag_of_an_answer_guards_what_was_read(client, collection):
-    """The client knows nothing of tags; they go along as headers of a call."""
+def test_etag_of_a_response_protects_against_lost_updates(client, collection):
+    """The client has no parameter for ETags; they are sent as headers of a call."""
     tags = []
 
     def keep_tag(response, deserialized, headers):
@@ -393,7 +394,7 @@ def test_an_etag_of_an_answer_guards_what_was_read(client, collection):
         assert (caught.value.status_code, caught.value.error.code) == (412, "PreconditionFailed")
 
 
-def test_a_foreign_subscription_is_not_found(make_client):
+def test_other_subscription_is_not_found(make_client):
     client = make_client(subscription_id="11111111-2222-3333-4444-555555555555")
 
     with pytest.raises(ResourceNotFoundError):
@@ -407,7 +408,7 @@ def test_a_wrong_token_is_an_authentication_error(make_client):
     assert caught.value.error.code == "AuthenticationFailed"
 
 
-def test_a_wrong_job_says_what_and_where(client, collection):
+def test_error_for_a_wrong_job_has_a_code_and_a_target(client, collection):
     with pytest.raises(HttpResponseError) as caught:
         client.jobs.create_or_update(GROUP, collection, "job", job(action=http_action("ftp://example.com")), **PLAIN)
 
@@ -416,7 +417,7 @@ def test_a_wrong_job_says_what_and_where(client, collection):
     assert caught.value.error.target == "properties.action.request.uri"
 
 
-def test_a_quota_is_a_conflict(client, collection):
+def test_job_beyond_the_quota_is_a_conflict(client, collection):
     quota = models.JobCollectionQuota(max_job_count=1)
     limited = models.JobCollectionDefinition(properties=models.JobCollectionProperties(quota=quota))
     client.job_collections.patch(GROUP, collection, limited, **PLAIN)

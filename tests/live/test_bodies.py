@@ -1,4 +1,4 @@
-"""Bodies that come in pieces, as clients send them that do not know their length beforehand, in each protocol."""
+"""Chunked bodies, from clients that do not know the length in advance, in each protocol."""
 
 import http.client
 import json
@@ -14,7 +14,7 @@ SPACE = b" " * (settings.BODY_LIMIT // 2)
 
 @pytest.fixture
 def send(live):
-    def pieces(method: str, path: str, *parts: bytes) -> tuple[int, dict]:
+    def send_chunked(method: str, path: str, *parts: bytes) -> tuple[int, dict]:
         connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
         headers = {"Authorization": f"Bearer {live.token}", "Content-Type": "application/json"}
         try:
@@ -24,7 +24,7 @@ def send(live):
         finally:
             connection.close()
 
-    return pieces
+    return send_chunked
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def send(live):
         ("POST", "/v1.0/me/calendars", {"name": "in pieces"}, None),
     ],
 )
-def test_a_body_may_come_in_pieces(send, method, path, body, error):
+def test_body_can_be_chunked(send, method, path, body, error):
     text = json.dumps(body).encode()
 
     refused = send(method, path, text, SPACE, SPACE, SPACE)

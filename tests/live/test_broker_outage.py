@@ -1,4 +1,4 @@
-"""A broker that goes away while workers hold messages of it that they have not acknowledged."""
+"""A broker that stops while workers have messages that they have not acknowledged."""
 
 import sqlite3
 import time
@@ -17,12 +17,12 @@ from tests.live.installation import COLLECTION, VERSION, Installation
 from tests.peers.server import eventually, free_port
 
 MESSAGES = 2  # fewer than the worker prefetches, so that the worker also waits for more
-AFTER_LOCK_S = 2  # for the worker's threads to end what they do, and to acknowledge it
+AFTER_LOCK_S = 2  # for the threads of the worker to finish and acknowledge their messages
 
 
 @contextmanager
 def locked_runs(installation: Installation) -> Iterator[None]:
-    """Keep everybody else from writing runs and attempts."""
+    """Block all writes of runs and attempts."""
     if url := installation.variables.get("DATABASE_URL"):
         with psycopg.connect(url) as connection:
             connection.execute("LOCK TABLE jobs_run, jobs_attempt IN ACCESS EXCLUSIVE MODE")
@@ -37,7 +37,7 @@ def locked_runs(installation: Installation) -> Iterator[None]:
 
 @pytest.fixture
 def broker(tmp_path):
-    """A Valkey of its own, which the test stops and starts again at the same port."""
+    """A separate Valkey server, which the test stops and starts again at the same port."""
     port = free_port()
     server = ValkeyServer(port=port, data_dir=tmp_path / "broker", persist=True)
     server.start()
@@ -49,8 +49,8 @@ def worker_of(installation: Installation) -> psutil.Process:
     return next(process for process in installation.processes() if "worker" in process.cmdline())
 
 
-def test_a_worker_outlives_its_broker_while_it_holds_messages(launch, broker, target):
-    """The worker acknowledges the messages while the broker is away, and works again once the broker is back."""
+def test_worker_survives_a_broker_outage_with_unacknowledged_messages(launch, broker, target):
+    """The worker acknowledges the messages during the outage, and works again when the broker is back."""
     url = f"redis://127.0.0.1:{broker.port}"
     installation = launch(environment={"BROKER_URL": url}).wait_until_ready()
     worker = worker_of(installation)

@@ -1,7 +1,7 @@
-"""Every example of docs/: the commands and programs of a page, run in page order as they stand.
+"""Every example of docs/: the commands and programs of a page, run unchanged and in the order of the page.
 
 A comment such as `# JOB is the id in the answer` names a variable of later examples, for readers and for this test.
-What a page shows behind a command is compared with what the command answers, but for values that differ every day.
+The response that a page shows for a command is compared with the real one, except for values that differ every day.
 """
 
 import json
@@ -24,7 +24,7 @@ DOCS = Path(settings.BASE_DIR, "docs")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 VARIABLE = re.compile(r"# ([A-Z_]+) is the (\w+) in the answer")
 LAST_PART = re.compile(r"# ([A-Z_]+) is the last part of `?(\w+)`?")
-PRINTS = re.compile(r"\bprints? `([^`]+)`")  # behind a program, before the next block
+PRINTS = re.compile(r"\bprints? `([^`]+)`")  # after a program, before the next block
 WRITES = re.compile(r" -X | -d |--data|Idempotency-Key")
 VARIES = {
     *("id", "uid", "eventId", "calendarId", "job", "collection", "eTag", "prefix", "token", "secret", "address"),
@@ -36,7 +36,7 @@ VARIES = {
 class Example(NamedTuple):
     language: str
     text: str
-    shown: dict | list | None  # the JSON that the page has right behind it
+    shown: dict | list | None  # the JSON directly after the example
     printed: str | None = None  # the line that the page says a program prints
 
 
@@ -45,10 +45,12 @@ def examples(page: str) -> list[Example]:
     found = []
     for number, (language, text, _, end) in enumerate(blocks):
         if language == "python" or (language == "sh" and "curl" in text):
-            behind = blocks[number + 1] if number + 1 < len(blocks) else None
-            is_answer = behind is not None and behind[0] == "json" and not page[end : behind[2]].strip()
-            prose = PRINTS.search(page[end : behind[2] if behind else len(page)]) if language == "python" else None
-            shown = json.loads(behind[1]) if behind and is_answer else None
+            following = blocks[number + 1] if number + 1 < len(blocks) else None
+            is_answer = following is not None and following[0] == "json" and not page[end : following[2]].strip()
+            prose = (
+                PRINTS.search(page[end : following[2] if following else len(page)]) if language == "python" else None
+            )
+            shown = json.loads(following[1]) if following and is_answer else None
             found.append(Example(language, text, shown, prose and prose[1]))
     return found
 
@@ -59,7 +61,7 @@ WITH_WORKERS = {"operations.md"}
 
 @pytest.fixture
 def environment(request):
-    """The variables that a reader has set: where Quando is, and who they are."""
+    """The variables that a reader has set: the address of Quando, and the credentials."""
     if request.param in WITH_WORKERS:
         live: Installation = request.getfixturevalue("live")
         return {"QUANDO": live.url, "TOKEN": live.token}
@@ -73,18 +75,20 @@ def environment(request):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("page, environment", [(page, page) for page in PAGES], indirect=["environment"])
-def test_every_example_of_a_page_works_and_answers_what_the_page_shows(page, environment):
+def test_every_example_of_a_page_works_and_returns_what_the_page_shows(page, environment):
     for example in PAGES[page]:
         output = run(example, environment)
         assert example.printed is None or example.printed in output.splitlines(), f"{example.text}\nprinted {output}"
         if example.shown is not None and not WRITES.search(example.text):
-            output = eventually(lambda: shown_by(example, environment)) or output  # noqa: B023
+            output = eventually(lambda: output_if_shown(example, environment)) or output  # noqa: B023
         if example.shown is not None:
-            assert compared(answers(output)) == compared([example.shown]), f"{example.text}\nanswered {output}"
+            assert comparable(documents_in(output)) == comparable([example.shown]), f"{example.text}\nreturned {output}"
         else:
-            assert not [answer for answer in answers(output) if is_fault(answer)], f"{example.text}\nanswered {output}"
+            assert not [answer for answer in documents_in(output) if is_error(answer)], (
+                f"{example.text}\nreturned {output}"
+            )
         for name, member in VARIABLE.findall(example.text):
-            environment[name] = str(answers(output)[-1][member])
+            environment[name] = str(documents_in(output)[-1][member])
         for name, header in LAST_PART.findall(example.text):
             environment[name] = re.search(rf"^{header}: \S+/(\S+?)\s*$", output, re.MULTILINE | re.IGNORECASE)[1]
 
@@ -97,14 +101,14 @@ def run(example: Example, environment: dict[str, str]) -> str:
     return done.stdout
 
 
-def shown_by(example: Example, environment: dict[str, str]) -> str:
-    """The output, once it is what the page shows: a worker may be at it for a moment; else an empty text."""
+def output_if_shown(example: Example, environment: dict[str, str]) -> str:
+    """Return the output if it is what the page shows, else an empty text, because a worker may not have finished."""
     output = run(example, environment)
-    return output if compared(answers(output)) == compared([example.shown]) else ""
+    return output if comparable(documents_in(output)) == comparable([example.shown]) else ""
 
 
-def answers(output: str) -> list:
-    """The JSON documents in an output; other lines, such as headers, are passed over."""
+def documents_in(output: str) -> list:
+    """Return the JSON documents in an output; skip other lines, such as headers."""
     decoder, found = json.JSONDecoder(), []
     while output := output.lstrip():
         try:
@@ -117,15 +121,15 @@ def answers(output: str) -> list:
     return found
 
 
-def is_fault(answer: object) -> bool:
+def is_error(answer: object) -> bool:
     return isinstance(answer, dict) and bool(answer.get("error"))
 
 
-def compared(value: object) -> object:
-    """The document, with values that differ from day to day replaced by whether they are there."""
+def comparable(value: object) -> object:
+    """Return the document with each value that differs from day to day replaced by True if it is not empty."""
     if isinstance(value, dict):
         return {
-            name: bool(member) if name in VARIES or name.endswith(("At", "Date")) else compared(member)
+            name: bool(member) if name in VARIES or name.endswith(("At", "Date")) else comparable(member)
             for name, member in value.items()
         }
-    return [compared(item) for item in value] if isinstance(value, list) else value
+    return [comparable(item) for item in value] if isinstance(value, list) else value

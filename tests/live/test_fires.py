@@ -1,4 +1,4 @@
-"""From a request to a call: web, worker, beat and broker as processes, a server of ours as the target."""
+"""From a request to a call: web, worker, beat and broker as processes, with a server of the tests as the target."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,7 @@ from tests.live.installation import VERSION
 from tests.peers.server import eventually
 
 
-def test_a_job_calls_its_target_once_at_its_time(live, put_job, target):
+def test_job_calls_its_target_once_at_its_start_time(live, put_job, target):
     due_at = datetime.now(UTC) + timedelta(seconds=2)
     request = {"uri": f"{target.url}/due", "method": "POST", "body": "hello"}
     job = put_job("once", {"startTime": due_at.isoformat(), "action": {"type": "Http", "request": request}})
@@ -33,7 +33,7 @@ def test_a_job_without_a_start_runs_at_once(live, put_job, target):
     assert call.arrived_at - created_at < timedelta(seconds=3)
 
 
-def test_a_run_by_hand_is_performed(live, put_job, target):
+def test_manual_run_calls_its_target(live, put_job, target):
     action = {"type": "Http", "request": {"uri": f"{target.url}/by-hand", "method": "GET"}}
     in_a_month = datetime.now(UTC) + timedelta(days=30)
     job = put_job("far", {"startTime": in_a_month.isoformat(), "action": action})

@@ -1,10 +1,10 @@
-"""Jobs that begin operations, carried out by worker processes: our own deletion of a collection, and one that fails."""
+"""Jobs that start operations, carried out by worker processes: a deletion of a collection, and a failing operation."""
 
 import json
 
 import pytest
 
-from tests.live.actions.jobs import IN_A_YEAR, answered, over
+from tests.live.actions.jobs import IN_A_YEAR, request_json, wait_for_run
 from tests.live.installation import COLLECTION, VERSION, running
 from tests.peers.server import Answer
 
@@ -20,19 +20,19 @@ def live(tmp_path_factory):
 
 @pytest.fixture
 def run(live, put_job):
-    """Make a job of the request, run it by hand, and return the run with its attempts when it is over."""
+    """Return a function that runs a new job with the request manually and returns the ended run with its attempts."""
 
     def run(request: dict, **action) -> dict:
         action = {"type": "Http", "request": request, "follow": True, "retryPolicy": {"retryType": "None"}, **action}
         path = put_job("begin", {"startTime": IN_A_YEAR, "action": action})
         assert live.request("GET", path + VERSION)[1]["properties"]["action"]["follow"] is True
-        (job,) = answered(live, "GET", "/api/jobs?name=begin")["value"]
-        return over(live, answered(live, "POST", f"/api/jobs/{job['id']}/run", {})["id"])
+        (job,) = request_json(live, "GET", "/api/jobs?name=begin")["value"]
+        return wait_for_run(live, request_json(live, "POST", f"/api/jobs/{job['id']}/run", {})["id"])
 
     return run
 
 
-def test_a_job_deletes_a_collection_and_follows_that_to_its_end(live, run):
+def test_job_follows_the_deletion_of_a_collection_to_its_end(live, run):
     for number in range(3):
         place = {"location": "westeurope", "properties": {"sku": {"name": "P20Premium"}}}
         assert live.request("PUT", OTHERS, place)[0] in (200, 201)
@@ -48,11 +48,11 @@ def test_a_job_deletes_a_collection_and_follows_that_to_its_end(live, run):
     assert attempt["polls"][-1]["status"] == "Succeeded"
     assert live.token not in json.dumps(done)
     assert live.request("GET", OTHERS)[0] == 404
-    operations = answered(live, "GET", "/api/operations")["value"]
+    operations = request_json(live, "GET", "/api/operations")["value"]
     assert "succeeded" in {each["state"] for each in operations}
 
 
-def test_a_job_fails_with_what_it_has_begun(target, run):
+def test_run_fails_with_the_operation_that_it_follows(target, run):
     headers = {"Azure-AsyncOperation": f"{target.url}/status", "Retry-After": "1"}
     error = {"code": "NoRoom", "message": "The shelf is full."}
     target.answers["/start"] = [Answer(202, headers, "")]

@@ -1,4 +1,4 @@
-"""Maintenance, and jobs that heed it, in a running installation: beat, worker and housekeeping do their parts."""
+"""Maintenance, and jobs with a maintenance policy, in a running installation with beat, worker and housekeeping."""
 
 from collections import Counter
 from urllib.parse import urlencode
@@ -20,11 +20,11 @@ def api(live):
 
 @pytest.fixture
 def job(live, api):
-    """Make a job whose runs end at once, with a trigger every second or none."""
+    """Return a function that creates a job whose runs end at once, with a trigger every second or none."""
     collection = api("POST", "collections", {"name": "maintained", "sku": "P20Premium"})["id"]
 
     def make(name: str, *, every_second: bool = False, **maintenance) -> int:
-        request = {"uri": f"{live.url}/healthz", "method": "GET"}  # refused at once: it is no public address
+        request = {"uri": f"{live.url}/healthz", "method": "GET"}  # refused at once, because it is not a public address
         action = {"type": "Http", "request": request, "retryPolicy": {"retryType": "None"}}
         body = {"collection": collection, "name": name, "action": action, "ownSchedule": False}
         made = api("POST", "jobs", body)["id"]
@@ -46,7 +46,7 @@ def states(api):
     return count
 
 
-def test_a_job_is_held_and_runs_once_afterwards(api, job, states):
+def test_job_is_held_during_maintenance_and_runs_once_afterwards(api, job, states):
     api("POST", "resources", {"name": "db-9"})
     ticking = job("ticking", every_second=True, during="hold")
     eventually(lambda: states(ticking)["failed"] >= 2, within=15)
@@ -61,7 +61,7 @@ def test_a_job_is_held_and_runs_once_afterwards(api, job, states):
     assert states(ticking)["skipped"] >= begun["held"] - 1
 
 
-def test_a_notice_waits_for_the_last_run_does_its_work_and_ends(api, job, states):
+def test_notice_waits_for_idle_resources_runs_its_job_and_ends(api, job, states):
     working = job("working", runOn=["start"])
 
     notice = api(

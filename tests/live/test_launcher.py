@@ -15,17 +15,17 @@ import pytest
 from tests.live.installation import BASE_DIR, COLLECTION, VERSION
 from tests.peers.server import eventually
 
-IN_TIME = 10  # seconds that an end may take
+STOP_LIMIT_S = 10  # seconds that stopping may take
 
 
 def refusal(installation) -> str:
-    """The one line with which it refuses to start."""
+    """Return the only line that the launcher prints when it refuses to start."""
     assert installation.process.wait(timeout=20) == 1
     (line,) = installation.logs.splitlines()
     return line
 
 
-def test_a_port_in_use_is_one_clear_line(launch):
+def test_port_in_use_is_reported_in_one_line(launch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = refusal(launch(environment={"PORT": str(port)}))
@@ -33,13 +33,13 @@ def test_a_port_in_use_is_one_clear_line(launch):
     assert line == f"quando: port {port} on 127.0.0.1 is in use: stop what uses it, or choose another with PORT"
 
 
-def test_a_wrong_port_is_one_clear_line(launch):
+def test_wrong_port_is_reported_in_one_line(launch):
     line = refusal(launch(environment={"PORT": "80a"}))
 
     assert line == "quando: PORT must be a number from 1 to 65535, not '80a'"
 
 
-def test_a_data_dir_that_cannot_be_written_is_one_clear_line(launch, tmp_path):
+def test_unwritable_data_dir_is_reported_in_one_line(launch, tmp_path):
     (tmp_path / "file").touch()
 
     line = refusal(launch(data_dir=tmp_path / "file" / "data"))
@@ -47,7 +47,7 @@ def test_a_data_dir_that_cannot_be_written_is_one_clear_line(launch, tmp_path):
     assert line == f"quando: cannot write to DATA_DIR {tmp_path}/file/data: Not a directory"
 
 
-def test_an_unknown_broker_is_one_clear_line(launch):
+def test_unknown_broker_is_reported_in_one_line(launch):
     line = refusal(launch(environment={"BROKER_URL": "kafka://somewhere"}))
 
     assert line == "quando: BROKER_URL must begin with redis:// or amqp://, not 'kafka'"
@@ -62,27 +62,27 @@ def test_an_unknown_broker_is_one_clear_line(launch):
         ("ENCRYPTION_KEYS", "short", "must list keys of 32 bytes in URL-safe base64"),
     ],
 )
-def test_a_wrong_setting_is_one_clear_line(launch, name, value, says):
+def test_wrong_setting_is_reported_in_one_line(launch, name, value, says):
     line = refusal(launch(environment={name: value}))
 
     assert line.startswith(f"quando: {name} {says}")
 
 
-def test_a_database_that_cannot_be_reached_is_one_clear_line(launch, tmp_path):
+def test_unreachable_database_is_reported_in_one_line(launch, tmp_path):
     keys = {"SECRET_KEY": "s", "ENCRYPTION_KEYS": "x" * 43 + "="}
     line = refusal(launch(environment={"DATABASE_URL": f"postgresql://u@/d?host={tmp_path}", **keys}))
 
     assert line.startswith("quando: the database cannot be used: ")
 
 
-def test_postgresql_without_keys_is_one_clear_line(launch):
+def test_postgresql_without_keys_is_reported_in_one_line(launch):
     nothing = {"SECRET_KEY": "", "ENCRYPTION_KEYS": ""}
     line = refusal(launch(environment={"DATABASE_URL": "postgresql://u@nowhere/d", **nothing}))
 
     assert line == "quando: with DATABASE_URL, set SECRET_KEY and ENCRYPTION_KEYS in the environment as well"
 
 
-def test_the_data_outlives_a_stop_with_a_run_in_flight(launch, target, tmp_path):
+def test_data_survives_a_stop_during_a_run(launch, target, tmp_path):
     """Two starts of `make run` in a folder whose path is too long for a socket."""
     folder = tmp_path / ("deep" * 20) / ("deeper" * 10)
     folder.parent.mkdir()
@@ -100,7 +100,7 @@ def test_the_data_outlives_a_stop_with_a_run_in_flight(launch, target, tmp_path)
     began = time.monotonic()
     first.stop(signal.SIGTERM)
 
-    assert time.monotonic() - began < IN_TIME
+    assert time.monotonic() - began < STOP_LIMIT_S
     assert [process for process in processes if process.is_running()] == []
     assert re.search(r"Password +[\w-]{16}$", first.logs, re.MULTILINE)
 
@@ -109,25 +109,25 @@ def test_the_data_outlives_a_stop_with_a_run_in_flight(launch, target, tmp_path)
     status, answer = second.request("GET", job)
     assert status == 200, answer
     calls = target.wait_for("/slow/30", 2)
-    assert len({call.headers["Idempotency-Key"] for call in calls}) == 1 < len(calls)  # the same run goes on
+    assert len({call.headers["Idempotency-Key"] for call in calls}) == 1 < len(calls)  # the same run continues
     assert second.stop(signal.SIGINT) == 0
 
 
-def test_the_welcome_is_the_first_that_it_says_of_itself(launch):
+def test_welcome_message_is_the_first_output_of_the_launcher(launch):
     logs = launch(environment={"DEMO": "1"}).wait_until_ready().logs
 
     before = logs.partition("Quando is running.")[0].splitlines()
     assert [line for line in before if line.strip() and " | " not in line] == []
 
 
-def test_when_a_process_dies_everything_ends(launch):
+def test_all_processes_end_when_one_dies(launch):
     installation = launch().wait_until_ready()
     processes = installation.processes()
     beat = next(process for process in processes if "beat" in process.cmdline())
 
     beat.kill()
 
-    assert installation.process.wait(timeout=IN_TIME) == 1
+    assert installation.process.wait(timeout=STOP_LIMIT_S) == 1
     assert "quando: beat has ended with exit code -9, so everything else is stopped" in installation.logs
     assert eventually(lambda: not any(process.is_running() for process in processes))
 
@@ -140,7 +140,7 @@ def send_bursts(process: subprocess.Popen) -> None:
         time.sleep(0.01 if number % 25 == 0 else random.uniform(0, 1e-5))
 
 
-def test_many_signals_at_once_end_it(launch):
+def test_launcher_ends_after_many_signals(launch):
     installation = launch().wait_until_ready()
     processes = installation.processes()
 
@@ -151,8 +151,8 @@ def test_many_signals_at_once_end_it(launch):
 
 
 @pytest.mark.parametrize("program, says", [("worker", "ready."), ("beat", "beat: Starting...")])
-def test_many_signals_at_once_end_a_part(live, program, says):
-    """One more worker and beat, which end by themselves."""
+def test_worker_and_beat_end_after_many_signals(live, program, says):
+    """An additional worker or beat that is started without the launcher."""
     name = ("--hostname", "another@%h") if program == "worker" else ()
     command = (sys.executable, "-m", "celery", "--app", "scheduler_site", program, "--loglevel", "INFO", *name)
     pool = ("--pool", "threads") if program == "worker" else ()
@@ -169,7 +169,7 @@ def test_many_signals_at_once_end_a_part(live, program, says):
 
         send_bursts(process)
 
-        # a signal that comes while Python itself ends finds no handler any more
+        # a signal during the end of Python itself finds no handler
         assert process.wait(timeout=20) in (0, -signal.SIGTERM, -signal.SIGINT)
         assert "Traceback" not in process.stderr.read()
     finally:
@@ -178,34 +178,34 @@ def test_many_signals_at_once_end_a_part(live, program, says):
         process.stderr.close()
 
 
-def test_a_killed_launcher_leaves_nothing(launch):
+def test_killed_launcher_leaves_no_process(launch):
     installation = launch().wait_until_ready()
     processes = installation.processes()
     assert len(processes) >= 5, processes
 
     installation.process.kill()
     installation.process.wait()
-    line = refusal(launch())  # until the last of them is gone
+    line = refusal(launch())  # as long as one of the processes runs
 
     assert line == f"quando: Quando is running with DATA_DIR {installation.data_dir} already"
-    assert eventually(lambda: not any(map(is_alive, processes)), within=IN_TIME), list(filter(is_alive, processes))
+    assert eventually(lambda: not any(map(is_alive, processes)), within=STOP_LIMIT_S), list(filter(is_alive, processes))
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Whether it runs; one that nobody has waited for does not."""
+    """Return True if the process runs; a zombie does not."""
     with suppress(psutil.NoSuchProcess):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False
 
 
-def test_a_second_start_on_the_same_data_is_refused(live, launch):
+def test_second_start_with_the_same_data_dir_is_refused(live, launch):
     line = refusal(launch(data_dir=live.data_dir))
 
     assert line == f"quando: Quando is running with DATA_DIR {live.data_dir} already"
 
 
-def test_everything_written_lies_under_the_data_dir(live):
-    """Files of other folders that its processes have open for writing."""
+def test_all_written_files_are_below_the_data_dir(live):
+    """No process has a file of another folder open for writing."""
     opened = {
         file.path
         for process in live.processes()
@@ -216,18 +216,18 @@ def test_everything_written_lies_under_the_data_dir(live):
     assert opened - {str(live.log)} == set()
 
 
-def test_nobody_else_can_read_what_is_written(live):
-    """The database, the keys, and the broker's files, some of which come and go."""
+def test_written_files_are_readable_by_their_owner_only(live):
+    """The database, the keys, and the files of the broker, some of which are temporary."""
     written = [live.data_dir, *live.data_dir.rglob("*")]
 
     modes = {path.name: path.lstat().st_mode & 0o077 for path in written if path.exists()}
-    of_the_embedded = {"secret_key", "encryption_key", "quando.sqlite3"}
-    expected = {"lock", "valkey.log"} | (set() if live.variables.get("DATABASE_URL") else of_the_embedded)
+    of_sqlite = {"secret_key", "encryption_key", "quando.sqlite3"}
+    expected = {"lock", "valkey.log"} | (set() if live.variables.get("DATABASE_URL") else of_sqlite)
     assert modes.keys() > expected
     assert {name: oct(mode) for name, mode in modes.items() if mode} == {}
 
 
-def test_a_data_dir_that_others_could_read_is_corrected_with_a_sentence(launch, tmp_path):
+def test_readable_data_dir_is_corrected_with_a_message(launch, tmp_path):
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o755)
@@ -240,7 +240,7 @@ def test_a_data_dir_that_others_could_read_is_corrected_with_a_sentence(launch, 
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_data_dir_that_others_write_to_is_refused(launch, tmp_path):
+def test_data_dir_writable_by_others_is_refused(launch, tmp_path):
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -250,7 +250,7 @@ def test_a_data_dir_that_others_write_to_is_refused(launch, tmp_path):
     assert line == f"quando: DATA_DIR {folder} can be written by others: choose a folder of Quando's own"
 
 
-def test_an_old_python_is_one_clear_line(tmp_path):
+def test_old_python_is_reported_in_one_line(tmp_path):
     old = tmp_path / "python3.9"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2\n[ "$1" = --version ]\n')
     old.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Apigee's interface at work: the curl commands of its published walk-through, and what locks and priorities do."""
+"""Apigee's interface in a running installation: curl commands of its published walk-through, locks, priorities."""
 
 import json
 import subprocess
@@ -12,8 +12,8 @@ from tests.peers.server import eventually
 
 NAME = "MINT.CHARGE_DAILY@@@management-server@@@DEFAULT"
 ID = f"{NAME}@@@management-server@@@DEFAULT"
-MAIL, PASSWORD = "ada@example.com", "correct horse battery staple"
-SAY_MAIL = f"from accounts.models import User; User.objects.update(email={MAIL!r})"
+EMAIL, PASSWORD = "ada@example.com", "correct horse battery staple"
+SET_EMAIL = f"from accounts.models import User; User.objects.update(email={EMAIL!r})"
 EVERY_SECOND = "* * * * * ?"
 STANDS_FOR = "Stands for 'Daily charges', which recomputes the hourly totals, and from them those of the day before."
 
@@ -21,14 +21,14 @@ STANDS_FOR = "Stands for 'Daily charges', which recomputes the hourly totals, an
 @pytest.fixture(scope="module")
 def live(tmp_path_factory):
     with running(tmp_path_factory.mktemp("mint"), ADMIN_PASSWORD=PASSWORD, EGRESS_ALLOW="127.0.0.0/8") as installation:
-        installation.manage("shell", "-c", SAY_MAIL)
+        installation.manage("shell", "-c", SET_EMAIL)
         assert installation.manage("load_mint_jobs") == "20 created, 0 were there already\n"
         yield installation
     assert "Traceback" not in installation.logs
 
 
 def curl(live: Installation, address: str, *arguments: str) -> object:
-    """What the command answers; it fails unless that is a success."""
+    """Run curl and return the JSON of the response; an error status raises an exception."""
     command = ["curl", "--fail", "--silent", "--show-error", *arguments, f"{live.url}/v1/mint/{address}"]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
@@ -36,28 +36,28 @@ def curl(live: Installation, address: str, *arguments: str) -> object:
 def put(live: Installation, address: str, document: dict) -> object:
     body = json.dumps(document)
     return curl(
-        live, address, "-u", f"{MAIL}:{PASSWORD}", "-X", "PUT", "-H", "Content-Type: application/json", "-d", body
+        live, address, "-u", f"{EMAIL}:{PASSWORD}", "-X", "PUT", "-H", "Content-Type: application/json", "-d", body
     )
 
 
-def answered(live: Installation, method: str, path: str, document: object = None) -> dict:
+def request_json(live: Installation, method: str, path: str, document: object = None) -> dict:
     status, answer = live.request(method, path, document)
     assert status in (200, 201), answer
     return answer
 
 
 def runs_of(live: Installation, job: str, state: str | None = None) -> list[dict]:
-    (found,) = answered(live, "GET", f"/api/jobs?name={job}")["value"]
+    (found,) = request_json(live, "GET", f"/api/jobs?name={job}")["value"]
     filtered = f"&state={state}" if state else ""
-    return answered(live, "GET", f"/api/runs?job={found['id']}{filtered}")["value"]
+    return request_json(live, "GET", f"/api/runs?job={found['id']}{filtered}")["value"]
 
 
-def test_the_walk_through_of_the_published_pages(live):
-    listed = curl(live, "triggers?orgid=default", "-u", f"{MAIL}:{PASSWORD}")
+def test_commands_of_the_published_walk_through_work(live):
+    triggers = curl(live, "triggers?orgid=default", "-u", f"{EMAIL}:{PASSWORD}")
     one = curl(live, f"triggers/{ID}", "-H", f"Authorization: Bearer {live.token}")
 
-    assert len(listed) == 20
-    assert one in listed
+    assert len(triggers) == 20
+    assert one in triggers
     assert (one["id"], one["enabled"], one["cronExpression"]) == (ID, True, "0 20 1 * * ?")
 
     # a new expression fires
@@ -65,11 +65,11 @@ def test_the_walk_through_of_the_published_pages(live):
     runs = eventually(lambda: runs_of(live, "charge-daily", "succeeded"))
     assert updated["cronExpression"] == EVERY_SECOND
     assert runs[0]["trigger"] == NAME
-    run = answered(live, "GET", f"/api/runs/{runs[0]['id']}")
+    run = request_json(live, "GET", f"/api/runs/{runs[0]['id']}")
     assert [attempt["message"] for attempt in run["attempts"]] == [STANDS_FOR]
     assert f"MINT.CHARGE_DAILY of monetization: {STANDS_FOR}" in live.logs
 
-    # a disabled trigger does not
+    # a disabled trigger does not fire
     disabled = put(live, f"triggers/{ID}", {"id": ID, "enabled": False})
     disabled_at = datetime.now(UTC)
     time.sleep(3)
@@ -77,7 +77,7 @@ def test_the_walk_through_of_the_published_pages(live):
     assert max(fire_times(live, "charge-daily")) <= disabled_at
     assert curl(live, f"triggers/{ID.replace('@', '%40')}", "-u", f"ada:{PASSWORD}")["enabled"] is False
 
-    # enabled again it goes on, and makes up for nothing
+    # an enabled trigger fires again and does not make up for missed fire times
     enabled = put(live, f"triggers/{ID}", {"id": ID, "enabled": True})
     assert enabled["enabled"] is True
     assert eventually(lambda: max(fire_times(live, "charge-daily")) > disabled_at)
@@ -89,22 +89,22 @@ def fire_times(live: Installation, job: str) -> list[datetime]:
     return [datetime.fromisoformat(run["fireAt"]) for run in runs_of(live, job)]
 
 
-def test_of_two_triggers_of_one_second_and_one_key_the_lower_priority_runs(live, target):
-    collection = answered(live, "POST", "/api/collections", {"name": "contended"})["id"]
+def test_lower_priority_number_runs_of_two_triggers_with_one_lock_key(live, target):
+    collection = request_json(live, "POST", "/api/collections", {"name": "contended"})["id"]
     fire_at = (datetime.now(UTC) + timedelta(seconds=5)).replace(microsecond=0)
     expression = f"{fire_at:%-S %-M %-H %-d %-m} ? {fire_at:%Y}"
     for name, priority in (("second", 2), ("first", 1)):
         action = {"type": "Http", "request": {"uri": f"{target.url}/slow/2?{name}", "method": "GET"}}
         job = {"collection": collection, "name": name, "action": action, "ownSchedule": False}
         trigger = {
-            "job": answered(live, "POST", "/api/jobs", job)["id"],
+            "job": request_json(live, "POST", "/api/jobs", job)["id"],
             "name": f"MINT.{name.upper()}@@@message-processor@@@DEFAULT",
             "schedule": {"format": "quartz", "expression": expression},
             "priority": priority,
             "group": "message-processor",
             "triggerDataMap": {"custom_lock_key": "mint.scheduler.__ORG_ID__.contended@@@management"},
         }
-        answered(live, "POST", "/api/triggers", trigger)
+        request_json(live, "POST", "/api/triggers", trigger)
 
     ended = eventually(lambda: runs_of(live, "first", "succeeded"), within=20)
 

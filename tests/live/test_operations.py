@@ -1,7 +1,7 @@
-"""The real pollers of the published libraries follow operations of a running installation to each end.
+"""The real pollers of the published libraries follow operations of a running installation to every kind of end.
 
-That of the management library, azure-mgmt-core, and the general one of azure-core; each by the header
-`Azure-AsyncOperation`, and by `Location` alone, once a policy has taken the header away.
+Tested are the poller of azure-mgmt-core and the general one of azure-core; each with the header
+`Azure-AsyncOperation`, and with `Location` alone, after a policy has removed the header.
 """
 
 import signal
@@ -25,8 +25,8 @@ from tests.peers.server import eventually
 GROUP = "operations"
 
 
-class Watching(SansIOHTTPPolicy):
-    """Keeps each answer, and takes away headers before the poller, which it brings along, sees them."""
+class ResponseRecorder(SansIOHTTPPolicy):
+    """A policy that records each response and removes headers before the poller, which it also creates, sees them."""
 
     def __init__(self, poller: str, without: tuple[str, ...]):
         self.poller = poller
@@ -44,7 +44,7 @@ class Watching(SansIOHTTPPolicy):
     @property
     def polling(self):
         if self.poller == "mgmt":
-            return True  # the client's own
+            return True  # the default poller of the client
         algorithms = [OperationResourcePolling("Azure-AsyncOperation"), LocationPolling(), StatusCheckPolling()]
         return LROBasePolling(30, lro_algorithms=algorithms, **PLAIN)
 
@@ -57,21 +57,21 @@ POLLERS = {
 
 
 @pytest.fixture(params=POLLERS.values(), ids=POLLERS)
-def watching(request) -> Watching:
-    return Watching(*request.param)
+def recorder(request) -> ResponseRecorder:
+    return ResponseRecorder(*request.param)
 
 
-one_poller = pytest.mark.parametrize("watching", [POLLERS["mgmt-by-status"]], indirect=True)
+one_poller = pytest.mark.parametrize("recorder", [POLLERS["mgmt-by-status"]], indirect=True)
 
 
 @pytest.fixture
-def collections(live, watching):
+def collections(live, recorder):
     client = SchedulerManagementClient(
         Credential(live.token),
         live.subscription_id,
         base_url=live.url,
         retry_total=0,
-        per_retry_policies=[watching],
+        per_retry_policies=[recorder],
     )
     yield client.job_collections
     client.close()
@@ -79,7 +79,7 @@ def collections(live, watching):
 
 @pytest.fixture
 def name(live, collections, request) -> str:
-    """The name of a new collection with jobs; what the test leaves of it is taken away."""
+    """The name of a new collection with jobs, which is deleted after the test."""
     name = request.node.name.replace("[", "-").replace("]", "")[:90]
     definition = models.JobCollectionDefinition(
         location="westus", properties=models.JobCollectionProperties(sku=models.Sku(name="P20Premium"))
@@ -102,11 +102,11 @@ def put_jobs(live, path: str) -> None:
 
 
 @pytest.fixture
-def workers_away(live):
-    """Stop the workers for a while, as if the machine were asleep."""
+def suspend_workers(live):
+    """Return a context manager that suspends the workers, as if the machine were asleep."""
 
     @contextmanager
-    def away():
+    def suspended():
         workers = [process for process in live.processes() if "worker" in process.cmdline()]
         assert workers
         for process in workers:
@@ -117,32 +117,32 @@ def workers_away(live):
             for process in workers:
                 process.send_signal(signal.SIGCONT)
 
-    return away
+    return suspended
 
 
 @pytest.fixture
-def begin(collections, watching):
+def begin(collections, recorder):
     def begin(kind: str, name: str):
-        return getattr(collections, f"begin_{kind}")(GROUP, name, polling=watching.polling, **PLAIN)
+        return getattr(collections, f"begin_{kind}")(GROUP, name, polling=recorder.polling, **PLAIN)
 
     return begin
 
 
 @pytest.mark.parametrize("kind", ["delete", "enable", "disable"])
-def test_a_poller_follows_to_success(collections, begin, watching, name, kind):
+def test_poller_follows_an_operation_to_success(collections, begin, recorder, name, kind):
     poller = begin(kind, name)
 
     assert poller.result(timeout=60) is None
 
     assert poller.status() == "Succeeded"
-    polled = [(url.split("/")[-2], status) for _, url, status in watching.seen if "/locations/" in url]
-    if watching.without:
+    polled = [(url.split("/")[-2], status) for _, url, status in recorder.seen if "/locations/" in url]
+    if recorder.without:
         assert polled[-1] == ("operationResults", 204)
         assert set(polled[:-1]) <= {("operationResults", 202)}
-    else:  # an action's result is asked for once it has succeeded, a deletion's is not
+    else:  # the poller requests the result of a successful enabling or disabling, but not of a deletion
         assert polled.count(("operationResults", 204)) == (kind != "delete")
         assert set(polled) - {("operationResults", 204)} == {("operations", 200)}
-    waits = [headers.get("retry-after") for headers in watching.headers if "location" in headers]
+    waits = [headers.get("retry-after") for headers in recorder.headers if "location" in headers]
     assert waits
     assert set(waits) == {"1"}
     if kind == "delete":
@@ -152,10 +152,10 @@ def test_a_poller_follows_to_success(collections, begin, watching, name, kind):
         assert collections.get(GROUP, name, **PLAIN).properties.state == f"{kind.capitalize()}d"
 
 
-def test_a_poller_learns_of_a_failure_and_its_code(live, collections, begin, name, workers_away):
-    """The collection is enabled by another request before the workers get to disabling it."""
+def test_poller_raises_the_code_of_a_failed_operation(live, collections, begin, name, suspend_workers):
+    """The collection is enabled by another request before the workers disable it."""
     path = collections.get(GROUP, name, **PLAIN).id
-    with workers_away():
+    with suspend_workers():
         poller = begin("disable", name)
         answer = live.request("PATCH", path + VERSION, {"properties": {"state": "Enabled"}})
         assert answer[0] == 200, answer
@@ -169,10 +169,10 @@ def test_a_poller_learns_of_a_failure_and_its_code(live, collections, begin, nam
     assert collections.get(GROUP, name, **PLAIN).properties.state == "Enabled"
 
 
-def test_a_poller_learns_of_a_cancellation(live, collections, begin, watching, name, workers_away):
-    with workers_away():
+def test_poller_raises_the_cancellation_of_an_operation(live, collections, begin, recorder, name, suspend_workers):
+    with suspend_workers():
         poller = begin("delete", name)
-        accepted = next(headers for headers in reversed(watching.headers) if "location" in headers)
+        accepted = next(headers for headers in reversed(recorder.headers) if "location" in headers)
         operation = accepted["location"].removeprefix(live.url).partition("?")[0].rpartition("/")[2]
         path = f"/subscriptions/{live.subscription_id}/providers/Microsoft.Scheduler/locations/westus/operations"
         assert live.request("POST", f"{path}/{operation}/cancel{VERSION}")[0] == 202
@@ -185,12 +185,12 @@ def test_a_poller_learns_of_a_cancellation(live, collections, begin, watching, n
 
 
 @one_poller
-def test_deleting_again_follows_the_same_operation(begin, watching, name, workers_away):
-    with workers_away():
+def test_repeated_deletion_follows_the_same_operation(begin, recorder, name, suspend_workers):
+    with suspend_workers():
         pollers = [begin("delete", name) for _ in range(2)]
 
     assert [poller.result(timeout=60) for poller in pollers] == [None, None]
-    assert len({headers["location"] for headers in watching.headers if "location" in headers}) == 1
+    assert len({headers["location"] for headers in recorder.headers if "location" in headers}) == 1
     with pytest.raises(ResourceNotFoundError):
         begin("delete", name)
 
@@ -208,12 +208,12 @@ Operation.objects.filter(pk="{}").update(heartbeat_at=F("heartbeat_at") - HEARTB
 """
 
 
-def test_what_a_killed_worker_was_at_fails_and_can_be_asked_for_again(live, workers_away):
+def test_operation_of_a_killed_worker_fails_and_can_be_repeated(live, suspend_workers):
     path = COLLECTION.format("dying")
     live.request("PUT", path + VERSION, {"properties": {"sku": {"name": "P20Premium"}}})
     put_jobs(live, path)
     (collection,) = live.request("GET", "/api/collections?name=dying")[1]["value"]
-    with workers_away():
+    with suspend_workers():
         operation = live.request("DELETE", f"/api/collections/{collection['id']}")[1]["id"]
         worker = live.start("shell", "--verbosity", "0", "-c", DYING.format(operation))
         assert worker.stdout.readline() == b"a step is done\n"
@@ -225,11 +225,11 @@ def test_what_a_killed_worker_was_at_fails_and_can_be_asked_for_again(live, work
     live.manage("shell", "-c", SOME_TIME_LATER.format(operation))
 
     def ended() -> dict | None:
-        told = live.request("GET", f"/api/operations/{operation}")[1]
-        return told if told["finishedAt"] else None
+        document = live.request("GET", f"/api/operations/{operation}")[1]
+        return document if document["finishedAt"] else None
 
-    told = eventually(ended, within=60)  # by the beat's next look at operations
-    assert (told["state"], told["error"]["code"]) == ("failed", "WorkerLost")
+    document = eventually(ended, within=60)  # by the next housekeeping of operations
+    assert (document["state"], document["error"]["code"]) == ("failed", "WorkerLost")
     assert live.request("GET", path + VERSION)[1]["properties"]["provisioningState"] == "Succeeded"
     assert len(live.request("GET", f"{path}/jobs{VERSION}")[1]["value"]) == 20
     assert live.request("DELETE", path + VERSION)[0] == 202
@@ -237,7 +237,7 @@ def test_what_a_killed_worker_was_at_fails_and_can_be_asked_for_again(live, work
 
 
 @one_poller
-def test_the_logs_of_web_and_worker_have_the_callers_ids(live, collections, name):
+def test_logs_of_web_and_worker_contain_the_ids_of_the_caller(live, collections, name):
     ids = {"x-ms-correlation-request-id": "c-of-the-test", "x-ms-client-request-id": "r-of-the-test"}
     collections.begin_disable(GROUP, name, headers=ids, **PLAIN).result(timeout=60)
 

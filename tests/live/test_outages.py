@@ -1,4 +1,4 @@
-"""A beat that is killed and started again some minutes later: what its pages then say of that time."""
+"""A beat that is killed and started again some minutes later: what the pages then show about the outage."""
 
 import re
 import signal
@@ -11,7 +11,7 @@ AWAY_S = 240
 PASSWORD = "correct horse battery staple"
 
 
-def test_an_outage_is_told_by_the_beat_that_comes_back(launch, target, tmp_path):
+def test_outage_is_recorded_when_the_beat_starts_again(launch, target, tmp_path):
     environment = {"ADMIN_PASSWORD": PASSWORD, "EGRESS_ALLOW": "127.0.0.0/8"}
     first = launch(environment=environment).wait_until_ready()
     collection = COLLECTION.format("outage")
@@ -24,7 +24,7 @@ def test_an_outage_is_told_by_the_beat_that_comes_back(launch, target, tmp_path)
     beat = next(process for process in first.processes() if "beat" in process.cmdline())
 
     beat.send_signal(signal.SIGKILL)
-    assert first.process.wait(timeout=20) == 1  # one that has lost its beat does not pretend to go on
+    assert first.process.wait(timeout=20) == 1  # an installation without its beat ends
     second = launch(environment=environment | clock_ahead(AWAY_S, tmp_path)).wait_until_ready()
 
     def missed() -> list[dict]:
@@ -34,10 +34,10 @@ def test_an_outage_is_told_by_the_beat_that_comes_back(launch, target, tmp_path)
     page = second.sign_in("ada", PASSWORD)
 
     home = page("/admin/")
-    (said,) = set(re.findall(r"The scheduler did not run from [^<.]*\d\d:\d\d:\d\d to [^<.]*\d\d:\d\d:\d\d", home))
+    (sentence,) = set(re.findall(r"The scheduler did not run from [^<.]*\d\d:\d\d:\d\d to [^<.]*\d\d:\d\d:\d\d", home))
     assert "Every due run was taken in time" not in home
     assert f"{len(missed())} runs were missed in the last 24 h." in home
-    assert said in page("/admin/jobs/run/?result=missed")
-    assert said in page(f"/admin/jobs/run/{missed()[0]['id']}/change/")
-    assert said in page("/calendar/?view=agenda")
+    assert sentence in page("/admin/jobs/run/?result=missed")
+    assert sentence in page(f"/admin/jobs/run/{missed()[0]['id']}/change/")
+    assert sentence in page("/calendar/?view=agenda")
     assert second.logs.count("no pass was made from") == 1

@@ -1,4 +1,4 @@
-"""What a newcomer meets: the samples of `make run`, and the README's example."""
+"""The samples of `make run`, and the example of the README."""
 
 import json
 import re
@@ -17,13 +17,13 @@ def demo(tmp_path_factory):
         yield installation
 
 
-def found(installation, path: str) -> dict[str, dict]:
-    """The rows of a list by the names of their jobs."""
+def rows_by_job(installation, path: str) -> dict[str, dict]:
+    """Return the rows of a list by the names of their jobs."""
     _, page = installation.request("GET", path)
     return {row.get("jobName") or row["name"]: row for row in page["value"]}
 
 
-def test_the_first_example_of_the_readme_works_word_for_word(demo, tmp_path):
+def test_first_example_of_the_readme_works_unchanged(demo, tmp_path):
     example = re.search(r"```sh\n(TOKEN=.*?)```", (BASE_DIR / "README.md").read_text(), re.DOTALL)[1]
     (tmp_path / ".curlrc").write_text(f'connect-to = "127.0.0.1:8000:127.0.0.1:{demo.port}"\n')
 
@@ -33,10 +33,10 @@ def test_the_first_example_of_the_readme_works_word_for_word(demo, tmp_path):
     assert output.returncode == 0, output.stderr
     job = json.loads(output.stdout)
     assert (job["name"], job["collectionName"], job["state"]) == ("tea-time", "monitoring", "enabled")
-    assert eventually(lambda: "tea-time" in found(demo, "/api/runs?collection=1"))
+    assert eventually(lambda: "tea-time" in rows_by_job(demo, "/api/runs?collection=1"))
 
 
-def test_the_first_page_opens_with_its_style(demo):
+def test_home_page_loads_with_its_style_sheets(demo):
     with urlopen(demo.url, timeout=10) as response:
         page = response.read().decode()
     styles = re.findall(r'<link[^>]+href="(/static/[^"]+\.css)"', page)
@@ -49,27 +49,27 @@ def test_the_first_page_opens_with_its_style(demo):
             assert response.headers["Content-Type"].startswith("text/css")
 
 
-def test_samples_succeed_retry_complete_and_fail(demo):
+def test_sample_jobs_succeed_retry_complete_and_fail(demo):
     def jobs(state: str) -> set[str]:
-        return set(found(demo, f"/api/jobs?state={state}"))
+        return set(rows_by_job(demo, f"/api/jobs?state={state}"))
 
-    assert eventually(lambda: "ping-every-minute" in found(demo, "/api/runs?state=succeeded"))
-    assert eventually(lambda: "partner-that-is-down" in found(demo, "/api/runs?state=retrying"))
+    assert eventually(lambda: "ping-every-minute" in rows_by_job(demo, "/api/runs?state=succeeded"))
+    assert eventually(lambda: "partner-that-is-down" in rows_by_job(demo, "/api/runs?state=retrying"))
     assert eventually(lambda: jobs("completed") == {"import-old-data"})
     assert eventually(lambda: jobs("faulted") == {"fetch-a-page-that-is-gone"})
     assert jobs("disabled") == {"reminders"}
 
 
-def test_the_job_that_always_fails_is_shown_as_failing(demo):
-    """Its error action succeeds each time, which is nothing of the job's."""
+def test_sample_job_that_always_fails_is_shown_as_failing(demo):
+    """Its error action succeeds each time, which does not count as success of the job."""
 
     def failed() -> dict | None:
-        return found(demo, "/api/runs?state=failed").get("partner-that-is-down")
+        return rows_by_job(demo, "/api/runs?state=failed").get("partner-that-is-down")
 
     assert eventually(failed, within=60), demo.logs
     error_run = failed()["errorRun"]
     assert eventually(lambda: demo.request("GET", f"/api/runs/{error_run}")[1]["state"] == "succeeded")
-    job = found(demo, "/api/jobs")["partner-that-is-down"]
+    job = rows_by_job(demo, "/api/jobs")["partner-that-is-down"]
     page = demo.sign_in("admin", re.search(r"Password   (\S+)\n", demo.logs)[1])(f"/admin/jobs/job/{job['id']}/")
 
     assert (job["executionCount"], job["failureCount"], job["faultedCount"]) == (3, 3, 1)
@@ -77,19 +77,19 @@ def test_the_job_that_always_fails_is_shown_as_failing(demo):
     assert "error action succeeded" in page
 
 
-def test_a_newcomer_is_told_where_to_go_and_that_calls_may_stay_here(demo):
+def test_welcome_message_shows_the_address_and_the_allowed_networks(demo):
     assert f"Address    {demo.url}/admin/\n" in demo.logs
     assert "User name  admin\n" in demo.logs
     assert "Calls      may go to public addresses and to 127.0.0.0/8\n" in demo.logs
     assert "Stop       Ctrl-C\n" in demo.logs
 
 
-def test_logs_hold_no_traceback(demo):
+def test_logs_contain_no_traceback(demo):
     assert "Traceback" not in demo.logs
 
 
-def test_without_a_way_to_itself_an_installation_starts_and_leaves_samples_out(tmp_path):
+def test_installation_that_cannot_call_itself_omits_samples(tmp_path):
     with running(tmp_path, DEMO="1", ADMIN_USERNAME="", EGRESS_ALLOW="") as installation:
         assert "The samples that call this installation are left out: 127.0.0.1 is a loopback" in installation.logs
         assert "Calls      may go to public addresses\n" in installation.logs
-        assert set(found(installation, "/api/collections")) == {"monetization"}
+        assert set(rows_by_job(installation, "/api/collections")) == {"monetization"}

@@ -1,7 +1,7 @@
-"""Machines that poll a running installation and approve what they are told, at each version of the contract.
+"""Machines that poll a running installation and approve its notices, with each version of the contract.
 
-The client is a small one of our own: standard library, plain HTTP, five seconds of patience, and no following of
-redirects, as the public ones are.
+The client is a small one of our own: standard library, plain HTTP, a timeout of five seconds, and no redirects, like
+the public clients.
 """
 
 import http.client
@@ -30,12 +30,12 @@ MEMBERS = {  # by the version that added them
     "2020-07-01": {"DurationInSeconds"},
 }
 NEWEST = "2020-07-01"
-PATIENCE_S = 5
+TIMEOUT_S = 5
 
 
 @dataclass
 class Machine:
-    """What runs on a machine: it knows an address, its token, and one version of the contract."""
+    """The client on a machine, with an address, its token, and one version of the contract."""
 
     live: Installation
     name: str
@@ -56,7 +56,7 @@ class Machine:
         return [event["EventStatus"] for event in self.events().values()]
 
     def approve(self, *ids: str) -> dict:
-        """As curl does it: the first samples without the metadata header, and all of them as a form."""
+        """Approve as the samples with curl do: the oldest without the metadata header, and all of them as a form."""
         body = json.dumps({"StartRequests": [{"EventId": each} for each in ids]}).encode()
         metadata = {} if self.version == "2017-03-01" else {"Metadata": "true"}
         status, answer = self.ask("POST", body, {"Content-Type": "application/x-www-form-urlencoded", **metadata})
@@ -66,10 +66,10 @@ class Machine:
     def ask(
         self, method: str, body: bytes | Iterable[bytes] | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict]:
-        """One request; one that came too soon is made again when the answer says, as polite clients do."""
+        """Send a request; after a 429 send it again at the time of Retry-After, as polite clients do."""
         sent = {"Authorization": f"Bearer {self.token}", **self.headers, **(headers or {"Metadata": "true"})}
         while True:
-            connection = http.client.HTTPConnection("127.0.0.1", self.live.port, timeout=PATIENCE_S)
+            connection = http.client.HTTPConnection("127.0.0.1", self.live.port, timeout=TIMEOUT_S)
             try:
                 connection.request(method, f"{self.path}?api-version={self.version}", body, sent)
                 answer = connection.getresponse()
@@ -108,16 +108,16 @@ def make_machine(live, api):
 
 @pytest.fixture
 def announce(api):
-    def say(*machines: Machine, **members) -> str:
+    def announce_notice(*machines: Machine, **members) -> str:
         when = {} if members.get("eventStatus") == "Started" else {"notBeforeSeconds": 3600}
         body = {"eventType": "Reboot", "resources": [each.name for each in machines], **when}
         return api("notices", body | members)["eventId"]
 
-    return say
+    return announce_notice
 
 
 @pytest.mark.parametrize("version", MEMBERS)
-def test_a_notice_through_all_its_states(make_machine, announce, api, version):
+def test_machines_see_a_notice_in_all_its_states(make_machine, announce, api, version):
     group = f"databases-{version}"
     db2, db3 = (make_machine(f"db-{number}-{version}", group, version=version) for number in (2, 3))
     web = make_machine(f"web-{version}", version=version)
@@ -131,7 +131,7 @@ def test_a_notice_through_all_its_states(make_machine, announce, api, version):
     event = scheduled["Events"][0]
     not_before = event.pop("NotBefore")
     assert not_before == f"{parsedate_to_datetime(not_before):%a, %d %b %Y %H:%M:%S GMT}"
-    assert abs(parsedate_to_datetime(not_before).timestamp() - announced_at - 3600) < PATIENCE_S
+    assert abs(parsedate_to_datetime(not_before).timestamp() - announced_at - 3600) < TIMEOUT_S
     expected = {
         "EventId": event_id,
         "EventStatus": "Scheduled",
@@ -156,7 +156,7 @@ def test_a_notice_through_all_its_states(make_machine, announce, api, version):
     assert web.document() == {"DocumentIncarnation": 1, "Events": []}
 
 
-def test_one_outside_is_told_nothing_and_approves_nothing(make_machine, announce):
+def test_machine_of_another_group_sees_and_approves_no_notice(make_machine, announce):
     db2, web = make_machine("db-2-inside", "databases-inside"), make_machine("web-outside")
     event_id = announce(db2)
 
@@ -168,8 +168,8 @@ def test_one_outside_is_told_nothing_and_approves_nothing(make_machine, announce
     assert (web.events(), db2.statuses()) == ({}, ["Scheduled"])
 
 
-def test_an_approval_may_come_in_pieces(make_machine, announce):
-    """As a client sends it that does not know the length of its body beforehand."""
+def test_approval_can_have_a_chunked_body(make_machine, announce):
+    """As from a client that does not know the length of its body in advance."""
     db2 = make_machine("db-2-in-pieces")
     body = json.dumps({"StartRequests": [{"EventId": announce(db2)}]}).encode()
 
@@ -180,7 +180,7 @@ def test_an_approval_may_come_in_pieces(make_machine, announce):
     assert (too_long[0], list(too_long[1])) == (413, ["error"])
 
 
-def test_a_notice_starts_by_itself_at_its_time_and_not_before(make_machine, announce):
+def test_notice_starts_automatically_at_its_time_and_not_before(make_machine, announce):
     db2 = make_machine("db-2-by-itself")
     event_id = announce(db2, notBeforeSeconds=3).upper()
     not_before = parsedate_to_datetime(db2.events()[event_id]["NotBefore"])
@@ -189,17 +189,17 @@ def test_a_notice_starts_by_itself_at_its_time_and_not_before(make_machine, anno
     assert datetime.now(UTC) >= not_before
 
 
-def test_a_notice_that_nobody_reads_starts_by_itself(live, make_machine, announce):
-    """Housekeeping looks after it; reading would have brought it on."""
+def test_notice_that_is_not_polled_starts_automatically(live, make_machine, announce):
+    """Housekeeping starts it; a poll would show it as started too."""
     db2 = make_machine("db-2-unread")
     event_id = announce(db2, notBeforeSeconds=1)
 
-    said = f"notice {event_id} (Reboot) is started by the clock"
+    log_line = f"notice {event_id} (Reboot) is started by the clock"
 
-    assert eventually(lambda: said in live.logs, within=20)
+    assert eventually(lambda: log_line in live.logs, within=20)
 
 
-def test_a_notice_that_is_withdrawn_is_gone_and_a_failure_is_told_as_started(make_machine, announce, api):
+def test_cancelled_notice_disappears_and_a_failure_is_shown_as_started(make_machine, announce, api):
     db2 = make_machine("db-2-short")
     withdrawn = announce(db2)
     api(f"notices/{withdrawn}/cancel")
@@ -211,7 +211,7 @@ def test_a_notice_that_is_withdrawn_is_gone_and_a_failure_is_told_as_started(mak
 
 
 @pytest.mark.parametrize("path", ["/r/{}/metadata/scheduledevents", "/R/{}/metadata/scheduledEvents/", "//r/{}/x"])
-def test_a_token_in_an_address_is_in_no_log(live, make_machine, announce, path):
+def test_token_in_an_address_is_not_logged(live, make_machine, announce, path):
     db2 = make_machine("db-2-by-address", headers={"Authorization": "", "Host": "169.254.169.254"})
     announce(db2)
     db2.path = path.format(db2.token)
@@ -224,19 +224,19 @@ def test_a_token_in_an_address_is_in_no_log(live, make_machine, announce, path):
     assert db2.token not in live.logs
 
 
-def test_more_polls_than_five_in_a_second_are_refused(make_machine):
+def test_more_than_five_polls_in_a_second_are_refused(make_machine):
     db2 = make_machine("db-2-in-a-hurry")
 
-    def too_many() -> bool:
+    def are_polls_delayed() -> bool:
         began = time.monotonic()
         for _ in range(12):
             db2.ask("GET")
         return time.monotonic() - began > 1
 
-    assert too_many()
+    assert are_polls_delayed()
 
 
-def test_forwarded_requests_are_refused_where_no_proxy_is_known(make_machine):
+def test_forwarded_requests_are_refused_without_a_configured_proxy(make_machine):
     db2 = make_machine("db-2-forwarded", headers={"X-Forwarded-For": "10.0.0.1"})
 
     status, answer = db2.ask("GET")
@@ -254,7 +254,7 @@ def scheduled_events(live):
     client.close()
 
 
-def test_the_published_client_acknowledges(scheduled_events, make_machine, announce):
+def test_published_client_acknowledges_notices(scheduled_events, make_machine, announce):
     db2, db3 = (make_machine(f"db-{number}-acknowledged", "databases-acknowledged") for number in (2, 3))
     first, second, third = (announce(db2) for _ in range(3))
     address = {"resource_group_name": "any", "resource_type": "virtualMachines", **PLAIN}
@@ -273,7 +273,7 @@ def test_the_published_client_acknowledges(scheduled_events, make_machine, annou
     }
 
 
-def test_the_published_client_learns_which_event_is_unknown(scheduled_events, make_machine, announce):
+def test_published_client_gets_the_id_of_an_unknown_notice(scheduled_events, make_machine, announce):
     db2, web = make_machine("db-2-unknown"), make_machine("web-unknown")
     ours, theirs = announce(db2), announce(web)
     address = {"resource_group_name": "any", "resource_type": "virtualMachines", "resource_name": db2.name, **PLAIN}

@@ -1,4 +1,4 @@
-"""Clients that send slowly, or nothing more: others are answered meanwhile, and the slow ones are cut off."""
+"""Clients that send slowly or stop: other clients get responses in the meantime, and the slow ones are disconnected."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from scheduler_site.supervisor import parse_procfile
 from tests.live.installation import BASE_DIR
 from tests.peers.server import eventually, free_port
 
-HELD = 200  # connections at once
+SLOW_CONNECTIONS = 200  # concurrent connections
 BODY = b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\nname="
 HEADERS = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
 DEADLINE = re.compile(r"(--http1-header-read-timeout) \d+")
@@ -28,7 +28,7 @@ DEADLINE = re.compile(r"(--http1-header-read-timeout) \d+")
 
 @contextmanager
 def connected(port: int, beginnings: list[bytes]):
-    """Yield connections on which each of these has been sent."""
+    """Yield connections, each with one of the beginnings sent."""
     with ExitStack() as stack:
         connections = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in beginnings]
         for connection, beginning in zip(connections, beginnings, strict=True):
@@ -38,7 +38,7 @@ def connected(port: int, beginnings: list[bytes]):
 
 @contextmanager
 def trickling(connections: list[socket.socket]):
-    """Send one byte after the other on each, as long as they are open."""
+    """Send one byte after the other on each connection as long as it is open."""
     over = threading.Event()
 
     def trickle():
@@ -57,7 +57,7 @@ def trickling(connections: list[socket.socket]):
 
 
 def is_open(connection: socket.socket) -> bool:
-    """Whether the server has neither answered nor closed."""
+    """Return True if the server has neither sent a response nor closed the connection."""
     return not select.select([connection], [], [], 0)[0]
 
 
@@ -71,19 +71,19 @@ def seconds_of(url: str) -> float:
     return time.monotonic() - began
 
 
-def test_slow_clients_hold_up_nobody(live):
-    beginnings = [(BODY, BODY, HEADERS, HEADERS)[number % 4] for number in range(HELD)]
+def test_slow_clients_do_not_delay_others(live):
+    beginnings = [(BODY, BODY, HEADERS, HEADERS)[number % 4] for number in range(SLOW_CONNECTIONS)]
     with connected(live.port, beginnings) as connections, trickling(connections[::2]):
-        took = [seconds_of(f"{live.url}/healthz") for _ in range(5)]
-        held = sum(map(is_open, connections))
+        durations = [seconds_of(f"{live.url}/healthz") for _ in range(5)]
+        open_count = sum(map(is_open, connections))
 
-    assert held == HELD
-    assert statistics.median(took) < 1, took
+    assert open_count == SLOW_CONNECTIONS
+    assert statistics.median(durations) < 1, durations
 
 
 @pytest.fixture
-def impatient(tmp_path):
-    """The port of a web process alone, with the Procfile's options but for a short deadline for headers."""
+def web_with_short_deadline(tmp_path):
+    """The port of a web process with the options of the Procfile, except a short deadline for headers."""
     port = free_port()
     command, changed = DEADLINE.subn(r"\1 1000", parse_procfile((BASE_DIR / "Procfile").read_text())["web"])
     assert changed == 1
@@ -98,10 +98,10 @@ def impatient(tmp_path):
     process.wait(timeout=20)
 
 
-def test_headers_have_a_deadline_however_they_come(impatient):
-    assert eventually(lambda: accepts(impatient), within=60)
+def test_headers_have_a_deadline_even_if_they_arrive_slowly(web_with_short_deadline):
+    assert eventually(lambda: accepts(web_with_short_deadline), within=60)
 
-    with connected(impatient, [b"", HEADERS, HEADERS]) as connections, trickling(connections[2:]):
+    with connected(web_with_short_deadline, [b"", HEADERS, HEADERS]) as connections, trickling(connections[2:]):
         assert eventually(lambda: not any(map(is_open, connections)), within=18)  # the Procfile has 20
 
 

@@ -13,26 +13,26 @@ from tests.maintenance.machines import Machine, machine
 
 @pytest.fixture
 def unlimited(settings):
-    """Machines may poll as often as a test likes."""
+    """Turn off the limit on how often machines may poll."""
     settings.METADATA_REQUESTS_PER_SECOND = 0
 
 
 @pytest.fixture
 def clock():
-    """It is the first day of 2026, and time goes on."""
+    """Set the clock to the first day of 2026; time runs on."""
     with time_machine.travel(NOW) as traveller:
         yield traveller
 
 
 @pytest.fixture
 def db2(clock, unlimited, subscription) -> Machine:
-    """One of the databases, which polls."""
+    """A machine of the group `databases`."""
     return machine(subscription, "db-2", "databases")
 
 
 @pytest.fixture
 def db3(clock, unlimited, subscription) -> Machine:
-    """The other one."""
+    """Another machine of the group `databases`."""
     return machine(subscription, "db-3", "databases")
 
 
@@ -53,15 +53,15 @@ def make_resource(subscription):
 @pytest.fixture
 def make_notice(subscription):
     def make(*resources: Resource, **fields) -> Notice:
-        wanted = Announcement(fields.pop("event_type", EventType.REBOOT), resources, **fields)
-        return lifecycle.announce(resources[0].subscription, wanted, "ada", timezone.now())
+        announcement = Announcement(fields.pop("event_type", EventType.REBOOT), resources, **fields)
+        return lifecycle.announce(resources[0].subscription, announcement, "ada", timezone.now())
 
     return make
 
 
 @pytest.fixture
-def people(client, make_user):
-    """Sign somebody in who has the role in the default subscription; None: who is a member of none."""
+def sign_in_as(client, make_user):
+    """Return a function that signs in a new user with a role in the default subscription; None: no membership."""
 
     def sign_in(role: Role | None):
         client.force_login(make_user("mira", role))

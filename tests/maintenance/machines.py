@@ -1,4 +1,4 @@
-"""Machines that poll, and people who announce maintenance to them, over the interfaces that both use."""
+"""Machines that poll the metadata API, and notices announced to them over the REST API."""
 
 import json
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ IN_AN_HOUR = {"eventType": "Reboot", "notBeforeSeconds": 3600}
 
 @dataclass
 class Machine:
-    """A resource with its token, which it sends as a bearer unless a request says otherwise."""
+    """A resource with its token.  It sends the token as a bearer token, unless `headers` change that."""
 
     resource: Resource
     token: str
@@ -59,7 +59,7 @@ def machine(subscription: Subscription, name: str, group: str = "", labels: dict
 
 
 def call(method: str, version: str | None, path: str = PATH, body: object = None, *, headers, query: str = "", **extra):
-    """Send a request as it is; a header of None is left out."""
+    """Send a request; headers with the value None are left out."""
     address = f"{path}?{'' if version is None else f'api-version={version}'}{query}"
     sent = {name: value for name, value in headers.items() if value is not None}
     data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
@@ -67,8 +67,8 @@ def call(method: str, version: str | None, path: str = PATH, body: object = None
     return Client(raise_request_exception=False).generic(method, address, data, headers=sent, **content)
 
 
-def announced(api, *machines: Machine, **members) -> str:
-    """Announce maintenance of the machines, by default a reboot in an hour; return the event's id as it is shown."""
+def post_notice(api, *machines: Machine, **members) -> str:
+    """Announce maintenance of the machines, by default a reboot in an hour; return the event id in upper case."""
     body = {**IN_AN_HOUR, "resources": [each.name for each in machines], **members}
     if "notBefore" in members or members.get("eventStatus") == "Started":
         del body["notBeforeSeconds"]
@@ -77,13 +77,13 @@ def announced(api, *machines: Machine, **members) -> str:
     return response.json()["eventId"].upper()
 
 
-def moved(api, event_id: str, step: str) -> None:
+def post_step(api, event_id: str, step: str) -> None:
     response = api.post(f"/api/notices/{event_id.lower()}/{step}")
     assert response.status_code == 200, response.content
 
 
 def rfc1123(moment: datetime) -> str:
-    """Without any library's help, in which a locale may hide."""
+    """Format an instant without a library, because libraries may use the locale."""
     day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
     month = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")[moment.month - 1]
     return f"{day}, {moment.day:02} {month} {moment.year} {moment:%H:%M:%S} GMT"

@@ -1,4 +1,4 @@
-"""Notices and policies of jobs as the core makes them; a test names only what matters to it."""
+"""Create notices and policies with functions of the core; a test gives only the values that matter to it."""
 
 from datetime import datetime, timedelta
 
@@ -27,7 +27,7 @@ def resource(subscription: Subscription, name: str = "db-2", group: str = "", la
 
 
 def announce(*resources: Resource, now: datetime = T0, actor: str = OPERATOR, **members) -> Notice:
-    """By default a reboot in an hour."""
+    """Announce maintenance, by default a reboot in an hour."""
     if not members.get("has_started"):
         members.setdefault("not_before", now + HOUR)
     announcement = Announcement(**{"event_type": EventType.REBOOT, "resources": resources, **members})
@@ -60,7 +60,7 @@ def status(notice: Notice) -> str:
 
 
 def incarnations(subscription: Subscription) -> dict[str, int]:
-    """The incarnation of every view that anybody has been shown."""
+    """Return the incarnation of each stored event scope."""
     return dict(EventScope.objects.filter(subscription=subscription).values_list("scope_key", "incarnation"))
 
 
@@ -69,7 +69,7 @@ def steps(notice: Notice) -> list[tuple[str, str]]:
 
 
 def note(notice: Notice) -> str:
-    """What was said of its newest step."""
+    """Return the detail of the latest transition."""
     return Transition.objects.filter(notice=notice).latest("pk").detail
 
 
@@ -78,13 +78,13 @@ def dispatch(now: datetime) -> None:
 
 
 def states(**filters) -> dict[str, str]:
-    """The state of every run by schedule, by the hour and minute at which it is due."""
+    """Return the state of each scheduled run, by the hour and minute of its fire time."""
     runs: QuerySet[Run] = Run.objects.filter(origin=Run.Origin.SCHEDULE, **filters).order_by("fire_at")
     return {f"{run.fire_at:%H:%M}": run.state for run in runs}
 
 
 def started_phases(job: Job | None = None) -> list[str]:
-    """What steps of notices have ordered, by job or of all."""
+    """Return the phases for which notices started runs, of one job or of all."""
     runs = Run.objects.filter(manual_key__startswith="notice ").order_by("created_at", "manual_key")
     return [run.manual_key.rsplit(" ", 1)[1] for run in runs if job is None or run.job_id == job.pk]
 

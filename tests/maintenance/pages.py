@@ -1,9 +1,9 @@
-"""What people send from /maintenance/, and what it says to them."""
+"""The form to announce maintenance on /maintenance/, and the messages of its pages."""
 
 from maintenance.models import Resource
 
 
-def announced(*resources: Resource, **fields) -> dict:
+def announcement_values(*resources: Resource, **fields) -> dict:
     return {
         "event_type": "Reboot",
         "resources": [resource.pk for resource in resources],
@@ -13,5 +13,5 @@ def announced(*resources: Resource, **fields) -> dict:
     }
 
 
-def said(answer) -> list[str]:
+def read_messages(answer) -> list[str]:
     return [str(message) for message in answer.context["messages"]]

@@ -1,4 +1,4 @@
-"""A notice that waits until nothing runs on its resources any more, and lets nothing begin meanwhile."""
+"""Draining: a notice waits until no run uses its resources, and no new run starts meanwhile."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def db2(subscription):
 
 @pytest.fixture
 def job(make_job):
-    """One that names the resource and has a run that is going."""
+    """A job with a policy for the resource and with a running run."""
     job = make_job(schedule=HOURLY)
     set_policy(job)
     dispatch(EIGHT)
@@ -54,7 +54,7 @@ def drain(*resources, **members) -> Notice:
     return announce(*resources, now=EIGHT, approve_when_idle=True, **{"not_before": EIGHT + 2 * HOUR, **members})
 
 
-def test_it_starts_at_once_when_nothing_runs(db2, make_job):
+def test_draining_notice_starts_immediately_if_nothing_runs(db2, make_job):
     set_policy(make_job())
 
     notice = drain(db2)
@@ -63,7 +63,7 @@ def test_it_starts_at_once_when_nothing_runs(db2, make_job):
 
 
 @pytest.mark.parametrize("state", Run.BEGUN)
-def test_it_starts_when_the_last_run_has_ended(db2, job, state):
+def test_draining_notice_starts_when_the_last_run_has_ended(db2, job, state):
     run = Run.objects.get()
     Run.objects.update(state=state)
     notice = drain(db2)
@@ -78,11 +78,11 @@ def test_it_starts_when_the_last_run_has_ended(db2, job, state):
     assert notice.runs_at_start == []
 
 
-def test_nothing_begins_meanwhile_and_the_newest_runs_afterwards(db2, job, make_job):
+def test_draining_notice_holds_new_runs_and_the_latest_runs_afterwards(db2, job, make_job):
     other = make_job("other", schedule=HOURLY, now=EIGHT)
     set_policy(other)
     run = Run.objects.get()
-    dispatch(EIGHT)  # the other's waits for a worker
+    dispatch(EIGHT)  # the run of the other job waits for a worker
     notice = drain(db2)
     dispatch(NINE)
 
@@ -91,10 +91,13 @@ def test_nothing_begins_meanwhile_and_the_newest_runs_afterwards(db2, job, make_
     end(run)
     advance(NINE)
     assert status(notice) == STARTED
-    assert states(job=other) == {"08:00": "skipped", "09:00": "waiting"}  # it does not mind the maintenance itself
+    assert states(job=other) == {
+        "08:00": "skipped",
+        "09:00": "waiting",
+    }  # the policy does not hold runs during the maintenance itself
 
 
-def test_a_job_that_holds_is_held_on_after_the_start(db2, job):
+def test_job_with_a_hold_policy_stays_held_after_the_start(db2, job):
     holds(job)
     notice = drain(db2)
     dispatch(NINE)
@@ -105,7 +108,7 @@ def test_a_job_that_holds_is_held_on_after_the_start(db2, job):
     assert (status(notice), states()["09:00"]) == (STARTED, "held")
 
 
-def test_at_its_time_it_starts_and_records_what_was_still_running(db2, job):
+def test_draining_notice_starts_at_its_time_and_records_the_running_jobs(db2, job):
     notice = drain(db2, not_before=NINE)
     dispatch(NINE)
 
@@ -116,7 +119,7 @@ def test_at_its_time_it_starts_and_records_what_was_still_running(db2, job):
     assert states() == {"08:00": "running", "09:00": "waiting"}
 
 
-def test_somebody_may_approve_it_earlier(db2, job):
+def test_draining_notice_can_be_approved_earlier(db2, job):
     notice = drain(db2)
 
     start(notice, EIGHT)
@@ -124,7 +127,7 @@ def test_somebody_may_approve_it_earlier(db2, job):
     assert (status(notice), notice.runs_at_start) == (STARTED, ["backup"])
 
 
-def test_it_waits_for_what_somebody_ordered(db2, job):
+def test_draining_notice_waits_for_manual_runs(db2, job):
     end(Run.objects.get())
     run = run_now(job, EIGHT)
     notice = drain(db2)
@@ -135,7 +138,7 @@ def test_it_waits_for_what_somebody_ordered(db2, job):
     assert status(notice) == STARTED
 
 
-def test_it_waits_for_what_prepares_it(db2, make_job):
+def test_draining_notice_waits_for_runs_of_its_announce_phase(db2, make_job):
     set_policy(make_job("prepare"), run_at_phases=["announce"])
 
     notice = drain(db2)
@@ -146,18 +149,18 @@ def test_it_waits_for_what_prepares_it(db2, make_job):
     assert status(notice) == STARTED
 
 
-def test_runs_elsewhere_do_not_matter(db2, job, make_job):
+def test_draining_notice_ignores_runs_of_other_resources(db2, job, make_job):
     end(Run.objects.get())
-    elsewhere = make_job("elsewhere", schedule=HOURLY, now=EIGHT)
-    set_policy(elsewhere, "web")
+    other_job = make_job("elsewhere", schedule=HOURLY, now=EIGHT)
+    set_policy(other_job, "web")
     dispatch(EIGHT)
 
     notice = drain(db2)
 
-    assert (status(notice), states(job=elsewhere)) == (STARTED, {"08:00": "waiting"})
+    assert (status(notice), states(job=other_job)) == (STARTED, {"08:00": "waiting"})
 
 
-def test_a_withdrawn_one_lets_everything_go(db2, job):
+def test_cancelled_draining_notice_releases_all_runs(db2, job):
     notice = drain(db2)
     dispatch(NINE)
 
@@ -166,7 +169,7 @@ def test_a_withdrawn_one_lets_everything_go(db2, job):
     assert states() == {"08:00": "running", "09:00": "waiting"}
 
 
-def test_it_can_be_asked_for_and_given_up_later(db2, job):
+def test_draining_can_be_turned_on_and_off_later(db2, job):
     notice = announce(db2, now=EIGHT, not_before=NINE + HOUR)
     dispatch(NINE)
     assert states()["09:00"] == "waiting"
@@ -177,7 +180,7 @@ def test_it_can_be_asked_for_and_given_up_later(db2, job):
     assert states()["09:00"] == "waiting"
 
 
-def test_waiting_costs_as_many_queries_however_many_runs_are_going(
+def test_draining_takes_the_same_number_of_queries_for_any_number_of_runs(
     db2, job, make_job, django_assert_num_queries, django_assert_max_num_queries
 ):
     drain(db2)
@@ -189,7 +192,7 @@ def test_waiting_costs_as_many_queries_however_many_runs_are_going(
         advance(EIGHT)
 
 
-def test_it_concerns_the_job_until_it_starts(db2, job):
+def test_policy_matches_a_draining_notice(db2, job):
     notice = drain(db2)
 
     assert [policy.job for policy in maintenance_holds.matching_policies([notice])[notice.pk]] == [job]

@@ -1,4 +1,4 @@
-"""The hold stays on the run after it is over: what held it, from when to when."""
+"""The history of holds of a run: the notice, the start and the end."""
 
 import pytest
 from django.db.models import Count, Q
@@ -45,8 +45,8 @@ def job(make_job):
     return job
 
 
-def history(run: Run) -> list[tuple]:
-    """Of each hold the key, the reason, and from when to when."""
+def list_holds(run: Run) -> list[tuple]:
+    """Return the key, the reason, the start and the end of each hold."""
     return list(run.holds.order_by("held_at", "pk").values_list("key", "reason", "held_at", "released_at"))
 
 
@@ -55,39 +55,39 @@ def key_of(notice) -> str:
 
 
 def assert_holds_match_states() -> None:
-    """What is held has one hold that goes on, what is not has none."""
-    going_on = Count("holds", filter=Q(holds__released_at=None))
-    wrong = Run.objects.annotate(going_on=going_on).exclude(
-        Q(state="held", going_on=1) | ~Q(state="held") & Q(going_on=0)
+    """Check that each held run has one open hold, and that all other runs have none."""
+    open_holds = Count("holds", filter=Q(holds__released_at=None))
+    wrong = Run.objects.annotate(open_holds=open_holds).exclude(
+        Q(state="held", open_holds=1) | ~Q(state="held") & Q(open_holds=0)
     )
     assert not wrong.exists()
 
 
-def test_a_run_that_is_due_during_a_notice_keeps_its_hold(db2, job):
+def test_hold_stays_in_the_history_of_its_run(db2, job):
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
     run = Run.objects.get()
-    assert history(run) == [(key_of(notice), REBOOT, EIGHT, None)]
+    assert list_holds(run) == [(key_of(notice), REBOOT, EIGHT, None)]
 
     complete(notice, EIGHT + MINUTE)
     lease([str(run.pk)], "worker", EIGHT + MINUTE)
 
     run.refresh_from_db()
     assert (run.state, run.hold_key, run.reason) == (Run.State.RUNNING, None, "")
-    assert history(run) == [(key_of(notice), REBOOT, EIGHT, EIGHT + MINUTE)]
+    assert list_holds(run) == [(key_of(notice), REBOOT, EIGHT, EIGHT + MINUTE)]
 
 
-def test_a_run_that_waited_for_a_worker_is_held_from_the_start_of_the_notice(db2, job):
+def test_hold_of_a_waiting_run_begins_at_the_start_of_the_notice(db2, job):
     notice = announce(db2, not_before=EIGHT + HOUR)
     dispatch(EIGHT)
 
     start(notice, EIGHT + MINUTE)
     complete(notice, EIGHT + 2 * MINUTE)
 
-    assert history(Run.objects.get()) == [(key_of(notice), REBOOT, EIGHT + MINUTE, EIGHT + 2 * MINUTE)]
+    assert list_holds(Run.objects.get()) == [(key_of(notice), REBOOT, EIGHT + MINUTE, EIGHT + 2 * MINUTE)]
 
 
-def test_those_that_did_not_run_keep_their_holds_too(db2, job):
+def test_skipped_runs_keep_their_holds(db2, job):
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
     dispatch(NINE)
@@ -95,11 +95,11 @@ def test_those_that_did_not_run_keep_their_holds_too(db2, job):
     complete(notice, NINE + MINUTE)
 
     assert states() == {"08:00": "skipped", "09:00": "waiting"}
-    ends = [history(run)[0][2:] for run in Run.objects.order_by("fire_at")]
+    ends = [list_holds(run)[0][2:] for run in Run.objects.order_by("fire_at")]
     assert ends == [(EIGHT, NINE + MINUTE), (NINE, NINE + MINUTE)]
 
 
-def test_several_notices_one_after_the_other_are_several_holds(db2, job):
+def test_consecutive_notices_are_separate_holds(db2, job):
     first = announce(db2, has_started=True)
     second = announce(db2, now=T0 + MINUTE, has_started=True, event_type="Redeploy")
     dispatch(EIGHT)
@@ -107,38 +107,38 @@ def test_several_notices_one_after_the_other_are_several_holds(db2, job):
     complete(first, EIGHT + MINUTE)
     complete(second, EIGHT + 2 * MINUTE)
 
-    assert history(Run.objects.get()) == [
+    assert list_holds(Run.objects.get()) == [
         (key_of(first), REBOOT, EIGHT, EIGHT + MINUTE),
         (key_of(second), REDEPLOY, EIGHT + MINUTE, EIGHT + 2 * MINUTE),
     ]
 
 
-def test_a_run_that_is_held_twice_has_two_holds(db2, job):
+def test_run_that_is_held_twice_has_two_holds(db2, job):
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
     complete(notice, EIGHT + MINUTE)
 
     again = announce(db2, now=EIGHT + 2 * MINUTE, has_started=True)
 
-    assert [hold[2:] for hold in history(Run.objects.get())] == [
+    assert [hold[2:] for hold in list_holds(Run.objects.get())] == [
         (EIGHT, EIGHT + MINUTE),
         (EIGHT + 2 * MINUTE, None),
     ]
     assert Run.objects.get().hold_key == key_of(again)
 
 
-@pytest.mark.parametrize("how", ["cancelled", "deleted", "orphaned", "unheeded", "moved"])
-def test_however_a_hold_ends_it_is_written_down(db2, job, how):
+@pytest.mark.parametrize("ending", ["cancelled", "deleted", "orphaned", "unheeded", "moved"])
+def test_each_ending_of_a_hold_is_recorded(db2, job, ending):
     notice = announce(db2, not_before=EIGHT)
     dispatch(EIGHT)
     run, later = Run.objects.get(), EIGHT + MINUTE
 
-    match how:
+    match ending:
         case "cancelled":
             cancel_run(run, "cancelled by ada", later)
         case "deleted":
             delete_job(job, later)
-        case "orphaned":  # made while its job was deleted
+        case "orphaned":  # created while its job was deleted
             Run.objects.update(job=None)
             lifecycle.run_housekeeping(later)
         case "unheeded":
@@ -147,11 +147,11 @@ def test_however_a_hold_ends_it_is_written_down(db2, job, how):
             lifecycle.change(notice, {"not_before": EIGHT + HOUR}, "ada", EIGHT - MINUTE)
             later = EIGHT - MINUTE
 
-    assert [hold[2:] for hold in history(run)] == [(EIGHT, later)]
+    assert [hold[2:] for hold in list_holds(run)] == [(EIGHT, later)]
     assert_holds_match_states()
 
 
-def test_a_fire_time_that_has_its_row_already_gets_no_hold(db2, job, make_job):
+def test_fire_time_with_a_stored_run_gets_no_second_hold(db2, job, make_job):
     announce(db2, has_started=True)
     [trigger] = job.triggers.all()
     dispatch(EIGHT)
@@ -161,10 +161,10 @@ def test_a_fire_time_that_has_its_row_already_gets_no_hold(db2, job, make_job):
     assert dispatch_due(EIGHT + MINUTE) == []
 
     assert Run.objects.get() == first
-    assert len(history(first)) == RunHold.objects.count() == 1
+    assert len(list_holds(first)) == RunHold.objects.count() == 1
 
 
-def test_runs_that_nothing_holds_have_no_hold_and_cost_nothing(job, make_job, django_assert_num_queries):
+def test_runs_without_maintenance_have_no_hold_and_take_no_queries(job, make_job, django_assert_num_queries):
     dispatch(EIGHT)
 
     assert states() == {"08:00": "waiting"}
@@ -188,7 +188,7 @@ def test_holds_are_pruned_with_their_runs(db2, job, settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_holds_are_whole_whoever_comes_together(subscription, make_job):
+def test_holds_match_run_states_after_concurrent_changes(subscription, make_job):
     db2 = resource(subscription)
     for number in range(4):
         holds(make_job(f"job-{number}", schedule=HOURLY))

@@ -1,4 +1,4 @@
-"""Runs that maintenance holds: which, from when, until when, and what becomes of them."""
+"""Runs held by maintenance: which runs, from when, until when, and what happens afterwards."""
 
 import re
 from datetime import timedelta
@@ -53,30 +53,34 @@ def job(make_job):
     return make_job(schedule=HOURLY)
 
 
-def claimed(now):
+def lease_all(now):
     return lease([str(pk) for pk in Run.objects.values_list("pk", flat=True)], "worker", now)
 
 
-# From when, until when
+# Start and end of holds
 
 
 @pytest.mark.parametrize(
     "values, members, held",
     [
         ({}, {"has_started": True}, True),
-        ({}, {"not_before": EIGHT}, True),  # its time has come, and perhaps nobody has looked yet
+        ({}, {"not_before": EIGHT}, True),  # the notice is due, but housekeeping may not have started it yet
         ({}, {"not_before": EIGHT + MINUTE}, False),
         ({"lead_time": 10 * MINUTE}, {"not_before": EIGHT + 10 * MINUTE}, True),
         ({"lead_time": 10 * MINUTE}, {"not_before": EIGHT + 11 * MINUTE}, False),
         ({"on_notice": "nothing"}, {"has_started": True}, False),
         ({"resource_names": ["db-1"]}, {"has_started": True}, False),
-        ({"resource_names": ["DB-2"]}, {"has_started": True}, False),  # names are compared with case
+        ({"resource_names": ["DB-2"]}, {"has_started": True}, False),  # names are case-sensitive
         ({"resource_names": [], "labels": {"rack": "r7"}}, {"has_started": True}, True),
         ({"resource_names": [], "labels": {"rack": "r7", "row": "1"}}, {"has_started": True}, False),
-        ({"resource_names": ["db-1"], "labels": {"rack": "r7"}}, {"has_started": True}, True),  # either will do
+        (
+            {"resource_names": ["db-1"], "labels": {"rack": "r7"}},
+            {"has_started": True},
+            True,
+        ),  # a name or all labels must match
     ],
 )
-def test_what_is_due_is_held(subscription, job, values, members, held):
+def test_due_run_is_held_if_its_policy_matches(subscription, job, values, members, held):
     maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "on_notice": "hold", **values}), T0)
     announce(resource(subscription, labels={"rack": "r7", "kind": "database"}), **members)
 
@@ -87,7 +91,7 @@ def test_what_is_due_is_held(subscription, job, values, members, held):
     assert messages == ([] if held else [("default", run.pk)])
 
 
-def test_jobs_of_other_subscriptions_are_not_held(job, subscription):
+def test_notice_holds_no_jobs_of_other_subscriptions(job, subscription):
     from accounts.models import Subscription
 
     holds(job)
@@ -98,18 +102,18 @@ def test_jobs_of_other_subscriptions_are_not_held(job, subscription):
     assert states() == {"08:00": WAITING}
 
 
-@pytest.mark.parametrize("leave", [complete, "cancel"])
-def test_nothing_is_held_after_the_end(db2, job, leave):
+@pytest.mark.parametrize("end_notice", [complete, "cancel"])
+def test_run_is_not_held_after_the_end_of_a_notice(db2, job, end_notice):
     holds(job, lead_time=HOUR)
-    notice = announce(db2) if leave == "cancel" else announce(db2, has_started=True)
+    notice = announce(db2) if end_notice == "cancel" else announce(db2, has_started=True)
 
-    (cancel if leave == "cancel" else leave)(notice, T0)
+    (cancel if end_notice == "cancel" else end_notice)(notice, T0)
     dispatch(EIGHT)
 
     assert states() == {"08:00": WAITING}
 
 
-def test_what_waits_for_a_worker_is_held_by_the_start_and_no_worker_begins_it(db2, job):
+def test_start_of_a_notice_holds_waiting_runs(db2, job):
     holds(job)
     notice = announce(db2, not_before=EIGHT + MINUTE)
     dispatch(EIGHT)
@@ -117,10 +121,10 @@ def test_what_waits_for_a_worker_is_held_by_the_start_and_no_worker_begins_it(db
     start(notice, EIGHT)
 
     assert states() == {"08:00": HELD}
-    assert claimed(EIGHT) == []
+    assert lease_all(EIGHT) == []
 
 
-def test_what_waits_is_held_by_housekeeping_when_the_lead_time_begins(db2, job):
+def test_housekeeping_holds_waiting_runs_when_the_lead_time_begins(db2, job):
     holds(job, lead_time=10 * MINUTE)
     announce(db2, not_before=EIGHT + 20 * MINUTE)
     dispatch(EIGHT)
@@ -132,7 +136,7 @@ def test_what_waits_is_held_by_housekeeping_when_the_lead_time_begins(db2, job):
 
 
 @pytest.mark.parametrize("state", Run.BEGUN)
-def test_what_has_begun_goes_on(db2, job, state):
+def test_running_run_is_not_held(db2, job, state):
     holds(job)
     dispatch(EIGHT)
     Run.objects.update(state=state)
@@ -142,28 +146,28 @@ def test_what_has_begun_goes_on(db2, job, state):
     assert states() == {"08:00": state}
 
 
-def test_what_somebody_orders_goes_through(db2, job):
+def test_manual_run_is_not_held(db2, job):
     holds(job)
     announce(db2, has_started=True)
 
     run = run_now(job, EIGHT)
     lifecycle.run_housekeeping(EIGHT)
 
-    assert [leased.run.pk for leased in claimed(EIGHT)] == [run.pk]
+    assert [leased.run.pk for leased in lease_all(EIGHT)] == [run.pk]
 
 
-# What becomes of it
+# The end of holds
 
 
 @pytest.mark.parametrize(
-    "after, becomes, says",
+    "on_end, run_states, reason",
     [
         ("run_once", [SKIPPED, SKIPPED, WAITING], f"{REASON}: a later fire time ran for it"),
         ("drop", [SKIPPED, SKIPPED, SKIPPED], f"{REASON}: dropped at the end of it"),
     ],
 )
-def test_after_the_end_the_newest_runs_or_none(db2, job, after, becomes, says):
-    holds(job, on_end=after)
+def test_end_of_a_notice_releases_the_latest_run_or_none(db2, job, on_end, run_states, reason):
+    holds(job, on_end=on_end)
     notice = announce(db2, has_started=True)
     for now in (EIGHT, NINE, TEN):
         dispatch(now)
@@ -171,16 +175,16 @@ def test_after_the_end_the_newest_runs_or_none(db2, job, after, becomes, says):
     complete(notice, TEN + MINUTE)
 
     runs = list(Run.objects.order_by("fire_at"))
-    assert [run.state for run in runs] == becomes
-    assert {run.reason for run in runs if run.state == SKIPPED} == {says}
+    assert [run.state for run in runs] == run_states
+    assert {run.reason for run in runs if run.state == SKIPPED} == {reason}
     assert all(run.finished_at == TEN + MINUTE for run in runs if run.state == SKIPPED)
     assert not Run.objects.exclude(hold_key=None).exists()
     ready = Run.objects.ready(TEN + MINUTE)
-    assert [run.fire_at for run in ready] == ([TEN] if after == "run_once" else [])
-    assert len(claimed(TEN + MINUTE)) == (after == "run_once")
+    assert [run.fire_at for run in ready] == ([TEN] if on_end == "run_once" else [])
+    assert len(lease_all(TEN + MINUTE)) == (on_end == "run_once")
 
 
-def test_a_withdrawn_notice_lets_go(db2, job):
+def test_cancelled_notice_releases_its_runs(db2, job):
     holds(job, lead_time=HOUR)
     notice = announce(db2)
     dispatch(EIGHT)
@@ -191,7 +195,7 @@ def test_a_withdrawn_notice_lets_go(db2, job):
     assert states() == {"08:00": WAITING}
 
 
-def test_what_two_notices_hold_waits_for_both(db2, job):
+def test_run_held_by_two_notices_waits_for_both(db2, job):
     holds(job)
     first, second = announce(db2, has_started=True), announce(db2, has_started=True, event_type="Redeploy")
     dispatch(EIGHT)
@@ -202,7 +206,7 @@ def test_what_two_notices_hold_waits_for_both(db2, job):
     assert states() == {"08:00": WAITING}
 
 
-def test_what_has_been_moved_ahead_holds_no_more(db2, job):
+def test_notice_moved_to_later_releases_its_runs(db2, job):
     holds(job, lead_time=10 * MINUTE)
     notice = announce(db2, not_before=EIGHT + MINUTE)
     dispatch(EIGHT)
@@ -213,10 +217,10 @@ def test_what_has_been_moved_ahead_holds_no_more(db2, job):
     assert states() == {"08:00": WAITING}
 
 
-@pytest.mark.parametrize("after, state, run_state", [("run_once", "enabled", WAITING), ("drop", "completed", SKIPPED)])
-def test_a_held_last_run_ends_its_job(db2, make_job, after, state, run_state):
+@pytest.mark.parametrize("on_end, state, run_state", [("run_once", "enabled", WAITING), ("drop", "completed", SKIPPED)])
+def test_held_last_run_completes_its_job_only_if_dropped(db2, make_job, on_end, state, run_state):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"})
-    holds(job, on_end=after)
+    holds(job, on_end=on_end)
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
     job.refresh_from_db()
@@ -229,7 +233,7 @@ def test_a_held_last_run_ends_its_job(db2, make_job, after, state, run_state):
     assert Run.objects.get().is_last
 
 
-def test_the_run_that_goes_on_ends_the_job_in_place_of_those_it_stands_for(db2, job):
+def test_released_run_is_the_last_run_if_a_skipped_one_was(db2, job):
     holds(job)
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
@@ -241,11 +245,11 @@ def test_the_run_that_goes_on_ends_the_job_in_place_of_those_it_stands_for(db2, 
     assert [run.fire_at for run in Run.objects.filter(is_last=True, state=WAITING)] == [NINE]
 
 
-# What changes meanwhile
+# Changes during a hold
 
 
 @pytest.mark.parametrize("delete", [delete_job, lambda job, now: delete_collection(job.collection, now)])
-def test_held_runs_of_what_is_deleted_are_cancelled(db2, job, delete):
+def test_held_runs_of_a_deleted_job_are_cancelled(db2, job, delete):
     holds(job)
     announce(db2, has_started=True)
     dispatch(EIGHT)
@@ -256,63 +260,63 @@ def test_held_runs_of_what_is_deleted_are_cancelled(db2, job, delete):
     assert list(Run.objects.values_list("state", "hold_key", "job")) == [("cancelled", None, None)]
 
 
-def replan(job, db2):
+def change_schedule(job, db2):
     document = {"action": document_of(job)["action"], "startTime": "2026-01-05T10:30:00Z"}
     save_job(job.collection, job.name, JobDefinition.of(document), NINE)
 
 
-def unplan(job, db2):
+def remove_schedule(job, db2):
     save_job(job.collection, job.name, JobDefinition.of(document_of(job), own_schedule=False), NINE)
 
 
 @pytest.mark.parametrize(
-    "meanwhile",
+    "change",
     [
         lambda job, db2: None,
-        replan,
-        unplan,
-        lambda job, db2: resources.unregister(db2),  # the notice keeps its name
+        change_schedule,
+        remove_schedule,
+        lambda job, db2: resources.unregister(db2),  # the notice keeps the name of the resource
         lambda job, db2: resources.change(db2, labels={}, scope_group="elsewhere"),
         lambda job, db2: [set_job_state(job, state, NINE) for state in (Job.State.DISABLED, Job.State.ENABLED)],
         lambda job, db2: [lifecycle.run_housekeeping(NINE) for _ in range(3)],
     ],
     ids=["nothing", "replanned", "unplanned", "removed", "moved", "disabled and enabled", "looked after"],
 )
-def test_what_was_held_runs_once_whatever_happens_meanwhile(db2, job, meanwhile):
+def test_held_job_runs_once_after_changes_during_the_hold(db2, job, change):
     holds(job)
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
     dispatch(NINE)
 
-    meanwhile(job, db2)
-    assert claimed(NINE) == []
+    change(job, db2)
+    assert lease_all(NINE) == []
     complete(notice, NINE)
     lifecycle.run_housekeeping(NINE)
 
-    assert [leased.run.fire_at for leased in claimed(NINE)] == [NINE]
+    assert [leased.run.fire_at for leased in lease_all(NINE)] == [NINE]
     assert states() == {"08:00": SKIPPED, "09:00": "running"}
 
 
-def test_what_is_let_go_is_one_run_also_when_its_worker_dies(db2, job):
+def test_released_run_is_retried_and_not_held_after_its_worker_dies(db2, job):
     holds(job)
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
     complete(notice, NINE)
-    assert len(claimed(NINE)) == 1
+    assert len(lease_all(NINE)) == 1
 
     rescue.rescue_expired(NINE + 5 * MINUTE)
-    announce(db2, now=NINE + 5 * MINUTE, has_started=True)  # it has begun, so it goes on
+    announce(db2, now=NINE + 5 * MINUTE, has_started=True)  # the run has started, so it is not held
     lifecycle.run_housekeeping(NINE + 5 * MINUTE)
 
-    [again] = claimed(NINE + 30 * MINUTE)
+    [again] = lease_all(NINE + 30 * MINUTE)
     assert (Run.objects.count(), again.attempt.number) == (1, 2)
 
 
-def test_a_run_that_was_held_while_its_job_went_away_ends(db2, job):
+def test_housekeeping_cancels_held_runs_without_a_job(db2, job):
     holds(job)
     announce(db2, has_started=True)
     dispatch(EIGHT)
-    Run.objects.update(job=None)  # as deleting leaves one that came after its look at what is open
+    Run.objects.update(job=None)  # as after a deletion that did not see this run yet
 
     lifecycle.run_housekeeping(NINE)
 
@@ -327,11 +331,11 @@ def test_held_runs_of_a_disabled_job_do_not_run_afterwards(db2, job):
 
     complete(notice, NINE)
 
-    assert claimed(NINE) == []
+    assert lease_all(NINE) == []
     assert Run.objects.values_list("state", "reason").get() == ("skipped", "the job was disabled")
 
 
-def test_a_held_run_can_be_cancelled(db2, job):
+def test_held_run_can_be_cancelled(db2, job):
     holds(job)
     notice = announce(db2, has_started=True)
     dispatch(EIGHT)
@@ -351,7 +355,7 @@ def test_a_held_run_can_be_cancelled(db2, job):
     ],
     ids=["names another", "gone", "nothing"],
 )
-def test_a_job_that_heeds_it_no_more_is_let_go(db2, job, change):
+def test_change_of_the_policy_releases_held_runs(db2, job, change):
     holds(job)
     announce(db2, has_started=True)
     dispatch(EIGHT)
@@ -361,7 +365,7 @@ def test_a_job_that_heeds_it_no_more_is_let_go(db2, job, change):
     assert states() == {"08:00": WAITING}
 
 
-def test_a_job_that_begins_to_heed_it_is_held(db2, job):
+def test_new_policy_holds_waiting_runs(db2, job):
     announce(db2, has_started=True)
     dispatch(EIGHT)
 
@@ -370,7 +374,7 @@ def test_a_job_that_begins_to_heed_it_is_held(db2, job):
     assert states() == {"08:00": HELD}
 
 
-def test_housekeeping_finds_what_a_changed_label_holds_no_more(subscription, job):
+def test_housekeeping_releases_runs_after_a_label_change(subscription, job):
     rack = resource(subscription, labels={"rack": "r7"})
     maintenance_holds.set_policy(job, PolicyInput(labels={"rack": "r7"}, on_notice="hold"), T0)
     announce(rack, has_started=True)
@@ -382,7 +386,7 @@ def test_housekeeping_finds_what_a_changed_label_holds_no_more(subscription, job
     assert states() == {"08:00": WAITING}
 
 
-def test_held_runs_are_neither_reaped_nor_pruned(db2, job, settings):
+def test_held_runs_are_not_rescued_or_pruned(db2, job, settings):
     settings.RETENTION_RUNS = 1
     holds(job)
     announce(db2, has_started=True)
@@ -397,7 +401,7 @@ def test_held_runs_are_neither_reaped_nor_pruned(db2, job, settings):
     assert states() == {"08:00": HELD, "09:00": HELD, "10:00": HELD}
 
 
-def test_a_very_long_list_of_resources_makes_a_reason_that_fits(subscription, job):
+def test_reason_with_many_resources_is_cut(subscription, job):
     many = [resource(subscription, f"machine-{number}") for number in range(60)]
     holds(job, "machine-7", on_end="drop")
     notice = announce(*many, has_started=True)
@@ -410,44 +414,44 @@ def test_a_very_long_list_of_resources_makes_a_reason_that_fits(subscription, jo
     assert (len(reason), reason.endswith(": dropped at the end of it")) == (200, True)
 
 
-# What it costs
+# Number of queries
 
 
-def queries_of(step, *arguments) -> int:
+def count_queries(step, *arguments) -> int:
     with CaptureQueriesContext(connection) as context:
         step(*arguments)
     return sum("advisory" not in query["sql"] for query in context.captured_queries)
 
 
-def test_dispatch_asks_as_often_however_many_jobs_are_held(db2, make_job, settings):
+def test_dispatch_takes_the_same_number_of_queries_for_any_number_of_held_jobs(db2, make_job, settings):
     def queries(jobs, now):
         for number in range(jobs):
             holds(make_job(f"job-{now:%H}-{number}", schedule={**HOURLY, "startTime": now.isoformat()}))
-        return queries_of(dispatch_due, now)
+        return count_queries(dispatch_due, now)
 
     settings.TRIGGER_GATES = []
     without = queries(1, EIGHT)
     settings.TRIGGER_GATES = ["maintenance.gate.MaintenanceGate"]
-    assert queries(1, NINE) == without + 1  # whether there is a notice
+    assert queries(1, NINE) == without + 1  # one query to find out if there is a notice
     notice = announce(db2, has_started=True)
     for name in ("web", "mail"):
         announce(resource(db2.subscription, name), has_started=True)
-    # and the policies of the jobs, which of the held runs are new, and their holds
+    # and queries for the policies, the new held runs and their holds
     assert queries(20, TEN) == without + 4
-    few = queries_of(complete, notice, TEN)
+    few = count_queries(complete, notice, TEN)
     notice = announce(db2, has_started=True)
     queries(40, TEN + HOUR)
-    assert queries_of(complete, notice, TEN + HOUR) == few
+    assert count_queries(complete, notice, TEN + HOUR) == few
 
 
-def test_what_is_over_is_not_walked_through(db2, job):
+def test_housekeeping_reads_no_ended_notices_or_runs(db2, job):
     holds(job)
     for _ in range(60):
         cancel(announce(db2), T0)
     announce(db2, has_started=True)
     dispatch(EIGHT)
 
-    plans = plans_of(lifecycle.run_housekeeping, EIGHT)
+    plans = explain_queries(lifecycle.run_housekeeping, EIGHT)
 
     assert [plan for sql, plan in plans if "maintenance_notice" in sql and "notice_shown" not in plan] == []
     runs = [
@@ -457,11 +461,11 @@ def test_what_is_over_is_not_walked_through(db2, job):
     assert [plan for plan in runs if not re.search("run_by_state|run_held|run_ready", plan)] == []
 
 
-def plans_of(step, *arguments) -> list[tuple[str, str]]:
-    """What it asks, and how the database looks for it, if the table were large."""
+def explain_queries(step, *arguments) -> list[tuple[str, str]]:
+    """Return the queries of `step` with their plans for large tables."""
     with CaptureQueriesContext(connection) as context:
         step(*arguments)
-    asked = [query["sql"] for query in context.captured_queries if query["sql"].startswith("SELECT")]
+    statements = [query["sql"] for query in context.captured_queries if query["sql"].startswith("SELECT")]
     with connection.cursor() as cursor:
         explain = "EXPLAIN QUERY PLAN"
         if connection.vendor == "postgresql":
@@ -469,7 +473,7 @@ def plans_of(step, *arguments) -> list[tuple[str, str]]:
             cursor.execute("ANALYZE maintenance_notice")
             cursor.execute("SET LOCAL enable_seqscan = off")
         plans = []
-        for sql in asked:
+        for sql in statements:
             cursor.execute(f"{explain} {sql}")
             plans.append((sql, "\n".join(str(row[-1]) for row in cursor.fetchall())))
     return plans

@@ -1,4 +1,4 @@
-"""What looks after maintenance by itself."""
+"""Periodic tasks of maintenance."""
 
 import pytest
 from django.core.management import call_command
@@ -8,7 +8,7 @@ from scheduler_site.celery import app as product
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_is_planned_by_the_migrations():
+def test_maintenance_tasks_are_scheduled_by_the_migrations():
     entries = PeriodicTask.objects.filter(task__startswith="maintenance.")
     call_command("migrate", "maintenance", "0001", verbosity=0)
     assert not entries.exists()
@@ -20,7 +20,7 @@ def test_it_is_planned_by_the_migrations():
     assert set(entries.values_list("queue", flat=True)) == {"housekeeping"}
 
 
-def test_workers_know_it(db):
+def test_maintenance_tasks_are_registered(db):
     product.loader.import_default_modules()
 
     assert {"maintenance.tasks.advance", "maintenance.tasks.prune"} <= set(product.tasks)

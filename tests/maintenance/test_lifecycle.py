@@ -1,4 +1,4 @@
-"""What becomes of notices: who moves them, where to, once, and which views get a new number."""
+"""The lifecycle of notices: transitions, their actors, and the incarnations that change."""
 
 from datetime import timedelta
 
@@ -46,67 +46,67 @@ def approve(notice, now=LATER):
     start(notice, now)
 
 
-def clock(notice, now=DUE):
+def advance_clock(notice, now=DUE):
     advance(now)
 
 
-def finish(notice, now=LATER):
+def complete_notice(notice, now=LATER):
     complete(notice, now)
 
 
-def withdraw(notice, now=LATER):
+def cancel_notice(notice, now=LATER):
     cancel(notice, now)
 
 
-def describe(notice, now=LATER):
+def change_description(notice, now=LATER):
     lifecycle.change(notice, {"description": "a new kernel"}, OPERATOR, now)
 
 
-def nothing(notice, now=LATER):
+def change_nothing(notice, now=LATER):
     lifecycle.change(notice, {"description": notice.description}, OPERATOR, now)
 
 
-def keep(notice, now=LATER):
+def keep_open(notice, now=LATER):
     lifecycle.change(notice, {"end_manually": True}, OPERATOR, now)
 
 
-BORN = {SCHEDULED: [], STARTED: [approve], COMPLETED: [approve, finish], CANCELLED: [withdraw]}
+STEPS_TO = {SCHEDULED: [], STARTED: [approve], COMPLETED: [approve, complete_notice], CANCELLED: [cancel_notice]}
 
 
 @pytest.mark.parametrize(
-    "before, step, after, bumps",
+    "before, step, after, increments",
     [
         (SCHEDULED, approve, STARTED, 1),
-        (SCHEDULED, clock, STARTED, 1),
-        (SCHEDULED, describe, SCHEDULED, 1),
-        (SCHEDULED, nothing, SCHEDULED, 0),
-        (SCHEDULED, keep, SCHEDULED, 0),  # nobody is shown it
-        (SCHEDULED, withdraw, CANCELLED, 1),
-        (SCHEDULED, finish, TooLate, 0),
+        (SCHEDULED, advance_clock, STARTED, 1),
+        (SCHEDULED, change_description, SCHEDULED, 1),
+        (SCHEDULED, change_nothing, SCHEDULED, 0),
+        (SCHEDULED, keep_open, SCHEDULED, 0),  # this member is not shown to machines
+        (SCHEDULED, cancel_notice, CANCELLED, 1),
+        (SCHEDULED, complete_notice, TooLate, 0),
         (STARTED, approve, STARTED, 0),
-        (STARTED, clock, STARTED, 0),
-        (STARTED, describe, TooLate, 0),
-        (STARTED, keep, STARTED, 0),
-        (STARTED, withdraw, TooLate, 0),
-        (STARTED, finish, COMPLETED, 1),
+        (STARTED, advance_clock, STARTED, 0),
+        (STARTED, change_description, TooLate, 0),
+        (STARTED, keep_open, STARTED, 0),
+        (STARTED, cancel_notice, TooLate, 0),
+        (STARTED, complete_notice, COMPLETED, 1),
         (COMPLETED, approve, COMPLETED, 0),
-        (COMPLETED, clock, COMPLETED, 0),
-        (COMPLETED, describe, TooLate, 0),
-        (COMPLETED, keep, TooLate, 0),
-        (COMPLETED, withdraw, TooLate, 0),
-        (COMPLETED, finish, COMPLETED, 0),
+        (COMPLETED, advance_clock, COMPLETED, 0),
+        (COMPLETED, change_description, TooLate, 0),
+        (COMPLETED, keep_open, TooLate, 0),
+        (COMPLETED, cancel_notice, TooLate, 0),
+        (COMPLETED, complete_notice, COMPLETED, 0),
         (CANCELLED, approve, CANCELLED, 0),
-        (CANCELLED, clock, CANCELLED, 0),
-        (CANCELLED, describe, TooLate, 0),
-        (CANCELLED, withdraw, CANCELLED, 0),
-        (CANCELLED, finish, TooLate, 0),
+        (CANCELLED, advance_clock, CANCELLED, 0),
+        (CANCELLED, change_description, TooLate, 0),
+        (CANCELLED, cancel_notice, CANCELLED, 0),
+        (CANCELLED, complete_notice, TooLate, 0),
     ],
 )
-def test_a_step_leads_on_and_is_told_once(subscription, db2, before, step, after, bumps):
+def test_transition_changes_the_status_and_the_incarnation_once(subscription, db2, before, step, after, increments):
     notice = announce(db2)
-    for earlier in BORN[before]:
+    for earlier in STEPS_TO[before]:
         earlier(notice)
-    told = incarnations(subscription)
+    incarnations_before = incarnations(subscription)
 
     if after is TooLate:
         with pytest.raises(TooLate):
@@ -115,24 +115,24 @@ def test_a_step_leads_on_and_is_told_once(subscription, db2, before, step, after
         step(notice)
 
     assert status(notice) == (before if after is TooLate else after)
-    assert incarnations(subscription) == {view: number + bumps for view, number in told.items()}
+    assert incarnations(subscription) == {view: number + increments for view, number in incarnations_before.items()}
 
 
-@pytest.mark.parametrize("members, shown", [({}, SCHEDULED), ({"has_started": True}, STARTED)])
-def test_an_announcement_is_told(subscription, db2, members, shown):
+@pytest.mark.parametrize("members, status_shown", [({}, SCHEDULED), ({"has_started": True}, STARTED)])
+def test_announcement_increases_the_incarnations_of_its_views(subscription, db2, members, status_shown):
     notice = announce(db2, **members)
 
-    assert notice.status == shown
+    assert notice.status == status_shown
     assert incarnations(subscription) == {"": 2, "resource db-2": 2}
-    assert steps(notice) == [(shown, OPERATOR)]
+    assert steps(notice) == [(status_shown, OPERATOR)]
     assert Transition.objects.get().incarnations == {"": 2, "resource db-2": 2}
 
 
 @pytest.mark.parametrize(
     "seconds, starts",
-    [(0, "08:30:00"), (0.9, "08:30:00")],  # of whatever is left of a second nobody is told
+    [(0, "08:30:00"), (0.9, "08:30:00")],  # fractions of a second are dropped
 )
-def test_it_starts_no_earlier_and_no_later_than_is_shown(db2, seconds, starts):
+def test_notice_starts_exactly_at_the_shown_time(db2, seconds, starts):
     notice = announce(db2, not_before=DUE + timedelta(seconds=seconds))
     assert f"{notice.not_before:%H:%M:%S.%f}" == f"{starts}.000000"
 
@@ -143,27 +143,27 @@ def test_it_starts_no_earlier_and_no_later_than_is_shown(db2, seconds, starts):
 
 
 @pytest.mark.parametrize(
-    "event_type, least",
+    "event_type, minimum",
     [("Freeze", 900), ("Reboot", 900), ("Redeploy", 600), ("Preempt", 30), ("Terminate", 300)],
 )
-def test_each_type_is_announced_far_enough_ahead(db2, event_type, least):
+def test_default_start_gives_the_minimum_notice_of_each_type(db2, event_type, minimum):
     now = T0 + timedelta(milliseconds=250)
 
     notice = announce(db2, now=now, event_type=EventType(event_type), not_before=None)
 
-    assert timedelta(seconds=least) <= notice.not_before - now < timedelta(seconds=least + 1)
+    assert timedelta(seconds=minimum) <= notice.not_before - now < timedelta(seconds=minimum + 1)
     assert notice.not_before.microsecond == 0
 
 
 @pytest.mark.parametrize("event_type", EventType)
-def test_a_shorter_notice_is_given_with_a_warning(db2, event_type):
-    least = MINIMUM_NOTICE[event_type]
+def test_shorter_notice_than_the_minimum_gives_a_warning(db2, event_type):
+    minimum = MINIMUM_NOTICE[event_type]
 
-    def warning(ahead):
-        return lifecycle.notice_warning(Announcement(event_type, [db2], not_before=T0 + ahead), T0)
+    def warning(lead):
+        return lifecycle.notice_warning(Announcement(event_type, [db2], not_before=T0 + lead), T0)
 
-    assert warning(least) is None
-    assert f"at least {int(least.total_seconds())} s" in warning(least - timedelta(seconds=2))
+    assert warning(minimum) is None
+    assert f"at least {int(minimum.total_seconds())} s" in warning(minimum - timedelta(seconds=2))
 
 
 @pytest.mark.parametrize(
@@ -179,15 +179,15 @@ def test_a_shorter_notice_is_given_with_a_warning(db2, event_type):
         ({"description": "x" * 1001}, "description"),
         ({"description": "a\0b"}, "description"),
         ({"description": "\ud800"}, "description"),
-        ({"ends_after_duration": True}, "endAfterDuration"),  # of an unknown duration
+        ({"ends_after_duration": True}, "endAfterDuration"),  # the duration is unknown
         ({"ends_after_duration": True, "duration_s": 0}, "endAfterDuration"),
         ({"ends_after_duration": True, "duration_s": 9, "end_manually": True}, "endAfterDuration"),
         ({"resources": []}, "resources"),
     ],
 )
-def test_what_cannot_be_is_refused_when_announced_and_when_changed(subscription, db2, members, path):
+def test_invalid_values_are_refused_on_announcement_and_on_change(subscription, db2, members, path):
     notice = announce(db2)
-    told = incarnations(subscription)
+    incarnations_before = incarnations(subscription)
 
     with pytest.raises(MaintenanceError) as announced:
         announce(db2, **members)
@@ -195,10 +195,10 @@ def test_what_cannot_be_is_refused_when_announced_and_when_changed(subscription,
         lifecycle.change(notice, members, OPERATOR, T0)
 
     assert (announced.value.path, changed.value.path) == (path, path)
-    assert (Notice.objects.count(), incarnations(subscription)) == (1, told)
+    assert (Notice.objects.count(), incarnations(subscription)) == (1, incarnations_before)
 
 
-def test_resources_of_another_subscription_are_not_there(subscription, db2):
+def test_resource_of_another_subscription_is_refused(subscription, db2):
     other = resource(Subscription.objects.create(name="other"), "theirs")
 
     with pytest.raises(MaintenanceError, match="there is no resource 'theirs'") as refusal:
@@ -209,14 +209,14 @@ def test_resources_of_another_subscription_are_not_there(subscription, db2):
     assert refusal.value.path == "resources[1]"
 
 
-def test_a_resource_that_is_named_twice_is_affected_once(db2):
+def test_duplicate_resource_is_affected_once(db2):
     assert [each.name for each in announce(db2, db2).affected_resources.all()] == ["db-2"]
 
 
 # Approval
 
 
-def test_an_approval_is_for_all_resources_and_everybodys_first_is_kept(subscription, owner):
+def test_first_approval_starts_the_notice_and_each_actors_first_is_stored(subscription, owner):
     db1, db2 = (resource(subscription, name, "databases") for name in ("db-1", "db-2"))
     notice = announce(db1, db2)
 
@@ -243,7 +243,7 @@ def test_several_notices_are_approved_at_once(subscription, db2):
     assert [status(notice) for notice in notices] == [STARTED] * 3
 
 
-def test_what_is_over_needs_no_approval(db2):
+def test_approval_of_a_cancelled_notice_is_not_stored(db2):
     notice = announce(db2)
     cancel(notice, LATER)
 
@@ -252,10 +252,10 @@ def test_what_is_over_needs_no_approval(db2):
     assert not Approval.objects.exists()
 
 
-# Time
+# Start and end times
 
 
-def test_who_comes_after_its_time_finds_it_started(db2):
+def test_late_change_finds_a_due_notice_started(db2):
     finished, withdrawn, changed = (announce(db2) for _ in range(3))
 
     complete(finished, DUE)
@@ -268,7 +268,7 @@ def test_who_comes_after_its_time_finds_it_started(db2):
     assert status(withdrawn) == status(changed) == STARTED
 
 
-def test_all_that_is_due_starts_in_its_order(db2):
+def test_due_notices_start_in_order_of_their_times(db2):
     notices = [announce(db2, not_before=T0 + minutes * MINUTE) for minutes in (9, 5, 7)]
 
     advance(T0 + 8 * MINUTE)
@@ -277,7 +277,7 @@ def test_all_that_is_due_starts_in_its_order(db2):
     assert list(order) == [notices[1].pk, notices[2].pk]
 
 
-def test_looking_costs_one_query_when_nothing_is_due(db2, django_assert_num_queries):
+def test_advance_takes_one_query_if_nothing_is_due(db2, django_assert_num_queries):
     for _ in range(20):
         announce(db2)
         announce(db2, has_started=True)
@@ -286,7 +286,7 @@ def test_looking_costs_one_query_when_nothing_is_due(db2, django_assert_num_quer
         advance(LATER)
 
 
-def test_only_what_was_asked_for_ends_with_its_duration(db2):
+def test_notice_ends_after_its_duration_only_on_request(db2):
     expected = announce(db2, has_started=True, duration_s=60)
     timed = announce(db2, has_started=True, duration_s=60, ends_after_duration=True)
     waiting = announce(db2, duration_s=60, ends_after_duration=True)
@@ -302,7 +302,7 @@ def test_only_what_was_asked_for_ends_with_its_duration(db2):
     assert status(waiting) == COMPLETED
 
 
-def test_a_started_notice_that_was_to_end_can_be_kept_open(db2):
+def test_started_notice_can_be_changed_to_end_manually(db2):
     notice = announce(db2, has_started=True, duration_s=60, ends_after_duration=True)
 
     lifecycle.change(notice, {"ends_after_duration": False, "end_manually": True}, OPERATOR, T0)
@@ -311,7 +311,7 @@ def test_a_started_notice_that_was_to_end_can_be_kept_open(db2):
     assert status(notice) == STARTED
 
 
-def test_a_not_before_can_be_moved_but_not_into_the_past(subscription, db2):
+def test_not_before_can_be_changed_but_not_to_the_past(subscription, db2):
     notice = announce(db2)
 
     lifecycle.change(notice, {"not_before": LATER}, OPERATOR, T0)
@@ -323,24 +323,24 @@ def test_a_not_before_can_be_moved_but_not_into_the_past(subscription, db2):
 
 
 @pytest.fixture
-def is_quicker(monkeypatch):
-    """Let a step be taken by somebody else just before whoever comes next has their turn."""
+def change_before_lock(monkeypatch):
+    """Return a function that runs `step` just before the next exclusive lock is taken, as another process would."""
 
     def first(step):
-        real = locking.exclusive_lock
+        original = locking.exclusive_lock
 
-        def alone(*args):
-            monkeypatch.setattr(locking, "exclusive_lock", real)
+        def step_then_lock(*args):
+            monkeypatch.setattr(locking, "exclusive_lock", original)
             step()
-            return real(*args)
+            return original(*args)
 
-        monkeypatch.setattr(locking, "exclusive_lock", alone)
+        monkeypatch.setattr(locking, "exclusive_lock", step_then_lock)
 
     return first
 
 
 @pytest.mark.parametrize(
-    "members, changes, stays",
+    "members, changes, expected",
     [
         ({"not_before": DUE}, {"not_before": DUE + HOUR}, SCHEDULED),
         ({"not_before": DUE + HOUR, "approve_when_idle": True}, {"approve_when_idle": False}, SCHEDULED),
@@ -353,20 +353,20 @@ def is_quicker(monkeypatch):
     ],
     ids=["put off", "waits no longer", "has no end", "kept open"],
 )
-def test_what_was_changed_at_the_last_moment_is_not_overrun(db2, make_job, is_quicker, members, changes, stays):
+def test_change_just_before_the_lock_is_respected(db2, make_job, change_before_lock, members, changes, expected):
     set_policy(make_job(), run_at_phases=["announce", "start"])
     notice = announce(db2, **members)
     for run in Run.objects.all():
         end(run)
 
-    is_quicker(lambda: Notice.objects.filter(pk=notice.pk).update(**changes))
+    change_before_lock(lambda: Notice.objects.filter(pk=notice.pk).update(**changes))
     advance(DUE)
 
-    assert status(notice) == stays
-    assert [step for step, _ in steps(notice)][-1] == stays
+    assert status(notice) == expected
+    assert [step for step, _ in steps(notice)][-1] == expected
 
 
-def test_housekeeping_starts_ends_and_forgets_by_the_clock(db2, settings):
+def test_housekeeping_starts_ends_and_prunes_notices(db2, settings):
     notice = announce(db2, duration_s=60, ends_after_duration=True)
 
     with time_machine.travel(DUE, tick=False):
@@ -380,7 +380,7 @@ def test_housekeeping_starts_ends_and_forgets_by_the_clock(db2, settings):
     assert not Notice.objects.exists()
 
 
-# Windows
+# Notices in a window
 
 
 @pytest.mark.parametrize(
@@ -388,7 +388,7 @@ def test_housekeeping_starts_ends_and_forgets_by_the_clock(db2, settings):
     [
         ("06:00", "07:00", []),
         ("07:00", "07:31", ["began"]),
-        ("07:31", "08:29", ["began"]),  # nobody knows when it ends
+        ("07:31", "08:29", ["began"]),  # the end is unknown
         ("08:29", "08:31", ["began", "hour"]),
         ("08:30", "08:31", ["began", "hour"]),
         ("08:00", "08:30", ["began"]),
@@ -396,10 +396,10 @@ def test_housekeeping_starts_ends_and_forgets_by_the_clock(db2, settings):
         ("09:30", "10:00", ["began", "moment", "open"]),
         ("10:00", "11:00", ["began", "open"]),
         ("05:00", "05:30", []),
-        ("05:30", "06:00", ["ended"]),  # withdrawn ones are never found
+        ("05:30", "06:00", ["ended"]),  # cancelled notices are never found
     ],
 )
-def test_notices_are_found_by_when_they_take_place(subscription, db2, start, end, found):
+def test_notices_are_found_by_their_window(subscription, db2, start, end, found):
     early = utc("2026-01-05T05:30Z")
     ended = announce(db2, now=early, has_started=True, description="ended", duration_s=7200)
     complete(ended, early + 30 * MINUTE)
@@ -418,11 +418,11 @@ def test_notices_are_found_by_when_they_take_place(subscription, db2, start, end
 # Many open notices
 
 
-def test_open_notices_name_only_so_many_resources_together(subscription, monkeypatch):
-    """Everything that asks which jobs are held reads all of them."""
+def test_number_of_resources_of_open_notices_is_limited(subscription, monkeypatch):
+    """All queries for held jobs read all of these resources."""
     monkeypatch.setattr(lifecycle, "RESOURCES_OF_OPEN_MOST", 3)
     one, two, three = (resource(subscription, name) for name in ("db-1", "db-2", "db-3"))
-    elsewhere = resource(Subscription.objects.create(name="elsewhere"))
+    other_resource = resource(Subscription.objects.create(name="elsewhere"))
     first, second = announce(one, two), announce(three)
 
     with pytest.raises(MaintenanceError, match="may name 3 at most together") as refused:
@@ -431,14 +431,14 @@ def test_open_notices_name_only_so_many_resources_together(subscription, monkeyp
         lifecycle.change(second, {"resources": (two, three)}, OPERATOR, T0)
 
     assert (refused.value.code, refused.value.path) == ("conflict", "resources")
-    assert announce(elsewhere)
+    assert announce(other_resource)
     assert lifecycle.change(first, {"resources": (three,)}, OPERATOR, T0)
     cancel(second, T0)
     assert announce(one, two)
 
 
-def test_a_subscription_has_only_so_many_open_notices(subscription, monkeypatch):
-    """Housekeeping, which serves all subscriptions, looks at each of them."""
+def test_number_of_open_notices_of_a_subscription_is_limited(subscription, monkeypatch):
+    """Housekeeping serves all subscriptions and reads each open notice."""
     monkeypatch.setattr(lifecycle, "OPEN_MOST", 2)
     db1 = resource(subscription, "db-1")
     first, second = announce(db1), announce(db1)

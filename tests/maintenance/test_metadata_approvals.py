@@ -1,4 +1,4 @@
-"""Approvals as machines post them: one of a group lets an event start for all of it, and nothing is half done."""
+"""Approvals posted by machines: one approval starts an event for the whole group, and requests are atomic."""
 
 import json
 import uuid
@@ -7,8 +7,8 @@ import pytest
 
 from accounts.models import ApiToken
 from maintenance.models import Approval, EventScope, Notice
-from tests.maintenance.machines import NEWEST, VERSIONS, Machine, announced, call, machine, moved
-from tests.maintenance.test_metadata_documents import error_of
+from tests.maintenance.machines import NEWEST, VERSIONS, Machine, call, machine, post_notice, post_step
+from tests.maintenance.test_metadata_documents import read_error
 
 UNKNOWN = "00000000-0000-0000-0000-00000000000A"
 
@@ -16,14 +16,14 @@ UNKNOWN = "00000000-0000-0000-0000-00000000000A"
 pytestmark = pytest.mark.usefixtures("clock", "unlimited")
 
 
-def statuses(asking: Machine) -> dict[str, str]:
-    return {event["EventId"]: event["EventStatus"] for event in asking.events()}
+def statuses(polling: Machine) -> dict[str, str]:
+    return {event["EventId"]: event["EventStatus"] for event in polling.events()}
 
 
 @pytest.mark.parametrize("posted_at", VERSIONS)
 @pytest.mark.parametrize("read_at", ["2017-03-01", "2020-07-01"])
-def test_an_event_is_read_at_one_version_and_approved_at_another(api, db2, posted_at, read_at):
-    announced(api, db2)
+def test_event_can_be_read_and_approved_with_different_versions(api, db2, posted_at, read_at):
+    post_notice(api, db2)
 
     response = db2.approve(db2.events(read_at)[0]["EventId"], version=posted_at)
 
@@ -32,8 +32,8 @@ def test_an_event_is_read_at_one_version_and_approved_at_another(api, db2, poste
     assert (db2.events()[0]["EventStatus"], db2.events()[0]["NotBefore"]) == ("Started", "")
 
 
-def test_one_member_approves_for_all(api, db2, db3):
-    event_id = announced(api, db2)
+def test_approval_of_one_member_is_for_the_whole_group(api, db2, db3):
+    event_id = post_notice(api, db2)
 
     db3.approve(event_id)
 
@@ -42,16 +42,16 @@ def test_one_member_approves_for_all(api, db2, db3):
 
 
 @pytest.mark.parametrize("form", [str.lower, str.upper, str.title])
-def test_an_id_is_taken_in_any_case(api, db2, form):
-    event_id = announced(api, db2)
+def test_event_id_ignores_case(api, db2, form):
+    event_id = post_notice(api, db2)
 
     db2.approve(form(event_id))
 
     assert statuses(db2) == {event_id: "Started"}
 
 
-def test_several_are_approved_at_once_and_others_left_alone(api, db2):
-    first, second, third = (announced(api, db2) for _ in range(3))
+def test_several_events_are_approved_at_once(api, db2):
+    first, second, third = (post_notice(api, db2) for _ in range(3))
 
     response = db2.approve(first, third, first)
 
@@ -59,28 +59,28 @@ def test_several_are_approved_at_once_and_others_left_alone(api, db2):
     assert statuses(db2) == {first: "Started", second: "Scheduled", third: "Started"}
 
 
-def test_what_was_approved_already_stays_as_it_is(api, db2, db3):
-    event_id = announced(api, db2)
+def test_second_approval_changes_nothing(api, db2, db3):
+    event_id = post_notice(api, db2)
     db2.approve(event_id)
     before = db2.document()
 
-    for asking in (db2, db3, db2):
-        assert asking.approve(event_id).json() == before
+    for polling in (db2, db3, db2):
+        assert polling.approve(event_id).json() == before
 
     assert db2.document() == before
 
 
-def test_what_was_born_started_may_be_approved_without_effect(api, db2):
-    event_id = announced(api, db2, eventStatus="Started")
+def test_approval_of_a_started_event_changes_nothing(api, db2):
+    event_id = post_notice(api, db2, eventStatus="Started")
     before = db2.document()
 
     assert db2.approve(event_id).json() == before
 
 
 @pytest.mark.parametrize("end", ["complete", "cancel"])
-def test_what_is_over_may_be_approved_without_effect(api, db2, end):
-    event_id = announced(api, db2, eventStatus="Started" if end == "complete" else "Scheduled")
-    moved(api, event_id, end)
+def test_approval_of_an_ended_event_changes_nothing(api, db2, end):
+    event_id = post_notice(api, db2, eventStatus="Started" if end == "complete" else "Scheduled")
+    post_step(api, event_id, end)
     before = db2.document()
 
     response = db2.approve(event_id)
@@ -90,21 +90,21 @@ def test_what_is_over_may_be_approved_without_effect(api, db2, end):
     assert not Approval.objects.exists()
 
 
-def test_an_unknown_event_and_one_out_of_scope_are_refused_alike(api, subscription, db2):
-    foreign = announced(api, machine(subscription, "web-1"))
+def test_unknown_event_and_event_out_of_scope_get_the_same_error(api, subscription, db2):
+    event_of_another_group = post_notice(api, machine(subscription, "web-1"))
 
-    unknown, out_of_scope = error_of(db2.approve(UNKNOWN), 400), error_of(db2.approve(foreign), 400)
+    unknown, out_of_scope = read_error(db2.approve(UNKNOWN), 400), read_error(db2.approve(event_of_another_group), 400)
 
-    assert unknown.replace(UNKNOWN, "") == out_of_scope.replace(foreign, "")
+    assert unknown.replace(UNKNOWN, "") == out_of_scope.replace(event_of_another_group, "")
     assert Notice.objects.get().status == "scheduled"
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_of_a_good_and_a_bad_one_none_is_approved(api, db2, order):
-    event_id = announced(api, db2)
+def test_no_event_is_approved_if_one_is_unknown(api, db2, order):
+    event_id = post_notice(api, db2)
     number = db2.incarnation
 
-    error_of(db2.approve(*[event_id, UNKNOWN][::order]), 400)
+    read_error(db2.approve(*[event_id, UNKNOWN][::order]), 400)
 
     assert statuses(db2) == {event_id: "Scheduled"}
     assert db2.incarnation == number
@@ -112,24 +112,24 @@ def test_of_a_good_and_a_bad_one_none_is_approved(api, db2, order):
 
 
 @pytest.mark.parametrize("incarnation", [None, 0, -1, 1, 99, 2.5, "2", "", "x", True, [], {}, 2**64, 10**400])
-def test_the_incarnation_that_is_sent_back_means_nothing(api, db2, incarnation):
-    event_id = announced(api, db2)
+def test_sent_incarnation_is_ignored(api, db2, incarnation):
+    event_id = post_notice(api, db2)
     body = {"DocumentIncarnation": incarnation, "StartRequests": [{"EventId": event_id}]}
 
     assert db2.post(body).status_code == 200
     assert statuses(db2) == {event_id: "Started"}
 
 
-def test_other_members_are_ignored(api, db2):
-    event_id = announced(api, db2)
+def test_unknown_members_of_an_approval_are_ignored(api, db2):
+    event_id = post_notice(api, db2)
 
     db2.post({"StartRequests": [{"EventId": event_id, "x": [1]}], "Events": None, "y": {"z": 1}})
 
     assert statuses(db2) == {event_id: "Started"}
 
 
-def test_an_empty_list_is_taken_and_does_nothing(api, db2):
-    event_id = announced(api, db2)
+def test_empty_list_of_approvals_is_accepted(api, db2):
+    event_id = post_notice(api, db2)
     before = db2.document()
 
     assert db2.post({"StartRequests": []}).json() == before
@@ -168,25 +168,25 @@ WRONG = {
 
 
 @pytest.mark.parametrize("body", WRONG.values(), ids=WRONG)
-def test_a_body_that_is_wrong_is_refused_and_changes_nothing(api, db2, body):
-    event_id = announced(api, db2)
+def test_invalid_approval_body_changes_nothing(api, db2, body):
+    event_id = post_notice(api, db2)
 
-    error_of(db2.post(body.replace(b"%s", event_id.encode())), 400)
+    read_error(db2.post(body.replace(b"%s", event_id.encode())), 400)
 
     assert statuses(db2) == {event_id: "Scheduled"}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-def test_json_is_read_in_each_of_its_encodings(api, db2, encoding):
-    event_id = announced(api, db2)
+def test_approval_body_may_have_any_json_encoding(api, db2, encoding):
+    event_id = post_notice(api, db2)
 
     db2.post(json.dumps({"StartRequests": [{"EventId": event_id}]}).encode(encoding))
 
     assert statuses(db2) == {event_id: "Started"}
 
 
-def test_an_operator_approves_with_and_without_a_machine_s_name(api, owner, db2, db3, token):
-    first, second = announced(api, db2), announced(api, db3)
+def test_operator_can_approve_with_and_without_a_resource_name(api, owner, db2, db3, token):
+    first, second = post_notice(api, db2), post_notice(api, db3)
     headers = {"Metadata": "true", "Authorization": f"Bearer {token}"}
 
     for event_id, query in ((first, "&resource=db-2"), (second, "")):
@@ -198,16 +198,16 @@ def test_an_operator_approves_with_and_without_a_machine_s_name(api, owner, db2,
     assert set(Approval.objects.values_list("user", "resource")) == {(owner.pk, None)}
 
 
-def test_an_event_out_of_the_machine_s_sight_is_unknown_to_an_operator_in_its_place(api, subscription, db2, token):
-    foreign = announced(api, machine(subscription, "web-1"))
+def test_operator_with_a_resource_name_has_the_scope_of_that_resource(api, subscription, db2, token):
+    event_of_another_group = post_notice(api, machine(subscription, "web-1"))
     headers = {"Metadata": "true", "Authorization": f"Bearer {token}"}
-    body = {"StartRequests": [{"EventId": foreign}]}
+    body = {"StartRequests": [{"EventId": event_of_another_group}]}
 
-    error_of(call("POST", NEWEST, body=body, headers=headers, query="&resource=db-2"), 400)
+    read_error(call("POST", NEWEST, body=body, headers=headers, query="&resource=db-2"), 400)
 
 
-def test_who_approved_is_in_the_history(api, db2):
-    event_id = announced(api, db2)
+def test_history_names_the_resource_that_approved(api, db2):
+    event_id = post_notice(api, db2)
     db2.approve(event_id)
 
     history = api.get(f"/api/notices/{event_id.lower()}").json()["history"]
@@ -218,8 +218,8 @@ def test_who_approved_is_in_the_history(api, db2):
     ]
 
 
-def test_a_thousand_approvals_of_one_body_are_a_bounded_number_of_queries(api, db2, django_assert_max_num_queries):
-    event_id = announced(api, db2)
+def test_thousand_approvals_in_one_body_take_a_bounded_number_of_queries(api, db2, django_assert_max_num_queries):
+    event_id = post_notice(api, db2)
     db2.approve(event_id)
 
     with django_assert_max_num_queries(40):
@@ -228,13 +228,13 @@ def test_a_thousand_approvals_of_one_body_are_a_bounded_number_of_queries(api, d
     assert response.status_code == 200
 
 
-def test_an_approval_gives_every_view_one_new_number(api, subscription, db2, db3):
+def test_approval_increases_the_incarnation_of_each_view_by_one(api, subscription, db2, db3):
     alone = machine(subscription, "alone")
-    event_id = announced(api, db2, alone)
+    event_id = post_notice(api, db2, alone)
     before = dict(EventScope.objects.values_list("scope_key", "incarnation"))
 
-    for asking in (db2, db3, alone):
-        asking.approve(event_id)
+    for polling in (db2, db3, alone):
+        polling.approve(event_id)
 
     assert dict(EventScope.objects.values_list("scope_key", "incarnation")) == {
         key: number + 1 for key, number in before.items()
@@ -242,8 +242,8 @@ def test_an_approval_gives_every_view_one_new_number(api, subscription, db2, db3
     assert set(before) == {"", "group databases", "resource alone"}
 
 
-def test_ids_are_never_issued_twice(api, db2):
-    ids = [announced(api, db2) for _ in range(20)]
+def test_event_ids_are_unique(api, db2):
+    ids = [post_notice(api, db2) for _ in range(20)]
 
     assert len({uuid.UUID(each) for each in ids}) == 20
     assert ApiToken.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Equal numbers mean equal events, in each view, whatever happens and whoever writes meanwhile."""
+"""Incarnations: in each view, equal incarnations mean equal events, also with concurrent writes."""
 
 import json
 import random
@@ -18,21 +18,21 @@ from maintenance.models import EventScope, Notice, NoticeResource, Resource, Tra
 from maintenance.visibility import EventFeed
 from tests.conftest import NOW, utc
 from tests.maintenance import notices
-from tests.maintenance.machines import NEWEST, Machine, announced, call, machine, moved
+from tests.maintenance.machines import NEWEST, Machine, call, machine, post_notice, post_step
 
 START = {"notBefore": "2026-01-01T01:00:00Z"}
 LATER = utc("2026-01-01T01:00:00Z")
 
 
-def everything(token: str) -> dict:
+def read_all(token: str) -> dict:
     return call("GET", NEWEST, headers={"Metadata": "true", "Authorization": f"Bearer {token}"}).json()
 
 
-# What counts
+# Changes that increase the incarnation
 
 
 @pytest.mark.parametrize(
-    "step, by",
+    "step, increment",
     [
         ("announce", 1),
         ("announce without notice", 1),
@@ -51,8 +51,8 @@ def everything(token: str) -> dict:
         ("change a label", 0),
     ],
 )
-def test_a_step_counts_up_the_view_that_it_changes(api, db2, db3, subscription, step, by):
-    event_id = announced(api, db2, **START, description="Kernel")
+def test_change_increases_the_incarnation_of_the_views_it_affects(api, db2, db3, subscription, step, increment):
+    event_id = post_notice(api, db2, **START, description="Kernel")
     stranger = machine(subscription, "web-1")
     before, notice = db2.incarnation, f"/api/notices/{event_id.lower()}"
     events = db2.events()
@@ -60,17 +60,17 @@ def test_a_step_counts_up_the_view_that_it_changes(api, db2, db3, subscription, 
 
     if step == "reach not-before":
         with time_machine.travel(LATER):
-            assert (db2.incarnation, db2.events()) == (before, events)  # a poll changes nothing
+            assert (db2.incarnation, db2.events()) == (before, events)  # a poll does not change the notice
             tasks.advance()
             numbers = {db2.incarnation, db3.incarnation, db2.incarnation}
             assert db2.events() != events
-        assert numbers == {before + by}
+        assert numbers == {before + increment}
         return
     match step:
         case "announce":
-            announced(api, db3)
+            post_notice(api, db3)
         case "announce without notice":
-            announced(api, db3, eventStatus="Started")
+            post_notice(api, db3, eventStatus="Started")
         case "approve":
             db3.approve(event_id)
         case "change the description":
@@ -78,7 +78,7 @@ def test_a_step_counts_up_the_view_that_it_changes(api, db2, db3, subscription, 
         case "change not-before":
             assert api.patch(notice, {"notBefore": "2026-01-01T02:00:00Z"}).status_code == 200
         case "cancel":
-            moved(api, event_id, "cancel")
+            post_step(api, event_id, "cancel")
         case "change nothing":
             assert api.patch(notice, {"description": "Kernel"}).status_code == 200
         case "change a part of a second":
@@ -90,75 +90,76 @@ def test_a_step_counts_up_the_view_that_it_changes(api, db2, db3, subscription, 
         case "approve nothing":
             db2.approve()
         case "announce to somebody else":
-            announced(api, stranger)
+            post_notice(api, stranger)
         case "start too late to cancel":
             assert api.post(f"{notice}/complete").status_code == 409
         case "change a label":
             api.patch(f"/api/resources/{db2.resource.pk}", {"labels": {"rack": "r7"}})
 
-    assert db2.incarnation == db3.incarnation == before + by
-    assert (db2.events() == events) is (by == 0)
+    assert db2.incarnation == db3.incarnation == before + increment
+    assert (db2.events() == events) is (increment == 0)
 
 
 @pytest.mark.parametrize(
-    "step, by, status", [("approve", 0, 200), ("complete", 1, 200), ("cancel", 0, 409), ("complete twice", 1, 200)]
+    "step, increment, status",
+    [("approve", 0, 200), ("complete", 1, 200), ("cancel", 0, 409), ("complete twice", 1, 200)],
 )
-def test_a_step_of_what_has_started(api, db2, step, by, status):
-    event_id = announced(api, db2, eventStatus="Started")
+def test_step_of_a_started_notice_changes_the_incarnation_if_accepted(api, db2, step, increment, status):
+    event_id = post_notice(api, db2, eventStatus="Started")
     before = db2.incarnation
 
     for _ in range(2 if step == "complete twice" else 1):
         response = api.post(f"/api/notices/{event_id.lower()}/{step.split()[0]}")
 
-    assert (response.status_code, db2.incarnation - before) == (status, by)
+    assert (response.status_code, db2.incarnation - before) == (status, increment)
 
 
-def test_what_is_gone_stays_gone(api, db2):
-    event_id = announced(api, db2)
-    moved(api, event_id, "cancel")
+def test_cancelled_notice_never_returns(api, db2):
+    event_id = post_notice(api, db2)
+    post_step(api, event_id, "cancel")
     before = db2.document()
 
     for step in ("approve", "cancel"):
-        moved(api, event_id, step)
+        post_step(api, event_id, step)
     assert api.post(f"/api/notices/{event_id.lower()}/complete").status_code == 409
     with time_machine.travel(LATER):
         assert db2.document() == before
 
 
-def test_every_view_has_a_number_of_its_own(api, subscription, db2, db3, token):
+def test_each_view_has_a_separate_incarnation(api, subscription, db2, db3, token):
     web, alone = machine(subscription, "web-1", "webs"), machine(subscription, "alone")
 
-    announced(api, db2)
-    announced(api, web, alone)
-    announced(api, web)
+    post_notice(api, db2)
+    post_notice(api, web, alone)
+    post_notice(api, web)
 
     assert [each.incarnation for each in (db2, db3, web, alone)] == [2, 2, 3, 2]
-    assert everything(token)["DocumentIncarnation"] == 4
+    assert read_all(token)["DocumentIncarnation"] == 4
 
 
-def test_a_number_is_a_json_number_within_31_bits(api, db2):
+def test_incarnation_is_a_json_number(api, db2):
     EventScope.objects.filter(scope_key="").update(incarnation=1)
-    announced(api, db2)
+    post_notice(api, db2)
 
     text = db2.get().content.decode()
 
     assert '"DocumentIncarnation":2' in text
 
 
-def test_not_before_starts_once_however_many_look_after_it(api, db2, db3):
-    announced(api, db2, **START)
+def test_due_notice_starts_once_for_all_readers(api, db2, db3):
+    post_notice(api, db2, **START)
 
     with time_machine.travel(LATER):
         tasks.advance()
         tasks.advance()
-        documents = [asking.document() for asking in (db2, db3, db3, db2)]
+        documents = [polling.document() for polling in (db2, db3, db3, db2)]
 
     assert [json.dumps(each) for each in documents] == [json.dumps(documents[0])] * 4
     assert documents[0]["DocumentIncarnation"] == 3
     assert list(Transition.objects.values_list("status", "actor")) == [("scheduled", "ada"), ("started", "the clock")]
 
 
-def test_everything_that_is_due_is_started_together(api, db2):
+def test_all_due_notices_are_started_together(api, db2):
     for _ in range(120):
         notices.announce(db2.resource, now=NOW)
 
@@ -167,44 +168,44 @@ def test_everything_that_is_due_is_started_together(api, db2):
         assert {event["EventStatus"] for event in db2.events()} == {"Started"}
 
 
-def test_a_reader_starts_nothing(api, db2, token):
+def test_poll_does_not_start_a_notice(api, db2, token):
     notices.announce(db2.resource, now=NOW)
 
     with time_machine.travel(NOW + notices.HOUR):
         db2.events()
-        everything(token)
+        read_all(token)
 
     assert Notice.objects.get().status == "scheduled"
 
 
-# Machines that come and go
+# Machines that change groups
 
 
-def seen(asking: Machine) -> tuple[int, str]:
-    document = asking.document()
+def poll(polling: Machine) -> tuple[int, str]:
+    document = polling.document()
     return document["DocumentIncarnation"], json.dumps(document["Events"])
 
 
 @pytest.mark.parametrize("numbers", [(1, 1), (5, 1), (1, 5), (5, 5), (5, 4), (4, 5)])
 @pytest.mark.parametrize("has_events", [(True, True), (True, False), (False, True)])
-def test_a_machine_that_changes_its_group_never_meets_an_old_number(api, db2, subscription, numbers, has_events):
+def test_machine_that_changes_its_group_gets_a_higher_incarnation(api, db2, subscription, numbers, has_events):
     web = machine(subscription, "web-1", "webs")
-    for asking, has in zip((db2, web), has_events, strict=True):
+    for polling, has in zip((db2, web), has_events, strict=True):
         if has:
-            announced(api, asking)
+            post_notice(api, polling)
     for key, number in zip(("group databases", "group webs"), numbers, strict=True):
         EventScope.objects.update_or_create(subscription=subscription, scope_key=key, defaults={"incarnation": number})
-    before = seen(db2)
+    before = poll(db2)
 
     api.patch(f"/api/resources/{db2.resource.pk}", {"scopeGroup": "webs"})
-    after = seen(db2)
+    after = poll(db2)
 
     assert after[0] > before[0]
-    assert seen(web) == after
+    assert poll(web) == after
 
 
-def test_a_group_is_told_when_a_member_with_events_leaves_it(api, db2, db3):
-    announced(api, db2)
+def test_incarnation_of_a_group_increases_if_a_member_with_events_leaves(api, db2, db3):
+    post_notice(api, db2)
     before = db3.document()
 
     api.patch(f"/api/resources/{db2.resource.pk}", {"scopeGroup": ""})
@@ -214,9 +215,9 @@ def test_a_group_is_told_when_a_member_with_events_leaves_it(api, db2, db3):
     assert len(db2.events()) == 1
 
 
-def test_a_group_is_told_when_a_member_with_events_is_deleted_and_its_name_is_kept(api, db2, db3, subscription):
+def test_incarnation_of_a_group_increases_if_a_member_with_events_is_deleted(api, db2, db3, subscription):
     web = machine(subscription, "web-1")
-    announced(api, db2, web)
+    post_notice(api, db2, web)
 
     api.delete(f"/api/resources/{db2.resource.pk}")
 
@@ -226,29 +227,31 @@ def test_a_group_is_told_when_a_member_with_events_is_deleted_and_its_name_is_ke
     assert again.document() == {"DocumentIncarnation": 3, "Events": []}
 
 
-# While others write
+# Concurrent writes
 
 
-@pytest.mark.parametrize("who", ["a machine", "somebody who reads everything"])
-def test_events_that_change_between_the_queries_are_read_again(db2, owner, who):
-    """A change comes in right behind the incarnations, which is the worst moment."""
+@pytest.mark.parametrize("reader", ["a machine", "somebody who reads everything"])
+def test_events_that_change_during_a_read_are_read_again(db2, owner, reader):
+    """The events change just after the incarnations were read, which is the worst case."""
     resource = db2.resource
     notice = notices.announce(db2.resource, now=NOW)
     changes = iter([lambda: notices.start(notice, NOW), lambda: notices.complete(notice, NOW)])
 
-    class Disturbed(EventFeed):
+    class ChangingFeed(EventFeed):
         def load_incarnations(self):
             incarnations = super().load_incarnations()
             next(changes, lambda: None)()
             return incarnations
 
     feed = (
-        Disturbed.for_resource(resource) if who == "a machine" else Disturbed((resource.subscription_id,), user=owner)
+        ChangingFeed.for_resource(resource)
+        if reader == "a machine"
+        else ChangingFeed((resource.subscription_id,), user=owner)
     )
     assert feed.read_snapshot() == (4, [])
 
 
-def test_a_machine_that_moves_while_it_is_read_is_told_nothing_of_its_new_place(db2, subscription):
+def test_machine_that_changes_its_group_during_a_read_gets_no_events_of_the_new_group(db2, subscription):
     web = machine(subscription, "web-1", "webs")
     notices.announce(web.resource, now=NOW)
     stale = Resource.objects.get(pk=db2.resource.pk)
@@ -260,10 +263,10 @@ def test_a_machine_that_moves_while_it_is_read_is_told_nothing_of_its_new_place(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_equal_numbers_mean_equal_events_while_many_write(clock, unlimited, subscription, token):
-    """Readers of machines' views and of everything beside writers that announce, approve, change, complete, cancel."""
-    asking = [machine(subscription, f"db-{number}", "databases" if number < 2 else "") for number in range(3)]
-    done, raised, told = Event(), [], defaultdict(set)
+def test_equal_incarnations_mean_equal_events_with_concurrent_writes(clock, unlimited, subscription, token):
+    """Machines and users poll, while other threads announce, approve, change, complete and cancel notices."""
+    polling = [machine(subscription, f"db-{number}", "databases" if number < 2 else "") for number in range(3)]
+    done, raised, events_by_incarnation = Event(), [], defaultdict(set)
 
     def in_own_connection(work, *arguments):
         try:
@@ -275,7 +278,7 @@ def test_equal_numbers_mean_equal_events_while_many_write(clock, unlimited, subs
 
     def write(seed: int) -> None:
         choice = random.Random(seed)
-        resources = [each.resource for each in asking]
+        resources = [each.resource for each in polling]
         for _ in range(25):
             some = choice.sample(resources, choice.randint(1, 3))
             notice = notices.announce(*some, now=NOW, has_started=choice.random() < 0.2)
@@ -288,19 +291,19 @@ def test_equal_numbers_mean_equal_events_while_many_write(clock, unlimited, subs
 
     def read(each: Machine) -> None:
         while not done.is_set():
-            number, events = seen(each)
-            told[each.resource.scope_key, number].add(events)
+            number, events = poll(each)
+            events_by_incarnation[each.resource.scope_key, number].add(events)
 
-    def read_everything() -> None:
+    def read_all_repeatedly() -> None:
         newest = 0
         while not done.is_set():
-            document = everything(token)
-            told["everything", document["DocumentIncarnation"]].add(json.dumps(document["Events"]))
+            document = read_all(token)
+            events_by_incarnation["everything", document["DocumentIncarnation"]].add(json.dumps(document["Events"]))
             assert newest <= (newest := document["DocumentIncarnation"])
 
     writers = [Thread(target=in_own_connection, args=(write, seed)) for seed in range(3)]
-    readers = [Thread(target=in_own_connection, args=(read, each)) for each in asking * 2]
-    readers += [Thread(target=in_own_connection, args=(read_everything,)) for _ in range(2)]
+    readers = [Thread(target=in_own_connection, args=(read, each)) for each in polling * 2]
+    readers += [Thread(target=in_own_connection, args=(read_all_repeatedly,)) for _ in range(2)]
     for thread in (*readers, *writers):
         thread.start()
     for thread in writers:
@@ -310,65 +313,65 @@ def test_equal_numbers_mean_equal_events_while_many_write(clock, unlimited, subs
         thread.join()
 
     assert raised == []
-    assert len(told) > 20
-    assert {key: events for key, events in told.items() if len(events) > 1} == {}
-    assert all(each.events() == [] for each in asking)
+    assert len(events_by_incarnation) > 20
+    assert {key: events for key, events in events_by_incarnation.items() if len(events) > 1} == {}
+    assert all(each.events() == [] for each in polling)
 
 
-# What a poll costs
+# Number of queries
 
 
-def polled(asking: Machine, minute: int = 1) -> list[str]:
-    """The queries of a poll at so many minutes past the hour."""
+def poll_queries(polling: Machine, minute: int = 1) -> list[str]:
+    """Return the queries of a poll at `minute` minutes after the hour."""
     at = NOW + minute * notices.MINUTE
     with time_machine.travel(at, tick=False), CaptureQueriesContext(connection) as queries:
-        assert asking.get().status_code == 200
+        assert polling.get().status_code == 200
     return [query["sql"] for query in queries.captured_queries]
 
 
-def plan_of(sql: str) -> str:
+def explain(sql: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {'' if connection.vendor == 'postgresql' else 'QUERY PLAN '}{sql}")
         return "\n".join(str(row[-1]) for row in cursor.fetchall())
 
 
-def test_a_poll_is_six_queries_however_much_there_is(api, db2, db3):
-    empty = polled(db2)
+def test_poll_takes_at_most_six_queries(api, db2, db3):
+    empty = poll_queries(db2)
     for _ in range(30):
-        announced(api, db2, db3)
+        post_notice(api, db2, db3)
 
-    full = polled(db2, minute=2)
+    full = poll_queries(db2, minute=2)
 
-    # who it is, that it was seen, the number, the events, if any their resources, the number again
+    # authentication, last seen time, incarnation, events, resources of events if any, incarnation again
     assert (len(empty), len(full)) == (5, 6)
 
 
-def test_a_poll_with_nothing_due_writes_nothing_but_when_it_came(api, db2):
-    announced(api, db2)
+def test_poll_writes_only_the_last_seen_time(api, db2):
+    post_notice(api, db2)
 
-    first, second = polled(db2), polled(db2)
+    first, second = poll_queries(db2), poll_queries(db2)
 
-    def writing(queries):
+    def filter_writes(queries):
         return [sql for sql in queries if not sql.startswith("SELECT")]
 
-    assert ["last_seen_at" in sql for sql in writing(first)] == [True]
-    assert writing(second) == []
+    assert ["last_seen_at" in sql for sql in filter_writes(first)] == [True]
+    assert filter_writes(second) == []
 
 
-def test_everything_is_read_in_hardly_more(api, db2, token):
-    announced(api, db2)
-    everything(token)
+def test_poll_of_all_events_takes_nine_queries(api, db2, token):
+    post_notice(api, db2)
+    read_all(token)
 
     with CaptureQueriesContext(connection) as queries:
-        everything(token)
+        read_all(token)
 
     assert len(queries) == 9
 
 
-def bulk(asking: Machine, count: int, **fields) -> None:
+def add_notices(polling: Machine, count: int, **fields) -> None:
     rows = Notice.objects.bulk_create(
         Notice(
-            subscription=asking.resource.subscription,
+            subscription=polling.resource.subscription,
             event_type="Reboot",
             not_before=NOW,
             announced_at=NOW,
@@ -377,33 +380,33 @@ def bulk(asking: Machine, count: int, **fields) -> None:
         for _ in range(count)
     )
     NoticeResource.objects.bulk_create(
-        NoticeResource(notice=row, resource=asking.resource, name=asking.name) for row in rows
+        NoticeResource(notice=row, resource=polling.resource, name=polling.name) for row in rows
     )
 
 
 def analyze() -> None:
-    """As PostgreSQL does by itself, and SQLite never does."""
+    """Update the statistics, as PostgreSQL does automatically and SQLite never does."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
 
 
-BY_STATUS = re.compile(  # entered with the status, and not just with the subscription
+BY_STATUS = re.compile(  # searched by the status, and not only by the subscription
     r"notice_shown|notice_of_status[^\n]*(\(subscription_id=\? AND |\n *Index Cond: [^\n]*)\(?status"
 )
 
 
 @pytest.mark.parametrize("group", ["databases", ""])
-def test_the_cost_of_a_poll_does_not_grow_with_history(api, subscription, unlimited, clock, group):
-    """By the plans of both databases: each goes in by an index that holds what is shown, not what is over."""
+def test_poll_does_not_read_ended_notices(api, subscription, unlimited, clock, group):
+    """The query plans of both databases use an index of open notices."""
     polls = machine(subscription, "db-1", group)
-    bulk(polls, 3000)
-    announced(api, polls)
+    add_notices(polls, 3000)
+    post_notice(api, polls)
     analyze()
 
-    polled(polls)
-    asked = [sql for sql in polled(polls) if 'FROM "maintenance_notice"' in sql]
-    plans = [plan_of(sql) for sql in asked]
+    poll_queries(polls)
+    statements = [sql for sql in poll_queries(polls) if 'FROM "maintenance_notice"' in sql]
+    plans = [explain(sql) for sql in statements]
 
     assert len(plans) == 1
     for plan in plans:
@@ -413,7 +416,7 @@ def test_the_cost_of_a_poll_does_not_grow_with_history(api, subscription, unlimi
         assert "SCAN maintenance" not in plan
 
 
-def test_the_numbers_of_views_are_found_by_their_index(db2):
+def test_incarnations_are_found_by_index(db2):
     EventScope.objects.bulk_create(
         EventScope(subscription=db2.resource.subscription, scope_key=f"group {n}") for n in range(3000)
     )

@@ -1,4 +1,4 @@
-"""Databases from before models and fields had their present names."""
+"""Migrations that rename models and fields."""
 
 from datetime import timedelta
 
@@ -36,13 +36,13 @@ def migrate_to_newest():
 
 @pytest.fixture
 def before():
-    """The models as they were; afterwards everything is as it is."""
+    """The models before the renaming; afterwards, the database is migrated to the newest state."""
     yield migrate(BEFORE)
     migrate_to_newest()
 
 
 def make_rows(apps) -> None:
-    """Make a row in each table that has another name now, or a column with another name."""
+    """Create a row in each table that was renamed, or that has a renamed column."""
 
     def make(app, model, **values):
         return apps.get_model(app, model).objects.create(**values)
@@ -79,7 +79,7 @@ def make_rows(apps) -> None:
     )
 
 
-def test_rows_are_found_under_the_new_names(before):
+def test_rows_are_kept_under_the_new_names(before):
     make_rows(before)
 
     migrate_to_newest()
@@ -97,7 +97,7 @@ def test_rows_are_found_under_the_new_names(before):
     assert (policy.resource_names, policy.lead_time) == (["db-2"], timedelta(minutes=5))
 
 
-def test_the_names_from_before_come_back(before):
+def test_old_names_are_restored_on_reverse_migration(before):
     make_rows(before)
     migrate_to_newest()
 

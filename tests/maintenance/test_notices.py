@@ -1,4 +1,4 @@
-"""/api/notices: maintenance is announced, changed, approved, completed and cancelled, and its history is read."""
+"""The API /api/notices: notices are announced, changed, approved, completed, cancelled and read."""
 
 import uuid
 from datetime import timedelta
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("unlimited")
 
 
 @pytest.fixture(autouse=True)
-def stopped():
+def frozen_clock():
     with time_machine.travel(NOW, tick=False) as traveller:
         yield traveller
 
@@ -35,21 +35,21 @@ def web(subscription):
     return machine(subscription, "web-1")
 
 
-def without(*members: str, **others) -> dict:
-    return {name: value for name, value in (BODY | others).items() if name not in members}
+def without(*members: str, **changes) -> dict:
+    return {name: value for name, value in (BODY | changes).items() if name not in members}
 
 
-def announced(api, **members) -> dict:
+def post_announcement(api, **members) -> dict:
     response = api.post("/api/notices", BODY | members)
     assert response.status_code == 201, response.content
     return response.json()
 
 
-def path_of(notice: dict) -> str:
+def notice_path(notice: dict) -> str:
     return f"/api/notices/{notice['eventId']}"
 
 
-def refused(response, status: int, target: str | None = None) -> str:
+def assert_error(response, status: int, target: str | None = None) -> str:
     assert response.status_code == status, response.content
     assert response.json()["error"]["target"] == target
     return response.json()["error"]["message"]
@@ -58,7 +58,7 @@ def refused(response, status: int, target: str | None = None) -> str:
 # Announcing
 
 
-def test_it_is_answered_with_its_id_and_all_that_is_known_of_it(api, subscription, db2, web):
+def test_announced_notice_is_returned_with_all_members(api, subscription, db2, web):
     response = api.post(
         "/api/notices",
         {
@@ -109,7 +109,7 @@ def test_it_is_answered_with_its_id_and_all_that_is_known_of_it(api, subscriptio
 
 
 @pytest.mark.parametrize("event_type", EventType.values)
-def test_without_a_time_it_is_as_far_ahead_as_its_type_is_usually_announced(api, db2, event_type):
+def test_notice_without_a_time_starts_after_the_minimum_notice_of_its_type(api, db2, event_type):
     answer = api.post("/api/notices", without("notBeforeSeconds", eventType=event_type)).json()
 
     assert Notice.objects.get().not_before == NOW + MINIMUM_NOTICE[EventType(event_type)]
@@ -118,16 +118,18 @@ def test_without_a_time_it_is_as_far_ahead_as_its_type_is_usually_announced(api,
 
 
 @pytest.mark.parametrize("event_type", EventType.values)
-def test_less_notice_than_usual_is_announced_with_a_warning(api, db2, event_type):
-    least = int(MINIMUM_NOTICE[EventType(event_type)].total_seconds())
+def test_shorter_notice_than_the_minimum_gives_a_warning(api, db2, event_type):
+    minimum = int(MINIMUM_NOTICE[EventType(event_type)].total_seconds())
 
-    warned, enough = (announced(api, eventType=event_type, notBeforeSeconds=least + by) for by in (-2, 0))
+    too_short, long_enough = (
+        post_announcement(api, eventType=event_type, notBeforeSeconds=minimum + difference) for difference in (-2, 0)
+    )
 
-    assert f"{least} s" in warned["warnings"][0]
-    assert enough["warnings"] == []
+    assert f"{minimum} s" in too_short["warnings"][0]
+    assert long_enough["warnings"] == []
 
 
-def test_a_failure_is_announced_as_started(api, db2):
+def test_notice_can_be_announced_as_started(api, db2):
     answer = api.post("/api/notices", without("notBeforeSeconds", eventStatus="Started")).json()
 
     assert (answer["eventStatus"], answer["startedAt"]) == ("Started", "2026-01-01T00:00:00Z")
@@ -135,25 +137,25 @@ def test_a_failure_is_announced_as_started(api, db2):
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 3600])
-def test_not_before_is_so_many_seconds_from_now(api, db2, seconds):
-    answer = announced(api, notBeforeSeconds=seconds)
+def test_not_before_seconds_are_counted_from_now(api, db2, seconds):
+    answer = post_announcement(api, notBeforeSeconds=seconds)
 
     assert Notice.objects.get().not_before == NOW + timedelta(seconds=seconds)
     assert answer["eventStatus"] == "Scheduled"
     tasks.advance()
-    assert api.get(path_of(answer)).json()["eventStatus"] == ("Scheduled" if seconds else "Started")
+    assert api.get(notice_path(answer)).json()["eventStatus"] == ("Scheduled" if seconds else "Started")
 
 
 @pytest.mark.parametrize("in_header", [False, True])
-def test_the_same_key_announces_once(api, db2, stopped, in_header):
-    def ask(key: str):
+def test_idempotency_key_announces_one_notice(api, db2, frozen_clock, in_header):
+    def post_with_key(key: str):
         if in_header:
             return api.post("/api/notices", BODY, headers={"Idempotency-Key": key})
         return api.post("/api/notices", BODY | {"key": key})
 
-    first = ask("kernel-6.12")
-    stopped.shift(2 * 3600)  # by then it has started
-    again, other = ask("kernel-6.12"), ask("kernel-6.13")
+    first = post_with_key("kernel-6.12")
+    frozen_clock.shift(2 * 3600)  # the notice has started by then
+    again, other = post_with_key("kernel-6.12"), post_with_key("kernel-6.13")
 
     assert [each.status_code for each in (first, again, other)] == [201, 200, 201]
     assert again.json()["eventId"] == first.json()["eventId"] != other.json()["eventId"]
@@ -162,23 +164,25 @@ def test_the_same_key_announces_once(api, db2, stopped, in_header):
     assert [each.json()["eventStatus"] for each in (first, again)] == ["Scheduled", "Started"]
 
 
-def test_a_notice_announced_again_by_its_key_may_be_late(api, db2, stopped):
+def test_repeated_announcement_with_a_past_start_returns_the_notice(api, db2, frozen_clock):
     body = without("notBeforeSeconds", notBefore="2026-01-01T01:00:00Z", key="kernel")
     first = api.post("/api/notices", body)
-    stopped.shift(2 * 3600)
+    frozen_clock.shift(2 * 3600)
 
     assert api.post("/api/notices", body).json()["eventId"] == first.json()["eventId"]
 
 
-def test_a_key_counts_in_its_own_subscription(api, api_of, make_user, db2):
-    elsewhere = Subscription.objects.create(name="elsewhere")
-    machine(elsewhere, "db-2")
-    _, token = ApiToken.objects.issue(make_user("eve", in_subscription=elsewhere), "t")
+def test_idempotency_key_is_unique_only_within_a_subscription(api, api_of, make_user, db2):
+    other_subscription = Subscription.objects.create(name="elsewhere")
+    machine(other_subscription, "db-2")
+    _, token = ApiToken.objects.issue(make_user("eve", in_subscription=other_subscription), "t")
 
-    theirs, ours = (each.post("/api/notices", BODY | {"key": "kernel"}) for each in (api_of(token), api))
+    response_of_others, own_response = (
+        each.post("/api/notices", BODY | {"key": "kernel"}) for each in (api_of(token), api)
+    )
 
-    assert (ours.status_code, theirs.status_code) == (201, 201)
-    assert ours.json()["eventId"] != theirs.json()["eventId"]
+    assert (own_response.status_code, response_of_others.status_code) == (201, 201)
+    assert own_response.json()["eventId"] != response_of_others.json()["eventId"]
 
 
 @pytest.mark.parametrize(
@@ -193,12 +197,12 @@ def test_a_key_counts_in_its_own_subscription(api, api_of, make_user, db2):
         ("one", "another", "key"),
     ],
 )
-def test_a_wrong_key_announces_nothing(api, db2, key, header, target):
+def test_invalid_idempotency_key_is_refused(api, db2, key, header, target):
     body = BODY if key is None else BODY | {"key": key}
 
     response = api.post("/api/notices", body, headers={} if header is None else {"Idempotency-Key": header})
 
-    refused(response, 400, target)
+    assert_error(response, 400, target)
     assert not Notice.objects.exists()
 
 
@@ -245,22 +249,22 @@ WRONG = {
 
 
 @pytest.mark.parametrize("body, target", WRONG.values(), ids=WRONG)
-def test_what_cannot_be_is_refused_and_nothing_is_announced(api, db2, body, target):
-    refused(api.post("/api/notices", body), 400, target)
+def test_invalid_announcement_is_refused(api, db2, body, target):
+    assert_error(api.post("/api/notices", body), 400, target)
 
     assert not Notice.objects.exists()
     assert db2.incarnation == 1
 
 
-def test_a_reader_reads_and_moves_nothing(api, api_of, make_user, db2):
-    notice = announced(api)
+def test_reader_can_read_but_not_change_notices(api, api_of, make_user, db2):
+    notice = post_announcement(api)
     reader = api_of(ApiToken.objects.issue(make_user("rob", Role.READER), "rob")[1])
 
-    assert reader.get(path_of(notice)).json() == notice
-    refused(reader.post("/api/notices", BODY), 403)
-    refused(reader.patch(path_of(notice), {"description": "x"}), 403)
+    assert reader.get(notice_path(notice)).json() == notice
+    assert_error(reader.post("/api/notices", BODY), 403)
+    assert_error(reader.patch(notice_path(notice), {"description": "x"}), 403)
     for step in ("approve", "complete", "cancel"):
-        refused(reader.post(f"{path_of(notice)}/{step}"), 403)
+        assert_error(reader.post(f"{notice_path(notice)}/{step}"), 403)
     assert api.get("/api/notices").json()["value"] == [notice]
 
 
@@ -268,7 +272,7 @@ def test_a_reader_reads_and_moves_nothing(api, api_of, make_user, db2):
 
 
 @pytest.mark.parametrize(
-    "changes, shown",
+    "changes, expected",
     [
         ({"eventType": "Freeze"}, {"eventType": "Freeze"}),
         ({"resources": ["web-1", "db-2"]}, {"resources": ["web-1", "db-2"]}),
@@ -281,13 +285,13 @@ def test_a_reader_reads_and_moves_nothing(api, api_of, make_user, db2):
         ({}, {}),
     ],
 )
-def test_a_member_is_changed_and_the_others_stay(api, db2, web, changes, shown):
-    notice = announced(api, description="Kernel")
+def test_patch_changes_only_the_sent_members(api, db2, web, changes, expected):
+    notice = post_announcement(api, description="Kernel")
 
-    answer = api.patch(path_of(notice), changes)
+    answer = api.patch(notice_path(notice), changes)
 
     assert answer.status_code == 200, answer.content
-    assert answer.json() == {**notice, **shown, "history": answer.json()["history"]}
+    assert answer.json() == {**notice, **expected, "history": answer.json()["history"]}
     assert len(answer.json()["history"]) == (2 if changes else 1)
     assert web.incarnation == (2 if "resources" in changes else 1)
 
@@ -305,24 +309,24 @@ def test_a_member_is_changed_and_the_others_stay(api, db2, web, changes, shown):
         ({"endAfterDuration": True}, "endAfterDuration"),
     ],
 )
-def test_a_change_to_what_cannot_be_is_refused(api, db2, changes, target):
-    notice = announced(api)
+def test_invalid_change_of_a_notice_is_refused(api, db2, changes, target):
+    notice = post_announcement(api)
 
-    refused(api.patch(path_of(notice), changes), 400, target)
+    assert_error(api.patch(notice_path(notice), changes), 400, target)
 
-    assert api.get(path_of(notice)).json() == notice
-
-
-def test_what_has_started_or_is_over_is_changed_no_more(api, db2):
-    started, over = announced(api), announced(api)
-    api.post(f"{path_of(started)}/approve")
-    api.post(f"{path_of(over)}/cancel")
-
-    for notice, target in ((started, "description"), (over, None)):
-        assert refused(api.patch(path_of(notice), {"description": "x"}), 409, target)
+    assert api.get(notice_path(notice)).json() == notice
 
 
-# Moving
+def test_started_or_ended_notice_cannot_be_changed(api, db2):
+    started, ended = post_announcement(api), post_announcement(api)
+    api.post(f"{notice_path(started)}/approve")
+    api.post(f"{notice_path(ended)}/cancel")
+
+    for notice, target in ((started, "description"), (ended, None)):
+        assert assert_error(api.patch(notice_path(notice), {"description": "x"}), 409, target)
+
+
+# Transitions
 
 
 @pytest.mark.parametrize(
@@ -342,24 +346,24 @@ def test_what_has_started_or_is_over_is_changed_no_more(api, db2):
         (["approve", "complete", "approve"], [200, 200, 200], "Completed"),
     ],
 )
-def test_it_goes_one_way_only(api, db2, steps, statuses, last):
-    notice = announced(api)
+def test_status_of_a_notice_never_goes_back(api, db2, steps, statuses, last):
+    notice = post_announcement(api)
 
-    assert [api.post(f"{path_of(notice)}/{step}").status_code for step in steps] == statuses
+    assert [api.post(f"{notice_path(notice)}/{step}").status_code for step in steps] == statuses
 
-    after = api.get(path_of(notice)).json()
+    after = api.get(notice_path(notice)).json()
     assert after["eventStatus"] == last
-    ways = [step["status"] for step in after["history"]]
-    assert ways == list(dict.fromkeys(ways))
+    transitions = [step["status"] for step in after["history"]]
+    assert transitions == list(dict.fromkeys(transitions))
 
 
-def test_its_time_starts_it_before_anybody_moves_it_and_not_when_it_is_read(api, db2):
-    read, cancelled = announced(api), announced(api)
+def test_due_notice_is_started_by_a_change_but_not_by_reading(api, db2):
+    read, cancelled = post_announcement(api), post_announcement(api)
 
     with time_machine.travel(NOW + timedelta(hours=1)):
-        assert api.get(path_of(read)).json()["eventStatus"] == "Scheduled"
+        assert api.get(notice_path(read)).json()["eventStatus"] == "Scheduled"
         assert api.get("/api/notices?eventStatus=Started").json()["value"] == []
-        assert refused(api.post(f"{path_of(cancelled)}/cancel"), 409)
+        assert assert_error(api.post(f"{notice_path(cancelled)}/cancel"), 409)
         tasks.advance()
         by_status = api.get("/api/notices?eventStatus=Started").json()["value"]
 
@@ -370,37 +374,37 @@ def test_its_time_starts_it_before_anybody_moves_it_and_not_when_it_is_read(api,
 # Reading
 
 
-def test_notices_are_listed_newest_first_page_by_page_and_filtered(api, db2, web, stopped):
+def test_notice_list_has_order_pages_and_filters(api, db2, web, frozen_clock):
     ids = []
     for number in range(4):
-        stopped.shift(1)
-        notice = announced(
+        frozen_clock.shift(1)
+        notice = post_announcement(
             api, eventType="Freeze" if number else "Reboot", resources=["web-1" if number % 2 else "db-2"]
         )
         ids.insert(0, notice["eventId"])
     api.post(f"/api/notices/{ids[0]}/cancel")
 
-    def listed(query: str = "") -> list[str]:
+    def list_ids(query: str = "") -> list[str]:
         return [row["eventId"] for row in api.get(f"/api/notices?{query}").json()["value"]]
 
-    assert listed() == ids
-    assert listed("eventStatus=Cancelled") == ids[:1]
-    assert listed("eventType=Reboot") == ids[3:]
-    assert listed("resource=web-1") == [ids[0], ids[2]]
-    assert listed("resource=WEB-1") == listed("resource=none") == []
+    assert list_ids() == ids
+    assert list_ids("eventStatus=Cancelled") == ids[:1]
+    assert list_ids("eventType=Reboot") == ids[3:]
+    assert list_ids("resource=web-1") == [ids[0], ids[2]]
+    assert list_ids("resource=WEB-1") == list_ids("resource=none") == []
     first = api.get("/api/notices?limit=3").json()
     assert [row["eventId"] for row in first["value"]] == ids[:3]
     assert [row["eventId"] for row in api.get(first["nextLink"]).json()["value"]] == ids[3:]
     for query in ("eventStatus=Gone", "eventType=x", "subscription=x", "status=Started"):
-        refused(api.get(f"/api/notices?{query}"), 400, query.partition("=")[0])
+        assert_error(api.get(f"/api/notices?{query}"), 400, query.partition("=")[0])
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_a_list_is_a_fixed_number_of_queries(api, db2, django_assert_num_queries, count):
+def test_notice_list_takes_a_fixed_number_of_queries(api, db2, django_assert_num_queries, count):
     for _ in range(count):
-        announced(api)
+        post_announcement(api)
 
-    # who asks, their subscriptions, the notices, their resources, their steps
+    # user, subscriptions, notices, resources, transitions
     with django_assert_num_queries(5):
         api.get("/api/notices")
 
@@ -413,7 +417,7 @@ def test_a_list_is_a_fixed_number_of_queries(api, db2, django_assert_num_queries
         ("resource=db-7", "affected_by_name"),
     ],
 )
-def test_history_makes_no_list_slower(api, subscription, query, index):
+def test_notice_list_uses_an_index(api, subscription, query, index):
     notices = Notice.objects.bulk_create(
         Notice(
             subscription=subscription,
@@ -444,8 +448,8 @@ def test_history_makes_no_list_slower(api, subscription, query, index):
 
 
 @pytest.mark.parametrize("key", ["x", "0", "%00", str(uuid.UUID(int=7)), str(uuid.UUID(int=7)).upper()])
-def test_what_is_not_there_is_not_found(api, db2, key):
-    announced(api)
+def test_unknown_notice_is_not_found(api, db2, key):
+    post_announcement(api)
 
     for method in ("get", "patch"):
         assert getattr(api, method)(f"/api/notices/{key}").status_code == 404
@@ -453,8 +457,8 @@ def test_what_is_not_there_is_not_found(api, db2, key):
         assert api.post(f"/api/notices/{key}/{step}").status_code == 404
 
 
-def test_nothing_is_deleted(api, db2):
-    notice = announced(api)
+def test_notice_cannot_be_deleted_or_replaced(api, db2):
+    notice = post_announcement(api)
 
     for method in ("delete", "put"):
-        assert getattr(api, method)(path_of(notice)).status_code == 405
+        assert getattr(api, method)(notice_path(notice)).status_code == 405

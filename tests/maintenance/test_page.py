@@ -1,4 +1,4 @@
-"""/maintenance/: who sees what, announcing, and the orders that take a notice on; all of it without script."""
+"""The pages /maintenance/: permissions, contents, and actions on notices, without JavaScript."""
 
 import re
 from datetime import timedelta
@@ -12,7 +12,7 @@ from maintenance import holds, lifecycle
 from maintenance.lifecycle import Announcement
 from maintenance.models import EventType, Notice, Resource
 from maintenance.policies import PolicyInput
-from tests.maintenance.pages import announced, said
+from tests.maintenance.pages import announcement_values, read_messages
 from triggers.dispatch import dispatch_due
 
 pytestmark = pytest.mark.django_db
@@ -23,22 +23,22 @@ REBOOT = EventType.REBOOT
 # The page
 
 
-def test_a_newcomer_is_told_what_to_do_first(browser):
+def test_empty_page_links_to_the_form_for_a_new_resource(browser):
     answer = browser.get("/maintenance/")
 
     assert "Nothing is announced" in answer.content.decode()
     assert "/maintenance/resources/new" in answer.content.decode()
 
 
-def test_who_is_member_of_nothing_is_told_so(people):
-    assert "No subscription" in people(None).get("/maintenance/").content.decode()
+def test_page_of_a_user_without_a_subscription_says_so(sign_in_as):
+    assert "No subscription" in sign_in_as(None).get("/maintenance/").content.decode()
 
 
-def test_somebody_who_is_not_signed_in_is_sent_to_sign_in(client):
+def test_maintenance_page_requires_sign_in(client):
     assert client.get("/maintenance/").url == "/sign-in/?next=/maintenance/"
 
 
-def test_what_waits_stands_with_what_it_affects(browser, make_resource, make_notice, make_job):
+def test_scheduled_notice_shows_affected_resources_runs_and_jobs(browser, make_resource, make_notice, make_job):
     db = make_resource("db-2")
     job = make_job("reindex", schedule={"recurrence": {"frequency": "Minute", "interval": 30}}, now=timezone.now())
     holds.set_policy(job, PolicyInput(resource_names=("db-2",), on_notice="hold", on_end="drop"), timezone.now())
@@ -63,7 +63,9 @@ def test_what_waits_stands_with_what_it_affects(browser, make_resource, make_not
     assert card["to_be_held"][0]["words"].endswith(", not at all")
 
 
-def test_the_countdown_is_said_without_script_in_the_viewers_zone_and_clock(browser, owner, make_resource, make_notice):
+def test_countdown_is_rendered_in_the_zone_hour_cycle_and_language_of_the_user(
+    browser, owner, make_resource, make_notice
+):
     owner.time_zone, owner.hour_cycle, owner.language = "Asia/Tokyo", 12, "de"
     owner.save()
     tomorrow = (timezone.now() + timedelta(days=1)).replace(hour=5, minute=0, second=0, microsecond=0)
@@ -78,10 +80,10 @@ def test_the_countdown_is_said_without_script_in_the_viewers_zone_and_clock(brow
 
 
 @pytest.mark.parametrize(
-    "zone, said_once", [("UTC", True), ("Atlantic/Reykjavik", True), ("Asia/Tokyo", False), ("America/Lima", False)]
+    "zone, is_utc", [("UTC", True), ("Atlantic/Reykjavik", True), ("Asia/Tokyo", False), ("America/Lima", False)]
 )
-def test_a_card_says_the_time_in_utc_where_the_viewers_is_another(
-    browser, owner, make_resource, make_notice, zone, said_once
+def test_start_is_also_shown_in_utc_if_the_zone_of_the_user_differs(
+    browser, owner, make_resource, make_notice, zone, is_utc
 ):
     owner.time_zone = zone
     owner.save()
@@ -90,14 +92,14 @@ def test_a_card_says_the_time_in_utc_where_the_viewers_is_another(
     for address in ("/maintenance/", f"/maintenance/notices/{notice.pk}/"):
         (start,) = re.findall(r"then it starts by itself: (.*?)</small>", browser.get(address).text)
         assert start.count(f"{notice.not_before:%H:%M}") == 1
-        assert start.endswith(" UTC") is not said_once
+        assert start.endswith(" UTC") is not is_utc
 
 
 @pytest.mark.parametrize(
     "language, notice_word, run_word",
     [("de", "Abgesagt", "Abgebrochen"), ("pt-br", "Cancelado", "Cancelada"), ("en", "Cancelled", "Cancelled")],
 )
-def test_a_notice_is_cancelled_in_other_words_than_a_run(
+def test_cancelled_notice_and_cancelled_run_have_different_translations(
     browser, owner, make_resource, make_notice, language, notice_word, run_word
 ):
     owner.language = language
@@ -119,7 +121,7 @@ def test_a_notice_is_cancelled_in_other_words_than_a_run(
         (timedelta(hours=30), "silent, last seen 1 day 6 h ago", "warning"),
     ],
 )
-def test_a_resource_says_whether_it_listens(browser, make_resource, last_seen, words, state):
+def test_resource_shows_when_it_last_polled(browser, make_resource, last_seen, words, state):
     resource = make_resource()
     Resource.objects.filter(pk=resource.pk).update(last_seen_at=last_seen and timezone.now() - last_seen)
 
@@ -129,7 +131,7 @@ def test_a_resource_says_whether_it_listens(browser, make_resource, last_seen, w
         assert (row["seen"], row["state"]) == (words, state)
 
 
-def test_a_notice_whose_time_has_come_is_shown_started(browser, make_resource, make_notice):
+def test_due_notice_is_shown_as_started(browser, make_resource, make_notice):
     notice = make_notice(make_resource())
     Notice.objects.filter(pk=notice.pk).update(not_before=timezone.now() - timedelta(seconds=1))
 
@@ -137,10 +139,10 @@ def test_a_notice_whose_time_has_come_is_shown_started(browser, make_resource, m
 
     assert context["cards"] == []
     assert [(row["notice"], row["state"].word) for row in context["under_way"]] == [(notice, "Started")]
-    assert [step["actor"] for step in context["steps"]] == ["ada"]  # the beat takes the step
+    assert [step["actor"] for step in context["steps"]] == ["ada"]  # the transition is made by the beat
 
 
-def test_every_step_says_who_made_it_and_the_number_it_gave(browser, make_resource, make_notice):
+def test_transitions_show_their_actor_and_incarnation(browser, make_resource, make_notice):
     notice = make_notice(make_resource())
     lifecycle.approve([notice], "db-2", timezone.now())
     lifecycle.complete(notice, "mira", timezone.now())
@@ -159,7 +161,7 @@ def test_every_step_says_who_made_it_and_the_number_it_gave(browser, make_resour
 
 
 @pytest.mark.parametrize("count", [1, 6])
-def test_the_page_costs_the_same_however_much_is_announced(
+def test_page_takes_the_same_number_of_queries_for_any_number_of_notices(
     browser, make_resource, make_notice, make_job, django_assert_max_num_queries, count
 ):
     for number in range(count):
@@ -174,12 +176,14 @@ def test_the_page_costs_the_same_however_much_is_announced(
         browser.get("/maintenance/")
 
 
-def test_the_history_is_paged_and_costs_the_same(browser, make_resource, make_notice, django_assert_num_queries):
+def test_history_has_pages_and_takes_a_fixed_number_of_queries(
+    browser, make_resource, make_notice, django_assert_num_queries
+):
     resource = make_resource()
     for _ in range(25):
         lifecycle.cancel(make_notice(resource), "ada", timezone.now())
 
-    # session, user, subscriptions, notices, affected, steps; and how many wait, in the header
+    # session, user, subscriptions, notices, affected resources, transitions; the waiting notices in the header
     with django_assert_num_queries(7):
         first = browser.get("/maintenance/history/").context
     second = browser.get(first["older"]).context
@@ -189,18 +193,18 @@ def test_the_history_is_paged_and_costs_the_same(browser, make_resource, make_no
 
 
 @pytest.mark.parametrize("before", ["x", "0", "00000000-0000-0000-0000-000000000000"])
-def test_a_page_of_the_history_that_is_none_is_the_first(browser, before):
+def test_invalid_history_page_is_the_first_page(browser, before):
     assert browser.get("/maintenance/history/", {"before": before}).context["is_first_page"]
 
 
-# Tenancy and roles
+# Permissions
 
 
-def test_nobody_sees_maintenance_of_others(people, make_resource, make_notice, make_user):
-    elsewhere = Subscription.objects.create(name="elsewhere")
-    theirs = make_resource("secret-1", in_subscription=elsewhere)
-    notice = make_notice(theirs)
-    client = people(Role.OWNER)
+def test_notices_of_other_subscriptions_are_hidden(sign_in_as, make_resource, make_notice, make_user):
+    other_subscription = Subscription.objects.create(name="elsewhere")
+    resource_of_others = make_resource("secret-1", in_subscription=other_subscription)
+    notice = make_notice(resource_of_others)
+    client = sign_in_as(Role.OWNER)
 
     for address in ("", "history/", "resources/", "announce"):
         assert "secret-1" not in client.get(f"/maintenance/{address}").content.decode()
@@ -209,21 +213,24 @@ def test_nobody_sees_maintenance_of_others(people, make_resource, make_notice, m
             f"notices/{notice.pk}/approve",
             f"notices/{notice.pk}/cancel",
             f"notices/{notice.pk}/change",
-            f"resources/{theirs.pk}/edit",
-            f"resources/{theirs.pk}/token",
-            f"resources/{theirs.pk}/remove",
+            f"resources/{resource_of_others.pk}/edit",
+            f"resources/{resource_of_others.pk}/token",
+            f"resources/{resource_of_others.pk}/remove",
         ):
             assert method(f"/maintenance/{address}").status_code == 404
     assert client.get(f"/maintenance/notices/{notice.pk}/").status_code == 404
-    assert "resources" in client.post("/maintenance/announce", announced(theirs)).context["form"].errors
+    assert (
+        "resources"
+        in client.post("/maintenance/announce", announcement_values(resource_of_others)).context["form"].errors
+    )
     notice.refresh_from_db()
     assert (notice.status, Notice.objects.count(), Resource.objects.count()) == ("scheduled", 1, 1)
 
 
-def test_a_reader_sees_and_changes_nothing(people, make_resource, make_notice, make_job):
+def test_reader_can_see_but_not_change_notices(sign_in_as, make_resource, make_notice, make_job):
     db, job = make_resource(), make_job()
     notice = make_notice(db)
-    client = people(Role.READER)
+    client = sign_in_as(Role.READER)
 
     (card,) = client.get("/maintenance/").context["cards"]
     assert not card["may_operate"]
@@ -250,17 +257,17 @@ def test_a_reader_sees_and_changes_nothing(people, make_resource, make_notice, m
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.OWNER])
-def test_operators_announce_and_approve(people, make_resource, role):
-    client, db = people(role), make_resource()
+def test_operator_can_announce_and_approve(sign_in_as, make_resource, role):
+    client, db = sign_in_as(role), make_resource()
 
-    client.post("/maintenance/announce", announced(db))
+    client.post("/maintenance/announce", announcement_values(db))
     client.post(f"/maintenance/notices/{Notice.objects.get().pk}/approve")
 
     assert Notice.objects.get().status == "started"
     assert Notice.objects.get().approvals.get().user.username == "mira"
 
 
-def test_who_has_several_subscriptions_is_told_which(browser, owner, make_resource, make_notice):
+def test_notice_names_its_subscription_if_the_user_has_several(browser, owner, make_resource, make_notice):
     Subscription.objects.create(name="elsewhere")
     make_notice(make_resource())
 
@@ -270,15 +277,15 @@ def test_who_has_several_subscriptions_is_told_which(browser, owner, make_resour
     assert context["cards"][0]["subscription"] == "default"
 
 
-def test_one_notice_is_of_one_subscription(browser, make_resource):
+def test_notice_with_resources_of_two_subscriptions_is_refused(browser, make_resource):
     other = make_resource("web-1", in_subscription=Subscription.objects.create(name="elsewhere"))
 
-    answer = browser.post("/maintenance/announce", announced(make_resource(), other))
+    answer = browser.post("/maintenance/announce", announcement_values(make_resource(), other))
 
     assert answer.context["form"].errors == {"resources": ["Pick resources of one subscription"]}
 
 
-# Orders
+# Actions
 
 
 @pytest.mark.parametrize(
@@ -289,21 +296,21 @@ def test_one_notice_is_of_one_subscription(browser, make_resource):
         ("cancel", False, "cancelled", "Cancelled"),
     ],
 )
-def test_an_order_is_asked_for_then_given(browser, make_resource, make_notice, verb, has_started, status, word):
+def test_action_on_a_notice_requires_confirmation(browser, make_resource, make_notice, verb, has_started, status, word):
     notice = make_notice(make_resource(), has_started=has_started)
     address = f"/maintenance/notices/{notice.pk}/{verb}"
 
-    question = browser.get(address)
+    confirmation = browser.get(address)
     notice.refresh_from_db()
-    assert (question.status_code, notice.ended_at) == (200, None)
+    assert (confirmation.status_code, notice.ended_at) == (200, None)
     answer = browser.post(address, follow=True)
 
     notice.refresh_from_db()
     assert notice.status == status
-    assert said(answer) == [f"{word}: Reboot of db-2."]
+    assert read_messages(answer) == [f"{word}: Reboot of db-2."]
 
 
-def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resource, make_notice):
+def test_draining_notice_starts_immediately_if_nothing_runs(browser, make_resource, make_notice):
     notice = make_notice(make_resource())
 
     browser.post(f"/maintenance/notices/{notice.pk}/drain")
@@ -312,7 +319,7 @@ def test_a_draining_notice_starts_at_once_when_nothing_runs(browser, make_resour
     assert (notice.approve_when_idle, notice.status) == (True, "started")
 
 
-def test_a_question_counts_what_the_order_does(browser, make_resource, make_job):
+def test_confirmation_shows_the_consequences_of_an_action(browser, make_resource, make_job):
     now, db = timezone.now(), make_resource()
     hourly = {"schedule": {"recurrence": {"frequency": "Hour"}}, "now": now}
     holds.set_policy(make_job("once"), PolicyInput(("db-2",), on_notice="hold"), now)
@@ -320,39 +327,41 @@ def test_a_question_counts_what_the_order_does(browser, make_resource, make_job)
         make_job("reindex", **hourly), PolicyInput(("db-2",), on_notice="hold", run_at_phases=["complete"]), now
     )
     holds.set_policy(make_job("patch"), PolicyInput(("db-2",), run_at_phases=["start", "cancel"]), now)
-    wanted = Announcement(REBOOT, [db], not_before=now + timedelta(hours=5))
-    notice = lifecycle.announce(db.subscription, wanted, "ada", now)
+    announcement = Announcement(REBOOT, [db], not_before=now + timedelta(hours=5))
+    notice = lifecycle.announce(db.subscription, announcement, "ada", now)
 
-    def asked(verb):
+    def list_consequences(verb):
         return browser.get(f"/maintenance/notices/{notice.pk}/{verb}").context["consequences"][1:]
 
     held, runs = "Planned runs of 2 jobs are held until its end.", "1 job runs once because of it."
-    assert [asked(verb) for verb in ("approve", "drain", "cancel")] == [
+    assert [list_consequences(verb) for verb in ("approve", "drain", "cancel")] == [
         [held, runs],
         ["Nothing runs on its resources now."],
         [runs],
     ]
     lifecycle.approve([notice], "ada", now)
-    going = Run.objects.get(job_name="patch")
-    Run.objects.filter(pk=going.pk).update(state=Run.State.RUNNING, started_at=now)
+    patch_run = Run.objects.get(job_name="patch")
+    Run.objects.filter(pk=patch_run.pk).update(state=Run.State.RUNNING, started_at=now)
     dispatch_due(now + timedelta(hours=2))
 
-    assert asked("complete") == ["2 held runs are let go, as their jobs have it.", runs]
+    assert list_consequences("complete") == ["2 held runs are let go, as their jobs have it.", runs]
     [row] = browser.get("/maintenance/").context["under_way"]
     assert (row["live"], row["held"]) == (1, 2)
     assert "1 going on, 2 held" in browser.get("/maintenance/").text
 
 
-QUICKER = ["Somebody was quicker: this is how it is now."]
+CHANGED_MEANWHILE = ["Somebody was quicker: this is how it is now."]
 
 
 @pytest.mark.parametrize(
     "verb, has_started", [("approve", True), ("cancel", True), ("drain", True), ("complete", False)]
 )
-def test_who_asks_too_late_is_told_how_it_is(browser, make_resource, make_notice, verb, has_started):
+def test_confirmation_of_an_outdated_action_redirects_with_a_message(
+    browser, make_resource, make_notice, verb, has_started
+):
     notice = make_notice(make_resource(), has_started=has_started)
 
-    assert said(browser.get(f"/maintenance/notices/{notice.pk}/{verb}", follow=True)) == QUICKER
+    assert read_messages(browser.get(f"/maintenance/notices/{notice.pk}/{verb}", follow=True)) == CHANGED_MEANWHILE
 
 
 @pytest.mark.parametrize(
@@ -368,7 +377,7 @@ def test_who_asks_too_late_is_told_how_it_is(browser, make_resource, make_notice
         ("cancel", "completed"),
     ],
 )
-def test_an_order_from_an_old_page_is_not_said_to_be_done(browser, make_resource, make_notice, verb, status):
+def test_outdated_action_changes_nothing_and_shows_a_message(browser, make_resource, make_notice, verb, status):
     notice = make_notice(make_resource(), has_started=status in ("started", "completed"))
     if status in ("completed", "cancelled"):
         getattr(lifecycle, status.removesuffix("led").removesuffix("d"))(notice, "ada", timezone.now())
@@ -376,30 +385,30 @@ def test_an_order_from_an_old_page_is_not_said_to_be_done(browser, make_resource
 
     answer = browser.post(f"/maintenance/notices/{notice.pk}/{verb}", follow=True)
 
-    assert said(answer) == QUICKER
+    assert read_messages(answer) == CHANGED_MEANWHILE
     assert answer.request["PATH_INFO"] == f"/maintenance/notices/{notice.pk}/"
     notice.refresh_from_db()
     assert (notice.status, notice.transitions.count()) == (status, before)
 
 
 @pytest.mark.parametrize("verb, word", [("approve", "Approved"), ("complete", "Completed"), ("cancel", "Cancelled")])
-def test_an_order_that_is_sent_twice_is_given_once(browser, make_resource, make_notice, verb, word):
+def test_action_sent_twice_is_executed_once(browser, make_resource, make_notice, verb, word):
     notice = make_notice(make_resource(), has_started=verb == "complete")
 
     answers = [browser.post(f"/maintenance/notices/{notice.pk}/{verb}", follow=True) for _ in range(2)]
 
-    assert [said(answer) for answer in answers] == [[f"{word}: Reboot of db-2."]] * 2
+    assert [read_messages(answer) for answer in answers] == [[f"{word}: Reboot of db-2."]] * 2
     assert notice.transitions.count() == 2
 
 
-def test_an_order_that_is_none_is_not_found(browser, make_resource, make_notice):
+def test_unknown_action_is_not_found(browser, make_resource, make_notice):
     notice = make_notice(make_resource())
 
     for method in (browser.get, browser.post):
         assert method(f"/maintenance/notices/{notice.pk}/explode").status_code == 404
 
 
-def test_what_is_put_into_words_is_escaped(browser, make_resource, make_notice):
+def test_names_and_descriptions_are_escaped(browser, make_resource, make_notice):
     make_notice(make_resource("<b>x</b>", "<i>"), description="<script>alert(1)</script>")
 
     page = browser.get("/maintenance/").text

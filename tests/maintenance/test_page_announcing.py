@@ -1,4 +1,4 @@
-"""/maintenance/: the forms in which work is announced, and in which an announcement is changed; without script."""
+"""The forms to announce and change maintenance, without JavaScript."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from maintenance.models import EventType, Notice, Resource
-from tests.maintenance.pages import announced, said
+from tests.maintenance.pages import announcement_values, read_messages
 
 pytestmark = pytest.mark.django_db
 
@@ -16,59 +16,61 @@ REBOOT = EventType.REBOOT
 # Announcing
 
 
-def test_without_a_time_it_gives_the_notice_of_its_type(browser, make_resource):
+def test_announcement_without_a_time_starts_after_the_minimum_notice(browser, make_resource):
     db, before = make_resource(), timezone.now()
 
     answer = browser.post(
-        "/maintenance/announce", announced(db, description="Kernel", duration="90", source="User"), follow=True
+        "/maintenance/announce",
+        announcement_values(db, description="Kernel", duration="90", source="User"),
+        follow=True,
     )
 
     notice = Notice.objects.get()
     assert timedelta(minutes=15) <= notice.not_before - before < timedelta(minutes=16)
     assert (notice.description, notice.duration_s, notice.source) == ("Kernel", 5400, "User")
     assert notice.transitions.get().actor == "ada"
-    assert said(answer) == ["Announced: Reboot of db-2."]
+    assert read_messages(answer) == ["Announced: Reboot of db-2."]
 
 
-def test_a_time_is_read_in_the_viewers_zone(browser, owner, make_resource):
+def test_start_is_entered_in_the_zone_of_the_user(browser, owner, make_resource):
     owner.time_zone = "Europe/Berlin"
     owner.save()
     day = (timezone.now() + timedelta(days=30)).date()
 
-    browser.post("/maintenance/announce", announced(make_resource(), starts="at", not_before=f"{day}T22:00"))
+    browser.post("/maintenance/announce", announcement_values(make_resource(), starts="at", not_before=f"{day}T22:00"))
 
     berlin = Notice.objects.get().not_before.astimezone(UTC)
     assert berlin in (datetime(day.year, day.month, day.day, hour, tzinfo=UTC) for hour in (20, 21))
 
 
-def test_shorter_notice_is_given_only_after_a_warning(browser, make_resource):
+def test_shorter_notice_than_the_minimum_requires_confirmation(browser, make_resource):
     soon = f"{timezone.now() + timedelta(minutes=5):%Y-%m-%dT%H:%M:%S}"
-    wanted = announced(make_resource(), starts="at", not_before=soon)
+    form_values = announcement_values(make_resource(), starts="at", not_before=soon)
 
-    warned = browser.post("/maintenance/announce", wanted)
-    assert "Reboot is promised 15 min of notice, and this gives less." in warned.text
+    response = browser.post("/maintenance/announce", form_values)
+    assert "Reboot is promised 15 min of notice, and this gives less." in response.text
     assert not Notice.objects.exists()
 
-    browser.post("/maintenance/announce", {**wanted, "_anyway": "1"})
+    browser.post("/maintenance/announce", {**form_values, "_anyway": "1"})
     assert Notice.objects.get().status == "scheduled"
 
 
-def test_what_has_started_waits_for_nobody(browser, make_resource):
-    browser.post("/maintenance/announce", announced(make_resource(), starts="started", event_type="Redeploy"))
+def test_announcement_as_started_is_started(browser, make_resource):
+    browser.post("/maintenance/announce", announcement_values(make_resource(), starts="started", event_type="Redeploy"))
 
     assert Notice.objects.get().status == "started"
 
 
-def test_a_zero_is_no_interruption_and_nothing_is_unknown(browser, make_resource):
+def test_duration_zero_is_no_interruption_and_empty_is_unknown(browser, make_resource):
     db = make_resource()
-    browser.post("/maintenance/announce", announced(db, duration="0"))
-    browser.post("/maintenance/announce", announced(db, duration=""))
+    browser.post("/maintenance/announce", announcement_values(db, duration="0"))
+    browser.post("/maintenance/announce", announcement_values(db, duration=""))
 
     assert sorted(Notice.objects.values_list("duration_s", flat=True)) == [-1, 0]
 
 
 @pytest.mark.parametrize(
-    "wrong, field",
+    "invalid_values, field",
     [
         ({"resources": []}, "resources"),
         ({"resources": ["x"]}, "resources"),
@@ -99,11 +101,11 @@ def test_a_zero_is_no_interruption_and_nothing_is_unknown(browser, make_resource
     ],
 )
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
-def test_what_is_refused_stands_beside_its_field(browser, owner, make_resource, zone, wrong, field):
+def test_error_of_an_announcement_is_shown_at_its_field(browser, owner, make_resource, zone, invalid_values, field):
     owner.time_zone = zone
     owner.save()
 
-    answer = browser.post("/maintenance/announce", {**announced(make_resource()), **wrong})
+    answer = browser.post("/maintenance/announce", {**announcement_values(make_resource()), **invalid_values})
 
     assert list(answer.context["form"].errors) == [field]
     assert "Nothing was saved." in answer.text
@@ -111,7 +113,7 @@ def test_what_is_refused_stands_beside_its_field(browser, owner, make_resource, 
     assert not Notice.objects.exists()
 
 
-def test_the_forms_say_who_of_the_resources_does_not_listen(browser, make_resource, make_notice):
+def test_forms_mark_resources_that_do_not_poll(browser, make_resource, make_notice):
     now = timezone.now()
     for name, last_seen in (("db-1", now), ("db-2", now - timedelta(days=2)), ("db-3", None)):
         Resource.objects.filter(pk=make_resource(name).pk).update(last_seen_at=last_seen)
@@ -126,11 +128,11 @@ def test_the_forms_say_who_of_the_resources_does_not_listen(browser, make_resour
         }
 
 
-def test_without_resources_there_is_nothing_to_announce_to(browser):
+def test_announcement_form_without_resources_shows_a_note(browser):
     assert "There is no resource yet" in browser.get("/maintenance/announce").text
 
 
-def test_who_comes_from_a_resource_finds_it_picked(browser, make_resource):
+def test_resource_in_the_query_is_preselected(browser, make_resource):
     db = make_resource()
 
     form = browser.get(f"/maintenance/announce?resource={db.pk}").context["form"]
@@ -141,13 +143,13 @@ def test_who_comes_from_a_resource_finds_it_picked(browser, make_resource):
 # Changing
 
 
-def written(form, **changes) -> dict:
-    """What a browser sends of a form as it stands."""
-    shown = {name: form[name].value() for name in form.fields}
-    return {name: value for name, value in {**shown, **changes}.items() if value not in (None, False)}
+def submitted_values(form, **changes) -> dict:
+    """Return the values that a browser submits for the form, with changes."""
+    current = {name: form[name].value() for name in form.fields}
+    return {name: value for name, value in {**current, **changes}.items() if value not in (None, False)}
 
 
-def test_a_notice_is_moved_and_mended_and_what_nobody_touches_stays(browser, owner, make_resource, make_notice):
+def test_change_form_changes_only_edited_values(browser, owner, make_resource, make_notice):
     owner.time_zone = "Asia/Tokyo"
     owner.save()
     db, web = make_resource("db-2"), make_resource("web-1")
@@ -157,14 +159,16 @@ def test_a_notice_is_moved_and_mended_and_what_nobody_touches_stays(browser, own
 
     form = browser.get(address).context["form"]
     assert form["resources"].value() == [str(db.pk)]
-    browser.post(address, written(form, description="Kernel 6", resources=[db.pk, web.pk]))
+    browser.post(address, submitted_values(form, description="Kernel 6", resources=[db.pk, web.pk]))
 
     notice.refresh_from_db()
     assert (notice.description, notice.duration_s, notice.not_before) == ("Kernel 6", 90, start)
     assert [each.name for each in notice.affected_resources.all()] == ["db-2", "web-1"]
 
-    moved = datetime.fromisoformat(form["not_before"].value()) + timedelta(hours=2)
-    browser.post(address, written(browser.get(address).context["form"], not_before=f"{moved:%Y-%m-%dT%H:%M:%S}"))
+    later = datetime.fromisoformat(form["not_before"].value()) + timedelta(hours=2)
+    browser.post(
+        address, submitted_values(browser.get(address).context["form"], not_before=f"{later:%Y-%m-%dT%H:%M:%S}")
+    )
 
     notice.refresh_from_db()
     assert notice.not_before == start + timedelta(hours=2)
@@ -177,7 +181,7 @@ def test_a_notice_is_moved_and_mended_and_what_nobody_touches_stays(browser, own
 
 
 @pytest.mark.parametrize(
-    "wrong, field",
+    "invalid_values, field",
     [
         ({"not_before": ""}, "not_before"),
         ({"not_before": "2020-01-01T00:00"}, "not_before"),
@@ -186,18 +190,18 @@ def test_a_notice_is_moved_and_mended_and_what_nobody_touches_stays(browser, own
         ({"ends_after_duration": "on"}, "ends_after_duration"),
     ],
 )
-def test_a_change_that_is_refused_stands_beside_its_field(browser, make_resource, make_notice, wrong, field):
+def test_error_of_a_change_is_shown_at_its_field(browser, make_resource, make_notice, invalid_values, field):
     notice = make_notice(make_resource())
     address = f"/maintenance/notices/{notice.pk}/change"
     form = browser.get(address).context["form"]
 
-    assert list(browser.post(address, written(form, **wrong)).context["form"].errors) == [field]
+    assert list(browser.post(address, submitted_values(form, **invalid_values)).context["form"].errors) == [field]
     assert notice.transitions.count() == 1
 
 
-def test_what_has_started_is_changed_no_more(browser, make_resource, make_notice):
+def test_started_notice_cannot_be_changed(browser, make_resource, make_notice):
     notice = make_notice(make_resource(), has_started=True)
 
     answer = browser.post(f"/maintenance/notices/{notice.pk}/change", {"description": "x"}, follow=True)
 
-    assert said(answer) == ["Somebody was quicker: this is how it is now."]
+    assert read_messages(answer) == ["Somebody was quicker: this is how it is now."]

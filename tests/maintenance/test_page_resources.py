@@ -1,4 +1,4 @@
-"""Resources on /maintenance/: made with a token shown once, changed, given another token, removed."""
+"""Pages of resources: creation with a token that is shown once, changes, new tokens and removal."""
 
 import re
 
@@ -19,16 +19,16 @@ def db_2(subscription) -> Resource:
     return resource(subscription, "db-2", "databases", {"rack": "r7"})
 
 
-def token_in(answer) -> str:
+def read_token(answer) -> str:
     (token,) = re.findall(r'id="token">([^<]+)</pre>', answer.text)
     return token
 
 
-def test_a_resource_is_made_and_its_token_shown_once(browser, subscription):
+def test_new_resource_shows_its_token_only_once(browser, subscription):
     answer = browser.post(NEW, {"name": "db-2", "scope_group": "databases", "labels": "rack=r7\r\nenv = prod"})
 
     made = Resource.objects.get()
-    token = token_in(answer)
+    token = read_token(answer)
     assert (made.name, made.scope_group, made.labels) == ("db-2", "databases", {"rack": "r7", "env": "prod"})
     assert (made.subscription, made.digest) == (subscription, digest_of(token))
     assert "no-store" in answer["Cache-Control"]
@@ -36,7 +36,7 @@ def test_a_resource_is_made_and_its_token_shown_once(browser, subscription):
         assert token not in browser.get(address).text
 
 
-def test_who_may_write_to_several_subscriptions_says_which(browser, owner):
+def test_new_resource_requires_a_subscription_if_the_user_has_several(browser, owner):
     other = Subscription.objects.create(name="elsewhere")
     Membership.objects.create(subscription=other, user=owner, role=Role.OWNER)
 
@@ -47,12 +47,12 @@ def test_who_may_write_to_several_subscriptions_says_which(browser, owner):
 
 
 @pytest.mark.parametrize(
-    "wrong, field",
+    "invalid_values, field",
     [
         ({"name": ""}, "name"),
         ({"name": "a\0b"}, "name"),
         ({"name": "x" * 256}, "name"),
-        ({"name": "db-2"}, "name"),  # there is one
+        ({"name": "db-2"}, "name"),  # this name is used
         ({"scope_group": "x" * 256}, "scope_group"),
         ({"labels": "rack"}, "labels"),
         ({"labels": "=r7"}, "labels"),
@@ -60,14 +60,14 @@ def test_who_may_write_to_several_subscriptions_says_which(browser, owner):
         ({"labels": "\n".join(f"l{number}=x" for number in range(51))}, "labels"),
     ],
 )
-def test_what_is_refused_stands_beside_its_field(browser, db_2, wrong, field):
-    answer = browser.post(NEW, {"name": "db-3", **wrong})
+def test_error_of_a_resource_is_shown_at_its_field(browser, db_2, invalid_values, field):
+    answer = browser.post(NEW, {"name": "db-3", **invalid_values})
 
     assert list(answer.context["form"].errors) == [field]
     assert Resource.objects.count() == 1
 
 
-def test_name_group_and_labels_are_changed(browser, db_2):
+def test_resource_name_group_and_labels_can_be_changed(browser, db_2):
     form = browser.get(f"/maintenance/resources/{db_2.pk}/edit").context["form"]
     assert (form["name"].value(), form["scope_group"].value(), form["labels"].value()) == (
         *("db-2", "databases"),
@@ -80,7 +80,7 @@ def test_name_group_and_labels_are_changed(browser, db_2):
     assert (db_2.name, db_2.scope_group, db_2.labels) == ("x", "", {"env": "test"})
 
 
-def test_a_new_name_that_is_taken_is_refused_beside_its_field(browser, db_2, make_resource):
+def test_error_of_a_used_name_is_shown_at_its_field(browser, db_2, make_resource):
     make_resource("db-3")
 
     answer = browser.post(f"/maintenance/resources/{db_2.pk}/edit", {"name": "db-3", "labels": "env=test"})
@@ -90,19 +90,19 @@ def test_a_new_name_that_is_taken_is_refused_beside_its_field(browser, db_2, mak
     assert (db_2.name, db_2.labels) == ("db-2", {"rack": "r7"})
 
 
-def test_a_new_token_takes_the_place_of_the_one_before(browser, db_2):
+def test_new_token_replaces_the_old_one(browser, db_2):
     address, before = f"/maintenance/resources/{db_2.pk}/token", db_2.digest
 
     assert "The one before is worth nothing" in browser.get(address).text
     db_2.refresh_from_db()
     assert db_2.digest == before
-    token = token_in(browser.post(address))
+    token = read_token(browser.post(address))
 
     db_2.refresh_from_db()
     assert db_2.digest == digest_of(token)
 
 
-def test_a_removed_resource_leaves_its_name_in_notices(browser, db_2):
+def test_removed_resource_stays_in_notices_by_name(browser, db_2):
     announce(db_2, now=timezone.now())
     address = f"/maintenance/resources/{db_2.pk}/remove"
 
@@ -115,11 +115,13 @@ def test_a_removed_resource_leaves_its_name_in_notices(browser, db_2):
     assert Notice.objects.get().status == "scheduled"
 
 
-def test_the_list_goes_on_page_by_page_and_costs_the_same(browser, subscription, django_assert_num_queries):
+def test_resource_list_has_pages_and_takes_a_fixed_number_of_queries(browser, subscription, django_assert_num_queries):
     for number in range(60):
         resource(subscription, f"db-{number:02}")
 
-    with django_assert_num_queries(6):  # session, user, subscriptions of each role, resources; how many notices wait
+    with django_assert_num_queries(
+        6
+    ):  # session, user, subscriptions of each role, resources; number of waiting notices
         first = browser.get("/maintenance/resources/").context
     second = browser.get("/maintenance/resources/", {"after": first["after"]}).context
 
@@ -128,5 +130,5 @@ def test_the_list_goes_on_page_by_page_and_costs_the_same(browser, subscription,
 
 
 @pytest.mark.parametrize("after", ["x", "9" * 40, "-1", "٣"])
-def test_a_page_of_the_list_that_is_none_is_the_first(browser, db_2, after):
+def test_invalid_page_of_the_resource_list_is_the_first_page(browser, db_2, after):
     assert browser.get("/maintenance/resources/", {"after": after}).context["is_first_page"]

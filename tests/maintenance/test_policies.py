@@ -53,7 +53,7 @@ def job(make_job):
     return make_job(schedule=HOURLY)
 
 
-# What a job says
+# Policies
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,18 @@ def job(make_job):
         ({"lead_time": timedelta(days=7, seconds=1)}, "lead"),
         ({"lead_time": timedelta(seconds=-1)}, "lead"),
         ({"run_at_phases": ["start", "approve"]}, "runOn[1]"),
-        ({"resource_names": [], "on_notice": "hold"}, "resources"),  # of what?
+        ({"resource_names": [], "on_notice": "hold"}, "resources"),  # there is no resource and no label
         ({"resource_names": [], "run_at_phases": ["start"]}, "resources"),
     ],
 )
-def test_a_policy_that_cannot_be_is_refused(values, path):
+def test_invalid_policy_is_refused(values, path):
     with pytest.raises(MaintenanceError) as refusal:
         PolicyInput(**{"resource_names": ["db-2"], **values})
 
     assert refusal.value.path == path
 
 
-def test_a_job_says_one_thing_at_a_time(job):
+def test_job_has_one_policy_that_is_replaced(job):
     holds(job, "db-2", "db-1", "db-2")
     policy = set_policy(job, "web", run_at_phases=["start", "announce", "start"], lead_time=MINUTE)
 
@@ -96,7 +96,7 @@ def test_a_job_says_one_thing_at_a_time(job):
     assert not JobMaintenancePolicy.objects.exists()
 
 
-def test_a_job_of_a_collection_that_is_being_deleted_says_nothing_new(job):
+def test_policy_of_a_job_in_a_deleted_collection_is_refused(job):
     JobCollection.objects.update(state=JobCollection.State.DELETED)
 
     with pytest.raises(MaintenanceError) as refusal:
@@ -105,11 +105,11 @@ def test_a_job_of_a_collection_that_is_being_deleted_says_nothing_new(job):
     assert refusal.value.code == "conflict"
 
 
-# Attached work
+# Runs started by notices
 
 
 @pytest.mark.parametrize(
-    "life, runs",
+    "transitions, runs",
     [
         ([], ["announce"]),
         ([start], ["announce", "start"]),
@@ -119,17 +119,19 @@ def test_a_job_of_a_collection_that_is_being_deleted_says_nothing_new(job):
         ([start, lambda notice, now: advance(now + HOUR)], ["announce", "start"]),
     ],
 )
-def test_a_step_orders_a_run_once(db2, job, life, runs):
+def test_transition_starts_a_run_only_once(db2, job, transitions, runs):
     set_policy(job, run_at_phases=STEPS)
     notice = announce(db2)
-    for step in life:
+    for step in transitions:
         step(notice, T0 + MINUTE)
 
     assert sorted(started_phases()) == runs
-    assert {work.run.manual_key for work in NoticeRun.objects.all()} == {f"notice {notice.pk} {step}" for step in runs}
+    assert {notice_run.run.manual_key for notice_run in NoticeRun.objects.all()} == {
+        f"notice {notice.pk} {step}" for step in runs
+    }
 
 
-def test_only_steps_that_a_job_names_order_a_run_of_it(db2, make_job):
+def test_transition_starts_only_jobs_with_its_phase(db2, make_job):
     jobs = {step: make_job(step) for step in STEPS}
     for step, job in jobs.items():
         set_policy(job, run_at_phases=[step])
@@ -148,7 +150,7 @@ def test_only_steps_that_a_job_names_order_a_run_of_it(db2, make_job):
 
 
 @pytest.mark.parametrize("stop", ["job", "collection"])
-def test_a_stopped_job_is_not_run_and_the_step_says_so(db2, job, collection, stop):
+def test_disabled_job_is_not_run_and_the_transition_says_so(db2, job, collection, stop):
     set_policy(job, run_at_phases=["start"])
     if stop == "job":
         set_job_state(job, Job.State.DISABLED, T0)
@@ -159,21 +161,21 @@ def test_a_stopped_job_is_not_run_and_the_step_says_so(db2, job, collection, sto
     start(notice, T0)
 
     assert not Run.objects.exists()
-    what = "job 'backup'" if stop == "job" else "collection 'nightly'"
-    assert note(notice).startswith(f"approved; not run: {what} is disabled")
+    stopped = "job 'backup'" if stop == "job" else "collection 'nightly'"
+    assert note(notice).startswith(f"approved; not run: {stopped} is disabled")
     advance(T0 + HOUR)
-    assert status(notice) == STARTED  # it has no work whose end would end it
+    assert status(notice) == STARTED  # no run was started, so no run ends the notice
 
 
 @pytest.mark.parametrize(
-    "ends, says",
+    "ends, detail",
     [
         (["succeeded", "succeeded"], "its work has ended"),
         (["failed", "succeeded"], "its work has ended, without success: patch"),
         (["cancelled", "skipped"], "its work has ended, without success: patch, verify"),
     ],
 )
-def test_a_notice_ends_with_the_last_of_its_work(db2, make_job, ends, says):
+def test_notice_completes_when_its_last_run_has_ended(db2, make_job, ends, detail):
     for name in ("patch", "verify"):
         set_policy(make_job(name), run_at_phases=["start"])
     notice = announce(db2, has_started=True)
@@ -187,10 +189,10 @@ def test_a_notice_ends_with_the_last_of_its_work(db2, make_job, ends, says):
     advance(T0 + MINUTE)
 
     assert (status(notice), notice.ended_at, notice.ends_at) == (COMPLETED, T0 + MINUTE, T0 + MINUTE)
-    assert (steps(notice)[-1], note(notice)) == ((COMPLETED, RUNS_ENDED), says)
+    assert (steps(notice)[-1], note(notice)) == ((COMPLETED, RUNS_ENDED), detail)
 
 
-def test_an_error_action_belongs_to_the_work(db2, job):
+def test_notice_waits_for_the_error_action_of_its_run(db2, job):
     set_policy(job, run_at_phases=["start"])
     notice = announce(db2, has_started=True)
     run = Run.objects.get()
@@ -206,7 +208,7 @@ def test_an_error_action_belongs_to_the_work(db2, job):
     assert status(notice) == COMPLETED
 
 
-def test_work_of_other_steps_does_not_end_it(db2, job):
+def test_run_of_another_phase_does_not_complete_a_notice(db2, job):
     set_policy(job, run_at_phases=["announce"])
     notice = announce(db2, has_started=True)
     end(Run.objects.get())
@@ -216,7 +218,7 @@ def test_work_of_other_steps_does_not_end_it(db2, job):
     assert status(notice) == STARTED
 
 
-def test_an_operator_keeps_it_open(db2, job):
+def test_notice_that_ends_manually_is_not_completed_by_its_runs(db2, job):
     set_policy(job, run_at_phases=["start"])
     notice = announce(db2, has_started=True, end_manually=True)
     end(Run.objects.get())
@@ -228,7 +230,7 @@ def test_an_operator_keeps_it_open(db2, job):
     assert status(notice) == COMPLETED
 
 
-def test_work_whose_history_is_gone_has_ended(db2, job):
+def test_deleted_run_counts_as_ended(db2, job):
     set_policy(job, run_at_phases=["start"])
     notice = announce(db2, has_started=True)
     Run.objects.all().delete()
@@ -238,7 +240,7 @@ def test_work_whose_history_is_gone_has_ended(db2, job):
     assert (status(notice), note(notice)) == (COMPLETED, "its work has ended")
 
 
-# Beforehand
+# Forecast of holds
 
 
 @pytest.mark.parametrize(
@@ -247,17 +249,21 @@ def test_work_whose_history_is_gone_has_ended(db2, job):
         ({}, {"duration_s": 600}, [("08:30", "08:40")]),
         ({"lead_time": HOUR}, {"duration_s": 600}, [("07:30", "08:40")]),
         ({}, {}, [("08:30", None)]),
-        ({}, {"duration_s": 0}, [("08:30", None)]),  # nothing is interrupted, but it lasts until somebody ends it
+        (
+            {},
+            {"duration_s": 0},
+            [("08:30", None)],
+        ),  # nothing is interrupted, but the notice lasts until it is ended manually
         ({"lead_time": MINUTE}, {"duration_s": 0}, [("08:29", None)]),
         ({"on_notice": "nothing"}, {"duration_s": 600}, []),
         ({}, {"has_started": True, "duration_s": 7200}, [("07:30", "09:30")]),
         ({}, {"has_started": True}, [("07:30", None)]),
-        ({}, {"has_started": True, "duration_s": 60}, [("07:30", None)]),  # it lasts longer than was expected
+        ({}, {"has_started": True, "duration_s": 60}, [("07:30", None)]),  # the notice lasts longer than expected
         ({"resource_names": ["web"]}, {"duration_s": 600}, []),
         ({"resource_names": [], "labels": {"rack": "r7"}}, {"duration_s": 600}, [("08:30", "08:40")]),
     ],
 )
-def test_a_forecast_says_when_a_job_will_be_held(subscription, job, values, members, windows):
+def test_forecast_has_the_windows_in_which_a_job_is_held(subscription, job, values, members, windows):
     maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "on_notice": "hold", **values}), T0)
     notice = announce(resource(subscription, labels={"rack": "r7"}), **members)
 
@@ -268,9 +274,9 @@ def test_a_forecast_says_when_a_job_will_be_held(subscription, job, values, memb
     ] == [(notice.pk, *window) for window in windows]
 
 
-@pytest.mark.parametrize("during, until", [("nothing", "08:30"), ("hold", "08:40")])
-def test_a_forecast_of_a_notice_that_waits_for_the_last_run(db2, job, during, until):
-    set_policy(job, on_notice=during)
+@pytest.mark.parametrize("on_notice, until", [("nothing", "08:30"), ("hold", "08:40")])
+def test_forecast_of_a_draining_notice_holds_from_now(db2, job, on_notice, until):
+    set_policy(job, on_notice=on_notice)
     dispatch(EIGHT)
     Run.objects.update(state=Run.State.RUNNING)
     announce(db2, now=EIGHT, not_before=EIGHT + 30 * MINUTE, duration_s=600, approve_when_idle=True)
@@ -284,7 +290,7 @@ def test_a_forecast_of_a_notice_that_waits_for_the_last_run(db2, job, during, un
     "start, end, is_found",
     [("08:00", "08:30", False), ("08:00", "08:31", True), ("08:39", "09:00", True), ("08:40", "09:00", False)],
 )
-def test_a_forecast_is_of_a_window(db2, job, start, end, is_found):
+def test_forecast_is_limited_to_its_window(db2, job, start, end, is_found):
     holds(job)
     announce(db2, duration_s=600)
 
@@ -293,7 +299,7 @@ def test_a_forecast_is_of_a_window(db2, job, start, end, is_found):
 
 
 @pytest.mark.parametrize("duration_s", [600, 0, -1])
-def test_a_forecast_agrees_with_what_is_held(db2, make_job, duration_s):
+def test_forecast_agrees_with_the_held_runs(db2, make_job, duration_s):
     job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Minute"}})
     holds(job, lead_time=5 * MINUTE)
     notice = announce(db2, duration_s=duration_s)
@@ -308,20 +314,22 @@ def test_a_forecast_agrees_with_what_is_held(db2, make_job, duration_s):
         Run.objects.filter(state=Run.State.WAITING).update(state=Run.State.SUCCEEDED, finished_at=at)
         at += MINUTE
 
-    gone = Run.objects.exclude(reason="").values_list("fire_at", flat=True)
+    held_fire_times = Run.objects.exclude(reason="").values_list("fire_at", flat=True)
     covered = [EIGHT + n * MINUTE for n in range(60) if window.covers(EIGHT + n * MINUTE)]
-    assert sorted(gone) == (covered[:-1] if duration_s > 0 else covered)  # the newest went on
+    assert sorted(held_fire_times) == (covered[:-1] if duration_s > 0 else covered)  # the latest run was released
     assert window.reason in Run.objects.exclude(reason="")[0].reason
 
 
-def test_notices_of_other_subscriptions_are_not_read(db2, make_job, monkeypatch):
-    """However many they are: the jobs of one subscription do not wait for the notices of another."""
-    job, read = make_job(), []
+def test_forecast_reads_no_notices_of_other_subscriptions(db2, make_job, monkeypatch):
+    """The notices of one subscription must not slow down the jobs of another."""
+    job, notices_read = make_job(), []
     holds(job)
     notice = announce(db2)
     announce(resource(Subscription.objects.create(name="elsewhere")))
     with_resources = maintenance_holds.with_resources
-    monkeypatch.setattr(maintenance_holds, "with_resources", lambda rows: read.append(with_resources(rows)) or read[-1])
+    monkeypatch.setattr(
+        maintenance_holds, "with_resources", lambda rows: notices_read.append(with_resources(rows)) or notices_read[-1]
+    )
 
     maintenance_holds.holds_by_job(T0, [job.pk])
     maintenance_holds.upcoming_holds([job.pk], T0, T0 + HOUR, T0)
@@ -329,10 +337,10 @@ def test_notices_of_other_subscriptions_are_not_read(db2, make_job, monkeypatch)
     JobMaintenancePolicy.objects.all().delete()
     maintenance_holds.holds_by_job(T0, [job.pk])
 
-    assert [{each.notice for each in notices} for notices in read] == [{notice}, {notice}, set(), set()]
+    assert [{each.notice for each in notices} for notices in notices_read] == [{notice}, {notice}, set(), set()]
 
 
-def test_a_forecast_takes_two_queries_for_any_number_of_jobs(db2, make_job, django_assert_num_queries):
+def test_forecast_takes_two_queries_for_any_number_of_jobs(db2, make_job, django_assert_num_queries):
     jobs = [make_job(f"job-{number}") for number in range(20)]
     for job in jobs:
         holds(job)
@@ -349,7 +357,7 @@ def test_a_forecast_takes_two_queries_for_any_number_of_jobs(db2, make_job, djan
     assert [len(windows) for windows in found.values()] == [5] * 20
 
 
-def test_whom_notices_concern_takes_as_many_queries_however_many_there_are(db2, make_job, django_assert_num_queries):
+def test_matching_of_policies_takes_a_fixed_number_of_queries(db2, make_job, django_assert_num_queries):
     for number in range(3):
         set_policy(make_job(f"job-{number}", schedule=HOURLY))
     dispatch(EIGHT)
@@ -357,10 +365,10 @@ def test_whom_notices_concern_takes_as_many_queries_however_many_there_are(db2, 
     notices = [announce(db2), announce(resource(db2.subscription, "web"))]
 
     with django_assert_num_queries(2):
-        concerned = maintenance_holds.matching_policies(notices)
-        jobs = [[policy.job for policy in concerned[notice.pk]] for notice in notices]
+        policies = maintenance_holds.matching_policies(notices)
+        jobs = [[policy.job for policy in policies[notice.pk]] for notice in notices]
         names = [[(job.name, job.collection.name) for job in of_notice] for of_notice in jobs]
     assert names == [[(f"job-{number}", "nightly") for number in range(3)], []]
     with django_assert_num_queries(3):
-        going = maintenance_holds.running_runs(notices)
-    assert [[run.job_name for run in going[notice.pk]] for notice in notices] == [["job-1"], []]
+        running = maintenance_holds.running_runs(notices)
+    assert [[run.job_name for run in running[notice.pk]] for notice in notices] == [["job-1"], []]

@@ -1,4 +1,4 @@
-"""Old notices go at the moment at which what they name goes as well."""
+"""Old notices are pruned at the same time as their runs or resources are deleted."""
 
 from datetime import timedelta
 from threading import Event
@@ -26,9 +26,9 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("hanging, other", OTHERS.values(), ids=OTHERS)
-def test_a_notice_goes_beside(subscription, make_job, hanging, other):
-    """Both find what hangs on three notices, in another order each, and are held up at the one in the middle."""
+@pytest.mark.parametrize("related_model, other", OTHERS.values(), ids=OTHERS)
+def test_concurrent_pruning_of_notices_does_not_deadlock(subscription, make_job, related_model, other):
+    """Both deletions read the rows of three notices in different orders, and wait at the middle one."""
     machine, job = resource(subscription), make_job(schedule=None)
     notices = sorted((announce(machine) for _ in range(3)), key=lambda notice: notice.pk)
     NoticeResource.objects.all().delete()
@@ -39,21 +39,21 @@ def test_a_notice_goes_beside(subscription, make_job, hanging, other):
         )
         NoticeRun.objects.create(notice=notice, phase="start", run_id=UUID(int=number), job_name=job.name)
     Notice.objects.update(status=Notice.Status.COMPLETED, ended_at=T0)
-    holding = Event()
+    is_locked = Event()
 
-    def hold_up():
+    def hold_lock():
         with transaction.atomic():
-            hanging.objects.select_for_update().get(notice=notices[1])
-            linger(holding)
+            related_model.objects.select_for_update().get(notice=notices[1])
+            linger(is_locked)
 
-    def then(work):
+    def after_lock(work):
         def run():
-            holding.wait(5)
+            is_locked.wait(5)
             work()
 
         return by_index(run)
 
-    assert at_once(hold_up, then(lambda: prune(LATER)), then(lambda: other(machine))) == []
+    assert at_once(hold_lock, after_lock(lambda: prune(LATER)), after_lock(lambda: other(machine))) == []
 
     prune(LATER)
     assert not Notice.objects.exists()

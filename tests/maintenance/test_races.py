@@ -1,6 +1,6 @@
-"""Many approve, many read, and the clock comes by; runs are made and begun at the moment at which maintenance starts.
+"""Concurrent approvals, polls and housekeeping, and runs that are created or started while maintenance starts.
 
-On SQLite one waits for the other; on PostgreSQL they run together.
+On SQLite, one connection waits for the other; on PostgreSQL, both run at the same time.
 """
 
 import time
@@ -50,11 +50,11 @@ from triggers.deletion import delete_job
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DUE = T0 + HOUR
-CROWD = 50
+MACHINES = 50
 
 
-def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription, make_job):
-    members = [resource(subscription, f"db-{number}", "databases") for number in range(CROWD)]
+def test_concurrent_approvals_and_polls_start_a_notice_once(subscription, make_job):
+    members = [resource(subscription, f"db-{number}", "databases") for number in range(MACHINES)]
     outside = resource(subscription, "web")
     announce(outside)
     job = make_job(schedule=HOURLY)
@@ -91,7 +91,7 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     assert started.get().actor in {CLOCK, *(f"resource {member.name}" for member in members)}
     assert incarnations(subscription) == {
         **before,
-        "": before[""] + 2,  # the other notice is due as well
+        "": before[""] + 2,  # the other notice is also due
         "resource web": before["resource web"] + 1,
         "group databases": before["group databases"] + 1,
     }
@@ -101,16 +101,16 @@ def test_fifty_approvals_fifty_readers_and_the_clock_make_one_start(subscription
     assert all(len(shown) == 1 for shown in documents.values())
 
 
-def test_one_key_announces_one_notice(subscription):
-    wanted = Announcement(EventType.REBOOT, [resource(subscription)], DUE)
+def test_idempotency_key_announces_one_notice_in_a_race(subscription):
+    announcement = Announcement(EventType.REBOOT, [resource(subscription)], DUE)
 
-    raised = at_once(*[lambda: lifecycle.announce(subscription, wanted, OPERATOR, T0, "kernel")] * 8)
+    raised = at_once(*[lambda: lifecycle.announce(subscription, announcement, OPERATOR, T0, "kernel")] * 8)
 
     assert raised == []
     assert Notice.objects.count() == Transition.objects.count() == 1
 
 
-def test_one_of_many_who_complete_it_does(subscription, make_job):
+def test_concurrent_completions_complete_a_notice_once(subscription, make_job):
     set_policy(make_job(), run_at_phases=["complete"])
     notice = announce(resource(subscription), has_started=True)
     before = incarnations(subscription)
@@ -123,7 +123,7 @@ def test_one_of_many_who_complete_it_does(subscription, make_job):
     assert started_phases() == ["complete"]
 
 
-def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a_circle(subscription):
+def test_approvals_of_several_notices_and_housekeeping_do_not_deadlock(subscription):
     resources = [resource(subscription, f"db-{number}", f"group {number % 3}") for number in range(12)]
     notices = [announce(each) for each in resources]
     before = incarnations(subscription)
@@ -143,64 +143,64 @@ def test_those_who_approve_several_and_the_clock_do_not_wait_for_each_other_in_a
     assert all(after[view] > before[view] for view in before)
 
 
-# At the moment of the start
+# While maintenance starts
 
 
-def test_a_run_that_is_made_while_it_starts_is_held(subscription, make_job, monkeypatch):
+def test_run_that_is_dispatched_while_maintenance_starts_is_held(subscription, make_job, monkeypatch):
     holds(make_job(schedule=HOURLY))
     notice = announce(resource(subscription), not_before=DUE)
-    answered = lingering(monkeypatch, dispatch, "_mark_held")
+    gate_passed = lingering(monkeypatch, dispatch, "_mark_held")
 
-    def begin():
-        answered.wait(5)
+    def start_notice():
+        gate_passed.wait(5)
         start(notice, EIGHT)
 
-    assert at_once(lambda: dispatch.dispatch_due(EIGHT), begin) == []
+    assert at_once(lambda: dispatch.dispatch_due(EIGHT), start_notice) == []
     assert states() == {"08:00": "held"}
 
 
-def test_a_start_that_is_not_yet_committed_holds_what_is_made(subscription, make_job, monkeypatch):
+def test_uncommitted_start_holds_dispatched_runs(subscription, make_job, monkeypatch):
     holds(make_job(schedule=HOURLY))
     notice = announce(resource(subscription), not_before=DUE)
-    settled = lingering(monkeypatch, maintenance_holds, "sync_holds")
+    holds_synced = lingering(monkeypatch, maintenance_holds, "sync_holds")
 
-    def fire():
-        settled.wait(5)
+    def dispatch_after_sync():
+        holds_synced.wait(5)
         dispatch.dispatch_due(EIGHT)
 
-    assert at_once(lambda: start(notice, EIGHT), fire) == []
+    assert at_once(lambda: start(notice, EIGHT), dispatch_after_sync) == []
     assert states() == {"08:00": "held"}
 
 
-def test_what_a_worker_was_about_to_begin_is_running_when_it_starts(subscription, make_job, monkeypatch):
+def test_run_that_a_worker_is_leasing_is_recorded_as_running_at_the_start(subscription, make_job, monkeypatch):
     holds(make_job(schedule=HOURLY))
     notice = announce(resource(subscription), not_before=DUE)
     dispatch.dispatch_due(EIGHT)
-    begun = lingering(monkeypatch, leasing, "_read_secrets")
+    leasing_begun = lingering(monkeypatch, leasing, "_read_secrets")
 
-    def begin():
-        begun.wait(5)
+    def start_notice():
+        leasing_begun.wait(5)
         start(notice, EIGHT)
 
     run_ids = [str(Run.objects.get().pk)]
-    assert at_once(lambda: lease(run_ids, "worker", EIGHT), begin) == []
+    assert at_once(lambda: lease(run_ids, "worker", EIGHT), start_notice) == []
     assert states() == {"08:00": "running"}
     notice.refresh_from_db()
     assert notice.runs_at_start == ["backup"]
 
 
-def test_no_worker_begins_what_the_start_is_about_to_hold(subscription, make_job, monkeypatch):
+def test_worker_cannot_lease_runs_that_a_start_is_holding(subscription, make_job, monkeypatch):
     holds(make_job(schedule=HOURLY))
     notice = announce(resource(subscription), not_before=DUE)
     dispatch.dispatch_due(EIGHT)
-    settled = lingering(monkeypatch, maintenance_holds, "sync_holds")
+    holds_synced = lingering(monkeypatch, maintenance_holds, "sync_holds")
     leased, run_ids = [], [str(Run.objects.get().pk)]
 
-    def claim():
-        settled.wait(5)
+    def lease_after_sync():
+        holds_synced.wait(5)
         leased.extend(lease(run_ids, "worker", EIGHT))
 
-    assert at_once(lambda: start(notice, EIGHT), claim) == []
+    assert at_once(lambda: start(notice, EIGHT), lease_after_sync) == []
     assert (leased, states()) == ([], {"08:00": "held"})
 
 
@@ -212,24 +212,22 @@ WRITES = {
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_a_worker_and_a_start_that_wait_for_the_same_runs_do_so_in_one_order(
-    subscription, make_job, monkeypatch, write
-):
-    """The start has seen the runs wait which the worker then begins, so each wants what the other has."""
+def test_worker_and_start_lock_runs_in_the_same_order(subscription, make_job, monkeypatch, write):
+    """The start has read waiting runs that the worker then leases, so each needs locks of the other."""
     first, other, last = (UUID(int=number) for number in (1, 2, 3))
-    monkeypatch.setattr(dispatch, "uuid4", iter((last, first, other)).__next__)  # as they are stored
+    monkeypatch.setattr(dispatch, "uuid4", iter((last, first, other)).__next__)  # in this order of creation
     for number in range(3):
         holds(make_job(f"job-{number}", schedule=HOURLY))
     notice = announce(resource(subscription), not_before=DUE)
     dispatch.dispatch_due(EIGHT)
-    begun, locked = lingering(monkeypatch, leasing, "_read_secrets"), Event()
+    leasing_begun, locked = lingering(monkeypatch, leasing, "_read_secrets"), Event()
 
-    def hold_up():
+    def hold_lock():
         with transaction.atomic():
             list(Run.objects.filter(pk=other).select_for_update())
             locked.set()
             if connection.vendor == "postgresql":
-                begun.wait(5)
+                leasing_begun.wait(5)
                 time.sleep(2 * PAUSE_S)
 
     def work():
@@ -238,17 +236,17 @@ def test_a_worker_and_a_start_that_wait_for_the_same_runs_do_so_in_one_order(
         time.sleep(PAUSE_S / 2)
         write(leased)
 
-    def begin():
-        begun.wait(5)
+    def start_notice():
+        leasing_begun.wait(5)
         start(notice, EIGHT)
 
-    assert at_once(hold_up, work, begin) == []
+    assert at_once(hold_lock, work, start_notice) == []
     assert Run.objects.get(pk=other).state == Run.State.HELD
     assert Run.objects.filter(pk__in=(first, last), state__in=(Run.State.WAITING, Run.State.HELD)).count() == 0
 
 
-def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
-    """Nobody waits for another in a circle, which PostgreSQL would end with an error for one of them."""
+def test_concurrent_work_during_maintenance_does_not_deadlock(subscription, make_job):
+    """PostgreSQL would end a deadlock with an error in one of the threads."""
     machines = [resource(subscription, name, "databases", {"rack": "r7"}) for name in ("db-1", "db-2")]
     jobs = [make_job(f"job-{number}", schedule=HOURLY, overlap="queue_all") for number in range(8)]
     for job in jobs:
@@ -256,45 +254,49 @@ def test_whoever_is_at_work_meanwhile_is_not_disturbed(subscription, make_job):
     clock, names, worked = count(), count(), Event()
     until = time.monotonic() + 4
 
-    def later():
+    def next_instant():
         return EIGHT + next(clock) * MINUTE
 
     def maintain():
-        notice = announce(*machines, now=later(), has_started=next(names) % 2 == 0)
-        start(notice, later())
-        complete(notice, later())
+        notice = announce(*machines, now=next_instant(), has_started=next(names) % 2 == 0)
+        start(notice, next_instant())
+        complete(notice, next_instant())
 
     def work():
-        pending = Run.objects.filter(state__in=Run.PENDING).order_by("fire_at", "priority", "id")  # as they queue
-        leased = lease([str(pk) for pk in pending.values_list("pk", flat=True)[:20]], "worker", later())
-        record([(each, AttemptResult(succeeded=True, message="")) for each in leased], later())
+        pending = Run.objects.filter(state__in=Run.PENDING).order_by(
+            "fire_at", "priority", "id"
+        )  # the order of the queue
+        leased = lease([str(pk) for pk in pending.values_list("pk", flat=True)[:20]], "worker", next_instant())
+        record([(each, AttemptResult(succeeded=True, message="")) for each in leased], next_instant())
         if leased:
             worked.set()
 
     def edit():
-        set_policy(jobs[0], "db-2", on_notice="hold", now=later())
+        set_policy(jobs[0], "db-2", on_notice="hold", now=next_instant())
         maintenance_resources.change(machines[1], scope_group=f"group {next(names)}", labels={})
         job = make_job(f"short-{next(names)}", schedule=HOURLY)
         holds(job, "db-2")
-        dispatch.dispatch_due(later())
-        delete_job(job, later())
+        dispatch.dispatch_due(next_instant())
+        delete_job(job, next_instant())
 
     def repeatedly(step):
         def run():
-            while time.monotonic() < (until if worked.is_set() else until + 20):  # SQLite is not fair to writers
+            while time.monotonic() < (
+                until if worked.is_set() else until + 20
+            ):  # on SQLite, a writer may have to wait long
                 step()
 
         return run
 
     raised = at_once(
         *(repeatedly(step) for step in (maintain, maintain, work, work, edit)),
-        repeatedly(lambda: dispatch.dispatch_due(later())),
-        repeatedly(lambda: run_housekeeping(later())),
+        repeatedly(lambda: dispatch.dispatch_due(next_instant())),
+        repeatedly(lambda: run_housekeeping(next_instant())),
     )
 
     assert raised == []
     assert Run.objects.filter(state=Run.State.SUCCEEDED).exists()
-    run_housekeeping(later())
+    run_housekeeping(next_instant())
     assert not Run.objects.filter(state=Run.State.HELD).exists()
     assert set(Transition.objects.values_list("notice").distinct()) == set(Notice.objects.values_list("pk"))
     assert OPERATOR in Transition.objects.values_list("actor", flat=True)

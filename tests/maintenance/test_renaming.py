@@ -1,4 +1,4 @@
-"""Resources get other names: what names them follows, and what is over keeps the old name."""
+"""Renaming resources: policies and open notices follow, ended notices keep the old name."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from accounts.models import Subscription
 from jobs.models import JobCollection
 from maintenance import resources
 from maintenance.models import EventScope, JobMaintenancePolicy, Notice, Resource
-from tests.maintenance.machines import announced, machine, moved
+from tests.maintenance.machines import machine, post_notice, post_step
 from tests.maintenance.notices import T0, announce, dispatch, holds, resource, start, states
 from tests.racing import at_once
 
@@ -16,7 +16,7 @@ def address(db2):
     return f"/api/resources/{db2.resource.pk}"
 
 
-def test_a_resource_is_renamed_and_polls_with_its_token(api, address, db2):
+def test_renamed_resource_polls_with_its_token(api, address, db2):
     response = api.patch(address, {"name": "db-9"})
 
     assert (response.status_code, response.json()["name"]) == (200, "db-9")
@@ -25,7 +25,7 @@ def test_a_resource_is_renamed_and_polls_with_its_token(api, address, db2):
     assert db2.get(headers={"X-Scheduler-Resource": "db-2"}).status_code == 403
 
 
-def test_other_members_change_along_with_the_name(api, address):
+def test_name_can_be_changed_together_with_other_members(api, address):
     changed = api.patch(address, {"name": "db-9", "labels": {"rack": "r9"}}).json()
 
     assert (changed["name"], changed["labels"], changed["scopeGroup"]) == ("db-9", {"rack": "r9"}, "databases")
@@ -34,15 +34,15 @@ def test_other_members_change_along_with_the_name(api, address):
 @pytest.mark.parametrize(
     "name, status", [("db-3", 409), ("", 400), ("a\nb", 400), ("x" * 256, 400), (None, 400), (5, 400)]
 )
-def test_a_name_that_is_taken_or_wrong_is_refused(api, address, db3, name, status):
+def test_used_or_invalid_name_is_refused(api, address, db3, name, status):
     response = api.patch(address, {"name": name, "scopeGroup": "other"})
 
     assert (response.status_code, response.json()["error"]["target"]) == (status, "name")
     assert Resource.objects.get(name="db-2").scope_group == "databases"
 
 
-def test_a_notice_that_is_not_over_shows_the_new_name_under_a_higher_number(api, address, db2, db3):
-    announced(api, db2, db3)
+def test_open_notice_shows_the_new_name_with_a_higher_incarnation(api, address, db2, db3):
+    post_notice(api, db2, db3)
     before = [each.incarnation for each in (db2, db3)]
 
     api.patch(address, {"name": "db-9"})
@@ -53,8 +53,8 @@ def test_a_notice_that_is_not_over_shows_the_new_name_under_a_higher_number(api,
     assert api.get("/api/notices").json()["value"][0]["resources"] == ["db-9", "db-3"]
 
 
-def test_who_looks_at_everything_is_shown_the_new_name_under_a_higher_number(api, address, db2):
-    announced(api, db2)
+def test_user_document_shows_the_new_name_with_a_higher_incarnation(api, address, db2):
+    post_notice(api, db2)
     query = "/metadata/scheduledevents?api-version=2020-07-01"
     before = api.get(query, headers={"Metadata": "true"}).json()
 
@@ -65,9 +65,9 @@ def test_who_looks_at_everything_is_shown_the_new_name_under_a_higher_number(api
     assert after["DocumentIncarnation"] > before["DocumentIncarnation"]
 
 
-def test_a_resource_of_no_group_goes_on_with_its_events_and_its_number(api, subscription, clock, unlimited):
+def test_renamed_resource_without_a_group_keeps_its_events(api, subscription, clock, unlimited):
     web = machine(subscription, "web-1")
-    announced(api, web)
+    post_notice(api, web)
     before = web.incarnation
 
     api.patch(f"/api/resources/{web.resource.pk}", {"name": "web-9"})
@@ -76,9 +76,9 @@ def test_a_resource_of_no_group_goes_on_with_its_events_and_its_number(api, subs
     assert [each["Resources"] for each in web.events()] == [["web-9"]]
 
 
-def test_a_notice_that_is_over_keeps_the_name(api, address, db2):
-    event = announced(api, db2)
-    moved(api, event, "cancel")
+def test_ended_notice_keeps_the_old_name(api, address, db2):
+    event = post_notice(api, db2)
+    post_step(api, event, "cancel")
     before = dict(EventScope.objects.values_list("scope_key", "incarnation"))
 
     api.patch(address, {"name": "db-9"})
@@ -88,7 +88,7 @@ def test_a_notice_that_is_over_keeps_the_name(api, address, db2):
     assert dict(EventScope.objects.values_list("scope_key", "incarnation")) == before
 
 
-def test_jobs_that_name_it_follow(api, subscription, make_job):
+def test_policies_follow_a_renamed_resource(api, subscription, make_job):
     db_2 = resource(subscription)
     job, other = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"}), make_job("other")
     holds(job, "web-1", "db-2", "db-9")
@@ -103,9 +103,11 @@ def test_jobs_that_name_it_follow(api, subscription, make_job):
     assert states(job=job) == {"08:00": "held"}
 
 
-def test_jobs_of_others_that_name_one_of_theirs_do_not_follow(api, subscription, make_job):
-    theirs = JobCollection.objects.create(subscription=Subscription.objects.create(name="other"), name="theirs")
-    holds(make_job(in_collection=theirs), "db-2")
+def test_policies_of_other_subscriptions_do_not_follow_a_renamed_resource(api, subscription, make_job):
+    collection_of_others = JobCollection.objects.create(
+        subscription=Subscription.objects.create(name="other"), name="theirs"
+    )
+    holds(make_job(in_collection=collection_of_others), "db-2")
 
     api.patch(f"/api/resources/{resource(subscription).pk}", {"name": "db-9"})
 
@@ -113,7 +115,7 @@ def test_jobs_of_others_that_name_one_of_theirs_do_not_follow(api, subscription,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_notice_that_is_announced_meanwhile_has_the_new_name(subscription):
+def test_notice_announced_during_a_renaming_has_the_new_name(subscription):
     db_2 = resource(subscription)
 
     raised = at_once(lambda: announce(db_2), lambda: resources.change(db_2, name="db-9"))

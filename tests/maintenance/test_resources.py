@@ -1,4 +1,4 @@
-"""/api/resources: machines are made with a token that is shown once, changed, given another token, and removed."""
+"""The API /api/resources: creation with a token that is shown once, changes, new tokens and removal."""
 
 from datetime import timedelta
 
@@ -8,29 +8,29 @@ import time_machine
 from accounts.models import ApiToken, Membership, Role, Subscription
 from maintenance.models import EventScope, Notice, Resource
 from tests.conftest import NOW
-from tests.maintenance.machines import Machine, announced, machine
+from tests.maintenance.machines import Machine, machine, post_notice
 
 DB2 = {"name": "db-2", "scopeGroup": "databases", "labels": {"rack": "r7"}}
 
 pytestmark = pytest.mark.usefixtures("clock", "unlimited")
 
 
-def made(api, **members) -> dict:
+def create(api, **members) -> dict:
     response = api.post("/api/resources", {**DB2, **members})
     assert response.status_code == 201, response.content
     return response.json()
 
 
-def refused(response, status: int, target: str | None = None) -> dict:
+def assert_error(response, status: int, target: str | None = None) -> dict:
     assert response.status_code == status, response.content
     assert response.json()["error"]["target"] == target
     return response.json()["error"]
 
 
-# Making
+# Creating
 
 
-def test_it_is_answered_with_its_token_this_once(api, subscription):
+def test_resource_token_is_returned_only_on_creation(api, subscription):
     response = api.post("/api/resources", DB2)
 
     answer = response.json()
@@ -52,25 +52,25 @@ def test_it_is_answered_with_its_token_this_once(api, subscription):
     assert api.get("/api/resources").json()["value"] == [answer]
 
 
-def test_its_token_is_what_it_polls_with(api):
-    answer = made(api)
+def test_resource_polls_with_its_token(api):
+    answer = create(api)
     polls = Machine(Resource.objects.get(), answer["token"])
 
     assert polls.document() == {"DocumentIncarnation": 1, "Events": []}
-    assert len(answer["token"]) >= 43  # 32 bytes of chance
+    assert len(answer["token"]) >= 43  # 32 random bytes
 
 
-def test_a_name_is_enough(api):
+def test_resource_requires_only_a_name(api):
     answer = api.post("/api/resources", {"name": "alone"}).json()
 
     assert (answer["scopeGroup"], answer["labels"]) == ("", {})
 
 
-def test_a_name_is_there_once_in_a_subscription_with_case(api):
-    made(api)
-    made(api, name="DB-2")
+def test_resource_name_is_unique_and_case_sensitive_in_a_subscription(api):
+    create(api)
+    create(api, name="DB-2")
 
-    error = refused(api.post("/api/resources", DB2), 409, "name")
+    error = assert_error(api.post("/api/resources", DB2), 409, "name")
 
     assert "db-2" in error["message"]
     assert Resource.objects.count() == 2
@@ -85,8 +85,8 @@ def test_a_name_is_there_once_in_a_subscription_with_case(api):
         ({"name": 5}, "name"),
         ({"name": "x" * 256}, "name"),
         ({"name": "a\0b"}, "name"),
-        ({"name": "a\nb"}, "name"),  # a header's value
-        ({"name": "a\u202eb"}, "name"),  # writes backwards
+        ({"name": "a\nb"}, "name"),  # not allowed in the value of a header
+        ({"name": "a\u202eb"}, "name"),  # changes the direction of text
         ({"scopeGroup": 5}, "scopeGroup"),
         ({"scopeGroup": None}, "scopeGroup"),
         ({"scopeGroup": "x" * 256}, "scopeGroup"),
@@ -101,45 +101,45 @@ def test_a_name_is_there_once_in_a_subscription_with_case(api):
         ({"subscription": "00000000-0000-0000-0000-00000000dead"}, "subscription"),
     ],
 )
-def test_what_cannot_be_is_refused(api, members, target):
-    refused(api.post("/api/resources", {**DB2, **members}), 400, target)
+def test_invalid_resource_is_refused(api, members, target):
+    assert_error(api.post("/api/resources", {**DB2, **members}), 400, target)
 
     assert not Resource.objects.exists()
 
 
-def test_whoever_may_write_to_several_subscriptions_says_to_which(api, owner, subscription):
+def test_resource_requires_a_subscription_if_the_user_has_several(api, owner, subscription):
     other = Subscription.objects.create(name="other")
     Membership.objects.create(subscription=other, user=owner, role=Role.OPERATOR)
 
-    refused(api.post("/api/resources", DB2), 400, "subscription")
-    assert made(api, subscription=str(other.pk))["subscription"] == str(other.pk)
-    assert made(api, subscription=str(subscription.pk))["subscription"] == str(subscription.pk)
+    assert_error(api.post("/api/resources", DB2), 400, "subscription")
+    assert create(api, subscription=str(other.pk))["subscription"] == str(other.pk)
+    assert create(api, subscription=str(subscription.pk))["subscription"] == str(subscription.pk)
 
 
-def test_a_reader_reads_and_writes_nothing(api, api_of, make_user):
-    path = f"/api/resources/{made(api)['id']}"
+def test_reader_can_read_but_not_change_resources(api, api_of, make_user):
+    path = f"/api/resources/{create(api)['id']}"
     reader = api_of(ApiToken.objects.issue(make_user("rob", Role.READER), "rob")[1])
     before = list(Resource.objects.values())
 
     assert reader.get(path).status_code == reader.get("/api/resources").status_code == 200
-    refused(reader.post("/api/resources", {"name": "mine"}), 403)
-    refused(reader.patch(path, {"labels": {}}), 403)
-    refused(reader.delete(path), 403)
-    refused(reader.post(f"{path}/token"), 403)
+    assert_error(reader.post("/api/resources", {"name": "mine"}), 403)
+    assert_error(reader.patch(path, {"labels": {}}), 403)
+    assert_error(reader.delete(path), 403)
+    assert_error(reader.post(f"{path}/token"), 403)
     assert list(Resource.objects.values()) == before
 
 
 # Reading
 
 
-@pytest.mark.parametrize("hours", [1, 24])
-def test_it_listens_for_so_many_hours_after_its_newest_poll(api, settings, hours):
-    settings.LISTENING_HOURS = hours
-    polls = Machine(Resource(name="db-2"), made(api)["token"])
+@pytest.mark.parametrize("listening_hours", [1, 24])
+def test_resource_is_listening_for_the_set_hours_after_its_last_poll(api, settings, listening_hours):
+    settings.LISTENING_HOURS = listening_hours
+    polls = Machine(Resource(name="db-2"), create(api)["token"])
     path = f"/api/resources/{Resource.objects.get().pk}"
     listening = []
 
-    for later in (timedelta(0), timedelta(hours=hours), timedelta(hours=hours, seconds=1)):
+    for later in (timedelta(0), timedelta(hours=listening_hours), timedelta(hours=listening_hours, seconds=1)):
         with time_machine.travel(NOW + later, tick=False):
             if not later:
                 polls.get()
@@ -149,9 +149,9 @@ def test_it_listens_for_so_many_hours_after_its_newest_poll(api, settings, hours
     assert api.get(path).json()["lastSeenAt"] == "2026-01-01T00:00:00Z"
 
 
-def test_resources_are_listed_page_by_page_and_filtered(api):
+def test_resource_list_has_pages_and_filters(api):
     for number in range(5):
-        made(api, name=f"db-{number}", scopeGroup="even" if number % 2 == 0 else "")
+        create(api, name=f"db-{number}", scopeGroup="even" if number % 2 == 0 else "")
 
     def names(query: str) -> list[str]:
         return [row["name"] for row in api.get(f"/api/resources?{query}").json()["value"]]
@@ -162,13 +162,13 @@ def test_resources_are_listed_page_by_page_and_filtered(api):
     first = api.get("/api/resources?limit=3").json()
     assert [row["name"] for row in first["value"]] == ["db-0", "db-1", "db-2"]
     assert [row["name"] for row in api.get(first["nextLink"]).json()["value"]] == ["db-3", "db-4"]
-    refused(api.get("/api/resources?group=even"), 400, "group")
+    assert_error(api.get("/api/resources?group=even"), 400, "group")
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_a_list_is_a_fixed_number_of_queries(api, django_assert_num_queries, count):
+def test_resource_list_takes_a_fixed_number_of_queries(api, django_assert_num_queries, count):
     for number in range(count):
-        made(api, name=f"db-{number}")
+        create(api, name=f"db-{number}")
 
     with django_assert_num_queries(2):
         api.get("/api/resources")
@@ -177,8 +177,8 @@ def test_a_list_is_a_fixed_number_of_queries(api, django_assert_num_queries, cou
 # Changing
 
 
-def test_its_group_and_labels_are_changed_and_what_is_left_out_stays(api):
-    path = f"/api/resources/{made(api)['id']}"
+def test_patch_of_a_resource_changes_only_the_sent_members(api):
+    path = f"/api/resources/{create(api)['id']}"
 
     labelled = api.patch(path, {"labels": {"rack": "r8"}}).json()
     regrouped = api.patch(path, {"scopeGroup": "others"}).json()
@@ -192,15 +192,15 @@ def test_its_group_and_labels_are_changed_and_what_is_left_out_stays(api):
     "members, target",
     [({"scopeGroup": 5}, "scopeGroup"), ({"labels": {"a": None}}, "labels.a"), ({"labels": {"": "x"}}, "labels")],
 )
-def test_a_change_to_what_cannot_be_is_refused(api, members, target):
-    answer = made(api)
+def test_invalid_change_of_a_resource_is_refused(api, members, target):
+    answer = create(api)
 
-    refused(api.patch(f"/api/resources/{answer['id']}", members), 400, target)
+    assert_error(api.patch(f"/api/resources/{answer['id']}", members), 400, target)
     assert Resource.objects.get().scope_group == "databases"
 
 
-def test_another_token_is_shown_once_and_the_one_before_is_worth_nothing(api):
-    answer = made(api)
+def test_new_token_is_returned_once_and_replaces_the_old_one(api):
+    answer = create(api)
     path = f"/api/resources/{answer['id']}"
 
     response = api.post(f"{path}/token")
@@ -213,9 +213,9 @@ def test_another_token_is_shown_once_and_the_one_before_is_worth_nothing(api):
     assert token not in api.get(path).text
 
 
-def test_one_that_is_removed_leaves_its_name_in_the_history(api, subscription):
+def test_removed_resource_stays_in_notices_by_name(api, subscription):
     polls = machine(subscription, "db-2", "databases")
-    event_id = announced(api, polls)
+    event_id = post_notice(api, polls)
 
     response = api.delete(f"/api/resources/{polls.resource.pk}")
 
@@ -228,8 +228,8 @@ def test_one_that_is_removed_leaves_its_name_in_the_history(api, subscription):
 
 
 @pytest.mark.parametrize("key", ["0", "x", "-1", "99999999999999999999", "1.5", "%00"])
-def test_what_is_not_there_is_not_found(api, key):
-    made(api)
+def test_unknown_resource_is_not_found(api, key):
+    create(api)
 
     for method in ("get", "patch", "delete"):
         assert getattr(api, method)(f"/api/resources/{key}").status_code == 404

@@ -1,4 +1,4 @@
-"""A caller of the resource manager's form, and operations in every state."""
+"""A client of the resource manager API, and operations in each state."""
 
 import uuid
 from datetime import timedelta
@@ -25,7 +25,7 @@ def many_jobs(make_job):
 
 @pytest.fixture
 def step_once():
-    """Let a worker do one step and then stop."""
+    """Return a function that lets a worker do one step of an operation and then stop."""
 
     def step(operation: Operation) -> None:
         service.carry_out(operation.pk, timezone.now, lambda: True)
@@ -36,8 +36,8 @@ def step_once():
 @pytest.fixture
 def make_operation(subscription):
     def make(state: str = "succeeded", ago: timedelta = timedelta(minutes=5), **fields) -> Operation:
-        asked_at = timezone.now() - ago
-        is_over = state in ("succeeded", "failed", "canceled")
+        requested_at = timezone.now() - ago
+        has_ended = state in ("succeeded", "failed", "canceled")
         values = {
             "subscription": subscription,
             "kind": "collection.delete",
@@ -45,10 +45,10 @@ def make_operation(subscription):
             "target_key": uuid.uuid4().hex,
             "percent": {"accepted": 0, "running": 40, "succeeded": 100}.get(state, 70),
             "error_code": {"failed": "WorkerLost", "canceled": "OperationCanceled"}.get(state, ""),
-            "published_at": asked_at,
-            "created_at": asked_at,
-            "started_at": None if state == "accepted" else asked_at,
-            "finished_at": asked_at + timedelta(seconds=2) if is_over else None,
+            "published_at": requested_at,
+            "created_at": requested_at,
+            "started_at": None if state == "accepted" else requested_at,
+            "finished_at": requested_at + timedelta(seconds=2) if has_ended else None,
         }
         return Operation.objects.create(state=state, **values | fields)
 

@@ -1,4 +1,4 @@
-"""The list of operations and the page of one; collections deleted from the admin."""
+"""Operations in the admin, and collections that are deleted there."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -16,7 +16,7 @@ COLLECTIONS = "/admin/jobs/jobcollection/"
 
 
 @pytest.fixture
-def browser_of(client):
+def sign_in_as(client):
     def sign_in(user):
         client.force_login(user)
         return client
@@ -25,15 +25,15 @@ def browser_of(client):
 
 
 @pytest.fixture
-def browser(browser_of, owner):
-    return browser_of(owner)
+def browser(sign_in_as, owner):
+    return sign_in_as(owner)
 
 
-def page_of(operation) -> str:
+def operation_url(operation) -> str:
     return f"{LIST}{operation.pk}/change/"
 
 
-def test_the_list_shows_how_far_each_is_and_why_it_failed(browser, make_operation, owner):
+def test_list_shows_progress_and_errors(browser, make_operation, owner):
     make_operation("running", requested_by=owner)
     make_operation("failed", target="default/other")
 
@@ -53,7 +53,7 @@ def test_the_list_shows_how_far_each_is_and_why_it_failed(browser, make_operatio
     assert " style=" not in page
 
 
-def test_the_list_takes_the_same_queries_however_long(
+def test_list_takes_the_same_number_of_queries_for_any_length(
     browser, make_operation, owner, django_assert_num_queries, django_assert_max_num_queries
 ):
     make_operation(requested_by=owner)
@@ -69,7 +69,7 @@ def test_the_list_takes_the_same_queries_however_long(
     "query, count",
     [("", 3), ("?state__exact=failed", 1), ("?hours=1", 2), ("?q=other", 1), ("?q=nothing", 0)],
 )
-def test_filters_narrow_the_list(browser, make_operation, query, count):
+def test_operation_list_is_filtered(browser, make_operation, query, count):
     make_operation("running")
     make_operation("failed", target="default/other")
     make_operation(ago=timedelta(hours=2))
@@ -78,10 +78,10 @@ def test_filters_narrow_the_list(browser, make_operation, query, count):
 
 
 @pytest.mark.parametrize("state", Operation.State.values)
-def test_the_page_of_each_state(browser, make_operation, state):
+def test_page_shows_an_operation_in_each_state(browser, make_operation, state):
     operation = make_operation(state, error_message="<b>why</b>", correlation_id="c-1")
 
-    page = browser.get(page_of(operation)).text
+    page = browser.get(operation_url(operation)).text
 
     assert "default/nightly" in page
     assert "c-1" in page
@@ -89,18 +89,18 @@ def test_the_page_of_each_state(browser, make_operation, state):
     assert ("&lt;b&gt;why" in page) == bool(operation.error_code)
 
 
-def test_the_page_says_on_which_day_it_was_asked_for(browser, make_operation):
+def test_page_shows_the_day_of_the_request(browser, make_operation):
     operation = make_operation(created_at=utc("2026-03-07T08:15:00Z"))
 
-    assert "Sat 7 March" in browser.get(page_of(operation)).text
+    assert "Sat 7 March" in browser.get(operation_url(operation)).text
 
 
 @pytest.mark.parametrize("id", ["x", "00000000-0000-0000-0000-000000000009", "%00"])
-def test_a_missing_one_is_not_found(browser, id):
+def test_unknown_operation_is_not_found(browser, id):
     assert browser.get(f"{LIST}{id}/change/").status_code == 404
 
 
-def test_cancelling_from_the_page(browser, make_operation, collection):
+def test_operation_can_be_cancelled_on_its_page(browser, make_operation, collection):
     operation = make_operation("accepted", state_data={"collection": collection.pk, "state": "enabled", "jobs": 0})
 
     page = browser.post(f"{LIST}{operation.pk}/cancel/", follow=True)
@@ -110,16 +110,16 @@ def test_cancelling_from_the_page(browser, make_operation, collection):
     assert "It is over already" in browser.post(f"{LIST}{operation.pk}/cancel/", follow=True).text
 
 
-def test_the_list_cancels_what_goes_on(browser, make_operation):
-    going, over = make_operation("running"), make_operation("failed", target="default/other")
+def test_list_has_cancel_buttons_for_open_operations(browser, make_operation):
+    running, ended = make_operation("running"), make_operation("failed", target="default/other")
 
     page = browser.get(LIST).text
 
-    assert f'formaction="{LIST}{going.pk}/cancel/" aria-label="Cancel: Delete collection default/nightly"' in page
-    assert f"{over.pk}/cancel/" not in page
+    assert f'formaction="{LIST}{running.pk}/cancel/" aria-label="Cancel: Delete collection default/nightly"' in page
+    assert f"{ended.pk}/cancel/" not in page
 
 
-def test_ticked_ones_are_shown_before_anything_happens(browser, make_operation):
+def test_cancelling_selected_operations_requires_confirmation(browser, make_operation):
     first, second = make_operation("accepted"), make_operation("running", target="default/other")
 
     page = browser.post(LIST, {"action": "cancel_ticked", "_selected_action": [first.pk, second.pk]}).text
@@ -130,84 +130,84 @@ def test_ticked_ones_are_shown_before_anything_happens(browser, make_operation):
     assert not Operation.objects.exclude(cancel_requested_at=None).exists()
 
 
-def test_ticked_ones_are_cancelled_and_those_that_are_over_are_named(browser, make_operation):
+def test_selected_operations_are_cancelled_and_ended_ones_are_named(browser, make_operation):
     first, second = make_operation("running", lease_token=uuid4()), make_operation("accepted")
-    over = make_operation("failed", target="default/over")
-    ticked = {"_selected_action": [first.pk, over.pk, second.pk], "action": "cancel_ticked", "confirmed": "yes"}
+    ended = make_operation("failed", target="default/over")
+    form = {"_selected_action": [first.pk, ended.pk, second.pk], "action": "cancel_ticked", "confirmed": "yes"}
 
-    page = browser.post(LIST, ticked, follow=True).text
+    page = browser.post(LIST, form, follow=True).text
 
     assert "Asked to end before the next step: 2 operations." in page
     assert "It is over already: Delete collection default/over." in page
     first.refresh_from_db()
     second.refresh_from_db()
-    over.refresh_from_db()
+    ended.refresh_from_db()
     assert (first.state, first.cancel_requested_at is None) == ("running", False)
-    assert (second.state, over.state, over.cancel_requested_at) == ("canceled", "failed", None)
+    assert (second.state, ended.state, ended.cancel_requested_at) == ("canceled", "failed", None)
 
 
-def test_ticked_ones_of_others_stay_as_they_are(browser_of, make_user, make_operation):
-    """Whoever operates one subscription reads another, and sees nothing of a third."""
-    read = Subscription.objects.create(name="read")
-    ours = make_operation("accepted")
-    theirs = make_operation("accepted", subscription=read, target="default/theirs")
-    unseen = make_operation("accepted", subscription=Subscription.objects.create(name="unseen"))
+def test_selected_operations_of_other_subscriptions_are_not_cancelled(sign_in_as, make_user, make_operation):
+    """The user is operator in one subscription, reader in another, and not a member of a third."""
+    read_only = Subscription.objects.create(name="read")
+    own = make_operation("accepted")
+    visible = make_operation("accepted", subscription=read_only, target="default/theirs")
+    hidden = make_operation("accepted", subscription=Subscription.objects.create(name="unseen"))
     user = make_user("opal", Role.OPERATOR, is_staff=True)
-    read.membership_set.create(user=user, role=Role.READER)
-    ticked = {"_selected_action": [ours.pk, theirs.pk, unseen.pk], "action": "cancel_ticked", "confirmed": "yes"}
+    read_only.membership_set.create(user=user, role=Role.READER)
+    form = {"_selected_action": [own.pk, visible.pk, hidden.pk], "action": "cancel_ticked", "confirmed": "yes"}
 
-    page = browser_of(user).post(LIST, ticked, follow=True).text
+    page = sign_in_as(user).post(LIST, form, follow=True).text
 
     assert "1 operation." in page
     assert "You may not cancel: Delete collection default/theirs." in page
-    assert Operation.objects.exclude(cancel_requested_at=None).get() == ours
+    assert Operation.objects.exclude(cancel_requested_at=None).get() == own
 
 
-def test_readers_have_nothing_to_tick(browser_of, make_user, make_operation):
+def test_reader_cannot_cancel_selected_operations(sign_in_as, make_user, make_operation):
     operation = make_operation("accepted")
-    browser = browser_of(make_user("rita", Role.READER, is_staff=True))
-    ticked = {"_selected_action": [operation.pk], "action": "cancel_ticked", "confirmed": "yes"}
+    browser = sign_in_as(make_user("rita", Role.READER, is_staff=True))
+    form = {"_selected_action": [operation.pk], "action": "cancel_ticked", "confirmed": "yes"}
 
     assert "cancel_ticked" not in browser.get(LIST).text
-    browser.post(LIST, ticked)
+    browser.post(LIST, form)
     assert Operation.objects.get().cancel_requested_at is None
 
 
 @pytest.mark.parametrize("id", ["x", "%00", "\0", "9" * 400])
-def test_a_ticked_row_that_is_none_is_refused(browser, make_operation, id):
+def test_invalid_selected_id_is_refused(browser, make_operation, id):
     make_operation("accepted")
 
-    answer = browser.post(LIST, {"_selected_action": [id], "action": "cancel_ticked", "confirmed": "yes"})
+    response = browser.post(LIST, {"_selected_action": [id], "action": "cancel_ticked", "confirmed": "yes"})
 
-    assert answer.status_code < 500
+    assert response.status_code < 500
     assert Operation.objects.get().cancel_requested_at is None
 
 
-def test_nobody_makes_changes_or_deletes_one(browser, make_operation):
+def test_operations_are_read_only_in_the_admin(browser, make_operation):
     operation = make_operation()
 
     assert browser.get(f"{LIST}add/").status_code in (403, 404)
     assert browser.post(f"{LIST}{operation.pk}/delete/", {"post": "yes"}).status_code == 403
-    browser.post(page_of(operation), {"state": "failed"})
+    browser.post(operation_url(operation), {"state": "failed"})
     assert Operation.objects.get().state == "succeeded"
 
 
-def test_staff_see_what_their_subscriptions_hold_and_readers_do_not_cancel(browser_of, make_user, make_operation):
-    ours = make_operation("running")
-    elsewhere = Subscription.objects.create(name="elsewhere")
-    theirs = make_operation("running", subscription=elsewhere, target="default/theirs")
-    browser = browser_of(make_user("rita", Role.READER, is_staff=True))
+def test_reader_sees_only_own_operations_and_cannot_cancel_them(sign_in_as, make_user, make_operation):
+    own = make_operation("running")
+    other_subscription = Subscription.objects.create(name="elsewhere")
+    visible = make_operation("running", subscription=other_subscription, target="default/theirs")
+    browser = sign_in_as(make_user("rita", Role.READER, is_staff=True))
 
     assert "default/nightly" in browser.get(LIST).text
     assert "formaction" not in browser.get(LIST).text
     assert "default/theirs" not in browser.get(LIST).text
-    assert "Cancel operation" not in browser.get(page_of(ours)).text
-    assert browser.post(f"{LIST}{ours.pk}/cancel/").status_code == 403
-    assert browser.get(page_of(theirs)).status_code == 404
-    assert browser.post(f"{LIST}{theirs.pk}/cancel/").status_code == 404
+    assert "Cancel operation" not in browser.get(operation_url(own)).text
+    assert browser.post(f"{LIST}{own.pk}/cancel/").status_code == 403
+    assert browser.get(operation_url(visible)).status_code == 404
+    assert browser.post(f"{LIST}{visible.pk}/cancel/").status_code == 404
 
 
-def test_it_is_in_the_menu(browser):
+def test_operations_are_in_the_menu(browser):
     assert LIST in browser.get("/admin/").text
     assert browser.get("/admin/operations/").status_code == 200
 
@@ -215,7 +215,7 @@ def test_it_is_in_the_menu(browser):
 # Collections
 
 
-def test_a_collection_is_deleted_in_steps_from_the_admin_too(browser, collection, many_jobs, step_once, carry_out):
+def test_collection_is_deleted_by_an_operation_from_the_admin(browser, collection, many_jobs, step_once, carry_out):
     page = browser.post(f"{COLLECTIONS}{collection.pk}/delete/", {"post": "yes"}, follow=True)
     operation = Operation.objects.get()
     assert "Being deleted: nightly" in page.text
@@ -229,18 +229,18 @@ def test_a_collection_is_deleted_in_steps_from_the_admin_too(browser, collection
     assert not JobCollection.objects.exists()
 
 
-def test_ticked_collections_are_deleted_the_same_way(browser, collection, subscription, carry_out):
+def test_selected_collections_are_deleted_by_operations(browser, collection, subscription, carry_out):
     other = JobCollection.objects.create(subscription=subscription, name="other")
-    ticked = {"action": "delete_selected", "_selected_action": [collection.pk, other.pk], "post": "yes"}
+    form = {"action": "delete_selected", "_selected_action": [collection.pk, other.pk], "post": "yes"}
 
-    browser.post(COLLECTIONS, ticked)
+    browser.post(COLLECTIONS, form)
     assert Operation.objects.count() == 2
 
     carry_out()
     assert not JobCollection.objects.exists()
 
 
-def test_the_form_of_a_collection_being_deleted_is_refused(browser, arm, collection):
+def test_form_of_a_collection_that_is_being_deleted_is_refused(browser, arm, collection):
     arm.delete(arm.collection())
     form = {"resource_group": "default", "name": collection.name, "state": "enabled", "sku": "P20Premium"}
 
@@ -250,12 +250,12 @@ def test_the_form_of_a_collection_being_deleted_is_refused(browser, arm, collect
     assert JobCollection.objects.get().state == "deleted"
 
 
-def test_deleting_while_another_operation_goes_on_says_so(browser, arm, collection):
+def test_deletion_during_another_operation_is_refused_with_a_message(browser, arm, collection):
     arm.post(arm.collection() + "/disable")
 
     page = browser.post(f"{COLLECTIONS}{collection.pk}/delete/", {"post": "yes"}, follow=True)
 
     assert "wait for its end" in page.text
     assert JobCollection.objects.get().state == "disabled"
-    ticked = {"action": "delete_selected", "_selected_action": [collection.pk], "post": "yes"}
-    assert "wait for its end" in browser.post(COLLECTIONS, ticked, follow=True).text
+    form = {"action": "delete_selected", "_selected_action": [collection.pk], "post": "yes"}
+    assert "wait for its end" in browser.post(COLLECTIONS, form, follow=True).text

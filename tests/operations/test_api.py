@@ -1,4 +1,4 @@
-"""/api/operations."""
+"""The API /api/operations."""
 
 from datetime import timedelta
 
@@ -16,23 +16,23 @@ from tests.conftest import NOW
 LIST = "/api/operations"
 
 
-def test_an_operation_is_told_whole(api, make_operation, owner):
+def test_operation_is_returned_with_all_members(api, make_operation, owner):
     operation = make_operation("failed", error_message="It has died.", requested_by=owner, correlation_id="c-1")
 
     response = api.get(f"{LIST}/{operation.pk}")
 
-    told = response.json()
+    document = response.json()
     assert response.status_code == 200
     assert "Retry-After" not in response
-    assert (told["id"], told["subscription"]) == (str(operation.pk), str(operation.subscription_id))
-    assert (told["kind"], told["target"]) == ("collection.delete", "default/nightly")
-    assert (told["state"], told["percent"]) == ("failed", 70)
-    assert told["error"] == {"code": "WorkerLost", "message": "It has died."}
-    assert (told["askedBy"], told["correlationId"], told["clientRequestId"]) == ("ada", "c-1", "")
-    assert told["finishedAt"] > told["createdAt"]
+    assert (document["id"], document["subscription"]) == (str(operation.pk), str(operation.subscription_id))
+    assert (document["kind"], document["target"]) == ("collection.delete", "default/nightly")
+    assert (document["state"], document["percent"]) == ("failed", 70)
+    assert document["error"] == {"code": "WorkerLost", "message": "It has died."}
+    assert (document["askedBy"], document["correlationId"], document["clientRequestId"]) == ("ada", "c-1", "")
+    assert document["finishedAt"] > document["createdAt"]
 
 
-def test_who_follows_is_told_when_to_ask_again(api, make_operation):
+def test_open_operation_has_a_retry_after_header(api, make_operation):
     response = api.get(f"{LIST}/{make_operation('running').pk}")
 
     assert (response["Retry-After"], response.json()["error"], response.json()["finishedAt"]) == ("1", None, None)
@@ -53,7 +53,7 @@ def test_who_follows_is_told_when_to_ask_again(api, make_operation):
         ("limit=1", ["accepted"]),
     ],
 )
-def test_filters_narrow_the_list_newest_first(api, make_operation, query, states):
+def test_operation_list_is_filtered_and_sorted_newest_first(api, make_operation, query, states):
     make_operation("succeeded", timedelta(hours=3))
     make_operation("failed", timedelta(hours=2), target="default/other")
     make_operation("running", timedelta(minutes=2))
@@ -80,28 +80,28 @@ def test_filters_narrow_the_list_newest_first(api, make_operation, query, states
         ("state=running&state=failed", "state"),
     ],
 )
-def test_a_wrong_filter_is_refused_with_its_name(api, query, target):
-    refused = api.get(f"{LIST}?{query}")
+def test_invalid_filter_is_refused_by_name(api, query, target):
+    response = api.get(f"{LIST}?{query}")
 
-    assert (refused.status_code, refused.json()["error"]["target"]) == (400, target)
+    assert (response.status_code, response.json()["error"]["target"]) == (400, target)
 
 
-def test_pages_join_to_the_whole_list(api, make_operation):
+def test_pages_have_each_operation_once(api, make_operation):
     made = [make_operation(ago=timedelta(minutes=number)) for number in range(5)]
 
-    seen, address = [], f"{LIST}?limit=2"
+    ids, address = [], f"{LIST}?limit=2"
     while address:
         page = api.get(address).json()
-        seen += [row["id"] for row in page["value"]]
+        ids += [row["id"] for row in page["value"]]
         address = page["nextLink"]
 
-    assert seen == [str(operation.pk) for operation in made]
+    assert ids == [str(operation.pk) for operation in made]
 
 
-def test_the_list_takes_the_same_queries_however_long(api, make_operation, owner, django_assert_num_queries):
+def test_list_takes_the_same_number_of_queries_for_any_length(api, make_operation, owner, django_assert_num_queries):
     make_operation(requested_by=owner)
     api.get(LIST)
-    with django_assert_num_queries(3):  # the token, the subscriptions, and the list of the one
+    with django_assert_num_queries(3):  # the token, the subscriptions, and the operations of one subscription
         api.get(LIST)
     for _ in range(9):
         make_operation(requested_by=owner)
@@ -109,21 +109,21 @@ def test_the_list_takes_the_same_queries_however_long(api, make_operation, owner
         api.get(LIST)
 
 
-@pytest.mark.parametrize("most", [0, 10])
-def test_operations_of_several_subscriptions_are_one_list(api, owner, make_operation, monkeypatch, most):
-    monkeypatch.setattr(viewsets, "MOST_PARTS", most)  # more subscriptions than that are asked for together
+@pytest.mark.parametrize("limit", [0, 10])
+def test_operations_of_several_subscriptions_are_in_one_list(api, owner, make_operation, monkeypatch, limit):
+    monkeypatch.setattr(viewsets, "MOST_PARTS", limit)  # operations of more subscriptions are loaded in one query
     second = Subscription.objects.create(name="second")
     Membership.objects.create(subscription=second, user=owner)
     for minutes in range(0, 6, 2):
         make_operation(ago=timedelta(minutes=minutes))
         make_operation(ago=timedelta(minutes=minutes + 1), subscription=second)
-    seen, address = [], f"{LIST}?limit=4&target=default/nightly"
+    ids, address = [], f"{LIST}?limit=4&target=default/nightly"
     while address:
         page = api.get(address).json()
-        seen += [row["id"] for row in page["value"]]
+        ids += [row["id"] for row in page["value"]]
         address = page["nextLink"]
 
-    assert seen == [str(row.pk) for row in Operation.objects.order_by("-created_at", "-id")]
+    assert ids == [str(row.pk) for row in Operation.objects.order_by("-created_at", "-id")]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_operations_of_several_subscriptions_are_one_list(api, owner, make_opera
         ("target=default/c7&state=failed", "operation_of_target"),
     ],
 )
-def test_history_makes_no_filtered_list_slower(api, owner, subscription, query, index):
+def test_filtered_list_uses_an_index(api, owner, subscription, query, index):
     second = Subscription.objects.create(name="second")
     Membership.objects.create(subscription=second, user=owner)
     Operation.objects.bulk_create(
@@ -166,18 +166,18 @@ def test_history_makes_no_filtered_list_slower(api, owner, subscription, query, 
 
 
 @pytest.mark.parametrize("state", ["succeeded", "failed", "canceled"])
-def test_what_is_over_cannot_be_cancelled(api, make_operation, state):
+def test_ended_operation_cannot_be_cancelled(api, make_operation, state):
     operation = make_operation(state)
     before = Operation.objects.values().get()
 
-    refused = api.post(f"{LIST}/{operation.pk}/cancel")
+    response = api.post(f"{LIST}/{operation.pk}/cancel")
 
-    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
-    assert "Retry-After" not in refused  # some clients would send a POST again that has one
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "conflict")
+    assert "Retry-After" not in response  # some clients would repeat a POST because of this header
     assert Operation.objects.values().get() == before
 
 
-def test_a_reader_sees_and_does_not_cancel(api_of, make_user, make_operation):
+def test_reader_can_read_but_not_cancel_an_operation(api_of, make_user, make_operation):
     operation = make_operation("running")
     reader = api_of(ApiToken.objects.issue(make_user("rea", Role.READER), "tests")[1])
 
@@ -186,10 +186,10 @@ def test_a_reader_sees_and_does_not_cancel(api_of, make_user, make_operation):
     assert Operation.objects.get().cancel_requested_at is None
 
 
-def test_operations_of_others_look_like_missing_ones(api_of, make_user, make_operation):
+def test_operations_of_other_subscriptions_are_not_found(api_of, make_user, make_operation):
     operation = make_operation("running")
-    elsewhere = Subscription.objects.create(name="elsewhere")
-    stranger = api_of(ApiToken.objects.issue(make_user("eve", Role.OWNER, elsewhere), "tests")[1])
+    other_subscription = Subscription.objects.create(name="elsewhere")
+    stranger = api_of(ApiToken.objects.issue(make_user("eve", Role.OWNER, other_subscription), "tests")[1])
 
     assert stranger.get(LIST).json()["value"] == []
     assert stranger.get(f"{LIST}/{operation.pk}").status_code == 404
@@ -197,10 +197,10 @@ def test_operations_of_others_look_like_missing_ones(api_of, make_user, make_ope
     assert api_of().get(LIST).status_code == 401
 
 
-# A collection deleted in our own form
+# Collections that are deleted with this API
 
 
-def test_deleting_a_collection_is_an_operation(api, collection, make_job, carry_out):
+def test_deletion_of_a_collection_is_an_operation(api, collection, make_job, carry_out):
     make_job()
 
     response = api.delete(f"/api/collections/{collection.pk}")
@@ -218,15 +218,15 @@ def test_deleting_a_collection_is_an_operation(api, collection, make_job, carry_
     assert api.delete(f"/api/collections/{collection.pk}").status_code == 404
 
 
-def test_the_callers_ids_are_kept_with_the_operation(api, collection):
+def test_operation_stores_the_request_ids_of_the_client(api, collection):
     ids = {"x-ms-correlation-request-id": "release-42", "x-ms-client-request-id": "mine-1"}
 
-    told = api.delete(f"/api/collections/{collection.pk}", headers=ids).json()
+    document = api.delete(f"/api/collections/{collection.pk}", headers=ids).json()
 
-    assert (told["correlationId"], told["clientRequestId"]) == ("release-42", "mine-1")
+    assert (document["correlationId"], document["clientRequestId"]) == ("release-42", "mine-1")
 
 
-def test_deleting_again_is_the_same_operation_in_either_form(api, arm, collection):
+def test_repeated_deletion_in_both_apis_is_the_same_operation(api, arm, collection):
     first = api.delete(f"/api/collections/{collection.pk}")
 
     assert api.delete(f"/api/collections/{collection.pk}")["Location"] == first["Location"]
@@ -234,7 +234,7 @@ def test_deleting_again_is_the_same_operation_in_either_form(api, arm, collectio
     assert Operation.objects.count() == 1
 
 
-def test_cancelling_puts_the_collection_back(api, collection, make_job):
+def test_cancelled_deletion_restores_the_collection(api, collection, make_job):
     make_job()
     operation = api.delete(f"/api/collections/{collection.pk}")["Location"]
 

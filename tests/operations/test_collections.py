@@ -1,4 +1,4 @@
-"""Deleting, enabling and disabling a job collection, as a client of the resource manager follows it."""
+"""Deleting, enabling and disabling a job collection with the resource manager API."""
 
 import uuid
 from datetime import timedelta
@@ -17,25 +17,25 @@ from triggers.models import Trigger
 HOST = "http://testserver"
 
 
-def path_in(response, header: str) -> str:
-    """The path of an address that an answer gives."""
+def read_path(response, header: str) -> str:
+    """Return the path of the address in a header of the response."""
     assert response[header].startswith(HOST + "/subscriptions/")
     return response[header].removeprefix(HOST).partition("?")[0]
 
 
 @pytest.mark.parametrize("method, path", [("DELETE", ""), ("POST", "/enable"), ("POST", "/disable")])
-def test_a_long_request_is_accepted_with_where_to_look(arm, collection, method, path):
+def test_long_request_is_accepted_with_addresses_of_status_and_result(arm, collection, method, path):
     response = arm.call(method, arm.collection() + path)
 
     assert (response.status_code, response.content) == (202, b"")
     operation = Operation.objects.get()
-    place = f"/subscriptions/{collection.subscription_id}/providers/Microsoft.Scheduler/locations/global"
-    assert response["Azure-AsyncOperation"] == f"{HOST}{place}/operations/{operation.pk}?api-version=2016-03-01"
-    assert response["Location"] == f"{HOST}{place}/operationResults/{operation.pk}?api-version=2016-03-01"
+    location_path = f"/subscriptions/{collection.subscription_id}/providers/Microsoft.Scheduler/locations/global"
+    assert response["Azure-AsyncOperation"] == f"{HOST}{location_path}/operations/{operation.pk}?api-version=2016-03-01"
+    assert response["Location"] == f"{HOST}{location_path}/operationResults/{operation.pk}?api-version=2016-03-01"
     assert int(response["Retry-After"]) > 0
 
 
-def test_the_addresses_are_below_the_public_one(arm, collection, settings):
+def test_addresses_start_with_the_public_url(arm, collection, settings):
     settings.PUBLIC_URL = "https://quando.example.org"
 
     response = arm.delete(arm.collection())
@@ -45,30 +45,30 @@ def test_the_addresses_are_below_the_public_one(arm, collection, settings):
 
 
 @pytest.mark.parametrize(
-    "location, place",
+    "location, location_path",
     [
         ("West Europe", "westeurope"),
         ("us-gov-1", "us-gov-1"),
         ("", "global"),
         ("東京", "global"),
-        ("a/b?c=d#e", "abcde"),  # would end the path
-        ("../..", "global"),  # would be resolved away by who polls
+        ("a/b?c=d#e", "abcde"),  # these characters would end the path
+        ("../..", "global"),  # clients would resolve the dots
         ("%41", "41"),
-        ("İ" * 64, "i" * 64),  # two characters each in lower case
+        ("İ" * 64, "i" * 64),  # each letter becomes two characters in lower case
     ],
 )
-def test_the_addresses_can_be_called_whatever_the_location(arm, collection, location, place):
+def test_addresses_work_for_each_location(arm, collection, location, location_path):
     JobCollection.objects.update(location=location)
 
     response = arm.delete(arm.collection())
 
-    assert f"/locations/{place}/" in response["Location"]
+    assert f"/locations/{location_path}/" in response["Location"]
     for header, status in (("Azure-AsyncOperation", 200), ("Location", 202)):
-        assert arm.get(path_in(response, header)).status_code == status
+        assert arm.get(read_path(response, header)).status_code == status
 
 
-def test_the_status_goes_from_accepted_to_succeeded(arm, many_jobs, carry_out, step_once):
-    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+def test_status_changes_from_accepted_to_succeeded(arm, many_jobs, carry_out, step_once):
+    status = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
     accepted = arm.get(status)
     step_once(Operation.objects.get())
     running = arm.get(status)
@@ -88,18 +88,18 @@ def test_the_status_goes_from_accepted_to_succeeded(arm, many_jobs, carry_out, s
     assert "error" not in ended.json()
 
 
-def test_the_result_is_202_until_it_is_204(arm, collection, carry_out):
-    result = path_in(arm.delete(arm.collection()), "Location")
+def test_result_is_202_until_the_operation_ends_and_204_afterwards(arm, collection, carry_out):
+    result = read_path(arm.delete(arm.collection()), "Location")
 
-    going = arm.get(result)
-    assert (going.status_code, going.content, path_in(going, "Location")) == (202, b"", result)
-    assert going["Retry-After"] == "1"
+    pending = arm.get(result)
+    assert (pending.status_code, pending.content, read_path(pending, "Location")) == (202, b"", result)
+    assert pending["Retry-After"] == "1"
 
     carry_out()
     assert (arm.get(result).status_code, arm.get(result).content) == (204, b"")
 
 
-def test_a_collection_being_deleted_says_so_and_takes_no_writes(arm, make_job):
+def test_collection_that_is_being_deleted_refuses_writes(arm, make_job):
     make_job()
     arm.delete(arm.collection())
 
@@ -120,7 +120,7 @@ def test_a_collection_being_deleted_says_so_and_takes_no_writes(arm, make_job):
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ConflictError"), (method, address)
 
 
-def test_a_repeated_delete_is_the_same_operation(arm, collection):
+def test_repeated_deletion_is_the_same_operation(arm, collection):
     first, again = arm.delete(arm.collection()), arm.delete(arm.collection())
 
     assert again.status_code == 202
@@ -128,7 +128,7 @@ def test_a_repeated_delete_is_the_same_operation(arm, collection):
     assert Operation.objects.count() == 1
 
 
-def test_an_opposite_request_is_a_conflict_while_one_goes_on(arm, collection, carry_out):
+def test_opposite_request_during_an_operation_is_a_conflict(arm, collection, carry_out):
     arm.post(arm.collection() + "/disable")
 
     refused = arm.post(arm.collection() + "/enable")
@@ -138,7 +138,7 @@ def test_an_opposite_request_is_a_conflict_while_one_goes_on(arm, collection, ca
     assert arm.post(arm.collection() + "/enable").status_code == 202
 
 
-def test_a_missing_collection_is_not_found(arm, subscription):
+def test_deletion_of_an_unknown_collection_is_not_found(arm, subscription):
     assert arm.delete(arm.collection()).status_code == 404
     assert not Operation.objects.exists()
 
@@ -153,7 +153,7 @@ def test_all_jobs_are_deleted_in_steps(arm, many_jobs, carry_out, step_once):
     assert not Job.objects.exists()
 
 
-def test_disabling_in_steps_stops_every_trigger(arm, many_jobs, carry_out, step_once):
+def test_all_triggers_are_disabled_in_steps(arm, many_jobs, carry_out, step_once):
     arm.post(arm.collection() + "/disable")
     step_once(Operation.objects.get())
     assert Trigger.objects.filter(next_fire_at=None).count() == JOBS_A_STEP
@@ -165,9 +165,9 @@ def test_disabling_in_steps_stops_every_trigger(arm, many_jobs, carry_out, step_
 # Cancelling
 
 
-def test_cancelling_before_a_worker_has_it_ends_it_at_once(arm, make_job):
+def test_cancelling_before_a_worker_leases_it_ends_an_operation_immediately(arm, make_job):
     make_job()
-    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+    status = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
 
     assert arm.post(f"{status}/cancel").status_code == 202
 
@@ -178,8 +178,8 @@ def test_cancelling_before_a_worker_has_it_ends_it_at_once(arm, make_job):
     assert Trigger.objects.exclude(next_fire_at=None).exists()
 
 
-def test_cancelling_between_steps_keeps_what_is_left(arm, many_jobs, step_once):
-    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+def test_cancelling_between_steps_keeps_the_remaining_jobs(arm, many_jobs, step_once):
+    status = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
     operation = Operation.objects.get()
     step_once(operation)
 
@@ -197,8 +197,8 @@ def test_cancelling_between_steps_keeps_what_is_left(arm, many_jobs, step_once):
     )
 
 
-def test_cancelling_a_switch_puts_the_state_back(arm, many_jobs, step_once):
-    status = path_in(arm.post(arm.collection() + "/disable"), "Azure-AsyncOperation")
+def test_cancelled_disabling_restores_the_state(arm, many_jobs, step_once):
+    status = read_path(arm.post(arm.collection() + "/disable"), "Azure-AsyncOperation")
     step_once(Operation.objects.get())
 
     arm.post(f"{status}/cancel")
@@ -208,46 +208,46 @@ def test_cancelling_a_switch_puts_the_state_back(arm, many_jobs, step_once):
     assert not Trigger.objects.filter(next_fire_at=None).exists()
 
 
-def test_what_has_ended_cannot_be_cancelled(arm, collection, carry_out):
-    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+def test_ended_operation_cannot_be_cancelled(arm, collection, carry_out):
+    status = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
     carry_out()
 
     assert arm.post(f"{status}/cancel").status_code == 409
     assert arm.get(status).json()["status"] == "Succeeded"
 
 
-def test_what_ends_while_it_is_being_cancelled_is_told_as_it_ended(arm, collection, carry_out, monkeypatch):
-    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+def test_cancel_request_that_is_too_late_names_the_final_state(arm, collection, carry_out, monkeypatch):
+    status = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
 
-    def too_late(operation, now):
+    def end_then_cancel(operation, now):
         carry_out()
         return service.cancel(operation, now)
 
-    monkeypatch.setattr("operations.arm.cancel", too_late)
+    monkeypatch.setattr("operations.arm.cancel", end_then_cancel)
 
     assert "it is succeeded already" in arm.post(f"{status}/cancel").json()["error"]["message"]
 
 
-# Failure
+# Failures
 
 
-def test_a_failure_leaves_the_collection_and_tells_its_code(arm, make_job, carry_out, monkeypatch):
+def test_failed_deletion_keeps_the_collection_and_has_an_error_code(arm, make_job, carry_out, monkeypatch):
     make_job()
     answer = arm.delete(arm.collection())
     monkeypatch.setattr("triggers.deletion.remove_jobs", lambda *_: 1 / 0)
 
     carry_out()
 
-    ended = arm.get(path_in(answer, "Azure-AsyncOperation"))
+    ended = arm.get(read_path(answer, "Azure-AsyncOperation"))
     assert (ended.status_code, ended.json()["status"]) == (200, "Failed")
     assert ended.json()["error"]["code"] == "InternalError"
-    result = arm.get(path_in(answer, "Location"))
+    result = arm.get(read_path(answer, "Location"))
     assert (result.status_code, result.json()["error"]["code"]) == (409, "InternalError")
     assert arm.get(arm.collection()).json()["properties"]["provisioningState"] == "Succeeded"
 
 
-def test_a_dead_worker_is_a_failure_with_a_stable_code(arm, many_jobs):
-    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+def test_operation_of_a_dead_worker_fails_with_worker_lost(arm, many_jobs):
+    status = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
     operation = Operation.objects.get()
     taken_at = timezone.now()
     assert service.lease(operation.pk, taken_at)
@@ -261,7 +261,7 @@ def test_a_dead_worker_is_a_failure_with_a_stable_code(arm, many_jobs):
     assert arm.get(arm.collection()).json()["properties"]["state"] == "Enabled"
 
 
-def test_a_worker_that_lost_its_lease_does_no_further_step(arm, many_jobs):
+def test_worker_without_its_lease_does_no_further_step(arm, many_jobs):
     arm.delete(arm.collection())
     operation = Operation.objects.get()
     token = service.lease(operation.pk, timezone.now())
@@ -271,7 +271,7 @@ def test_a_worker_that_lost_its_lease_does_no_further_step(arm, many_jobs):
     assert Job.objects.count() == 2 * JOBS_A_STEP + 1
 
 
-def test_two_workers_do_not_take_the_same_operation(arm, collection):
+def test_two_workers_cannot_lease_the_same_operation(arm, collection):
     arm.delete(arm.collection())
     operation = Operation.objects.get()
 
@@ -279,20 +279,20 @@ def test_two_workers_do_not_take_the_same_operation(arm, collection):
     assert service.lease(operation.pk, timezone.now()) is None
 
 
-# Who may see it
+# Permissions
 
 
 @pytest.mark.parametrize("kind", ["Azure-AsyncOperation", "Location"])
-def test_an_operation_is_seen_by_members_only(arm, collection, make_user, kind, carry_out):
-    address = path_in(arm.delete(arm.collection()), kind)
+def test_operation_is_visible_only_to_members(arm, collection, make_user, kind, carry_out):
+    address = read_path(arm.delete(arm.collection()), kind)
     stranger = ArmClient(ApiToken.objects.issue(make_user("eve", None), "tests")[1])
 
     assert stranger.get(address).status_code == 404
     assert ArmClient(None).get(address).status_code == 401
 
 
-def test_a_reader_sees_and_does_not_cancel(arm, collection, make_user):
-    address = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+def test_reader_can_read_but_not_cancel_an_operation(arm, collection, make_user):
+    address = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
     reader = ArmClient(ApiToken.objects.issue(make_user("rea", Role.READER), "tests")[1])
 
     assert reader.get(address).status_code == 200
@@ -301,11 +301,11 @@ def test_a_reader_sees_and_does_not_cancel(arm, collection, make_user):
 
 
 @pytest.mark.parametrize("id", [uuid.UUID(int=7), "x", "0" * 36])
-def test_an_unknown_operation_is_not_found(arm, collection, id):
+def test_unknown_operation_is_not_found(arm, collection, id):
     arm.delete(arm.collection())
-    place = f"{arm.subscription}/providers/Microsoft.Scheduler/locations/global"
+    location_path = f"{arm.subscription}/providers/Microsoft.Scheduler/locations/global"
 
-    answer = arm.get(f"{place}/operations/{id}")
+    answer = arm.get(f"{location_path}/operations/{id}")
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "ResourceNotFound")
 
@@ -313,7 +313,7 @@ def test_an_unknown_operation_is_not_found(arm, collection, id):
 def test_an_operation_is_not_found_in_another_subscription(arm, collection, owner):
     other = Subscription.objects.create(name="other")
     other.membership_set.create(user=owner, role=Role.OWNER)
-    address = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+    address = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
 
     assert arm.get(address.replace(str(collection.subscription_id), str(other.pk))).status_code == 404
 
@@ -321,7 +321,7 @@ def test_an_operation_is_not_found_in_another_subscription(arm, collection, owne
 # Correlation
 
 
-def test_the_callers_ids_are_kept_with_the_operation(arm, collection):
+def test_operation_stores_the_request_ids_of_the_client(arm, collection):
     sent = {"HTTP_X_MS_CORRELATION_REQUEST_ID": "abc-123", "HTTP_X_MS_CLIENT_REQUEST_ID": "mine-1"}
     arm.client.credentials(**arm.client._credentials, **sent)
 
@@ -333,18 +333,18 @@ def test_the_callers_ids_are_kept_with_the_operation(arm, collection):
     assert "x-ms-client-request-id" not in response
 
 
-def test_the_client_request_id_comes_back_if_asked_for(arm, collection):
+def test_client_request_id_is_returned_on_request(arm, collection):
     sent = {"HTTP_X_MS_CLIENT_REQUEST_ID": "mine-1", "HTTP_X_MS_RETURN_CLIENT_REQUEST_ID": "True"}
     arm.client.credentials(**arm.client._credentials, **sent)
 
     assert arm.get(arm.collection())["x-ms-client-request-id"] == "mine-1"
 
 
-# Keeping
+# Retention
 
 
-def test_an_operation_is_kept_for_a_day_after_its_end(arm, collection, carry_out):
-    status = path_in(arm.delete(arm.collection()), "Azure-AsyncOperation")
+def test_operation_is_pruned_one_day_after_its_end(arm, collection, carry_out):
+    status = read_path(arm.delete(arm.collection()), "Azure-AsyncOperation")
     carry_out()
     finished_at = Operation.objects.get().finished_at
 

@@ -1,4 +1,4 @@
-"""What looks after operations by itself."""
+"""Periodic tasks of operations."""
 
 import pytest
 from django.core.management import call_command
@@ -8,7 +8,7 @@ from scheduler_site.celery import app as product
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_is_planned_by_the_migrations():
+def test_operations_task_is_scheduled_by_the_migrations():
     entries = PeriodicTask.objects.filter(task__startswith="operations.")
     call_command("migrate", "operations", "0001", verbosity=0)
     assert not entries.exists()
@@ -23,7 +23,7 @@ def test_it_is_planned_by_the_migrations():
     )
 
 
-def test_workers_know_it(db):
+def test_operations_tasks_are_registered(db):
     product.loader.import_default_modules()
 
     assert {"operations.tasks.watch", "operations.tasks.carry_out"} <= set(product.tasks)

@@ -1,4 +1,4 @@
-"""Databases from before the fields of operations had their present names."""
+"""Migrations that rename fields of operations."""
 
 import pytest
 from django.db import connection
@@ -21,12 +21,12 @@ def migrate(targets):
 
 @pytest.fixture
 def before():
-    """The model as it was; afterwards everything is as it is."""
+    """The models before the renaming; afterwards, the database is migrated to the newest state."""
     yield migrate(BEFORE)
     migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
 
 
-def test_values_are_found_under_the_new_names(before):
+def test_values_are_kept_under_the_new_names(before):
     user = before.get_model("accounts", "User").objects.create(username="ada", email="ada@example.com")
     before.get_model("operations", "Operation").objects.create(
         subscription=before.get_model("accounts", "Subscription").objects.create(name="old"),

@@ -1,6 +1,6 @@
-"""Callers and workers who come at the same moment.
+"""Concurrent requests and workers.
 
-Each has a connection of its own.  On SQLite one waits for the other; on PostgreSQL row locks alone hold them apart.
+Each thread has its own connection.  On SQLite, one waits for the other; on PostgreSQL, only row locks separate them.
 """
 
 import time
@@ -37,21 +37,21 @@ def no_messages(monkeypatch):
     monkeypatch.setattr(tasks.carry_out, "delay", lambda operation_id: None)
 
 
-def all_at_once(*works) -> list:
-    """Begin the works together; return what each returned, or raised."""
+def run_together(*works) -> list:
+    """Start all functions together; return the result or the exception of each."""
     results: list = [None] * len(works)
     barrier = Barrier(len(works))
 
-    def run(place, work):
+    def run(index, work):
         try:
             barrier.wait(10)
-            results[place] = work()
+            results[index] = work()
         except Exception as error:
-            results[place] = error
+            results[index] = error
         finally:
             connection.close()
 
-    threads = [Thread(target=run, args=(place, work)) for place, work in enumerate(works)]
+    threads = [Thread(target=run, args=(index, work)) for index, work in enumerate(works)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -64,59 +64,63 @@ def carry_out(operation):
 
 
 @pytest.fixture
-def call(token):
-    """An order that a thread of its own gives, with the status that it was answered with."""
+def make_call(token):
+    """Return a function that makes a request for a separate thread; the request returns the status."""
 
     def make(method: str, path: str = "", body: object = None):
-        def order() -> int:
+        def send() -> int:
             client = ArmClient(token)
             return client.call(method, client.collection() + path, body).status_code
 
-        return order
+        return send
 
     return make
 
 
-def test_many_deletions_at_once_are_one_operation(call, collection):
-    assert all_at_once(*[call("DELETE")] * 8) == [202] * 8
+def test_concurrent_deletions_are_one_operation(make_call, collection):
+    assert run_together(*[make_call("DELETE")] * 8) == [202] * 8
     assert Operation.objects.count() == 1
 
 
-def test_of_different_orders_one_kind_is_accepted(call, collection):
-    kinds = {"delete": call("DELETE"), "enable": call("POST", "/enable"), "disable": call("POST", "/disable")}
+def test_only_one_kind_of_concurrent_requests_is_accepted(make_call, collection):
+    kinds = {
+        "delete": make_call("DELETE"),
+        "enable": make_call("POST", "/enable"),
+        "disable": make_call("POST", "/disable"),
+    }
 
-    answers = all_at_once(*list(kinds.values()) * 3)
+    statuses = run_together(*list(kinds.values()) * 3)
 
     operation = Operation.objects.get()
     accepted = list(kinds).index(operation.kind.removeprefix("collection."))
-    assert Counter(answers) == {202: 3, 409: 6}
-    assert {answers[accepted + 3 * turn] for turn in range(3)} == {202}
+    assert Counter(statuses) == {202: 3, 409: 6}
+    assert {statuses[accepted + 3 * repetition] for repetition in range(3)} == {202}
 
 
-def test_many_workers_do_an_operation_once(call, collection, many_jobs, monkeypatch):
-    call("DELETE")()
+def test_concurrent_workers_carry_out_an_operation_once(make_call, collection, many_jobs, monkeypatch):
+    make_call("DELETE")()
     operation = Operation.objects.get()
-    done = []
+    steps = []
     step = CollectionOperation.step
 
-    def counted(self, *arguments):
-        done.append(1)
+    def counted_step(self, *arguments):
+        steps.append(1)
         return step(self, *arguments)
 
-    monkeypatch.setattr(CollectionOperation, "step", counted)
+    monkeypatch.setattr(CollectionOperation, "step", counted_step)
 
-    assert all_at_once(*[carry_out(operation)] * 6) == [None] * 6
+    assert run_together(*[carry_out(operation)] * 6) == [None] * 6
 
     operation.refresh_from_db()
-    assert (operation.state, len(done), Job.objects.count()) == ("succeeded", 4, 0)
+    assert (operation.state, len(steps), Job.objects.count()) == ("succeeded", 4, 0)
 
 
-@pytest.mark.parametrize("turn", range(3))
-def test_a_cancellation_meets_the_end_and_one_of_them_wins(call, collection, many_jobs, turn):
-    call("DELETE")()
+@pytest.mark.parametrize("repetition", range(3))
+def test_concurrent_cancellation_and_completion_give_one_final_state(make_call, collection, many_jobs, repetition):
+    make_call("DELETE")()
     operation = Operation.objects.get()
 
-    results = all_at_once(carry_out(operation), lambda: service.cancel(operation, timezone.now()))
+    results = run_together(carry_out(operation), lambda: service.cancel(operation, timezone.now()))
 
     operation.refresh_from_db()
     assert results[0] is None
@@ -128,72 +132,72 @@ def test_a_cancellation_meets_the_end_and_one_of_them_wins(call, collection, man
     assert not Operation.objects.open().exists()
 
 
-def test_what_is_written_while_a_collection_goes_is_refused_or_goes_with_it(call, collection, many_jobs):
-    call("DELETE")()
+def test_writes_during_a_deletion_are_refused_or_deleted(make_call, collection, many_jobs):
+    make_call("DELETE")()
     operation = Operation.objects.get()
-    writers = [call("PUT", f"/jobs/new-{number}", JOB) for number in range(4)]
+    writers = [make_call("PUT", f"/jobs/new-{number}", JOB) for number in range(4)]
 
-    results = all_at_once(carry_out(operation), *writers, call("PUT", "", {}), call("DELETE"))
+    results = run_together(carry_out(operation), *writers, make_call("PUT", "", {}), make_call("DELETE"))
 
     operation.refresh_from_db()
     assert operation.state == "succeeded"
     assert set(results[1:5]) <= {409, 404}
-    assert results[5] in (409, 201)  # afterwards the name is free
+    assert results[5] in (409, 201)  # after the deletion, the name can be used again
     assert results[6] in (202, 404)
     assert not Job.objects.exists()
 
 
-def test_an_order_that_meets_a_cancellation_waits_for_it(call, collection, make_job, monkeypatch):
-    """The one holds the collection and wants the operation's row, the other holds that and wants the collection."""
+def test_request_during_a_cancellation_waits_for_it(make_call, collection, make_job, monkeypatch):
+    """The request has locked the collection and needs the operation; the cancellation has the opposite order."""
     make_job()
-    call("POST", "/disable")()
+    make_call("POST", "/disable")()
     operation = Operation.objects.get()
     midway, undo = Event(), CollectionOperation.undo
 
-    def lingering(self, *arguments):
+    def paused(self, *arguments):
         midway.set()
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
         undo(self, *arguments)
 
-    monkeypatch.setattr(CollectionOperation, "undo", lingering)
+    monkeypatch.setattr(CollectionOperation, "undo", paused)
 
-    def order():
+    def send():
         midway.wait(5)
-        return call("POST", "/enable")()
+        return make_call("POST", "/enable")()
 
-    cancelled, answer = all_at_once(lambda: service.cancel(operation, timezone.now()), order)
+    cancelled, status = run_together(lambda: service.cancel(operation, timezone.now()), send)
 
     assert cancelled is True
-    assert answer in (202, 409)
+    assert status in (202, 409)
     operation.refresh_from_db()
     assert operation.state == "canceled"
 
 
-def test_a_watch_at_the_end_of_a_step_leaves_the_worker_at_work(call, collection, many_jobs, monkeypatch):
-    """The watch waits for the step's lock, and then sees the heartbeat that the step has made."""
-    call("DELETE")()
+def test_rescue_at_the_end_of_a_step_does_not_end_the_operation(make_call, collection, many_jobs, monkeypatch):
+    """The rescue waits for the lock of the step, and then reads the heartbeat of the step."""
+    make_call("DELETE")()
     operation = Operation.objects.get()
     long_ago = timezone.now() - timedelta(minutes=10)
     token = service.lease(operation.pk, long_ago)
     midway, step = Event(), CollectionOperation.step
 
-    def lingering(self, *arguments):
+    def paused(self, *arguments):
         midway.set()
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
         return step(self, *arguments)
 
-    monkeypatch.setattr(CollectionOperation, "step", lingering)
+    monkeypatch.setattr(CollectionOperation, "step", paused)
 
-    def watch():
+    def rescue():
         midway.wait(5)
         service.rescue(timezone.now())
 
-    went_on, _ = all_at_once(lambda: service._step(operation.pk, token, timezone.now), watch)
+    has_continued, _ = run_together(lambda: service._step(operation.pk, token, timezone.now), rescue)
 
     operation.refresh_from_db()
-    assert (went_on, operation.state) == (True, "running")
+    assert (has_continued, operation.state) == (True, "running")
 
 
 WRITES = {
@@ -204,41 +208,41 @@ WRITES = {
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_a_worker_at_runs_of_jobs_that_are_being_deleted_waits_in_no_circle(call, make_job, monkeypatch, write):
-    """The run of the job that goes first is not the first of those that the worker wants."""
+def test_worker_and_deletion_of_its_jobs_do_not_deadlock(make_call, make_job, monkeypatch, write):
+    """The deletion and the worker lock the runs in different orders."""
     jobs = [make_job(name, schedule=None) for name in ("first", "second")]
     for job, number in zip(jobs, (2, 1), strict=True):
         Run.objects.filter(pk=run_now(job, timezone.now()).pk).update(id=UUID(int=number))
     leased = lease([str(UUID(int=number)) for number in (1, 2)], "worker", timezone.now())
-    call("DELETE")()
+    make_call("DELETE")()
     operation, midway, stop = Operation.objects.get(), Event(), polling.stop_polling
 
-    def lingering(*arguments):
+    def paused(*arguments):
         midway.set()
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
         stop(*arguments)
 
-    monkeypatch.setattr(polling, "stop_polling", lingering)
+    monkeypatch.setattr(polling, "stop_polling", paused)
 
     def work():
         midway.wait(5)
         write(leased, timezone.now())
 
-    assert all_at_once(carry_out(operation), work) == [None, None]
+    assert run_together(carry_out(operation), work) == [None, None]
 
     operation.refresh_from_db()
     assert (operation.state, Job.objects.count()) == ("succeeded", 0)
 
 
-def test_one_of_many_accepts_is_written(subscription):
+def test_concurrent_acceptance_creates_one_operation(subscription):
     def accept():
         try:
             values = {"target": "it", "target_key": "one", "location": "global", "caller": Caller()}
             return service.create(subscription, "test.count", now=timezone.now(), **values).pk
-        except AlreadyRunning as going:
-            return going.operation.pk
+        except AlreadyRunning as running:
+            return running.operation.pk
 
-    results = all_at_once(*[accept] * 8)
+    results = run_together(*[accept] * 8)
 
     assert set(results) == {Operation.objects.get().pk}

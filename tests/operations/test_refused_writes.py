@@ -1,4 +1,4 @@
-"""A collection that is being deleted takes no writes, whatever they come by."""
+"""A collection that is being deleted refuses all writes, from each API and page."""
 
 import json
 import re
@@ -15,25 +15,25 @@ from triggers.models import Trigger
 SCHEDULE = {"format": "once", "at": "2030-01-01T00:00:00Z"}
 MINT = "MINT.SUITE@@@management-server@@@DEFAULT"
 MINT_ID = f"{MINT}@@@management-server@@@DEFAULT"
-WRITTEN = (JobCollection, Job, Action, Trigger, SigningSecret, JobMaintenancePolicy, Run, LogEntry)
+MODELS = (JobCollection, Job, Action, Trigger, SigningSecret, JobMaintenancePolicy, Run, LogEntry)
 
 
 @pytest.fixture
-def at(collection, make_job, make_trigger):
-    """What stands for names in addresses and bodies, once the collection's deletion is accepted."""
+def ids(collection, make_job, make_trigger):
+    """The values of placeholders in addresses and bodies."""
     job = make_job()
     make_trigger(job, MINT)
     return {"collection": collection.pk, "job": job.pk, "trigger": make_trigger(job).pk, "mint": MINT_ID}
 
 
 @pytest.fixture
-def deleting(arm, at):
+def rows_before(arm, ids):
     assert arm.delete(arm.collection()).status_code == 202
-    return stored()
+    return load_rows()
 
 
-def stored() -> list:
-    return [list(model.objects.order_by("pk").values()) for model in WRITTEN]
+def load_rows() -> list:
+    return [list(model.objects.order_by("pk").values()) for model in MODELS]
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,13 @@ def stored() -> list:
         ("PUT", "/v1/mint/triggers/{mint}", {"id": MINT_ID, "cronExpression": "0 0 5 * * ?"}),
     ],
 )
-def test_by_our_own_apis(api, at, deleting, method, address, body):
-    body = {name: at.get(str(value).strip("{}"), value) for name, value in (body or {}).items()}
+def test_rest_apis_refuse_writes_during_a_deletion(api, ids, rows_before, method, address, body):
+    body = {name: ids.get(str(value).strip("{}"), value) for name, value in (body or {}).items()}
 
-    refused = api.generic(method, address.format(**at), json.dumps(body), content_type="application/json")
+    refused = api.generic(method, address.format(**ids), json.dumps(body), content_type="application/json")
 
     assert refused.status_code == 409, refused.content
-    assert stored() == deleting
+    assert load_rows() == rows_before
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_by_our_own_apis(api, at, deleting, method, address, body):
         ("POST", "/jobs/backup/run", None),
     ],
 )
-def test_by_the_resource_managers_form(arm: ArmClient, deleting, method, path, body):
+def test_resource_manager_api_refuses_writes_during_a_deletion(arm: ArmClient, rows_before, method, path, body):
     refused = arm.call(method, arm.collection() + path, body)
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ConflictError")
-    assert "Retry-After" not in refused  # it would not help
-    assert stored() == deleting
+    assert "Retry-After" not in refused  # a later request would fail, too
+    assert load_rows() == rows_before
 
 
 @pytest.mark.parametrize(
@@ -108,11 +108,11 @@ def test_by_the_resource_managers_form(arm: ArmClient, deleting, method, path, b
         ("/maintenance/jobs/{job}", {"labels": "rack=r7", "during": "hold", "after": "run_once", "lead": "0"}),
     ],
 )
-def test_by_pages(client, owner, at, deleting, address, form):
+def test_pages_refuse_writes_during_a_deletion(client, owner, ids, rows_before, address, form):
     client.force_login(owner)
 
-    page = client.post(address.format(**at), {name: text.format(**at) for name, text in form.items()}, follow=True)
+    page = client.post(address.format(**ids), {name: text.format(**ids) for name, text in form.items()}, follow=True)
 
     assert page.status_code == 200
     assert re.search("is being deleted|is deleted: its jobs cannot be run", page.text)
-    assert stored() == deleting
+    assert load_rows() == rows_before

@@ -1,4 +1,4 @@
-"""Carrying operations out: one worker at a time, whatever gets lost, and an end that stays."""
+"""Carrying out operations: one worker at a time, recovery of lost messages, and final states."""
 
 import logging
 import re
@@ -16,8 +16,8 @@ from tests.conftest import NOW
 SECOND = timedelta(seconds=1)
 
 
-class Counting:
-    """Work of three steps, which can be told to fail."""
+class CountingHandler:
+    """A handler of three steps that can be made to fail."""
 
     def __init__(self):
         self.steps = 0
@@ -39,10 +39,10 @@ class Counting:
 
 
 @pytest.fixture
-def counting(monkeypatch) -> Counting:
-    counting = Counting()
-    monkeypatch.setitem(handlers._handlers, "test.count", counting)
-    return counting
+def handler(monkeypatch) -> CountingHandler:
+    handler = CountingHandler()
+    monkeypatch.setitem(handlers._handlers, "test.count", handler)
+    return handler
 
 
 @pytest.fixture
@@ -55,100 +55,102 @@ def accept(subscription):
 
 
 @pytest.fixture
-def rung(monkeypatch) -> list:
-    """The ids in the messages that workers are sent."""
+def sent_ids(monkeypatch) -> list:
+    """The ids in the messages that are sent to workers."""
     ids: list = []
     monkeypatch.setattr(tasks.carry_out, "delay", lambda operation_id: ids.append(operation_id))
     return ids
 
 
-def at(now):
+def clock_at(now):
     return lambda: now
 
 
-def test_a_message_is_sent_after_the_commit_only(accept, rung, django_capture_on_commit_callbacks):
+def test_message_is_sent_only_after_the_commit(accept, sent_ids, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         operation = accept()
-        assert rung == []
+        assert sent_ids == []
 
-    assert rung == [str(operation.pk)]
+    assert sent_ids == [str(operation.pk)]
 
 
-def test_what_is_rolled_back_was_never_accepted(accept, rung, db):
+def test_rolled_back_operation_sends_no_message(accept, sent_ids, db):
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         accept()
         raise ZeroDivisionError
 
-    assert rung == []
+    assert sent_ids == []
     assert not Operation.objects.exists()
 
 
-def test_one_operation_at_a_time_on_a_target(accept):
-    going = accept()
+def test_target_has_only_one_open_operation(accept):
+    running = accept()
 
     with pytest.raises(AlreadyRunning) as refused:
         accept()
 
-    assert refused.value.operation == going
+    assert refused.value.operation == running
     assert accept("another").state == "accepted"
 
 
-def test_steps_are_done_to_the_end(accept, counting):
+def test_all_steps_are_carried_out(accept, handler):
     operation = accept()
 
-    service.carry_out(operation.pk, at(NOW + SECOND), lambda: False)
+    service.carry_out(operation.pk, clock_at(NOW + SECOND), lambda: False)
 
     operation.refresh_from_db()
-    assert (operation.state, operation.percent, counting.steps) == ("succeeded", 100, 3)
+    assert (operation.state, operation.percent, handler.steps) == ("succeeded", 100, 3)
     assert operation.started_at == operation.finished_at == NOW + SECOND
-    assert (operation.lease_token, operation.error_code, counting.undone) == (None, "", 0)
+    assert (operation.lease_token, operation.error_code, handler.undone) == (None, "", 0)
 
 
-def test_a_worker_that_stops_leaves_the_rest_to_another(accept, counting, rung, django_capture_on_commit_callbacks):
+def test_stopping_worker_leaves_the_remaining_steps_to_another(
+    accept, handler, sent_ids, django_capture_on_commit_callbacks
+):
     operation = accept()
 
     with django_capture_on_commit_callbacks(execute=True):
-        service.carry_out(operation.pk, at(NOW), lambda: True)
+        service.carry_out(operation.pk, clock_at(NOW), lambda: True)
     operation.refresh_from_db()
     assert (operation.state, operation.percent, operation.lease_token) == ("running", 30, None)
-    assert rung[-1] == str(operation.pk)
+    assert sent_ids[-1] == str(operation.pk)
 
-    service.carry_out(operation.pk, at(NOW + SECOND), lambda: False)
+    service.carry_out(operation.pk, clock_at(NOW + SECOND), lambda: False)
     operation.refresh_from_db()
-    assert (operation.state, operation.started_at, counting.steps) == ("succeeded", NOW, 3)
+    assert (operation.state, operation.started_at, handler.steps) == ("succeeded", NOW, 3)
 
 
 @pytest.mark.parametrize("state", ["accepted", "running"])
-def test_a_lost_message_is_sent_again_and_a_fresh_one_is_not(accept, counting, rung, state):
+def test_lost_message_is_sent_again_after_a_timeout(accept, handler, sent_ids, state):
     operation = accept()
     if state == "running":
-        service.carry_out(operation.pk, at(NOW), lambda: True)
-    rung.clear()
+        service.carry_out(operation.pk, clock_at(NOW), lambda: True)
+    sent_ids.clear()
 
     service.rescue(NOW + PUBLISH_TIMEOUT)
-    assert rung == []
+    assert sent_ids == []
     service.rescue(NOW + PUBLISH_TIMEOUT + SECOND)
     service.rescue(NOW + PUBLISH_TIMEOUT + 2 * SECOND)
 
-    assert rung == [str(operation.pk)]
+    assert sent_ids == [str(operation.pk)]
 
 
-def test_the_same_message_twice_does_the_work_once(accept, counting):
+def test_duplicate_message_does_the_work_once(accept, handler):
     operation = accept()
 
     for _ in range(2):
-        service.carry_out(operation.pk, at(NOW), lambda: False)
+        service.carry_out(operation.pk, clock_at(NOW), lambda: False)
 
-    assert counting.steps == 3
+    assert handler.steps == 3
 
 
-def test_a_message_about_nothing_does_nothing(db):
-    service.carry_out("00000000-0000-0000-0000-000000000009", at(NOW), lambda: False)
+def test_message_about_an_unknown_operation_is_ignored(db):
+    service.carry_out("00000000-0000-0000-0000-000000000009", clock_at(NOW), lambda: False)
 
     assert not Operation.objects.exists()
 
 
-def test_a_broker_that_is_away_loses_nothing(accept, monkeypatch, django_capture_on_commit_callbacks):
+def test_unavailable_broker_does_not_lose_an_operation(accept, monkeypatch, django_capture_on_commit_callbacks):
     def refuse(operation_id):
         raise tasks.carry_out.OperationalError
 
@@ -159,7 +161,7 @@ def test_a_broker_that_is_away_loses_nothing(accept, monkeypatch, django_capture
     assert Operation.objects.get() == operation
 
 
-def test_a_dead_worker_is_a_failure_with_a_stable_code(accept, counting):
+def test_operation_of_a_dead_worker_fails_with_worker_lost(accept, handler):
     operation = accept()
     assert service.lease(operation.pk, NOW)
 
@@ -169,85 +171,85 @@ def test_a_dead_worker_is_a_failure_with_a_stable_code(accept, counting):
 
     service.rescue(NOW + HEARTBEAT_TIMEOUT + SECOND)
     operation.refresh_from_db()
-    assert (operation.state, operation.error_code, counting.undone) == ("failed", "WorkerLost", 1)
+    assert (operation.state, operation.error_code, handler.undone) == ("failed", "WorkerLost", 1)
 
 
-def test_each_step_is_a_heartbeat(accept, counting):
+def test_each_step_is_a_heartbeat(accept, handler):
     operation = accept()
     token = service.lease(operation.pk, NOW)
 
-    assert service._step(operation.pk, token, at(NOW + HEARTBEAT_TIMEOUT)) is True
+    assert service._step(operation.pk, token, clock_at(NOW + HEARTBEAT_TIMEOUT)) is True
     service.rescue(NOW + HEARTBEAT_TIMEOUT + SECOND)
 
     operation.refresh_from_db()
     assert operation.state == "running"
 
 
-def test_a_step_that_fails_takes_what_it_did_with_it(accept, counting):
+def test_failed_step_is_rolled_back(accept, handler):
     operation = accept()
-    counting.failure = handlers.OperationFailed("NoRoom", "there is none")
+    handler.failure = handlers.OperationFailed("NoRoom", "there is none")
 
-    service.carry_out(operation.pk, at(NOW), lambda: False)
+    service.carry_out(operation.pk, clock_at(NOW), lambda: False)
 
     operation.refresh_from_db()
     assert (operation.state, operation.percent, operation.state_data) == ("failed", 0, {})
-    assert (operation.error_code, operation.error_message, counting.undone) == ("NoRoom", "there is none", 1)
+    assert (operation.error_code, operation.error_message, handler.undone) == ("NoRoom", "there is none", 1)
 
 
-def test_a_bug_is_told_without_its_detail(accept, counting):
+def test_internal_error_shows_no_details(accept, handler):
     operation = accept()
-    counting.failure = ZeroDivisionError("a secret")
+    handler.failure = ZeroDivisionError("a secret")
 
-    service.carry_out(operation.pk, at(NOW), lambda: False)
+    service.carry_out(operation.pk, clock_at(NOW), lambda: False)
 
     operation.refresh_from_db()
     assert (operation.state, operation.error_code) == ("failed", "InternalError")
     assert "secret" not in operation.error_message
 
 
-def test_work_that_nobody_knows_any_more_fails(accept):
+def test_operation_of_an_unknown_kind_fails(accept):
     operation = accept()
 
-    service.carry_out(operation.pk, at(NOW), lambda: False)
+    service.carry_out(operation.pk, clock_at(NOW), lambda: False)
 
     operation.refresh_from_db()
     assert (operation.state, operation.error_code) == ("failed", "UnknownOperation")
 
 
-def test_an_undoing_that_fails_keeps_no_end_away(accept, counting):
+def test_error_in_undo_does_not_prevent_the_cancellation(accept, handler):
     operation = accept()
-    counting.undoing_fails = True
+    handler.undoing_fails = True
 
     assert service.cancel(operation, NOW) is True
 
     operation.refresh_from_db()
-    assert (operation.state, operation.error_code, counting.undone) == ("canceled", "OperationCanceled", 1)
+    assert (operation.state, operation.error_code, handler.undone) == ("canceled", "OperationCanceled", 1)
 
 
-def test_who_has_it_is_asked_to_stop_before_the_next_step(accept, counting):
+def test_leased_operation_is_cancelled_before_its_next_step(accept, handler):
     operation = accept()
     token = service.lease(operation.pk, NOW)
-    service._step(operation.pk, token, at(NOW))
+    service._step(operation.pk, token, clock_at(NOW))
 
     assert service.cancel(operation, NOW + SECOND) is True
     assert service.cancel(operation, NOW + 2 * SECOND) is True
     operation.refresh_from_db()
-    assert (operation.state, operation.cancel_requested_at, counting.undone) == ("running", NOW + SECOND, 0)
+    assert (operation.state, operation.cancel_requested_at, handler.undone) == ("running", NOW + SECOND, 0)
 
-    assert service._step(operation.pk, token, at(NOW + 3 * SECOND)) is False
+    assert service._step(operation.pk, token, clock_at(NOW + 3 * SECOND)) is False
     operation.refresh_from_db()
-    assert (operation.state, operation.percent, counting.steps, counting.undone) == ("canceled", 30, 1, 1)
+    assert (operation.state, operation.percent, handler.steps, handler.undone) == ("canceled", 30, 1, 1)
 
 
 @pytest.mark.parametrize("state", ["succeeded", "failed", "canceled"])
-def test_an_end_never_changes(make_operation, state):
+def test_final_state_never_changes(make_operation, state):
     operation = make_operation(state)
     before = Operation.objects.values().get()
     later = timezone.now() + timedelta(hours=1)
 
     assert service.cancel(operation, later) is False
     assert service.lease(operation.pk, later) is None
-    service.carry_out(operation.pk, at(later), lambda: False)
+    service.carry_out(operation.pk, clock_at(later), lambda: False)
     service.rescue(later)
 
     assert Operation.objects.values().get() == before
@@ -263,29 +265,29 @@ def test_an_end_never_changes(make_operation, state):
         ("failed", {"error_code": ""}),
     ],
 )
-def test_the_database_refuses_an_end_that_is_none(make_operation, state, fields):
+def test_database_refuses_an_inconsistent_final_state(make_operation, state, fields):
     with pytest.raises(IntegrityError), transaction.atomic():
         make_operation(state, **fields)
 
 
 @pytest.mark.parametrize(
-    "hours, ago, kept",
+    "hours, ago, exists",
     [
         (24, timedelta(hours=23, minutes=59), True),
         (24, timedelta(hours=24, minutes=1), False),
         (48, timedelta(hours=25), True),
     ],
 )
-def test_what_ended_is_kept_as_long_as_the_setting_says(make_operation, settings, hours, ago, kept):
+def test_ended_operations_are_pruned_after_the_set_hours(make_operation, settings, hours, ago, exists):
     settings.OPERATION_RETENTION_HOURS = hours
     make_operation(ago=ago)
 
     tasks.rescue()
 
-    assert Operation.objects.exists() == kept
+    assert Operation.objects.exists() == exists
 
 
-def test_what_goes_on_is_kept_however_old(make_operation, counting):
+def test_open_operation_is_never_pruned(make_operation, handler):
     make_operation("accepted", timedelta(days=30), kind="test.count")
 
     service.prune(timezone.now())
@@ -293,32 +295,32 @@ def test_what_goes_on_is_kept_however_old(make_operation, counting):
     assert Operation.objects.exists()
 
 
-def test_the_log_finds_an_operation_by_its_callers_ids(accept, counting, caplog):
+def test_log_has_the_request_ids_of_the_client(accept, handler, caplog):
     caplog.set_level(logging.INFO, "operations")
     caller = Caller(correlation_id="c-1", client_request_id="r-1")
     operation = accept(caller=caller)
 
-    service.carry_out(operation.pk, at(NOW), lambda: False)
+    service.carry_out(operation.pk, clock_at(NOW), lambda: False)
 
     lines = [line for line in caplog.messages if str(operation.pk) in line]
     assert [line.split()[0] for line in lines] == ["accepted", "succeeded:"]
     assert all("correlation c-1, client request r-1" in line for line in lines)
 
 
-def test_a_turn_ends(accept, counting, rung, monkeypatch):
+def test_worker_stops_after_its_time_slice(accept, handler, sent_ids, monkeypatch):
     monkeypatch.setattr(tasks, "TIME_SLICE", timedelta(0))
     operation = accept(now=timezone.now())
 
     tasks.carry_out(str(operation.pk))
-    assert counting.steps == 1
+    assert handler.steps == 1
     for _ in range(2):
         tasks.carry_out(str(operation.pk))
 
     operation.refresh_from_db()
-    assert (operation.state, counting.steps) == ("succeeded", 3)
+    assert (operation.state, handler.steps) == ("succeeded", 3)
 
 
-def test_a_worker_that_is_being_stopped_takes_nothing(accept, counting, monkeypatch):
+def test_stopping_worker_leases_no_operation(accept, handler, monkeypatch):
     monkeypatch.setattr(stopping, "_is_requested", False)
     operation = accept()
     stopping.request()
@@ -326,13 +328,13 @@ def test_a_worker_that_is_being_stopped_takes_nothing(accept, counting, monkeypa
     tasks.carry_out(str(operation.pk))
 
     operation.refresh_from_db()
-    assert (operation.state, counting.steps) == ("accepted", 0)
+    assert (operation.state, handler.steps) == ("accepted", 0)
 
 
-# What it costs
+# Indexes
 
 
-def test_history_makes_nothing_slower(subscription):
+def test_queries_use_indexes(subscription):
     Operation.objects.bulk_create(
         Operation(
             subscription=subscription,

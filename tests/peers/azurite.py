@@ -1,7 +1,7 @@
 """The queue service of azurite, a storage emulator: the fixture `storage`.
 
-STORAGE_QUEUE_URL is `storage.address`; `storage.queue("inbox")` makes a queue and returns its client.  Without node the
-tests that use it are skipped.
+STORAGE_QUEUE_URL is `storage.address`; `storage.queue("inbox")` creates a queue and returns its client.  Without node
+the tests that use it are skipped.
 """
 
 import base64
@@ -34,7 +34,7 @@ OPTIONS = ("--disableTelemetry", "--silent", "--inMemoryPersistence", "--skipApi
 LISTENS = "successfully listens"
 HOUR = timedelta(hours=1)
 
-logging.getLogger("azure").setLevel(logging.WARNING)  # its client tells of every request
+logging.getLogger("azure").setLevel(logging.WARNING)  # its client logs every request
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,21 @@ class Storage:
         return address(self.port)
 
     def queue(self, name: str, **policies) -> QueueClient:
-        """A new queue, as its owner sees it."""
+        """Create a queue and return the client of its owner."""
         credential = {"account_name": self.account, "account_key": self.key}
         client = QueueClient(self.address.format(account=self.account), name, credential=credential, **policies)
         client.create_queue()
         return client
 
     def account_sas(self, lifetime: timedelta = HOUR) -> str:
-        """A token that adds messages to every queue of the account."""
+        """Return a token that adds messages to every queue of the account."""
         until = datetime.now(UTC) + lifetime
         return generate_account_sas(
             self.account, self.key, ResourceTypes(object=True), AccountSasPermissions(add=True), until
         )
 
     def queue_sas(self, name: str, lifetime: timedelta = HOUR) -> str:
-        """A token that adds messages to the one queue."""
+        """Return a token that adds messages to one queue."""
         until = datetime.now(UTC) + lifetime
         return generate_queue_sas(self.account, name, self.key, QueueSasPermissions(add=True), until)
 
@@ -73,7 +73,7 @@ def address(port: int) -> str:
 
 @contextmanager
 def azurite(port: int, log: Path) -> Iterator[Storage]:
-    """Run it with an account of a random key, which nobody else knows, and keep its messages in memory."""
+    """Run azurite with an account with a random secret key, and keep its messages in memory."""
     account, key = "quandotests", base64.b64encode(secrets.token_bytes(32)).decode()
     command = [node(), str(MAIN), *OPTIONS, "--queuePort", str(port)]
     with log.open("wb") as output:
@@ -95,7 +95,7 @@ def azurite(port: int, log: Path) -> Iterator[Storage]:
 
 
 def node() -> str:
-    """The program; a test is skipped where it is missing, and fails where only azurite is."""
+    """Return the path of node; skip the test if node is missing, and fail if only azurite is missing."""
     found = shutil.which("node")
     if not found or not (MAIN.exists() or shutil.which("npm")):
         pytest.skip("node and npm are missing, so there is no azurite to send to")

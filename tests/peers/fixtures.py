@@ -1,4 +1,4 @@
-"""The peers as fixtures.  Those that a test cannot disturb are shared; `peer` starts any server for one test."""
+"""The peers as fixtures.  Peers that tests cannot change are shared; `peer` starts any server for one test."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.peers.tls import Authority
 
 @pytest.fixture(scope="session")
 def storage_port():
-    """Where `storage` listens, if it ever starts."""
+    """The port of `storage`, which starts only if a test uses it."""
     return free_port()
 
 

@@ -1,6 +1,6 @@
-"""An authority that issues tokens, and a target that takes only its tokens.
+"""An authority that issues tokens, and a target that accepts only its tokens.
 
-`authority = TokenAuthority({"client": "its secret"}); protected = ProtectedTarget(authority)`.  A token is good for
+`authority = TokenAuthority({"client": "its secret"}); protected = ProtectedTarget(authority)`.  A token is valid for
 `authority.lifetime` seconds, or until `authority.revoke()`; `authority.issued` has all of them, oldest first.
 """
 
@@ -28,7 +28,7 @@ class Token:
 
 
 class TokenAuthority(Server):
-    """Knows clients by id and secret, in every tenant, and the client credentials grant only."""
+    """An authority with clients and their secrets, in every tenant, for the client credentials grant only."""
 
     def __init__(self, clients: Mapping[str, str], lifetime: int = 3600, **fields):
         self.clients = dict(clients)
@@ -61,14 +61,14 @@ class TokenAuthority(Server):
             "token_type": "Bearer",
             "access_token": token.text,
             "resource": token.resource,
-            # the first version of the service's protocol has them as text
+            # texts in the first version of the service's protocol
             "expires_in": str(self.lifetime),
             "expires_on": str(int(token.expires_at)),
         }
         return Answer(200, {"Content-Type": "application/json"}, json.dumps(members))
 
     def revoke(self) -> None:
-        """Whatever has been issued so far is good for nothing."""
+        """Revoke all tokens that have been issued so far."""
         self._revoked |= {token.text for token in self.issued}
 
     def good(self, text: str) -> Token | None:
@@ -80,7 +80,7 @@ class TokenAuthority(Server):
 
 
 class ProtectedTarget(Target):
-    """A target that answers 401 to a call without a good token of `authority`; for `audience`, if one is given."""
+    """A target that returns 401 to a call without a valid token of `authority`, and of `audience` if one is given."""
 
     def __init__(self, authority: TokenAuthority, audience: str | None = None, **fields):
         self.authority = authority

@@ -1,4 +1,4 @@
-"""A server that says bytes, whatever they are: `Raw(b"HTTP/1.1 200 OK...")`, or `Raw(function of the connection)`."""
+"""A server that sends given bytes: `Raw(b"HTTP/1.1 200 OK...")`, or `Raw(function of the connection)`."""
 
 import socket
 import time
@@ -10,12 +10,12 @@ from tests.peers.server import HOST
 
 
 def answering(status: str, headers: str = "", body: bytes = b"") -> bytes:
-    """An answer that ends with its connection."""
+    """Return a response that closes its connection."""
     return f"HTTP/1.1 {status}\r\n{headers}Connection: close\r\n\r\n".encode() + body
 
 
 class Raw:
-    """Answers every connection alike, after a pause, and keeps what it received."""
+    """Send the same response on every connection, after a pause, and record the requests."""
 
     def __init__(self, answer: bytes | Callable[[socket.socket], None], pause: float = 0):
         self.answer = answer
@@ -28,7 +28,7 @@ class Raw:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of the only request."""
+        """The headers of the only request."""
         (request,) = self.requests
         lines = request.decode().partition("\r\n\r\n")[0].splitlines()[1:]
         return dict(line.split(": ", 1) for line in lines)

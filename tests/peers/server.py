@@ -1,4 +1,4 @@
-"""What the servers of the tests have in common: real ones, in threads of the test's own process, on loopback."""
+"""The base of the servers of the tests: real servers on loopback, in threads of the process of the tests."""
 
 import socket
 import ssl
@@ -20,7 +20,7 @@ WITHOUT_BODY = {204, 304}
 
 
 def eventually(question: Callable[[], object], within: float = 10.0):
-    """Ask until the answer is true, and return it; the last answer when time is up."""
+    """Call `question` until its result is true, or the time is over; return the last result."""
     deadline = time.monotonic() + within
     while not (answer := question()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -35,11 +35,11 @@ def free_port() -> int:
 @dataclass(frozen=True)
 class Call:
     method: str
-    path: str  # with the query
-    headers: Message  # names in any case
+    path: str  # with the query string
+    headers: Message  # names are case-insensitive
     body: str
     arrived_at: datetime
-    certificate: x509.Certificate | None = None  # the client's, if it showed one
+    certificate: x509.Certificate | None = None  # the certificate of the client, if it sent one
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Answer:
 
 
 class Server:
-    """An HTTP server that records its calls; a subclass says with `answer` what it answers.
+    """An HTTP server that records its calls; a subclass defines its responses with `answer`.
 
-    With `tls` it speaks HTTPS; handshakes that fail are in `refused`.  Use: `with Server() as server: ... server.url`.
+    With `tls` it speaks HTTPS; failed handshakes are in `refused`.  Use: `with Server() as server: ... server.url`.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None):
@@ -74,7 +74,7 @@ class Server:
         return [call for call in self.calls if call.path == path]
 
     def wait_for(self, path: str, count: int = 1, within: float = 15.0) -> list[Call]:
-        """The calls to `path`, as soon as there are `count`; fewer when time is up."""
+        """Return the calls to `path` as soon as there are `count`, or fewer when the time is over."""
         eventually(lambda: len(self.calls_to(path)) >= count, within)
         return self.calls_to(path)
 
@@ -99,7 +99,7 @@ class _Listening(ThreadingHTTPServer):
     peer: Server
 
     def finish_request(self, request, client_address):
-        """Shake hands here, in the connection's own thread."""
+        """Perform the TLS handshake here, in the connection's own thread."""
         if self.peer._tls:
             request = self.peer._tls.wrap_socket(request, server_side=True)
         self.peer._connections.add(request)

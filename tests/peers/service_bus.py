@@ -1,7 +1,7 @@
 """The part of a service bus that takes messages.  `bus = ServiceBus(["orders"], keys={"send": "the key"})`.
 
-SERVICE_BUS_URL is `bus.address`; what it took is in `bus.messages`.  It checks the shared access signature and reads
-every property as the public REST reference has them; beyond that, a signature may not be good for more than an hour.
+SERVICE_BUS_URL is `bus.address`; accepted messages are in `bus.messages`.  It checks the shared access signature and
+reads every property as the public REST reference has them; in addition, a signature may be valid for an hour at most.
 """
 
 import base64
@@ -22,7 +22,7 @@ from xml.sax.saxutils import escape
 from tests.peers.server import Answer, Call, Server
 
 NAMESPACE = "quando-tests"
-LONGEST = 3700  # seconds that a signature may be good for
+MAX_SIGNATURE_LIFETIME_S = 3700  # seconds for which a signature may be valid
 PATH = re.compile(r"/(?P<namespace>[^/]+)/(?P<entity>[^?]+)/messages")
 TEXTS = {
     *("CorrelationId", "Label", "MessageId", "PartitionKey", "ReplyTo", "ReplyToSessionId", "SessionId", "To"),
@@ -41,7 +41,7 @@ class Message:
     body: str
     content_type: str | None
     properties: dict[str, Any]  # by their names in BrokerProperties; a time is a datetime
-    custom: dict[str, Any]  # by their names in lower case, since a header has no other
+    custom: dict[str, Any]  # by their names in lower case, because headers have no case
     key_name: str
     expires_at: int  # of the signature
 
@@ -53,7 +53,7 @@ class Refusal(Exception):
 
 
 class ServiceBus(Server):
-    """One namespace with entities (queues, or topics: they are sent to alike) and its shared access keys."""
+    """One namespace with its entities (queues and topics, which work alike) and its shared access keys."""
 
     def __init__(self, entities: Iterable[str] = ("orders",), keys: Mapping[str, str] | None = None, **fields):
         self.entities = set(entities)
@@ -89,7 +89,7 @@ class ServiceBus(Server):
         )
 
     def _authorize(self, headers: Headers, path: str, now: float) -> tuple[str, int]:
-        """The name of the key that signed the call, and when the signature ends."""
+        """Return the name of the key that signed the call, and the time at which the signature expires."""
         scheme, _, rest = headers.get("Authorization", "").partition(" ")
         parts = dict(pair.split("=", 1) for pair in rest.split("&") if "=" in pair)
         if scheme != "SharedAccessSignature" or set(parts) != {"sr", "sig", "se", "skn"}:
@@ -108,7 +108,7 @@ class ServiceBus(Server):
             raise unauthorized("the signature is not the key's")
         if not parts["se"].isdecimal() or int(parts["se"]) <= now:
             raise unauthorized("the signature has expired")
-        if int(parts["se"]) > now + LONGEST:
+        if int(parts["se"]) > now + MAX_SIGNATURE_LIFETIME_S:
             raise unauthorized("the signature is good for too long")
         return key_name, int(parts["se"])
 
@@ -127,7 +127,7 @@ def broker_properties(headers: Headers) -> dict[str, Any]:
 
 
 def _property(name: str, value: Any) -> Any:
-    """The value of a property that the service knows; it ignores the others.  Raises ValueError."""
+    """Return the value of a property that the service knows, None for others; raise ValueError for a wrong one."""
     if name in TEXTS and isinstance(value, str):
         return value
     if name == "ForcePersistence" and isinstance(value, bool):
@@ -142,7 +142,7 @@ def _property(name: str, value: Any) -> Any:
 
 
 def custom_properties(headers: Headers) -> dict[str, Any]:
-    """Texts come in quotes; numbers and truth values without."""
+    """Parse the custom properties: texts are in quotes, numbers and booleans are not."""
     found = {}
     for name, text in headers.items():
         if name.lower() in NO_PROPERTIES:

@@ -1,6 +1,9 @@
-"""What jobs call.  `with Target() as target: ...` or the fixture `target`; then `target.url`, `target.wait_for(path)`.
+"""The server that jobs call: `with Target() as target: ...`, or the fixture `target`.
 
-`target.answers["/flaky"] = [Answer(503, {"Retry-After": "20"}), Answer(200)]` is answered in turn, the last one again.
+It has the address `target.url`; `target.wait_for(path)` waits for a call.
+
+`target.answers["/flaky"] = [Answer(503, {"Retry-After": "20"}), Answer(200)]` sets the responses to calls in turn; the
+last one is repeated.
 """
 
 from urllib.parse import parse_qs, urlsplit
@@ -9,16 +12,16 @@ from tests.peers.server import Answer, Call, Server
 
 
 class Target(Server):
-    """It answers 200 with `ok`; `/status/503` answers that; `/slow/20` answers 200 after so many seconds;
-    `/redirect/302?to=https://...` sends the caller there."""
+    """A server that returns 200 with `ok`; `/status/503` returns 503; `/slow/20` returns 200 after 20 seconds;
+    `/redirect/302?to=https://...` redirects the caller."""
 
     def __init__(self, **fields):
         self.answers: dict[str, list[Answer]] = {}
         super().__init__(**fields)
 
     def answer(self, call: Call) -> Answer:
-        if turns := self.answers.get(call.path):
-            return turns.pop(0) if len(turns) > 1 else turns[0]
+        if responses := self.answers.get(call.path):
+            return responses.pop(0) if len(responses) > 1 else responses[0]
         address = urlsplit(call.path)
         kind, _, value = address.path.lstrip("/").partition("/")
         match kind:

@@ -1,4 +1,4 @@
-"""The peers take what is right and refuse what is wrong: what is tested with them says something."""
+"""The peers accept right requests and refuse wrong ones, so that tests with them are meaningful."""
 
 import base64
 import uuid
@@ -21,14 +21,14 @@ GRANT = {"grant_type": "client_credentials", "client_id": "quando", "client_secr
 
 @pytest.fixture(autouse=True)
 def fixed_start():
-    """Leave the time as it is: the emulator of queues reads the machine's clock."""
+    """Leave the time unchanged: the emulator of queues reads the machine's clock."""
 
 
 def get(server: Server, path: str = "/", **fields) -> requests.Response:
     return requests.get(server.url + path, timeout=10, **fields)
 
 
-def test_a_target_answers_in_turn(target):
+def test_target_returns_its_responses_in_turn(target):
     target.answers["/flaky"] = [Answer(503, {"Retry-After": "20"}), Answer(204)]
 
     first, second, third = (get(target, "/flaky") for _ in range(3))
@@ -38,7 +38,7 @@ def test_a_target_answers_in_turn(target):
     assert len(target.calls_to("/flaky")) == 3
 
 
-def test_a_target_sends_its_callers_elsewhere(target):
+def test_target_redirects_its_callers(target):
     answer = get(target, "/redirect/307?to=http://elsewhere/a%3Fb=c", allow_redirects=False)
 
     assert (answer.status_code, answer.headers["Location"]) == (307, "http://elsewhere/a?b=c")
@@ -72,7 +72,7 @@ def test_a_wrong_request_gets_no_token(tokens, form, status, error):
     assert tokens.issued == []
 
 
-def test_a_token_is_good_until_it_is_revoked_or_expires(tokens, peer):
+def test_token_is_valid_until_it_is_revoked_or_expires(tokens, peer):
     protected = peer(ProtectedTarget, tokens, audience="there")
 
     def status(token: str) -> int:
@@ -91,7 +91,7 @@ def test_a_token_is_good_until_it_is_revoked_or_expires(tokens, peer):
 # TLS
 
 
-def test_a_server_demands_a_certificate_of_its_authority(authority, peer, tmp_path):
+def test_server_requires_a_certificate_of_its_authority(authority, peer, tmp_path):
     server = peer(Target, tls=authority.server(demands_certificate=True))
     client = authority.client("backup", expires_at=datetime.now(UTC) + timedelta(days=7))
     key, certificate, _ = pkcs12.load_key_and_certificates(base64.b64decode(client.pfx), client.password.encode())
@@ -115,7 +115,7 @@ def test_a_server_demands_a_certificate_of_its_authority(authority, peer, tmp_pa
 # Signed requests
 
 
-def test_a_receiver_takes_what_is_signed_with_a_secret_of_its_own(peer):
+def test_receiver_accepts_only_calls_signed_with_one_of_its_secrets(peer):
     ours, theirs = ("whsec_" + base64.b64encode(uuid.uuid4().bytes).decode() for _ in range(2))
     receiver = peer(Receiver, [ours])
 
@@ -132,7 +132,7 @@ def test_a_receiver_takes_what_is_signed_with_a_secret_of_its_own(peer):
 # Storage queues
 
 
-def test_a_token_of_one_queue_adds_messages_to_it_alone(storage):
+def test_token_of_one_queue_adds_messages_only_to_that_queue(storage):
     mine, other = storage.queue("mine"), storage.queue("other")
 
     def add(name: str, token: str) -> None:

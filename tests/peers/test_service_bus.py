@@ -1,4 +1,4 @@
-"""The signatures here are made as the service's public documentation makes them."""
+"""The service bus peer: signatures are created as the public documentation of the service describes."""
 
 import base64
 import hashlib
@@ -34,7 +34,7 @@ def send(bus):
     return send
 
 
-def test_a_signed_message_is_taken_with_all_its_properties(bus, send):
+def test_signed_message_is_accepted_with_all_its_properties(bus, send):
     broker = '{"Label": "A", "TimeToLive": 90, "ScheduledEnqueueTimeUtc": "Sun, 06 Nov 1994 08:49:37 GMT", "Other": 1}'
     answer = send(**{"Content-Type": "text/plain", "BrokerProperties": broker, "Priority": '"High"', "Size": "3"})
 
@@ -49,7 +49,7 @@ def test_a_signed_message_is_taken_with_all_its_properties(bus, send):
     assert message.custom == {"priority": "High", "size": 3}
 
 
-def test_a_signature_for_the_namespace_is_good_for_its_queues(bus, send):
+def test_signature_for_the_namespace_is_valid_for_its_queues(bus, send):
     assert send(authorization=signed(f"{bus.url}/{NAMESPACE}")).status_code == 201
 
 

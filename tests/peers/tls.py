@@ -1,7 +1,8 @@
-"""Certificates of an authority of the tests' own.  `authority = Authority()`; a job trusts it with `authority.pem`.
+"""Certificates of the tests' own authority.  `authority = Authority()`; a job trusts it with `authority.pem`.
 
-`Target(tls=authority.server())` speaks HTTPS, `Target(tls=authority.server(demands_certificate=True))` only with who
-shows a certificate of the authority (`Call.certificate`).  `authority.client("name")` makes one of `CN=name`.
+`Target(tls=authority.server())` speaks HTTPS, `Target(tls=authority.server(demands_certificate=True))` only with
+clients that send a certificate of the authority (`Call.certificate`).  `authority.client("name")` creates one of
+`CN=name`.
 """
 
 import base64
@@ -24,7 +25,7 @@ from tests.peers.server import HOST
 
 @dataclass(frozen=True)
 class ClientCertificate:
-    pfx: str  # base64, as jobs hold it
+    pfx: str  # base64, as in the document of a job
     password: str
     thumbprint: str
     subject: str
@@ -37,7 +38,7 @@ class Authority:
         self.pem = self._authority.cert_pem.bytes().decode()
 
     def server(self, *names: str, demands_certificate: bool = False) -> ssl.SSLContext:
-        """For a server that is known by `names`, or else by the address of loopback."""
+        """Return the TLS context of a server with the given names, by default the loopback address."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._authority.issue_cert(*(names or (HOST,))).configure_cert(context)
         if demands_certificate:
@@ -48,7 +49,7 @@ class Authority:
     def client(
         self, name: str = "quando", password: str = "opensesame", expires_at: datetime | None = None
     ) -> ClientCertificate:
-        """A certificate of `CN=name` with its key; without a `password` the PFX is not encrypted."""
+        """Create a certificate of `CN=name` with its key; without a `password` the PFX is not encrypted."""
         issued = self._authority.issue_cert(common_name=name, not_after=expires_at)
         certificate = x509.load_pem_x509_certificate(issued.cert_chain_pems[0].bytes())
         pfx = pkcs12.serialize_key_and_certificates(

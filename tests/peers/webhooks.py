@@ -1,6 +1,6 @@
 """A receiver of signed requests.  `receiver = Receiver(); receiver.secrets.append("whsec_...")`; then `receiver.url`.
 
-It answers 204 to what the standardwebhooks package verifies with any of its secrets, 401 to everything else.
+It returns 204 if the standardwebhooks package verifies the request with any of its secrets, else 401.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ class Receiver(Server):
         super().__init__(**fields)
 
     def verified_with(self, call: Call) -> list[str]:
-        """The receiver's secrets that made a signature of the call."""
+        """Return the secrets of the receiver that verify the call."""
         return [secret for secret in self.secrets if verifies(secret, call)]
 
     def answer(self, call: Call) -> Answer:

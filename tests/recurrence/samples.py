@@ -1,4 +1,4 @@
-"""Instants, documents and strategies that the engine's tests share."""
+"""Instants, documents and Hypothesis strategies that the tests of the engine share."""
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, islice
@@ -20,7 +20,7 @@ def utc(text: str) -> datetime:
 
 
 def walk(schedule, instant):
-    """Yield the fire times from `instant` on, one `after` behind the other."""
+    """Yield the fire times from `instant` on, by repeated calls of `after`."""
     fire = schedule.after(just_before(instant))
     while fire is not None:
         yield fire
@@ -81,7 +81,7 @@ def numbered_rules():
 
 
 def one_or_list(values):
-    """A value alone, or a list of some, also with repetitions, as the wire allows."""
+    """Draw a single value, or a list of values that may have repetitions, as the wire format allows."""
     return st.one_of(values, st.lists(values, min_size=1, max_size=5))
 
 
@@ -112,7 +112,7 @@ def monthly_occurrences():
 
 @st.composite
 def documents(draw, created_at=CREATED_AT):
-    """Azure documents that `parse` accepts, starts from eleven years ago to a year ahead included."""
+    """Draw Azure documents that `parse` accepts, with starts from eleven years ago to one year ahead."""
     document = {}
     start = draw(st.one_of(st.none(), st.integers(-11 * 366 * 86_400, 366 * 86_400)))
     if start is not None:

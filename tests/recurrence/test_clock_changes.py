@@ -1,4 +1,4 @@
-"""What is told of the fire times that a change of the clocks touches."""
+"""Remarks on fire times that are affected by a clock change."""
 
 from datetime import UTC, date, timedelta
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 SPRING, AUTUMN = "2026-03-07T12:00Z", "2026-10-31T12:00Z"  # before New York's clocks change
 
 
-def told(expression, since, zone="America/New_York", limit=3, **members):
+def clock_remarks(expression, since, zone="America/New_York", limit=3, **members):
     definition = {"expression": expression, "timeZone": zone, **members}
     parsed = wire.parse("quartz", definition, utc(since))
     fires, _ = preview(parsed, created_at=utc(since), limit=limit)
@@ -25,17 +25,17 @@ def told(expression, since, zone="America/New_York", limit=3, **members):
 
 
 @pytest.mark.parametrize(
-    "expression, since, says",
+    "expression, since, expected",
     [
         ("0 30 2 * * ?", SPRING, ["moved from 02:30, which clocks skip", "", ""]),
         ("0 15,45 2 * * ?", SPRING, ["moved from 02:15 and 02:45, which clocks skip", "", ""]),
         ("0,1,2,3 30 2 * * ?", SPRING, ["moved from its times from 02:00 to 03:00, which clocks skip", "", ""]),
         ("0 30 3 * * ?", SPRING, ["", "", ""]),
         ("0 30 1 * * ?", AUTUMN, ["01:30 happens twice; this is the first", "", ""]),
-        ("0 0 2 * * ?", AUTUMN, ["", "", ""]),  # the hour that shows twice ends here
-        # the end of the gap is one of its own times as well
+        ("0 0 2 * * ?", AUTUMN, ["", "", ""]),  # the repeated hour ends here
+        # the end of the gap is also one of the fire times
         ("0 0 2,3 * * ?", SPRING, ["also takes the place of 02:00, which clocks skip", "", ""]),
-        # an interval: what clocks skip fires once, what they repeat fires twice
+        # an interval: skipped times fire once, repeated times fire twice
         ("0 0/30 2 * * ?", SPRING, ["moved from 02:00 and 02:30, which clocks skip", "", ""]),
         ("0 0 0/2 * * ?", "2026-03-08T06:00Z", ["moved from 02:00, which clocks skip", "", ""]),
         (
@@ -54,39 +54,41 @@ def told(expression, since, zone="America/New_York", limit=3, **members):
         ),
     ],
 )
-def test_a_fire_time_tells_what_the_clocks_do_to_it(expression, since, says):
-    assert told(expression, since, limit=len(says)) == says
+def test_fire_time_has_a_remark_on_its_clock_change(expression, since, expected):
+    assert clock_remarks(expression, since, limit=len(expected)) == expected
 
 
 @pytest.mark.parametrize(
-    "expression, since, says",
+    "expression, since, expected",
     [
         ("0 30 2 * * ?", SPRING, ["02:30 on 8 March 2026 is left out: clocks skip it", ""]),
         ("0 30 1 * * ?", AUTUMN, ["01:30 happens twice; this is the second", ""]),
     ],
 )
-def test_quartzs_own_rule_is_told_as_such(expression, since, says):
-    assert told(expression, since, limit=2, clockChange="quartz") == says
+def test_remark_describes_the_clock_change_rule_of_quartz(expression, since, expected):
+    assert clock_remarks(expression, since, limit=2, clockChange="quartz") == expected
 
 
-def test_a_rare_schedule_sums_up_what_is_left_out():
-    # a fifth Sunday of March is the day of the change; the next one of February is in 2032
-    (says,) = told("0 30 2 ? 2,3 1#5", "2026-01-01T00:00Z", "Europe/Berlin", limit=1, clockChange="quartz")
+def test_remark_of_a_rare_schedule_counts_the_skipped_times():
+    # the fifth Sunday of March is the day of the clock change; February has the next fifth Sunday in 2032
+    (expected,) = clock_remarks("0 30 2 ? 2,3 1#5", "2026-01-01T00:00Z", "Europe/Berlin", limit=1, clockChange="quartz")
 
-    assert says == "02:30 on 29 March 2026 is left out: clocks skip it, and so on 2 more times"
+    assert expected == "02:30 on 29 March 2026 is left out: clocks skip it, and so on 2 more times"
 
 
-def test_what_is_skipped_before_the_start_is_not_told():
-    assert told("0 30 2 * * ?", SPRING, limit=1, clockChange="quartz", startTime="2026-03-09T00:00:00Z") == [""]
+def test_times_skipped_before_the_start_have_no_remark():
+    assert clock_remarks("0 30 2 * * ?", SPRING, limit=1, clockChange="quartz", startTime="2026-03-09T00:00:00Z") == [
+        ""
+    ]
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
-def test_where_clocks_never_change_nothing_is_told(zone):
-    assert told("0 30 2 * * ?", SPRING, zone, limit=2) == ["", ""]
+def test_zone_without_clock_changes_has_no_remarks(zone):
+    assert clock_remarks("0 30 2 * * ?", SPRING, zone, limit=2) == ["", ""]
 
 
 @pytest.mark.parametrize("format, definition", [("simple", {"interval": 3_600_000}), ("once", {"at": "2030-01-01"})])
-def test_formats_without_a_zone_tell_nothing(format, definition):
+def test_formats_without_a_zone_have_no_remarks(format, definition):
     parsed = wire.parse(format, definition, utc(SPRING))
 
     assert clock_changes(parsed.schedule, [parsed.schedule.after(utc(SPRING))], utc(SPRING)) == [""]
@@ -104,11 +106,11 @@ def test_formats_without_a_zone_tell_nothing(format, definition):
         ("2026-03-29T01:00:00Z", 0),
     ],
 )
-def test_a_reading_shows_once_or_for_the_first_or_the_second_time(instant, number):
+def test_wall_time_is_unique_or_the_first_or_second_of_a_repetition(instant, number):
     assert instants_at(BERLIN, utc(instant)) == number
 
 
-def test_skipped_readings_are_found_between_two_instants_of_which_the_later_counts():
+def test_skipped_wall_times_are_found_up_to_and_including_the_end():
     change = utc("2026-03-29T01:00Z")
 
     (gap,) = skipped(BERLIN, utc("2025-12-01T00:00Z"), change)
@@ -120,7 +122,7 @@ def test_skipped_readings_are_found_between_two_instants_of_which_the_later_coun
 
 
 @pytest.mark.parametrize(
-    "start, day, zone, says",
+    "start, day, zone, expected",
     [
         ("02:30", "2026-03-08", "America/New_York", "moved from 02:30, which clocks skip"),
         ("02:15", "2026-10-04", "Australia/Lord_Howe", "moved from 02:15, which clocks skip"),
@@ -129,14 +131,14 @@ def test_skipped_readings_are_found_between_two_instants_of_which_the_later_coun
         ("01:30", "2026-11-01", "America/New_York", "01:30 happens twice; this is the first"),
     ],
 )
-def test_an_occurrence_of_a_calendar_tells_what_the_clocks_do_to_it(start, day, zone, says):
+def test_calendar_occurrence_has_a_remark_on_its_clock_change(start, day, zone, expected):
     daily = parse("outlook", event({"type": "daily"}, start=f"2026-01-05T{start}:00", zone=zone), NEW_YEAR).schedule
     fire = daily.occurrence_on(date.fromisoformat(day)).start
 
-    assert clock_changes(daily, [fire], fire - timedelta(hours=20)) == [says]
+    assert clock_changes(daily, [fire], fire - timedelta(hours=20)) == [expected]
 
 
-def test_a_day_that_a_zone_never_had_is_not_told_as_moved():
+def test_day_that_a_zone_skipped_has_no_remark():
     daily = parse("outlook", event({"type": "daily"}, start="2011-12-29T10:00:00", zone="Pacific/Apia"), NEW_YEAR)
     fires = [each.start for each in daily.schedule.occurrences(utc("2011-12-29T00:00Z"), utc("2012-01-02T00:00Z"))]
 

@@ -26,7 +26,7 @@ ZONES = (
 EXPRESSIONS = ("0 0/5 * * * ?", "*/30 * * * * ?", "0 */7 2-3 * * ?", "15 30 1,2 ? * SUN", "0 0 0/2 L * ?")
 
 
-def by_walking(schedule, start, end):
+def count_by_walking(schedule, start, end):
     return sum(1 for _ in between(schedule, start, end))
 
 
@@ -40,17 +40,17 @@ def windows(low=CREATED_AT, years=3, most_days=40):
 
 
 @given(st.sampled_from(EXPRESSIONS), st.sampled_from(ZONES), st.sampled_from(["cron", "quartz"]), windows())
-def test_a_quartz_expression_is_counted_as_it_is_walked(expression, zone, clock_change, window):
+def test_count_of_a_quartz_expression_equals_a_walk(expression, zone, clock_change, window):
     schedule = quartz(expression, zone, clockChange=clock_change)
 
-    assert count_within(schedule, *window) == by_walking(schedule, *window)
+    assert count_within(schedule, *window) == count_by_walking(schedule, *window)
 
 
 @given(documents(), windows(most_days=10))
-def test_an_azure_recurrence_is_counted_as_it_is_walked(document, window):
+def test_count_of_an_azure_recurrence_equals_a_walk(document, window):
     schedule = wire.parse("azure", document, CREATED_AT).schedule
 
-    assert count_within(schedule, *window) == by_walking(schedule, *window)
+    assert count_within(schedule, *window) == count_by_walking(schedule, *window)
 
 
 @given(
@@ -64,8 +64,8 @@ def test_an_azure_recurrence_is_counted_as_it_is_walked(document, window):
     ),
     windows(utc("2018-01-01T00:00Z"), 10, 400),
 )
-def test_days_and_times_in_a_zone_are_counted_as_they_are_walked(rule, window):
-    assert count_within(rule, *window) == by_walking(rule, *window)
+def test_count_of_a_calendar_rule_equals_a_walk(rule, window):
+    assert count_within(rule, *window) == count_by_walking(rule, *window)
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ def test_days_and_times_in_a_zone_are_counted_as_they_are_walked(rule, window):
         ("0 0/5 * * * ?", "2026-10-24", 288),
         ("0 0/5 * * * ?", "2026-10-25", 300),
         ("0 0/5 * * * ?", "2026-03-29", 276),
-        ("0 0 2 * * ?", "2026-10-25", 1),  # an hour of its own is not taken twice
+        ("0 0 2 * * ?", "2026-10-25", 1),  # a fixed time fires only once in the repeated hour
     ],
 )
-def test_days_of_a_clock_change_are_counted_true(expression, day, fires):
+def test_count_on_days_with_a_clock_change(expression, day, fires):
     start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo("Europe/Berlin"))
     end = start + timedelta(days=1)
 
@@ -88,23 +88,23 @@ def test_days_of_a_clock_change_are_counted_true(expression, day, fires):
     "schedule, fires",
     [
         (Once(utc("2026-01-05T08:00Z")), 1),
-        (Once(utc("2026-01-06T00:00Z")), 0),  # the end is not included
+        (Once(utc("2026-01-06T00:00Z")), 0),  # the end is exclusive
         (Every(timedelta(minutes=5), utc("2026-01-05T12:00Z")), 144),
         (FirstThen(utc("2026-01-05T11:58Z"), Every(timedelta(hours=1), utc("2020-01-01T00:00Z"))), 13),
         (FirstThen(utc("2026-01-07T00:00Z"), Every(timedelta(hours=1), utc("2020-01-01T00:00Z"))), 0),
         (Bounded(Every(timedelta(hours=1), utc("2020-01-01T00:00Z")), None, utc("2026-01-05T03:00Z")), 4),
     ],
 )
-def test_a_day_of_simple_schedules(schedule, fires):
+def test_count_of_simple_schedules_in_a_day(schedule, fires):
     assert count_within(schedule, utc("2026-01-05T00:00Z"), utc("2026-01-06T00:00Z")) == fires
 
 
-def test_an_empty_window_holds_nothing():
+def test_count_in_an_empty_window_is_zero():
     assert count_within(quartz("* * * * * ?", "UTC"), CREATED_AT, CREATED_AT - timedelta(days=1)) == 0
 
 
-def test_the_last_days_that_can_be_named_are_counted():
+def test_last_days_of_the_calendar_are_counted():
     rule = CalendarRule(EveryNDays(date(2026, 1, 1)), Times.of([1, 2], [0, 30]), ZoneInfo("Asia/Kolkata"))
     start, end = utc("9999-12-20T00:00Z"), datetime.max.replace(tzinfo=UTC)
 
-    assert count_within(rule, start, end) == by_walking(rule, start, end) > 40
+    assert count_within(rule, start, end) == count_by_walking(rule, start, end) > 40

@@ -1,4 +1,4 @@
-"""The cron rule itself: sets in, fire times out.  What its texts mean is tested with the Quartz format."""
+"""The cron rule: from sets of numbers to fire times.  The texts of expressions are tested with the Quartz format."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -33,7 +33,7 @@ RULES = st.builds(CronRule, times(), DAYS, MONTHS, YEARS)
 
 
 @given(RULES, instants(utc("2018-01-01T00:00Z"), years=26), st.integers(0, 999_999))
-def test_the_next_fire_time_is_strictly_later_and_of_the_rule(rule, instant, microsecond):
+def test_next_fire_time_is_strictly_later_and_matches_the_rule(rule, instant, microsecond):
     instant = instant.replace(microsecond=microsecond)
 
     fire = rule.after(instant)
@@ -46,18 +46,18 @@ def test_the_next_fire_time_is_strictly_later_and_of_the_rule(rule, instant, mic
         assert rule.months >> fire.month & 1
         assert (fire - fire.replace(hour=0, minute=0, second=0)).seconds in set(rule.times)
         assert rule.after(fire - timedelta(microseconds=1)) == fire
-        assert rule.after(instant + (fire - instant) / 2) == fire  # nothing lies between
+        assert rule.after(instant + (fire - instant) / 2) == fire  # there is no fire time in between
 
 
 @given(RULES, instants(utc("2018-01-01T00:00Z"), years=26), st.integers(0, 400), st.sampled_from([0, 1, 999_999]))
 @settings(max_examples=60)
-def test_a_cron_rule_counts_by_arithmetic_what_a_walk_counts(rule, instant, days, microsecond):
+def test_count_of_a_cron_rule_equals_a_walk(rule, instant, days, microsecond):
     end = instant + timedelta(days=days, microseconds=microsecond)
 
     assert count(rule, instant, end) == len(list(between(rule, instant, end)))
 
 
-def test_a_cron_rule_counts_from_its_first_year_to_its_last():
+def test_cron_rule_counts_from_its_first_to_its_last_year():
     rule = CronRule(NOON, Days("*", every_day))
     days = (datetime(2100, 1, 1, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
@@ -77,24 +77,24 @@ def test_a_cron_rule_counts_from_its_first_year_to_its_last():
         (LAST_INSTANT, None),
     ],
 )
-def test_there_are_fire_times_from_1970_to_2099(instant, expected):
+def test_cron_rule_fires_from_1970_to_2099(instant, expected):
     assert CronRule(NOON, Days("*", every_day)).after(instant) == (expected and utc(expected))
 
 
-def test_a_rule_without_days_never_fires():
+def test_cron_rule_without_days_never_fires():
     rule = CronRule(NOON, Days("31", the_31st), 1 << 2)
 
     assert rule.after(FIRST_INSTANT) is None
     assert rule.count_before(LAST_INSTANT) == 0
 
 
-def test_months_and_years_that_are_left_out_are_passed_over():
+def test_cron_rule_skips_other_months_and_years():
     rule = CronRule(NOON, Days("31", the_31st), 1 << 1 | 1 << 2 | 1 << 12, 1 << 56 | 1 << 60)
 
     assert [f"{fire:%Y-%m-%d}" for fire in first(9, rule)] == ["2026-01-31", "2026-12-31", "2030-01-31", "2030-12-31"]
 
 
-def test_rules_that_mean_the_same_are_equal():
+def test_cron_rules_with_the_same_meaning_are_equal():
     one, other = (CronRule(Times.of(hours, [0]), Days("*", every_day)) for hours in ([1, 2], [2, 1]))
 
     assert one == other

@@ -30,12 +30,12 @@ def days(*texts):
     "rule, expected",
     [
         (EveryNDays(date(2025, 12, 31), 2), "01-02 01-04"),
-        # the start, a Wednesday, is in the first week: its Friday counts, its Monday is over
+        # the start is a Wednesday in the first week: the Friday of that week counts, the Monday is in the past
         (Weekly(date(2025, 12, 31), frozenset({MONDAY, FRIDAY}), 2), "01-02 01-12 01-16"),
-        # from Sunday the 4th, every other week: which days are of one week depends on where it begins
+        # from Sunday the 4th, every other week: the start of the week decides which days are in one week
         (Weekly(date(2026, 1, 4), frozenset({TUESDAY, SUNDAY}), 2, SUNDAY), "01-04 01-06 01-18 01-20"),
         (Weekly(date(2026, 1, 4), frozenset({TUESDAY, SUNDAY}), 2, MONDAY), "01-04 01-13 01-18 01-27"),
-        # a week that begins on Friday holds the Thursday after it
+        # a week that starts on Friday includes the following Thursday
         (Weekly(date(2026, 1, 2), frozenset({THURSDAY, FRIDAY}), 3, FRIDAY), "01-02 01-08 01-23 01-29"),
         (MonthDay(date(2026, 1, 1), 31), "01-31 02-28 03-31 04-30"),
         (MonthDay(date(2026, 1, 31), 30, 2), "03-30 05-30 07-30"),
@@ -45,16 +45,16 @@ def days(*texts):
         (NthOfWeekdays(date(2026, 1, 1), EVERY_DAY, -1), "01-31 02-28 03-31 04-30"),
         (MonthDays(date(2026, 1, 1), frozenset({31})), "01-31 03-31 05-31"),
         (MonthDays(date(2026, 1, 1), frozenset({1, -1})), "01-01 01-31 02-01 02-28"),
-        # the day -31 exists in long months only, and is their first
+        # the day -31 exists only in months with 31 days, and is the first day
         (MonthDays(date(2026, 1, 1), frozenset({-31})), "01-01 03-01 05-01"),
-        # every third month from November: February 2026 has no 29th
+        # every third month from November; February 2026 has no 29th
         (MonthDays(date(2025, 11, 15), frozenset({29}), 3), "05-29 08-29 11-29"),
         (NthWeekdays(date(2026, 1, 1), frozenset({(FRIDAY, 5)})), "01-30 05-29 07-31"),
         (NthWeekdays(date(2026, 1, 1), frozenset({(FRIDAY, -3)})), "01-16 02-13"),
         (NthWeekdays(date(2026, 1, 8), frozenset({(FRIDAY, None)}), 2), "01-09 01-16 01-23 01-30 03-06"),
     ],
 )
-def test_a_date_rule_names_its_days(rule, expected):
+def test_date_rule_has_the_expected_days(rule, expected):
     found = first_days(len(expected.split()), rule)
 
     assert " ".join(day.strftime("%m-%d") for day in found) == expected
@@ -71,24 +71,24 @@ def test_a_date_rule_names_its_days(rule, expected):
         NthWeekdays(date(2026, 3, 14), frozenset({(5, 2)})),
     ],
 )
-def test_a_date_rule_begins_with_its_start(rule):
+def test_date_rule_has_no_day_before_its_start(rule):
     assert rule.on_or_after(date.min) == date(2026, 3, 14)
     assert rule.count_before(date(2026, 3, 14)) == 0
 
 
-def test_the_twenty_ninth_of_february_skips_the_year_2100():
+def test_february_29_skips_the_year_2100():
     leap_days = MonthDays(date(2096, 2, 29), frozenset({29}), 12)
 
     assert first_days(2, leap_days) == days("2096-02-29", "2104-02-29")
 
 
-def test_a_day_that_no_counted_month_has_never_comes():
+def test_day_that_no_month_of_the_rule_has_never_occurs():
     rule = MonthDays(date(2026, 2, 1), frozenset({30}), 12)
 
     assert rule.on_or_after(date(2026, 2, 1)) is None
 
 
-def test_weekdays_that_come_once_in_a_generation_are_found():
+def test_rare_weekdays_are_found_after_decades():
     fifth_friday_of_february = NthWeekdays(date(2026, 2, 1), frozenset({(FRIDAY, 5)}), 12)
 
     assert first_days(2, fifth_friday_of_february) == days("2036-02-29", "2064-02-29")
@@ -105,12 +105,12 @@ def test_weekdays_that_come_once_in_a_generation_are_found():
         NthWeekdays(date(2026, 1, 1), frozenset({(MONDAY, 1)})),
     ],
 )
-def test_no_day_lies_behind_the_last_year(rule):
+def test_date_rule_has_no_day_after_the_last_year(rule):
     assert rule.on_or_after(date.max) is None
 
 
 @given(date_rules(), st.integers(0, 4000), st.integers(0, 800))
-def test_on_or_after_and_count_agree_on_every_day_of_a_window(rule, skipped, length):
+def test_on_or_after_and_count_agree_in_a_window(rule, skipped, length):
     beginning = rule.start + timedelta(days=skipped)
     end = beginning + timedelta(days=length)
 
@@ -124,7 +124,7 @@ def test_on_or_after_and_count_agree_on_every_day_of_a_window(rule, skipped, len
 
 
 @given(numbered_rules(), st.integers(1, 300))
-def test_a_day_is_found_by_its_number(rule, number):
+def test_nth_day_agrees_with_count(rule, number):
     day = rule.nth(number)
 
     assert rule.on_or_after(day) == day
@@ -132,7 +132,7 @@ def test_a_day_is_found_by_its_number(rule, number):
 
 
 @given(numbered_rules(), st.integers(-400, 4000), st.integers(0, 800))
-def test_the_days_of_a_window_are_those_that_follow_each_other_in_it(rule, skipped, length):
+def test_ordinals_agree_with_on_or_after(rule, skipped, length):
     first = rule.start.toordinal() + skipped
     last = first + length
 
@@ -154,7 +154,7 @@ def test_the_days_of_a_window_are_those_that_follow_each_other_in_it(rule, skipp
         NthOfWeekdays(date(2026, 1, 1), EVERY_DAY, 1),
     ],
 )
-def test_the_last_year_has_the_last_day_of_a_rule(rule):
+def test_last_day_of_a_rule_is_in_the_last_year(rule):
     total = rule.count_before(date.max)
     *_, last = rule.ordinals(date.max.toordinal() - 800, date.max.toordinal())
 
@@ -164,18 +164,18 @@ def test_the_last_year_has_the_last_day_of_a_rule(rule):
 
 
 @given(date_rules(), st.integers(0, 4000))
-def test_the_first_day_is_the_one_that_a_look_at_every_day_finds(rule, skipped):
+def test_first_day_equals_a_scan_of_all_days(rule, skipped):
     beginning = rule.start + timedelta(days=skipped)
-    looked_at = [beginning + timedelta(days=number) for number in range(800)]
+    scanned = [beginning + timedelta(days=number) for number in range(800)]
 
-    expected = next((day for day in looked_at if is_of(rule, day)), None)
+    expected = next((day for day in scanned if matches(rule, day)), None)
     found = rule.on_or_after(beginning)
 
-    assert found == expected or (expected is None and (found is None or found > looked_at[-1]))
+    assert found == expected or (expected is None and (found is None or found > scanned[-1]))
 
 
-def is_of(rule, day):
-    """The rule's definition, read off a wall calendar."""
+def matches(rule, day):
+    """Return True if `day` matches the definition of the rule, computed without the engine."""
     months = (day.year - rule.start.year) * 12 + day.month - rule.start.month
     length = monthrange(day.year, day.month)[1]
     match rule:
@@ -215,6 +215,6 @@ def is_of(rule, day):
         lambda: NthWeekdays(date(2026, 1, 1), frozenset({(FRIDAY, 1)}), -1),
     ],
 )
-def test_a_date_rule_without_meaning_cannot_exist(build):
+def test_invalid_date_rule_is_refused(build):
     with pytest.raises(ValueError, match="must be"):
         build()

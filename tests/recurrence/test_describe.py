@@ -19,7 +19,7 @@ FIRST_FRIDAY = {"day": "friday", "occurrence": 1}
 LAST_FRIDAY = {"day": "friday", "occurrence": -1}
 
 
-def words(frequency, interval=1, plan=None, start=START, **others):
+def describe_recurrence(frequency, interval=1, plan=None, start=START, **others):
     recurrence = {"frequency": frequency, "interval": interval, "schedule": plan} | others
     return describe(parse("azure", {"startTime": start, "recurrence": recurrence}, CREATED_AT))
 
@@ -29,7 +29,7 @@ def words(frequency, interval=1, plan=None, start=START, **others):
     [
         ("minute", 1, "every minute from 5 January 2026 at 08:00 UTC"),
         ("minute", 15, "every 15 minutes from 5 January 2026 at 08:00 UTC"),
-        # in UTC elapsed time keeps to the calendar, so the longest unit tells it best
+        # in UTC, elapsed time agrees with the calendar, so the longest unit is used
         ("minute", 120, "every 2 hours from 5 January 2026 at 08:00 UTC"),
         ("hour", 1, "every hour at :00 UTC"),
         ("hour", 6, "every 6 hours from 5 January 2026 at 08:00 UTC"),
@@ -43,8 +43,8 @@ def words(frequency, interval=1, plan=None, start=START, **others):
         ("month", 3, "every 3 months on the 5th at 08:00 UTC"),
     ],
 )
-def test_a_recurrence_without_schedule_in_words(frequency, interval, expected):
-    assert words(frequency, interval) == expected
+def test_recurrence_without_a_schedule_is_described(frequency, interval, expected):
+    assert describe_recurrence(frequency, interval) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_recurrence_without_schedule_in_words(frequency, interval, expected):
         ("day", 1, {"hours": 5}, "every day at 05:00 UTC"),
         ("day", 1, {"hours": [17, 5], "minutes": 15}, "every day at 05:15 and 17:15 UTC"),
         ("day", 2, {"hours": [5, 12, 17]}, "every 2 days at 05:00, 12:00 and 17:00 UTC"),
-        # more than six times of a day are summed up
+        # more than six times a day are summarized
         ("day", 1, {"minutes": 15}, "every hour at :15 UTC"),
         ("day", 1, {"minutes": QUARTERS}, "every hour at :00, :15, :30 and :45 UTC"),
         ("day", 3, {"minutes": 0}, "every 3 days, every hour at :00 UTC"),
@@ -136,21 +136,24 @@ def test_a_recurrence_without_schedule_in_words(frequency, interval, expected):
         ),
     ],
 )  # fmt: skip
-def test_a_schedule_in_words(frequency, interval, plan, expected):
-    assert words(frequency, interval, plan) == expected
+def test_schedule_is_described(frequency, interval, plan, expected):
+    assert describe_recurrence(frequency, interval, plan) == expected
 
 
-def test_a_one_time_job_in_words():
+def test_single_run_is_described():
     assert describe(parse("azure", {"startTime": START}, CREATED_AT)) == "once on 5 January 2026 at 08:00 UTC"
 
 
-def test_a_run_at_creation_is_told():
-    assert words("day", plan={"hours": 5}, start=None) == "on 1 January 2026 at 00:00 UTC, then every day at 05:00 UTC"
+def test_run_at_creation_is_described():
+    assert (
+        describe_recurrence("day", plan={"hours": 5}, start=None)
+        == "on 1 January 2026 at 00:00 UTC, then every day at 05:00 UTC"
+    )
 
 
-def test_seconds_are_told_when_there_are_some():
-    assert words("day", start="2026-01-05T08:00:07Z") == "every day at 08:00:07 UTC"
-    assert words("hour", start="2026-01-05T08:00:07Z") == "every hour at :00:07 UTC"
+def test_seconds_are_described_if_not_zero():
+    assert describe_recurrence("day", start="2026-01-05T08:00:07Z") == "every day at 08:00:07 UTC"
+    assert describe_recurrence("hour", start="2026-01-05T08:00:07Z") == "every hour at :00:07 UTC"
 
 
 @pytest.mark.parametrize(
@@ -165,8 +168,8 @@ def test_seconds_are_told_when_there_are_some():
         ),
     ],
 )
-def test_an_end_and_a_count_are_told(limits, expected):
-    assert words("day", **limits) == expected
+def test_end_and_count_are_described(limits, expected):
+    assert describe_recurrence("day", **limits) == expected
 
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -181,7 +184,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
             BERLIN,
             "every day at 09:00 Europe/Berlin",
         ),
-        # where clocks change, 24 hours are not always a day
+        # with clock changes, 24 hours are not always a day
         (Every(timedelta(days=1), utc(START)), BERLIN, "every day from 5 January 2026 at 09:00 Europe/Berlin"),
         (Every(timedelta(hours=1), utc(START)), timezone(timedelta(hours=5.5)), "every hour at :30 UTC+05:30"),
         (Every(timedelta(seconds=90), utc(START)), UTC, "every 90 seconds from 5 January 2026 at 08:00 UTC"),
@@ -194,19 +197,19 @@ BERLIN = ZoneInfo("Europe/Berlin")
         (Every(timedelta(seconds=2), utc(START)), UTC, "every 2 seconds from 5 January 2026 at 08:00 UTC"),
     ],
 )
-def test_times_are_told_in_their_zone(schedule, zone, expected):
+def test_times_are_described_in_their_zone(schedule, zone, expected):
     assert describe(Parsed(schedule, None, zone)) == expected
 
 
 @given(documents())
-def test_every_document_has_words(document):
-    told = describe(parse("azure", document, CREATED_AT))
+def test_each_document_has_a_description(document):
+    text = describe(parse("azure", document, CREATED_AT))
 
-    assert told == told.strip()
-    assert "  " not in told
-    assert "UTC" in told
+    assert text == text.strip()
+    assert "  " not in text
+    assert "UTC" in text
 
 
-def test_a_schedule_of_an_unknown_kind_has_no_words():
+def test_unknown_kind_of_schedule_has_no_description():
     with pytest.raises(TypeError, match="no words"):
         describe(Parsed(object(), None, UTC))

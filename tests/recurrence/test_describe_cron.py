@@ -1,4 +1,4 @@
-"""Quartz expressions in words."""
+"""Descriptions of Quartz expressions."""
 
 import re
 
@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recurrence.describe import describe
-from recurrence.wire import parse
+from recurrence.wire import crontab, parse
 from tests.recurrence.samples import CREATED_AT
 from tests.recurrence.wire.quartz_texts import expressions
 
 
-def words(expression, **members):
+def describe_expression(expression, **members):
     return describe(parse("quartz", {"expression": expression} | members, CREATED_AT))
 
 
@@ -23,21 +23,21 @@ def words(expression, **members):
         ("0 15 10 ? * *", "every day at 10:15 UTC"),
         ("5 0 0 * * ?", "every day at 00:00:05 UTC"),
         ("0,30 15 10 * * ?", "every day at 10:15 and 10:15:30 UTC"),
-        # up to six times of a day are listed, more are summed up
+        # up to six times a day are listed, more are summarized
         ("0 0 0/4 * * ?", "every day at 00:00, 04:00, 08:00, 12:00, 16:00 and 20:00 UTC"),
         ("0 0/30 8-10 * * ?", "every day at 08:00, 08:30, 09:00, 09:30, 10:00 and 10:30 UTC"),
         ("0 0 * * * ?", "every hour at :00 UTC"),
         ("7 15 * * * ?", "every hour at :15:07 UTC"),
         ("0 15 9-17 * * ?", "every hour from 09:15 to 17:15 UTC"),
         ("0 15 */2 * * ?", "every 2 hours from 00:15 to 22:15 UTC"),
-        # a step starts anew each day
+        # steps restart each day
         ("0 0 1/3 * * ?", "every 3 hours from 01:00 to 22:00 UTC"),
         ("0 15 0-3,6-9 * * ?", "every day at 00:15, 01:15, 02:15, 03:15, 06:15, 07:15, 08:15 and 09:15 UTC"),
         ("0 0 22-5 * * ?", "every day at 00:00, 01:00, 02:00, 03:00, 04:00, 05:00, 22:00 and 23:00 UTC"),
     ],
 )
-def test_hours_in_words(expression, expected):
-    assert words(expression) == expected
+def test_hours_are_described(expression, expected):
+    assert describe_expression(expression) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_hours_in_words(expression, expected):
         ("0 3,17,22,41 9,17 * * ?", "every day at :03, :17, :22 and :41 in the hours 09 and 17 UTC"),
         ("0 0-9,30 14,15 * * ?", "every hour at :00 to :09 and :30 between 14:00 and 15:30 UTC"),
         ("0 50-9/3 14 * * ?", "every day at :02, :05, :08, :50, :53, :56 and :59 in the hour 14 UTC"),
-        # a step that does not divide the hour starts anew in each
+        # a step that does not divide the hour restarts each hour
         ("0 */7 * * * ?", "every hour, every 7 minutes from :00 to :56 UTC"),
         ("0 2/5 * * * ?", "every hour, every 5 minutes from :02 to :57 UTC"),
         ("0 */7 9-17 * * ?", "every hour, every 7 minutes from :00 to :56 between 09:00 and 17:56 UTC"),
@@ -70,15 +70,15 @@ def test_hours_in_words(expression, expected):
         ("30 */5 * * * ?", "at second 30 of every 5th minute (UTC)"),
         ("30 */5 8-10 * * ?", "every day at second 30 of every 5th minute between 08:00:30 and 10:55:30 UTC"),
         ("30 3,17 9-12 * * ?", "every hour at :03:30 and :17:30 between 09:03:30 and 12:17:30 UTC"),
-        # too many without an order are counted
+        # many irregular minutes are counted
         (
             "0 1,3,7,9,12,15,19,22,25,30,33,37,40,45,49 * * * ?",
             "every hour at 15 of its minutes (UTC)",
         ),
     ],
 )
-def test_minutes_in_words(expression, expected):
-    assert words(expression) == expected
+def test_minutes_are_described(expression, expected):
+    assert describe_expression(expression) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_minutes_in_words(expression, expected):
         ("0,5 1,3,7,9,12,15,19,22,25,30,33,37,40 * * * ?", "at the seconds 0 and 5 of 13 minutes of every hour (UTC)"),
     ],
 )
-def test_seconds_in_words(expression, expected):
-    assert words(expression) == expected
+def test_seconds_are_described(expression, expected):
+    assert describe_expression(expression) == expected
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_seconds_in_words(expression, expected):
         ("1-31 6-8 ?", "on every day of June to August"),
     ],
 )
-def test_days_and_months_in_words(days, expected):
-    assert words(f"0 15 10 {days}") == f"at 10:15 UTC {expected}"
+def test_days_and_months_are_described(days, expected):
+    assert describe_expression(f"0 15 10 {days}") == f"at 10:15 UTC {expected}"
 
 
 @pytest.mark.parametrize(
@@ -172,25 +172,25 @@ def test_days_and_months_in_words(days, expected):
         ("1970-1990/3,2001/5", ", in 27 of the years 1970 to 2096"),
     ],
 )
-def test_years_in_words(years, expected):
-    assert words(f"0 15 10 ? * 6L {years}") == f"at 10:15 UTC on the last Friday of each month{expected}"
+def test_years_are_described(years, expected):
+    assert describe_expression(f"0 15 10 ? * 6L {years}") == f"at 10:15 UTC on the last Friday of each month{expected}"
 
 
-def test_times_days_and_years_stand_together():
-    assert words("0 0/15 9-17 ? * MON-FRI") == "every 15 minutes between 09:00 and 17:45 UTC on weekdays"
-    assert words("0 10,44 14 ? 3 WED") == "at 14:10 and 14:44 UTC on Wednesdays in March"
-    assert words("0 15 10 ? * * 2013") == "every day at 10:15 UTC, in 2013"
-    assert words("0 0/5 * * 3 ? 2026") == "every 5 minutes (UTC) on every day of March, in 2026"
-    assert words("* * * ? * MON") == "every second (UTC) on Mondays"
+def test_times_days_and_years_are_described_together():
+    assert describe_expression("0 0/15 9-17 ? * MON-FRI") == "every 15 minutes between 09:00 and 17:45 UTC on weekdays"
+    assert describe_expression("0 10,44 14 ? 3 WED") == "at 14:10 and 14:44 UTC on Wednesdays in March"
+    assert describe_expression("0 15 10 ? * * 2013") == "every day at 10:15 UTC, in 2013"
+    assert describe_expression("0 0/5 * * 3 ? 2026") == "every 5 minutes (UTC) on every day of March, in 2026"
+    assert describe_expression("* * * ? * MON") == "every second (UTC) on Mondays"
 
 
 @pytest.mark.parametrize(
     "members, expected",
     [
         ({"timeZone": "Europe/Berlin"}, "at 10:15 Europe/Berlin on weekdays"),
-        # the zone's own name, whichever was given
+        # the canonical name of the zone
         ({"timeZone": "romance standard time"}, "at 10:15 Europe/Paris on weekdays"),
-        # how clocks change is not told
+        # the clock change rule is not described
         ({"timeZone": "Europe/Berlin", "clockChange": "quartz"}, "at 10:15 Europe/Berlin on weekdays"),
         ({"startTime": "2026-03-01T08:00:00Z"}, "at 10:15 UTC on weekdays, from 1 March 2026 at 08:00 UTC"),
         (
@@ -200,25 +200,42 @@ def test_times_days_and_years_stand_together():
         ),
     ],
 )
-def test_the_zone_and_the_bounds_are_told(members, expected):
-    assert words("0 15 10 ? * MON-FRI", **members) == expected
+def test_zone_and_bounds_are_described(members, expected):
+    assert describe_expression("0 15 10 ? * MON-FRI", **members) == expected
 
 
-def test_what_never_fires_has_words_too():
-    assert words("0 0 0 30 2 ?") == "at 00:00 UTC on the 30th of February"
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("15 10 * * MON-FRI", "at 10:15 UTC on weekdays"),
+        ("15 10 1,15 * *", "at 10:15 UTC on the 1st and 15th of each month"),
+        ("15 10 * 3 *", "at 10:15 UTC on every day of March"),
+    ],
+)
+def test_crontab_line_is_described_like_a_quartz_expression(line, expected):
+    assert describe(crontab.parse({"expression": line}, CREATED_AT)) == expected
+
+
+def test_crontab_line_with_both_kinds_of_days_is_not_described():
+    with pytest.raises(TypeError, match="no words for Days"):
+        describe(crontab.parse({"expression": "15 10 1 * MON"}, CREATED_AT))
+
+
+def test_expression_that_never_fires_is_described():
+    assert describe_expression("0 0 0 30 2 ?") == "at 00:00 UTC on the 30th of February"
 
 
 @given(expressions())
 @settings(max_examples=150)
-def test_every_expression_has_words_without_its_signs(text):
-    told = words(text)
+def test_description_of_an_expression_has_no_special_characters(text):
+    description = describe_expression(text)
 
-    assert told == told.strip()
-    assert "  " not in told
-    assert ",," not in told
-    assert re.fullmatch(r"[a-zA-Z0-9 :,()/]+", told)
-    assert not re.search(r"[*#?]|\b[0-9]*[LW]\b|/\d", told)
-    assert told.split()[0] in ("every", "at")
+    assert description == description.strip()
+    assert "  " not in description
+    assert ",," not in description
+    assert re.fullmatch(r"[a-zA-Z0-9 :,()/]+", description)
+    assert not re.search(r"[*#?]|\b[0-9]*[LW]\b|/\d", description)
+    assert description.split()[0] in ("every", "at")
 
 
 ITEMS = ["0", "5", "*", "*/5", "/10", "1/5", "0-9", "0-50/5", "0,5", "5-9,20", "0,20", "*/7"]
@@ -227,8 +244,8 @@ HOURS = ["0", "9", "*", "*/2", "9-17", "9,17", "9-10", "1/3", "22-2", "0-22"]
 
 @given(st.lists(st.tuples(*map(st.sampled_from, (ITEMS, ITEMS, HOURS))).map(" ".join), min_size=50, max_size=50))
 @settings(max_examples=50)
-def test_times_that_are_told_alike_are_alike(times):
-    told = {}
+def test_different_times_have_different_descriptions(times):
+    description = {}
     for text in times:
         rule = parse("quartz", {"expression": f"{text} * * ?"}, CREATED_AT).schedule
-        assert told.setdefault(words(f"{text} * * ?"), rule) == rule
+        assert description.setdefault(describe_expression(f"{text} * * ?"), rule) == rule

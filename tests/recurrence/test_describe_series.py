@@ -1,6 +1,7 @@
 import pytest
 
-from recurrence.describe import describe, describe_days
+from recurrence.describe import describe
+from recurrence.describe_series import describe_days
 from recurrence.wire import parse
 from tests.recurrence.wire.graph_events import NEW_YEAR, event
 
@@ -19,7 +20,7 @@ def parsed(*args, **members):
         ({"type": "daily", "interval": 3}, "every 3 days"),
         ({"type": "weekly", "daysOfWeek": ["wednesday", "monday"]}, "every week on Monday and Wednesday"),
         ({"type": "weekly", "daysOfWeek": MON_TO_FRI}, "every week from Monday to Friday"),
-        # the first day named is the first of its week: the two are together
+        # the first listed day is the first day of the week, so both days are in one week
         (
             {"type": "weekly", "interval": 2, "daysOfWeek": ["tuesday", "sunday"]},
             "every 2 weeks on Sunday and Tuesday",
@@ -60,7 +61,7 @@ def parsed(*args, **members):
         ),
     ],
 )
-def test_the_days_of_a_series_in_words(pattern, expected):
+def test_days_of_a_series_are_described(pattern, expected):
     assert describe_days(parsed(pattern).schedule) == expected
     assert describe(parsed(pattern)) == f"{expected} from 10:00 to 11:00 Europe/Berlin"
 
@@ -78,7 +79,7 @@ def test_the_days_of_a_series_in_words(pattern, expected):
         ("00:00:00", "2026-01-08T00:00:00", "every day for 3 days"),
     ],
 )
-def test_the_times_of_a_series_in_words(start, end, expected):
+def test_times_of_a_series_are_described(start, end, expected):
     assert describe(parsed(DAILY, start=f"2026-01-05T{start}", end=end)) == expected
 
 
@@ -86,11 +87,11 @@ def test_the_times_of_a_series_in_words(start, end, expected):
     "limits, expected",
     [
         ({"type": "endDate", "endDate": "2026-12-31"}, "every day, until 31 December 2026"),
-        # a count is told by the last day that it leads to
+        # a count is described by its last day
         ({"type": "numbered", "numberOfOccurrences": 10}, "every day, until 14 January 2026"),
     ],
 )
-def test_the_end_of_a_series_in_words(limits, expected):
+def test_end_of_a_series_is_described(limits, expected):
     ended = parsed(DAILY, limits)
 
     assert describe_days(ended.schedule) == expected

@@ -13,8 +13,8 @@ QUARTERS = [0, 15, 30, 45]
 MINUTE, HOUR = 1, 60
 
 
-def test_every_seventh_minute_within_two_listed_ones():
-    # 05:00 is 295 minutes after the start, one too many; each day adds 1440, which is 5 more than a multiple of 7
+def test_every_seventh_minute_at_two_minutes_of_a_day():
+    # 05:00 is 295 minutes after the start, 1 more than a multiple of 7; each day adds 1440, 5 more than a multiple of 7
     rule = EveryWithinPeriod(MINUTE, 7, utc("2026-01-01T00:05Z"), Times.of([5], [0, 30]))
 
     assert first(3, rule) == [utc("2026-01-05T05:00Z"), utc("2026-01-06T05:30Z"), utc("2026-01-12T05:00Z")]
@@ -27,14 +27,14 @@ def test_every_fifth_hour_at_two_minutes_of_office_hours():
     assert by_day(first(6, rule)) == "01-01 13:15 13:45, 01-02 09:15 09:45 14:15 14:45"
 
 
-def test_every_24th_hour_from_eight_is_never_nine():
+def test_every_24th_hour_from_eight_never_fires_at_nine():
     rule = EveryWithinPeriod(HOUR, 24, utc("2026-01-01T08:00Z"), Times.of([9], [0]))
 
     assert rule.after(utc("2026-01-01T00:00Z")) is None
     assert rule.count_before(utc("2999-01-01T00:00Z")) == 0
 
 
-def test_an_hour_counts_whole_though_the_start_lies_within_it():
+def test_period_of_the_start_counts_as_a_whole_hour():
     rule = EveryWithinPeriod(HOUR, 2, utc("2026-01-01T08:20Z"), Times.of(range(24), QUARTERS))
 
     assert [fire.strftime("%H:%M") for fire in first(4, rule)] == ["08:30", "08:45", "10:00", "10:15"]
@@ -48,18 +48,18 @@ def test_an_hour_counts_whole_though_the_start_lies_within_it():
     st.integers(0, 900),
 )
 @settings(max_examples=40)
-def test_every_within_agrees_with_a_look_at_every_minute(period, interval, start, times, skipped):
+def test_every_within_period_equals_a_scan_of_all_minutes(period, interval, start, times, skipped):
     rule = EveryWithinPeriod(period, interval, start, times)
     beginning = start + timedelta(days=skipped, seconds=-7)
     end = beginning + timedelta(days=9)
 
     found = list(between(rule, beginning, end))
 
-    assert found == [f for f in looked_up(period, interval, start, set(times), beginning, end) if f >= start]
+    assert found == [f for f in scan_minutes(period, interval, start, set(times), beginning, end) if f >= start]
     assert rule.count_before(end) - rule.count_before(beginning) == len(found)
 
 
-def looked_up(period, interval, start, times, beginning, end):
+def scan_minutes(period, interval, start, times, beginning, end):
     epoch = datetime(2000, 1, 1, tzinfo=UTC)
     anchor = int((start - epoch).total_seconds()) // (60 * period)
     second = min(times) % 60
@@ -70,7 +70,7 @@ def looked_up(period, interval, start, times, beginning, end):
                 yield fire
 
 
-def test_every_within_ends_with_the_last_year():
+def test_every_within_period_ends_with_the_last_year():
     rule = EveryWithinPeriod(MINUTE, 7, utc("2026-01-01T00:05Z"), Times.of([5], [0]))
 
     assert rule.after(utc("9999-12-31T12:00Z")) is None
@@ -80,6 +80,6 @@ def test_every_within_ends_with_the_last_year():
     "period, interval, times",
     [(30, 1, Times.of([5], [0])), (MINUTE, 0, Times.of([5], [0])), (MINUTE, 2, Times.of([5], [0], [0, 30]))],
 )
-def test_every_within_without_meaning_cannot_exist(period, interval, times):
+def test_invalid_every_within_period_is_refused(period, interval, times):
     with pytest.raises(ValueError, match="must"):
         EveryWithinPeriod(period, interval, utc("2026-01-01T00:05Z"), times)

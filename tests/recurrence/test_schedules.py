@@ -20,7 +20,7 @@ from tests.recurrence.samples import CREATED_AT, first, instants, utc
 
 
 class Listed:
-    """A schedule that only knows how to be asked."""
+    """A schedule that has only the method `after`."""
 
     def __init__(self, *fires):
         self.fires = fires
@@ -56,7 +56,7 @@ def test_every_ends_with_the_last_year():
 
 
 @given(st.integers(1, 10**7), instants())
-def test_every_is_never_late_and_never_early(seconds, instant):
+def test_next_fire_time_of_every_is_within_one_interval(seconds, instant):
     every = Every(timedelta(seconds=seconds), CREATED_AT)
 
     fire = every.after(instant)
@@ -66,7 +66,7 @@ def test_every_is_never_late_and_never_early(seconds, instant):
 
 
 @given(st.integers(1, 10**6), instants(years=1))
-def test_every_counts_by_arithmetic_what_a_walk_counts(seconds, instant):
+def test_count_of_every_equals_a_walk(seconds, instant):
     every = Every(timedelta(seconds=seconds), instant)
     end = instant + timedelta(seconds=seconds * 20, microseconds=seconds % 3)
 
@@ -74,7 +74,7 @@ def test_every_counts_by_arithmetic_what_a_walk_counts(seconds, instant):
     assert every.count_before(instant - timedelta(days=900)) == 0
 
 
-def test_a_window_includes_its_start_and_not_its_end():
+def test_between_is_half_open():
     every = Every(timedelta(hours=1), utc("2026-01-05T08:00Z"))
 
     window = between(every, utc("2026-01-05T09:00Z"), utc("2026-01-05T11:00Z"))
@@ -82,13 +82,13 @@ def test_a_window_includes_its_start_and_not_its_end():
     assert list(window) == [utc("2026-01-05T09:00Z"), utc("2026-01-05T10:00Z")]
 
 
-def test_a_window_may_begin_with_the_first_instant_of_all():
+def test_between_works_from_the_first_instant():
     once = Once(utc("2026-01-05T08:00Z"))
 
     assert list(between(once, FIRST_INSTANT, LAST_INSTANT)) == [once.at]
 
 
-def test_a_schedule_that_cannot_count_is_walked():
+def test_count_of_a_schedule_without_counting_is_a_walk():
     every = Every(timedelta(hours=1), CREATED_AT)
     listed = Listed(*between(every, CREATED_AT, CREATED_AT + timedelta(hours=9)))
 
@@ -96,13 +96,13 @@ def test_a_schedule_that_cannot_count_is_walked():
     assert count(every, CREATED_AT + TICK, CREATED_AT + timedelta(hours=4)) == 3
 
 
-def test_an_empty_window_counts_nothing():
+def test_count_in_an_empty_window_is_zero():
     every = Every(timedelta(hours=1), CREATED_AT)
 
     assert count(every, CREATED_AT + timedelta(hours=4), CREATED_AT) == 0
 
 
-def test_the_ends_of_time_have_no_neighbour():
+def test_first_and_last_instants_have_no_neighbour():
     assert just_before(FIRST_INSTANT) == FIRST_INSTANT
     assert just_after(LAST_INSTANT) == LAST_INSTANT
 
@@ -114,13 +114,13 @@ def test_the_ends_of_time_have_no_neighbour():
         datetime(2026, 1, 5, 8, tzinfo=ZoneInfo("Europe/London")),  # the offset is zero only in winter
     ],
 )
-def test_a_schedule_holds_instants_in_utc_only(instant):
+def test_schedules_accept_only_instants_in_utc(instant):
     with pytest.raises(ValueError, match="in UTC"):
         Once(instant)
     with pytest.raises(ValueError, match="in UTC"):
         Every(timedelta(hours=1), instant)
 
 
-def test_an_interval_of_nothing_is_refused():
+def test_interval_of_zero_is_refused():
     with pytest.raises(ValueError, match="longer than nothing"):
         Every(timedelta(0), CREATED_AT)

@@ -22,13 +22,13 @@ def test_times_are_the_product_of_hours_minutes_and_seconds(hours, minutes, seco
     assert times.count_before(second) == sum(time < second for time in expected)
 
 
-def test_times_written_in_another_order_are_equal():
+def test_times_in_another_order_are_equal():
     assert Times.of([17, 5], [0, 0]) == Times.of([5, 17], [0])
 
 
 @pytest.mark.parametrize(
     "hours, minutes, seconds", [([], [0], [0]), ([24], [0], [0]), ([0], [60], [0]), ([0], [0], [])]
 )
-def test_times_that_no_clock_shows_are_refused(hours, minutes, seconds):
+def test_invalid_times_are_refused(hours, minutes, seconds):
     with pytest.raises(ValueError, match="at least one number"):
         Times.of(hours, minutes, seconds)

@@ -1,4 +1,4 @@
-"""Readings of clocks in a zone: the short way through calm times against the long one through every change."""
+"""Wall times in a zone: the fast path in periods without clock changes equals the general path."""
 
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -30,7 +30,7 @@ CHANGES = [
     ("Pacific/Kwajalein", "1993-08-20T12:00Z"),
     ("Europe/Volgograd", "2018-10-27T22:00Z"),
     ("Europe/Volgograd", "2020-12-26T23:00Z"),
-    ("Asia/Kathmandu", "1985-12-31T18:30Z"),  # a quarter of an hour into the new year
+    ("Asia/Kathmandu", "1985-12-31T18:30Z"),  # a change by 15 minutes at the start of the year
 ]
 NEAR = st.sampled_from([0, 1, 900, 1800, 3599, 3600, 3601, 7200, 86_400, 90_000]) | st.integers(0, 100_000)
 RULES = expressions_of_every_day().map(lambda text: parse_expression(text).rule)
@@ -41,7 +41,7 @@ MICROSECONDS = st.sampled_from([0, 1, 999_999])
 
 @given(RULES, *POLICIES, st.sampled_from(CHANGES), st.sampled_from([-1, 1]), NEAR, MICROSECONDS)
 @settings(max_examples=150)
-def test_near_a_change_the_short_way_answers_as_the_long_one(rule, gap, fold, change, sign, distance, microsecond):
+def test_fast_path_equals_the_general_path_near_a_clock_change(rule, gap, fold, change, sign, distance, microsecond):
     zoned = ZonedRule(rule, ZoneInfo(change[0]), gap, fold)
     instant = utc(change[1]) + timedelta(seconds=sign * distance, microseconds=microsecond)
 
@@ -51,7 +51,7 @@ def test_near_a_change_the_short_way_answers_as_the_long_one(rule, gap, fold, ch
 @given(ANY_RULES, *POLICIES, st.sampled_from(CHANGES), st.integers(1969, 2101), st.sampled_from([-1, 1]), NEAR)
 @settings(max_examples=100)
 @example(parse_expression("0 0 0 29 2 ?").rule, Gap.END, Fold.FIRST, CHANGES[0], 2096, 1, 86_400 * 59)
-def test_at_the_edges_of_years_the_short_way_answers_as_the_long_one(rule, gap, fold, change, year, sign, distance):
+def test_fast_path_equals_the_general_path_at_the_ends_of_years(rule, gap, fold, change, year, sign, distance):
     zoned = ZonedRule(rule, ZoneInfo(change[0]), gap, fold)
     instant = datetime(year, 1, 1, tzinfo=UTC) + timedelta(seconds=sign * distance)
 
@@ -59,7 +59,7 @@ def test_at_the_edges_of_years_the_short_way_answers_as_the_long_one(rule, gap, 
 
 
 @given(times(), *POLICIES, st.sampled_from(CHANGES), instants(utc("1990-01-01T00:00Z"), years=50))
-def test_a_zoned_rule_is_the_calendar_rule_of_the_same_times(times, gap, fold, change, instant):
+def test_zoned_rule_equals_the_calendar_rule_of_the_same_times(times, gap, fold, change, instant):
     zone = ZoneInfo(change[0])
     cron = parse_expression("0 0 0 * * ?").rule
     zoned = ZonedRule(type(cron)(times, cron.days), zone, gap, fold)
@@ -70,7 +70,7 @@ def test_a_zoned_rule_is_the_calendar_rule_of_the_same_times(times, gap, fold, c
 
 @given(RULES, *POLICIES, st.sampled_from(CHANGES), st.integers(-90_000, 90_000), st.integers(0, 7200))
 @settings(max_examples=80)
-def test_what_lies_between_is_what_one_after_the_other_answers(rule, gap, fold, change, offset, length):
+def test_between_agrees_with_after(rule, gap, fold, change, offset, length):
     zoned = ZonedRule(rule, ZoneInfo(change[0]), gap, fold)
     start = utc(change[1]) + timedelta(seconds=offset)
     end = start + timedelta(seconds=length)
@@ -84,7 +84,7 @@ def test_what_lies_between_is_what_one_after_the_other_answers(rule, gap, fold, 
 
 
 @given(st.sampled_from(CHANGES), instants(utc("1975-01-01T00:00Z"), years=80))
-def test_a_calm_time_shows_each_reading_once(change, instant):
+def test_wall_times_are_unique_in_a_stable_range(change, instant):
     zone = ZoneInfo(change[0])
 
     for low, high, offset in stable_range_at(zone, instant.year):
@@ -96,7 +96,7 @@ def test_a_calm_time_shows_each_reading_once(change, instant):
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "Pacific/Apia", "UTC"])
 @pytest.mark.parametrize("year", [1, 2, 1970, 2026, 9998, 9999])
-def test_calm_times_are_known_in_every_year(name, year):
+def test_stable_ranges_are_known_in_each_year(name, year):
     parts = stable_range_at(ZoneInfo(name), year)
 
     assert all(low < high for low, high, _ in parts)
@@ -109,24 +109,24 @@ def test_calm_times_are_known_in_every_year(name, year):
         ("2026-11-01T04:59:59Z", 0),
         ("2026-11-01T05:00:00Z", 1),
         ("2026-11-01T05:59:59.999Z", 1),
-        # the second time is the last
+        # in the second pass, nothing is repeated later
         ("2026-11-01T06:00:00Z", 0),
         ("2026-11-01T06:59:59Z", 0),
         ("2026-03-08T06:59:59Z", 0),
         ("2026-03-08T07:00:00Z", 0),
     ],
 )
-def test_a_repeated_reading_is_known_the_first_time(instant, hours):
+def test_repetition_is_known_in_the_first_pass(instant, hours):
     assert repeated_by(ZoneInfo("America/New_York"), utc(instant)) == timedelta(hours=hours)
 
 
-def test_a_zone_may_go_back_half_an_hour():
+def test_repetition_may_be_half_an_hour():
     assert repeated_by(ZoneInfo("Australia/Lord_Howe"), utc("2026-04-04T14:30Z")) == timedelta(minutes=30)
     assert offset_period_at(ZoneInfo("Australia/Lord_Howe"), 0).offset == 36_000
 
 
 @pytest.mark.parametrize("name", ["America/New_York", "Asia/Tokyo"])
-def test_a_zoned_rule_knows_the_ends_of_the_calendar(name):
+def test_zoned_rule_works_at_the_ends_of_the_calendar(name):
     zoned = ZonedRule(parse_expression("0 0 12 * * ?").rule, ZoneInfo(name))
 
     first = zoned.after(FIRST_INSTANT)
@@ -134,7 +134,7 @@ def test_a_zoned_rule_knows_the_ends_of_the_calendar(name):
     assert zoned.after(LAST_INSTANT) is None
 
 
-def test_a_zoned_rule_may_stand_on_any_schedule():
+def test_zoned_rule_accepts_any_schedule():
     berlin = ZoneInfo("Europe/Berlin")
     daily = CalendarRule(EveryNDays(date(2026, 3, 28)), Times.of([2], [30]), UTC)
 

@@ -27,16 +27,16 @@ def seconds(instant):
         # Lord Howe changes by half an hour
         ("Australia/Lord_Howe", "2026-04-04T15:00Z", 39_600, 37_800),
         ("Australia/Lord_Howe", "2026-10-03T15:30Z", 37_800, 39_600),
-        # Apia went over the date line and skipped the 30 December 2011
+        # Apia moved across the date line and skipped 30 December 2011
         ("Pacific/Apia", "2011-12-30T10:00Z", -36_000, 50_400),
         # Kiritimati skipped the last day of a year
         ("Pacific/Kiritimati", "1994-12-31T10:00Z", -36_000, 50_400),
-        # Paris gave up its own mean time at an odd second
+        # Paris left its local mean time at an odd second
         ("Europe/Paris", "1911-03-10T23:50:39Z", 561, 0),
         ("America/Sao_Paulo", "2018-11-04T03:00Z", -10_800, -7200),
     ],
 )
-def test_the_clocks_of_a_zone_change_at_a_known_second(name, change, before, after):
+def test_offset_period_changes_at_the_known_second(name, change, before, after):
     zone = ZoneInfo(name)
     at = seconds(utc(change))
 
@@ -48,34 +48,34 @@ def test_the_clocks_of_a_zone_change_at_a_known_second(name, change, before, aft
 
 @given(st.sampled_from(ZONES), instants(utc("1985-01-01T00:00Z"), years=60))
 @settings(max_examples=60)
-def test_a_stretch_has_the_offset_that_its_zone_has(name, instant):
+def test_offset_period_has_the_offset_of_the_zone(name, instant):
     zone = ZoneInfo(name)
 
-    stretch = offset_period_at(zone, seconds(instant))
+    period = offset_period_at(zone, seconds(instant))
 
-    assert stretch.start <= seconds(instant) < stretch.end
-    assert timedelta(seconds=stretch.offset) == instant.astimezone(zone).utcoffset()
+    assert period.start <= seconds(instant) < period.end
+    assert timedelta(seconds=period.offset) == instant.astimezone(zone).utcoffset()
 
 
 @given(st.sampled_from(ZONES), instants(utc("1985-01-01T00:00Z"), years=60))
 @settings(max_examples=60)
-def test_stretches_follow_each_other_without_a_hole(name, instant):
-    stretch = offset_period_at(ZoneInfo(name), seconds(instant))
+def test_offset_periods_have_no_gaps(name, instant):
+    period = offset_period_at(ZoneInfo(name), seconds(instant))
 
-    following = offset_period_at(ZoneInfo(name), stretch.end)
+    following = offset_period_at(ZoneInfo(name), period.end)
 
-    assert following.offset == stretch.after
-    assert following.start == stretch.end or following.before == following.offset
+    assert following.offset == period.after
+    assert following.start == period.end or following.before == following.offset
 
 
 @pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=-12)), ZoneInfo("Pacific/Apia")])
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00Z", "0002-06-01T00:00:00Z", "9999-12-31T23:59:59Z"])
-def test_a_stretch_is_known_at_the_ends_of_the_calendar(zone, instant):
+def test_offset_period_is_known_at_the_ends_of_the_calendar(zone, instant):
     at = seconds(utc(instant))
 
-    stretch = offset_period_at(zone, at)
+    period = offset_period_at(zone, at)
 
-    assert stretch.start <= at < stretch.end
+    assert period.start <= at < period.end
 
 
 @pytest.mark.parametrize(
@@ -85,29 +85,29 @@ def test_a_stretch_is_known_at_the_ends_of_the_calendar(zone, instant):
         ("Pacific/Kiritimati", ["1994-12-31"]),
         ("Pacific/Kwajalein", ["1993-08-21"]),
         ("Asia/Manila", ["1844-12-31"]),
-        # these had a day twice
+        # these zones repeated a day
         ("America/Juneau", []),
         ("Pacific/Pago_Pago", []),
         ("Europe/Berlin", []),
         ("UTC", []),
     ],
 )
-def test_a_zone_that_crossed_the_date_line_never_had_a_day(name, days):
+def test_zone_that_crossed_the_date_line_has_a_missing_day(name, days):
     assert missing_days(ZoneInfo(name)) == {date.fromisoformat(day).toordinal() for day in days}
 
 
-def test_the_missing_days_of_all_zones_are_those_that_their_files_skip():
+def test_missing_days_of_all_zones_equal_those_of_their_files():
     names = sorted(available_timezones() - {"localtime"})
 
     assert {name: missing_days(ZoneInfo(name)) for name in names} == {name: skipped_days(name) for name in names}
 
 
-def test_a_fixed_offset_has_all_days():
+def test_fixed_offset_has_no_missing_days():
     assert missing_days(timezone(timedelta(hours=14))) == missing_days(UTC) == frozenset()
 
 
 def skipped_days(name):
-    """The days within a jump of the clocks, by the changes that are written in the zone's file (RFC 8536)."""
+    """Return the days that clocks skipped, from the changes in the file of the zone (RFC 8536)."""
     data = file_of(name).read_bytes()
     _, _, leaps, times, types, characters = unpack_from(">6l", data, 20)
     old = 44 + times * 5 + types * 6 + characters + leaps * 8 + sum(unpack_from(">2l", data, 20))
@@ -122,6 +122,6 @@ def skipped_days(name):
 
 
 def file_of(name):
-    """Where `zoneinfo` finds a zone: in the system's directories, or in the package."""
-    of_the_system = (Path(directory, name) for directory in TZPATH)
-    return next(filter(Path.exists, of_the_system), files("tzdata.zoneinfo").joinpath(*name.split("/")))
+    """Return the path of the file of a zone, in the directories of the system or in the package `tzdata`."""
+    system_paths = (Path(directory, name) for directory in TZPATH)
+    return next(filter(Path.exists, system_paths), files("tzdata.zoneinfo").joinpath(*name.split("/")))

@@ -27,7 +27,7 @@ def one_connection(db):
 
 @pytest.fixture
 def existing(one_connection, make_job, make_trigger, owner, subscription):
-    """By the name of a resource, the id of one that is there."""
+    """Ids of existing objects by the name of their resource."""
     job = make_job()
     run = Run.objects.create(
         subscription=subscription,

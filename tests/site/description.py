@@ -1,4 +1,4 @@
-"""The OpenAPI description of the installation that the tests run: made once, since it takes seconds."""
+"""The OpenAPI description of the tested installation: generated only once, because that takes seconds."""
 
 from drf_spectacular.generators import SchemaGenerator
 

@@ -1,4 +1,4 @@
-"""The client that openapi-python-client generates from our description, and objects of its classes from documents."""
+"""The client that openapi-python-client generates from our description; documents as objects of its classes."""
 
 import json
 import re
@@ -23,7 +23,7 @@ Part = tuple[str, str]  # the name of a generated class, and one of its members
 
 
 class GeneratedClient:
-    """The package that is generated into `folder`."""
+    """A client package that is generated into `folder`."""
 
     def __init__(self, description: Mapping[str, Any], folder: Path):
         source = folder / "openapi.json"
@@ -38,17 +38,17 @@ class GeneratedClient:
         sys.path.remove(str(folder))
 
     def connected(self, application, token: str):
-        """A client of the WSGI application, which needs no server."""
+        """Return a client of the WSGI application; it needs no server."""
         transport = httpx.WSGITransport(application)
         return self._connect(base_url="http://127.0.0.1", token=token, httpx_args={"transport": transport})
 
     def call(self, operation: Mapping[str, Any]):
-        """The generated function for an operation of the description."""
+        """Return the generated function for an operation of the description."""
         name = re.sub("(?<=[a-z])(?=[A-Z])", "_", operation["operationId"]).lower()
         return import_module(f"{PACKAGE}.api.{operation['tags'][0]}.{name}").sync_detailed
 
     def hints(self, model: type) -> dict[str, Any]:
-        """The types of a class's members."""
+        """Return the types of the members of a class."""
         found = typing.get_type_hints(model, localns=vars(self.models))
         return {name: hint for name, hint in found.items() if name != "additional_properties"}
 
@@ -57,7 +57,7 @@ class GeneratedClient:
         return next(filter(attrs.has, alternatives(hint)))
 
     def make(self, model: type, members: Mapping[str, Any], used: set[Part]) -> Any:
-        """Call the class's constructor with these members alone, and note them in `used`."""
+        """Call the constructor of the class with these members only; add them to `used`."""
         hints = {plain(name): (name, hint) for name, hint in self.hints(model).items()}
         named, others = {}, {}
         for member, value in members.items():
@@ -68,12 +68,12 @@ class GeneratedClient:
             else:
                 others[member] = value
         made = model(**named)
-        if others:  # which only a class of an object with names of the caller's can take
+        if others:  # accepted only by classes of objects whose names the caller chooses
             made.additional_properties.update(others)
         return made
 
     def fit(self, hint: Any, value: Any, used: set[Part]) -> Any:
-        """The value as the type hint of a member asks for it."""
+        """Return the value in the type of the hint of its member."""
         kinds = alternatives(hint)
         models = [kind for kind in kinds if attrs.has(kind)]
         if isinstance(value, dict) and models:
@@ -90,11 +90,11 @@ class GeneratedClient:
         return value
 
     def known(self, model: type, members: Mapping[str, Any]) -> int:
-        """How many of the members the class has."""
+        """Return how many of the members the class has."""
         return len({plain(name) for name in self.hints(model)} & {plain(name) for name in members})
 
     def parts(self, model: type, merged: tuple[str, ...] | None = None) -> Iterator[Part]:
-        """What can be sent alone: the members of the class and, of its merged members (None: all), their members."""
+        """Yield what can be sent alone: members of the class, and members of its merged members (None: of all)."""
         for name, hint in self.hints(model).items():
             yield model.__name__, plain(name)
             if merged is None or any(plain(name) == plain(each) for each in merged):
@@ -108,5 +108,5 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def plain(name: str) -> str:
-    """The name of a member without what Python needs otherwise."""
+    """Return the name of a member without case and underscores, which differ in Python."""
     return name.replace("_", "").lower()

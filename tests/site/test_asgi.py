@@ -1,9 +1,9 @@
-"""How a request becomes whole before a thread answers it."""
+"""The ASGI application receives a whole request before it passes it to a thread."""
 
 import asyncio
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+import tracemalloc
 
 import pytest
 from django.conf import settings
@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from scheduler_site import asgi
 
-PIECES = ("transfer-encoding", "chunked")
+CHUNKED = ("transfer-encoding", "chunked")
 
 
 def scope(path: str = "/nowhere", method: str = "POST", headers: tuple = (), **fields) -> dict:
@@ -29,8 +29,8 @@ def scope(path: str = "/nowhere", method: str = "POST", headers: tuple = (), **f
     } | fields
 
 
-def ask(request: dict, *messages, pause: float = 0.0) -> tuple[int, dict, bytes]:
-    """Have the application answer; after the given messages, a client that says nothing more."""
+def call_application(request: dict, *messages, pause: float = 0.0) -> tuple[int, dict, bytes]:
+    """Return the response of the application to a client that sends the given messages and then nothing more."""
     sent = []
 
     async def receive():
@@ -53,8 +53,8 @@ def piece(body: bytes, more: bool = False) -> dict:
 
 
 @pytest.fixture
-def seen(monkeypatch):
-    """The environ and the body with which the WSGI application is called."""
+def wsgi_calls(monkeypatch):
+    """The calls of the WSGI application: environ, body and name of the thread."""
     calls = []
 
     def application(environ, start_response):
@@ -71,14 +71,14 @@ class Chunks(list):
         self.append(b"closed too early")
 
 
-def test_a_whole_request_is_answered_by_a_thread(seen):
+def test_complete_request_is_passed_to_a_thread(wsgi_calls):
     request = scope(
         "/caf%C3%A9/%FF", "POST", (("host", "here"), ("content-length", "5"), ("content-type", "text/plain"))
     )
 
-    answer = ask(request, piece(b"he", more=True), piece(b"llo"))
+    answer = call_application(request, piece(b"he", more=True), piece(b"llo"))
 
-    ((environ, body, thread),) = seen
+    ((environ, body, thread),) = wsgi_calls
     assert answer == (200, {b"content-type": b"text/plain"}, b"answer")
     assert body == b"hello"
     assert environ["PATH_INFO"].encode("latin-1") == b"/caf\xc3\xa9/\xff"
@@ -87,46 +87,50 @@ def test_a_whole_request_is_answered_by_a_thread(seen):
     assert thread.startswith("request")
 
 
-def test_many_requests_wait_for_a_few_threads(monkeypatch):
-    running, most = set(), set()
+def test_number_of_threads_is_limited_and_lower_for_one_address(monkeypatch):
+    running, running_counts = set(), set()
 
     def application(environ, start_response):
         running.add(threading.current_thread())
-        most.add(len(running))
+        running_counts.add(len(running))
         time.sleep(0.002)
         running.discard(threading.current_thread())
         start_response("200 OK", [])
         return Chunks()
 
-    monkeypatch.setattr(asgi.wsgi, "application", application)
-    with ThreadPoolExecutor(20) as clients:
-        statuses = [status for status, _, _ in clients.map(lambda _: ask(scope(method="GET")), range(60))]
+    async def send_all(addresses: int) -> list[int]:
+        requests = [scope(method="GET", client=(f"192.0.2.{number % addresses}", "1")) for number in range(60)]
+        return await asyncio.gather(*map(status_of, requests))
 
-    assert statuses == [200] * 60
-    assert max(most) == asgi.THREADS
+    monkeypatch.setattr(asgi.wsgi, "application", application)
+    assert asyncio.run(send_all(addresses=20)) == [200] * 60
+    assert max(running_counts) == asgi.THREADS
+    running_counts.clear()
+    assert asyncio.run(send_all(addresses=1)) == [200] * 60
+    assert max(running_counts) == asgi.THREADS - 1
 
 
 PASSWORD = scope("/api/jobs", "GET", (("authorization", "Basic YTpi"),))
 IMPORT = scope("/api/calendars/0123/import")
 
 
-def whose_turn(monkeypatch, slow: dict, other: dict, turns: int) -> list[int]:
-    """Send `slow` thirty times, then `other`, which must be answered while the slow ones last.
+def run_slow_requests_and_another(monkeypatch, slow: dict, other: dict, turns: int) -> list[int]:
+    """Send `slow` thirty times, then `other`, which must get its response while the slow ones are still running.
 
-    Return how many slow ones were answered at once.
+    Return, for each slow request, how many slow requests were running when it started.
     """
-    is_over, at_once, running = threading.Event(), [], set()
+    is_over, running_counts, running = threading.Event(), [], set()
 
     def application(environ, start_response):
         if environ["REMOTE_ADDR"] == "192.0.2.7":
             running.add(threading.current_thread())
-            at_once.append(len(running))
+            running_counts.append(len(running))
             is_over.wait(10)
             running.discard(threading.current_thread())
         start_response("200 OK", [])
         return Chunks()
 
-    async def ask_all() -> None:
+    async def send_all() -> None:
         waiting = [asyncio.create_task(status_of(slow)) for _ in range(30)]
         await asyncio.sleep(0.05)
         try:
@@ -136,10 +140,10 @@ def whose_turn(monkeypatch, slow: dict, other: dict, turns: int) -> list[int]:
         assert await asyncio.gather(*waiting) == [200] * 30
 
     monkeypatch.setattr(asgi.wsgi, "application", application)
-    monkeypatch.setattr(asgi, "passwords", asgi.SlowRequests(turns, turns_of_address=2))
-    monkeypatch.setattr(asgi, "imports", asgi.SlowRequests(1, turns_of_address=1))
-    asyncio.run(ask_all())
-    return at_once
+    monkeypatch.setattr(asgi, "passwords", asgi.Turns(turns, of_address=2))
+    monkeypatch.setattr(asgi, "imports", asgi.Turns(1, of_address=1))
+    asyncio.run(send_all())
+    return running_counts
 
 
 @pytest.mark.parametrize(
@@ -154,16 +158,16 @@ def whose_turn(monkeypatch, slow: dict, other: dict, turns: int) -> list[int]:
         (scope("/calendar/calendars/import"), 1),
     ],
 )
-def test_slow_requests_leave_threads_to_others(monkeypatch, slow, turns):
-    assert max(whose_turn(monkeypatch, slow, scope("/other", "GET"), turns=2)) == turns
+def test_number_of_slow_requests_is_limited(monkeypatch, slow, turns):
+    assert max(run_slow_requests_and_another(monkeypatch, slow, scope("/other", "GET"), turns=2)) == turns
 
 
-def test_passwords_from_one_address_do_not_keep_others_waiting(monkeypatch):
-    whose_turn(monkeypatch, PASSWORD, PASSWORD, turns=3)
+def test_password_checks_of_one_address_do_not_delay_other_addresses(monkeypatch):
+    run_slow_requests_and_another(monkeypatch, PASSWORD, PASSWORD, turns=3)
 
 
-def test_a_long_answer_does_not_keep_passwords_waiting(monkeypatch):
-    monkeypatch.setattr(asgi, "passwords", asgi.SlowRequests(1, 1, longest_s=0.05))
+def test_long_response_does_not_delay_password_checks(monkeypatch):
+    monkeypatch.setattr(asgi, "passwords", asgi.Turns(1, 1, longest_s=0.05))
     is_over = threading.Event()
 
     def application(environ, start_response):
@@ -172,7 +176,7 @@ def test_a_long_answer_does_not_keep_passwords_waiting(monkeypatch):
         start_response("200 OK", [])
         return Chunks()
 
-    async def ask_both() -> None:
+    async def send_both() -> None:
         first = asyncio.create_task(status_of(PASSWORD))
         await asyncio.sleep(0.01)
         try:
@@ -182,7 +186,80 @@ def test_a_long_answer_does_not_keep_passwords_waiting(monkeypatch):
         assert await first == 200
 
     monkeypatch.setattr(asgi.wsgi, "application", application)
-    asyncio.run(ask_both())
+    asyncio.run(send_both())
+
+
+async def order_of_turns(turns: asgi.Turns, *callers: asgi.Caller, late: tuple[asgi.Caller, ...] = ()) -> list:
+    """Return the callers in the order of their turns; the `late` ones arrive after the third turn."""
+    order, tasks = [], []
+
+    async def answer(caller: asgi.Caller) -> None:
+        order.append(caller)
+        await asyncio.sleep(0)
+        if len(order) == 3:
+            tasks.extend(asyncio.create_task(turns.answer(each, lambda each=each: answer(each))) for each in late)
+
+    tasks.extend(asyncio.create_task(turns.answer(each, lambda each=each: answer(each))) for each in callers)
+    while not all(task.done() for task in tasks):
+        await asyncio.gather(*tasks)
+    return order
+
+
+def test_next_turn_goes_to_the_address_that_waits_longest_for_one():
+    flood = [asgi.Caller(f"192.0.2.{number}", 0) for number in range(20) for _ in range(2)]
+    late = asgi.Caller("198.51.100.1", 0)
+
+    order = asyncio.run(order_of_turns(asgi.Turns(1, of_address=1), *flood, late=(late, late)))
+
+    assert len(order) == 42
+    assert order.index(late) <= 20
+    assert order[:20] == flood[0:40:2]
+
+
+def test_late_address_waits_for_present_turns_only():
+    turns = asgi.Turns(1, of_address=1)
+    flood = [asgi.Caller(f"192.0.2.{number % 4}", 0) for number in range(40)]
+    asyncio.run(order_of_turns(turns, *flood))
+    late = asgi.Caller("198.51.100.1", 0)
+
+    assert asyncio.run(order_of_turns(turns, *flood, late=(late,))).index(late) <= 4
+
+
+def test_credentials_of_one_address_take_turns():
+    busy, other = asgi.Caller("192.0.2.1", 1), asgi.Caller("192.0.2.1", 2)
+
+    order = asyncio.run(order_of_turns(asgi.Turns(1, of_address=1), *[busy] * 30, late=(other, other)))
+
+    assert order[:7].count(other) == 2
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_request_that_is_cancelled_before_its_response_keeps_no_turn(is_given):
+    turns = asgi.Turns(1, of_address=1)
+    first, second = (asgi.Caller(f"192.0.2.{number}", 0) for number in range(2))
+
+    async def ask_and_cancel() -> list:
+        is_over = asyncio.Event()
+        running = asyncio.create_task(turns.answer(first, is_over.wait))
+        waiting = asyncio.create_task(turns.answer(second, is_over.wait))
+        await asyncio.sleep(0)
+        if is_given:
+            turns._end(first)
+        waiting.cancel()
+        is_over.set()
+        await asyncio.gather(running, waiting, return_exceptions=True)
+        return await order_of_turns(turns, first, second)
+
+    assert asyncio.run(asyncio.wait_for(ask_and_cancel(), 5)) == [first, second]
+
+
+def test_number_of_remembered_callers_is_limited(monkeypatch):
+    monkeypatch.setattr(asgi, "CALLERS_REMEMBERED", 10)
+    turns = asgi.Turns(1, of_address=1)
+
+    asyncio.run(order_of_turns(turns, *[asgi.Caller(f"192.0.2.{number}", 0) for number in range(30)]))
+
+    assert len(turns._last_turns) == 10
 
 
 async def status_of(request: dict) -> int:
@@ -198,7 +275,7 @@ async def status_of(request: dict) -> int:
     return sent[0]["status"]
 
 
-def test_slow_addresses_are_those_of_the_views():
+def test_addresses_of_slow_requests_match_the_routes():
     pages = [reverse("account:sign-in"), reverse("account:password")]
     calendar = "01234567-89ab-cdef-0123-456789abcdef"
 
@@ -207,100 +284,102 @@ def test_slow_addresses_are_those_of_the_views():
         assert asgi.IMPORTS.fullmatch(address), address
 
 
-def test_a_body_that_stops_is_refused_and_takes_no_thread(seen, monkeypatch):
+def test_body_that_stops_is_refused_without_a_thread(wsgi_calls, monkeypatch):
     monkeypatch.setattr(asgi, "BODY_WITHIN_S", 0.05)
 
-    status, headers, _ = ask(scope(headers=(("content-length", "5000"),)), piece(b"a few bytes", more=True))
+    status, headers, _ = call_application(
+        scope(headers=(("content-length", "5000"),)), piece(b"a few bytes", more=True)
+    )
 
     assert (status, headers[b"connection"]) == (408, b"close")
-    assert seen == []
+    assert wsgi_calls == []
 
 
-def test_a_body_that_trickles_is_refused(seen, monkeypatch):
+def test_slow_body_is_refused(wsgi_calls, monkeypatch):
     """Each piece comes long before the deadline, which is that of the whole body."""
     monkeypatch.setattr(asgi, "BODY_WITHIN_S", 0.2)
 
     trickle = [piece(b"x", more=True)] * 4000
-    status, _, _ = ask(scope(headers=(("content-length", "5000"),)), *trickle, pause=0.005)
+    status, _, _ = call_application(scope(headers=(("content-length", "5000"),)), *trickle, pause=0.005)
 
     assert status == 408
 
 
-def test_a_large_body_has_longer(seen, monkeypatch):
-    """Pieces that come faster than the least rate, and over more time than a small body has."""
+def test_large_body_gets_more_time(wsgi_calls, monkeypatch):
+    """The parts arrive faster than the minimum rate, and take longer than a small body may take."""
     monkeypatch.setattr(asgi, "BODY_WITHIN_S", 0.2)
     monkeypatch.setattr(asgi, "BODY_BYTES_PER_S", 100)
 
     pieces = [piece(b"x" * 1000, more=True)] * 9 + [piece(b"x" * 1000)]
-    status, _, _ = ask(scope(headers=(("content-length", "10000"),)), *pieces, pause=0.05)
+    status, _, _ = call_application(scope(headers=(("content-length", "10000"),)), *pieces, pause=0.05)
 
     assert status == 200
 
 
 @pytest.mark.parametrize("name", ["content-type", "accept", "x-other"])
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_long_header_is_refused_and_takes_no_thread(seen, name, times):
+def test_long_header_is_refused_without_a_thread(wsgi_calls, name, times):
     value = 'text/html;a="' + ";" * (asgi.HEADER_LIMIT // times)
 
-    status, headers, _ = ask(scope(method="GET", headers=((name, value),) * times))
+    status, headers, _ = call_application(scope(method="GET", headers=((name, value),) * times))
 
     assert (status, headers[b"connection"]) == (431, b"close")
-    assert seen == []
+    assert wsgi_calls == []
 
 
-def test_a_long_path_is_refused_and_takes_no_thread(seen):
-    status, headers, _ = ask(scope(method="GET", path="/" * (asgi.PATH_LIMIT + 1)))
+def test_long_path_is_refused_without_a_thread(wsgi_calls):
+    status, headers, _ = call_application(scope(method="GET", path="/" * (asgi.PATH_LIMIT + 1)))
 
     assert (status, headers[b"connection"]) == (414, b"close")
-    assert seen == []
+    assert wsgi_calls == []
 
 
-def test_a_long_query_is_taken(seen):
-    status, _, _ = ask(scope(method="GET", path="/" * asgi.PATH_LIMIT, query_string=b"q=" + b"a" * 8_000))
-
-    assert status == 200
-
-
-def test_a_header_of_common_length_is_taken(seen):
-    status, _, _ = ask(scope(method="GET", headers=(("referer", "http://a/" + "b" * 8_000),)))
+def test_long_query_is_accepted(wsgi_calls):
+    status, _, _ = call_application(scope(method="GET", path="/" * asgi.PATH_LIMIT, query_string=b"q=" + b"a" * 8_000))
 
     assert status == 200
 
 
-def test_a_body_in_pieces_gets_a_length(seen):
-    ask(scope(headers=(PIECES,)), piece(b"{}", more=True), piece(b""))
+def test_header_of_usual_length_is_accepted(wsgi_calls):
+    status, _, _ = call_application(scope(method="GET", headers=(("referer", "http://a/" + "b" * 8_000),)))
 
-    ((environ, body, _),) = seen
+    assert status == 200
+
+
+def test_chunked_body_gets_a_content_length(wsgi_calls):
+    call_application(scope(headers=(CHUNKED,)), piece(b"{}", more=True), piece(b""))
+
+    ((environ, body, _),) = wsgi_calls
     assert (environ["CONTENT_LENGTH"], body) == ("2", b"{}")
 
 
-def test_of_a_body_in_pieces_no_more_is_received_than_refuses_it(seen):
+def test_chunked_body_is_received_only_until_it_is_too_large(wsgi_calls):
     mebibyte = piece(b"x" * 1_048_576, more=True)
 
-    ask(scope(headers=(PIECES,)), *[mebibyte] * 10)
+    call_application(scope(headers=(CHUNKED,)), *[mebibyte] * 10)
 
-    ((environ, body, _),) = seen
+    ((environ, body, _),) = wsgi_calls
     assert int(environ["CONTENT_LENGTH"]) == len(body) == 2 * settings.BODY_LIMIT
 
 
-def test_a_body_that_announces_too_much_is_not_received(seen):
-    """The views refuse it by its length."""
-    ask(scope(headers=(("content-length", "5000000000"),)), piece(b"x", more=True))
+def test_body_with_a_content_length_that_is_too_large_is_not_received(wsgi_calls):
+    """The views refuse it because of its Content-Length."""
+    call_application(scope(headers=(("content-length", "5000000000"),)), piece(b"x", more=True))
 
-    ((environ, body, _),) = seen
+    ((environ, body, _),) = wsgi_calls
     assert (environ["CONTENT_LENGTH"], body) == ("5000000000", b"")
 
 
-def test_pieces_that_cannot_be_read_are_refused(seen):
-    status, _, _ = ask(scope(headers=(PIECES,)), {"type": "http.disconnect"})
+def test_chunked_body_without_its_end_is_refused(wsgi_calls):
+    status, _, _ = call_application(scope(headers=(CHUNKED,)), {"type": "http.disconnect"})
 
     assert status == 400
-    assert seen == []
+    assert wsgi_calls == []
 
 
 @pytest.fixture
-def large(monkeypatch, tmp_path):
-    """A static file that the WSGI application answers with."""
+def large_file(monkeypatch, tmp_path):
+    """A large static file that the WSGI application returns."""
     path = tmp_path / "large"
     path.write_bytes(b"x" * 20 * asgi.ANSWER_PIECE)
     file = path.open("rb")
@@ -313,19 +392,66 @@ def large(monkeypatch, tmp_path):
     return file
 
 
-def test_a_file_is_read_no_faster_than_the_client_takes_it(large):
+def test_file_is_not_read_faster_than_the_client_receives_it(large_file):
     places = []
 
     async def send(message):
-        places.append(large.tell())
+        places.append(large_file.tell())
 
     asyncio.run(asgi.application(scope(method="GET"), None, send))
 
     assert places[:3] == [0, 2 * asgi.ANSWER_PIECE, 3 * asgi.ANSWER_PIECE]
-    assert large.closed
+    assert large_file.closed
 
 
-def test_a_client_that_stops_reading_loses_its_connection(large, monkeypatch):
+def test_answers_for_slow_clients_are_not_in_memory(monkeypatch):
+    """A hundred clients that read nothing more, each of an answer of a mebibyte."""
+    answer, clients = b"x" * 1_048_576, 100
+
+    def application(environ, start_response):
+        start_response("200 OK", [])
+        return Chunks([answer[:1000], answer[1000:]])
+
+    async def stopped(message):
+        if message["type"] == "http.response.body":
+            waiting.append(message)
+            await asyncio.Event().wait()
+
+    async def hold_all() -> int:
+        before = tracemalloc.get_traced_memory()[0]
+        tasks = [asyncio.create_task(asgi.application(scope(method="GET"), None, stopped)) for _ in range(clients)]
+        while len(waiting) < clients:
+            await asyncio.sleep(0.01)
+        held = tracemalloc.get_traced_memory()[0] - before
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return held
+
+    waiting: list[dict] = []
+    monkeypatch.setattr(asgi.wsgi, "application", application)
+    tracemalloc.start()
+    try:
+        held = asyncio.run(asyncio.wait_for(hold_all(), 60))
+    finally:
+        tracemalloc.stop()
+
+    assert held < clients * (2 * asgi.ANSWER_PIECE + asgi.ANSWER_IN_MEMORY)
+
+
+def test_a_long_answer_arrives_whole(monkeypatch):
+    answer = bytes(range(256)) * 4_096
+
+    def application(environ, start_response):
+        start_response("200 OK", [])
+        return Chunks([answer[:70_000], answer[70_000:]])
+
+    monkeypatch.setattr(asgi.wsgi, "application", application)
+
+    assert call_application(scope(method="GET")) == (200, {}, answer)
+
+
+def test_connection_is_closed_if_the_client_stops_reading(large_file, monkeypatch):
     monkeypatch.setattr(asgi, "ANSWER_WITHIN_S", 0.1)
     monkeypatch.setattr(asgi, "BODY_BYTES_PER_S", 1_000_000_000)
 
@@ -335,39 +461,39 @@ def test_a_client_that_stops_reading_loses_its_connection(large, monkeypatch):
 
     asyncio.run(asyncio.wait_for(asgi.application(scope(method="GET"), None, send), timeout=20))
 
-    assert large.closed
+    assert large_file.closed
 
 
-def test_a_large_answer_has_longer(large, monkeypatch):
-    """Pieces that are taken faster than the least rate, and over more time than a small answer has."""
+def test_large_response_gets_more_time(large_file, monkeypatch):
+    """The client receives faster than the minimum rate, and takes longer than a small response may take."""
     monkeypatch.setattr(asgi, "ANSWER_WITHIN_S", 0.3)
     monkeypatch.setattr(asgi, "BODY_BYTES_PER_S", asgi.ANSWER_PIECE)
-    taken = []
+    received = []
 
     async def send(message):
         await asyncio.sleep(0.03)
-        taken.append(message.get("body", b""))
+        received.append(message.get("body", b""))
 
     asyncio.run(asgi.application(scope(method="GET"), None, send))
 
-    assert b"".join(taken) == b"x" * 20 * asgi.ANSWER_PIECE
+    assert b"".join(received) == b"x" * 20 * asgi.ANSWER_PIECE
 
 
-def test_a_request_without_a_body_waits_for_none(seen):
-    assert ask(scope(method="GET"))[0] == 200
+def test_request_without_a_body_does_not_wait_for_one(wsgi_calls):
+    assert call_application(scope(method="GET"))[0] == 200
 
 
-def test_a_header_cannot_pass_for_that_of_a_proxy(seen):
+def test_header_with_underscores_is_not_taken_for_the_header_of_a_proxy(wsgi_calls):
     headers = (("x-forwarded-for", "198.51.100.1"), ("x_forwarded_for", "203.0.113.9"), ("x-forwarded-for", "10.0.0.1"))
 
-    ask(scope(method="GET", headers=headers))
+    call_application(scope(method="GET", headers=headers))
 
-    ((environ, _, _),) = seen
+    ((environ, _, _),) = wsgi_calls
     assert environ["HTTP_X_FORWARDED_FOR"] == "198.51.100.1,10.0.0.1"
 
 
-def test_cookies_of_several_lines_are_one(seen):
-    ask(scope(method="GET", headers=(("cookie", "a=1"), ("cookie", "b=2"))))
+def test_several_cookie_headers_are_joined(wsgi_calls):
+    call_application(scope(method="GET", headers=(("cookie", "a=1"), ("cookie", "b=2"))))
 
-    ((environ, _, _),) = seen
+    ((environ, _, _),) = wsgi_calls
     assert environ["HTTP_COOKIE"] == "a=1;b=2"

@@ -1,4 +1,4 @@
-"""Bodies that no route may take, sent to every route that takes one."""
+"""Bodies that every route must refuse, sent to each route with a body."""
 
 import pytest
 
@@ -65,7 +65,7 @@ TABLES = (
     *(Calendar, Event, EventException, Feed),
     *(Resource, Notice, JobMaintenancePolicy),
 )
-# wrong in any member that a route reads; a route that reads none of them ignores it
+# VALUES are sent in each of these members that a route reads
 MEMBERS = (
     "name",
     "key",
@@ -127,7 +127,7 @@ VALUES = {
 
 
 @pytest.fixture
-def place(make_job, owner, subscription):
+def ids(make_job, owner, subscription):
     machine = resource(subscription)
     job, calendar = make_job(), Calendar.objects.default_of(owner)
     event, _ = editing.create(calendar, times("2026-01-05T09:00"), NOW)
@@ -147,10 +147,10 @@ def everything() -> list:
 
 @pytest.mark.parametrize("method, route", ROUTES)
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_a_body_that_is_not_strict_json_is_a_400_and_changes_nothing(api, place, method, route, body):
+def test_body_that_is_not_strict_json_is_refused_with_400_and_changes_nothing(api, ids, method, route, body):
     before = everything()
 
-    response = api.generic(method.upper(), route.format(**place), body, content_type="application/json")
+    response = api.generic(method.upper(), route.format(**ids), body, content_type="application/json")
 
     assert response.status_code == 400, response.content
     error = response.json()["error"]
@@ -160,16 +160,16 @@ def test_a_body_that_is_not_strict_json_is_a_400_and_changes_nothing(api, place,
     assert ApiToken.objects.count() == 1
 
 
-READ: dict[tuple[str, str], list[str]] = {}
+MEMBERS_READ: dict[tuple[str, str], list[str]] = {}
 
 
 def members_read(api, method: str, route: str, address: str) -> list[str]:
-    """The members that a route reads.  It refuses the others as unknown before it looks at their values."""
-    if (method, route) not in READ:
-        READ[method, route] = [
+    """Return the members that a route reads.  It refuses others as unknown before it checks their values."""
+    if (method, route) not in MEMBERS_READ:
+        MEMBERS_READ[method, route] = [
             member for member in MEMBERS if not is_unknown(getattr(api, method)(address, {member: None}), member)
         ]
-    return READ[method, route]
+    return MEMBERS_READ[method, route]
 
 
 def is_unknown(response, member: str) -> bool:
@@ -181,9 +181,9 @@ def is_unknown(response, member: str) -> bool:
 
 @pytest.mark.parametrize("method, route", ROUTES)
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
-def test_no_wrong_value_is_an_error_of_ours(api, place, method, route, value):
-    for member in (*members_read(api, method, route, route.format(**place)), "nonesuch"):
-        response = getattr(api, method)(route.format(**place), {member: value})
+def test_wrong_value_causes_no_server_error(api, ids, method, route, value):
+    for member in (*members_read(api, method, route, route.format(**ids)), "nonesuch"):
+        response = getattr(api, method)(route.format(**ids), {member: value})
 
         assert response.status_code < 500, (member, response.content)
         if response.status_code >= 400:
@@ -191,22 +191,22 @@ def test_no_wrong_value_is_an_error_of_ours(api, place, method, route, value):
 
 
 @pytest.mark.parametrize("member", MEMBERS)
-def test_some_route_reads_each_member(api, place, member):
-    assert any(member in members_read(api, method, route, route.format(**place)) for method, route in ROUTES)
+def test_each_listed_member_is_read_by_a_route(api, ids, member):
+    assert any(member in members_read(api, method, route, route.format(**ids)) for method, route in ROUTES)
 
 
 @pytest.mark.parametrize("method, route", ROUTES)
-def test_a_body_that_is_not_json_by_its_type_is_a_415(api, place, method, route):
-    response = api.generic(method.upper(), route.format(**place), b"name=a", content_type="text/plain")
+def test_body_of_another_media_type_is_refused_with_415(api, ids, method, route):
+    response = api.generic(method.upper(), route.format(**ids), b"name=a", content_type="text/plain")
 
     assert response.status_code == 415
 
 
 @pytest.mark.parametrize("method, route", ROUTES)
-def test_a_body_beyond_the_limit_is_refused(api, place, settings, method, route):
+def test_body_larger_than_the_limit_is_refused(api, ids, settings, method, route):
     body = b'{"x": "' + b"x" * settings.BODY_LIMIT + b'"}'
 
-    response = api.generic(method.upper(), route.format(**place), body, content_type="application/json")
+    response = api.generic(method.upper(), route.format(**ids), body, content_type="application/json")
 
     is_job = route.startswith("/api/jobs") and not route.endswith("/maintenance")
     assert response.status_code == (400 if is_job else 413)
@@ -214,19 +214,19 @@ def test_a_body_beyond_the_limit_is_refused(api, place, settings, method, route)
 
 
 @pytest.mark.parametrize("path", ["/api/jobs/0", "/api/jobs/9223372036854775808", "/api/jobs/" + "9" * 5000])
-def test_an_id_of_any_size_is_at_most_missing(api, path):
+def test_id_of_any_size_is_not_found(api, path):
     assert api.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/api/jobs/%00", "/api/jobs/-1", "/api/jobs/1%0A", "/api/%ff", "/api/jobs/1/../2"])
-def test_an_address_of_any_form_is_at_most_missing(api, path):
+def test_unusual_path_is_not_found(api, path):
     assert api.get(path).status_code == 404
 
 
 @pytest.mark.parametrize(
     "query", ["name=%00", "name=%ff", "name=" + "x" * 3000, "&".join(f"a{n}=1" for n in range(2000))]
 )
-def test_a_query_of_any_form_is_no_error_of_ours(api, query):
+def test_unusual_query_causes_no_server_error(api, query):
     response = api.get(f"/api/jobs?{query}")
 
     assert response.status_code in (200, 400)

@@ -1,4 +1,4 @@
-"""The catalogues of translations: nothing is left in English, and what runs is what is written."""
+"""The catalogues of translations are complete, up to date and compiled."""
 
 import gettext
 from io import BytesIO
@@ -17,7 +17,7 @@ def texts():
     return catalogues.extracted()
 
 
-def test_every_language_but_english_has_a_catalogue():
+def test_every_language_except_english_has_a_catalogue():
     others = {to_locale(code) for code, _ in settings.LANGUAGES} - {"en"}
 
     assert set(catalogues.LANGUAGES) == others
@@ -32,14 +32,14 @@ def test_every_text_is_translated(language, texts):
 
 
 @pytest.mark.parametrize("language", catalogues.LANGUAGES)
-def test_a_catalogue_has_what_the_texts_are_and_no_more(language, texts):
+def test_catalogue_has_exactly_the_texts_of_the_code(language, texts):
     path = catalogues.file_of(language)
 
     assert catalogues.written(catalogues.updated(language, texts)) == path.read_text(), "run `make texts`"
 
 
 @pytest.mark.parametrize("language", catalogues.LANGUAGES)
-def test_what_runs_is_what_is_written(language):
+def test_compiled_catalogue_equals_its_source(language):
     path = catalogues.file_of(language)
     compiled = BytesIO(catalogues.compiled(catalogues.read(language)))
 
@@ -49,7 +49,7 @@ def test_what_runs_is_what_is_written(language):
 
 @pytest.mark.parametrize("language", catalogues.LANGUAGES)
 @pytest.mark.parametrize("text", sorted(catalogues.TEXTS_OF_DJANGO))
-def test_django_translates_the_texts_that_are_not_in_our_catalogues(text, language, texts):
+def test_texts_that_our_catalogues_leave_out_are_translated_by_django(text, language, texts):
     plural = text.replace("error", "errors")
 
     assert texts.get(text) is None
@@ -59,11 +59,11 @@ def test_django_translates_the_texts_that_are_not_in_our_catalogues(text, langua
     assert not translated & {text, plural}
 
 
-def test_no_text_of_ours_stands_for_a_date_of_djangos(texts):
-    """Ours come first: "May", the verb, would become the month."""
-    of_dates = {*MONTHS.values(), *WEEKDAYS.values(), *WEEKDAYS_ABBR.values(), *MONTHS_3.values()}
+def test_our_texts_do_not_replace_djangos_names_of_months_and_days(texts):
+    """Our translations take precedence: "May" as a verb would be used for the month."""
+    date_names = {*MONTHS.values(), *WEEKDAYS.values(), *WEEKDAYS_ABBR.values(), *MONTHS_3.values()}
 
-    assert [word for word in map(str, of_dates) if texts.get(word)] == []
+    assert [word for word in map(str, date_names) if texts.get(word)] == []
 
 
 def entries(file) -> dict:
@@ -83,7 +83,7 @@ def entries(file) -> dict:
         ("Hello", False),
     ],
 )
-def test_the_texts_of_a_template_are_found(tmp_path, monkeypatch, text, is_found):
+def test_texts_of_a_template_are_extracted(tmp_path, monkeypatch, text, is_found):
     monkeypatch.setattr(catalogues, "BASE_DIR", tmp_path)
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates" / "x.html").write_text(text)
@@ -91,7 +91,7 @@ def test_the_texts_of_a_template_are_found(tmp_path, monkeypatch, text, is_found
     assert (catalogues.extracted().get("Hello") is not None) is is_found
 
 
-def test_a_singular_with_two_plurals_is_refused(tmp_path, monkeypatch):
+def test_singular_with_two_different_plurals_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(catalogues, "BASE_DIR", tmp_path)
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "x.py").write_text(
@@ -103,7 +103,7 @@ def test_a_singular_with_two_plurals_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text, said, is_fault",
+    "text, translated, is_fault",
     [
         ("%(n)d jobs", "%(n)d Jobs", False),
         ("%(n)d jobs", "Jobs", True),
@@ -115,8 +115,8 @@ def test_a_singular_with_two_plurals_is_refused(tmp_path, monkeypatch):
         (("%(n)d job", "%(n)d jobs"), ("%(n)d Job", ""), True),
     ],
 )
-def test_a_translation_that_is_missing_or_has_other_placeholders_is_told(text, said, is_fault):
+def test_missing_translation_and_wrong_placeholders_are_reported(text, translated, is_fault):
     catalogue = catalogues.Catalog(locale="de")
-    catalogue.add(text, said)
+    catalogue.add(text, translated)
 
     assert bool([*catalogues.problems(catalogue)]) is is_fault

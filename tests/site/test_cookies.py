@@ -1,4 +1,4 @@
-"""The cookies of a request, which anybody can send without signing in."""
+"""Parsing the cookies of a request; anybody can send them without signing in."""
 
 from io import BytesIO
 
@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from scheduler_site.wsgi import Request
 from tests.growth import assert_linear
 
-LONGEST = 30_000  # characters of a header; the web server takes about 60,000
+MAX_HEADER_LENGTH = 30_000  # characters of a header; the web server takes about 60,000
 
 
 def request_with(header: str) -> Request:
@@ -28,22 +28,22 @@ def request_with(header: str) -> Request:
         ("a=\xff", {"a": "�"}),
     ],
 )
-def test_cookies_are_read_as_they_are(header, cookies):
+def test_cookies_are_parsed_without_decoding_quotes(header, cookies):
     assert cookies == request_with(header).COOKIES
 
 
 @pytest.mark.parametrize("text", ["\\", "\\101", '\\"', "a", ";", "=", " ", "a=b; "])
-def test_cookies_are_read_in_linear_time(text):
-    """Python's own reader takes quadratic time for backslashes in quotes."""
+def test_cookies_are_parsed_in_linear_time(text):
+    """Python's own parser takes quadratic time for backslashes in quotes."""
 
     def read(header: str) -> dict[str, str]:
         return request_with(header).COOKIES
 
-    assert_linear(read, lambda length: f'a="{text * (length // len(text))}"', LONGEST)
+    assert_linear(read, lambda length: f'a="{text * (length // len(text))}"', MAX_HEADER_LENGTH)
 
 
-def test_cookies_of_messages_need_no_quotes(rf):
-    """Messages are the only cookie of Quando whose value could be anything."""
+def test_cookie_of_messages_is_readable_without_decoding_quotes(rf):
+    """The cookie of messages is the only one of Quando whose value can be any text."""
     response, storage = HttpResponse(), CookieStorage(rf.get("/"))
     storage.add(25, 'ready; "a, b" \\ é')
     storage.update(response)

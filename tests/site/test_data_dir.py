@@ -1,4 +1,4 @@
-"""Who can read what an installation writes."""
+"""Files in DATA_DIR are readable by their owner only."""
 
 import os
 import stat
@@ -23,11 +23,11 @@ def mode(path) -> int:
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
-def test_what_a_program_writes_is_for_its_owner(tmp_path, program):
-    """Every program writes the keys when it is the first."""
+def test_files_that_a_program_creates_are_readable_by_their_owner_only(tmp_path, program):
+    """Each program creates the keys if it is the first to start."""
     folder = tmp_path / "new" / "data"
-    nothing = dict.fromkeys(("DATABASE_URL", "SECRET_KEY", "ENCRYPTION_KEYS"), "")
-    environment = os.environ | nothing | {"DATA_DIR": str(folder)}
+    without_keys = dict.fromkeys(("DATABASE_URL", "SECRET_KEY", "ENCRYPTION_KEYS"), "")
+    environment = os.environ | without_keys | {"DATA_DIR": str(folder)}
     environment["DJANGO_SETTINGS_MODULE"] = "scheduler_site.settings"
 
     subprocess.run(
@@ -39,7 +39,7 @@ def test_what_a_program_writes_is_for_its_owner(tmp_path, program):
     assert {path.name: oct(mode(path)) for path in written if mode(path) & 0o077} == {}
 
 
-def test_an_installation_of_before_is_corrected(tmp_path, capsys):
+def test_permissions_of_an_old_installation_are_corrected(tmp_path, capsys):
     (tmp_path / "broker" / "appendonlydir").mkdir(parents=True)
     names = ("quando.sqlite3", "quando.sqlite3-wal", "quando.sqlite3-shm", "secret_key", "broker/appendonlydir/1.aof")
     for name in names:
@@ -50,17 +50,17 @@ def test_an_installation_of_before_is_corrected(tmp_path, capsys):
     tmp_path.chmod(0o755)
 
     protect(tmp_path)
-    said = capsys.readouterr().err
+    message = capsys.readouterr().err
     protect(tmp_path)
 
     assert {name: mode(tmp_path / name) for name in names} == dict.fromkeys(names, 0o600)
     assert mode(tmp_path) == mode(tmp_path / "broker") == mode(tmp_path / "broker" / "appendonlydir") == 0o700
     assert mode(tmp_path / "notes") == 0o644  # not written by Quando
-    assert said == f"quando: DATA_DIR {tmp_path} could be read by others; now only its owner can\n"
+    assert message == f"quando: DATA_DIR {tmp_path} could be read by others; now only its owner can\n"
     assert capsys.readouterr().err == ""
 
 
-def test_a_link_is_not_followed(tmp_path):
+def test_permissions_are_not_changed_through_symbolic_links(tmp_path):
     (tmp_path / "elsewhere").touch()
     (tmp_path / "elsewhere").chmod(0o644)
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
@@ -70,7 +70,7 @@ def test_a_link_is_not_followed(tmp_path):
     assert mode(tmp_path / "elsewhere") == 0o644
 
 
-def test_a_folder_that_others_write_to_is_refused(tmp_path):
+def test_data_dir_that_others_can_write_to_is_refused(tmp_path):
     tmp_path.chmod(0o1777)
 
     with pytest.raises(ImproperlyConfigured, match="can be written by others"):

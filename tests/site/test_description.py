@@ -1,4 +1,4 @@
-"""The quality of the OpenAPI description: everything has a text and an example, each thing once, and all of it true."""
+"""The quality of the OpenAPI description: complete texts and correct examples, and no enumeration twice."""
 
 import builtins
 from collections import Counter
@@ -22,22 +22,22 @@ def operations() -> Iterator[tuple[str, Schema]]:
 
 
 def roots() -> Iterator[tuple[str, Schema]]:
-    """The schemas that stand for themselves, with their places: components, parameters, headers and bodies."""
+    """Yield the schemas of components, parameters, headers and bodies, with their places."""
     yield from SCHEMAS.items()
     for place, operation in operations():
         for parameter in operation.get("parameters", ()):
             yield f"{place} {parameter['in']} {parameter['name']}", parameter["schema"]
         for name, media in operation.get("requestBody", {}).get("content", {}).items():
             yield f"{place} {name}", media["schema"]
-        for status, answer in operation["responses"].items():
-            for name, header in answer.get("headers", {}).items():
+        for status, response in operation["responses"].items():
+            for name, header in response.get("headers", {}).items():
                 yield f"{place} {status} {name}", header["schema"]
-            for name, media in answer.get("content", {}).items():
+            for name, media in response.get("content", {}).items():
                 yield f"{place} {status} {name}", media["schema"]
 
 
 def below(place: str, schema: Schema) -> Iterator[tuple[str, Schema]]:
-    """The schema and all that are written inside it."""
+    """Yield the schema and all schemas inside it."""
     yield place, schema
     for name, member in schema.get("properties", {}).items():
         yield from below(f"{place}.{name}", member)
@@ -58,58 +58,62 @@ def resolved(schema: Schema) -> Schema:
     return SCHEMAS[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
-def test_it_is_valid():
+def test_description_is_valid_openapi():
     OpenAPIV30SpecValidator(DESCRIPTION).validate()
 
 
-def test_no_schema_is_named_like_a_built_in_of_python():
+def test_no_schema_has_the_name_of_a_python_builtin():
     assert [name for name in SCHEMAS if hasattr(builtins, name)] == []
 
 
 def test_every_member_has_a_description_and_an_example():
-    bare = [
+    incomplete = [
         f"{place}.{name}"
         for place, schema in all_schemas()
         for name, member in schema.get("properties", {}).items()
         if not member.get("description") or "example" not in member
     ]
 
-    assert bare == []
+    assert incomplete == []
 
 
 def test_every_parameter_and_header_has_a_description_and_an_example():
-    bare = []
+    incomplete = []
     for place, operation in operations():
         described = [(each["name"], each) for each in operation.get("parameters", ())]
-        described += [each for answer in operation["responses"].values() for each in answer.get("headers", {}).items()]
-        bare += [f"{place} {name}" for name, each in described if not each.get("description") or "example" not in each]
+        described += [
+            each for response in operation["responses"].values() for each in response.get("headers", {}).items()
+        ]
+        incomplete += [
+            f"{place} {name}" for name, each in described if not each.get("description") or "example" not in each
+        ]
 
-    assert bare == []
+    assert incomplete == []
 
 
-def test_every_operation_answer_and_body_has_a_description_and_an_example():
-    bare = []
+def test_every_operation_response_and_body_has_a_description_and_an_example():
+    incomplete = []
     for place, operation in operations():
         if not operation.get("summary"):
-            bare.append(place)
+            incomplete.append(place)
         for name, media in operation.get("requestBody", {}).get("content", {}).items():
             if not has_example(media):
-                bare.append(f"{place} {name}")
-        for status, answer in operation["responses"].items():
-            if not answer.get("description"):
-                bare.append(f"{place} {status}")
-            if status.startswith("2") and not all(map(has_example, answer.get("content", {}).values())):
-                bare.append(f"{place} {status}")
+                incomplete.append(f"{place} {name}")
+        for status, response in operation["responses"].items():
+            if not response.get("description"):
+                incomplete.append(f"{place} {status}")
+            if status.startswith("2") and not all(map(has_example, response.get("content", {}).values())):
+                incomplete.append(f"{place} {status}")
 
-    assert bare == []
+    assert incomplete == []
 
 
 def has_example(media: Schema) -> bool:
     return "example" in media or bool(media.get("examples"))
 
 
-def test_each_enumeration_is_there_once():
-    """It is a component; what allows null beside its words refers to it.  A single word is a constant."""
+def test_each_enumeration_is_one_component():
+    """A schema that allows null as well refers to the component.  A single value is a constant, not an enumeration."""
     listed = [(place, schema["enum"]) for place, schema in all_schemas() if len(schema.get("enum", ())) > 1]
 
     assert [place for place, _ in listed if place not in SCHEMAS] == []
@@ -117,8 +121,8 @@ def test_each_enumeration_is_there_once():
     assert [place for place, words in listed if None in words] == []
 
 
-def test_booleans_of_queries_are_booleans():
-    told_as_texts = [
+def test_boolean_query_parameters_have_the_type_boolean():
+    enumerated = [
         f"{place} {parameter['name']}"
         for place, operation in operations()
         for parameter in operation.get("parameters", ())
@@ -131,7 +135,7 @@ def test_booleans_of_queries_are_booleans():
         if parameter["schema"].get("type") == "boolean"
     }
 
-    assert told_as_texts == []
+    assert enumerated == []
     assert booleans == {"cancelled", "dryRun", "enabled"}
 
 
@@ -154,7 +158,7 @@ def test_unions_of_objects_have_a_discriminator():
     }
 
 
-def test_the_kinds_of_a_union_say_which_they_are():
+def test_discriminator_values_equal_the_enumerations_of_the_kinds():
     for union in SCHEMAS.values():
         if "discriminator" in union:
             name = union["discriminator"]["propertyName"]
@@ -188,11 +192,11 @@ BODIES = [
     if name == "application/json"
     for example in examples_of(media)
 ]
-ANSWERS = [
+RESPONSES = [
     (f"{place} {status}", media["schema"], example, OAS30ReadValidator)
     for place, operation in operations()
-    for status, answer in operation["responses"].items()
-    for media in answer.get("content", {}).values()
+    for status, response in operation["responses"].items()
+    for media in response.get("content", {}).values()
     for example in examples_of(media)
 ]
 PARAMETERS = [
@@ -209,16 +213,16 @@ MEMBERS = [
 
 
 @pytest.mark.parametrize(
-    "examples", [BODIES, ANSWERS, PARAMETERS, MEMBERS], ids=["bodies", "answers", "parameters", "members"]
+    "examples", [BODIES, RESPONSES, PARAMETERS, MEMBERS], ids=["bodies", "responses", "parameters", "members"]
 )
-def test_examples_are_as_described(examples):
+def test_examples_match_their_schemas(examples):
     wrong = [(place, fault) for place, schema, example, kind in examples for fault in faults(schema, example, kind)]
 
     assert wrong == []
 
 
 def faults(schema: Schema, example: Any, kind: type | None) -> list[str]:
-    """What the schema refuses of the example.  A member alone may be only read or only written."""
+    """Return the errors of the example.  A member alone may be only read or only written."""
     kinds = [kind] if kind else [OAS30ReadValidator, OAS30WriteValidator]
     found = [
         [
@@ -235,7 +239,7 @@ def with_components(schema: Schema) -> Schema:
 
 
 def strict(part: Any) -> Any:
-    """The schema in the words of the validator, to which `nullable` beside a reference says nothing."""
+    """Rewrite the schema for the validator, which ignores `nullable` next to a reference."""
     if isinstance(part, list):
         return [strict(each) for each in part]
     if not isinstance(part, Mapping):

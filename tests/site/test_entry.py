@@ -1,4 +1,4 @@
-"""Every way to start a process, with settings that cannot be used."""
+"""Invalid settings stop every kind of process at its start, with a message of one line."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ COMMANDS = {
 
 
 def end_of(command: tuple[str, ...], **environment: str) -> tuple[int, str]:
-    """The exit code and everything that the process said."""
+    """Return the exit code and the output of the process."""
     done = subprocess.run(
         [sys.executable, *command],
         cwd=settings.BASE_DIR,
@@ -32,21 +32,21 @@ def end_of(command: tuple[str, ...], **environment: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("missing", ["SECRET_KEY", "ENCRYPTION_KEYS"])
-def test_nothing_starts_without_keys_beside_a_database_of_ones_own(command, missing):
+def test_no_process_starts_with_database_url_but_without_keys(command, missing):
     keys = {"SECRET_KEY": "signs", "ENCRYPTION_KEYS": "x" * 43 + "="} | {missing: ""}
 
     assert end_of(command, DATABASE_URL="postgresql://u@nowhere/d", **keys) == (1, NO_KEYS)
 
 
-def test_a_key_of_a_wrong_form_is_not_shown():
-    code, said = end_of(COMMANDS["check"], ENCRYPTION_KEYS="violet-harbour-31")
+def test_message_about_an_invalid_key_does_not_contain_the_key():
+    code, output = end_of(COMMANDS["check"], ENCRYPTION_KEYS="violet-harbour-31")
 
-    assert (code, said) == (1, "quando: ENCRYPTION_KEYS must list keys of 32 bytes in URL-safe base64\n")
+    assert (code, output) == (1, "quando: ENCRYPTION_KEYS must list keys of 32 bytes in URL-safe base64\n")
 
 
-def test_a_database_address_of_a_wrong_form_is_one_line():
+def test_message_about_an_invalid_database_url_has_one_line():
     keys = {"SECRET_KEY": "signs", "ENCRYPTION_KEYS": "x" * 43 + "="}
-    code, said = end_of(COMMANDS["check"], DATABASE_URL="mysterious://here", **keys)
+    code, output = end_of(COMMANDS["check"], DATABASE_URL="mysterious://here", **keys)
 
-    assert (code, said.count("\n")) == (1, 1)
-    assert said.startswith("quando: ")
+    assert (code, output.count("\n")) == (1, 1)
+    assert output.startswith("quando: ")

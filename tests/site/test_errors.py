@@ -1,4 +1,4 @@
-"""One error body, whatever went wrong."""
+"""All errors have the same form of body."""
 
 import pytest
 from django.core.exceptions import ValidationError as ModelValidationError
@@ -7,7 +7,8 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from jobs.errors import Conflict, Invalid, QuotaExceeded
+from api.errors import Conflict, Invalid
+from jobs.errors import QuotaExceeded
 from recurrence.wire import WireError
 from scheduler_site.errors import handle
 
@@ -37,7 +38,7 @@ def error_of(response: Response) -> dict:
         (DataError("value too long for type character varying(100)"), 400, "invalid", None),
     ],
 )
-def test_a_refusal_becomes_status_code_message_and_target(exception, status, code, target):
+def test_exception_becomes_status_code_message_and_target(exception, status, code, target):
     response = handle(exception, {})
 
     error = error_of(response)
@@ -45,11 +46,11 @@ def test_a_refusal_becomes_status_code_message_and_target(exception, status, cod
     assert error["message"]
 
 
-def test_the_databases_words_are_kept_to_ourselves():
+def test_message_of_the_database_is_not_returned():
     assert "varying" not in error_of(handle(DataError("character varying(100)"), {}))["message"]
 
 
-def test_a_view_of_another_protocol_gives_its_own_codes():
+def test_view_of_another_protocol_can_set_error_codes():
     class View:
         error_codes = {404: "ResourceNotFound"}
 
@@ -57,29 +58,29 @@ def test_a_view_of_another_protocol_gives_its_own_codes():
     assert error_of(handle(Conflict("x"), {"view": View()}))["code"] == "conflict"
 
 
-def test_several_wrong_members_are_listed():
+def test_several_errors_are_listed_in_details():
     error = error_of(handle(exceptions.ValidationError({"a": ["one", "two"], "b": ["three"]}), {}))
 
     assert (error["target"], error["message"]) == ("a", "one")
     assert [(d["target"], d["message"]) for d in error["details"]] == [("a", "one"), ("a", "two"), ("b", "three")]
 
 
-def test_a_message_does_not_send_a_long_input_back():
+def test_error_message_does_not_repeat_a_long_input():
     error = error_of(handle(exceptions.ValidationError({"a": ["x" * 10_000]}), {}))
 
     assert len(error["message"]) <= 200
 
 
-def test_a_wait_is_told_in_whole_seconds():
+def test_retry_after_is_rounded_up_to_whole_seconds():
     assert handle(exceptions.Throttled(2.1), {})["Retry-After"] == "3"
 
 
-def test_a_bug_is_not_an_answer_of_ours():
+def test_unexpected_exception_is_not_handled():
     assert handle(KeyError("x"), {}) is None
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/nothing", "/api/jobs/x/y"])
-def test_an_unknown_address_of_an_api_is_json(api, path):
+def test_unknown_address_of_an_api_returns_json(api, path):
     response = api.get(path)
 
     assert response.status_code == 404
@@ -110,7 +111,7 @@ def test_a_wrong_method_names_the_right_ones(api):
 
 @pytest.mark.parametrize("path", ["/api/schema", "/api/schema/", "/api/docs", "/api/docs/"])
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
-def test_the_description_and_its_pages_refuse_in_the_same_form(api_of, path, method):
+def test_errors_of_the_description_and_its_pages_have_the_same_form(api_of, path, method):
     response = getattr(api_of(), method)(path)
 
     assert (response.status_code, response["Content-Type"]) == (405, "application/json")
@@ -118,12 +119,12 @@ def test_the_description_and_its_pages_refuse_in_the_same_form(api_of, path, met
     assert "GET" in response["Allow"]
 
 
-def test_every_answer_has_a_request_id(api):
+def test_every_response_has_a_request_id(api):
     assert api.get("/api/jobs")["x-ms-request-id"] != api.get("/api/nothing")["x-ms-request-id"]
 
 
-def test_a_bug_is_answered_without_detail(api, monkeypatch):
-    """The only stand-in: there is no honest way to ask for a bug."""
+def test_response_to_a_bug_has_no_details(api, monkeypatch):
+    """The bug is patched into the code: no request can cause one."""
 
     def broken(*args):
         raise RuntimeError("the secret is 42")
@@ -138,7 +139,7 @@ def test_a_bug_is_answered_without_detail(api, monkeypatch):
     assert "42" not in response.content.decode()
 
 
-def test_too_many_parameters_of_a_page_are_refused(client, owner):
+def test_page_refuses_too_many_parameters(client, owner):
     client.force_login(owner)
 
     assert client.get("/calendar/?" + "&".join(f"a{number}=1" for number in range(1001))).status_code == 400

@@ -1,4 +1,4 @@
-"""The examples of requests in the description work, and those of answers have the shape of real answers."""
+"""Example requests of the description are accepted, and real responses have the structure of the example responses."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ READS = [
 
 
 @pytest.mark.parametrize("place, operation, example", REQUESTS)
-def test_a_request_of_the_description_is_accepted(place, operation, example, api, existing, subscription, make_user):
+def test_example_request_is_accepted(place, operation, example, api, existing, subscription, make_user):
     make_user("bob"), make_user("carol")
     method, path = place.split()
     body = with_existing(example, existing | {"subscription": str(subscription.pk)})
@@ -34,17 +34,17 @@ def test_a_request_of_the_description_is_accepted(place, operation, example, api
     response = getattr(api, method.lower())(address(path, existing), body, content_type="application/json")
 
     assert 200 <= response.status_code < 300, response.content
-    assert_shape(response, operation)
+    assert_structure(response, operation)
 
 
 @pytest.mark.parametrize("path, operation", READS)
-def test_an_answer_has_the_shape_of_its_example(path, operation, api, existing):
+def test_response_has_the_structure_of_its_example(path, operation, api, existing):
     query = {"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z"} if path == "/api/occurrences" else {}
 
     response = api.get(address(path, existing), query)
 
     assert response.status_code == 200, response.content
-    assert_shape(response, operation)
+    assert_structure(response, operation)
 
 
 def address(path: str, existing: dict[str, Any]) -> str:
@@ -52,7 +52,7 @@ def address(path: str, existing: dict[str, Any]) -> str:
 
 
 def with_existing(part: Any, existing: dict[str, Any], name: str = "") -> Any:
-    """The example with ids of what exists, and with secrets for its dots."""
+    """Return the example with ids of existing objects, and with secrets for its dots."""
     if isinstance(part, dict):
         return {member: with_existing(each, existing, member) for member, each in part.items()}
     if part is None:
@@ -65,19 +65,19 @@ def with_existing(part: Any, existing: dict[str, Any], name: str = "") -> Any:
     return existing[ids[name]] if name in ids else SECRETS.get(name, part)
 
 
-def assert_shape(response, operation) -> None:
-    """The members of the answer are those of an example, at the first two levels."""
+def assert_structure(response, operation) -> None:
+    """Check that the response has the members of an example, at the first two levels."""
     described = operation["responses"][str(response.status_code)]["content"]["application/json"]
 
-    assert any(is_alike(response.json(), example) for example in examples_of(described)), response.json()
+    assert any(has_same_structure(response.json(), example) for example in examples_of(described)), response.json()
 
 
-def is_alike(answer: Any, example: Any, levels: int = 2) -> bool:
-    if answer is None or example is None or not levels:
+def has_same_structure(value: Any, example: Any, levels: int = 2) -> bool:
+    if value is None or example is None or not levels:
         return True
-    if isinstance(answer, list) and isinstance(example, list):
-        return not answer or not example or is_alike(answer[0], example[0], levels)
-    if isinstance(answer, dict) and isinstance(example, dict) and levels == 2:
-        members = all(is_alike(answer[name], example[name], 1) for name in answer.keys() & example.keys())
-        return answer.keys() == example.keys() and members
-    return type(answer) is type(example) or {type(answer), type(example)} <= {int, float}
+    if isinstance(value, list) and isinstance(example, list):
+        return not value or not example or has_same_structure(value[0], example[0], levels)
+    if isinstance(value, dict) and isinstance(example, dict) and levels == 2:
+        members = all(has_same_structure(value[name], example[name], 1) for name in value.keys() & example.keys())
+        return value.keys() == example.keys() and members
+    return type(value) is type(example) or {type(value), type(example)} <= {int, float}

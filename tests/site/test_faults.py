@@ -1,4 +1,4 @@
-"""Documents with several faults: `details` lists each with its path, in words of our own."""
+"""Documents with several faults: `details` lists each of them with its path, in our own texts."""
 
 import re
 
@@ -8,11 +8,11 @@ from rest_framework.test import APIClient
 from tests.site.test_strictness import (
     OUTLOOK,
     calendar,  # noqa: F401  # a fixture
-    there,  # noqa: F401  # a fixture
+    ids,  # noqa: F401  # a fixture
 )
 
 # how the texts of Django, its filters and the REST framework begin
-FOREIGN = re.compile(
+FRAMEWORK_TEXTS = re.compile(
     r"This (field|list|dictionary|value)|Ensure |Select a valid|Enter a|Not a valid|Expected |Must be a valid"
     r"|Invalid data|Invalid input|A valid |Null characters|Value .* is not a valid|is not a valid choice"
     r"|Method |Unsupported media|Could not |Authentication cred|CSRF Failed|No data|You do not"
@@ -239,38 +239,38 @@ def faults_of(response) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("method, route, body, targets", BROKEN)
-def test_all_faults_of_a_document_are_listed_with_their_paths(api, there, method, route, body, targets):  # noqa: F811
-    faults = faults_of(getattr(api, method)(route.format(**there), body))
+def test_all_faults_of_a_document_are_listed_with_their_paths(api, ids, method, route, body, targets):  # noqa: F811
+    faults = faults_of(getattr(api, method)(route.format(**ids), body))
 
     assert set(faults) == targets
-    assert not [message for message in faults.values() if FOREIGN.search(message)]
+    assert not [message for message in faults.values() if FRAMEWORK_TEXTS.search(message)]
 
 
 @pytest.mark.parametrize("name, query, targets", QUERIES)
-def test_wrong_parameters_are_listed(api, there, name, query, targets):  # noqa: F811
+def test_wrong_query_parameters_are_listed(api, ids, name, query, targets):  # noqa: F811
     faults = faults_of(api.get(f"/api/{name}?{query}"))
 
     assert set(faults) == targets
-    assert not [message for message in faults.values() if FOREIGN.search(message)]
+    assert not [message for message in faults.values() if FRAMEWORK_TEXTS.search(message)]
 
 
 @pytest.mark.parametrize("value", [None, 5, True, "", "x", [], {}, [5], {"x": 1}])
-def test_every_refusal_is_in_words_of_our_own(api, there, value):  # noqa: F811
+def test_refusal_of_a_wrong_value_has_no_text_of_a_framework(api, ids, value):  # noqa: F811
     for method, route, body, _ in BROKEN:
         for member in body:
-            response = getattr(api, method)(route.format(**there), {member: value})
+            response = getattr(api, method)(route.format(**ids), {member: value})
 
             if response.status_code == 400:
-                assert not [message for message in faults_of(response).values() if FOREIGN.search(message)]
+                assert not [message for message in faults_of(response).values() if FRAMEWORK_TEXTS.search(message)]
 
 
-def test_the_first_of_them_is_the_refusal(api, there):  # noqa: F811
+def test_first_fault_is_repeated_in_the_error_itself(api, ids):  # noqa: F811
     error = api.post("/api/jobs", {"action": ACTION}).json()["error"]
 
     assert {name: error[name] for name in ("code", "message", "target")} == error["details"][0]
 
 
-def test_one_answer_lists_a_hundred_faults_at_most(api, there):  # noqa: F811
+def test_response_lists_at_most_100_faults(api, ids):  # noqa: F811
     attendees = [{"type": "x"}] * 300
 
     response = api.post("/api/events", {"subject": "x", "attendees": attendees})
@@ -287,17 +287,17 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("method, route, sent, status", REFUSED)
-def test_what_no_document_is_to_blame_for_is_in_words_of_our_own_too(api, there, method, route, sent, status):  # noqa: F811
-    response = getattr(api, method)(route.format(**there), **sent)
+def test_refusal_of_a_method_or_media_type_has_no_text_of_a_framework(api, ids, method, route, sent, status):  # noqa: F811
+    response = getattr(api, method)(route.format(**ids), **sent)
 
     assert response.status_code == status
-    assert not FOREIGN.search(response.json()["error"]["message"])
+    assert not FRAMEWORK_TEXTS.search(response.json()["error"]["message"])
 
 
-def test_a_request_of_nobody_or_without_its_csrf_token_is_refused_in_words_of_our_own(api_of, owner):
+def test_refusal_without_sign_in_or_csrf_token_has_no_text_of_a_framework(api_of, owner):
     page = APIClient(enforce_csrf_checks=True)
     page.force_login(owner)
 
     for response, status in ((api_of().get("/api/jobs"), 401), (page.post("/api/jobs", {}), 403)):
         assert response.status_code == status
-        assert not FOREIGN.search(response.json()["error"]["message"])
+        assert not FRAMEWORK_TEXTS.search(response.json()["error"]["message"])

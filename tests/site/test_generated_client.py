@@ -1,4 +1,4 @@
-"""A generated client changes what its caller mentions, and nothing else: each PATCH of the description is tried."""
+"""A generated client changes only what its caller sets: tests of each PATCH in the description."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +12,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from jobs import registry
-from jobs.actions import service_bus
+from jobs.actions.member_types import Text
+from jobs.actions.members import BROKERED_PROPERTIES
 from jobs.encryption import MASK
 from jobs.models import JobCollection, Run
 from jobs.run_now import run_now
@@ -30,20 +31,24 @@ PATCHES = {
     if "patch" in operations
 }
 Document = dict[str, Any]
-NEXT = WEDNESDAY.year + 1  # tests start at this time, whatever the clock of the machine says
+NEXT = WEDNESDAY.year + 1  # tests start at this time, independent of the clock of the machine
 LATER = NEXT + 1
 
 
 @dataclass(kw_only=True)
 class Existing:
-    """An object whose members are not at their defaults, and patches that mention as little of it as can be."""
+    """An object whose members differ from their defaults, and patches that each set as little as possible."""
 
     id: object
     read: Callable[[], Document]
     patches: list[Document]
     always: frozenset[str] = frozenset({"revision", "updatedAt"})  # changes with every member
-    follows: dict[str, set[str]] = field(default_factory=dict)  # what changes along with a member, by its place
-    hidden: dict[str, str] = field(default_factory=dict)  # where a change of a member shows that is not shown itself
+    follows: dict[str, set[str]] = field(
+        default_factory=dict
+    )  # by the place of a member, what changes together with it
+    hidden: dict[str, str] = field(
+        default_factory=dict
+    )  # by a member that is not returned, where its change is visible
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +62,7 @@ def generated_client(generated, token, one_connection):
 
 
 @pytest.mark.parametrize("operation_id", PATCHES)
-def test_a_patch_changes_nothing_but_what_it_mentions(operation_id, request, generated, generated_client):
+def test_patch_changes_only_the_members_that_it_sets(operation_id, request, generated, generated_client):
     path, operation = PATCHES[operation_id]
     merged = MERGED_MEMBERS.get(path, ())
     call = generated.call(operation)
@@ -67,12 +72,12 @@ def test_a_patch_changes_nothing_but_what_it_mentions(operation_id, request, gen
     for existing in request.getfixturevalue(FIXTURES[operation_id]):
         before = flat(existing.read())
         for patch in existing.patches:
-            with undone():
-                answer = call(existing.id, client=generated_client, body=generated.make(model, patch, used))
-                assert answer.status_code == 200, (patch, answer.content)
+            with rolled_back():
+                response = call(existing.id, client=generated_client, body=generated.make(model, patch, used))
+                assert response.status_code == 200, (patch, response.content)
                 check(existing, patch, merged, before, flat(existing.read()))
 
-    assert set(generated.parts(model, merged)) - used == set()  # everything that can be mentioned was
+    assert set(generated.parts(model, merged)) - used == set()  # every part was set by a patch
 
 
 @pytest.mark.parametrize("operation_id", PATCHES)
@@ -85,14 +90,14 @@ def test_null_is_accepted_where_the_description_allows_it_and_changes_nothing_el
     before = flat(existing.read())
 
     for member, schema in members_of(operation).items():
-        with undone():
-            answer = generated_client.get_httpx_client().patch(address, json={member: None})
+        with rolled_back():
+            response = generated_client.get_httpx_client().patch(address, json={member: None})
             after = flat(existing.read())
             if schema.get("nullable"):
-                assert answer.status_code == 200, (member, answer.content)
+                assert response.status_code == 200, (member, response.content)
                 assert other_changes(existing, {member}, before, after) == set()
             else:
-                assert (answer.status_code, answer.json()["error"]["target"]) == (400, member)
+                assert (response.status_code, response.json()["error"]["target"]) == (400, member)
                 assert after == before
 
 
@@ -102,28 +107,28 @@ def members_of(operation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check(existing: Existing, patch: Document, merged: tuple[str, ...], before: Document, after: Document) -> None:
-    mentioned = flat(patch)
-    for place, value in mentioned.items():
+    patched = flat(patch)
+    for place, value in patched.items():
         if place not in existing.hidden:
             assert (after.get(place) or None) == (value or None), (patch, place)  # false may be left out
-    mine = {place if (member := place.partition(".")[0]) in merged else member for place in mentioned}
+    set_places = {place if (member := place.partition(".")[0]) in merged else member for place in patched}
 
     assert after != before, patch
-    assert other_changes(existing, mine, before, after) == set(), patch
+    assert other_changes(existing, set_places, before, after) == set(), patch
 
 
-def other_changes(existing: Existing, mine: set[str], before: Document, after: Document) -> set[str]:
-    """The places that differ although nobody mentioned them."""
-    shown = {existing.hidden.get(place, place) for place in mine} | existing.always
+def other_changes(existing: Existing, set_places: set[str], before: Document, after: Document) -> set[str]:
+    """Return the places that changed although the patch did not set them."""
+    shown = {existing.hidden.get(place, place) for place in set_places} | existing.always
     for member, others in existing.follows.items():
-        if any(under(place, member) for place in mine):
+        if any(under(place, member) for place in set_places):
             shown |= others
     changed = {place for place in before.keys() | after.keys() if before.get(place) != after.get(place)}
     return {place for place in changed if not any(under(place, each) for each in shown)}
 
 
 def flat(document: Mapping[str, Any], place: str = "") -> Document:
-    """The values of a document by their places in it."""
+    """Return the values of a document by their places in it."""
     values: Document = {}
     for name, value in document.items():
         if isinstance(value, Mapping) and value:
@@ -138,7 +143,7 @@ def under(place: str, other: str) -> bool:
 
 
 @contextmanager
-def undone() -> Iterator[None]:
+def rolled_back() -> Iterator[None]:
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
@@ -159,13 +164,13 @@ FIXTURES = {
 
 @pytest.fixture
 def create(generated_client):
-    """Post a document to a list; return what it created, and what reads that again."""
+    """Return a function that posts a document to a list and returns the created object and a function that reads it."""
     http = generated_client.get_httpx_client()
 
     def post(kind: str, document: Document) -> tuple[Any, Callable[[], Document]]:
-        answer = http.post(f"/api/{kind}", json=document)
-        assert answer.status_code == 201, answer.content
-        return answer.json(), lambda: http.get(answer.headers["Location"]).json()
+        response = http.post(f"/api/{kind}", json=document)
+        assert response.status_code == 201, response.content
+        return response.json(), lambda: http.get(response.headers["Location"]).json()
 
     return post
 
@@ -232,7 +237,7 @@ DAILY = {
     "range": {"type": "noEnd", "startDate": "2026-01-05"},
 }
 ALL_DAY = {"isAllDay": True, "startLocal": "2026-01-05T00:00:00", "endLocal": "2026-01-06T00:00:00"}
-OF_DETAILS: list[Document] = [
+DETAILS_PATCHES: list[Document] = [
     {"subject": "Accounts"},
     {"body": "<p>More</p>"},
     {"bodyType": "text"},
@@ -247,7 +252,7 @@ OF_DETAILS: list[Document] = [
     {"startLocal": "2026-01-05T09:30:00"},
     {"endLocal": "2026-01-05T10:30:00"},
 ]
-OF_TIMES = {
+CHANGES_WITH_TIMES = {
     "startLocal": {"start"},
     "endLocal": {"end"},
     "timeZone": {"start", "end"},
@@ -260,8 +265,8 @@ def events(create, owner):
     other, _ = create("calendars", {"name": "Other"})
     timed, read_timed = create("events", {**DETAILS, "recurrence": WEEKLY})
     whole, read_whole = create("events", {**DETAILS, **ALL_DAY, "recurrence": WEEKLY})
-    patches = [*OF_DETAILS, {"recurrence": DAILY}, {"calendarId": other["id"]}]
-    follows = OF_TIMES | {
+    patches = [*DETAILS_PATCHES, {"recurrence": DAILY}, {"calendarId": other["id"]}]
+    follows = CHANGES_WITH_TIMES | {
         "recurrence": {"description", "type"},
         "timeZone": {"start", "end", "recurrence.range.recurrenceTimeZone"},
     }
@@ -284,12 +289,12 @@ def occurrences(create, generated_client):
             read=lambda: http.get(f"/api/occurrences/{id}?timeZone=Europe/Berlin").json(),
             patches=patches,
             always=frozenset({"isException"}),
-            follows=OF_TIMES | {"timeZone": {"start", "end", "endLocal"}},
+            follows=CHANGES_WITH_TIMES | {"timeZone": {"start", "end", "endLocal"}},
             hidden={"timeZone": "startLocal"},
         )
 
     later = [{"startLocal": "2026-01-08T09:30:00"}, {"endLocal": "2026-01-08T10:30:00"}]
-    return [existing(made, [*OF_DETAILS[:-2], *later]), existing(whole, [{"isAllDay": False}])]
+    return [existing(made, [*DETAILS_PATCHES[:-2], *later]), existing(whole, [{"isAllDay": False}])]
 
 
 @pytest.fixture
@@ -304,9 +309,9 @@ def followings(create, generated_client):
         event, _ = create("events", {**DETAILS, **times, "recurrence": numbered, "calendarId": calendar["id"]})
 
         def read() -> Document:
-            """The series from the occurrence on, without what its other first day brings about."""
-            listed = http.get("/api/events", params={"calendar": calendar["id"]}).json()["value"]
-            newest = max(listed, key=lambda each: each["startLocal"])
+            """Return the series that starts with the occurrence, without members that depend on its first day."""
+            found_events = http.get("/api/events", params={"calendar": calendar["id"]}).json()["value"]
+            newest = max(found_events, key=lambda each: each["startLocal"])
             limits = newest["recurrence"]["range"] if newest["recurrence"] else {}
             limits.pop("startDate", None)
             if newest["id"] == event["id"]:
@@ -319,7 +324,7 @@ def followings(create, generated_client):
             id=f"{event['id']}_20260114",
             read=read,
             patches=patches,
-            follows=OF_TIMES
+            follows=CHANGES_WITH_TIMES
             | {"recurrence": {"description", "type"}, "timeZone": {"recurrence.range.recurrenceTimeZone"}},
             hidden={name: name for name in ("startLocal", "endLocal", "recurrence.range.startDate")},
         )
@@ -329,7 +334,7 @@ def followings(create, generated_client):
         "range": {**numbered["range"], "startDate": "2026-01-14"},
     }
     later = [{"startLocal": "2026-01-14T09:30:00"}, {"endLocal": "2026-01-14T10:30:00"}, {"recurrence": every_fifth}]
-    return [existing("Timed", [*OF_DETAILS[:-2], *later]), existing("Whole", [{"isAllDay": False}], **ALL_DAY)]
+    return [existing("Timed", [*DETAILS_PATCHES[:-2], *later]), existing("Whole", [{"isAllDay": False}], **ALL_DAY)]
 
 
 @pytest.fixture
@@ -338,7 +343,7 @@ def notices(create, make_job, subscription):
     job = make_job()
     set_policy(job, "db-2")
     run_now(job, NOW)
-    Run.objects.update(state=Run.State.RUNNING, started_at=NOW)  # what waits for an idle resource waits for this run
+    Run.objects.update(state=Run.State.RUNNING, started_at=NOW)  # so the resource is not idle
     made, read = create(
         "notices",
         {
@@ -351,7 +356,7 @@ def notices(create, make_job, subscription):
             "endAfterDuration": True,
         },
     )
-    kept, read_kept = create(
+    idle, read_idle = create(
         "notices",
         {
             "eventType": "Redeploy",
@@ -361,7 +366,7 @@ def notices(create, make_job, subscription):
             "keepOpen": True,
         },
     )
-    of_kept = [{"keepOpen": False}, {"approveWhenIdle": False}]
+    idle_patches = [{"keepOpen": False}, {"approveWhenIdle": False}]
     patches: list[Document] = [
         {"eventType": "Freeze"},
         {"resources": ["db-3"]},
@@ -381,7 +386,7 @@ def notices(create, make_job, subscription):
     always, hidden = frozenset({"history"}), {"notBeforeSeconds": "notBefore"}
     return [
         Existing(id=UUID(made["eventId"]), read=read, patches=patches, follows=follows, always=always, hidden=hidden),
-        Existing(id=UUID(kept["eventId"]), read=read_kept, patches=of_kept, always=always),
+        Existing(id=UUID(idle["eventId"]), read=read_idle, patches=idle_patches, always=always),
     ]
 
 
@@ -529,20 +534,20 @@ def triggers(create, make_job):
     return [
         Existing(id=made["id"], read=read, patches=patches, follows=follows),
         *(
-            Existing(id=made["id"], read=read, patches=inside("schedule", *of_format), follows=follows)
-            for position, (schedule, of_format) in enumerate(SCHEDULES)
+            Existing(id=made["id"], read=read, patches=inside("schedule", *format_patches), follows=follows)
+            for position, (schedule, format_patches) in enumerate(SCHEDULES)
             for made, read in [create("triggers", {"job": make_job().pk, "name": f"t{position}", "schedule": schedule})]
         ),
     ]
 
 
-PROOF = "action.errorAction.request.authentication"
-OF_JOBS = {
+AUTHENTICATION = "action.errorAction.request.authentication"
+CHANGES_WITH_JOB_MEMBERS = {
     "action.errorAction": {"secretsSetAt.errorAction"},
     "ownSchedule": {"startTime", "recurrence", "misfire", "nextRunAt"},
     "state": {"nextRunAt"},
     "collection": {"collectionName"},
-    f"{PROOF}.pfx": {f"{PROOF}.certificateThumbprint", f"{PROOF}.certificateSubjectName"},
+    f"{AUTHENTICATION}.pfx": {f"{AUTHENTICATION}.certificateThumbprint", f"{AUTHENTICATION}.certificateSubjectName"},
 }
 SECRETS = ("password", "secret", "pfx", "sasToken", "sasKey")
 SCHEDULE = {
@@ -586,7 +591,8 @@ QUEUE_MESSAGE = {
     "messageEncoding": "Base64",
 }
 SAS_KEY = {"type": "SharedAccessKey", "sasKeyName": "send", "sasKey": "aXZvcnktbWVhZG93LTE5LWtleQ=="}
-BROKERED = {name: f"some-{name}" for name in service_bus.BROKERED_TEXTS} | {
+BROKERED_TEXTS = [member.name for member in BROKERED_PROPERTIES.members if isinstance(member, Text)]
+BROKERED = {name: f"some-{name}" for name in BROKERED_TEXTS} | {
     "partitionKey": "some-sessionId",
     "forcePersistence": True,
     "scheduledEnqueueTimeUtc": f"{LATER}-01-01T00:00:00Z",
@@ -620,7 +626,7 @@ HTTP = {
 }
 
 
-OF_OAUTH: list[Document] = [
+OAUTH_PATCHES: list[Document] = [
     {"type": "ActiveDirectoryOAuth", "tenant": "other.example", "secret": "copper-meadow-59"},
     {"audience": "https://other.example", "secret": "copper-meadow-59"},
     {"clientId": "other", "secret": "copper-meadow-59"},
@@ -630,19 +636,19 @@ OF_OAUTH: list[Document] = [
 
 
 def inside(place: str, *patches: Document) -> list[Document]:
-    """The patches as those of what is at the place."""
+    """Return the patches inside the object at the place."""
     for name in reversed(place.split(".")):
         patches = tuple({name: patch} for patch in patches)
     return list(patches)
 
 
-OF_RETRY_POLICY: list[Document] = [
+RETRY_POLICY_PATCHES: list[Document] = [
     {"retryType": "Fixed"},
     {"retryInterval": "PT2M"},
     {"retryCount": 8},
     {"maximumRetryInterval": "PT3H"},
 ]
-OF_QUEUE_MESSAGE: list[Document] = [
+QUEUE_MESSAGE_PATCHES: list[Document] = [
     {"storageAccount": "other", "sasToken": SAS_TOKEN},
     {"queueName": "returns"},
     {"sasToken": f"{SAS_TOKEN}-b"},
@@ -650,12 +656,12 @@ OF_QUEUE_MESSAGE: list[Document] = [
     {"messageFormat": "Text"},
     {"messageEncoding": "None"},
 ]
-OF_BUS_MESSAGE: list[Document] = [
+BUS_MESSAGE_PATCHES: list[Document] = [
     {"namespace": "other", "authentication": {"sasKey": SAS_KEY["sasKey"]}},
     {"transportType": "NetMessaging"},
     {"message": "bye"},
     *inside("authentication", {"type": "SharedAccessKey", "sasKeyName": "other", "sasKey": "b3RoZXIta2V5LTE5LWtleQ=="}),
-    *inside("brokeredMessageProperties", *({name: f"other-{name}"} for name in service_bus.BROKERED_TEXTS[:4])),
+    *inside("brokeredMessageProperties", *({name: f"other-{name}"} for name in BROKERED_TEXTS[:4])),
     *inside(
         "brokeredMessageProperties",
         {"sessionId": "s", "partitionKey": "s"},
@@ -666,7 +672,7 @@ OF_BUS_MESSAGE: list[Document] = [
     ),
     *inside("customMessageProperties", {"kind": "return"}),
 ]
-OF_HTTP: list[Document] = [
+HTTP_PATCHES: list[Document] = [
     {"type": "Https"},
     *inside(
         "request",
@@ -686,12 +692,12 @@ OF_HTTP: list[Document] = [
         {"success": {"bodyPath": "$.other"}},
         {"success": {"bodyValue": "fine"}},
     ),
-    *inside("retryPolicy", *OF_RETRY_POLICY, {"retryCount": None}),
+    *inside("retryPolicy", *RETRY_POLICY_PATCHES, {"retryCount": None}),
     {"errorAction": None},
     {"template": False},
     {"followLimit": "PT3H"},
 ]
-OF_SETTINGS: list[Document] = [
+SETTINGS_PATCHES: list[Document] = [
     {"startTime": f"{NEXT}-02-01T08:00:00Z"},
     *inside(
         "recurrence",
@@ -714,7 +720,7 @@ OF_SETTINGS: list[Document] = [
 def jobs(generated_client, make_job, authority, collection):
     http = generated_client.get_httpx_client()
     weekly = JobCollection.objects.create(subscription=collection.subscription, name="weekly", sku=collection.sku)
-    before = timezone.now() - timedelta(hours=1)  # secrets that are written anew have another date
+    before = timezone.now() - timedelta(hours=1)  # a secret that is written again gets a new date
     made: list[Existing] = []
 
     def job(action: Document, *patches: Document, schedule: Document = SCHEDULE) -> None:
@@ -725,7 +731,7 @@ def jobs(generated_client, make_job, authority, collection):
                 id=row.pk,
                 read=lambda: http.get(f"/api/jobs/{row.pk}").json(),
                 patches=list(patches),
-                follows=OF_JOBS,
+                follows=CHANGES_WITH_JOB_MEMBERS,
                 hidden={"runNow": "state"} | {place: place.replace("action.", "secretsSetAt.", 1) for place in secrets},
             )
         )
@@ -733,12 +739,12 @@ def jobs(generated_client, make_job, authority, collection):
     queue = {"type": "StorageQueue", "queueMessage": QUEUE_MESSAGE, "retryPolicy": RETRY_POLICY, "template": True}
     job(
         HTTP | {"errorAction": queue},
-        *OF_SETTINGS,
+        *SETTINGS_PATCHES,
         {"name": "renamed"},
         {"collection": weekly.pk},
-        *inside("action", *OF_HTTP),
+        *inside("action", *HTTP_PATCHES),
         *inside("action.errorAction", {"type": "StorageQueue", "template": False}),
-        *inside("action.errorAction.queueMessage", *OF_QUEUE_MESSAGE),
+        *inside("action.errorAction.queueMessage", *QUEUE_MESSAGE_PATCHES),
         *inside("action.errorAction.retryPolicy", {"retryCount": 8}),
     )
 
@@ -747,7 +753,7 @@ def jobs(generated_client, make_job, authority, collection):
     request = {"uri": "https://hooks.example/failed", "method": "POST", "authentication": mutual}
     job(
         {"type": "Https", "request": request | {"authentication": OAUTH}, "errorAction": HTTP | {"request": request}},
-        *inside("action", *({"request": {"authentication": each}} for each in OF_OAUTH), {"follow": True}),
+        *inside("action", *({"request": {"authentication": each}} for each in OAUTH_PATCHES), {"follow": True}),
         *inside("action.errorAction", {"request": {"method": "PUT"}}, {"follow": True, "followLimit": "PT3H"}),
         *inside("action.errorAction.request.authentication", {**mutual, "pfx": other.pfx, "password": other.password}),
     )
@@ -758,9 +764,9 @@ def jobs(generated_client, make_job, authority, collection):
     }
     job(plain, *inside("action.request", {"certificateAuthority": Authority().pem}))
 
-    of_topic: list[Document] = [
+    topic_patches: list[Document] = [
         {"namespace": "other", "authentication": {"sasKey": SAS_KEY["sasKey"]}},
-        *OF_BUS_MESSAGE[1:],
+        *BUS_MESSAGE_PATCHES[1:],
     ]
     job(
         {
@@ -771,8 +777,8 @@ def jobs(generated_client, make_job, authority, collection):
                 "serviceBusTopicMessage": {**BUS_MESSAGE, "topicPath": "failed"},
             },
         },
-        *inside("action.serviceBusQueueMessage", {"queueName": "returns"}, *OF_BUS_MESSAGE),
-        *inside("action.errorAction.serviceBusTopicMessage", {"topicPath": "lost"}, *of_topic),
+        *inside("action.serviceBusQueueMessage", {"queueName": "returns"}, *BUS_MESSAGE_PATCHES),
+        *inside("action.errorAction.serviceBusTopicMessage", {"topicPath": "lost"}, *topic_patches),
     )
     job(
         {

@@ -1,4 +1,4 @@
-"""Generators of clients read the description without a warning, and what they make of it fits the examples."""
+"""Client generators read the description without a warning, and their models accept the examples."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def test_openapi_python_client_has_no_warning(source):
 
 @pytest.fixture(scope="module")
 def models(source):
-    """The module that datamodel-code-generator makes, as its command line does; each warning is an error."""
+    """The module that datamodel-code-generator creates; each warning is an error."""
     target = source.parent / f"{MODULE}.py"
     command = [sys.executable, "-W", "error", "-m", "datamodel_code_generator"]
     command += ["--input", str(source), "--input-file-type", "openapi", "--output", str(target)]
@@ -52,8 +52,8 @@ def models(source):
     sys.path.remove(str(source.parent))
 
 
-def test_datamodel_code_generator_has_no_warning_and_its_models_take_every_example(models):
-    taken = 0
+def test_datamodel_code_generator_has_no_warning_and_its_models_accept_every_example(models):
+    accepted = 0
     for _, operation in operations():
         bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
         for body in bodies:
@@ -62,12 +62,12 @@ def test_datamodel_code_generator_has_no_warning_and_its_models_take_every_examp
                 model = getattr(models, media["schema"]["$ref"].rpartition("/")[2])
                 for example in examples_of(media):
                     TypeAdapter(model).validate_python(example)
-                    taken += 1
+                    accepted += 1
 
-    assert taken > 100
+    assert accepted > 100
 
 
-def test_generated_unions_choose_the_kind_by_its_word(models):
+def test_generated_unions_select_the_class_by_the_discriminator(models):
     schedule = TypeAdapter(models.Schedule).validate_python({"format": "once", "at": "2030-01-01T00:00:00Z"})
     action = TypeAdapter(models.Action).validate_python(SCHEMAS["Job"]["properties"]["action"]["example"])
 

@@ -11,7 +11,7 @@ def report(kind: str, ago: timedelta = timedelta()) -> None:
     Process.objects.create(kind=kind, name="here:1", started_at=now - ago, seen_at=now - ago)
 
 
-def test_it_is_well_while_a_beat_and_a_worker_report(client, db):
+def test_health_is_200_while_beat_and_worker_report(client, db):
     report(Process.Kind.BEAT)
     report(Process.Kind.WORKER)
 
@@ -21,7 +21,7 @@ def test_it_is_well_while_a_beat_and_a_worker_report(client, db):
     assert response.json() == {"database": True, "beat": True, "worker": True}
 
 
-def test_a_beat_not_heard_of_for_long_is_missing(client, db):
+def test_health_is_503_if_the_beat_has_not_reported_for_long(client, db):
     report(Process.Kind.BEAT, ago=PROCESS_SILENCE + timedelta(seconds=5))
     report(Process.Kind.WORKER)
 
@@ -31,7 +31,7 @@ def test_a_beat_not_heard_of_for_long_is_missing(client, db):
     assert response.json() == {"database": True, "beat": False, "worker": True}
 
 
-def test_a_database_that_does_not_answer_is_said(client, db):
+def test_health_is_503_if_the_database_does_not_respond(client, db):
     def refuse(execute, sql, params, many, context):
         raise OperationalError("away")
 

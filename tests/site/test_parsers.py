@@ -1,4 +1,4 @@
-"""What a request's body may be, before anybody looks at its meaning."""
+"""Parsing the body of a request: limits, strict JSON and media types."""
 
 import json
 from io import BytesIO
@@ -30,7 +30,7 @@ ADDRESS = "/api/tokens"
         (b"[" + b"[]," * 40 + b"[]]", [[]] * 41),  # many, not deep
     ],
 )
-def test_json_is_read(body, value):
+def test_valid_json_is_parsed(body, value):
     assert parsed(body) == value
 
 
@@ -69,7 +69,7 @@ def test_json_is_read(body, value):
         (json.dumps({str(n): n for n in range(LIST_LIMIT + 1)}).encode(), "too_many"),
     ],
 )
-def test_what_is_not_strict_json_is_refused(body, code):
+def test_json_that_is_not_strict_is_refused(body, code):
     with pytest.raises(ParseError) as refusal:
         parsed(body)
 
@@ -86,7 +86,7 @@ def test_what_is_not_strict_json_is_refused(body, code):
         (json.dumps({"a": [1] * (LIST_LIMIT + 1)}).encode(), "a"),
     ],
 )
-def test_what_cannot_be_stored_is_named_and_not_repeated(body, path):
+def test_error_names_the_place_of_a_value_that_cannot_be_stored_and_not_the_value(body, path):
     with pytest.raises(ParseError) as refusal:
         parsed(body)
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_stored_is_named_and_not_repeated(body, path):
     assert "nobody" not in fault.message
 
 
-def test_a_refusal_is_a_400_with_its_code(api):
+def test_invalid_json_is_refused_with_400_and_a_code(api):
     response = api.generic("POST", ADDRESS, b'{"name": "a", "name": "b"}', content_type="application/json")
 
     assert response.status_code == 400
@@ -108,7 +108,7 @@ def test_a_refusal_is_a_400_with_its_code(api):
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/json", "application/json; charset=UTF-8"])
-def test_both_media_types_are_read(api, content_type):
+def test_json_media_types_are_accepted(api, content_type):
     assert api.generic("POST", ADDRESS, b'{"name": "a"}', content_type=content_type).status_code == 201
 
 
@@ -126,7 +126,7 @@ def test_other_media_types_are_refused(api, content_type):
     assert response.json()["error"]["code"] == "unsupported_media_type"
 
 
-def test_a_body_beyond_the_limit_is_refused_by_its_announced_length(api, settings):
+def test_body_is_refused_because_of_its_content_length(api, settings):
     body = b'{"name": "' + b"x" * settings.BODY_LIMIT + b'"}'
 
     response = api.generic("POST", ADDRESS, body, content_type="application/json")
@@ -135,7 +135,7 @@ def test_a_body_beyond_the_limit_is_refused_by_its_announced_length(api, setting
     assert response.json()["error"]["code"] == "too_large"
 
 
-def test_a_body_within_the_limit_is_read(api, settings):
+def test_body_of_exactly_the_limit_is_accepted(api, settings):
     body = b'{"name": "a"' + b" " * (settings.BODY_LIMIT - 13) + b"}"
 
     assert len(body) == settings.BODY_LIMIT
@@ -143,7 +143,7 @@ def test_a_body_within_the_limit_is_read(api, settings):
 
 
 @pytest.mark.parametrize("body", [b"null", b"[]", b'"text"', b"5", b"true", b"[{}]"])
-def test_a_body_that_is_no_object_is_refused(api, body):
+def test_body_that_is_not_an_object_is_refused(api, body):
     response = api.generic("POST", ADDRESS, body, content_type="application/json")
 
     assert response.status_code == 400
@@ -153,7 +153,7 @@ def test_a_body_that_is_no_object_is_refused(api, body):
 @pytest.mark.parametrize(
     "parameter", ["charset=bz2_codec", "charset=nonsense", "a*=nonsense''%41", "a*=idna''%41", "a*=b; a*0=c"]
 )
-def test_a_charset_that_is_none_is_refused_before_django_stumbles_on_it(parameter):
+def test_unknown_charset_is_refused_and_causes_no_error_in_django(parameter):
     environ = {
         "REQUEST_METHOD": "POST",
         "PATH_INFO": ADDRESS,
@@ -172,8 +172,8 @@ def test_a_charset_that_is_none_is_refused_before_django_stumbles_on_it(paramete
     assert json.loads(response.content)["error"]["code"] == "unsupported_media_type"
 
 
-def test_time_grows_in_proportion_to_the_length_of_the_body():
-    """Not with the length of a name times the number of items below it."""
+def test_body_is_parsed_in_linear_time():
+    """The time does not depend on the length of a name times the number of items below it."""
 
     def body_of(length: int) -> bytes:
         items = b"[" + b",".join([b"1"] * LIST_LIMIT) + b"]"

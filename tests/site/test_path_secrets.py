@@ -1,4 +1,4 @@
-"""No log record repeats a secret that is part of a path, whatever the method, the spelling and the refusal."""
+"""No log record contains a secret that is part of a path, for any method, form of the path and kind of refusal."""
 
 import logging
 import re
@@ -6,6 +6,7 @@ import timeit
 from urllib.parse import quote
 
 import pytest
+from django.contrib.staticfiles.finders import get_finders
 from django.test import Client
 from django.urls import get_resolver
 from granian.log import DEFAULT_ACCESSLOG_FMT
@@ -71,6 +72,25 @@ MACHINE = (
     "/r\\{}\\metadata",
     "/quando/r/{}/metadata/scheduledevents",
     "/{}/metadata/scheduledevents",
+    "/./r/{}/metadata/scheduledevents",
+    "/../r/{}",
+    "/metadata/scheduledevents/{}",
+    "/metadata/{}/scheduledevents",
+    "/metadata/scheduledevents;{}",
+    "/{}",
+    "/{}/",
+    "/{}.json",
+    "/{}:80/",
+    "/%7B{}%7D",
+    "/%257B{}%257D",
+    "/é{}",
+    "/{}/{}",
+    "/r%3F/{}/x",
+    "/api/resources/{}",
+    "/admin/{}/",
+    "/static/{}.js",
+    "/calendar/items/{}",
+    "/maintenance/{}",
 )
 
 
@@ -85,8 +105,8 @@ def calendar(owner):
     return Calendar.objects.default_of(owner)
 
 
-def seen_in(records: list[logging.LogRecord]) -> str:
-    """All that a formatter, a handler or a reporter can read from the records."""
+def text_of(records: list[logging.LogRecord]) -> str:
+    """Return all that a formatter, a handler or a reporter can read from the records."""
     formatter = logging.Formatter()
     return "\n".join(f"{formatter.format(record)} {vars(record)}" for record in records)
 
@@ -97,7 +117,7 @@ def seen_in(records: list[logging.LogRecord]) -> str:
     [{}, {"Host": "elsewhere.example.com"}, {"Metadata": "true", "Content-Type": "text/plain; charset=ebcdic"}],
     ids=["usual", "another host", "another charset"],
 )
-def test_no_method_and_no_spelling_puts_the_secret_of_a_path_into_the_log(secret_of, caplog, paths, headers):
+def test_secret_in_a_path_is_not_logged_for_any_method_and_form_of_the_path(secret_of, caplog, paths, headers):
     caplog.set_level(logging.DEBUG)
     secret, client = secret_of[paths], Client(enforce_csrf_checks=True)
 
@@ -106,12 +126,12 @@ def test_no_method_and_no_spelling_puts_the_secret_of_a_path_into_the_log(secret
             client.generic(method, f"http://testserver{path.replace('{}', secret)}", b"{}", headers=headers)
 
     assert len(caplog.records) > len(paths)
-    assert secret not in seen_in(caplog.records)
-    assert secret[:20] not in seen_in(caplog.records)
+    assert secret not in text_of(caplog.records)
+    assert secret[:20] not in text_of(caplog.records)
 
 
 @pytest.mark.parametrize("length", [8, 42, 44])
-def test_a_part_of_a_secret_is_not_logged_either(secret_of, caplog, length):
+def test_secret_of_a_wrong_length_is_not_logged(secret_of, caplog, length):
     text = (secret_of[FEED] + "x")[:length]
 
     for path in ("/calendar/feeds/{}.ics", "/calendar/feeds/{}", "/r/{}/metadata/scheduledevents", "/r/{}"):
@@ -119,10 +139,10 @@ def test_a_part_of_a_secret_is_not_logged_either(secret_of, caplog, length):
             Client().generic(method, path.replace("{}", text))
 
     assert len(caplog.records) == 8
-    assert text not in seen_in(caplog.records)
+    assert text not in text_of(caplog.records)
 
 
-def test_every_route_with_a_secret_is_one_that_this_module_walks():
+def test_feeds_are_the_only_route_with_a_secret():
     found = [
         route for route, _ in routes(get_resolver().url_patterns) if re.search("<(.*:)?(secret|token|key)>", route)
     ]
@@ -130,7 +150,7 @@ def test_every_route_with_a_secret_is_one_that_this_module_walks():
     assert found == ["calendar/feeds/<str:secret>.ics"]  # the token of a machine is taken out before routing
 
 
-def test_a_bug_shows_no_secret_in_its_traceback(secret_of, caplog, monkeypatch):
+def test_traceback_of_a_bug_contains_no_secret(secret_of, caplog, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError(f"cannot answer {args} {kwargs}")
 
@@ -138,19 +158,19 @@ def test_a_bug_shows_no_secret_in_its_traceback(secret_of, caplog, monkeypatch):
     monkeypatch.setattr(ScheduledEvents, "event_feed", broken)
     client = Client(raise_request_exception=False)
 
-    answers = [
+    responses = [
         client.get(f"/calendar/feeds/{secret_of[FEED]}.ics"),
         client.get(
             f"/r/{secret_of[MACHINE]}/metadata/scheduledevents?api-version=2020-07-01", headers={"Metadata": "true"}
         ),
     ]
 
-    assert [answer.status_code for answer in answers] == [500, 500]
-    assert "RuntimeError" in seen_in(caplog.records)
-    assert not any(secret in seen_in(caplog.records) for secret in secret_of.values())
+    assert [response.status_code for response in responses] == [500, 500]
+    assert "RuntimeError" in text_of(caplog.records)
+    assert not any(secret in text_of(caplog.records) for secret in secret_of.values())
 
 
-def test_a_refused_referer_is_logged_without_its_secret(secret_of, caplog, settings):
+def test_refused_referer_is_logged_without_its_secret(secret_of, caplog, settings):
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     client = Client(enforce_csrf_checks=True, headers={"X-Forwarded-Proto": "https"})
     client.cookies["csrftoken"] = "a" * 32
@@ -161,33 +181,33 @@ def test_a_refused_referer_is_logged_without_its_secret(secret_of, caplog, setti
             assert client.post("/sign-in/", headers={"Referer": referer}).status_code == 403
 
     assert caplog.text.count("https://elsewhere.example.com/") == 4
-    assert not any(secret in seen_in(caplog.records) for secret in secret_of.values())
+    assert not any(secret in text_of(caplog.records) for secret in secret_of.values())
 
 
-def test_a_feed_asked_for_without_tls_is_led_to_its_own_address(secret_of, settings):
+def test_feed_without_tls_is_redirected_to_its_address_with_https(secret_of, settings):
     settings.SECURE_SSL_REDIRECT = True
     path = f"/calendar/feeds/{secret_of[FEED]}.ics"
 
-    answer = Client().get(path)
+    response = Client().get(path)
 
-    assert (answer.status_code, answer.url) == (301, f"https://testserver{path}")
+    assert (response.status_code, response.url) == (301, f"https://testserver{path}")
 
 
-def test_the_servers_own_access_log_shows_no_secret(secret_of, caplog):
-    assert application  # which sets the log up
+def test_access_log_of_the_web_server_contains_no_secret(secret_of, caplog):
+    assert application  # its import configures the log
     caplog.set_level(logging.INFO, "granian.access")
-    written, scope = _build_access_logger(DEFAULT_ACCESSLOG_FMT), dict.fromkeys(("REMOTE_ADDR", "SERVER_PROTOCOL"), "")
+    write, scope = _build_access_logger(DEFAULT_ACCESSLOG_FMT), dict.fromkeys(("REMOTE_ADDR", "SERVER_PROTOCOL"), "")
     scope |= {"QUERY_STRING": "", "REQUEST_METHOD": "GET", "wsgi.url_scheme": "http"}
 
     logging.getLogger("granian.access").addHandler(caplog.handler)
     for paths, secret in secret_of.items():
-        written(0, 0, {**scope, "PATH_INFO": paths[0].replace("{}", secret)}, 200)
-    written(0, 0, {**scope, "PATH_INFO": "/calendar/"}, 200)
+        write(0, 0, {**scope, "PATH_INFO": paths[0].replace("{}", secret)}, 200)
+    write(0, 0, {**scope, "PATH_INFO": "/calendar/"}, 200)
     logging.getLogger("granian.access").removeHandler(caplog.handler)
 
     assert len(caplog.records) >= 3
     assert "GET /calendar/ " in caplog.text
-    assert not any(secret in seen_in(caplog.records) for secret in secret_of.values())
+    assert not any(secret in text_of(caplog.records) for secret in secret_of.values())
 
 
 NAME = "a" * 50
@@ -201,6 +221,12 @@ NAME = "a" * 50
         f"/v1/mint/triggers/{NAME}@@@management-server@@@DEFAULT@@@management-server@@@DEFAULT",
         "/calendar/calendars/feeds/7/revoke",
         "/calendar/events/0123456789abcdef0123456789abcdef_20260105",
+        "/calendar/events/0123456789abcdef0123456789abcdef_2026-01-05",
+        "/v1.0/me/events/OID.0123456789abcdef0123456789abcdef_2026-01-05/instances",
+        f"/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/{NAME[:43]}/providers",
+        f"/Subscriptions/00000000-0000-0000-0000-000000000001/resourcegroups/{NAME[:43]}/providers",
+        f"/v1/mint/triggers/{NAME[:43]}@@@management-server@@@DEFAULT@@@management-server@@@DEFAULT",
+        f"/v1.0/users/{NAME[:43]}/calendars",
         "/admin/r/3/7/",
         "/metadata/scheduledevents",
         "/static/calendar/feeds.css",
@@ -208,12 +234,18 @@ NAME = "a" * 50
         "/",
     ],
 )
-def test_paths_without_a_secret_stay_as_they_are(path):
+def test_paths_without_a_secret_are_not_changed(path):
     assert safe_path(path).path == path
 
 
+def test_no_static_file_has_a_name_like_a_secret():
+    paths = [f"/static/{path}" for finder in get_finders() for path, _ in finder.list([])]
+
+    assert [path for path in paths if safe_path(path).path != path] == []
+
+
 @pytest.mark.parametrize("text", ["/", "%25", "/r", "calendar/", "calendar/feeds", "a", "./", "\\", "a" * 43 + "/"])
-def test_the_cost_of_a_path_grows_with_its_length_only(text):
+def test_secrets_are_removed_from_a_path_in_linear_time(text):
     short, long = (least_seconds("/" + text * (size // len(text))) for size in (8_000, 64_000))
 
     assert long < 32 * short  # for 8 times the length; a quadratic expression takes 64 times as long

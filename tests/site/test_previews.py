@@ -18,7 +18,7 @@ GARBAGE = ("", "\0", "x" * 5_000, "9" * 5_000, "-1", "٣", "\ud800", "[", '{"a":
 
 @pytest.fixture
 def forms(client, owner, make_job, make_trigger):
-    """For each preview, the address of the page with its form, the form's name and the preview's own address."""
+    """For each preview: the address of the page with its form, the name of the form, and the address of the preview."""
     client.force_login(owner)
     job = make_job()
     trigger = make_trigger(job, now=timezone.now())
@@ -42,8 +42,8 @@ def forms(client, owner, make_job, make_trigger):
     }
 
 
-def spoilt(form: dict, is_new: bool):
-    """The form with garbage in all of its fields, and where something is stored, with one of them missing or twice."""
+def damaged_forms(form: dict, is_new: bool):
+    """Yield forms with garbage in all fields and, for stored objects, with one field missing or given twice."""
     yield {}
     for name in () if is_new else form:
         yield {other: value for other, value in form.items() if other != name}
@@ -53,12 +53,12 @@ def spoilt(form: dict, is_new: bool):
 
 
 @pytest.mark.parametrize("name", ["a new job", "a job", "a new trigger", "a trigger", "a new event", "an event"])
-def test_a_preview_answers_whatever_form_is_sent(forms, client, name):
+def test_preview_of_a_damaged_form_is_no_error(forms, client, name):
     page, form_name, preview = forms[name]
     form = submitted(client.get(page).text, form_name)
     assert client.post(preview, form).status_code == 200
 
-    for fields in spoilt(form, is_new="new" in name):
+    for fields in damaged_forms(form, is_new="new" in name):
         assert client.post(preview, encoded(fields), content_type=ENCODING).status_code == 200, fields
 
 
@@ -69,13 +69,13 @@ def encoded(fields: dict) -> bytes:
     return urlencode(fields, doseq=True, errors="surrogatepass").encode()
 
 
-def test_a_form_without_the_way_its_schedule_is_written_says_so(forms, client):
-    answer = client.post(JOB, {"frequency": "Day"})
+def test_preview_without_the_kind_of_schedule_names_the_missing_field(forms, client):
+    response = client.post(JOB, {"frequency": "Day"})
 
-    assert (answer.status_code, "When: This field is required." in answer.text) == (200, True)
+    assert (response.status_code, "When: This field is required." in response.text) == (200, True)
 
 
-def test_a_page_with_the_form_of_a_job_says_so_as_well(forms, client):
+def test_incomplete_form_of_a_new_job_is_shown_again_and_creates_nothing(forms, client):
     for fields in ({"_preview": "1"}, {"_switch": "when:json"}, {"name": "x"}):
         assert client.post("/admin/jobs/job/add/", fields).status_code == 200
 
@@ -84,24 +84,24 @@ def test_a_page_with_the_form_of_a_job_says_so_as_well(forms, client):
 
 @pytest.mark.parametrize("key", ["", "x", "٣", "-1", "0", "9" * 30, "9" * 5_000, "1_0", "%00"])
 @pytest.mark.parametrize("address", [f"{JOB}?job=", f"{TRIGGER}?job=", f"{TRIGGER}?trigger=", f"{EVENT}?event=x"])
-def test_a_preview_of_what_is_not_there_is_missing(forms, client, address, key):
+def test_preview_for_an_object_that_does_not_exist_is_not_found(forms, client, address, key):
     assert client.post(f"{address}{key}").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["a new job", "a job", "a new trigger", "a trigger"])
-def test_a_reader_has_no_business_at_a_preview(forms, client, make_user, name):
+def test_reader_cannot_request_previews(forms, client, make_user, name):
     client.force_login(make_user("rita", 1, is_staff=True))
 
     assert client.post(forms[name][2], {"when": "fields"}).status_code == 403
 
 
-def test_somebody_without_a_role_anywhere_has_none_either(forms, client, make_user):
+def test_user_without_a_role_cannot_request_previews_of_jobs_and_triggers(forms, client, make_user):
     client.force_login(make_user("nora", None, is_staff=True))
 
     assert [client.post(preview).status_code for _, _, preview in forms.values()] == [403, 404, 404, 404, 200, 404]
 
 
 @pytest.mark.parametrize("referer", ["http://[", "http://[x]/calendar/", "//", "\x00"])
-def test_a_preview_of_an_event_takes_no_harm_from_where_it_was_asked(forms, client, referer):
+def test_preview_of_an_event_accepts_an_invalid_referer(forms, client, referer):
     for headers in ({"Referer": referer}, {"HX-Request": "true", "HX-Current-URL": referer}):
         assert client.post(EVENT, headers=headers).status_code == 200

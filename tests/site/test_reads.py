@@ -1,4 +1,4 @@
-"""A GET changes nothing, whatever time has brought about meanwhile: that is the beat's to do."""
+"""A GET changes nothing, also if something is due: only the beat acts on due times."""
 
 import re
 from collections import Counter
@@ -28,8 +28,8 @@ from tests.test_secrets import MINT_NAME, addresses
 
 pytestmark = pytest.mark.django_db
 
-# what a read may write down: that it took place, and the number under which somebody was shown something
-READERS_RECORDS = {
+# what a GET may write: the time of the request, and the ids under which objects were returned
+WRITTEN_BY_READS = {
     "django_session": None,
     "accounts_apitoken": {"last_used_at"},
     "calendars_feed": {"last_read_at"},
@@ -54,7 +54,7 @@ def polls(subscription, settings) -> Machine:
 
 @pytest.fixture
 def due(owner, polls, make_job, make_trigger, subscription, now):
-    """One of everything, and notices of which each is to start or to end, and none of which has been looked at."""
+    """Create one object of each kind, and notices that are due to start or to end; return the secret of a feed."""
     then, db2 = now - 4 * HOUR, polls.resource
     job = make_job("backup", now=then, schedule={"startTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"})
     make_trigger(job, MINT_NAME, definition={"expression": "0 0 0 1 1 ?"})
@@ -62,12 +62,12 @@ def due(owner, polls, make_job, make_trigger, subscription, now):
     set_policy(make_job("work", now=then, schedule=None), now=then, run_at_phases=["start"])
     site = make_job("site", now=then, schedule=None)
     set_policy(site, "web-1", now=then)
-    going = add_run(site, then, Run.State.RUNNING)
+    running = add_run(site, then, Run.State.RUNNING)
     announce(db2, now=then, not_before=now - MINUTE)
     announce(db2, now=then, has_started=True, duration_s=600, ends_after_duration=True)
     announce(resource(subscription, "web-1"), now=then, not_before=now + HOUR, approve_when_idle=True)
     announce(db2, now=then, has_started=True)  # ends with its work
-    end(going, now=now - HOUR)
+    end(running, now=now - HOUR)
     Run.objects.filter(origin=Run.Origin.MANUAL).update(state=Run.State.SUCCEEDED, finished_at=now - HOUR)
     add_run(job, now - MINUTE, Run.State.WAITING)  # to be held
     series = {"subject": "Stand-up", "recurrence": recurrence("daily"), **times("2026-01-05T09:00")}
@@ -82,18 +82,18 @@ def due(owner, polls, make_job, make_trigger, subscription, now):
 
 
 def rows() -> dict[str, list[dict]]:
-    """All that is stored, but for what a read may write down."""
+    """Return all stored rows without the columns that a GET may write."""
     found = {}
     for model in apps.get_models(include_auto_created=True):
-        left_out = READERS_RECORDS.get(model._meta.db_table, set())
-        if left_out is not None:
-            columns = [field.attname for field in model._meta.concrete_fields if field.attname not in left_out]
+        excluded = WRITTEN_BY_READS.get(model._meta.db_table, set())
+        if excluded is not None:
+            columns = [field.attname for field in model._meta.concrete_fields if field.attname not in excluded]
             found[model._meta.db_table] = [*model._base_manager.order_by("pk").values(*columns)]
     return found
 
 
-def everywhere(polls: Machine, feed: str) -> Iterator[str]:
-    """Every address that there is, with every notice where it is about one."""
+def all_addresses(polls: Machine, feed: str) -> Iterator[str]:
+    """Yield every address; an address of a notice, for every notice."""
     notices = [str(pk) for pk in Notice.objects.order_by("pk").values_list("pk", flat=True)]
     for route, _ in routes(get_resolver().url_patterns):
         for address in addresses(route):
@@ -112,22 +112,23 @@ def test_no_get_changes_anything(due, polls, api, client, owner, now):
     before, written, statuses = rows(), {}, Counter()
     assert {each.is_due(now) or each.has_expired(now) for each in Notice.objects.all()} == {True, False}
 
-    for address in everywhere(polls, due):
+    for address in all_addresses(polls, due):
         is_page = address.startswith(("/admin/", "/calendar/", "/maintenance/", "/account/"))
         with CaptureQueriesContext(connection) as queries:
             response = (client if is_page else api).get(address, headers={"Metadata": "true"})
         statuses[response.status_code] += 1
         tables = {found[1] for query in queries if (found := WRITE.match(query["sql"]))}
-        if further := tables - READERS_RECORDS.keys():
+        if further := tables - WRITTEN_BY_READS.keys():
             written[address] = further
 
     assert written == {}
     assert rows() == before
     assert statuses[200] > 150
-    assert not [status for status in statuses if status >= 500 and status != 503]  # nobody works here, says /healthz
+    # 503: from /healthz, because no worker runs here
+    assert not [status for status in statuses if status >= 500 and status != 503]
 
 
-def test_the_beat_does_what_time_brings_about(due, now):
+def test_beat_starts_and_ends_due_notices(due, now):
     before = rows()
 
     lifecycle.run_housekeeping(now)

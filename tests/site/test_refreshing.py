@@ -1,4 +1,4 @@
-"""Open pages are refreshed in place: their parts alone, with 304 while nothing changed."""
+"""Open pages are refreshed in place: only their parts are returned, or 304 if nothing has changed."""
 
 import re
 
@@ -9,7 +9,7 @@ from jobs import outages
 from jobs.models import Job, LastPass, Run
 from tests.conftest import utc
 
-ASKED = {"HX-Request": "true", "HX-Trigger": "refresh"}
+REFRESH_HEADERS = {"HX-Request": "true", "HX-Trigger": "refresh"}
 
 
 @pytest.fixture
@@ -36,12 +36,12 @@ def run(make_job):
     )
 
 
-def test_only_parts_are_answered_and_304_while_nothing_changed(browser, run):
+def test_refresh_returns_only_parts_of_the_page_and_304_if_nothing_changed(browser, run):
     for address in pages(run.job, run):
         with time_machine.travel("2026-11-04T12:31:30Z", tick=False):
-            first = browser.get(address, headers=ASKED)
+            first = browser.get(address, headers=REFRESH_HEADERS)
         with time_machine.travel("2026-11-04T12:31:32Z", tick=False):
-            again = browser.get(address, headers={**ASKED, "If-None-Match": first["ETag"]})
+            again = browser.get(address, headers={**REFRESH_HEADERS, "If-None-Match": first["ETag"]})
 
         assert "<html" not in first.text, address
         assert 'id="refresh"' in first.text, address
@@ -49,12 +49,12 @@ def test_only_parts_are_answered_and_304_while_nothing_changed(browser, run):
             assert (again.status_code, again.content) == (304, b""), address
 
 
-def test_what_changed_is_answered(browser, run):
+def test_refresh_returns_a_changed_page(browser, run):
     address = f"/admin/jobs/run/{run.pk}/change/"
-    before = browser.get(address, headers=ASKED)
+    before = browser.get(address, headers=REFRESH_HEADERS)
     Run.objects.update(state=Run.State.SUCCEEDED, finished_at=utc("2026-11-04T12:31:05Z"))
 
-    after = browser.get(address, headers={**ASKED, "If-None-Match": before["ETag"]})
+    after = browser.get(address, headers={**REFRESH_HEADERS, "If-None-Match": before["ETag"]})
 
     assert after.status_code == 200
     assert "Succeeded" in after.text
@@ -62,25 +62,25 @@ def test_what_changed_is_answered(browser, run):
     assert not re.search(r'id="refresh"[^>]*hx-get', after.text)  # nothing more will happen
 
 
-def test_an_outage_that_ends_while_home_is_open_changes_its_card(browser, run):
+def test_refresh_updates_the_outages_card_when_an_outage_ends(browser, run):
     with time_machine.travel("2026-11-04T12:31:30Z", tick=False):
         LastPass.objects.create(pk=outages.ONLY, at=utc("2026-11-04T12:31:00Z"))
-        before = browser.get("/admin/", headers=ASKED)
+        before = browser.get("/admin/", headers=REFRESH_HEADERS)
     with time_machine.travel("2026-11-04T12:32:30Z", tick=False):
-        going_on = browser.get("/admin/", headers=ASKED)
+        during = browser.get("/admin/", headers=REFRESH_HEADERS)
         outages.record_pass(utc("2026-11-04T12:32:30Z"))
-        over = browser.get("/admin/", headers=ASKED)
+        after = browser.get("/admin/", headers=REFRESH_HEADERS)
 
     assert 'id="outages-card" data-refresh="whole" hidden' in before.text
     assert 'id="certificates-card" data-refresh="whole" hidden' in before.text
     card = re.compile(r'id="outages-card" data-refresh="whole">(.*?)</section>', re.DOTALL)
-    assert "The scheduler has not run since 12:31:00" in card.search(going_on.text)[1]
-    assert "The scheduler did not run from 12:31:00 to 12:32:30" in card.search(over.text)[1]
+    assert "The scheduler has not run since 12:31:00" in card.search(during.text)[1]
+    assert "The scheduler did not run from 12:31:00 to 12:32:30" in card.search(after.text)[1]
 
 
-def test_rows_have_ids_to_be_found_by(browser, run):
-    runs = browser.get("/admin/jobs/run/", headers=ASKED).text
-    jobs = browser.get("/admin/jobs/job/", headers=ASKED).text
+def test_rows_of_lists_have_ids(browser, run):
+    runs = browser.get("/admin/jobs/run/", headers=REFRESH_HEADERS).text
+    jobs = browser.get("/admin/jobs/job/", headers=REFRESH_HEADERS).text
 
     assert f'<tr role="row" id="row-{run.pk}">' in runs
     assert f'<tr role="row" id="row-{Job.objects.get().pk}">' in jobs
@@ -88,8 +88,8 @@ def test_rows_have_ids_to_be_found_by(browser, run):
     assert 'id="rows" data-refresh="rows"' in jobs
 
 
-def test_a_message_is_left_for_the_page_that_somebody_opens(browser, run):
+def test_refresh_does_not_consume_messages(browser, run):
     browser.post(f"/admin/jobs/job/{run.job.pk}/state/", {"state": "disabled"})
-    browser.get("/admin/jobs/job/", headers=ASKED)
+    browser.get("/admin/jobs/job/", headers=REFRESH_HEADERS)
 
     assert 'role="status" data-state="success"' in browser.get("/admin/jobs/job/").text

@@ -10,7 +10,7 @@ from drf_spectacular.validation import validate_schema
 
 from scheduler_site import docs
 from tests.site.description import DESCRIPTION
-from tests.site.test_tenancy import ALL
+from tests.site.test_tenancy import API_ROUTES
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +22,17 @@ def schema() -> dict:
     return described
 
 
-def test_it_is_valid(schema):
+def test_description_is_valid(schema):
     validate_schema(schema)
 
 
-def test_it_knows_every_route_and_nothing_else(schema):
-    routes = {"/" + re.sub(r"<(?:\w+:)?\w+>", "{id}", route) for route in ALL} - {"/api/schema", "/api/docs"}
+def test_description_contains_exactly_the_routes_of_the_api(schema):
+    routes = {"/" + re.sub(r"<(?:\w+:)?\w+>", "{id}", route) for route in API_ROUTES} - {"/api/schema", "/api/docs"}
 
     assert set(schema["paths"]) == routes
 
 
-def test_every_operation_says_which_refusals_it_can_meet(schema):
+def test_every_operation_describes_its_error_responses(schema):
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             expected = {"400", "401", "403", "406", "429"} | ({"404"} if "{" in path else set())
@@ -40,7 +40,7 @@ def test_every_operation_says_which_refusals_it_can_meet(schema):
 
 
 @pytest.mark.parametrize("path", ["/api/collections/{id}", "/api/jobs/{id}"])
-def test_conditions_are_described_where_they_are_kept(schema, path):
+def test_conditional_headers_are_described(schema, path):
     described = schema["paths"][path]
     headers = {
         method: {each["name"] for each in operation["parameters"] if each["in"] == "header"}
@@ -65,10 +65,10 @@ def test_conditions_are_described_where_they_are_kept(schema, path):
 
 @pytest.mark.parametrize(
     "path",
-    [f"/api/collections/{{id}}/{order}" for order in ("enable", "disable")]
-    + [f"/api/jobs/{{id}}/{order}" for order in ("pause", "resume", "run")],
+    [f"/api/collections/{{id}}/{command}" for command in ("enable", "disable")]
+    + [f"/api/jobs/{{id}}/{command}" for command in ("pause", "resume", "run")],
 )
-def test_orders_take_the_version_that_they_are_for(schema, path):
+def test_commands_accept_if_match(schema, path):
     operation = schema["paths"][path]["post"]
 
     assert "If-Match" in {each["name"] for each in operation["parameters"]}
@@ -76,7 +76,7 @@ def test_orders_take_the_version_that_they_are_for(schema, path):
 
 
 def test_no_schema_of_a_patch_has_a_default(schema):
-    """A generated client sends it with every request, and resets what its caller did not mention."""
+    """A generated client would send it with every request, and so reset members that its caller does not set."""
     bodies = {
         path: operations["patch"]["requestBody"]["content"]
         for path, operations in schema["paths"].items()
@@ -88,7 +88,7 @@ def test_no_schema_of_a_patch_has_a_default(schema):
 
 
 def defaults(schema: dict, part: object, place: str = "") -> Iterator[str]:
-    """Where there are any, through all references."""
+    """Yield the places with a default; references are resolved."""
     if isinstance(part, list):
         part = dict(enumerate(part))
     if isinstance(part, dict):
@@ -102,7 +102,7 @@ def defaults(schema: dict, part: object, place: str = "") -> Iterator[str]:
                 yield from defaults(schema, member, f"{place}.{name}")
 
 
-def test_a_merged_object_of_a_patch_takes_any_of_its_members_alone(schema):
+def test_merged_object_of_a_patch_has_no_required_members(schema):
     request = schema["components"]["schemas"]["PatchedHttpRequest"]
 
     assert "required" not in request
@@ -111,7 +111,7 @@ def test_a_merged_object_of_a_patch_takes_any_of_its_members_alone(schema):
     assert "required" in schema["components"]["schemas"]["HttpRequest"]
 
 
-def test_no_answer_describes_a_secret(schema):
+def test_secrets_are_described_as_write_only(schema):
     members = {name: each for name, each in schema["components"]["schemas"].items() if name != "NewSigningSecret"}
     secrets = [
         properties[name]
@@ -125,8 +125,8 @@ def test_no_answer_describes_a_secret(schema):
     assert all(secret.get("writeOnly") for secret in secrets)
 
 
-def test_no_example_holds_what_could_be_taken_for_a_secret(schema):
-    """Each of them is three dots, or ends with them."""
+def test_secrets_in_examples_are_masked(schema):
+    """Each of them is three dots, or a prefix with three dots."""
     shown = re.findall(r"'(?:password|pfx|secret|sasToken|sasKey|token)': '([^']*)'", str(schema))
 
     assert len(shown) >= 5
@@ -134,7 +134,7 @@ def test_no_example_holds_what_could_be_taken_for_a_secret(schema):
 
 
 @pytest.mark.parametrize("path", ["/api/schema", "/api/schema/"])
-def test_anyone_may_read_it(api_of, path):
+def test_description_needs_no_sign_in(api_of, path):
     response = api_of().get(path)
 
     assert response.status_code == 200
@@ -143,7 +143,7 @@ def test_anyone_may_read_it(api_of, path):
 
 
 @pytest.mark.parametrize("accept", ["*/*", "text/html", "application/yaml"])
-def test_it_is_json_on_request(api_of, accept):
+def test_description_is_available_as_json(api_of, accept):
     by_header = api_of().get("/api/schema", HTTP_ACCEPT="application/json")
     by_query = api_of().get("/api/schema?format=json", HTTP_ACCEPT=accept)
 
@@ -152,25 +152,25 @@ def test_it_is_json_on_request(api_of, accept):
     assert by_query.json() == by_header.json()
 
 
-def test_it_is_yaml_on_request(api_of):
+def test_description_is_available_as_yaml(api_of):
     response = api_of().get("/api/schema?format=yaml", HTTP_ACCEPT="application/json")
 
     assert response["Content-Type"].startswith("application/yaml")
     assert response.content.startswith(b"openapi:")
 
 
-def test_another_format_is_refused(api_of):
+def test_other_format_of_the_description_is_refused(api_of):
     response = api_of().get("/api/schema?format=xml")
 
     assert response.status_code == 400
     assert response.json()["error"]["target"] == "format"
 
 
-def test_it_is_made_once_for_each_format(api_of, monkeypatch):
-    """Anyone may ask, and making it takes a second: neither the query nor a header makes it anew, or changes it."""
-    made = []
+def test_description_is_generated_once_for_each_format(api_of, monkeypatch):
+    """Anyone may request it, and generating it takes a second: queries and headers neither repeat nor change it."""
+    generated = []
     parse = SchemaGenerator.parse
-    monkeypatch.setattr(SchemaGenerator, "parse", lambda *args: made.append(args) or parse(*args))
+    monkeypatch.setattr(SchemaGenerator, "parse", lambda *args: generated.append(args) or parse(*args))
     docs.description.cache_clear()
 
     first = api_of().get("/api/schema?format=json")
@@ -178,11 +178,11 @@ def test_it_is_made_once_for_each_format(api_of, monkeypatch):
     others = [api_of().get(f"/api/schema?format=json&{query}", HTTP_COOKIE=f"a={query}") for query in queries]
 
     assert [(each.status_code, each.content == first.content) for each in others] == [(200, True)] * len(queries)
-    assert len(made) == 1
+    assert len(generated) == 1
 
 
 @pytest.mark.parametrize("path", ["/api/docs", "/api/docs/"])
-def test_its_pages_load_nothing_from_elsewhere_and_have_nothing_inline(api_of, path):
+def test_pages_of_the_description_load_nothing_from_other_sites_and_have_no_inline_code(api_of, path):
     response = api_of().get(path)
 
     page = response.content.decode()
@@ -195,7 +195,7 @@ def test_its_pages_load_nothing_from_elsewhere_and_have_nothing_inline(api_of, p
     assert "'unsafe-inline'" not in response["Content-Security-Policy"]
 
 
-def test_the_script_of_the_pages_is_a_file_of_its_own_that_asks_nobody_else(api_of):
+def test_script_of_the_description_pages_is_a_separate_file_that_requests_nothing_from_other_sites(api_of):
     response = api_of().get("/api/docs?script=")
 
     script = response.content.decode()
@@ -204,7 +204,7 @@ def test_the_script_of_the_pages_is_a_file_of_its_own_that_asks_nobody_else(api_
     assert "/api/schema" in script
 
 
-def test_objects_of_requests_have_no_further_members(schema):
+def test_request_objects_have_no_additional_members(schema):
     components = schema["components"]["schemas"]
 
     for name in ("JobRequest", "JobReplacement", "PatchedJobReplacement", "HttpAction", "HttpRequest", "Recurrence"):
@@ -213,7 +213,7 @@ def test_objects_of_requests_have_no_further_members(schema):
     assert "additionalProperties" not in components["Job"]
 
 
-def test_the_text_of_a_body_says_what_happens_to_members_that_are_left_out():
+def test_descriptions_of_bodies_explain_omitted_members():
     texts = {name: schema.get("description", "") for name, schema in DESCRIPTION["components"]["schemas"].items()}
     replacements = {name for name in texts if name.endswith("Replacement") and not name.startswith("Patched")}
 

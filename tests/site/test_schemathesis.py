@@ -1,4 +1,4 @@
-"""Our API against its own description: requests made from it, right and wrong ones, and every answer as described."""
+"""The API is tested with valid and invalid requests generated from its description; responses must match it."""
 
 import uuid
 from copy import deepcopy
@@ -14,7 +14,7 @@ from jobs.actions.secret_names import is_secret_header
 from scheduler_site.wsgi import application
 from tests.site.description import DESCRIPTION
 
-# a job's action has so many members that every combination of their right and wrong values would take minutes
+# the action of a job has many members: every combination of valid and invalid values would take minutes
 SETTINGS = {
     "operations": [{"include-path-regex": "^/api/jobs", "phases": {"coverage": {"enabled": False}}}],
 }
@@ -35,14 +35,14 @@ def is_id(value: object) -> bool:
     return isinstance(value, int)
 
 
-def with_secrets_to_find(value: object) -> object:
-    """The body with what would be stored as a secret made long enough to be found where it must not be."""
+def with_long_secrets(value: object) -> object:
+    """Return the body with secrets that are long enough for the watch over secrets to find them."""
     if isinstance(value, list):
-        return [with_secrets_to_find(item) for item in value]
+        return [with_long_secrets(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        name: f"{member}violet-harbour" if isinstance(member, str) and is_secret(name) else with_secrets_to_find(member)
+        name: f"{member}violet-harbour" if isinstance(member, str) and is_secret(name) else with_long_secrets(member)
         for name, member in value.items()
     }
 
@@ -53,12 +53,12 @@ def is_secret(name: str) -> bool:
 
 @description.parametrize()
 @settings(max_examples=20, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-def test_every_answer_is_as_described(case, token, existing):
+def test_responses_match_the_description(case, token, existing):
     cache.clear()
-    SignInCounter.objects.all().delete()  # the wrong credentials among the requests are no attack
+    SignInCounter.objects.all().delete()  # wrong credentials in generated requests must not lock the account
     if is_id(case.path_parameters.get("id")):
         case.path_parameters["id"] = existing[case.path.split("/")[2]]
-    case.body = with_secrets_to_find(case.body)
+    case.body = with_long_secrets(case.body)
 
     case.call_and_validate(
         headers={"Authorization": f"Bearer {token}"},

@@ -11,12 +11,12 @@ from scheduler_site.celery import app
 from scheduler_site.supervisor import Supervisor
 
 STOPPING = (signal.SIGTERM, signal.SIGINT)
-OTHERS = (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)  # taken by the same programs
+OTHERS = (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)  # handled by the same programs
 
 
 @pytest.fixture(autouse=True)
 def restored(monkeypatch):
-    """Start without ignored signals, as a program does in a terminal; put back handlers and flags afterwards."""
+    """Start without ignored signals, as a program in a terminal does; restore handlers and flags afterwards."""
     handlers = {number: signal.signal(number, signal.SIG_DFL) for number in (*STOPPING, *OTHERS)}
     monkeypatch.setattr(stopping, "_is_requested", False)
     monkeypatch.setattr("celery.worker.state.should_stop", None)
@@ -30,7 +30,7 @@ def install_launcher():
 
 
 def install_worker():
-    worker = object.__new__(app.Worker)  # one that was made would look for its broker and database
+    worker = object.__new__(app.Worker)  # without __init__, which would connect to the broker and the database
     worker._isatty = True
     worker.install_platform_tweaks(worker)
 
@@ -41,18 +41,18 @@ def install_beat():
 
 
 @pytest.mark.parametrize("install", [install_launcher, install_worker, install_beat])
-def test_a_signal_may_interrupt_the_handler_of_another(install):
+def test_signal_can_interrupt_the_handler_of_another_signal(install):
     install()
 
     for first, second in (STOPPING, STOPPING[::-1]):
-        thread = threading.Thread(target=interrupted, args=(first, second), daemon=True)
+        thread = threading.Thread(target=call_interrupted, args=(first, second), daemon=True)
         thread.start()
         thread.join(timeout=10)
-        assert not thread.is_alive(), "it waits for a lock that it has itself"
+        assert not thread.is_alive(), "the handler waits for a lock that it holds itself"
 
 
-def interrupted(first: int, second: int) -> None:
-    """Call the handler of `first`, and before each of its lines, also in what it calls, that of `second`."""
+def call_interrupted(first: int, second: int) -> None:
+    """Call the handler of `first`; before each line of it and of functions that it calls, call that of `second`."""
 
     def trace(frame, event, argument):
         sys.settrace(None)

@@ -1,4 +1,4 @@
-"""Requests to our own API that say more than is read: refused by the path of what is too much; and what may be sent."""
+"""Unknown members and parameters of requests to our own API are refused, and a response can be sent back."""
 
 import json
 
@@ -77,8 +77,8 @@ OCCURRENCE = {name: value for name, value in EVENT.items() if name != "recurrenc
 CALENDAR = {"name": "x", "shares": [{"user": "bob", "role": "reader"}]}
 COLLECTION = {"tags": {"any": "x"}, "maxRecurrence": {"frequency": "hour"}}
 NOTICE = {"eventType": "Reboot", "resources": ["db-2"]}
-HEED = {"resources": ["db-2"], "labels": {"any": "x"}}
-# every request with a body, and each form that the documents in it take
+MAINTENANCE_POLICY = {"resources": ["db-2"], "labels": {"any": "x"}}
+# every request with a body, and each form of the documents in it
 BODIES = [
     ("post", "/api/tokens", {"name": "x"}),
     ("post", "/api/collections", {"name": "new", **COLLECTION}),
@@ -95,7 +95,7 @@ BODIES = [
     ),
     ("post", "/api/jobs/{jobs}/run", {"key": "x"}),
     ("post", "/api/jobs/{jobs}/signing-secret", {"overlap": "PT1H"}),
-    ("put", "/api/jobs/{jobs}/maintenance", HEED),
+    ("put", "/api/jobs/{jobs}/maintenance", MAINTENANCE_POLICY),
     ("post", "/api/triggers", {"job": 1, "name": "new", **TRIGGER}),
     ("put", "/api/triggers/{triggers}", TRIGGER | {"schedule": OUTLOOK}),
     ("patch", "/api/triggers/{triggers}", {"schedule": AZURE}),
@@ -127,7 +127,8 @@ BODIES = [
     ("post", "/api/notices", NOTICE),
     ("patch", "/api/notices/{notices}", NOTICE),
 ]
-FREE = ("tags", "labels", "headers", "triggerDataMap", "arguments", "customMessageProperties")  # names of the caller's
+# in these objects the caller chooses the names
+FREE = ("tags", "labels", "headers", "triggerDataMap", "arguments", "customMessageProperties")
 IMPORT = "/api/calendars/{id}/import"  # its body is a file
 OPERATIONS = [
     (method, path, operation)
@@ -137,8 +138,8 @@ OPERATIONS = [
 
 
 @pytest.fixture
-def there(make_job, make_trigger, make_user, owner, subscription, calendar):
-    """By the name of a resource, the id of one that is there."""
+def ids(make_job, make_trigger, make_user, owner, subscription, calendar):
+    """Ids of existing objects by the name of their resource."""
     make_user("bob")
     machine = resource(subscription)
     job = make_job(now=WEDNESDAY, schedule={"startTime": "2026-12-01T08:00:00Z", "recurrence": {"frequency": "Day"}})
@@ -180,13 +181,13 @@ def everything() -> list:
     return [list(model.objects.order_by("pk").values()) for model in TABLES]
 
 
-def address(path: str, there: dict) -> str:
-    """The address of an operation of the description, with the id of what is there."""
-    return path.replace("{id}", str(there.get(path.split("/")[2])))
+def address(path: str, ids: dict) -> str:
+    """Return the address of an operation of the description, with the id of an existing object."""
+    return path.replace("{id}", str(ids.get(path.split("/")[2])))
 
 
 def objects_in(value: object, path: str = ""):
-    """The paths of all objects in a document whose members have fixed names."""
+    """Yield the paths of all objects in a document whose members have fixed names."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from objects_in(item, f"{path}[{index}]")
@@ -206,16 +207,16 @@ def with_member(document: dict, path: str, name: str, value: object) -> dict:
     return changed
 
 
-# What is too much
+# Unknown members and parameters
 
 
 @pytest.mark.parametrize("value", [None, 5, {"a": 1}], ids=["null", "a number", "an object"])
 @pytest.mark.parametrize("method, route, body", BODIES)
-def test_an_unknown_member_is_refused_wherever_it_stands(api, there, method, route, body, value):
+def test_unknown_member_is_refused_in_every_object(api, ids, method, route, body, value):
     before = everything()
 
     for path in objects_in(body):
-        response = getattr(api, method)(route.format(**there), with_member(body, path, "timezon", value))
+        response = getattr(api, method)(route.format(**ids), with_member(body, path, "timezon", value))
 
         assert response.status_code == 400, (path, response.content)
         error = response.json()["error"]
@@ -224,21 +225,21 @@ def test_an_unknown_member_is_refused_wherever_it_stands(api, there, method, rou
     assert everything() == before
 
 
-def test_every_request_with_a_body_is_among_these():
+def test_bodies_include_every_operation_with_a_body():
     described = {(method, path) for method, path, operation in OPERATIONS if "requestBody" in operation}
-    known = {
+    tested = {
         (method, route if "{" not in route else f"{route[: route.index('{')]}{{id}}{route[route.index('}') + 1 :]}")
         for method, route, _ in BODIES
     }
 
-    assert described - {("post", IMPORT)} == known
+    assert described - {("post", IMPORT)} == tested
 
 
 @pytest.mark.parametrize("method, path", [(m, p) for m, p, operation in OPERATIONS if "requestBody" not in operation])
-def test_a_body_is_refused_where_none_is_taken(api, there, method, path):
+def test_body_is_refused_by_operations_without_one(api, ids, method, path):
     before, tokens = everything(), ApiToken.objects.count()
 
-    response = api.generic(method.upper(), address(path, there), json.dumps({"until": 1}), "application/json")
+    response = api.generic(method.upper(), address(path, ids), json.dumps({"until": 1}), "application/json")
 
     assert response.status_code == 400, response.content
     assert response.json()["error"]["target"] == "until"
@@ -246,15 +247,15 @@ def test_a_body_is_refused_where_none_is_taken(api, there, method, path):
 
 
 @pytest.mark.parametrize("body", [b"", b"{}"])
-def test_an_empty_body_is_no_body(api, there, body):
-    assert api.generic("POST", f"/api/jobs/{there['jobs']}/pause", body, "application/json").status_code == 200
+def test_empty_body_is_accepted_by_operations_without_one(api, ids, body):
+    assert api.generic("POST", f"/api/jobs/{ids['jobs']}/pause", body, "application/json").status_code == 200
 
 
 @pytest.mark.parametrize("method, path", [(method, path) for method, path, _ in OPERATIONS])
-def test_an_unknown_parameter_is_refused(api, there, method, path):
+def test_unknown_query_parameter_is_refused(api, ids, method, path):
     before, tokens = everything(), ApiToken.objects.count()
 
-    response = getattr(api, method)(f"{address(path, there)}?Limit=5&jobb=1", None, format="json")
+    response = getattr(api, method)(f"{address(path, ids)}?Limit=5&jobb=1", None, format="json")
 
     assert response.status_code == 400, response.content
     targets = {each["target"] for each in response.json()["error"]["details"]}
@@ -263,18 +264,18 @@ def test_an_unknown_parameter_is_refused(api, there, method, path):
 
 
 @pytest.mark.parametrize("method, path, operation", OPERATIONS)
-def test_a_parameter_that_is_described_is_known(api, there, method, path, operation):
-    """It may be wrong, but it is not unknown."""
+def test_described_query_parameter_is_not_unknown(api, ids, method, path, operation):
+    """Its value may be refused."""
     names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
 
-    response = getattr(api, method)(f"{address(path, there)}?{'&'.join(f'{name}=%00' for name in names)}")
+    response = getattr(api, method)(f"{address(path, ids)}?{'&'.join(f'{name}=%00' for name in names)}")
 
     if response.status_code == 400:
         error = response.json()["error"]
         assert not [each for each in error.get("details", [error]) if each["code"] == "unknown"]
 
 
-def test_a_refusal_names_what_is_taken_the_most_similar_first(api, there):
+def test_refusal_lists_the_known_names_with_the_most_similar_first(api, ids):
     response = api.post("/api/schedules/preview", {"schedule": {**QUARTZ, "timezone": "UTC"}, "form": 1})
 
     error = response.json()["error"]
@@ -283,7 +284,7 @@ def test_a_refusal_names_what_is_taken_the_most_similar_first(api, there):
     assert messages["form"].startswith("is not known here; take from, ")
 
 
-# What may be sent
+# Sending a response back
 
 
 PUT_OR_PATCHED = [
@@ -294,15 +295,15 @@ PUT_OR_PATCHED = [
 
 
 @pytest.mark.parametrize("method, path", PUT_OR_PATCHED)
-def test_what_was_answered_can_be_sent_back_and_changes_nothing(api, there, method, path):
-    where = address(path, there)
-    answered = api.get(where)
-    assert answered.status_code == 200
+def test_response_can_be_sent_back_and_changes_nothing(api, ids, method, path):
+    url = address(path, ids)
+    returned = api.get(url)
+    assert returned.status_code == 200
     before = everything()
 
-    sent_back = getattr(api, method)(where, answered.json())
+    sent_back = getattr(api, method)(url, returned.json())
 
     assert sent_back.status_code == 200, sent_back.content
-    assert sent_back.json() == answered.json()
+    assert sent_back.json() == returned.json()
     assert everything() == before
-    assert api.get(where).get("ETag") == answered.get("ETag")
+    assert api.get(url).get("ETag") == returned.get("ETag")

@@ -1,4 +1,4 @@
-"""Every address of our API, asked for what belongs to somebody else."""
+"""No address of our API gives access to objects of another subscription or user."""
 
 import re
 import uuid
@@ -27,7 +27,7 @@ WITHOUT_TENANT = {
     "api/schedules/translate",
     "api/schema",
     "api/docs",
-}  # they read no row of anybody's
+}  # they read no rows
 
 
 def routes(patterns, prefix: str = "") -> list[tuple[str, URLPattern]]:
@@ -41,9 +41,9 @@ def routes(patterns, prefix: str = "") -> list[tuple[str, URLPattern]]:
     return found
 
 
-ALL = [route for route, _ in routes(get_resolver().url_patterns) if route.startswith("api/")]
-DETAILS = [route for route in ALL if "<" in route]
-LISTS = [route for route in ALL if "<" not in route and route not in WITHOUT_TENANT]
+API_ROUTES = [route for route, _ in routes(get_resolver().url_patterns) if route.startswith("api/")]
+DETAILS = [route for route in API_ROUTES if "<" in route]
+LISTS = [route for route in API_ROUTES if "<" not in route and route not in WITHOUT_TENANT]
 
 
 DESCRIBED = DESCRIPTION["paths"]
@@ -56,7 +56,7 @@ def takes_body(route: str, method: str) -> bool:
 
 @pytest.fixture
 def theirs(make_user, make_job, make_trigger):
-    """One of everything, in a subscription that the caller is no member of; and an id of each kind that is none's."""
+    """For each kind, the id of an object of another subscription or user, and an id that does not exist."""
     subscription = Subscription.objects.create(name="elsewhere")
     stranger = make_user("eve", in_subscription=subscription)
     collection = JobCollection.objects.create(subscription=subscription, name="theirs", sku="P20Premium")
@@ -112,143 +112,143 @@ def address(route: str, pk) -> str:
     return f"/{before}{pk}{rest.partition('>')[2]}"
 
 
-def test_the_walk_knows_every_route():
-    own = {"collections", "jobs", "runs", "subscriptions", "tokens", "triggers"}
-    own |= {"calendars", "events", "feeds", "occurrences"} | {"notices", "operations", "resources"}
-    assert {route.split("/")[1] for route in DETAILS} == own
+def test_routes_of_all_resources_are_included():
+    resources = {"collections", "jobs", "runs", "subscriptions", "tokens", "triggers"}
+    resources |= {"calendars", "events", "feeds", "occurrences"} | {"notices", "operations", "resources"}
+    assert {route.split("/")[1] for route in DETAILS} == resources
     assert len(DETAILS) >= 30
     assert len(LISTS) >= 13
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("route", DETAILS)
-def test_what_belongs_to_others_looks_like_what_is_missing(api, theirs, route, method):
+def test_object_of_others_gets_the_same_response_as_a_missing_one(api, theirs, route, method):
     api.get("/api/calendars")  # writes when the token was last used, and the caller's default calendar
     before = state_of(theirs)
-    foreign_id, missing_id = theirs[route.split("/")[1]]
+    inaccessible_id, missing_id = theirs[route.split("/")[1]]
     body = {
         "action": {"type": "Http", "request": {"uri": "https://example.com", "method": "GET"}},
         "schedule": {"format": "once", "at": "2030-01-01T00:00:00Z"},
     }
 
-    foreign, missing = (
+    inaccessible, missing = (
         getattr(api, method)(address(route, pk), body if takes_body(route, method) else None)
-        for pk in (foreign_id, missing_id)
+        for pk in (inaccessible_id, missing_id)
     )
 
-    assert foreign.status_code == missing.status_code
-    assert foreign.status_code in (404, 405)
-    assert foreign.content == missing.content
+    assert inaccessible.status_code == missing.status_code
+    assert inaccessible.status_code in (404, 405)
+    assert inaccessible.content == missing.content
     assert state_of(theirs) == before
 
 
 @pytest.mark.parametrize("route", LISTS)
-def test_no_list_shows_what_belongs_to_others(api, theirs, route):
-    foreign_id, _ = theirs[route.split("/")[1]]
+def test_lists_contain_no_objects_of_others(api, theirs, route):
+    inaccessible_id, _ = theirs[route.split("/")[1]]
 
     query = f"?{WINDOW}" if route == "api/occurrences" else ""
     listed = {str(row.get("id", row.get("eventId"))) for row in api.get(f"/{route}{query}").json()["value"]}
 
-    assert str(foreign_id) not in listed
+    assert str(inaccessible_id) not in listed
 
 
 @pytest.mark.parametrize("query", ["collection={collections}", "job={jobs}"])
-def test_no_filter_reaches_what_belongs_to_others(api, theirs, query):
+def test_runs_of_others_are_not_found_by_a_filter(api, theirs, query):
     filled = query.format(**{kind: ids[0] for kind, ids in theirs.items()})
 
     assert api.get(f"/api/runs?{filled}").json()["value"] == []
 
 
-def test_no_filter_reaches_triggers_of_others(api, theirs):
+def test_triggers_of_others_are_not_found_by_a_filter(api, theirs):
     assert api.get(f"/api/triggers?job={theirs['jobs'][0]}").json()["value"] == []
 
 
-def test_no_trigger_is_put_on_a_job_of_others(api, theirs):
+def test_trigger_cannot_be_created_for_a_job_of_others(api, theirs):
     body = {"name": "mine", "schedule": {"format": "once", "at": "2030-01-01T00:00:00Z"}}
     api.get("/api/jobs")  # writes when the token was last used
     before = state_of(theirs)
 
-    foreign, missing = (api.post("/api/triggers", body | {"job": job}) for job in theirs["jobs"])
+    inaccessible, missing = (api.post("/api/triggers", body | {"job": job}) for job in theirs["jobs"])
 
-    assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "job")
-    assert foreign.content == missing.content
+    assert (inaccessible.status_code, inaccessible.json()["error"]["target"]) == (400, "job")
+    assert inaccessible.content == missing.content
     assert state_of(theirs) == before
 
 
 @pytest.mark.parametrize("kind", ["notices", "resources", "operations"])
-def test_no_filter_finds_maintenance_or_operations_of_others(api, theirs, kind):
+def test_maintenance_and_operations_of_others_are_not_found_by_a_filter(api, theirs, kind):
     assert api.get(f"/api/{kind}?subscription={theirs['subscriptions'][0]}").json()["value"] == []
 
 
-def test_no_notice_is_announced_to_a_resource_of_others(api, theirs):
+def test_notice_cannot_be_created_for_a_resource_of_others(api, theirs):
     body = {"eventType": "Reboot"}
     api.get("/api/jobs")  # writes when the token was last used
     before = state_of(theirs)
 
-    foreign, missing = (api.post("/api/notices", body | {"resources": [name]}) for name in ("hers", "none"))
+    inaccessible, missing = (api.post("/api/notices", body | {"resources": [name]}) for name in ("hers", "none"))
 
-    assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "resources[0]")
-    assert foreign.text.replace("hers", "none") == missing.text
+    assert (inaccessible.status_code, inaccessible.json()["error"]["target"]) == (400, "resources[0]")
+    assert inaccessible.text.replace("hers", "none") == missing.text
     assert state_of(theirs) == before
 
 
 @pytest.mark.parametrize(
     "path, body", [("resources", {"name": "mine"}), ("notices", {"eventType": "Reboot", "resources": ["hers"]})]
 )
-def test_nothing_is_made_in_a_subscription_of_others(api, theirs, path, body):
+def test_nothing_can_be_created_in_a_subscription_of_others(api, theirs, path, body):
     api.get("/api/jobs")  # writes when the token was last used
     before = state_of(theirs)
 
-    foreign, missing = (api.post(f"/api/{path}", body | {"subscription": key}) for key in theirs["subscriptions"])
+    inaccessible, missing = (api.post(f"/api/{path}", body | {"subscription": key}) for key in theirs["subscriptions"])
 
-    assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "subscription")
-    assert foreign.content == missing.content
+    assert (inaccessible.status_code, inaccessible.json()["error"]["target"]) == (400, "subscription")
+    assert inaccessible.content == missing.content
     assert state_of(theirs) == before
 
 
-def test_no_filter_finds_a_subscription_of_others(api, theirs):
+def test_collections_of_others_are_not_found_by_a_filter(api, theirs):
     for name in ("elsewhere", theirs["subscriptions"][0]):
         assert api.get(f"/api/collections?subscription={name}").json()["value"] == []
 
 
 @pytest.mark.parametrize("query", ["calendar={calendars}", "event={events}"])
-def test_no_filter_reaches_what_is_in_calendars_of_others(api, theirs, query):
+def test_occurrences_of_others_are_not_found_by_a_filter(api, theirs, query):
     filled = query.format(**{kind: ids[0] for kind, ids in theirs.items()})
 
     assert api.get(f"/api/occurrences?{WINDOW}&{filled}").json()["value"] == []
 
 
-def test_no_event_is_put_into_a_calendar_of_others(api, theirs):
+def test_event_cannot_be_created_in_a_calendar_of_others(api, theirs):
     body = {"startLocal": "2026-01-05T09:00:00", "endLocal": "2026-01-05T10:00:00"}
     api.get("/api/calendars")
     before = state_of(theirs)
 
-    foreign, missing = (api.post("/api/events", body | {"calendarId": key}) for key in theirs["calendars"])
+    inaccessible, missing = (api.post("/api/events", body | {"calendarId": key}) for key in theirs["calendars"])
 
-    assert (foreign.status_code, foreign.json()["error"]["target"]) == (400, "calendarId")
-    assert foreign.content == missing.content
+    assert (inaccessible.status_code, inaccessible.json()["error"]["target"]) == (400, "calendarId")
+    assert inaccessible.content == missing.content
     assert state_of(theirs) == before
 
 
 @pytest.mark.parametrize("member", ["calendarId", "query"])
-def test_no_feed_shows_a_calendar_of_others(api, theirs, member):
-    foreign, missing = (
+def test_feed_cannot_be_created_for_a_calendar_of_others(api, theirs, member):
+    inaccessible, missing = (
         api.post("/api/feeds", {"name": "mine", member: key if member == "calendarId" else {"calendars": [key]}})
         for key in theirs["calendars"]
     )
 
-    assert foreign.status_code == missing.status_code == 400
-    assert foreign.content == missing.content
+    assert inaccessible.status_code == missing.status_code == 400
+    assert inaccessible.content == missing.content
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("route", [route for route in ALL if route not in ("api/schema", "api/docs")])
-def test_no_address_answers_somebody_who_is_not_signed_in(api_of, route):
+@pytest.mark.parametrize("route", [route for route in API_ROUTES if route not in ("api/schema", "api/docs")])
+def test_no_address_responds_without_sign_in(api_of, route):
     kind = route.split("/")[1]
     key = uuid.uuid4() if kind in ("calendars", "notices", "operations", "runs", "subscriptions") else 1
-    where = (
+    url = (
         address(route, uuid.uuid4().hex if kind in ("events", "occurrences") else key) if "<" in route else f"/{route}"
     )
 
     for method in METHODS:
-        assert getattr(api_of(), method)(where).status_code == 401
+        assert getattr(api_of(), method)(url).status_code == 401

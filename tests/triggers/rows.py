@@ -1,4 +1,4 @@
-"""Triggers beside a job's own schedule, and what has become of them by now."""
+"""Triggers in addition to a job's own schedule, and helpers that read what they have fired."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ HOURLY = TriggerDefinition(format="quartz", definition={"expression": "0 0 * * *
 DAILY = TriggerDefinition(format="quartz", definition={"expression": "0 30 9 * * ?"})
 
 
-def again(trigger: Trigger) -> Trigger:
+def reloaded(trigger: Trigger) -> Trigger:
     return Trigger.objects.get(pk=trigger.pk)
 
 
@@ -26,8 +26,8 @@ def fired(**fields) -> list:
     return list(Run.objects.filter(**fields).order_by("fire_at", "priority").values_list("trigger_name", "fire_at"))
 
 
-def work_off(now, succeeded=True) -> None:
-    """Carry out all runs that wait."""
+def carry_out_pending(now, succeeded=True) -> None:
+    """Carry out all pending runs."""
     ids = [str(pk) for pk in Run.objects.filter(state__in=Run.PENDING).values_list("pk", flat=True)]
     record([(item, AttemptResult(succeeded, "done", may_retry=False)) for item in lease(ids, "worker", now)], now)
 

@@ -37,7 +37,7 @@ def refused(response) -> tuple[int, str | None]:
 # Create
 
 
-def test_a_trigger_is_created_and_answered_whole(api, body):
+def test_created_trigger_is_returned_completely(api, body):
     response = api.post(
         ADDRESS,
         body
@@ -103,7 +103,7 @@ def test_a_trigger_is_created_and_answered_whole(api, body):
         ),
     ],
 )
-def test_a_trigger_follows_a_series_of_a_calendar(api, body, schedule, words, hour):
+def test_trigger_can_follow_a_calendar_series(api, body, schedule, words, hour):
     start = {"start": {"dateTime": "2020-01-06T10:00:00.0000000", "timeZone": "India Standard Time"}}
 
     response = api.post(ADDRESS, body | {"schedule": start | schedule})
@@ -118,7 +118,7 @@ def test_a_trigger_follows_a_series_of_a_calendar(api, body, schedule, words, ho
     assert (again.status_code, again.json()["schedule"]) == (200, trigger["schedule"])
 
 
-def test_a_series_that_has_ended_is_kept_without_a_fire_time(api, body):
+def test_ended_series_is_stored_without_a_fire_time(api, body):
     at = {"dateTime": "2020-01-06T10:00:00", "timeZone": "UTC"}
     recurrence = {
         "pattern": {"type": "daily", "interval": 1},
@@ -132,7 +132,7 @@ def test_a_series_that_has_ended_is_kept_without_a_fire_time(api, body):
     assert (trigger["nextFireAt"], trigger["warnings"]) == (None, ["It will not fire again."])
 
 
-def test_a_new_series_counts_to_999_and_a_stored_one_goes_on(api, body):
+def test_new_series_has_at_most_999_occurrences_and_a_stored_one_may_have_more(api, body):
     response = api.post(ADDRESS, body | {"schedule": counted_series(1000)})
     preview = api.post("/api/schedules/preview", {"schedule": counted_series(1000)})
 
@@ -153,7 +153,7 @@ def counted_series(count: int) -> dict:
     return {"format": "outlook", "start": at, "end": at, "recurrence": recurrence}
 
 
-def test_what_is_left_out_gets_its_default(api, body):
+def test_omitted_members_of_a_trigger_get_their_defaults(api, body):
     trigger = api.post(ADDRESS, body).json()
 
     assert (trigger["enabled"], trigger["priority"], trigger["group"]) == (True, 5, "default")
@@ -161,7 +161,7 @@ def test_what_is_left_out_gets_its_default(api, body):
 
 
 @pytest.mark.parametrize(
-    "schedule, answered, words",
+    "schedule, returned, words",
     [
         (
             {
@@ -189,12 +189,12 @@ def test_what_is_left_out_gets_its_default(api, body):
         ),
     ],
 )
-def test_each_format_is_answered_as_the_preview_takes_it(api, body, schedule, answered, words):
+def test_schedule_of_each_format_is_returned_as_the_preview_accepts_it(api, body, schedule, returned, words):
     response = api.post(ADDRESS, body | {"schedule": schedule})
 
     assert response.status_code == 201, response.content
     trigger = response.json()
-    assert (trigger["schedule"], trigger["format"]) == (answered, schedule["format"])
+    assert (trigger["schedule"], trigger["format"]) == (returned, schedule["format"])
     assert trigger["description"].startswith(words)
     assert trigger["nextFireAt"] is not None
     assert api.post("/api/schedules/preview", {"schedule": trigger["schedule"]}).status_code == 200
@@ -203,7 +203,7 @@ def test_each_format_is_answered_as_the_preview_takes_it(api, body, schedule, an
 @pytest.mark.parametrize(
     "schedule", [NEVER_AGAIN, {"format": "once", "at": "2013-07-04"}, {"format": "simple", "startTime": 1372916749000}]
 )
-def test_a_schedule_that_never_fires_again_is_kept_with_a_warning(api, body, schedule):
+def test_schedule_that_never_fires_again_is_stored_with_a_warning(api, body, schedule):
     trigger = api.post(ADDRESS, body | {"schedule": schedule}).json()
 
     assert trigger["nextFireAt"] is None
@@ -245,14 +245,14 @@ def test_a_schedule_that_never_fires_again_is_kept_with_a_warning(api, body, sch
         ({"misfireThreshold": 60}, "misfireThreshold"),
     ],
 )
-def test_a_wrong_member_is_refused_with_its_path_and_nothing_is_saved(api, body, change, target):
+def test_wrong_member_of_a_trigger_is_refused_with_its_path_and_nothing_is_saved(api, body, change, target):
     response = api.post(ADDRESS, body | change)
 
     assert refused(response) == (400, target), response.content
     assert Trigger.objects.count() == 1
 
 
-def test_a_name_is_given_once_in_a_job(api, body, make_job):
+def test_name_of_a_trigger_is_unique_in_its_job(api, body, make_job):
     api.post(ADDRESS, body)
 
     assert refused(api.post(ADDRESS, body)) == (409, "name")
@@ -274,7 +274,7 @@ def test_a_schedule_faster_than_the_plan_allows_is_refused(api, body, collection
     assert api.post(ADDRESS, body | {"schedule": {"format": "quartz", "expression": "0 * * * * ?"}}).status_code == 201
 
 
-def test_a_job_that_has_ended_takes_no_trigger(api, body):
+def test_ended_job_cannot_get_a_trigger(api, body):
     Job.objects.update(state="completed")
 
     assert api.post(ADDRESS, body).status_code == 409
@@ -283,7 +283,7 @@ def test_a_job_that_has_ended_takes_no_trigger(api, body):
 # Change
 
 
-def test_a_put_twice_leaves_one_trigger_and_one_answer(api, body, address):
+def test_repeated_put_leaves_one_trigger_and_returns_the_same_document(api, body, address):
     replacement = {"schedule": LAST_FRIDAY, "priority": 2}
 
     first, second = (api.put(address, replacement) for _ in range(2))
@@ -293,7 +293,7 @@ def test_a_put_twice_leaves_one_trigger_and_one_answer(api, body, address):
     assert Trigger.objects.count() == 2
 
 
-def test_a_put_resets_what_it_leaves_out(api, address):
+def test_put_of_a_trigger_resets_omitted_members(api, address):
     api.patch(address, {"priority": 1, "group": "other", "misfire": "skip", "enabled": False})
 
     trigger = api.put(address, {"schedule": ONCE}).json()
@@ -302,7 +302,7 @@ def test_a_put_resets_what_it_leaves_out(api, address):
     assert (trigger["misfire"], trigger["enabled"]) == ("fireOnce", True)
 
 
-def test_what_is_answered_can_be_put_back(api, address):
+def test_returned_trigger_can_be_sent_back(api, address):
     before = api.get(address).json()
 
     after = api.put(address, before).json()
@@ -310,7 +310,7 @@ def test_what_is_answered_can_be_put_back(api, address):
     assert {**after, "updatedAt": ""} == {**before, "updatedAt": ""}
 
 
-def test_a_patch_keeps_what_it_leaves_out(api, address):
+def test_patch_of_a_trigger_keeps_omitted_members(api, address):
     api.put(address, {"schedule": LAST_FRIDAY, "priority": 1, "triggerDataMap": {"a": 1, "b": 2}})
 
     trigger = api.patch(
@@ -329,19 +329,19 @@ def test_a_patch_to_another_format_replaces_the_schedule(api, address):
     assert trigger["warnings"] == []
 
 
-def test_a_patch_refuses_what_is_wrong(api, address):
+def test_wrong_member_in_a_patch_of_a_trigger_is_refused(api, address):
     assert refused(api.patch(address, {"schedule": {"at": "soon"}})) == (400, "schedule.at")
 
 
 @pytest.mark.parametrize("method", ["put", "patch", "post"])
 @pytest.mark.parametrize("wrong", [[], "x", 5])
-def test_a_body_that_is_no_object_is_refused(api, address, method, wrong):
+def test_body_that_is_not_an_object_is_refused(api, address, method, wrong):
     response = getattr(api, method)(ADDRESS if method == "post" else address, wrong)
 
     assert response.status_code == 400
 
 
-def test_a_disabled_trigger_waits_and_goes_on_with_its_next_time(api, address):
+def test_disabled_trigger_has_no_fire_time_until_it_is_enabled(api, address):
     due = api.get(address).json()["nextFireAt"]
 
     off = api.post(f"{address}/disable")
@@ -351,12 +351,12 @@ def test_a_disabled_trigger_waits_and_goes_on_with_its_next_time(api, address):
     assert (on.status_code, on.json()["enabled"], on.json()["nextFireAt"]) == (200, True, due)
 
 
-def test_patching_enabled_does_the_same(api, address):
+def test_trigger_is_disabled_and_enabled_by_patch_too(api, address):
     assert api.patch(address, {"enabled": False}).json()["nextFireAt"] is None
     assert api.patch(address, {"enabled": True}).json()["nextFireAt"] is not None
 
 
-def test_a_version_that_has_been_changed_since_is_not_written(api, address):
+def test_write_to_an_older_version_of_a_trigger_is_refused(api, address):
     known = api.get(address)["ETag"]
     changed = api.patch(address, {"priority": 2}, headers={"If-Match": known})
     assert changed.status_code == 200
@@ -373,7 +373,7 @@ def test_a_version_that_has_been_changed_since_is_not_written(api, address):
     assert api.delete(address, headers={"If-Match": changed["ETag"]}).status_code == 204
 
 
-def test_a_fire_time_is_no_new_version(api, address):
+def test_firing_creates_no_new_version_of_a_trigger(api, address):
     known = api.get(address)["ETag"]
 
     Trigger.objects.update(fire_count=1, previous_fire_at=timezone.now())
@@ -382,27 +382,27 @@ def test_a_fire_time_is_no_new_version(api, address):
     assert api.patch(address, {"priority": 3}, headers={"If-Match": known}).status_code == 200
 
 
-def test_a_deleted_trigger_is_gone(api, address):
+def test_deleted_trigger_is_not_found(api, address):
     assert api.delete(address).status_code == 204
     assert api.get(address).status_code == 404
     assert api.delete(address).status_code == 404
 
 
 @pytest.mark.parametrize("method, rest", [("put", ""), ("patch", ""), ("delete", ""), ("post", "/disable")])
-def test_the_schedule_in_the_job_itself_is_shown_and_changed_there_only(api, body, method, rest):
+def test_own_schedule_of_a_job_is_shown_as_a_trigger_and_changed_in_the_job_only(api, body, method, rest):
     main = Trigger.objects.get()
     shown = api.get(f"{ADDRESS}/{main.pk}").json()
     assert (shown["name"], shown["schedule"]) == ("default", {"format": "azure", "startTime": FUTURE})
 
-    body_of_it = {"schedule": ONCE} if method in ("put", "patch") else None
-    response = getattr(api, method)(f"{ADDRESS}/{main.pk}{rest}", body_of_it)
+    new_body = {"schedule": ONCE} if method in ("put", "patch") else None
+    response = getattr(api, method)(f"{ADDRESS}/{main.pk}{rest}", new_body)
 
     assert response.status_code == 409
     assert f"/api/jobs/{body['job']}" in response.json()["error"]["message"]
     assert api.get(f"{ADDRESS}/{main.pk}").json() == shown
 
 
-def test_a_stored_definition_that_cannot_be_read_any_more_is_answered_as_it_stands(api, address):
+def test_stored_definition_that_can_no_longer_be_parsed_is_returned_unchanged(api, address):
     Trigger.objects.filter(name="extra").update(definition={"at": "whenever"})
 
     trigger = api.get(address).json()
@@ -412,11 +412,11 @@ def test_a_stored_definition_that_cannot_be_read_any_more_is_answered_as_it_stan
     assert api.patch(address, {"schedule": ONCE}).status_code == 200
 
 
-# Who may
+# Roles
 
 
 @pytest.mark.parametrize("role, written, read", [(Role.READER, 403, 200), (Role.OPERATOR, 200, 200), (None, 404, 404)])
-def test_a_role_limits_what_is_done(make_user, api_of, address, role, written, read):
+def test_role_limits_access_to_a_trigger(make_user, api_of, address, role, written, read):
     client = api_of(ApiToken.objects.issue(make_user("guest", role), "t")[1])
 
     assert client.get(address).status_code == read
@@ -452,20 +452,20 @@ def several(make_job, make_trigger):
         ("?limit=2", ["default", "default"]),
     ],
 )
-def test_triggers_are_listed_across_jobs(api, several, query, names):
+def test_triggers_of_all_jobs_are_listed_and_filtered(api, several, query, names):
     answer = api.get(ADDRESS + query.format(job=several[0].pk)).json()
 
     assert [row["name"] for row in answer["value"]] == names
     assert bool(answer["nextLink"]) is ("limit" in query)
 
 
-def test_a_row_of_the_list_is_the_resource(api, several):
+def test_trigger_in_the_list_equals_its_document(api, several):
     rows = api.get(ADDRESS).json()["value"]
 
     assert rows == [api.get(f"{ADDRESS}/{row['id']}").json() for row in rows]
 
 
-def test_the_next_page_goes_on(api, several):
+def test_next_page_of_triggers_continues_the_list(api, several):
     page = api.get(f"{ADDRESS}?limit=2").json()
 
     rest = api.get(page["nextLink"].partition("testserver")[2] or page["nextLink"]).json()
@@ -474,13 +474,13 @@ def test_the_next_page_goes_on(api, several):
 
 
 @pytest.mark.parametrize("query", ["colour=red", "job=x", "enabled=maybe", "format=cobol", "job=1&job=2"])
-def test_a_wrong_filter_is_refused_by_its_name(api, query):
+def test_wrong_filter_of_triggers_is_refused_by_its_name(api, query):
     response = api.get(f"{ADDRESS}?{query}")
 
     assert refused(response) == (400, query.partition("=")[0])
 
 
-def test_a_list_costs_the_same_queries_whatever_its_length(api, several, make_trigger):
+def test_number_of_queries_does_not_depend_on_the_length_of_the_list(api, several, make_trigger):
     api.get(ADDRESS)
     with CaptureQueriesContext(connection) as for_five:
         api.get(ADDRESS)
@@ -493,7 +493,7 @@ def test_a_list_costs_the_same_queries_whatever_its_length(api, several, make_tr
     assert len(for_many) == len(for_five) <= 3
 
 
-def test_a_write_costs_the_same_queries_whatever_the_number_of_triggers(api, several, make_trigger, body):
+def test_number_of_queries_of_a_write_does_not_depend_on_the_number_of_triggers(api, several, make_trigger, body):
     def patch(name):
         pk = Trigger.objects.get(name=name).pk
         with CaptureQueriesContext(connection) as queries:
@@ -505,13 +505,13 @@ def test_a_write_costs_the_same_queries_whatever_the_number_of_triggers(api, sev
     for number in range(20):
         make_trigger(several[1], f"more-{number}", now=timezone.now())
 
-    assert patch("three") == before <= 16  # on PostgreSQL one of them wakes the beat
+    assert patch("three") == before <= 16  # on PostgreSQL one of these queries wakes the beat
 
 
 # Jobs
 
 
-def test_a_job_without_a_schedule_of_its_own_does_not_run_at_once(api, collection):
+def test_job_without_its_own_schedule_does_not_run_at_once(api, collection):
     action = {"type": "Http", "request": {"uri": "https://example.com", "method": "GET"}}
 
     created = api.post(
@@ -525,7 +525,7 @@ def test_a_job_without_a_schedule_of_its_own_does_not_run_at_once(api, collectio
     assert not Trigger.objects.exists()
 
 
-def test_a_job_tells_its_triggers_and_the_earliest_of_their_times(api, body, address):
+def test_job_shows_its_number_of_triggers_and_their_earliest_fire_time(api, body, address):
     api.put(address, {"schedule": {"format": "quartz", "expression": "0 * * * * ?"}})
 
     job = api.get(f"/api/jobs/{body['job']}").json()
@@ -535,7 +535,7 @@ def test_a_job_tells_its_triggers_and_the_earliest_of_their_times(api, body, add
 
 
 @pytest.mark.parametrize("write", ["put", "patch"])
-def test_a_job_gives_up_its_own_schedule_and_takes_one_again(api, body, address, write):
+def test_own_schedule_of_a_job_can_be_removed_and_added_again(api, body, address, write):
     job = f"/api/jobs/{body['job']}"
     action = {"action": {"type": "Http", "request": {"uri": "https://example.com", "method": "GET"}}}
 
@@ -557,17 +557,17 @@ def test_a_job_gives_up_its_own_schedule_and_takes_one_again(api, body, address,
         ({"ownSchedule": None}, "ownSchedule"),
     ],
 )
-def test_a_job_does_not_say_both(api, body, change, target):
+def test_job_with_a_schedule_and_own_schedule_false_is_refused(api, body, change, target):
     assert refused(api.patch(f"/api/jobs/{body['job']}", change)) == (400, target)
 
 
-def test_a_job_is_not_asked_for_a_schedule_without_one(api, body):
+def test_own_schedule_true_without_a_schedule_is_refused(api, body):
     api.patch(f"/api/jobs/{body['job']}", {"ownSchedule": False})
 
     assert refused(api.patch(f"/api/jobs/{body['job']}", {"ownSchedule": True})) == (400, "ownSchedule")
 
 
-def test_a_stopped_collection_stops_its_triggers(api, address, collection):
+def test_disabled_collection_stops_its_triggers(api, address, collection):
     collection.state = JobCollection.State.DISABLED
     save_collection(collection, timezone.now())
 

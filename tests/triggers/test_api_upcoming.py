@@ -1,4 +1,4 @@
-"""GET /api/jobs/{id}/upcoming and /api/triggers/{id}/upcoming: what will happen, with what holds it."""
+"""GET /api/jobs/{id}/upcoming and /api/triggers/{id}/upcoming: the next runs, with their holds."""
 
 from datetime import datetime, timedelta
 from itertools import islice
@@ -25,7 +25,7 @@ QUARTER = timedelta(minutes=15)
 
 @pytest.fixture(autouse=True)
 def clock():
-    """It is half past seven."""
+    """Stop the clock at half past seven."""
     with time_machine.travel(T0, tick=False) as clock:
         yield clock
 
@@ -42,25 +42,25 @@ def upcoming(api, of: Job | Trigger, **query) -> dict:
     return response.json()
 
 
-def told(answer: dict) -> list[tuple]:
-    """Each fire time with when it runs, as clocks show it, and what is expected."""
-    return [(each["fireAt"][11:16], (each["runsAt"] or "")[11:16], each["expected"]) for each in answer["value"]]
+def summary(response: dict) -> list[tuple]:
+    """Return for each fire time its time of day, the time of day of its run, and what is expected."""
+    return [(each["fireAt"][11:16], (each["runsAt"] or "")[11:16], each["expected"]) for each in response["value"]]
 
 
-def fires(answer: dict) -> list[str]:
-    return [each["fireAt"] for each in answer["value"]]
+def fires(response: dict) -> list[str]:
+    return [each["fireAt"] for each in response["value"]]
 
 
 # Without holds
 
 
-def test_the_next_ten_fire_times_are_answered(api, make_job):
+def test_next_ten_fire_times_are_returned(api, make_job):
     job = make_job(schedule=HOURLY)
     trigger = job.triggers.get()
 
-    answer = upcoming(api, job)
+    response = upcoming(api, job)
 
-    assert answer["value"][0] == {
+    assert response["value"][0] == {
         "fireAt": "2026-01-05T08:00:00Z",
         "runsAt": "2026-01-05T08:00:00Z",
         "expected": "run",
@@ -69,12 +69,12 @@ def test_the_next_ten_fire_times_are_answered(api, make_job):
         "run": None,
         "hold": None,
     }
-    assert fires(answer) == [f"2026-01-05T{hour:02}:00:00Z" for hour in range(8, 18)]
-    assert answer["more"] is True
+    assert fires(response) == [f"2026-01-05T{hour:02}:00:00Z" for hour in range(8, 18)]
+    assert response["more"] is True
 
 
-def test_a_job_without_a_start_time_is_told_when_it_really_runs(api, make_job, clock):
-    """Its preview would count from now on."""
+def test_fire_times_of_a_job_without_a_start_time_count_from_its_first_run(api, make_job, clock):
+    """A preview of the same schedule would count from now on."""
     job = make_job(schedule={"recurrence": {"frequency": "Hour"}}, now=T0)
     dispatch(T0)
     clock.move_to(T0 + 20 * MINUTE)
@@ -82,24 +82,24 @@ def test_a_job_without_a_start_time_is_told_when_it_really_runs(api, make_job, c
     assert fires(upcoming(api, job, count=2)) == ["2026-01-05T08:30:00Z", "2026-01-05T09:30:00Z"]
 
 
-def test_a_fire_time_that_is_due_comes_first(api, make_job, clock):
+def test_due_fire_time_is_the_first(api, make_job, clock):
     job = make_job(schedule={"recurrence": {"frequency": "Hour"}}, now=T0)
     clock.shift(1)
 
     assert fires(upcoming(api, job, count=2)) == ["2026-01-05T07:30:00Z", "2026-01-05T08:30:00Z"]
 
 
-def test_what_is_left_of_a_count_is_all(api, make_job):
+def test_counted_schedule_has_only_its_remaining_fire_times(api, make_job):
     job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Hour", "count": 3}})
 
-    answer = upcoming(api, job)
+    response = upcoming(api, job)
     late = upcoming(api, job, **{"from": "2026-01-05T09:30:00Z"})
 
-    assert (len(fires(answer)), answer["more"]) == (3, False)
+    assert (len(fires(response)), response["more"]) == (3, False)
     assert fires(late) == ["2026-01-05T10:00:00Z"]
 
 
-def test_all_triggers_of_a_job_are_answered_together_and_each_alone(api, make_job, make_trigger):
+def test_fire_times_are_those_of_all_triggers_of_a_job_or_of_one_trigger(api, make_job, make_trigger):
     job = make_job(schedule=HOURLY)
     half = make_trigger(job, "half", definition={"expression": "0 30 * * * ?"}, now=T0 + MINUTE)
 
@@ -114,17 +114,17 @@ def test_all_triggers_of_a_job_are_answered_together_and_each_alone(api, make_jo
         ({"from": "2026-01-05T10:00:00+01:00", "to": "2026-01-05T11:00:00Z"}, [9, 10]),
         ({"from": "2026-01-05T08:00:00.000001Z", "count": 1}, [9]),
         ({"to": "2026-01-05T10:00:01Z"}, [8, 9, 10]),
-        ({"from": "2020-01-01T00:00:00Z", "to": "2026-01-05T09:00:00Z"}, [8]),  # what has come is no more to come
+        ({"from": "2020-01-01T00:00:00Z", "to": "2026-01-05T09:00:00Z"}, [8]),  # past fire times are not returned
     ],
 )
-def test_a_window_includes_its_beginning_and_not_its_end(api, make_job, query, hours):
-    answer = upcoming(api, make_job(schedule=HOURLY), **query)
+def test_window_includes_its_start_and_excludes_its_end(api, make_job, query, hours):
+    response = upcoming(api, make_job(schedule=HOURLY), **query)
 
-    assert fires(answer) == [f"2026-01-05T{hour:02}:00:00Z" for hour in hours]
+    assert fires(response) == [f"2026-01-05T{hour:02}:00:00Z" for hour in hours]
 
 
 @pytest.mark.parametrize("stop", ["job", "collection", "trigger", "by hand"])
-def test_of_what_is_stopped_there_is_nothing_to_come(api, make_job, make_trigger, stop):
+def test_stopped_job_or_trigger_has_no_next_fire_times(api, make_job, make_trigger, stop):
     job = make_job(schedule=None)
     if stop != "by hand":
         make_trigger(job, now=T0, enabled=stop != "trigger")
@@ -149,14 +149,14 @@ def test_of_what_is_stopped_there_is_nothing_to_come(api, make_job, make_trigger
         ({"from": "tomorrow"}, ["from"]),
         ({"from": "2026-01-05T08:00:00"}, ["from"]),
         ({"to": "2026-02-30T08:00:00Z"}, ["to"]),
-        ({"to": "2026-01-05T07:30:00Z"}, ["to"]),  # that is now
+        ({"to": "2026-01-05T07:30:00Z"}, ["to"]),  # equal to now
         ({"from": "2026-01-06T08:00:00Z", "to": "2026-01-06T08:00:00Z"}, ["to"]),
         ({"from": "x", "count": "x"}, ["count", "from"]),
         ({"until": "2026-01-06T08:00:00Z"}, ["until"]),
     ],
 )
 @pytest.mark.parametrize("kind", ["jobs", "triggers"])
-def test_a_wrong_parameter_is_named(api, make_job, kind, query, targets):
+def test_wrong_parameter_is_refused_by_name(api, make_job, kind, query, targets):
     job = make_job(schedule=HOURLY)
     key = job.pk if kind == "jobs" else job.triggers.get().pk
 
@@ -167,14 +167,14 @@ def test_a_wrong_parameter_is_named(api, make_job, kind, query, targets):
     assert [each["target"] for each in error.get("details", [error])] == targets
 
 
-def test_a_thousand_are_answered_at_once_and_no_more(api, make_job):
+def test_at_most_a_thousand_fire_times_are_returned(api, make_job):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Minute"}})
 
     assert len(upcoming(api, job, count=1000)["value"]) == 1000
 
 
 @pytest.mark.parametrize("kind", ["jobs", "triggers"])
-def test_what_belongs_to_others_is_not_there(api, api_of, make_job, make_user, kind):
+def test_job_or_trigger_of_another_subscription_is_not_found(api, api_of, make_job, make_user, kind):
     other = JobCollection.objects.create(subscription=Subscription.objects.create(name="other"), name="theirs")
     job = make_job(in_collection=other)
     key = job.pk if kind == "jobs" else job.triggers.get().pk
@@ -185,7 +185,7 @@ def test_what_belongs_to_others_is_not_there(api, api_of, make_job, make_user, k
     assert api_of().get(f"/api/{kind}/{key}/upcoming").status_code == 401
 
 
-def test_a_reader_may_ask(api_of, make_job, make_user):
+def test_reader_can_read_the_fire_times(api_of, make_job, make_user):
     client = api_of(ApiToken.objects.issue(make_user("bob", role=Role.READER), "t")[1])
 
     assert len(upcoming(client, make_job(schedule=HOURLY))["value"]) == 10
@@ -194,15 +194,15 @@ def test_a_reader_may_ask(api_of, make_job, make_user):
 # With holds
 
 
-def test_a_held_run_is_told_with_its_hold_and_when_it_runs(api, db2, make_job):
+def test_held_run_has_its_hold_and_the_time_at_which_it_runs(api, db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job)
     notice = announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
 
-    answer = upcoming(api, job, count=2)
+    response = upcoming(api, job, count=2)
 
-    assert told(answer) == [("08:00", "08:15", "held"), ("09:00", "09:00", "run")]
-    assert answer["value"][0]["hold"] == {
+    assert summary(response) == [("08:00", "08:15", "held"), ("09:00", "09:00", "run")]
+    assert response["value"][0]["hold"] == {
         "fireAt": "2026-01-05T08:00:00Z",
         "notice": str(notice.pk),
         "reason": "held by maintenance: Reboot of db-2",
@@ -210,44 +210,44 @@ def test_a_held_run_is_told_with_its_hold_and_when_it_runs(api, db2, make_job):
         "until": "2026-01-05T08:15:00Z",
         "after": "runOnce",
     }
-    assert answer["value"][1]["hold"] is None
+    assert response["value"][1]["hold"] is None
 
 
-def test_of_several_that_are_held_the_newest_runs(api, db2, make_job):
+def test_newest_of_several_held_fire_times_runs(api, db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, not_before=EIGHT - QUARTER, duration_s=2 * 3600)
 
-    assert told(upcoming(api, job, count=3)) == [
+    assert summary(upcoming(api, job, count=3)) == [
         ("08:00", "", "skipped"),
         ("09:00", "09:45", "held"),
         ("10:00", "10:00", "run"),
     ]
 
 
-def test_what_is_dropped_is_skipped(api, db2, make_job):
+def test_dropped_fire_time_is_skipped(api, db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job, on_end="drop")
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
 
-    answer = upcoming(api, job, count=2)
+    response = upcoming(api, job, count=2)
 
-    assert told(answer) == [("08:00", "", "skipped"), ("09:00", "09:00", "run")]
-    assert answer["value"][0]["hold"]["after"] == "drop"
+    assert summary(response) == [("08:00", "", "skipped"), ("09:00", "09:00", "run")]
+    assert response["value"][0]["hold"]["after"] == "drop"
 
 
-def test_where_nobody_knows_the_end_nobody_knows_when_it_runs(api, db2, make_job):
+def test_run_held_without_a_known_end_has_no_known_time(api, db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, has_started=True)
 
-    answer = upcoming(api, job, count=2)
+    response = upcoming(api, job, count=2)
 
-    assert told(answer) == [("08:00", "", "held"), ("09:00", "", "held")]
-    assert {each["hold"]["until"] for each in answer["value"]} == {None}
+    assert summary(response) == [("08:00", "", "held"), ("09:00", "", "held")]
+    assert {each["hold"]["until"] for each in response["value"]} == {None}
 
 
-def test_a_run_that_is_held_already_comes_first(api, db2, make_job, clock):
+def test_run_that_is_already_held_is_the_first(api, db2, make_job, clock):
     job = make_job(schedule=HOURLY)
     trigger = job.triggers.get()
     holds(job)
@@ -271,64 +271,66 @@ def dispatch_and_hold(now: datetime) -> None:
     assert Run.objects.get().state == Run.State.HELD
 
 
-def test_a_run_that_is_held_without_a_known_end_comes_first_too(api, db2, make_job, clock):
+def test_run_that_is_held_without_a_known_end_is_the_first_too(api, db2, make_job, clock):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, has_started=True)
     dispatch_and_hold(EIGHT)
     clock.move_to(EIGHT + MINUTE)
 
-    assert told(upcoming(api, job, count=2)) == [("08:00", "", "held"), ("09:00", "", "held")]
+    assert summary(upcoming(api, job, count=2)) == [("08:00", "", "held"), ("09:00", "", "held")]
     late = upcoming(api, job, count=1, **{"from": "2026-01-05T08:30:00Z"})
-    assert told(late) == [("09:00", "", "held")]
+    assert summary(late) == [("09:00", "", "held")]
 
 
 @pytest.mark.parametrize(
     "query, expected",
     [
-        # what fires before the window is in it when it runs in it
+        # a fire time before the window belongs to it if its run is in the window
         ({"from": "2026-01-05T08:10:00Z"}, [("08:00", "08:15", "held"), ("09:00", "09:00", "run")]),
         ({"from": "2026-01-05T08:15:00Z"}, [("08:00", "08:15", "held"), ("09:00", "09:00", "run")]),
         ({"from": "2026-01-05T08:15:01Z"}, [("09:00", "09:00", "run"), ("10:00", "10:00", "run")]),
         ({"from": "2026-01-05T08:10:00Z", "to": "2026-01-05T08:15:00Z"}, []),
     ],
 )
-@pytest.mark.parametrize("is_made", [False, True])
-def test_a_window_has_what_is_held_from_before_and_runs_in_it(api, db2, make_job, clock, query, expected, is_made):
+@pytest.mark.parametrize("is_dispatched", [False, True])
+def test_window_contains_earlier_fire_times_whose_held_runs_are_in_it(
+    api, db2, make_job, clock, query, expected, is_dispatched
+):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
-    if is_made:
+    if is_dispatched:
         dispatch_and_hold(EIGHT)
         clock.move_to(EIGHT + MINUTE)
 
-    assert told(upcoming(api, job, count=2, **query)) == expected
+    assert summary(upcoming(api, job, count=2, **query)) == expected
 
 
-def test_a_window_that_ends_before_the_hold_has_what_fires_in_it(api, db2, make_job, clock):
+def test_window_that_ends_before_the_hold_contains_its_own_fire_times(api, db2, make_job, clock):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
     window = {"to": "2026-01-05T08:10:00Z"}
-    assert told(upcoming(api, job, **window)) == [("08:00", "08:15", "held")]
+    assert summary(upcoming(api, job, **window)) == [("08:00", "08:15", "held")]
 
     dispatch_and_hold(EIGHT)
     clock.move_to(EIGHT + MINUTE)
 
-    assert told(upcoming(api, job, **window)) == []  # it has fired, and runs after the window
+    assert summary(upcoming(api, job, **window)) == []  # the run exists, and starts after the window
 
 
-def test_a_later_fire_time_of_another_trigger_runs_for_one_that_is_held(api, db2, make_job, make_trigger):
+def test_later_fire_time_of_another_trigger_replaces_a_held_one(api, db2, make_job, make_trigger):
     job = make_job(schedule=HOURLY)
     make_trigger(job, "later", definition={"expression": "0 5 * * * ?"}, now=T0)
     holds(job)
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
 
-    assert told(upcoming(api, job.triggers.get(name="default"), count=1)) == [("08:00", "", "skipped")]
-    assert told(upcoming(api, job.triggers.get(name="later"), count=1)) == [("08:05", "08:15", "held")]
+    assert summary(upcoming(api, job.triggers.get(name="default"), count=1)) == [("08:00", "", "skipped")]
+    assert summary(upcoming(api, job.triggers.get(name="later"), count=1)) == [("08:05", "08:15", "held")]
 
 
-def test_after_the_hold_nothing_is_said_of_it(api, db2, make_job, clock):
+def test_ended_hold_is_not_returned(api, db2, make_job, clock):
     job = make_job(schedule=HOURLY)
     holds(job)
     notice = announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
@@ -336,10 +338,10 @@ def test_after_the_hold_nothing_is_said_of_it(api, db2, make_job, clock):
     complete(notice, EIGHT - MINUTE)
     clock.move_to(EIGHT - MINUTE)
 
-    assert told(upcoming(api, job, count=1)) == [("08:00", "08:00", "run")]
+    assert summary(upcoming(api, job, count=1)) == [("08:00", "08:00", "run")]
 
 
-def test_it_says_what_the_job_says(api, db2, make_job):
+def test_first_upcoming_run_equals_the_next_run_of_the_job(api, db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
@@ -350,12 +352,10 @@ def test_it_says_what_the_job_says(api, db2, make_job):
     assert (read["nextRunAt"], read["hold"]) == (first["runsAt"], first["hold"])
 
 
-def test_an_answer_costs_the_same_queries_whatever_there_is(
-    api, db2, make_job, make_trigger, django_assert_num_queries
-):
+def test_number_of_queries_has_a_limit(api, db2, make_job, make_trigger, django_assert_num_queries):
     job = make_job(schedule=HOURLY)
-    api.get("/api/jobs")  # the token is seen once
-    with django_assert_num_queries(4):  # the token, the job, its triggers, what is announced
+    api.get("/api/jobs")  # writes when the token was last used
+    with django_assert_num_queries(4):  # the token, the job, its triggers, the notices
         upcoming(api, job)
     for number in range(5):
         make_trigger(job, f"t{number}", now=T0)
@@ -367,21 +367,21 @@ def test_an_answer_costs_the_same_queries_whatever_there_is(
         upcoming(api, job, count=1000)
 
 
-# The last fire time before a moment
+# The last fire time before an instant
 
 
 @settings(max_examples=60)
 @given(st.integers(1, 4000), st.integers(0, 20000), st.none() | st.integers(1, 30))
-def test_the_last_fire_time_is_the_one_that_a_walk_finds(interval_s, until_s, left):
+def test_last_fire_before_equals_the_result_of_a_full_search(interval_s, until_s, left):
     every = {"interval": interval_s * 1000}
     trigger = Trigger(format="simple", definition=every, anchored_at=T0, next_fire_at=T0, fires_left=left)
     end = T0 + timedelta(seconds=until_s)
-    walked = [T0 + number * timedelta(seconds=interval_s) for number in range(min(left or 20001, 20001))]
+    all_fires = [T0 + number * timedelta(seconds=interval_s) for number in range(min(left or 20001, 20001))]
 
-    assert last_fire_before(trigger, end) == max((fire for fire in walked if fire < end), default=None)
+    assert last_fire_before(trigger, end) == max((fire for fire in all_fires if fire < end), default=None)
 
 
-def test_a_hold_of_years_over_many_fire_times_is_not_walked_through(make_job):
+def test_hold_of_years_does_not_compute_all_its_fire_times(make_job):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Minute"}})
     triggers = list(job.triggers.all())
     hold = HoldWindow("notice", "", T0, utc("2036-01-05T08:00Z"))
@@ -393,7 +393,7 @@ def test_a_hold_of_years_over_many_fire_times_is_not_walked_through(make_job):
     assert (second.fire_at, second.runs_at) == (utc("2036-01-05T08:00Z"), utc("2036-01-05T08:00Z"))
 
 
-def test_of_two_at_the_same_time_one_runs(make_job, make_trigger):
+def test_one_of_two_held_fire_times_at_the_same_instant_runs(make_job, make_trigger):
     job = make_job(schedule=None)
     for name, priority in (("a", 1), ("b", 9)):
         make_trigger(job, name, now=T0, priority=priority)

@@ -1,4 +1,4 @@
-"""The beat: one tick after the other, against a real broker and database."""
+"""The beat: its ticks, with a real broker and database."""
 
 import time
 from datetime import timedelta
@@ -17,15 +17,15 @@ from jobs.models import Process, Run
 from jobs.run_now import run_now
 from jobs.worker.heartbeat import own_name
 from scheduler_site.celery import app as product
-from tests.triggers.test_bell import Broker, messages
+from tests.triggers.test_publisher import Broker, messages
 from triggers.beat import LONGEST_WAIT_S, Listener, TriggerScheduler
 from triggers.models import Trigger
 from triggers.notify import notify_beat
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the parent class closes connections within transactions
 
-BUSY_S = 5  # by which a busy machine may be late
-LONG_S = 60  # a wait that something else ends
+BUSY_S = 5  # the delay that a busy machine may cause
+LONG_S = 60  # a wait that another event ends earlier
 HOUSEKEEPING = import_module("triggers.migrations.0002_housekeeping")
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL can notify")
 
@@ -46,7 +46,7 @@ def broker(shared_broker):
 
 @pytest.fixture
 def make_beat(broker, transactional_db):
-    HOUSEKEEPING.make_entries(apps, None)  # a test before may have emptied the tables
+    HOUSEKEEPING.make_entries(apps, None)  # an earlier test may have emptied the tables
     beats = []
 
     def make(**fields) -> TriggerScheduler:
@@ -65,15 +65,15 @@ def due_in(seconds):
 def tick(beat):
     """Tick once and return how long it took."""
     started = time.monotonic()
-    assert beat.tick() == 0  # the caller has nothing to wait for
+    assert beat.tick() == 0  # the caller does not need to wait
     return time.monotonic() - started
 
 
-def test_the_products_beat_is_this_scheduler():
+def test_product_uses_trigger_scheduler_as_its_beat():
     assert product.conf.beat_scheduler == "triggers.beat:TriggerScheduler"
 
 
-def test_a_tick_dispatches_what_is_due_and_rings_for_it(make_job, make_beat, broker):
+def test_tick_dispatches_due_triggers_and_publishes_their_runs(make_job, make_beat, broker):
     make_job(schedule=due_in(-1), now=timezone.now())  # a start that has passed counts as now
 
     tick(make_beat())
@@ -82,7 +82,7 @@ def test_a_tick_dispatches_what_is_due_and_rings_for_it(make_job, make_beat, bro
     assert body[0] == [[str(Run.objects.get().pk)]]
 
 
-def test_a_tick_waits_until_the_next_fire_time_and_no_longer(make_job, make_beat, broker):
+def test_tick_ends_at_the_next_fire_time(make_job, make_beat, broker):
     make_job(schedule=due_in(0.3), now=timezone.now())
     beat = make_beat()
     left = Trigger.objects.get().next_fire_at - timezone.now()
@@ -95,14 +95,14 @@ def test_a_tick_waits_until_the_next_fire_time_and_no_longer(make_job, make_beat
     assert second < LONGEST_WAIT_S + BUSY_S
 
 
-def test_an_idle_tick_is_over_soon(make_beat):
+def test_idle_tick_ends_after_the_longest_wait(make_beat):
     beat = make_beat()
     tick(beat)
 
     assert tick(beat) < LONGEST_WAIT_S + BUSY_S
 
 
-def test_a_run_by_hand_is_rung_for(make_job, make_beat, broker):
+def test_manual_run_is_published_by_a_tick(make_job, make_beat, broker):
     run = run_now(make_job(schedule=due_in(3600), now=timezone.now()), timezone.now())
 
     tick(make_beat())
@@ -111,7 +111,7 @@ def test_a_run_by_hand_is_rung_for(make_job, make_beat, broker):
     assert body[0] == [[str(run.pk)]]
 
 
-def test_a_tick_makes_several_passes_when_there_is_much_to_do(make_job, make_beat, broker, monkeypatch):
+def test_tick_makes_several_passes_for_many_due_triggers(make_job, make_beat, broker, monkeypatch):
     monkeypatch.setattr("triggers.dispatch.BATCH", 1)
     for number in range(3):
         make_job(f"job-{number}", schedule=due_in(-1), now=timezone.now())
@@ -125,7 +125,7 @@ def test_a_tick_makes_several_passes_when_there_is_much_to_do(make_job, make_bea
 
 
 @pytest.mark.django_db(transaction=True)
-def test_housekeeping_is_planned_by_the_migrations():
+def test_migrations_create_the_housekeeping_entries():
     entries = PeriodicTask.objects.filter(task__startswith="jobs.")
     call_command("migrate", "triggers", "0001", verbosity=0)
     assert not entries.exists()
@@ -137,7 +137,7 @@ def test_housekeeping_is_planned_by_the_migrations():
     assert set(entries.values_list("queue", flat=True)) == {"housekeeping"}
 
 
-def test_planning_housekeeping_again_changes_nothing_and_can_be_undone():
+def test_creating_housekeeping_entries_is_repeatable_and_reversible():
     HOUSEKEEPING.make_entries(apps, None)
     PeriodicTask.objects.filter(task="jobs.tasks.prune").update(enabled=False)  # an administrator's choice
 
@@ -149,7 +149,7 @@ def test_planning_housekeeping_again_changes_nothing_and_can_be_undone():
     assert not PeriodicTask.objects.exists()
 
 
-def test_due_housekeeping_goes_to_its_own_queue(make_beat, broker):
+def test_due_housekeeping_is_sent_to_its_own_queue(make_beat, broker):
     PeriodicTask.objects.update(last_run_at=timezone.now() - timedelta(days=1))
 
     tick(make_beat())
@@ -159,7 +159,7 @@ def test_due_housekeeping_goes_to_its_own_queue(make_beat, broker):
     assert messages(broker) == []
 
 
-def test_entries_that_an_administrator_turns_off_are_not_sent(make_beat, broker):
+def test_disabled_housekeeping_entries_are_not_sent(make_beat, broker):
     PeriodicTask.objects.update(last_run_at=timezone.now() - timedelta(days=1), enabled=False)
     PeriodicTasks.update_changed()
 
@@ -168,7 +168,7 @@ def test_entries_that_an_administrator_turns_off_are_not_sent(make_beat, broker)
     assert messages(broker, "housekeeping") == []
 
 
-def test_only_housekeeping_is_held_in_memory(make_job, make_beat):
+def test_only_housekeeping_entries_are_kept_in_memory(make_job, make_beat):
     make_job()
     beat = make_beat()
 
@@ -178,7 +178,7 @@ def test_only_housekeeping_is_held_in_memory(make_job, make_beat):
 # Outages
 
 
-def test_without_a_broker_fire_times_become_rows_and_the_beat_goes_on(make_job, tmp_path, caplog):
+def test_beat_without_a_broker_still_creates_runs(make_job, tmp_path, caplog):
     make_job(schedule=due_in(-1), now=timezone.now())
     HOUSEKEEPING.make_entries(apps, None)
     PeriodicTask.objects.update(last_run_at=timezone.now() - timedelta(days=1))
@@ -192,19 +192,19 @@ def test_without_a_broker_fire_times_become_rows_and_the_beat_goes_on(make_job, 
     beat.close()
 
 
-def test_a_database_that_is_away_is_told_once_and_survived(make_job, make_beat, caplog, monkeypatch):
+def test_beat_logs_a_database_outage_once_and_continues(make_job, make_beat, caplog, monkeypatch):
     caplog.set_level("INFO")
     monkeypatch.setattr("triggers.beat.OUTAGE_WAIT_S", 0.01)
     beat = make_beat()
-    works = beat.dispatcher.run
+    original_run = beat.dispatcher.run
     make_job(schedule=due_in(-1), now=timezone.now())
 
-    def away(now):
+    def unavailable(now):
         raise OperationalError("the server closed the connection unexpectedly")
 
-    beat.dispatcher.run = away
+    beat.dispatcher.run = unavailable
     tick(beat), tick(beat)
-    beat.dispatcher.run = works
+    beat.dispatcher.run = original_run
     tick(beat)
 
     assert caplog.text.count("the database does not answer") == 1
@@ -215,7 +215,7 @@ def test_a_database_that_is_away_is_told_once_and_survived(make_job, make_beat, 
 # Reporting
 
 
-def test_a_beat_reports_itself_and_signs_off(make_beat):
+def test_beat_reports_its_process_and_removes_it_at_its_end(make_beat):
     beat = make_beat()
 
     tick(beat)
@@ -226,7 +226,7 @@ def test_a_beat_reports_itself_and_signs_off(make_beat):
     assert not Process.objects.exists()
 
 
-def test_a_beat_that_is_only_looked_at_reports_nothing(make_beat):
+def test_lazy_beat_reports_no_process(make_beat):
     make_beat(lazy=True)
 
     assert not Process.objects.exists()
@@ -235,7 +235,7 @@ def test_a_beat_that_is_only_looked_at_reports_nothing(make_beat):
 # Waiting
 
 
-def test_waiting_takes_its_time():
+def test_listener_waits_for_the_given_time():
     listener = Listener()
     started = time.monotonic()
 
@@ -246,9 +246,9 @@ def test_waiting_takes_its_time():
 
 
 @on_postgresql
-def test_a_notice_ends_the_waiting():
+def test_notification_ends_the_wait():
     listener = Listener()
-    listener.wait(0)  # from now on it listens
+    listener.wait(0)  # starts to listen
 
     def change():
         time.sleep(0.1)
@@ -267,7 +267,7 @@ def test_a_notice_ends_the_waiting():
 
 
 @on_postgresql
-def test_a_notice_that_came_before_the_waiting_is_not_lost():
+def test_notification_before_the_wait_is_not_lost():
     listener = Listener()
     listener.wait(0)
     notify_beat()
@@ -280,7 +280,7 @@ def test_a_notice_that_came_before_the_waiting_is_not_lost():
 
 
 @on_postgresql
-def test_a_listener_whose_connection_was_cut_listens_again():
+def test_listener_reconnects_after_its_connection_was_terminated():
     listener = Listener()
     listener.wait(0)
     with connection.cursor() as cursor:
@@ -289,7 +289,7 @@ def test_a_listener_whose_connection_was_cut_listens_again():
             " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
         )
     started = time.monotonic()
-    listener.wait(0.2)  # finds out, and waits all the same
+    listener.wait(0.2)  # notices the lost connection, and still waits
     assert time.monotonic() - started >= 0.2
 
     listener.wait(0)

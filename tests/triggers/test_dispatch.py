@@ -1,4 +1,4 @@
-"""Dispatching: every fire time that has come becomes one row, and workers are told of those that run."""
+"""Dispatching: every due fire time becomes one run, and runs that can start are published to workers."""
 
 from datetime import timedelta
 from threading import Barrier, Thread
@@ -24,7 +24,7 @@ ONCE = {"startTime": "2026-01-05T08:00:00Z"}
 
 
 class RecordingPublisher:
-    """A publisher that works, or does not, and remembers the published runs."""
+    """A publisher that is reachable or not, and records the published runs."""
 
     def __init__(self, reachable=True):
         self.reachable = reachable
@@ -47,16 +47,16 @@ def trigger_of(job):
     return Trigger.objects.get(job=job)
 
 
-# Rows
+# Runs
 
 
-def test_a_fire_time_that_has_come_becomes_a_run(make_job):
+def test_due_fire_time_becomes_a_run(make_job):
     job = make_job(schedule=HOURLY)
 
-    rung = dispatch_due(START)
+    published = dispatch_due(START)
 
     run = Run.objects.get()
-    assert rung == [("default", run.pk)]
+    assert published == [("default", run.pk)]
     assert (run.job, run.action, run.subscription) == (job, job.action, job.collection.subscription)
     assert (run.collection_name, run.job_name, run.trigger_name) == ("nightly", "backup", "default")
     assert (run.fire_at, run.occurrence, run.is_last) == (START, 1, False)
@@ -64,7 +64,7 @@ def test_a_fire_time_that_has_come_becomes_a_run(make_job):
     assert (run.publish_after, run.created_at) == (START + REPUBLISH, START)
 
 
-def test_nothing_runs_early(make_job):
+def test_trigger_is_not_dispatched_early(make_job):
     make_job(schedule=HOURLY)
 
     assert dispatch_due(START - timedelta(microseconds=1)) == []
@@ -80,7 +80,7 @@ def test_a_dispatched_trigger_waits_for_its_next_fire_time(make_job):
     assert (trigger.previous_fire_at, trigger.next_fire_at, trigger.fire_count) == (START, START + HOUR, 1)
 
 
-def test_a_second_pass_finds_nothing(make_job):
+def test_second_pass_dispatches_nothing(make_job):
     make_job(schedule=HOURLY)
     dispatch_due(START)
 
@@ -88,10 +88,10 @@ def test_a_second_pass_finds_nothing(make_job):
     assert Run.objects.count() == 1
 
 
-def test_a_fire_time_that_is_seen_again_makes_no_second_row(make_job):
+def test_fire_time_that_is_due_again_creates_no_second_run(make_job):
     job = make_job(schedule=HOURLY)
     dispatch_due(START)
-    Trigger.objects.filter(job=job).update(next_fire_at=START)  # as if the clock or a backup had gone back
+    Trigger.objects.filter(job=job).update(next_fire_at=START)  # as after a clock was set back or a backup was restored
 
     dispatch_due(START)
 
@@ -129,7 +129,7 @@ def test_triggers_are_dispatched_in_batches(make_job):
     assert len(dispatch_due(START)) == 0
 
 
-def test_the_longest_overdue_come_first(make_job, monkeypatch):
+def test_longest_overdue_triggers_are_dispatched_first(make_job, monkeypatch):
     monkeypatch.setattr(dispatch, "BATCH", 1)
     make_job("later", schedule={"startTime": "2026-01-05T08:00:20Z"})
     make_job("sooner", schedule={"startTime": "2026-01-05T08:00:10Z"})
@@ -139,7 +139,7 @@ def test_the_longest_overdue_come_first(make_job, monkeypatch):
     assert Run.objects.get().job_name == "sooner"
 
 
-def test_a_stopped_job_is_not_due(make_job):
+def test_disabled_job_is_not_due(make_job):
     make_job(schedule=HOURLY, state="disabled")
 
     assert dispatch_due(START) == []
@@ -148,7 +148,7 @@ def test_a_stopped_job_is_not_due(make_job):
 # The end of a schedule
 
 
-def test_the_run_of_a_single_start_is_the_last(make_job):
+def test_run_of_a_single_start_is_the_last_of_its_job(make_job):
     job = make_job(schedule=ONCE)
 
     dispatch_due(START)
@@ -157,7 +157,7 @@ def test_the_run_of_a_single_start_is_the_last(make_job):
     assert trigger_of(job).next_fire_at is None
 
 
-def test_a_count_is_used_up_by_runs(make_job):
+def test_runs_use_up_the_count_of_a_schedule(make_job):
     job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Hour", "count": 2}})
 
     dispatch_due(START)
@@ -168,7 +168,7 @@ def test_a_count_is_used_up_by_runs(make_job):
     assert (trigger_of(job).fires_left, trigger_of(job).next_fire_at) == (0, None)
 
 
-def test_a_run_is_not_the_last_while_another_trigger_of_the_job_goes_on(make_job):
+def test_run_is_not_the_last_while_another_trigger_of_the_job_fires(make_job):
     job = make_job(schedule=ONCE)
     Trigger.objects.create(job=job, name="hourly", definition=HOURLY, anchored_at=NOW, next_fire_at=START + HOUR)
 
@@ -177,7 +177,7 @@ def test_a_run_is_not_the_last_while_another_trigger_of_the_job_goes_on(make_job
     assert not Run.objects.get().is_last
 
 
-def test_a_run_is_not_the_last_of_a_job_with_a_trigger_that_may_be_given_a_new_schedule(make_job):
+def test_run_is_not_the_last_of_a_job_with_another_trigger_that_has_ended(make_job):
     job = make_job(schedule=ONCE)
     spent = {"expression": "0 0 8 5 1 ? 2026"}
     Trigger.objects.create(job=job, name="spent", format="quartz", definition=spent, anchored_at=NOW)
@@ -187,7 +187,7 @@ def test_a_run_is_not_the_last_of_a_job_with_a_trigger_that_may_be_given_a_new_s
     assert not Run.objects.get().is_last
 
 
-def test_triggers_due_together_go_by_priority_the_lower_number_first(make_job):
+def test_triggers_due_at_the_same_time_are_ordered_by_priority_lowest_number_first(make_job):
     for name, priority in (("late", 9), ("early", 1), ("middle", 5)):
         Trigger.objects.filter(job=make_job(name, schedule=ONCE)).update(priority=priority)
 
@@ -211,21 +211,21 @@ def test_a_job_whose_last_fire_times_are_missed_is_completed(make_job):
 # Missed
 
 
-def test_missed_fire_times_have_rows_that_say_so(make_job):
+def test_missed_fire_times_are_recorded_as_missed_runs(make_job):
     make_job(schedule=HOURLY)
     now = START + 2.5 * HOUR
 
-    rung = dispatch_due(now)
+    published = dispatch_due(now)
 
     assert fire_times(state=Run.State.MISSED) == [START, START + HOUR]
     assert fire_times(state=Run.State.WAITING) == [START + 2 * HOUR]
-    assert len(rung) == 1
+    assert len(published) == 1
     missed = Run.objects.filter(state=Run.State.MISSED).first()
     assert (missed.missed_count, missed.missed_until, missed.finished_at, missed.occurrence) == (1, None, now, None)
     assert "misfire threshold" in missed.reason
 
 
-def test_a_long_outage_is_one_row_with_a_count(make_job):
+def test_many_missed_fire_times_become_one_run_with_a_count(make_job):
     make_job(schedule=HOURLY)
 
     dispatch_due(START + (SINGLE_LIMIT + 1.5) * HOUR)
@@ -245,30 +245,30 @@ def test_missed_fire_times_do_not_count_as_occurrences(make_job):
     assert (trigger_of(job).fire_count, trigger_of(job).fires_left) == (1, 2)
 
 
-def test_triggers_that_are_far_behind_make_smaller_batches(make_job, monkeypatch):
+def test_batches_are_smaller_when_triggers_have_many_due_fire_times(make_job, monkeypatch):
     monkeypatch.setattr(dispatch, "TIMES", 10)
     for number in range(3):
         make_job(f"job-{number}", schedule=HOURLY)
-    now = START + 9.5 * HOUR  # ten fire times each
+    now = START + 9.5 * HOUR  # ten fire times for each trigger
 
     assert len(dispatch_due(now)) == 1
     assert len(dispatch_due(now)) == 1
     assert len(dispatch_due(now)) == 1
 
 
-# A schedule that cannot be followed
+# A schedule that cannot be parsed
 
 
-def test_a_trigger_that_cannot_be_followed_is_parked_with_a_row_and_stops_nobody(make_job, caplog):
-    broken, sound = make_job("broken", schedule=HOURLY), make_job("sound", schedule=HOURLY)
+def test_trigger_with_an_invalid_schedule_is_stopped_with_a_failed_run_and_others_are_dispatched(make_job, caplog):
+    broken, valid = make_job("broken", schedule=HOURLY), make_job("valid", schedule=HOURLY)
     Trigger.objects.filter(job=broken).update(definition={"recurrence": {"frequency": "Fortnight"}})
 
-    rung = dispatch_due(START)
+    published = dispatch_due(START)
 
-    assert [Run.objects.get(pk=run_id).job for _, run_id in rung] == [sound]
-    parked = Run.objects.get(job=broken)
-    assert (parked.state, parked.fire_at, parked.finished_at) == (Run.State.FAILED, START, START)
-    assert "Fortnight" in parked.reason
+    assert [Run.objects.get(pk=run_id).job for _, run_id in published] == [valid]
+    failed = Run.objects.get(job=broken)
+    assert (failed.state, failed.fire_at, failed.finished_at) == (Run.State.FAILED, START, START)
+    assert "Fortnight" in failed.reason
     assert trigger_of(broken).next_fire_at is None
     assert "cannot be followed" in caplog.text
 
@@ -276,19 +276,19 @@ def test_a_trigger_that_cannot_be_followed_is_parked_with_a_row_and_stops_nobody
 # Messages
 
 
-def test_runs_are_rung_for_after_their_transaction(make_job):
+def test_runs_are_published_after_their_transaction(make_job):
     make_job(schedule=HOURLY)
     publisher = RecordingPublisher()
 
     wakes_at = Dispatcher(publisher).run(START)
 
     assert publisher.runs == [("default", Run.objects.get().pk)]
-    assert wakes_at == START + REPUBLISH  # when it would ring again
+    assert wakes_at == START + REPUBLISH  # when the run would be published again
 
 
-def test_a_lost_message_is_sent_again(make_job):
+def test_run_with_a_lost_message_is_published_again(make_job):
     make_job(schedule=HOURLY)
-    dispatch_due(START)  # whoever did this died before it rang
+    dispatch_due(START)  # as a process that died before it published the run
     publisher = RecordingPublisher()
 
     Dispatcher(publisher).run(START + REPUBLISH - timedelta(seconds=1))
@@ -299,7 +299,7 @@ def test_a_lost_message_is_sent_again(make_job):
     assert Run.objects.get().publish_after == START + 2 * REPUBLISH
 
 
-def test_a_run_by_hand_is_rung_for_by_the_next_pass(make_job):
+def test_manual_run_is_published_by_the_next_pass(make_job):
     run = run_now(make_job(), NOW)
     publisher = RecordingPublisher()
 
@@ -309,25 +309,25 @@ def test_a_run_by_hand_is_rung_for_by_the_next_pass(make_job):
 
 
 @pytest.mark.parametrize("state", [state for state in Run.State if state not in Run.PENDING])
-def test_only_runs_that_wait_are_rung_for(make_job, state):
+def test_only_pending_runs_are_published(make_job, state):
     run = run_now(make_job(), NOW)
     Run.objects.filter(pk=run.pk).update(state=state)
 
     assert claim_ready(NOW + HOUR) == []
 
 
-def test_without_a_broker_fire_times_still_become_rows(make_job):
+def test_fire_times_become_runs_without_a_broker(make_job):
     make_job(schedule=HOURLY)
     dispatcher = Dispatcher(RecordingPublisher(reachable=False))
 
-    # what is to be rung for waits for the broker; it is not a reason to make pass after pass
+    # runs to publish wait for the broker; they are no reason for another pass
     assert dispatcher.run(START) == START + HOUR
     assert fire_times() == [START]
     assert dispatcher.run(START + REPUBLISH) == START + HOUR
     assert Run.objects.get().publish_after == START
 
 
-def test_with_nothing_planned_there_is_nothing_to_wake_for(db):
+def test_pass_without_triggers_has_no_next_wake_time(db):
     assert Dispatcher(RecordingPublisher()).run(NOW) is None
 
 
@@ -335,7 +335,7 @@ def test_with_nothing_planned_there_is_nothing_to_wake_for(db):
 
 
 @pytest.mark.parametrize("misfire_late", [timedelta(0), 2.5 * HOUR])
-def test_a_pass_costs_the_same_queries_whatever_the_number_of_jobs(make_job, misfire_late):
+def test_number_of_queries_of_a_pass_does_not_depend_on_the_number_of_jobs(make_job, misfire_late):
     dispatcher = Dispatcher(RecordingPublisher())
     make_job("one", schedule=HOURLY)
     with CaptureQueriesContext(connection) as for_one:
@@ -352,7 +352,7 @@ def test_a_pass_costs_the_same_queries_whatever_the_number_of_jobs(make_job, mis
     assert len(for_twenty) == len(for_one) <= 14
 
 
-def test_an_idle_pass_is_two_queries(make_job, django_assert_num_queries):
+def test_idle_pass_takes_two_queries(make_job, django_assert_num_queries):
     make_job(schedule=HOURLY)
 
     with django_assert_num_queries(2):
@@ -360,7 +360,7 @@ def test_an_idle_pass_is_two_queries(make_job, django_assert_num_queries):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_dispatchers_at_once_make_every_run_once(make_job):
+def test_concurrent_dispatchers_create_every_run_once(make_job):
     job = make_job(schedule=HOURLY)
     trigger = trigger_of(job)
     total = 3 * BATCH
@@ -377,30 +377,30 @@ def test_dispatchers_at_once_make_every_run_once(make_job):
     publishers = [RecordingPublisher(), RecordingPublisher(), RecordingPublisher()]
     together = Barrier(len(publishers))
 
-    def pass_after_pass(publisher):
+    def run_passes(publisher):
         together.wait()
         dispatcher = Dispatcher(publisher)
         while dispatcher.run(START) <= START:
             pass
         connection.close()
 
-    threads = [Thread(target=pass_after_pass, args=(publisher,)) for publisher in publishers]
+    threads = [Thread(target=run_passes, args=(publisher,)) for publisher in publishers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    rung = [run_id for publisher in publishers for _, run_id in publisher.runs]
-    assert Run.objects.count() == len(rung) == len(set(rung)) == total
+    published = [run_id for publisher in publishers for _, run_id in publisher.runs]
+    assert Run.objects.count() == len(published) == len(set(published)) == total
     assert set(Trigger.objects.values_list("fire_count", flat=True)) == {1}
 
 
-def test_dispatching_searches_indexes(make_job):
+def test_dispatching_uses_indexes(make_job):
     for number in range(50):
         make_job(f"job-{number}", schedule=HOURLY)
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL enable_seqscan = off")  # fifty rows are read faster than an index
+            cursor.execute("SET LOCAL enable_seqscan = off")  # fifty rows are read faster without an index
 
     plans = [
         Trigger.objects.due(START)[:BATCH].explain(),
@@ -410,7 +410,26 @@ def test_dispatching_searches_indexes(make_job):
     ]
 
     indexes = ["trigger_due", "run_ready", "run_leased", "run_lock"]
-    if connection.vendor == "sqlite":  # which cannot tell that a parameter is the state of a partial index
+    if connection.vendor == "sqlite":  # it cannot match a parameter with the state of a partial index
         indexes[1:] = ["run_by_state"] * 3
     for plan, index in zip(plans, indexes, strict=True):
         assert index in plan
+
+
+def test_triggers_that_take_long_to_search_leave_time_and_places_to_others(make_job, make_trigger, monkeypatch):
+    monkeypatch.setattr(dispatch, "BATCH", 3)
+    monkeypatch.setattr(dispatch, "MAX_SEARCH_S", 1e-9)
+    searched_job = make_job("searched", schedule={"startTime": "2026-02-05T08:00:00Z"})
+    start = {"dateTime": "2026-01-05T07:00:00", "timeZone": "UTC"}
+    for number in range(4):
+        definition = {"start": start, "rrule": f"FREQ=YEARLY;BYYEARDAY=5,{number + 10}"}
+        make_trigger(searched_job, f"rule-{number}", format="rrule", definition=definition)
+    make_job("later", schedule=HOURLY)
+
+    names = []
+    for _ in range(4):
+        dispatch_due(START)
+        names.append(sorted(Run.objects.values_list("trigger_name", flat=True)))
+
+    assert names[0] == ["default", "rule-0"]
+    assert names[3] == ["default", "rule-0", "rule-1", "rule-2", "rule-3"]

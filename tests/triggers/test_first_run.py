@@ -1,4 +1,4 @@
-"""Jobs without a start time: they run at once when they are made, and never because somebody has changed them."""
+"""Jobs without a start time: they run at once when they are created, but not when they are changed."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ import time_machine
 from jobs.models import Job, JobCollection, Run
 from tests.conftest import ACTION, NOW, utc
 from tests.jobs.arm_client import ArmClient
-from tests.triggers.rows import HOUR, MINUTE, fired, work_off
+from tests.triggers.rows import HOUR, MINUTE, carry_out_pending, fired
 from triggers.definitions import TriggerDefinition
 from triggers.dispatch import dispatch_due
 from triggers.models import MAIN, Trigger
@@ -24,7 +24,7 @@ SECOND = timedelta(seconds=1)
 
 @pytest.fixture
 def clock():
-    """A clock that stands still until it is moved."""
+    """A stopped clock that the test moves."""
     with time_machine.travel(NOW, tick=False) as clock:
         yield clock
 
@@ -42,7 +42,7 @@ def create(api, clock, collection):
 
 @pytest.fixture
 def hourly(create, clock) -> str:
-    """The address of a job without a start time that has run once, at NOW; it is 20 minutes later."""
+    """The address of a job without a start time that has run once, at NOW; the clock is 20 minutes later."""
     job = create(recurrence=HOURLY)
     run_due()
     clock.move_to(NOW + 20 * MINUTE)
@@ -50,8 +50,8 @@ def hourly(create, clock) -> str:
 
 
 @pytest.fixture
-def by_hand(create, clock) -> str:
-    """The address of a job without a schedule of its own."""
+def unscheduled(create, clock) -> str:
+    """The address of a job without its own schedule."""
     job = create(ownSchedule=False)
     clock.move_to(NOW + 20 * MINUTE)
     return f"/api/jobs/{job['id']}"
@@ -59,10 +59,10 @@ def by_hand(create, clock) -> str:
 
 def run_due(now=NOW) -> None:
     dispatch_due(now)
-    work_off(now)
+    carry_out_pending(now)
 
 
-def answered(response) -> dict:
+def document_of(response) -> dict:
     assert response.status_code == 200, response.content
     return response.json()
 
@@ -72,12 +72,12 @@ def refused(response) -> tuple[int, str, str]:
     return response.status_code, error["code"], error["target"]
 
 
-def ordered() -> list:
-    """When runs were ordered by hand."""
+def manual_runs() -> list:
+    """Return the fire times of manual runs."""
     return list(Run.objects.filter(origin=Run.Origin.MANUAL).values_list("fire_at", flat=True))
 
 
-# Made
+# Creation
 
 
 def test_a_new_job_without_a_start_time_runs_at_once(create):
@@ -94,20 +94,20 @@ def test_a_new_job_without_a_start_time_runs_at_once(create):
         ({"frequency": "Day", "schedule": {"hours": [5]}}, "2026-01-01T05:00:00Z"),
     ],
 )
-def test_one_that_is_not_to_run_now_gets_the_next_time_of_its_schedule_as_its_start(create, recurrence, start):
+def test_new_job_with_run_now_false_starts_at_the_next_time_of_its_schedule(create, recurrence, start):
     job = create(recurrence=recurrence, runNow=False)
 
     assert (job["startTime"], job["nextRunAt"]) == (start, start)
     assert not fired()
 
 
-def test_a_start_time_that_is_given_is_kept(create):
+def test_given_start_time_is_not_changed(create):
     job = create(recurrence=HOURLY, startTime="2026-01-05T08:00:00Z", runNow=False)
 
     assert (job["startTime"], job["nextRunAt"]) == ("2026-01-05T08:00:00Z", "2026-01-05T08:00:00Z")
 
 
-def test_a_fraction_of_a_second_is_rounded_up(create, clock):
+def test_start_time_is_rounded_up_to_a_second(create, clock):
     clock.move_to(NOW + timedelta(microseconds=1))
 
     assert create(recurrence=HOURLY, runNow=False)["startTime"] == "2026-01-01T01:00:01Z"
@@ -117,15 +117,15 @@ def test_a_fraction_of_a_second_is_rounded_up(create, clock):
     "members, code",
     [({}, "required"), ({"startTime": NEW_YEARS_EVE}, "out_of_range"), ({"startTime": None}, "required")],
 )
-def test_one_that_is_not_to_run_now_and_never_again_is_refused(api, clock, collection, members, code):
+def test_new_job_with_run_now_false_that_never_runs_is_refused(api, clock, collection, members, code):
     body = {"collection": collection.pk, "name": "backup", "action": ACTION, "runNow": False, **members}
 
     assert refused(api.post("/api/jobs", body)) == (400, code, "startTime")
     assert not Job.objects.exists()
 
 
-def test_one_that_ends_before_its_first_time_is_refused(api, clock, collection):
-    recurrence = DAILY | {"endTime": "2026-01-02T00:00:00Z"}  # exactly at the next time
+def test_new_job_that_ends_before_its_first_fire_time_is_refused(api, clock, collection):
+    recurrence = DAILY | {"endTime": "2026-01-02T00:00:00Z"}  # exactly at the next fire time
     body = {"collection": collection.pk, "name": "backup", "action": ACTION, "runNow": False, "recurrence": recurrence}
 
     assert refused(api.post("/api/jobs", body)) == (400, "out_of_range", "recurrence.endTime")
@@ -136,28 +136,28 @@ def test_one_that_ends_before_its_first_time_is_refused(api, clock, collection):
     [
         ({"recurrence": HOURLY, "startTime": "2026-01-05T08:00:00Z"}, [NOW]),
         ({"ownSchedule": False}, [NOW]),
-        # its schedule has it run now
+        # its schedule runs it now
         ({"recurrence": HOURLY}, []),
         ({}, []),
         ({"startTime": NEW_YEARS_EVE}, []),
     ],
 )
-def test_a_job_that_is_to_run_now_runs_once(create, members, extra):
+def test_new_job_with_run_now_true_runs_once(create, members, extra):
     create(**members, runNow=True)
     dispatch_due(NOW)
 
-    assert ordered() == extra
+    assert manual_runs() == extra
     assert Run.objects.count() == 1
 
 
 @pytest.mark.parametrize("value", ["yes", 1, None])
-def test_run_now_is_true_or_false(api, clock, collection, value):
+def test_run_now_must_be_true_or_false(api, clock, collection, value):
     body = {"collection": collection.pk, "name": "backup", "action": ACTION, "runNow": value}
 
     assert refused(api.post("/api/jobs", body))[2] == "runNow"
 
 
-# Changed in our own API
+# Changes in our own API
 
 
 @pytest.mark.parametrize("write", ["put", "patch"])
@@ -173,15 +173,15 @@ def test_run_now_is_true_or_false(api, clock, collection, value):
     ],
 )
 def test_a_changed_recurrence_does_not_run_the_job(api, hourly, write, recurrence, next_at):
-    job = answered(getattr(api, write)(hourly, {"action": ACTION, "recurrence": recurrence}))
+    job = document_of(getattr(api, write)(hourly, {"action": ACTION, "recurrence": recurrence}))
 
     assert (job["nextRunAt"], job["startTime"]) == (next_at, None)
     dispatch_due(NOW + 20 * MINUTE)
     assert len(fired()) == 1
 
 
-def test_a_changed_count_is_whole(api, hourly):
-    answered(api.patch(hourly, {"recurrence": {"count": 2}}))
+def test_changed_count_starts_anew(api, hourly):
+    document_of(api.patch(hourly, {"recurrence": {"count": 2}}))
 
     for hour in range(1, 4):
         run_due(NOW + hour * HOUR)
@@ -189,7 +189,7 @@ def test_a_changed_count_is_whole(api, hourly):
     assert len(fired(state=Run.State.SUCCEEDED)) == 3
 
 
-def test_the_same_document_again_keeps_its_place(api, hourly, clock):
+def test_unchanged_document_keeps_the_next_fire_time(api, hourly, clock):
     body = {"action": ACTION, "recurrence": {"frequency": "Day"}}
     first = api.put(hourly, body)
     clock.move_to(NOW + 3 * HOUR)
@@ -199,132 +199,132 @@ def test_the_same_document_again_keeps_its_place(api, hourly, clock):
     assert (again.json()["nextRunAt"], again["ETag"]) == ("2026-01-02T00:00:00Z", first["ETag"])
 
 
-def test_a_job_that_is_given_a_schedule_begins_at_its_next_time(api, by_hand, clock):
-    job = answered(api.patch(by_hand, {"recurrence": DAILY}))
+def test_job_with_a_new_schedule_starts_at_its_next_fire_time(api, unscheduled, clock):
+    job = document_of(api.patch(unscheduled, {"recurrence": DAILY}))
 
     assert (job["ownSchedule"], job["nextRunAt"]) == (True, "2026-01-02T00:20:00Z")
-    for order in ("pause", "resume"):
+    for command in ("pause", "resume"):
         clock.shift(MINUTE)
-        job = answered(api.post(f"{by_hand}/{order}"))
+        job = document_of(api.post(f"{unscheduled}/{command}"))
     assert job["nextRunAt"] == "2026-01-02T00:20:00Z"
     run_due(utc("2026-01-02T00:20:00Z"))
-    assert answered(api.get(by_hand))["nextRunAt"] == "2026-01-03T00:20:00Z"
+    assert document_of(api.get(unscheduled))["nextRunAt"] == "2026-01-03T00:20:00Z"
 
 
-def test_a_job_that_has_not_run_yet_begins_at_its_next_time(api, create, clock):
+def test_changed_job_that_has_not_run_starts_at_its_next_fire_time(api, create, clock):
     job = create(recurrence=HOURLY, state="disabled")
     clock.shift(MINUTE)
 
-    job = answered(api.patch(f"/api/jobs/{job['id']}", {"recurrence": DAILY, "state": "enabled"}))
+    job = document_of(api.patch(f"/api/jobs/{job['id']}", {"recurrence": DAILY, "state": "enabled"}))
 
     assert job["nextRunAt"] == "2026-01-02T00:01:00Z"
 
 
-def test_a_first_run_that_is_due_is_not_lost(api, create, clock):
-    """Somebody changes the job before a beat has seen that it is due."""
+def test_due_first_run_is_not_lost_by_a_change(api, create, clock):
+    """The job is changed before a beat has dispatched it."""
     job = create(recurrence=HOURLY)
     clock.shift(SECOND)
 
-    answered(api.patch(f"/api/jobs/{job['id']}", {"recurrence": DAILY}))
+    document_of(api.patch(f"/api/jobs/{job['id']}", {"recurrence": DAILY}))
     run_due(NOW + SECOND)
 
     assert fired() == [(MAIN, NOW)]
-    assert answered(api.get(f"/api/jobs/{job['id']}"))["nextRunAt"] == "2026-01-02T00:00:00Z"
+    assert document_of(api.get(f"/api/jobs/{job['id']}"))["nextRunAt"] == "2026-01-02T00:00:00Z"
 
 
 @pytest.mark.parametrize("patch", [{"startTime": None}, {"startTime": None, "recurrence": DAILY}])
-def test_taking_the_start_time_away_does_not_run_it(api, create, clock, patch):
+def test_removing_the_start_time_does_not_run_the_job(api, create, clock, patch):
     job = create(recurrence=DAILY, startTime="2026-01-01T00:10:00Z")
     run_due(NOW + 10 * MINUTE)
     clock.move_to(NOW + HOUR)
 
-    assert answered(api.patch(f"/api/jobs/{job['id']}", patch))["nextRunAt"] == "2026-01-02T00:10:00Z"
+    assert document_of(api.patch(f"/api/jobs/{job['id']}", patch))["nextRunAt"] == "2026-01-02T00:10:00Z"
 
 
 @pytest.mark.parametrize("write, body", [("put", {"action": ACTION}), ("patch", {"recurrence": None})])
-def test_a_job_whose_schedule_is_taken_away_runs_by_hand(api, hourly, write, body):
-    job = answered(getattr(api, write)(hourly, body))
+def test_job_whose_schedule_is_removed_has_no_fire_times(api, hourly, write, body):
+    job = document_of(getattr(api, write)(hourly, body))
 
     assert (job["ownSchedule"], job["nextRunAt"], job["state"]) == (False, None, "enabled")
 
 
 @pytest.mark.parametrize("write, body", [("put", {"action": ACTION}), ("patch", {"recurrence": None})])
-def test_unless_it_is_to_have_one(api, hourly, write, body):
+def test_removing_the_schedule_with_own_schedule_true_is_refused(api, hourly, write, body):
     assert refused(getattr(api, write)(hourly, body | {"ownSchedule": True})) == (400, "required", "ownSchedule")
-    assert answered(api.get(hourly))["recurrence"] == HOURLY
+    assert document_of(api.get(hourly))["recurrence"] == HOURLY
 
 
-def test_a_single_time_that_has_passed_is_refused(api, hourly):
+def test_single_time_in_the_past_is_refused(api, hourly):
     patch = {"recurrence": None, "startTime": NEW_YEARS_EVE}
 
     assert refused(api.patch(hourly, patch)) == (400, "out_of_range", "startTime")
-    assert answered(api.get(hourly))["recurrence"] == HOURLY
+    assert document_of(api.get(hourly))["recurrence"] == HOURLY
 
 
 @pytest.mark.parametrize("write", ["put", "patch"])
 @pytest.mark.parametrize("recurrence", [HOURLY, HOURLY | {"interval": 2}])
-def test_with_run_now_it_runs_once_besides_its_schedule(api, hourly, write, recurrence):
+def test_run_now_adds_one_run_to_the_schedule(api, hourly, write, recurrence):
     body = {"action": ACTION, "recurrence": recurrence, "runNow": True}
 
-    job = answered(getattr(api, write)(hourly, body))
+    job = document_of(getattr(api, write)(hourly, body))
 
-    assert ordered() == [NOW + 20 * MINUTE]
+    assert manual_runs() == [NOW + 20 * MINUTE]
     assert job["nextRunAt"] == f"2026-01-01T0{recurrence.get('interval', 1)}:00:00Z"
     assert "runNow" not in job
 
 
-def test_run_now_alone_makes_no_new_version(api, hourly):
-    before = answered(api.get(hourly))["revision"]
+def test_run_now_alone_creates_no_new_version(api, hourly):
+    before = document_of(api.get(hourly))["revision"]
 
-    assert answered(api.patch(hourly, {"runNow": True}))["revision"] == before
-    assert len(ordered()) == 1
+    assert document_of(api.patch(hourly, {"runNow": True}))["revision"] == before
+    assert len(manual_runs()) == 1
 
 
-def test_run_now_of_a_single_time_that_has_passed_runs_it_once(api, hourly):
-    answered(api.patch(hourly, {"recurrence": None, "startTime": NEW_YEARS_EVE, "runNow": True}))
+def test_run_now_with_a_single_time_in_the_past_runs_the_job_once(api, hourly):
+    document_of(api.patch(hourly, {"recurrence": None, "startTime": NEW_YEARS_EVE, "runNow": True}))
 
     run_due(NOW + 20 * MINUTE)
 
-    assert (len(fired()), ordered()) == (2, [])
+    assert (len(fired()), manual_runs()) == (2, [])
     assert Job.objects.get().state == Job.State.COMPLETED
 
 
 @pytest.mark.parametrize("write", ["put", "patch"])
-def test_run_now_of_a_job_that_may_not_run_is_refused_and_nothing_is_changed(api, hourly, write):
+def test_run_now_of_a_disabled_job_is_refused_and_changes_nothing(api, hourly, write):
     body = {"action": ACTION, "recurrence": DAILY, "state": "disabled", "runNow": True}
 
     assert refused(getattr(api, write)(hourly, body)) == (409, "conflict", "runNow")
-    assert answered(api.get(hourly))["recurrence"] == HOURLY
+    assert document_of(api.get(hourly))["recurrence"] == HOURLY
 
 
-def test_run_now_in_a_collection_that_is_stopped_is_refused(api, hourly):
+def test_run_now_in_a_disabled_collection_is_refused(api, hourly):
     JobCollection.objects.update(state=JobCollection.State.DISABLED)
 
     assert refused(api.patch(hourly, {"runNow": True})) == (409, "conflict", "runNow")
 
 
-def test_a_skipped_last_run_of_an_earlier_schedule_runs_nothing_when_the_job_is_enabled(api, create, clock):
+def test_skipped_last_run_of_an_earlier_schedule_is_not_repeated_when_the_job_is_enabled(api, create, clock):
     job = create(recurrence=HOURLY | {"count": 1})
     dispatch_due(NOW)
-    answered(api.post(f"/api/jobs/{job['id']}/pause"))
-    work_off(NOW)
+    document_of(api.post(f"/api/jobs/{job['id']}/pause"))
+    carry_out_pending(NOW)
     assert Run.objects.get().state == Run.State.SKIPPED
     clock.shift(MINUTE)
 
-    answered(api.patch(f"/api/jobs/{job['id']}", {"recurrence": DAILY | {"count": 5}}))
+    document_of(api.patch(f"/api/jobs/{job['id']}", {"recurrence": DAILY | {"count": 5}}))
 
-    job = answered(api.post(f"/api/jobs/{job['id']}/resume"))
+    job = document_of(api.post(f"/api/jobs/{job['id']}/resume"))
     assert job["nextRunAt"] == "2026-01-02T00:00:00Z"
     assert Trigger.objects.get().fires_left == 5
 
 
-def test_an_end_before_the_next_time_is_refused(api, hourly):
+def test_end_before_the_next_fire_time_is_refused(api, hourly):
     recurrence = DAILY | {"endTime": "2026-01-01T12:00:00Z"}
 
     assert refused(api.patch(hourly, {"recurrence": recurrence})) == (400, "out_of_range", "recurrence.endTime")
 
 
-# Changed in Azure's form
+# Changes in the Azure contract
 
 
 @pytest.fixture
@@ -342,12 +342,12 @@ def next_of(properties: dict) -> str | None:
     return properties.get("status", {}).get("nextExecutionTime")
 
 
-def test_azures_contract_runs_a_new_job_at_once(arm, clock, collection):
+def test_azure_contract_runs_a_new_job_at_once(arm, clock, collection):
     assert next_of(put(arm, recurrence=HOURLY)) == "2026-01-01T00:00:00Z"
 
 
 @pytest.mark.parametrize("write", ["put", "patch"])
-def test_azures_contract_counts_from_the_last_execution(arm, hourly, write):
+def test_azure_contract_counts_from_the_last_execution(arm, hourly, write):
     body = {"properties": {"action": ACTION, "recurrence": {"frequency": "Hour", "interval": 5}}}
 
     properties = getattr(arm, write)(arm.job(), body).json()["properties"]
@@ -356,7 +356,7 @@ def test_azures_contract_counts_from_the_last_execution(arm, hourly, write):
     assert "startTime" not in properties
 
 
-def test_azures_contract_runs_a_job_at_once_that_has_not_run_yet(arm, clock, collection):
+def test_azure_contract_runs_a_changed_job_that_has_not_run_at_once(arm, clock, collection):
     put(arm, recurrence=HOURLY, state="Disabled")
     clock.shift(MINUTE)
 
@@ -364,17 +364,17 @@ def test_azures_contract_runs_a_job_at_once_that_has_not_run_yet(arm, clock, col
 
 
 @pytest.mark.parametrize("properties", [{}, {"startTime": NEW_YEARS_EVE}])
-def test_azures_contract_runs_a_single_time_that_has_passed_at_once(arm, hourly, properties):
+def test_azure_contract_runs_a_single_time_in_the_past_at_once(arm, hourly, properties):
     assert next_of(put(arm, **properties)) == "2026-01-01T00:20:00Z"
 
 
-def test_azures_contract_has_no_run_now(arm, hourly):
+def test_azure_contract_ignores_run_now(arm, hourly):
     put(arm, recurrence=HOURLY, runNow=True)
 
-    assert ordered() == []
+    assert manual_runs() == []
 
 
-# Triggers beside a job's own schedule
+# Triggers in addition to a job's own schedule
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_a_changed_trigger_does_not_run_the_job(make_job, clock, format, first, 
     assert len(fired()) == 1
 
 
-def test_a_changed_trigger_keeps_its_repetitions(make_job, clock):
+def test_changed_trigger_fires_all_its_new_repetitions(make_job, clock):
     job = make_job(schedule=None)
     for minutes, repeats in ((60, 9), (30, 2)):
         definition = {"interval": minutes * 60_000, "repeatCount": repeats}

@@ -1,4 +1,4 @@
-"""Gates: dispatch asks them who may start, and makes rows that are held of what may not."""
+"""Gates: dispatch asks them which jobs may start, and creates held runs for the others."""
 
 import pytest
 from django.db import connection
@@ -16,7 +16,7 @@ HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour
 
 
 class Closed:
-    """Holds every job whose name begins with its own."""
+    """Hold every job whose name begins with "shut"."""
 
     asked: list[tuple[list[int], int]] = []
 
@@ -45,23 +45,23 @@ def reasons():
     return dict(Run.objects.values_list("job_name", "reason"))
 
 
-def test_what_a_gate_holds_is_a_row_that_nobody_is_told_of(gates, make_job):
+def test_run_held_by_a_gate_is_not_published(gates, make_job):
     gates("Closed")
     make_job("open", schedule=HOURLY)
     shut = make_job("shut", schedule=HOURLY)
 
-    rung = dispatch_due(START)
+    published = dispatch_due(START)
 
     held = Run.objects.get(job=shut)
     assert (held.state, held.hold_key, held.reason) == (Run.State.HELD, "closed", "closed at 08:00")
     assert (held.fire_at, held.occurrence, held.finished_at) == (START, 1, None)
     waiting = Run.objects.get(job__name="open")
-    assert rung == [("default", waiting.pk)]
+    assert published == [("default", waiting.pk)]
     assert (waiting.state, waiting.hold_key, waiting.reason) == (Run.State.WAITING, None, "")
     assert claim_ready(utc("2027-01-01T00:00Z")) == [("default", waiting.pk)]
 
 
-def test_a_held_trigger_goes_on(gates, make_job):
+def test_trigger_of_held_runs_continues_to_fire(gates, make_job):
     gates("Shut")
     job = make_job(schedule=HOURLY)
 
@@ -73,7 +73,7 @@ def test_a_held_trigger_goes_on(gates, make_job):
     assert (trigger.fire_count, trigger.next_fire_at) == (2, utc("2026-01-05T10:00:00Z"))
 
 
-def test_of_several_gates_the_first_is_named(gates, make_job):
+def test_reason_is_that_of_the_first_gate_that_holds(gates, make_job):
     make_job("shut", schedule=HOURLY)
     make_job("open", schedule=HOURLY)
 
@@ -82,7 +82,7 @@ def test_of_several_gates_the_first_is_named(gates, make_job):
     assert reasons() == {"shut": "closed at 08:00", "open": "shut"}
 
 
-def test_a_job_is_not_over_while_its_last_run_is_held(gates, make_job):
+def test_job_does_not_end_while_its_last_run_is_held(gates, make_job):
     gates("Shut")
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"})
 
@@ -92,7 +92,7 @@ def test_a_job_is_not_over_while_its_last_run_is_held(gates, make_job):
     assert (job.state, Run.objects.get().is_last) == (Job.State.ENABLED, True)
 
 
-def test_gates_are_asked_in_the_transaction_and_only_for_what_fires(gates, make_job):
+def test_gates_are_called_in_the_transaction_and_only_for_jobs_that_fire(gates, make_job):
     gates("Closed")
     job = make_job("open", schedule=HOURLY)
     make_job("late", schedule={"startTime": "2026-01-05T07:00:00Z", "recurrence": {"frequency": "Day"}}, misfire="skip")
@@ -104,7 +104,7 @@ def test_gates_are_asked_in_the_transaction_and_only_for_what_fires(gates, make_
     assert Run.objects.get(job__name="late").state == Run.State.MISSED
 
 
-def test_without_gates_everything_runs(gates, make_job):
+def test_no_run_is_held_without_gates(gates, make_job):
     gates()
     make_job("shut", schedule=HOURLY)
 

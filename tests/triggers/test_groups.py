@@ -1,4 +1,4 @@
-"""Which groups of triggers there are, and which of them nobody serves."""
+"""Groups of triggers, and groups that no worker serves."""
 
 from datetime import timedelta
 
@@ -19,11 +19,11 @@ def test_groups_are_those_of_triggers_that_will_fire(make_job, make_trigger):
     assert groups_with_due_runs() == {"a", "b", "c", "default"}
 
 
-def test_the_group_of_runs_by_hand_is_always_there(db):
+def test_default_group_of_manual_runs_is_always_included(db):
     assert groups_with_due_runs() == {"default"}
 
 
-def test_groups_take_one_query_that_goes_by_the_index(make_job, django_assert_num_queries):
+def test_groups_are_read_by_one_query_from_an_index(make_job, django_assert_num_queries):
     job = make_job(schedule=None)
     Trigger.objects.bulk_create(
         Trigger(job=job, name=f"t{number}", group=f"g{number % 3}", anchored_at=NOW, next_fire_at=NOW)
@@ -46,7 +46,7 @@ def plan_of(query: str) -> str:
         return str(cursor.fetchall())
 
 
-def test_a_queue_is_served_by_living_workers_only(db):
+def test_queue_is_served_by_live_workers_only(db):
     for name, kind, queues, age in [
         ("one", "worker", ["default", "extra"], timedelta(0)),
         ("gone", "worker", ["mail"], PROCESS_SILENCE * 2),
@@ -57,6 +57,6 @@ def test_a_queue_is_served_by_living_workers_only(db):
     assert Process.objects.served_queues(NOW) == {"default", "extra"}
 
 
-def test_a_group_that_is_not_served_says_so():
+def test_group_without_a_worker_has_a_warning():
     assert unserved_groups("mail", {"default"}) == "nobody serves mail: its runs wait"
     assert unserved_groups("default", {"default"}) == ""

@@ -37,7 +37,7 @@ ON_A_SCHEDULE = {
 }
 LOCK_KEYS = {
     "MINT.CHARGE_DAILY": "chargedaily",
-    "MINT.RENEW_DEV_RATEPLAN": "renewydevrateplan",  # as it was shipped
+    "MINT.RENEW_DEV_RATEPLAN": "renewydevrateplan",  # as in the original
     "MINT.RESET_DEVELOPER_RATE_PLAN_COUNTER": "resetdeveloperrateplancounter",
     "MINT.MONTHLY_DEV_TAXRATE": "monthlydevtaxrate",
     "MINT.ADHOC_NOTIFY": "adhocnotify",
@@ -65,7 +65,7 @@ def next_times(trigger: Trigger, number: int) -> list:
     return fires
 
 
-def test_there_are_twenty_in_a_collection_of_their_own(loaded):
+def test_twenty_jobs_are_loaded_into_their_own_collection(loaded):
     collection = JobCollection.objects.get()
 
     assert (collection.name, collection.jobs.count(), Trigger.objects.count()) == ("monetization", 20, 20)
@@ -73,7 +73,7 @@ def test_there_are_twenty_in_a_collection_of_their_own(loaded):
     assert set(Job.objects.values_list("state", flat=True)) == {"enabled"}
 
 
-def test_what_is_on_a_schedule_is_on(loaded):
+def test_scheduled_triggers_are_enabled(loaded):
     found = {trigger.name.partition("@")[0]: trigger for trigger in Trigger.objects.filter(enabled=True)}
 
     assert {job: trigger.definition["expression"] for job, trigger in found.items()} == {
@@ -85,13 +85,13 @@ def test_what_is_on_a_schedule_is_on(loaded):
     assert {trigger.priority for trigger in found.values()} == {1}
 
 
-def test_the_hourly_charges_come_each_quarter(loaded):
+def test_hourly_charges_fire_every_quarter_of_an_hour(loaded):
     fires = next_times(trigger_of("MINT.CHARGE_HOURLY"), 5)
 
     assert [fire.minute for fire in fires] == [1, 16, 31, 46, 1]
 
 
-def test_what_an_event_switches_on_and_what_never_runs_is_off(loaded):
+def test_event_triggers_and_triggers_that_never_run_are_disabled(loaded):
     found = {trigger.name.partition("@")[0]: trigger for trigger in Trigger.objects.filter(enabled=False)}
 
     assert {job: trigger.priority for job, trigger in found.items()} == {
@@ -101,7 +101,7 @@ def test_what_an_event_switches_on_and_what_never_runs_is_off(loaded):
     assert {trigger.next_fire_at for trigger in found.values()} == {None}
 
 
-def test_each_has_its_lock_key_in_which_the_organization_is_named(loaded):
+def test_each_trigger_has_a_lock_key_with_the_organization(loaded):
     for job, key in LOCK_KEYS.items():
         trigger = trigger_of(job)
 
@@ -109,14 +109,14 @@ def test_each_has_its_lock_key_in_which_the_organization_is_named(loaded):
         assert f"mint.scheduler.{loaded.pk}.{key}@@@management" in trigger.lock_key
 
 
-def test_no_two_have_one_lock_key_or_one_name(loaded):
+def test_lock_keys_and_names_of_triggers_are_unique(loaded):
     triggers = Trigger.objects.all()
 
     assert len({trigger.lock_key for trigger in triggers}) == len({trigger.name for trigger in triggers}) == 20
 
 
 @pytest.mark.parametrize("shipped", SHIPPED, ids=lambda shipped: shipped.job)
-def test_each_says_in_log_and_history_what_it_stands_for(caplog, shipped):
+def test_each_task_names_its_purpose_in_the_log_and_the_history(caplog, shipped):
     caplog.set_level("INFO", "triggers.job_tasks")
     context = TaskContext(uuid.uuid4(), 1, NOW, shipped.job_name, "monetization")
 
@@ -127,7 +127,7 @@ def test_each_says_in_log_and_history_what_it_stands_for(caplog, shipped):
     assert f"{shipped.job} of monetization: {line}" in caplog.text
 
 
-# Loading again
+# Repeated loading
 
 
 def test_the_command_can_be_repeated(subscription, capsys):
@@ -142,7 +142,7 @@ def test_the_command_can_be_repeated(subscription, capsys):
     assert list(Trigger.objects.order_by("pk").values()) == before
 
 
-def test_loading_again_changes_nothing_that_was_edited_and_restores_what_was_deleted(loaded):
+def test_repeated_loading_keeps_edited_jobs_and_restores_deleted_ones(loaded):
     trigger = trigger_of("MINT.CHARGE_DAILY")
     definition = mint_jobs.definition_of(SHIPPED[0], NOW)
     save_trigger(trigger.job, trigger.name, definition, NOW)
@@ -156,7 +156,7 @@ def test_loading_again_changes_nothing_that_was_edited_and_restores_what_was_del
     assert trigger_of("MINT.XEFEED").enabled
 
 
-def test_another_subscription_has_its_own(loaded):
+def test_another_subscription_gets_its_own_jobs(loaded):
     other = Subscription.objects.create(name="elsewhere")
 
     call_command("load_mint_jobs", subscription="elsewhere", verbosity=0)
@@ -172,13 +172,13 @@ def test_an_unknown_subscription_is_refused():
         call_command("load_mint_jobs", subscription="nowhere")
 
 
-def test_they_are_part_of_the_samples(subscription):
+def test_mint_jobs_are_part_of_the_samples(subscription):
     demo_data.load(subscription, "http://127.0.0.1:8000/echo/", NOW)
 
     assert Job.objects.filter(collection__name=mint_jobs.COLLECTION).count() == 20
 
 
-def test_samples_loaded_again_restore_no_job_of_theirs(loaded):
+def test_repeated_loading_of_samples_restores_no_deleted_mint_job(loaded):
     delete_job(trigger_of("MINT.XEFEED").job, NOW)
 
     demo_data.load(loaded, "http://127.0.0.1:8000/echo/", NOW)
@@ -186,7 +186,7 @@ def test_samples_loaded_again_restore_no_job_of_theirs(loaded):
     assert Job.objects.filter(collection__name=mint_jobs.COLLECTION).count() == 19
 
 
-# Switching on
+# Enabling
 
 
 @pytest.mark.parametrize(
@@ -194,32 +194,32 @@ def test_samples_loaded_again_restore_no_job_of_theirs(loaded):
     [
         (EVENING + DAILY, "2026-03-05T10:00:00Z", "2026-03-05T21:00:00Z"),
         (EVENING + DAILY, "2026-03-05T20:59:59Z", "2026-03-05T21:00:00Z"),
-        (EVENING + DAILY, "2026-03-05T21:00:00Z", "2026-03-06T21:00:00Z"),  # it has passed
+        (EVENING + DAILY, "2026-03-05T21:00:00Z", "2026-03-06T21:00:00Z"),  # the time of today has passed
         (EVENING + DAILY, "2026-12-31T23:00:00Z", "2027-01-01T21:00:00Z"),
         (MORNING, "2026-03-05T03:00:00Z", "2026-03-05T04:30:00Z"),
         (MORNING, "2026-03-05T10:00:00Z", "2026-03-06T04:30:00Z"),
     ],
 )
-def test_switching_on_starts_this_day_or_the_next(loaded, jobs, now, start):
+def test_enabled_event_trigger_starts_today_or_tomorrow(loaded, jobs, now, start):
     for job in jobs:
         trigger = enable(trigger_of(job), utc(now))
 
         assert (trigger.enabled, trigger.next_fire_at) == (True, utc(start))
 
 
-def test_a_single_one_fires_once_for_each_time_that_it_is_switched_on(loaded):
+def test_one_time_event_trigger_fires_once_each_time_it_is_enabled(loaded):
     for job in EVENING + MORNING:
         assert len(next_times(enable(trigger_of(job), NOW), 3)) == 1
 
 
-def test_one_that_looks_at_dates_does_so_each_day(loaded):
+def test_daily_event_trigger_fires_each_day(loaded):
     for job in DAILY:
         fires = next_times(enable(trigger_of(job), NOW), 3)
 
         assert fires == [utc("2026-01-01T21:00Z"), utc("2026-01-02T21:00Z"), utc("2026-01-03T21:00Z")]
 
 
-def test_a_start_that_somebody_chose_stays(loaded):
+def test_start_chosen_by_a_user_is_not_changed(loaded):
     trigger = trigger_of("MINT.NEW_RATEPLAN_NOTIFY")
     definition = mint_jobs.definition_of(mint_jobs.EVENTS[trigger.name], NOW)
     chosen = {"startTime": mint_jobs.milliseconds(utc("2026-06-01T04:30:00Z"))}
@@ -228,14 +228,14 @@ def test_a_start_that_somebody_chose_stays(loaded):
     assert enable(trigger, NOW).next_fire_at == utc("2026-06-01T04:30:00Z")
 
 
-def test_switching_on_twice_is_once(loaded):
+def test_enabling_a_trigger_twice_has_the_effect_of_once(loaded):
     first = enable(trigger_of("MINT.ADHOC_NOTIFY"), NOW)
     second = enable(first, NOW + timedelta(hours=1))
 
     assert (second.definition, second.next_fire_at) == (first.definition, first.next_fire_at)
 
 
-def test_any_other_trigger_is_switched_on_as_it_is(loaded):
+def test_other_triggers_are_enabled_without_a_change(loaded):
     trigger = trigger_of("MINT.CHARGE_DAILY")
     change_trigger(trigger, lambda stored: mint_jobs.replace(stored, enabled=False), NOW)
 
@@ -245,7 +245,7 @@ def test_any_other_trigger_is_switched_on_as_it_is(loaded):
     assert switched.next_fire_at == utc("2026-01-03T01:20:00Z")
 
 
-def test_the_shipped_table_is_that_of_the_reference():
+def test_shipped_jobs_equal_the_table_of_the_reference():
     assert {each.job: each.cron for each in SHIPPED if each.cron} == {
         **{job: expression for job, (expression, _) in ON_A_SCHEDULE.items()},
         "MINT.REFRESH_LIMIT": "0 0 0 1 1 ? 2099",

@@ -1,4 +1,4 @@
-"""`custom_lock_key` of a trigger's data map: runs with equal keys never go on at the same time."""
+"""`custom_lock_key` in a trigger's data map: runs with equal keys never run at the same time."""
 
 from datetime import timedelta
 from threading import Barrier, Thread
@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 
 from accounts.models import Subscription
+from api.errors import Invalid
 from jobs.actions import AttemptResult
-from jobs.errors import Invalid
 from jobs.models import JobCollection, Run
 from jobs.run_now import run_now
 from jobs.worker.leasing import LEASE, lease
@@ -43,7 +43,7 @@ def states() -> dict[str, str]:
     return dict(Run.objects.order_by("fire_at", "priority").values_list("trigger_name", "state"))
 
 
-def test_the_one_that_finds_its_key_taken_is_skipped_with_the_reason(locked_pair):
+def test_run_whose_lock_key_is_taken_is_skipped_with_the_reason(locked_pair):
     leased = lease(due(), "worker", START)
 
     assert [item.run.trigger_name for item in leased] == ["t1"]  # the lower priority number goes first
@@ -52,7 +52,7 @@ def test_the_one_that_finds_its_key_taken_is_skipped_with_the_reason(locked_pair
     assert (loser.reason, loser.finished_at, loser.blocked_by) == (TAKEN, START, leased[0].run.pk)
 
 
-def test_also_when_another_worker_has_it(locked_pair):
+def test_run_whose_lock_key_is_taken_by_another_worker_is_skipped(locked_pair):
     first, second = due()
     lease([first], "one", START)
 
@@ -60,7 +60,7 @@ def test_also_when_another_worker_has_it(locked_pair):
     assert states() == {"t1": Run.State.RUNNING, "t2": Run.State.SKIPPED}
 
 
-def test_after_its_end_the_key_is_free(locked_pair):
+def test_lock_key_is_free_after_the_end_of_the_run(locked_pair):
     record([(item, AttemptResult(True, "done")) for item in lease(due()[:1], "worker", START)], START)
     Run.objects.exclude(state=Run.State.SUCCEEDED).delete()
 
@@ -69,7 +69,7 @@ def test_after_its_end_the_key_is_free(locked_pair):
     assert item.run.trigger_name == "t2"
 
 
-def test_a_run_that_waits_for_its_next_attempt_holds_its_key(locked_pair):
+def test_run_between_two_attempts_holds_its_lock_key(locked_pair):
     first, second = due()
     record([(item, AttemptResult(False, "no")) for item in lease([first], "worker", START)], START)
 
@@ -78,7 +78,7 @@ def test_a_run_that_waits_for_its_next_attempt_holds_its_key(locked_pair):
     assert states() == {"t1": Run.State.RETRYING, "t2": Run.State.SKIPPED}
 
 
-def test_the_lock_of_a_dead_worker_ends_with_its_lease(locked_pair):
+def test_lock_of_a_vanished_worker_ends_with_its_lease(locked_pair):
     first, second = due()
     lease([first], "dead", START)
     Run.objects.filter(pk=first).update(attempt_count=2, failed_count=1)  # its last attempt
@@ -90,8 +90,8 @@ def test_the_lock_of_a_dead_worker_ends_with_its_lease(locked_pair):
     assert item.run.trigger_name == "t2"
 
 
-def test_the_key_replaces_the_lock_of_the_job(make_job, make_trigger):
-    """Its own runs may go on beside one with a key: whoever names a key says himself what excludes what."""
+def test_lock_key_replaces_the_lock_of_the_job(make_job, make_trigger):
+    """Other runs of the job may run together with a run with a key: the key alone defines what excludes what."""
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"})
     make_trigger(job, now=START, data_map=KEY)
 
@@ -111,7 +111,7 @@ def test_triggers_of_one_job_without_a_key_share_the_lock_of_the_job(make_job, m
     assert Run.objects.get(trigger_name="two").reason == BUSY
 
 
-def test_a_policy_that_queues_does_not_hold_back_runs_with_a_key(make_job, make_trigger):
+def test_queue_policy_does_not_apply_to_runs_with_a_lock_key(make_job, make_trigger):
     jobs = [make_job(name, schedule=None, overlap="queue_all") for name in ("a", "b")]
     for job in jobs:
         make_trigger(job, now=START, data_map=KEY)
@@ -122,7 +122,7 @@ def test_a_policy_that_queues_does_not_hold_back_runs_with_a_key(make_job, make_
 
 
 @pytest.mark.parametrize("key", ["mint.__ORG_ID__.x", "the-same-everywhere"])
-def test_subscriptions_do_not_exclude_each_other(make_job, make_trigger, key):
+def test_lock_keys_of_different_subscriptions_are_independent(make_job, make_trigger, key):
     other = JobCollection.objects.create(subscription=Subscription.objects.create(name="other"), name="theirs")
     ours, theirs = make_job("ours", schedule=None), make_job("theirs", schedule=None, in_collection=other)
     for job in (ours, theirs):
@@ -131,7 +131,7 @@ def test_subscriptions_do_not_exclude_each_other(make_job, make_trigger, key):
     assert len(lease(due(), "worker", START)) == 2
 
 
-def test_the_placeholder_stays_as_it_is_in_storage(make_job, make_trigger, subscription):
+def test_placeholder_in_a_lock_key_is_stored_unchanged(make_job, make_trigger, subscription):
     trigger = make_trigger(make_job(), data_map=KEY)
 
     trigger.refresh_from_db()
@@ -141,17 +141,17 @@ def test_the_placeholder_stays_as_it_is_in_storage(make_job, make_trigger, subsc
 
 
 @pytest.mark.parametrize("data_map", [{}, {"custom_lock_key": ""}, {"custom_lock_key": None}, {"other": 1}])
-def test_without_a_key_there_is_none(make_job, make_trigger, data_map):
+def test_empty_lock_key_is_no_lock_key(make_job, make_trigger, data_map):
     assert make_trigger(make_job(), data_map=data_map).lock_key is None
 
 
-def test_the_longest_key_fits(make_job, make_trigger):
+def test_longest_lock_key_fits_its_column(make_job, make_trigger):
     key = "x" * (LOCK_KEY_LIMIT - len(ORGANIZATION)) + ORGANIZATION
 
     assert make_trigger(make_job(), data_map={"custom_lock_key": key}).lock_key.endswith("0001")
 
 
-def test_a_key_that_is_too_long_in_the_end_is_refused(make_job, make_trigger):
+def test_lock_key_that_becomes_too_long_is_refused(make_job, make_trigger):
     with pytest.raises(Invalid) as refusal:
         make_trigger(make_job(), data_map={"custom_lock_key": ORGANIZATION * 12})
 
@@ -159,7 +159,7 @@ def test_a_key_that_is_too_long_in_the_end_is_refused(make_job, make_trigger):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_runs_with_one_key_never_go_on_together_across_workers(make_job, make_trigger):
+def test_runs_with_one_lock_key_never_run_together_across_workers(make_job, make_trigger):
     for number in range(8):
         make_trigger(make_job(f"job-{number}", schedule=None), now=START, data_map=KEY)
     ids = due()

@@ -1,4 +1,4 @@
-"""Fire times that `fire_all` makes up for: they run after each other, whatever the overlap policy says of new ones."""
+"""Made-up runs of `fire_all`: they run one after the other, with every overlap policy."""
 
 import random
 from collections import Counter
@@ -21,14 +21,14 @@ from triggers.dispatch import dispatch_due
 pytestmark = pytest.mark.django_db
 
 HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
-BACK = START + 3 * HOUR + 2 * MINUTE  # when a scheduler that stopped before START is there again
+BACK = START + 3 * HOUR + 2 * MINUTE  # when a scheduler that stopped before START runs again
 RETRY = {"retryType": "Fixed", "retryCount": 1, "retryInterval": "PT15S"}
 POLICIES = Job.Overlap.values
 
 
 @pytest.fixture
 def make_late(make_job):
-    """Make a job with runs that make up for the fire times of four hours."""
+    """Return a function that creates a job with made-up runs for the fire times of four hours."""
 
     def make(overlap: str = "skip", **fields) -> Job:
         job = make_job(schedule=HOURLY, overlap=overlap, misfire="fire_all", **fields)
@@ -43,7 +43,7 @@ def waiting() -> list[str]:
 
 
 def begin(now=BACK, ids=None) -> list:
-    """Lease what waits, the newest named first."""
+    """Lease the waiting runs, given newest first."""
     return lease(ids or waiting()[::-1], "worker", now)
 
 
@@ -51,14 +51,14 @@ def end(items, now=BACK, outcome=None) -> None:
     record([(item, outcome or AttemptResult(True, "done")) for item in items], now)
 
 
-def hours() -> dict[int, str]:
-    """By the hours since START, the state of the run."""
+def states_by_hour() -> dict[int, str]:
+    """Return the states of the runs by their hours since START."""
     rows = Run.objects.order_by("fire_at").values_list("fire_at", "state")
     return {int((fire_at - START) / HOUR): state for fire_at, state in rows}
 
 
 @pytest.mark.parametrize("overlap", POLICIES)
-def test_they_run_one_after_the_other_in_the_order_of_their_fire_times(make_late, overlap):
+def test_made_up_runs_run_one_after_the_other_in_the_order_of_their_fire_times(make_late, overlap):
     make_late(overlap)
 
     for hour in range(4):
@@ -67,20 +67,20 @@ def test_they_run_one_after_the_other_in_the_order_of_their_fire_times(make_late
         assert begin() == []
         end([item])
 
-    assert set(hours().values()) == {Run.State.SUCCEEDED}
+    assert set(states_by_hour().values()) == {Run.State.SUCCEEDED}
 
 
-def test_one_that_is_retried_holds_its_place(make_late):
+def test_made_up_run_that_is_retried_blocks_the_next_one(make_late):
     make_late(action=ACTION | {"retryPolicy": RETRY})
     end(begin(), outcome=AttemptResult(False, "no"))
 
     assert begin() == []
 
-    assert hours() == {0: "retrying", 1: "waiting", 2: "waiting", 3: "waiting"}
+    assert states_by_hour() == {0: "retrying", 1: "waiting", 2: "waiting", 3: "waiting"}
 
 
 @pytest.mark.parametrize("overlap", ["queue_one", "queue_all", "skip"])
-def test_they_wait_for_a_run_that_was_going_before(make_job, overlap):
+def test_made_up_runs_wait_for_an_earlier_run(make_job, overlap):
     make_job(schedule=HOURLY, overlap=overlap, misfire="fire_all")
     dispatch_due(START)
     (before,) = begin(START)
@@ -96,12 +96,12 @@ def test_they_wait_for_a_run_that_was_going_before(make_job, overlap):
     "overlap, state, reason",
     [
         ("skip", Run.State.SKIPPED, BUSY),
-        ("queue_one", Run.State.WAITING, ""),  # the places of those that are made up for do not count
+        ("queue_one", Run.State.WAITING, ""),  # made-up runs do not count toward the queue limit
         ("queue_all", Run.State.WAITING, ""),
         ("allow", Run.State.RUNNING, ""),
     ],
 )
-def test_new_runs_do_what_the_policy_says(make_late, overlap, state, reason):
+def test_new_run_follows_the_overlap_policy(make_late, overlap, state, reason):
     make_late(overlap)
     begin()
     now = START + 4 * HOUR
@@ -111,10 +111,10 @@ def test_new_runs_do_what_the_policy_says(make_late, overlap, state, reason):
 
     new = Run.objects.get(fire_at=now)
     assert (new.state, new.reason) == (state, reason)
-    assert [hours()[hour] for hour in range(4)] == ["running", "waiting", "waiting", "waiting"]
+    assert [states_by_hour()[hour] for hour in range(4)] == ["running", "waiting", "waiting", "waiting"]
 
 
-def test_a_new_run_that_waits_comes_after_them(make_late):
+def test_queued_new_run_runs_after_the_made_up_runs(make_late):
     make_late("queue_one")
     now = START + 4 * HOUR
     dispatch_due(now)
@@ -127,7 +127,7 @@ def test_a_new_run_that_waits_comes_after_them(make_late):
     assert order == [START + hour * HOUR for hour in range(5)]
 
 
-def test_a_new_run_does_not_start_between_two_of_them(make_late):
+def test_new_run_does_not_start_between_two_made_up_runs(make_late):
     make_late("skip")
     end(begin())
     now = START + 4 * HOUR
@@ -142,7 +142,7 @@ def test_a_new_run_does_not_start_between_two_of_them(make_late):
     assert [item.run.fire_at for item in begin(now)] == [START + HOUR]
 
 
-def test_a_new_run_of_another_job_with_their_lock_key_starts_between_two_of_them(make_job, make_trigger):
+def test_new_run_of_another_job_with_the_same_lock_key_starts_between_two_made_up_runs(make_job, make_trigger):
     job, other = make_job("one", schedule=None), make_job("two", schedule=None)
     key = {"custom_lock_key": "shared"}
     make_trigger(job, now=START, data_map=key, misfire="fire_all")
@@ -155,7 +155,7 @@ def test_a_new_run_of_another_job_with_their_lock_key_starts_between_two_of_them
     assert [item.run.pk for item in begin(START + 4 * HOUR, [str(new.pk)])] == [new.pk]
 
 
-def test_their_queue_is_found_by_an_index(make_late):
+def test_queue_of_made_up_runs_is_found_by_an_index(make_late):
     make_late("skip")
     end(begin())
     dispatch_due(START + 4 * HOUR)
@@ -175,11 +175,11 @@ def test_their_queue_is_found_by_an_index(make_late):
     assert "run_lock" in plan
 
 
-def test_one_that_maintenance_held_still_waits_for_its_turn(make_late):
+def test_made_up_run_released_from_a_hold_still_waits_for_earlier_ones(make_late):
     make_late("skip")
     (first,) = begin()
     held = Run.objects.get(fire_at=START + HOUR)
-    Run.objects.filter(pk=held.pk).update(reason="")  # as the end of a hold leaves it
+    Run.objects.filter(pk=held.pk).update(reason="")  # as after the end of a hold
 
     assert begin(BACK, [str(held.pk)]) == []
 
@@ -187,17 +187,17 @@ def test_one_that_maintenance_held_still_waits_for_its_turn(make_late):
     assert (held.state, held.blocked_by) == (Run.State.WAITING, first.run.pk)
 
 
-def test_one_that_is_found_in_time_with_late_ones_comes_after_them(make_job):
+def test_fire_time_in_time_runs_after_the_late_ones_found_with_it(make_job):
     make_job(schedule=HOURLY, misfire="fire_all")
     dispatch_due(START + 2 * HOUR)
 
     for _ in range(3):
         end(begin())
 
-    assert hours() == dict.fromkeys(range(3), Run.State.SUCCEEDED)
+    assert states_by_hour() == dict.fromkeys(range(3), Run.State.SUCCEEDED)
 
 
-def test_several_that_are_found_in_time_make_up_for_nothing(make_job, make_trigger):
+def test_fire_times_in_time_are_not_made_up(make_job, make_trigger):
     job = make_job(schedule=None)
     make_trigger(job, definition={"expression": "*/10 * * * * ?"}, now=START, misfire="fire_all")
     dispatch_due(START + timedelta(seconds=20))
@@ -208,7 +208,7 @@ def test_several_that_are_found_in_time_make_up_for_nothing(make_job, make_trigg
 
 
 @pytest.mark.parametrize("misfire", ["fire_once", "skip"])
-def test_other_misfire_policies_make_up_for_none(make_job, misfire):
+def test_other_misfire_policies_create_no_made_up_runs(make_job, misfire):
     make_job(schedule=HOURLY, misfire=misfire)
 
     dispatch_due(BACK)
@@ -216,7 +216,7 @@ def test_other_misfire_policies_make_up_for_none(make_job, misfire):
     assert not Run.objects.filter(is_made_up=True).exists()
 
 
-def test_runs_of_a_trigger_with_a_lock_of_its_own_queue_for_that(make_job, make_trigger):
+def test_made_up_runs_of_a_trigger_with_a_lock_key_queue_for_that_key(make_job, make_trigger):
     job, other = make_job("one", schedule=None), make_job("two", schedule=None)
     key = {"custom_lock_key": "shared"}
     make_trigger(job, now=START, data_map=key, misfire="fire_all")
@@ -225,13 +225,13 @@ def test_runs_of_a_trigger_with_a_lock_of_its_own_queue_for_that(make_job, make_
 
     (first,) = begin()
     assert first.run.fire_at == START
-    assert Run.objects.get(job=other).reason == TAKEN  # it is new, and whatever finds the key taken is skipped
+    assert Run.objects.get(job=other).reason == TAKEN  # a new run that finds its key taken is skipped
     end([first])
 
     assert [item.run.fire_at for item in begin()] == [START + HOUR]
 
 
-def test_the_end_of_one_calls_the_next_at_once(make_late):
+def test_end_of_a_made_up_run_publishes_the_next_one_at_once(make_late):
     make_late()
     items = begin()
     assert Run.objects.ready(BACK + QUEUE_CHECK / 2).count() == 0
@@ -241,7 +241,7 @@ def test_the_end_of_one_calls_the_next_at_once(make_late):
     assert [run.fire_at for run in Run.objects.ready(BACK + MINUTE / 30)] == [START + HOUR]
 
 
-def test_they_say_what_they_wait_for_and_a_failure_says_its_own_reason(make_late):
+def test_made_up_run_has_a_reason_until_it_ends(make_late):
     make_late()
     assert set(Run.objects.values_list("reason", flat=True)) == {"made up for, after the runs before it"}
 
@@ -250,7 +250,7 @@ def test_they_say_what_they_wait_for_and_a_failure_says_its_own_reason(make_late
     assert Run.objects.get(fire_at=START).reason == ""
 
 
-def test_the_last_of_them_ends_its_job(make_job):
+def test_last_made_up_run_ends_its_job(make_job):
     counted = HOURLY | {"recurrence": {"frequency": "Hour", "count": 3}}
     job = make_job(schedule=counted, misfire="fire_all")
     dispatch_due(BACK)
@@ -265,9 +265,9 @@ def test_the_last_of_them_ends_its_job(make_job):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("overlap", POLICIES)
-def test_several_workers_keep_the_order(make_late, overlap):
+def test_several_workers_run_made_up_runs_in_order(make_late, overlap):
     make_late(overlap)
-    dispatch_due(START + 3 * HOUR)  # nothing new
+    dispatch_due(START + 3 * HOUR)  # no new fire time
     log, guard, together = [], Lock(), Barrier(4)
 
     def work(name):
@@ -277,7 +277,7 @@ def test_several_workers_keep_the_order(make_late, overlap):
                 random.Random(name).shuffle(ids)
                 try:
                     items = lease(ids, name, BACK)
-                except OperationalError:  # SQLite lets one write at a time
+                except OperationalError:  # SQLite allows one writer at a time
                     continue
                 for item in items:
                     with guard:
@@ -295,4 +295,4 @@ def test_several_workers_keep_the_order(make_late, overlap):
         thread.join(60)
 
     assert log == [(START + hour * HOUR, what) for hour in range(4) for what in ("begins", "ends")]
-    assert Counter(hours().values()) == {Run.State.SUCCEEDED: 4}
+    assert Counter(states_by_hour().values()) == {Run.State.SUCCEEDED: 4}

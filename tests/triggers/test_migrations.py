@@ -1,4 +1,4 @@
-"""Databases from before a job could have several triggers, there and back."""
+"""Migrations of databases in which a job had one trigger, forward and back."""
 
 from datetime import timedelta
 
@@ -26,12 +26,12 @@ def migrate(targets):
 
 @pytest.fixture
 def before(db):
-    """The models as they were; afterwards everything is as it is."""
+    """The models before the migration; the newest migrations are restored at the end."""
     yield migrate(BEFORE)
     migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
 
 
-def now_again():
+def migrate_to_newest():
     migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
 
 
@@ -61,10 +61,10 @@ def old_job(apps, queue="default"):
     return job
 
 
-def test_a_trigger_from_before_goes_on(before):
+def test_migrated_trigger_continues_to_fire(before):
     job = old_job(before, queue="reports")
 
-    now_again()
+    migrate_to_newest()
 
     trigger = Trigger.objects.get(job=job.pk)
     assert (trigger.name, trigger.format, trigger.group) == ("default", "azure", "reports")
@@ -75,9 +75,9 @@ def test_a_trigger_from_before_goes_on(before):
     assert "next_fire_at, priority, id) WHERE" in index_definition()
 
 
-def test_the_way_back_keeps_what_the_older_version_knows(before):
+def test_reverse_migration_keeps_the_fields_of_the_older_version(before):
     job = old_job(before)
-    now_again()
+    migrate_to_newest()
     Trigger.objects.update(group="reports", priority=1)
 
     apps = migrate(BEFORE)
@@ -88,13 +88,13 @@ def test_the_way_back_keeps_what_the_older_version_knows(before):
     assert "next_fire_at, id) WHERE" in index_definition()
 
 
-def test_there_and_back_and_there_a_trigger_beside_is_still_one(make_job, make_trigger):
+def test_additional_trigger_survives_a_reverse_and_a_new_migration(make_job, make_trigger):
     trigger = make_trigger(make_job(), now=START)
 
     migrate(BEFORE)
-    now_again()
+    migrate_to_newest()
 
-    kept = Trigger.objects.get(name="hourly")
-    assert (kept.pk, kept.format, kept.definition) == (trigger.pk, "quartz", {"expression": "0 0 * * * ?"})
-    delete_trigger(kept, START)
+    restored = Trigger.objects.get(name="hourly")
+    assert (restored.pk, restored.format, restored.definition) == (trigger.pk, "quartz", {"expression": "0 0 * * * ?"})
+    delete_trigger(restored, START)
     assert Job.objects.get().triggers.count() == 1

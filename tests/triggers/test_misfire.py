@@ -22,7 +22,7 @@ FIRE_ONCE, FIRE_ALL, SKIP = Trigger.Misfire.FIRE_ONCE, Trigger.Misfire.FIRE_ALL,
 
 @dataclass(frozen=True)
 class Until:
-    """Hourly from START to `end`."""
+    """Fire hourly from START to `end`."""
 
     end: datetime
 
@@ -45,7 +45,7 @@ def missed_times(plan):
 
 @pytest.mark.parametrize("policy", Trigger.Misfire)
 @pytest.mark.parametrize("late", [timedelta(0), MINUTE])
-def test_a_fire_time_found_within_the_threshold_runs_under_every_policy(policy, late):
+def test_fire_time_within_the_threshold_runs_with_every_policy(policy, late):
     result = plan(HOURLY, START + late, policy)
 
     assert (result.fires, result.missed, result.next_fire_at) == ((START,), (), at(1))
@@ -70,13 +70,13 @@ def test_late_fire_times_follow_the_policy(policy, fires, missed):
 @pytest.mark.parametrize(
     "policy, fires, missed",
     [
-        # the newest is in time, so nothing late needs catching up
+        # the newest is in time, so no late fire time is caught up
         (FIRE_ONCE, [at(2)], [at(0), at(1)]),
         (SKIP, [at(2)], [at(0), at(1)]),
         (FIRE_ALL, [at(0), at(1), at(2)], []),
     ],
 )
-def test_what_is_still_in_time_runs_after_an_outage(policy, fires, missed):
+def test_fire_times_within_the_threshold_run_after_an_outage(policy, fires, missed):
     result = plan(HOURLY, at(2) + timedelta(seconds=30), policy)
 
     assert (list(result.fires), missed_times(result)) == (fires, missed)
@@ -89,7 +89,7 @@ def test_several_fire_times_within_the_threshold_all_run():
     assert result.missed == ()
 
 
-def test_the_last_fire_time_leaves_nothing_to_wait_for():
+def test_plan_after_the_last_fire_time_has_no_next_fire_time():
     assert plan(Once(START), START).next_fire_at is None
 
 
@@ -99,40 +99,40 @@ def test_a_late_single_fire_time_is_caught_up_once():
     assert (result.fires, result.missed, result.next_fire_at) == ((START,), (), None)
 
 
-def test_skip_may_leave_a_trigger_that_ended_without_a_run():
+def test_skip_policy_can_end_a_trigger_without_a_run():
     result = plan(Until(at(1)), at(9), SKIP)
 
     assert (result.fires, result.next_fire_at, result.last_fire_at) == ((), None, at(1))
 
 
-def test_fire_all_misses_the_oldest_beyond_its_limit():
-    result = plan(HOURLY, at(FIRE_ALL_LIMIT + 2), FIRE_ALL)  # three more than the limit have come
+def test_fire_all_records_the_oldest_fire_times_beyond_its_limit_as_missed():
+    result = plan(HOURLY, at(FIRE_ALL_LIMIT + 2), FIRE_ALL)  # three more than the limit are due
 
     assert missed_times(result) == [at(0), at(1), at(2)]
     assert (len(result.fires), result.fires[0], result.fires[-1]) == (FIRE_ALL_LIMIT, at(3), at(FIRE_ALL_LIMIT + 2))
 
 
 @pytest.mark.parametrize("policy, fires", [(FIRE_ONCE, [at(9)]), (FIRE_ALL, [at(0), at(1), at(2)])])
-def test_a_used_up_budget_ends_the_trigger(policy, fires):
+def test_used_up_count_ends_the_trigger(policy, fires):
     result = plan(HOURLY, at(9), policy, fires_left=len(fires))
 
     assert (list(result.fires), result.next_fire_at) == (fires, None)
 
 
-def test_missed_fire_times_do_not_use_up_the_budget():
+def test_missed_fire_times_do_not_use_up_the_count():
     result = plan(HOURLY, at(9), FIRE_ONCE, fires_left=2)
 
     assert (result.fires, result.next_fire_at) == ((at(9),), at(10))
 
 
-def test_a_thousand_missed_fire_times_have_a_row_each():
+def test_each_of_a_thousand_missed_fire_times_has_its_own_record():
     result = plan(HOURLY, at(SINGLE_LIMIT + 0.5), FIRE_ONCE)
 
     assert len(result.missed) == SINGLE_LIMIT
     assert {missed.count for missed in result.missed} == {1}
 
 
-def test_more_than_a_thousand_missed_fire_times_become_one_row_with_their_number():
+def test_more_than_a_thousand_missed_fire_times_become_one_record_with_a_count():
     result = plan(HOURLY, at(SINGLE_LIMIT + 1.5), FIRE_ONCE)
 
     assert result.missed == (MissedRange(at(0), at(SINGLE_LIMIT), SINGLE_LIMIT + 1),)
@@ -140,22 +140,22 @@ def test_more_than_a_thousand_missed_fire_times_become_one_row_with_their_number
 
 
 @pytest.mark.parametrize("policy, last_fires", [(FIRE_ONCE, 1), (FIRE_ALL, FIRE_ALL_LIMIT), (SKIP, 0)])
-def test_a_year_is_caught_up_in_bounded_visits_that_leave_nothing_out(policy, last_fires):
+def test_a_year_is_caught_up_in_bounded_passes_without_a_gap(policy, last_fires):
     due_at, now = START, START + timedelta(days=365)
-    fires, missed, visits = [], 0, 0
+    fires, missed, passes = [], 0, 0
     while due_at <= now:
         result = plan(EVERY_MINUTE, now, policy, due_at=due_at, threshold=timedelta(0) if policy == SKIP else MINUTE)
         assert len(result.fires) + sum(row.count for row in result.missed) <= STEPS
         fires += result.fires
         missed += sum(row.count for row in result.missed)
-        due_at, visits = result.next_fire_at, visits + 1
+        due_at, passes = result.next_fire_at, passes + 1
 
     minutes = 365 * 24 * 60 + 1
-    in_time = {FIRE_ONCE: 2, FIRE_ALL: FIRE_ALL_LIMIT, SKIP: 1}[policy]  # of the last, which come as late as `now`
+    in_time = {FIRE_ONCE: 2, FIRE_ALL: FIRE_ALL_LIMIT, SKIP: 1}[policy]  # the last fire times, which are due at `now`
     assert len(fires) + missed == minutes
     assert len(fires) == in_time
     assert fires[-1] == now
-    assert visits < 60
+    assert passes < 60
 
 
 @given(
@@ -165,25 +165,25 @@ def test_a_year_is_caught_up_in_bounded_visits_that_leave_nothing_out(policy, la
     policy=st.sampled_from(Trigger.Misfire),
     fires_left=st.none() | st.integers(1, 200),
 )
-def test_every_fire_time_that_has_come_is_accounted_for_once(interval, late, threshold, policy, fires_left):
+def test_every_due_fire_time_is_planned_once(interval, late, threshold, policy, fires_left):
     schedule, now = Every(interval, START), START + late
     result = plan(schedule, now, policy, fires_left, threshold=threshold)
 
-    dealt_with = list(result.fires)
+    planned = list(result.fires)
     for row in result.missed:
         times = [row.first + number * interval for number in range(row.count)]
         assert times[-1] == row.last
-        dealt_with += times
-    come = [START + number * interval for number in range(late // interval + 1)]
+        planned += times
+    due = [START + number * interval for number in range(late // interval + 1)]
     spent = fires_left is not None and len(result.fires) == fires_left
-    visited = sorted(dealt_with)
-    assert visited == come[: len(visited)]
+    planned_in_order = sorted(planned)
+    assert planned_in_order == due[: len(planned_in_order)]
     assert fires_left is None or len(result.fires) <= fires_left
     if spent:
         assert result.next_fire_at is None
     else:
-        assert result.next_fire_at == schedule.after(visited[-1])
-        assert result.next_fire_at > now or len(visited) >= STEPS - FIRE_ALL_LIMIT
+        assert result.next_fire_at == schedule.after(planned_in_order[-1])
+        assert result.next_fire_at > now or len(planned_in_order) >= STEPS - FIRE_ALL_LIMIT
 
 
 @given(
@@ -191,7 +191,7 @@ def test_every_fire_time_that_has_come_is_accounted_for_once(interval, late, thr
     threshold=st.timedeltas(min_value=timedelta(0), max_value=HOUR),
     policy=st.sampled_from(Trigger.Misfire),
 )
-def test_nothing_in_time_is_missed_and_nothing_runs_early(late, threshold, policy):
+def test_no_fire_time_is_missed_within_the_threshold_or_runs_early(late, threshold, policy):
     now = START + late
     result = plan(EVERY_MINUTE, now, policy, threshold=threshold)
 

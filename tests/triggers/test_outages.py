@@ -1,4 +1,4 @@
-"""A broker that is away: what could not be published waits for it, costs little meanwhile, and is published at once."""
+"""Broker outages: unpublished runs wait at little cost and are published as soon as the broker is back."""
 
 from collections import Counter
 from datetime import timedelta
@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Run
 from tests.conftest import utc
-from tests.triggers.test_bell import Broker, messages
+from tests.triggers.test_publisher import Broker, messages
 from triggers.dispatch import BATCH, Dispatcher
 from triggers.publisher import RETRY_AFTER_S, RunPublisher
 
@@ -20,7 +20,7 @@ HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour
 
 
 class Clock:
-    """What the dispatcher and its publisher are told to be the time."""
+    """The clock of the dispatcher and its publisher."""
 
     def __init__(self):
         self.now = START
@@ -43,7 +43,7 @@ def broker(tmp_path_factory):
 
 @pytest.fixture
 def dispatcher(broker, clock):
-    """One that has talked to the broker before."""
+    """A dispatcher that has already connected to the broker."""
     publisher = RunPublisher(broker.app, monotonic=clock.monotonic)
     assert publisher.is_reachable()
     yield Dispatcher(publisher)
@@ -62,12 +62,12 @@ def make_runs(make_job):
     return make
 
 
-def told(broker) -> Counter[str]:
-    """How often messages name each run."""
+def message_counts(broker) -> Counter[str]:
+    """Return how many messages contain each run."""
     return Counter(run_id for body, _ in messages(broker) for run_id in body[0][0])
 
 
-def test_a_fire_time_of_an_outage_is_published_by_the_first_pass_after_it(make_job, broker, dispatcher, clock):
+def test_run_created_during_an_outage_is_published_by_the_first_pass_after_it(make_job, broker, dispatcher, clock):
     make_job(schedule=HOURLY)
     broker.stop()
     dispatcher.run(clock.now)
@@ -76,32 +76,30 @@ def test_a_fire_time_of_an_outage_is_published_by_the_first_pass_after_it(make_j
     clock.now += timedelta(seconds=RETRY_AFTER_S)
     dispatcher.run(clock.now)
 
-    assert told(broker) == {str(Run.objects.get().pk): 1}
+    assert message_counts(broker) == {str(Run.objects.get().pk): 1}
 
 
-def test_runs_whose_messages_the_broker_refuses_are_published_by_the_first_pass_after_it(
-    make_runs, broker, dispatcher, clock
-):
+def test_runs_refused_by_the_broker_are_published_by_the_first_pass_after_it(make_runs, broker, dispatcher, clock):
     make_runs(3)
     demand_replicas(broker, 1)
     wakes_at = dispatcher.run(clock.now)
-    assert wakes_at == START + timedelta(hours=1)  # no pass before the broker is asked again
-    assert told(broker) == {}
+    assert wakes_at == START + timedelta(hours=1)  # no pass before the broker is tried again
+    assert message_counts(broker) == {}
 
     demand_replicas(broker, 0)
     clock.now += timedelta(seconds=RETRY_AFTER_S)
     dispatcher.run(clock.now)
 
-    assert told(broker) == {str(pk): 1 for pk in Run.objects.values_list("pk", flat=True)}
+    assert message_counts(broker) == {str(pk): 1 for pk in Run.objects.values_list("pk", flat=True)}
 
 
 def demand_replicas(broker, count: int) -> None:
-    """A broker that has fewer answers, and refuses every write."""
+    """Make the broker refuse every write until it has `count` replicas."""
     with broker.app.connection_for_write() as link:
         link.default_channel.client.config_set("min-replicas-to-write", count)
 
 
-def test_a_pass_of_an_outage_is_two_queries_and_no_reason_for_another(make_runs, broker, dispatcher, clock):
+def test_pass_during_an_outage_takes_two_queries_and_wakes_no_earlier(make_runs, broker, dispatcher, clock):
     make_runs(3)
     broker.stop()
     dispatcher.run(clock.now)
@@ -116,11 +114,11 @@ def test_a_pass_of_an_outage_is_two_queries_and_no_reason_for_another(make_runs,
         assert len(queries) == 2
         assert wakes_at == START + timedelta(hours=1)
 
-    assert dispatcher.publisher.connection is refused  # each attempt renews it: there was none
+    assert dispatcher.publisher.connection is refused  # an attempt would replace the connection, so there was none
     broker.start()
 
 
-def test_everything_that_waited_is_published_in_passes_without_a_pause(make_runs, broker, dispatcher, clock):
+def test_all_waiting_runs_are_published_in_passes_without_a_pause(make_runs, broker, dispatcher, clock):
     make_runs(2 * BATCH + 1)
     broker.stop()
     dispatcher.run(clock.now)
@@ -132,4 +130,4 @@ def test_everything_that_waited_is_published_in_passes_without_a_pause(make_runs
         passes += 1
 
     assert passes == 3
-    assert Counter(told(broker).values()) == {1: Run.objects.count()}
+    assert Counter(message_counts(broker).values()) == {1: Run.objects.count()}

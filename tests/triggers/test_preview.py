@@ -24,28 +24,28 @@ def fires(response) -> list[str]:
     return [occurrence["at"] for occurrence in response.json()["occurrences"]]
 
 
-def test_a_preview_tells_the_schedule_in_words_and_its_occurrences(api):
+def test_preview_has_a_description_and_the_occurrences(api):
     response = api.post(ADDRESS, {"schedule": DAILY_AT_FIVE, "now": NEW_YEAR, "count": 8})
 
-    answer = response.json()
-    assert answer["description"] == "every day at 05:00 UTC"
-    assert answer["occurrences"][0] == {"at": "2026-01-06T05:00:00Z", "local": "2026-01-06T05:00:00+00:00"}
-    assert [o["at"][:10] for o in answer["occurrences"]] == [f"2026-01-{day:02}" for day in range(6, 14)]
-    assert (answer["more"], answer["warnings"]) == (True, [])
+    document = response.json()
+    assert document["description"] == "every day at 05:00 UTC"
+    assert document["occurrences"][0] == {"at": "2026-01-06T05:00:00Z", "local": "2026-01-06T05:00:00+00:00"}
+    assert [o["at"][:10] for o in document["occurrences"]] == [f"2026-01-{day:02}" for day in range(6, 14)]
+    assert (document["more"], document["warnings"]) == (True, [])
 
 
-def test_ten_occurrences_unless_a_count_is_given(api):
+def test_preview_has_ten_occurrences_by_default(api):
     assert len(fires(api.post(ADDRESS, {"schedule": DAILY_AT_FIVE, "now": NEW_YEAR}))) == 10
 
 
-def test_the_window_excludes_after_and_to_and_includes_from(api):
+def test_window_of_a_preview_excludes_after_and_to_and_includes_from(api):
     body = {"schedule": DAILY_AT_FIVE, "now": NEW_YEAR, "to": "2026-01-09T05:00:00Z"}
 
     assert fires(api.post(ADDRESS, body | {"after": "2026-01-07T05:00:00Z"})) == ["2026-01-08T05:00:00Z"]
     assert fires(api.post(ADDRESS, body | {"from": "2026-01-08T06:00:00+01:00"})) == ["2026-01-08T05:00:00Z"]
 
 
-def test_a_window_holds_what_is_left_of_a_counted_series(api):
+def test_window_contains_the_remaining_occurrences_of_a_counted_series(api):
     schedule = DAILY_AT_FIVE | {"recurrence": DAILY_AT_FIVE["recurrence"] | {"count": 3}}
 
     response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR, "after": "2026-01-06T05:00:00Z"})
@@ -54,13 +54,13 @@ def test_a_window_holds_what_is_left_of_a_counted_series(api):
     assert response.json()["more"] is False
 
 
-def test_a_fraction_of_a_second_is_shown_only_where_there_is_one(api):
+def test_fraction_of_a_second_is_shown_only_if_it_is_not_zero(api):
     schedule = {"format": "azure", "startTime": "2026-01-05T08:00:00.125Z"}
 
     assert fires(api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR})) == ["2026-01-05T08:00:00.125000Z"]
 
 
-def test_without_now_the_clock_says_when_the_schedule_counts_as_created(api):
+def test_schedule_counts_as_created_at_the_current_time_by_default(api):
     response = api.post(ADDRESS, {"schedule": {"format": "azure", "recurrence": {"frequency": "Day"}}, "count": 1})
 
     assert len(fires(response)) == 1
@@ -114,7 +114,7 @@ LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
             {"schedule": AZURE | {"recurrence": {"frequency": "day", "schedule": {"weekDays": ["monday"]}}}},
             "schedule.recurrence.schedule.weekDays",
         ),
-        # an end before the start: it would never fire
+        # an end before the start: the schedule would never fire
         (
             {"schedule": AZURE | {"recurrence": {"frequency": "day", "endTime": "2025-01-01T00:00:00Z"}}},
             "schedule.recurrence.endTime",
@@ -144,7 +144,7 @@ LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
         ({"schedule": LAST_FRIDAY | {"clockChange": "java"}}, "schedule.clockChange"),
         ({"schedule": LAST_FRIDAY | {"startTime": "tomorrow"}}, "schedule.startTime"),
         ({"schedule": LAST_FRIDAY | {"startTime": "2026-02-01", "endTime": "2026-01-01"}}, "schedule.endTime"),
-        ({"now": "2026-01-01T00:00:00"}, "now"),  # whose midnight?
+        ({"now": "2026-01-01T00:00:00"}, "now"),  # the zone of midnight is missing
         ({"now": "0001-01-01T00:00:00+10:00"}, "now"),
         ({"now": 1767225600}, "now"),
         ({"after": "x"}, "after"),
@@ -158,7 +158,7 @@ LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
         ({"count": None}, "count"),
     ],
 )
-def test_a_wrong_member_is_refused_with_its_path(api, change, target):
+def test_wrong_member_of_a_preview_is_refused_with_its_path(api, change, target):
     response = api.post(ADDRESS, {"schedule": DAILY_AT_FIVE, "now": NEW_YEAR} | change)
 
     assert response.status_code == 400, response.content
@@ -168,7 +168,7 @@ def test_a_wrong_member_is_refused_with_its_path(api, change, target):
     assert error["message"]
 
 
-def test_a_rule_that_never_fires_says_so(api):
+def test_schedule_that_never_fires_is_refused_with_its_own_code(api):
     schedule = AZURE | {
         "startTime": "2026-02-01T00:00:00Z",
         "recurrence": {"frequency": "month", "interval": 12, "schedule": {"monthDays": [30]}},
@@ -177,21 +177,21 @@ def test_a_rule_that_never_fires_says_so(api):
     assert api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR}).json()["error"]["code"] == "never_fires"
 
 
-def test_a_quartz_expression_is_previewed_on_the_clocks_of_its_zone(api):
+def test_quartz_expression_is_previewed_in_its_time_zone(api):
     schedule = LAST_FRIDAY | {"timeZone": "W. Europe Standard Time"}
 
-    answer = api.post(ADDRESS, {"schedule": schedule, "now": "2026-03-01T00:00:00Z", "count": 2}).json()
+    response = api.post(ADDRESS, {"schedule": schedule, "now": "2026-03-01T00:00:00Z", "count": 2}).json()
 
-    assert answer["description"] == "at 10:15 Europe/Berlin on the last Friday of each month"
-    assert answer["occurrences"] == [
+    assert response["description"] == "at 10:15 Europe/Berlin on the last Friday of each month"
+    assert response["occurrences"] == [
         {"at": "2026-03-27T09:15:00Z", "local": "2026-03-27T10:15:00+01:00"},
         {"at": "2026-04-24T08:15:00Z", "local": "2026-04-24T10:15:00+02:00"},
     ]
-    assert (answer["more"], answer["warnings"]) == (True, [])
+    assert (response["more"], response["warnings"]) == (True, [])
 
 
 @pytest.mark.parametrize("clock_change, day", [("cron", "2026-03-08T07:00:00Z"), ("quartz", "2026-03-09T06:30:00Z")])
-def test_a_quartz_expression_follows_the_chosen_rule_where_clocks_change(api, clock_change, day):
+def test_quartz_expression_follows_the_chosen_policy_at_clock_changes(api, clock_change, day):
     schedule = {"format": "quartz", "expression": "0 30 2 * * ?", "timeZone": "America/New_York"}
 
     response = api.post(ADDRESS, {"schedule": schedule | {"clockChange": clock_change}, "now": "2026-03-08T00:00:00Z"})
@@ -200,7 +200,7 @@ def test_a_quartz_expression_follows_the_chosen_rule_where_clocks_change(api, cl
 
 
 @pytest.mark.parametrize("expression", ["0 15 10 ? * 6L 2013-2015", "0 0 0 30 2 ?"])
-def test_a_quartz_expression_that_never_fires_again_is_answered_with_a_warning(api, expression):
+def test_quartz_expression_that_never_fires_again_has_a_warning(api, expression):
     response = api.post(ADDRESS, {"schedule": LAST_FRIDAY | {"expression": expression}, "now": NEW_YEAR})
 
     assert fires(response) == []
@@ -219,22 +219,22 @@ def test_a_quartz_expression_that_never_fires_again_is_answered_with_a_warning(a
         ({"format": "once", "at": 1767600000000}, "once on 5 January 2026 at 08:00 UTC", ["2026-01-05T08:00:00Z"]),
     ],
 )
-def test_simple_triggers_and_single_moments_are_previewed(api, schedule, words, times):
+def test_simple_triggers_and_single_times_are_previewed(api, schedule, words, times):
     response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR})
 
     assert fires(response) == times
     assert (response.json()["description"], response.json()["more"]) == (words, False)
 
 
-def test_an_occurrence_of_a_calendar_also_has_an_end(api):
+def test_occurrence_of_a_calendar_series_has_an_end(api):
     window = {"from": "2017-11-01T00:00:00Z", "to": "2017-11-07T00:00:00Z"}
 
-    answer = api.post(ADDRESS, {"schedule": EVERY_MONDAY, **window}).json()
+    response = api.post(ADDRESS, {"schedule": EVERY_MONDAY, **window}).json()
 
-    assert answer["description"] == (
+    assert response["description"] == (
         "every week on Monday from 13:00 to 13:30 America/Los_Angeles, until 31 December 2017"
     )
-    assert answer["occurrences"] == [
+    assert response["occurrences"] == [
         {
             "at": "2017-11-06T21:00:00Z",
             "local": "2017-11-06T13:00:00-08:00",
@@ -244,12 +244,12 @@ def test_an_occurrence_of_a_calendar_also_has_an_end(api):
     ]
 
 
-def test_a_calendar_is_asked_for_the_past_too(api):
+def test_calendar_series_can_be_previewed_in_the_past(api):
     whole = {"from": "2017-01-01T00:00:00Z", "to": "2018-01-01T00:00:00Z", "count": 100}
 
     assert len(fires(api.post(ADDRESS, {"schedule": EVERY_MONDAY, **whole}))) == 17
     assert len(fires(api.post(ADDRESS, {"schedule": EVERY_MONDAY, "after": "2017-12-11T21:00:00Z"}))) == 2
-    # the window includes its beginning and not its end, by when an occurrence starts
+    # the window includes its start and excludes its end, compared with the starts of occurrences
     window = {"from": "2017-09-04T20:00:00Z", "to": "2017-09-11T20:00:00Z"}
     assert fires(api.post(ADDRESS, {"schedule": EVERY_MONDAY, **window})) == ["2017-09-04T20:00:00Z"]
     assert fires(api.post(ADDRESS, {"schedule": EVERY_MONDAY, "from": "2017-09-04T20:00:01Z", "count": 1})) == [
@@ -257,11 +257,11 @@ def test_a_calendar_is_asked_for_the_past_too(api):
     ]
 
 
-def test_unless_it_is_asked_for_the_past_a_calendar_is_told_from_now_on(api):
-    answer = api.post(ADDRESS, {"schedule": EVERY_MONDAY, "now": "2017-12-20T00:00:00Z"})
+def test_calendar_series_is_previewed_from_now_on_by_default(api):
+    response = api.post(ADDRESS, {"schedule": EVERY_MONDAY, "now": "2017-12-20T00:00:00Z"})
 
-    assert fires(answer) == ["2017-12-25T21:00:00Z"]
-    assert answer.json()["more"] is False
+    assert fires(response) == ["2017-12-25T21:00:00Z"]
+    assert response.json()["more"] is False
     assert api.post(ADDRESS, {"schedule": EVERY_MONDAY}).json()["warnings"] == ["It will not fire again."]
 
 
@@ -275,7 +275,7 @@ MARCH_DAYS = ["2026-03-01", "2026-03-02", "2026-03-03"]
     [
         {"format": "quartz", "expression": "0 0 5 * * ?"},
         DAILY_AT_FIVE,
-        # grids are those of the start, and the end may have passed
+        # counted from the start, and the end may be in the past
         {"format": "azure", "startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "day"}},
         DAILY_AT_FIVE | {"recurrence": DAILY_AT_FIVE["recurrence"] | {"endTime": "2026-03-20T00:00:00Z"}},
         {"format": "simple", "startTime": "2026-02-01T09:00:00Z", "interval": 86_400_000},
@@ -287,14 +287,14 @@ MARCH_DAYS = ["2026-03-01", "2026-03-02", "2026-03-03"]
         },
     ],
 )
-def test_a_window_is_answered_whatever_now_is(api, schedule, now):
-    """It is November."""
+def test_preview_of_a_window_does_not_depend_on_now(api, schedule, now):
+    """The current time is in November, after the window."""
     assert [at[:10] for at in fires(api.post(ADDRESS, {"schedule": schedule, **MARCH, **now}))] == MARCH_DAYS
 
 
 @pytest.mark.parametrize("window", [{}, {"from": "2026-03-04T00:00:00Z"}, {"after": "2026-03-05T00:00:00Z"}])
-def test_a_window_that_ends_before_it_begins_is_refused(api, window):
-    """Without `from` and `after` it begins now, in November: an empty answer would look like a schedule of no times."""
+def test_window_that_ends_before_its_start_is_refused(api, window):
+    """By default the window starts now, in November: an empty result would look like a schedule without fire times."""
     response = api.post(ADDRESS, {"schedule": DAILY_AT_FIVE, "to": "2026-03-04T00:00:00Z", **window})
 
     assert response.status_code == 400
@@ -307,7 +307,7 @@ def test_a_window_that_ends_before_it_begins_is_refused(api, window):
         ({"format": "once", "at": "2026-03-02T09:00:00Z"}, ["2026-03-02T09:00:00Z"]),
         ({"format": "azure", "startTime": "2026-03-02T09:00:00Z"}, ["2026-03-02T09:00:00Z"]),
         ({"format": "azure", "startTime": "2026-12-02T09:00:00Z", "recurrence": {"frequency": "day"}}, []),
-        # begins when it is created: where the window begins
+        # starts when it is created: at the start of the window
         (
             {"format": "azure", "recurrence": {"frequency": "day"}},
             [f"{day}T00:00:00Z" for day in MARCH_DAYS],
@@ -315,40 +315,40 @@ def test_a_window_that_ends_before_it_begins_is_refused(api, window):
         ({"format": "simple"}, ["2026-03-01T00:00:00Z"]),
     ],
 )
-def test_a_window_before_now_is_answered_as_for_a_schedule_that_existed_then(api, schedule, at):
+def test_window_in_the_past_is_previewed_as_if_the_schedule_existed_then(api, schedule, at):
     assert fires(api.post(ADDRESS, {"schedule": schedule, **MARCH})) == at
 
 
-def test_a_window_before_now_of_a_counted_schedule_holds_what_was_left_of_it_since_its_start(api):
+def test_window_in_the_past_has_the_remaining_count_since_the_start_of_the_schedule(api):
     schedule = DAILY_AT_FIVE | {"recurrence": DAILY_AT_FIVE["recurrence"] | {"count": 55}}  # from 6 January
 
     assert fires(api.post(ADDRESS, {"schedule": schedule, **MARCH})) == ["2026-03-01T05:00:00Z"]
 
 
-def test_a_schedule_without_a_start_has_no_time_before_the_creation_that_is_given(api):
+def test_schedule_without_a_start_has_no_fire_time_before_the_given_now(api):
     schedule = {"format": "azure", "recurrence": {"frequency": "day"}}
 
-    answer = api.post(ADDRESS, {"schedule": schedule, **MARCH, "now": "2026-03-02T09:00:00Z"})
+    response = api.post(ADDRESS, {"schedule": schedule, **MARCH, "now": "2026-03-02T09:00:00Z"})
 
-    assert fires(answer) == ["2026-03-02T09:00:00Z", "2026-03-03T09:00:00Z"]
+    assert fires(response) == ["2026-03-02T09:00:00Z", "2026-03-03T09:00:00Z"]
 
 
-def test_after_asks_for_the_past_too(api):
+def test_after_can_be_in_the_past(api):
     body = {"schedule": LAST_FRIDAY, "after": "2026-03-27T10:15:00Z", "count": 1}
 
     assert fires(api.post(ADDRESS, body)) == ["2026-04-24T10:15:00Z"]
 
 
-def test_a_window_before_now_still_warns_of_what_never_fires_again(api):
+def test_window_in_the_past_still_has_the_warning_of_an_ended_schedule(api):
     schedule = LAST_FRIDAY | {"expression": "0 0 5 * * ? 2026", "endTime": "2026-05-01T00:00:00Z"}
 
-    answer = api.post(ADDRESS, {"schedule": schedule, **MARCH})
+    response = api.post(ADDRESS, {"schedule": schedule, **MARCH})
 
-    assert len(fires(answer)) == 3
-    assert answer.json()["warnings"] == ["It will not fire again."]
+    assert len(fires(response)) == 3
+    assert response.json()["warnings"] == ["It will not fire again."]
 
 
-def test_after_excludes_the_moment_it_names(api):
+def test_after_is_exclusive(api):
     schedule = {"format": "simple", "startTime": "2026-01-05T08:00:00Z", "interval": 60_000}
 
     response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR, "after": "2026-01-05T08:00:00Z", "count": 1})
@@ -357,14 +357,14 @@ def test_after_excludes_the_moment_it_names(api):
 
 
 @pytest.mark.parametrize("schedule", [{"format": "once", "at": "2013-07-04"}, {"format": "simple", "startTime": 0}])
-def test_a_moment_that_has_passed_is_answered_with_a_warning(api, schedule):
+def test_single_time_in_the_past_has_a_warning(api, schedule):
     response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR})
 
     assert fires(response) == []
     assert len(response.json()["warnings"]) == 1
 
 
-def test_anyone_signed_in_may_ask_and_nothing_is_written(make_user, api_of):
+def test_any_signed_in_user_can_preview_and_nothing_is_saved(make_user, api_of):
     outsider = make_user("eve", role=None)
     client = api_of(ApiToken.objects.issue(outsider, "t")[1])
 
@@ -374,7 +374,7 @@ def test_anyone_signed_in_may_ask_and_nothing_is_written(make_user, api_of):
     assert not (Run.objects.exists())
 
 
-def test_nobody_asks_without_signing_in(api_of):
+def test_preview_requires_sign_in(api_of):
     assert api_of().post(ADDRESS, {"schedule": DAILY_AT_FIVE}).status_code == 401
 
 
@@ -426,7 +426,7 @@ simple_schedules = st.fixed_dictionaries(
     optional=dict.fromkeys(("startTime", "endTime"), moments)
     | dict.fromkeys(("interval", "repeatCount"), st.integers(-1, 2**32) | json_values),
 )
-moments_alone = st.fixed_dictionaries({"format": st.just("once")}, optional={"at": moments})
+once_schedules = st.fixed_dictionaries({"format": st.just("once")}, optional={"at": moments})
 zones = st.sampled_from(["UTC", "Pacific/Apia", "romance standard time", "Mars"]) | json_values
 date_times = st.fixed_dictionaries(
     {"dateTime": st.datetimes().map(lambda wall: wall.isoformat()[:19]) | json_values}, optional={"timeZone": zones}
@@ -488,11 +488,11 @@ rules = st.fixed_dictionaries(
     },
     optional={"end": date_times, "exdates": st.lists(days, max_size=2), "rdates": st.lists(days, max_size=2)},
 )
-schedules = azure_schedules | quartz_schedules | simple_schedules | moments_alone | outlook_schedules | rules
+schedules = azure_schedules | quartz_schedules | simple_schedules | once_schedules | outlook_schedules | rules
 
 
-class PreviewOfAnything(TestCase):
-    """Whatever is asked, the answer is a preview or a refusal."""
+class PreviewOfAnySchedule(TestCase):
+    """The response to any request is a preview or an error of the caller."""
 
     def setUp(self):
         user = User.objects.create_user("fuzz")
@@ -507,7 +507,7 @@ class PreviewOfAnything(TestCase):
             | {"count": st.integers(1, 1000) | json_values},
         )
     )
-    def test_no_schedule_is_an_error_of_ours(self, body):
+    def test_no_schedule_causes_a_server_error(self, body):
         response = self.client.post(ADDRESS, body)
 
         assert response.status_code in (200, 400), response.content

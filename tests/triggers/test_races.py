@@ -1,7 +1,7 @@
-"""Somebody stops, changes or deletes a job at the very moment at which it is dispatched or carried out.
+"""Jobs are stopped, changed or deleted at the moment at which they are dispatched or carried out.
 
-Two connections compete.  On SQLite the second waits for the first; on PostgreSQL they run together, held apart by row
-locks alone.
+Two connections compete.  On SQLite the second waits for the first; on PostgreSQL they run together, separated only by
+row locks.
 """
 
 import time
@@ -13,8 +13,8 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.models import Subscription
+from api.errors import Conflict
 from jobs.actions.result import AttemptResult
-from jobs.errors import Conflict
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from jobs.worker import results as worker_results
@@ -30,11 +30,11 @@ from triggers.scheduling import delete_trigger, patch_job, save_collection, save
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DUE = utc("2026-01-05T08:00:00Z")
-PAUSE_S = 0.4  # between the locks of the one and what it writes, so that the other comes in between
+PAUSE_S = 0.4  # between the locks of one function and its writes, so that the other function runs in between
 
 
 def at_once(first, second, first_is_midway: Event) -> list[Exception]:
-    """Run both in connections of their own, the second once the first is midway; return what they raised."""
+    """Run both in their own connections, the second when the first is midway; return the exceptions they raised."""
     raised = []
 
     def run(work, after=None):
@@ -57,7 +57,7 @@ def at_once(first, second, first_is_midway: Event) -> list[Exception]:
 
 @pytest.fixture
 def midway(monkeypatch):
-    """Set once the dispatcher holds its triggers; it then lingers."""
+    """An event that is set when the dispatcher has locked its triggers; the dispatcher then waits."""
     event = Event()
     plan = dispatch._mark_last
 
@@ -73,7 +73,7 @@ def midway(monkeypatch):
 
 @pytest.fixture
 def decided(monkeypatch):
-    """Set once the dispatcher knows which runs are the last of their jobs; it lingers before it writes them."""
+    """An event that is set when the dispatcher has marked last runs; it waits before it writes them."""
     event = Event()
     plan = dispatch._mark_last
 
@@ -104,7 +104,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_at_the_moment_of_dispatch_disturbs_neither(make_job, midway, change):
+def test_job_can_be_changed_at_the_moment_of_its_dispatch(make_job, midway, change):
     job = make_job()
 
     raised = at_once(lambda: dispatch.dispatch_due(DUE), lambda: change(job), midway)
@@ -113,7 +113,7 @@ def test_a_change_at_the_moment_of_dispatch_disturbs_neither(make_job, midway, c
     assert Run.objects.filter(trigger_name="default").count() == 1
 
 
-def test_one_tenants_writer_does_not_hold_up_dispatch(make_job):
+def test_writer_of_one_subscription_does_not_block_dispatch(make_job):
     make_job()
     holds, done = Event(), Event()
 
@@ -125,25 +125,25 @@ def test_one_tenants_writer_does_not_hold_up_dispatch(make_job):
             if connection.vendor == "postgresql":
                 assert done.wait(5)
 
-    def pass_by():
+    def dispatch_meanwhile():
         dispatch.dispatch_due(DUE)
         done.set()
 
-    assert at_once(hold, pass_by, holds) == []
+    assert at_once(hold, dispatch_meanwhile, holds) == []
     assert Trigger.objects.get().next_fire_at > DUE
 
 
 @pytest.mark.parametrize("delete", ["delete", "delete its collection"])
-def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkeypatch, delete):
+def test_job_can_be_deleted_while_its_error_run_is_created(make_job, monkeypatch, delete):
     job = make_job(action={**ACTION, "retryPolicy": {"retryType": "None"}, "errorAction": ACTION})
     run = run_now(job, NOW)
     leased = lease([str(run.pk)], "worker", NOW)
-    ordered = Event()
-    order = worker_results._create_error_runs
+    created = Event()
+    create_error_runs = worker_results._create_error_runs
 
     def lingering(runs, now):
-        order(runs, now)
-        ordered.set()
+        create_error_runs(runs, now)
+        created.set()
         if connection.vendor == "postgresql":
             time.sleep(PAUSE_S)
 
@@ -153,7 +153,7 @@ def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkey
     raised = at_once(
         lambda: write_with_retry(worker_results.record, results, NOW + timedelta(seconds=1)),
         lambda: CHANGES[delete](job),
-        ordered,
+        created,
     )
 
     assert raised == []
@@ -162,7 +162,7 @@ def test_a_job_can_be_deleted_while_its_error_action_is_ordered(make_job, monkey
     assert Run.objects.get(pk=run.pk).state == Run.State.FAILED
 
 
-# Triggers beside the job's own schedule
+# Triggers in addition to the job's own schedule
 
 HOURLY = TriggerDefinition(format="quartz", definition={"expression": "0 0 * * * ?"})
 DAILY = TriggerDefinition(format="quartz", definition={"expression": "0 0 9 * * ?"})
@@ -178,7 +178,7 @@ TRIGGER_CHANGES = {
 
 
 @pytest.mark.parametrize("change", TRIGGER_CHANGES, ids=TRIGGER_CHANGES)
-def test_a_change_of_a_trigger_at_the_moment_of_its_dispatch_disturbs_neither(make_job, make_trigger, midway, change):
+def test_trigger_can_be_changed_at_the_moment_of_its_dispatch(make_job, make_trigger, midway, change):
     trigger = make_trigger(make_job(schedule=None), now=DUE)
 
     raised = at_once(lambda: dispatch.dispatch_due(DUE), lambda: TRIGGER_CHANGES[change](trigger), midway)
@@ -198,7 +198,7 @@ def test_a_change_of_a_trigger_at_the_moment_of_its_dispatch_disturbs_neither(ma
     )
 
 
-def test_a_job_that_gets_a_trigger_while_its_last_run_is_made_does_not_end_with_it(make_job, decided):
+def test_job_that_gets_a_trigger_while_its_last_run_is_created_does_not_end_with_it(make_job, decided):
     job = make_job(schedule=ONCE)
 
     raised = at_once(
@@ -209,7 +209,7 @@ def test_a_job_that_gets_a_trigger_while_its_last_run_is_made_does_not_end_with_
     assert not Run.objects.get().is_last
 
 
-def test_a_job_that_loses_its_other_trigger_while_its_last_run_is_made_ends_with_it(make_job, make_trigger, decided):
+def test_job_that_loses_its_other_trigger_while_its_last_run_is_created_ends_with_it(make_job, make_trigger, decided):
     trigger = make_trigger(make_job(schedule=ONCE), now=DUE + timedelta(minutes=1))
 
     raised = at_once(lambda: dispatch.dispatch_due(DUE), lambda: delete_trigger(trigger, DUE), decided)
@@ -219,7 +219,7 @@ def test_a_job_that_loses_its_other_trigger_while_its_last_run_is_made_ends_with
     assert Job.objects.get().state == Job.State.ENABLED
 
 
-def test_a_trigger_that_comes_while_the_last_run_ends_waits_for_nobody_in_a_circle(make_job, monkeypatch):
+def test_saving_a_trigger_while_the_last_run_ends_does_not_deadlock(make_job, monkeypatch):
     job = make_job(schedule=ONCE)
     dispatch.dispatch_due(DUE)
     leased = lease([str(Run.objects.get().pk)], "worker", DUE)
@@ -241,13 +241,13 @@ def test_a_trigger_that_comes_while_the_last_run_ends_waits_for_nobody_in_a_circ
         owned,
     )
 
-    assert [type(error) for error in raised] in ([], [Conflict])  # it has ended by then: that is what it is told
+    assert [type(error) for error in raised] in ([], [Conflict])  # the job may have ended by then, which is a conflict
     assert Job.objects.get().state == Job.State.COMPLETED
     assert Trigger.objects.filter(name="hourly").exists() is False
 
 
-def test_two_workers_that_count_for_the_same_jobs_wait_for_nobody_in_a_circle(make_job, monkeypatch):
-    """The job that ends is not the first of those that are counted."""
+def test_two_workers_that_record_runs_of_the_same_jobs_do_not_deadlock(make_job, monkeypatch):
+    """The job that ends is not the first one whose counters change."""
     jobs = [make_job(name, schedule=None, overlap="allow") for name in ("a", "b")]
     run_ids = [[str(run_now(job, NOW).pk) for job in jobs] for _ in range(2)]
     Run.objects.filter(pk=run_ids[0][1]).update(is_last=True)
@@ -275,7 +275,7 @@ def test_two_workers_that_count_for_the_same_jobs_wait_for_nobody_in_a_circle(ma
 
 
 @pytest.mark.parametrize("second", [HOURLY, DAILY], ids=["the same", "another"])
-def test_two_who_save_one_trigger_at_once_leave_one(make_job, monkeypatch, second):
+def test_concurrent_saves_of_one_trigger_leave_one_row(make_job, monkeypatch, second):
     job = make_job(schedule=None)
     saves, place = Event(), next_fire.set_next_fire_time
 

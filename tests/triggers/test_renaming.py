@@ -1,4 +1,4 @@
-"""Triggers get other names by PUT and PATCH of our own API."""
+"""Triggers are renamed by PUT and PATCH of our own API."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def refused(response) -> tuple[int, str | None]:
     return response.status_code, response.json()["error"]["target"]
 
 
-def test_a_trigger_is_renamed_and_goes_on_where_it_stands(api, address, trigger):
+def test_patch_renames_a_trigger_and_keeps_its_fire_times(api, address, trigger):
     before = api.get(address)
 
     response = api.patch(address, {"name": "each-hour"})
@@ -36,7 +36,7 @@ def test_a_trigger_is_renamed_and_goes_on_where_it_stands(api, address, trigger)
     assert Trigger.objects.get(pk=trigger.pk).anchored_at == trigger.anchored_at
 
 
-def test_other_members_change_along_with_the_name(api, address):
+def test_other_members_of_a_trigger_can_change_together_with_its_name(api, address):
     trigger = api.patch(
         address, {"name": "each-hour", "priority": 1, "schedule": {"expression": "0 30 * * * ?"}}
     ).json()
@@ -45,26 +45,26 @@ def test_other_members_change_along_with_the_name(api, address):
     assert trigger["schedule"]["expression"] == "0 30 * * * ?"
 
 
-def test_a_trigger_is_renamed_by_put_as_well_and_keeps_a_name_that_is_left_out(api, address):
+def test_put_renames_a_trigger_too_and_keeps_an_omitted_name(api, address):
     read = api.get(address).json()
 
     renamed = api.put(address, {"schedule": read["schedule"], "name": "each-hour"}).json()
-    kept = api.put(address, {"schedule": read["schedule"]}).json()
+    unnamed = api.put(address, {"schedule": read["schedule"]}).json()
 
-    assert [each["name"] for each in (renamed, kept)] == ["each-hour", "each-hour"]
+    assert [each["name"] for each in (renamed, unnamed)] == ["each-hour", "each-hour"]
 
 
 @pytest.mark.parametrize(
     "name, status", [("nightly", 409), ("default", 400), ("-no", 400), ("", 400), ("x" * 101, 400)]
 )
-def test_a_name_that_is_taken_or_wrong_is_refused(api, address, trigger, make_trigger, name, status):
+def test_name_of_a_trigger_that_is_taken_or_malformed_is_refused(api, address, trigger, make_trigger, name, status):
     make_trigger(trigger.job, "nightly")
 
     assert refused(api.patch(address, {"name": name, "priority": 1})) == (status, "name")
     assert Trigger.objects.get(name="hourly").priority == 5
 
 
-def test_the_schedule_in_the_job_itself_has_no_other_name(api, trigger):
+def test_own_schedule_of_a_job_cannot_be_renamed(api, trigger):
     main = Trigger.objects.get(name="default")
 
     response = api.patch(f"/api/triggers/{main.pk}", {"name": "daily"})
@@ -74,7 +74,7 @@ def test_the_schedule_in_the_job_itself_has_no_other_name(api, trigger):
     assert Trigger.objects.get(pk=main.pk).name == "default"
 
 
-def test_runs_of_before_keep_the_name_and_later_ones_have_the_new_one(api, address, trigger):
+def test_earlier_runs_keep_the_old_name_of_a_trigger_and_later_ones_have_the_new_one(api, address, trigger):
     Trigger.objects.filter(pk=trigger.pk).update(next_fire_at=NOW)
     dispatch_due(NOW)
 
@@ -84,12 +84,12 @@ def test_runs_of_before_keep_the_name_and_later_ones_have_the_new_one(api, addre
 
     runs = Run.objects.filter(occurrence__isnull=False).order_by("fire_at")
     assert list(runs.values_list("trigger_name", "fire_at")) == [("hourly", NOW), ("each-hour", later)]
-    listed = api.get(f"/api/runs?job={trigger.job_id}&order=oldest").json()["value"]
-    assert [each["trigger"] for each in listed] == ["hourly", "each-hour"]
+    runs_of_job = api.get(f"/api/runs?job={trigger.job_id}&order=oldest").json()["value"]
+    assert [each["trigger"] for each in runs_of_job] == ["hourly", "each-hour"]
 
 
-def test_a_fire_time_that_is_due_is_not_lost_to_a_run_of_a_former_trigger_of_that_name(api, trigger, make_trigger):
-    """A job has one run for each fire time of a name."""
+def test_due_fire_time_is_not_lost_when_a_deleted_trigger_had_the_new_name(api, trigger, make_trigger):
+    """A job has at most one run for each trigger name and fire time."""
     former = make_trigger(trigger.job, "nightly")
     Trigger.objects.filter(name__in=["hourly", "nightly"]).update(next_fire_at=NOW)
     Trigger.objects.filter(name="hourly").update(next_fire_at=None)

@@ -1,13 +1,13 @@
-"""Somebody renames or moves a job at the very moment at which it is dispatched, written or deleted.
+"""Jobs are renamed or moved at the moment at which they are dispatched, changed or deleted.
 
-Two connections compete.  On SQLite the second waits for the first; on PostgreSQL they run together, held apart by row
-locks alone.
+Two connections compete.  On SQLite the second waits for the first; on PostgreSQL they run together, separated only by
+row locks.
 """
 
 import pytest
 
+from api.errors import Conflict
 from jobs import locking
-from jobs.errors import Conflict
 from jobs.models import Job, JobCollection, Run
 from jobs.signing import new_secret
 from operations.service import Caller
@@ -61,9 +61,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_of_a_name_at_the_moment_of_dispatch_disturbs_neither(
-    make_job, make_trigger, second, monkeypatch, change
-):
+def test_job_can_be_renamed_or_moved_at_the_moment_of_its_dispatch(make_job, make_trigger, second, monkeypatch, change):
     job = make_job()
     make_trigger(job, now=DUE)
     midway = lingering(monkeypatch, dispatch, "_plans")
@@ -76,10 +74,10 @@ def test_a_change_of_a_name_at_the_moment_of_dispatch_disturbs_neither(
     assert all(trigger.next_fire_at > DUE for trigger in Trigger.objects.all())
 
 
-def test_two_jobs_that_change_places_wait_for_nobody_in_a_circle(make_job, second, monkeypatch):
+def test_moving_two_jobs_in_opposite_directions_does_not_deadlock(make_job, second, monkeypatch):
     first, other = make_job("one"), make_job("two", in_collection=second)
     home = first.collection
-    locked = lingering(monkeypatch, locking, "lock_collection")  # between the two locks of each
+    locked = lingering(monkeypatch, locking, "lock_collection")  # between the two locks of each move
 
     raised = at_once(lambda: move(first, second), lambda: locked.wait(5) and move(other, home))
 
@@ -87,7 +85,7 @@ def test_two_jobs_that_change_places_wait_for_nobody_in_a_circle(make_job, secon
     assert dict(Job.objects.values_list("name", "collection__name")) == {"one": "daily", "two": "nightly"}
 
 
-def test_of_two_who_give_one_name_one_wins(make_job):
+def test_one_of_two_renames_to_the_same_name_succeeds(make_job):
     first, other = make_job("one"), make_job("two")
 
     raised = at_once(lambda: rename(first, "three"), lambda: rename(other, "three"))
@@ -97,18 +95,18 @@ def test_of_two_who_give_one_name_one_wins(make_job):
 
 
 @pytest.mark.parametrize("change", [lambda job, second: rename(job, "restore"), move], ids=["rename", "move"])
-def test_a_job_that_is_deleted_meanwhile_does_not_come_back(make_job, second, change):
+def test_job_deleted_while_it_is_renamed_or_moved_is_not_restored(make_job, second, change):
     job = make_job()
 
     raised = at_once(lambda: delete_job(job, DUE), lambda: change(Job.objects.get(pk=job.pk), second))
 
     assert {type(each) for each in raised} <= {Job.DoesNotExist, Conflict}
-    if not any(isinstance(each, Conflict) for each in raised):  # told to try again: it had been moved
+    if not any(isinstance(each, Conflict) for each in raised):  # a conflict: the job had been moved
         assert not Job.objects.exists()
     assert Job.objects.count() <= 1
 
 
-def test_a_collection_that_is_being_deleted_gets_no_job(make_job, second, owner, monkeypatch):
+def test_deleting_a_collection_waits_for_a_job_that_is_moved_into_it(make_job, second, owner, monkeypatch):
     job = make_job()
     locked = lingering(monkeypatch, scheduling, "lock_collections")
 
@@ -122,10 +120,10 @@ def test_a_collection_that_is_being_deleted_gets_no_job(make_job, second, owner,
     assert (second.state, Job.objects.get().collection_id) == (JobCollection.State.DELETED, second.pk)
 
 
-# Who read the job before it was renamed or moved
+# Writes with a job that was read before it was renamed or moved
 
 
-def use(job: Job) -> None:
+def lock(job: Job) -> None:
     with locked_job(job):
         pass
 
@@ -137,12 +135,12 @@ WRITES = {
     "add a trigger": lambda job, trigger: save_trigger(job, "more", HOURLY, NOW),
     "delete a trigger": lambda job, trigger: delete_trigger(trigger, NOW),
     "sign": lambda job, trigger: new_secret(job, NOW - NOW, NOW),
-    "hold": lambda job, trigger: use(job),
+    "hold": lambda job, trigger: lock(job),
 }
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_who_read_a_job_before_it_was_renamed_writes_to_it_all_the_same(make_job, make_trigger, write):
+def test_job_read_before_it_was_renamed_can_be_written(make_job, make_trigger, write):
     trigger = make_trigger(make_job())
     stale = Job.objects.get()
     rename(Job.objects.get(), "restore")
@@ -153,8 +151,8 @@ def test_who_read_a_job_before_it_was_renamed_writes_to_it_all_the_same(make_job
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_who_read_a_job_before_it_was_moved_is_told_to_try_again(make_job, make_trigger, second, write):
-    """The lock of the other collection may come first in the order, so it is not taken afterwards."""
+def test_write_with_a_job_read_before_it_was_moved_must_be_tried_again(make_job, make_trigger, second, write):
+    """The other collection may come earlier in the order of locks, so it cannot be locked afterwards."""
     trigger = make_trigger(make_job())
     stale = Job.objects.get()
     moved = move(Job.objects.get(), second)

@@ -1,4 +1,4 @@
-"""Triggers beside a job's own schedule: how they are saved, stopped and started, and what a plan allows."""
+"""Triggers in addition to a job's own schedule: how they are saved, stopped and started, and what a plan allows."""
 
 import time
 from dataclasses import replace
@@ -7,11 +7,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs.errors import Conflict, Invalid, QuotaExceeded
+from api.errors import Conflict, Invalid
+from jobs.errors import QuotaExceeded
 from jobs.models import Job, JobCollection
 from recurrence.wire import WireError
 from tests.conftest import NOW, utc
-from tests.triggers.rows import DAILY, HOUR, HOURLY, MINUTE, START, again, fired
+from tests.triggers.rows import DAILY, HOUR, HOURLY, MINUTE, START, fired, reloaded
 from triggers import scheduling
 from triggers.definitions import TriggerDefinition
 from triggers.dispatch import dispatch_due
@@ -32,7 +33,7 @@ RULE = {"start": {"dateTime": "2026-01-05T09:00:00", "timeZone": "UTC"}}
 # Saved
 
 
-def test_a_new_trigger_waits_for_its_next_time_and_the_second_value_tells_that_it_is_new(make_job):
+def test_save_trigger_sets_the_next_fire_time_and_returns_whether_it_created_a_row(make_job):
     job = make_job()
 
     trigger, created = save_trigger(job, "extra", HOURLY, NOW + MINUTE)
@@ -43,18 +44,18 @@ def test_a_new_trigger_waits_for_its_next_time_and_the_second_value_tells_that_i
     assert job.triggers.count() == 2
 
 
-def test_a_time_exactly_at_its_creation_is_due(make_job, make_trigger):
+def test_fire_time_exactly_at_the_creation_of_a_trigger_is_due(make_job, make_trigger):
     assert make_trigger(make_job(), now=START).next_fire_at == START
 
 
-def test_a_trigger_that_is_saved_unchanged_keeps_its_place(make_job, make_trigger):
+def test_unchanged_trigger_keeps_its_fire_times(make_job, make_trigger):
     trigger = make_trigger(make_job(), now=START)
     dispatch_due(START)
-    before = again(trigger)
+    before = reloaded(trigger)
 
     save_trigger(trigger.job, "hourly", HOURLY, START + 5 * HOUR)
 
-    after = again(trigger)
+    after = reloaded(trigger)
     assert (after.anchored_at, after.next_fire_at) == (START, START + HOUR)
     assert (after.previous_fire_at, after.fire_count) == (before.previous_fire_at, 1)
 
@@ -72,35 +73,35 @@ def test_a_trigger_that_is_saved_unchanged_keeps_its_place(make_job, make_trigge
         (("once", {"at": 1767600000000}), {"at": "2026-01-05T08:00:00Z"}),
     ],
 )
-def test_another_spelling_of_the_same_schedule_keeps_its_place(make_job, first, second):
+def test_same_schedule_in_another_spelling_keeps_its_fire_times(make_job, first, second):
     format, definition = first
     trigger, _ = save_trigger(make_job(), "t", TriggerDefinition(format=format, definition=definition), NOW)
 
     save_trigger(trigger.job, "t", TriggerDefinition(format=format, definition=second), NOW + HOUR)
 
-    after = again(trigger)
+    after = reloaded(trigger)
     assert (after.anchored_at, after.next_fire_at) == (NOW, trigger.next_fire_at)
     assert after.definition == second
 
 
-def test_a_changed_schedule_never_fires_for_times_before_the_change(make_job, make_trigger):
+def test_changed_schedule_does_not_fire_for_times_before_the_change(make_job, make_trigger):
     trigger = make_trigger(make_job(), now=START)
 
     save_trigger(trigger.job, "hourly", DAILY, START + 3 * HOUR)
 
-    assert again(trigger).next_fire_at == utc("2026-01-06T09:30:00Z")
+    assert reloaded(trigger).next_fire_at == utc("2026-01-06T09:30:00Z")
     dispatch_due(START + 3 * HOUR)
     assert fired(trigger_name="hourly") == []
 
 
-def test_a_changed_setting_leaves_the_schedule_where_it_is(make_job, make_trigger):
+def test_changed_setting_does_not_change_the_fire_times(make_job, make_trigger):
     trigger = make_trigger(make_job(), now=START)
 
     save_trigger(trigger.job, "hourly", replace(HOURLY, priority=1, group="other", misfire="skip"), START + 3 * HOUR)
 
-    after = again(trigger)
+    after = reloaded(trigger)
     assert (after.priority, after.group, after.misfire) == (1, "other", "skip")
-    assert after.next_fire_at == START  # due since then, and not lost
+    assert after.next_fire_at == START  # still due
 
 
 @pytest.mark.parametrize(
@@ -111,13 +112,13 @@ def test_a_changed_setting_leaves_the_schedule_where_it_is(make_job, make_trigge
         TriggerDefinition(format="simple", definition={"startTime": "1372916749000"}),
     ],
 )
-def test_one_that_never_fires_again_is_kept_without_a_next_time(make_job, definition):
+def test_trigger_that_never_fires_again_is_saved_without_a_next_fire_time(make_job, definition):
     trigger, _ = save_trigger(make_job(), "t", definition, NOW)
 
     assert trigger.next_fire_at is None
 
 
-def test_in_the_jobs_own_format_one_that_never_fires_is_refused(make_job):
+def test_azure_schedule_that_never_fires_is_refused(make_job):
     never = {"frequency": "month", "interval": 12, "schedule": {"monthDays": [31]}}
     definition = {"startTime": "2026-02-01T00:00:00Z", "recurrence": never}
 
@@ -143,7 +144,7 @@ def test_in_the_jobs_own_format_one_that_never_fires_is_refused(make_job):
         ("t", {"data_map": {"custom_lock_key": "a\nb"}}, Invalid, "triggerDataMap.custom_lock_key"),
     ],
 )
-def test_a_wrong_member_is_refused_and_nothing_is_saved(make_job, name, change, error, path):
+def test_wrong_member_of_a_trigger_is_refused_and_nothing_is_saved(make_job, name, change, error, path):
     with pytest.raises(error) as refusal:
         save_trigger(make_job(), name, replace(HOURLY, **change), NOW)
 
@@ -152,22 +153,22 @@ def test_a_wrong_member_is_refused_and_nothing_is_saved(make_job, name, change, 
 
 
 @pytest.mark.parametrize("name", ["MINT.CHARGE_DAILY@@@management-server@@@DEFAULT", "9", "_x-y.z"])
-def test_names_hold_dots_and_at_signs(make_job, name):
+def test_names_of_triggers_can_contain_dots_and_at_signs(make_job, name):
     assert save_trigger(make_job(), name, HOURLY, NOW)[0].name == name
 
 
-def test_a_job_has_no_more_triggers_than_its_limit(make_job, make_trigger, monkeypatch):
+def test_number_of_triggers_of_a_job_has_a_limit(make_job, make_trigger, monkeypatch):
     monkeypatch.setattr(scheduling, "TRIGGERS_LIMIT", 3)
     job = make_job()
     make_trigger(job, "one"), make_trigger(job, "two")
 
     with pytest.raises(Conflict):
         make_trigger(job, "three")
-    make_trigger(job, "two")  # saving one again is not one more
+    make_trigger(job, "two")  # an existing trigger can be saved again
 
 
 @pytest.mark.parametrize("state", Job.FINAL)
-def test_a_job_that_has_ended_takes_no_trigger(make_job, make_trigger, state):
+def test_ended_job_cannot_get_a_trigger(make_job, make_trigger, state):
     job = make_job()
     Job.objects.update(state=state)
 
@@ -175,7 +176,7 @@ def test_a_job_that_has_ended_takes_no_trigger(make_job, make_trigger, state):
         make_trigger(job)
 
 
-def test_saving_costs_the_same_queries_whatever_the_number_of_triggers(make_job, make_trigger):
+def test_number_of_queries_of_saving_does_not_depend_on_the_number_of_triggers(make_job, make_trigger):
     def cost(name):
         with CaptureQueriesContext(connection) as queries:
             make_trigger(job, name)
@@ -190,20 +191,22 @@ def test_saving_costs_the_same_queries_whatever_the_number_of_triggers(make_job,
     assert cost("last") == for_few <= 9
 
 
-def test_a_change_is_made_to_the_trigger_as_it_is_stored_by_then(make_job, make_trigger):
+def test_change_trigger_changes_the_stored_trigger_not_the_stale_one(make_job, make_trigger):
     stale = make_trigger(make_job())
     save_trigger(stale.job, "hourly", replace(HOURLY, priority=1), NOW)
 
     change_trigger(stale, lambda stored: replace(stored, group="other"), NOW)
 
-    assert (again(stale).priority, again(stale).group) == (1, "other")
+    assert (reloaded(stale).priority, reloaded(stale).group) == (1, "other")
 
 
 # Stopped and started
 
 
 @pytest.mark.parametrize("stop", ["itself", "its job", "its collection"])
-def test_what_was_stopped_goes_on_with_its_next_time_and_does_not_catch_up(make_job, make_trigger, collection, stop):
+def test_stopped_trigger_continues_with_its_next_fire_time_and_does_not_catch_up(
+    make_job, make_trigger, collection, stop
+):
     job = make_job(schedule=None)
     trigger = make_trigger(job, now=START)
     dispatch_due(START)
@@ -218,30 +221,30 @@ def test_what_was_stopped_goes_on_with_its_next_time_and_does_not_catch_up(make_
             save_collection(collection, now)
 
     switch(False, START + MINUTE)
-    assert again(trigger).next_fire_at is None
+    assert reloaded(trigger).next_fire_at is None
     dispatch_due(START + 3 * HOUR)
 
     switch(True, START + 5.5 * HOUR)
-    assert again(trigger).next_fire_at == START + 6 * HOUR
+    assert reloaded(trigger).next_fire_at == START + 6 * HOUR
     dispatch_due(START + 6 * HOUR)
     assert fired() == [("hourly", START), ("hourly", START + 6 * HOUR)]
 
 
-def test_a_moment_that_passed_while_its_trigger_was_disabled_is_over(make_job, make_trigger):
+def test_single_time_that_passed_while_its_trigger_was_disabled_does_not_fire(make_job, make_trigger):
     trigger = make_trigger(make_job(), "t", "once", definition={"at": "2026-01-05T08:00:00Z"}, enabled=False)
 
     change_trigger(trigger, lambda stored: replace(stored, enabled=True), START + HOUR)
 
-    assert again(trigger).next_fire_at is None
+    assert reloaded(trigger).next_fire_at is None
 
 
-def test_a_disabled_trigger_of_a_job_that_is_started_stays_disabled(make_job, make_trigger):
+def test_enabling_a_job_does_not_enable_its_disabled_triggers(make_job, make_trigger):
     job = make_job(state="disabled")
     trigger = make_trigger(job, enabled=False)
 
     set_job_state(job, Job.State.ENABLED, START)
 
-    assert again(trigger).next_fire_at is None
+    assert reloaded(trigger).next_fire_at is None
 
 
 # Plans and quotas
@@ -270,7 +273,7 @@ DAILY_AT_9 = {"expression": "0 0 9 * * ?"}
         ("Standard", "simple", {"interval": 1, "repeatCount": 0}, {"interval": 1, "repeatCount": 1}, "once a second"),
         ("P10Premium", "simple", {"interval": 100}, {"interval": 99}, "10 times a second, the limit of the P10Premium"),
         ("P20Premium", "simple", {"interval": 100}, {"interval": 99}, "10 times a second, the limit of the P20Premium"),
-        # Azure's own limits for its recurrences, also beside a job
+        # Azure's own limits for its recurrences, also for additional triggers
         ("Free", "azure", EVERY_HOUR, {"recurrence": {"frequency": "minute"}}, "once an hour, the limit of the Free"),
     ],
 )  # fmt: skip
@@ -287,7 +290,7 @@ def test_a_plan_limits_how_often_every_format_fires(make_job, make_trigger, coll
     assert job.triggers.get().definition == slow
 
 
-def test_a_standard_collection_takes_an_expression_for_every_second(make_job, make_trigger, collection):
+def test_standard_collection_accepts_an_expression_for_every_second(make_job, make_trigger, collection):
     in_plan(collection, "Standard")
 
     assert make_trigger(make_job(schedule=None), definition=EVERY_SECOND).next_fire_at == NOW
@@ -300,13 +303,13 @@ def test_a_standard_collection_takes_an_expression_for_every_second(make_job, ma
         (("week", 1), "quartz", {"expression": "0 0 9 ? * MON"}, {"expression": "0 0 9 ? * MON,FRI"}, "3 days apart"),
         (("hour", 2), "simple", {"interval": 7_200_000}, {"interval": 3_600_000}, "once every 2 hours, the limit of"),
         (("minute", 1), "quartz", EVERY_MINUTE, EVERY_SECOND, "once a minute, the limit of collection"),
-        # months are as long as they are
+        # months have different lengths
         (("month", 1), "quartz", {"expression": "0 0 9 L * ?"}, {"expression": "0 0 9 1,15 * ?"}, "once a month"),
         (("month", 3), "quartz", {"expression": "0 0 9 LW 1/3 ?"}, {"expression": "0 0 9 1 1/2 ?"}, "every 3 months"),
         (("day", 2), "rrule", {**RULE, "rrule": "FREQ=WEEKLY"}, {**RULE, "rrule": "FREQ=DAILY"}, "every 2 days"),
     ],
 )  # fmt: skip
-def test_a_slower_quota_of_an_owner_binds_every_format(
+def test_slower_quota_of_the_collection_limits_every_format(
     make_job, make_trigger, collection, quota, format, slow, fast, says
 ):
     in_plan(collection, "P20Premium", quota)
@@ -319,7 +322,7 @@ def test_a_slower_quota_of_an_owner_binds_every_format(
     assert says in refusal.value.message
 
 
-def test_a_faster_quota_than_the_plans_changes_nothing(make_job, make_trigger, collection):
+def test_faster_quota_than_that_of_the_plan_has_no_effect(make_job, make_trigger, collection):
     in_plan(collection, "Free", ("minute", 1))
 
     with pytest.raises(QuotaExceeded):
@@ -335,9 +338,7 @@ def test_a_faster_quota_than_the_plans_changes_nothing(make_job, make_trigger, c
         ("0 0 * * * ?", "Australia/Lord_Howe", "2026-04-04T15:00Z"),
     ],
 )
-def test_a_change_of_the_clocks_does_not_make_a_schedule_too_fast(
-    make_job, make_trigger, collection, expression, zone, change
-):
+def test_clock_change_does_not_make_a_schedule_too_fast(make_job, make_trigger, collection, expression, zone, change):
     in_plan(collection, "Standard", ("hour", 1))
     job, before = make_job(schedule=None), utc(change) - 10 * HOUR
 
@@ -347,7 +348,7 @@ def test_a_change_of_the_clocks_does_not_make_a_schedule_too_fast(
         make_trigger(job, "u", now=before, definition={"expression": "0 0,30 * * * ?", "timeZone": zone})
 
 
-def test_a_daily_time_keeps_to_a_daily_quota_when_a_day_has_23_hours(make_job, make_trigger, collection):
+def test_daily_time_fits_a_daily_quota_when_a_day_has_23_hours(make_job, make_trigger, collection):
     in_plan(collection, "Standard", ("day", 1))
 
     definition = {"expression": "0 0 9 * * ?", "timeZone": "America/New_York"}
@@ -355,19 +356,19 @@ def test_a_daily_time_keeps_to_a_daily_quota_when_a_day_has_23_hours(make_job, m
     assert make_trigger(make_job(schedule=None), now=utc("2026-03-01T00:00Z"), definition=definition).next_fire_at
 
 
-def test_a_stored_trigger_that_is_faster_keeps_working(make_job, make_trigger, collection):
+def test_stored_trigger_faster_than_the_plan_continues_to_fire(make_job, make_trigger, collection):
     trigger = make_trigger(make_job(schedule=None), "t", "simple", definition={"interval": 100})
     JobCollection.objects.update(sku="Standard")
 
     change_trigger(trigger, lambda stored: replace(stored, priority=1), NOW)
 
-    dispatch_due(again(trigger).next_fire_at)
-    assert again(trigger).fire_count == 1
+    dispatch_due(reloaded(trigger).next_fire_at)
+    assert reloaded(trigger).fire_count == 1
     with pytest.raises(QuotaExceeded):
         change_trigger(trigger, lambda stored: replace(stored, definition={"interval": 101}), NOW)
 
 
-def test_a_higher_plan_takes_a_stored_trigger_that_is_faster(make_job, make_trigger, collection):
+def test_collection_with_a_too_fast_trigger_can_move_to_a_higher_plan(make_job, make_trigger, collection):
     trigger = make_trigger(make_job(schedule=None), "t", "simple", definition={"interval": 100})
     Trigger.objects.update(definition={"interval": 1})
     JobCollection.objects.update(sku="Standard")
@@ -375,11 +376,11 @@ def test_a_higher_plan_takes_a_stored_trigger_that_is_faster(make_job, make_trig
 
     in_plan(collection, "P10Premium")
 
-    assert again(trigger).definition == {"interval": 1}
+    assert reloaded(trigger).definition == {"interval": 1}
 
 
-def test_the_cost_of_the_check_does_not_grow_with_the_schedule(make_job, make_trigger, collection):
-    """A rule that is walked day by day, and fires rarely, is looked at for a few years only."""
+def test_time_of_the_quota_check_has_a_limit_for_rare_rules(make_job, make_trigger, collection):
+    """A rule that is searched day by day and fires rarely is checked for a few years only."""
     in_plan(collection, "Standard", ("month", 1))
     definition = {**RULE, "rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;BYDAY=SU"}
     started = time.thread_time()
@@ -397,9 +398,7 @@ def test_the_cost_of_the_check_does_not_grow_with_the_schedule(make_job, make_tr
         ("azure", {"recurrence": {"frequency": "Day", "schedule": {"minutes": [0, 10], "hours": [5]}}}),
     ],
 )
-def test_a_collection_moves_to_a_plan_only_when_its_triggers_fit(
-    make_job, make_trigger, collection, format, definition
-):
+def test_collection_can_move_to_a_plan_only_if_its_triggers_fit(make_job, make_trigger, collection, format, definition):
     trigger = make_trigger(make_job(schedule=None), "t", format, definition=definition)
     collection.sku = "Free"
 

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.errors import Conflict, Invalid, QuotaExceeded
+from api.errors import Conflict, Invalid
+from jobs.errors import QuotaExceeded
 from jobs.finishing import finish_jobs
 from jobs.models import Action, Job, JobCollection, Run
 from jobs.run_now import run_now
@@ -29,7 +30,7 @@ def mark_fired(job: Job, at) -> None:
     Trigger.objects.filter(job=job).update(previous_fire_at=at, fire_count=1)
 
 
-def test_a_new_job_knows_its_next_fire_time(make_job):
+def test_new_job_has_a_next_fire_time(make_job):
     job = make_job(schedule=DAILY)
 
     assert next_fire_of(job) == utc("2026-01-05T08:00Z")
@@ -47,7 +48,7 @@ def test_a_disabled_job_has_no_next_fire_time(make_job):
     assert next_fire_of(job) is None
 
 
-def test_the_same_definition_twice_leaves_one_job_and_its_fire_time(collection):
+def test_saving_the_same_definition_twice_leaves_one_job_and_its_fire_time(collection):
     definition = JobDefinition(action=ACTION, schedule={"recurrence": {"frequency": "hour"}})
     first, created = save_job(collection, "backup", definition, NOW)
     again, created_again = save_job(collection, "BACKUP", definition, NOW + timedelta(minutes=7))
@@ -58,7 +59,7 @@ def test_the_same_definition_twice_leaves_one_job_and_its_fire_time(collection):
     assert next_fire_of(again) == NOW
 
 
-def test_a_changed_schedule_begins_now_with_its_whole_count(make_job):
+def test_changed_schedule_starts_now_with_its_whole_count(make_job):
     job = make_job(schedule={**DAILY, "recurrence": {"frequency": "day", "count": 5}})
     Trigger.objects.update(fires_left=1, fire_count=4, previous_fire_at=utc("2026-01-08T08:00Z"))
     make_job(schedule={**HOURLY, "recurrence": {"frequency": "hour", "count": 3}}, now=utc("2026-01-08T09:30Z"))
@@ -68,7 +69,7 @@ def test_a_changed_schedule_begins_now_with_its_whole_count(make_job):
     assert trigger.next_fire_at == utc("2026-01-08T10:00Z")
 
 
-def test_a_changed_action_is_a_new_version_and_the_old_one_stays_for_its_runs(make_job):
+def test_changed_action_is_a_new_row_and_the_old_one_stays_for_its_runs(make_job):
     before = make_job().action_id
     after = make_job(action={**ACTION, "request": {**ACTION["request"], "method": "POST"}}).action_id
 
@@ -76,7 +77,7 @@ def test_a_changed_action_is_a_new_version_and_the_old_one_stays_for_its_runs(ma
     assert Action.objects.filter(pk=before).exists()
 
 
-def test_a_stopped_job_goes_on_at_its_next_regular_time(make_job):
+def test_disabled_job_continues_at_its_next_regular_fire_time(make_job):
     job = make_job(schedule=HOURLY)
     mark_fired(job, utc("2026-01-05T08:00Z"))
 
@@ -87,7 +88,7 @@ def test_a_stopped_job_goes_on_at_its_next_regular_time(make_job):
     assert next_fire_of(job) == utc("2026-01-05T12:00Z")
 
 
-def test_a_one_time_start_that_came_while_the_job_was_stopped_is_not_lost(make_job):
+def test_one_time_start_that_passed_while_the_job_was_disabled_is_not_lost(make_job):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z"}, state="disabled")
 
     set_job_state(job, Job.State.ENABLED, utc("2026-01-06T00:00Z"))
@@ -105,7 +106,7 @@ def test_a_job_enabled_after_its_end_is_completed(make_job):
 
 
 @pytest.mark.parametrize("state", Job.FINAL)
-def test_a_job_that_has_ended_can_not_be_changed(make_job, state):
+def test_ended_job_cannot_be_changed(make_job, state):
     job = make_job()
     Job.objects.update(state=state)
 
@@ -123,7 +124,7 @@ def test_a_job_that_ends_while_it_is_changed_stays_ended(make_job, monkeypatch, 
     locked_triggers = scheduling._locked_triggers
 
     def locked_late(job):
-        finish_jobs([job.pk], Job.State.COMPLETED, NOW)  # by a worker that has recorded its last run
+        finish_jobs([job.pk], Job.State.COMPLETED, NOW)  # as by a worker that has recorded its last run
         return locked_triggers(job)
 
     monkeypatch.setattr(scheduling, "_locked_triggers", locked_late)
@@ -132,7 +133,7 @@ def test_a_job_that_ends_while_it_is_changed_stays_ended(make_job, monkeypatch, 
         change(job, make_job)
 
 
-def test_a_stopped_collection_stops_its_jobs_and_leaves_their_own_state(make_job, collection):
+def test_disabled_collection_stops_its_jobs_and_keeps_their_states(make_job, collection):
     runs, rests = make_job("runs"), make_job("rests", state="disabled")
 
     collection.state = JobCollection.State.DISABLED
@@ -147,7 +148,7 @@ def test_a_stopped_collection_stops_its_jobs_and_leaves_their_own_state(make_job
     assert runs.state == Job.State.ENABLED
 
 
-def test_a_patch_merges_deeply(make_job):
+def test_patch_job_merges_nested_objects(make_job):
     job = make_job(schedule={**DAILY, "recurrence": {"frequency": "day", "count": 9}})
 
     patch_job(job, {"recurrence": {"interval": 2}, "action": {"request": {"method": "PUT"}}}, NOW)
@@ -157,7 +158,7 @@ def test_a_patch_merges_deeply(make_job):
     assert action.document["request"] == {"uri": "http://127.0.0.1:9/hook", "method": "PUT"}
 
 
-def test_a_patch_keeps_a_secret_that_it_does_not_name(make_job):
+def test_patch_job_preserves_an_omitted_secret(make_job):
     job = make_job(action={**ACTION, "request": {**ACTION["request"], "authentication": BASIC}})
 
     job = patch_job(job, {"action": {"request": {"method": "PUT"}}}, NOW)
@@ -166,7 +167,7 @@ def test_a_patch_keeps_a_secret_that_it_does_not_name(make_job):
     assert "opensesame" not in str(job.action.document)
 
 
-def test_null_in_a_patch_removes(make_job):
+def test_null_in_patch_job_removes_the_member(make_job):
     job = make_job(action={**ACTION, "request": {**ACTION["request"], "authentication": BASIC}})
 
     job = patch_job(job, {"action": {"request": {"authentication": None}}, "recurrence": None}, NOW)
@@ -176,7 +177,7 @@ def test_null_in_a_patch_removes(make_job):
     assert Trigger.objects.get().definition == {"startTime": "2026-01-05T08:00:00Z"}
 
 
-def test_a_patch_keeps_what_another_has_just_changed(make_job):
+def test_patch_job_keeps_concurrent_changes_of_other_members(make_job):
     job = make_job()
     stale = Job.objects.select_related("action").get(pk=job.pk)
 
@@ -186,7 +187,7 @@ def test_a_patch_keeps_what_another_has_just_changed(make_job):
     assert patched.action.document["request"] == {**ACTION["request"], "body": "theirs", "method": "PUT"}
 
 
-def test_a_job_that_has_ended_is_not_patched(make_job):
+def test_ended_job_cannot_be_patched(make_job):
     job = make_job()
     Job.objects.filter(pk=job.pk).update(state=Job.State.COMPLETED)
 
@@ -199,13 +200,13 @@ def test_a_job_that_has_ended_is_not_patched(make_job):
     [
         ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
         ({"a": {"b": 1, "c": 2}}, {"a": {"b": None}}, {"a": {"c": 2}}),
-        ({"a": [1, 2]}, {"a": [3]}, {"a": [3]}),  # a list is a value
+        ({"a": [1, 2]}, {"a": [3]}, {"a": [3]}),  # a list is replaced as a whole
         ({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}),
         ({"a": {"b": 1}}, {"a": 2}, {"a": 2}),
         ({}, {"a": {"b": None}}, {"a": {}}),
     ],
 )
-def test_merging_follows_rfc_7396(document, patch, result):
+def test_merge_patch_follows_rfc_7396(document, patch, result):
     assert merge_patch(document, patch) == result
 
 
@@ -217,7 +218,7 @@ def test_merging_follows_rfc_7396(document, patch, result):
         ({"action": {"type": "Http", "request": {"method": "GET"}}}, "action.request.uri"),
     ],
 )
-def test_a_wrong_member_is_named_and_nothing_is_saved(make_job, change, path):
+def test_wrong_member_of_a_job_is_named_and_nothing_is_saved(make_job, change, path):
     with pytest.raises((Invalid, WireError)) as refusal:
         make_job(**change)
 
@@ -235,7 +236,7 @@ def test_a_schedule_that_never_fires_is_refused(make_job):
 
 
 @pytest.mark.parametrize("name", ["9lives", "a b", "a/b", "x" * 101, ""])
-def test_a_job_needs_a_proper_name(make_job, name):
+def test_malformed_name_of_a_job_is_refused(make_job, name):
     with pytest.raises(Invalid) as refusal:
         make_job(name)
 
@@ -243,14 +244,14 @@ def test_a_job_needs_a_proper_name(make_job, name):
 
 
 @pytest.mark.parametrize("state", ["completed", "faulted", 5, {}])
-def test_only_enabled_and_disabled_can_be_asked_for(state):
+def test_state_of_a_job_definition_must_be_enabled_or_disabled(state):
     with pytest.raises(Invalid) as refusal:
         JobDefinition.of({"action": ACTION, "state": state})
 
     assert refusal.value.path == "state"
 
 
-def test_deleting_a_job_keeps_its_history_and_cancels_what_waits(make_job):
+def test_deleting_a_job_keeps_its_history_and_cancels_its_waiting_runs(make_job):
     job = make_job()
     waiting = run_now(job, NOW)
     done = run_now(job, NOW)
@@ -281,9 +282,9 @@ class TestQuotas:
 
         with pytest.raises(QuotaExceeded):
             make_job("onemore")
-        make_job("job0")  # replacing one is not one more
+        make_job("job0")  # an existing job can be replaced
 
-    def test_a_quota_lowers_the_plans_limit_and_never_raises_it(self, make_job, collection):
+    def test_quota_can_lower_but_not_raise_the_limit_of_the_plan(self, make_job, collection):
         collection.sku, collection.max_job_count = "Free", 1
         save_collection(collection, NOW)
         make_job("only")
@@ -299,7 +300,7 @@ class TestQuotas:
             ("Standard", ("day", None), {"frequency": "hour"}),
         ],
     )
-    def test_a_recurrence_faster_than_allowed_is_refused(self, make_job, collection, sku, quota, recurrence):
+    def test_recurrence_faster_than_the_quota_is_refused(self, make_job, collection, sku, quota, recurrence):
         collection.sku = sku
         collection.max_recurrence_frequency, collection.max_recurrence_interval = quota or (None, None)
         save_collection(collection, NOW)
@@ -331,7 +332,7 @@ class TestQuotas:
             {"action": {**ACTION, "request": {**ACTION["request"], "authentication": BASIC}}},
         ],
     )
-    def test_a_collection_moves_to_a_plan_only_when_its_jobs_fit(self, make_job, collection, job):
+    def test_collection_can_move_to_a_plan_only_if_its_jobs_fit(self, make_job, collection, job):
         make_job(**job)
         collection.sku = "Free"
 
@@ -342,7 +343,7 @@ class TestQuotas:
 
 
 class TestRunNow:
-    def test_it_leaves_the_schedule_where_it_is(self, make_job):
+    def test_run_now_does_not_change_the_schedule(self, make_job):
         job = make_job()
 
         run = run_now(job, NOW)
@@ -350,13 +351,13 @@ class TestRunNow:
         assert (run.state, run.origin, run.fire_at) == (Run.State.WAITING, Run.Origin.MANUAL, NOW)
         assert next_fire_of(job) == utc("2026-01-05T08:00Z")
 
-    def test_the_same_key_orders_one_run(self, make_job):
+    def test_same_idempotency_key_creates_one_run(self, make_job):
         job = make_job()
 
         assert run_now(job, NOW, "k1") == run_now(job, NOW + timedelta(hours=1), "k1")
         assert run_now(job, NOW, "k2") != run_now(job, NOW, "k1")
 
-    def test_a_stopped_job_is_not_run(self, make_job, collection):
+    def test_disabled_job_cannot_be_run(self, make_job, collection):
         with pytest.raises(Conflict):
             run_now(make_job("rests", state="disabled"), NOW)
         job = make_job()

@@ -23,11 +23,11 @@ EVERY_SECOND_DAY = {
 }
 
 
-def test_a_translation_is_answered(api):
-    answer = api.post(ADDRESS, {"schedule": OFFICE_HOURS, "to": "quartz"})
+def test_translation_is_returned(api):
+    response = api.post(ADDRESS, {"schedule": OFFICE_HOURS, "to": "quartz"})
 
-    assert answer.status_code == 200, answer.content
-    assert answer.json() == {
+    assert response.status_code == 200, response.content
+    assert response.json() == {
         "schedule": {"format": "quartz", "expression": "0 */15 9-17 ? * MON-FRI"},
         "cannotSay": [],
         "differences": [],
@@ -43,36 +43,36 @@ def test_a_translation_can_be_previewed(api):
     assert preview["occurrences"][0]["at"] == "2026-01-01T09:00:00Z"
 
 
-def test_what_only_comes_close_is_answered_with_its_first_differences(api):
-    answer = api.post(ADDRESS, {"schedule": EVERY_SECOND_DAY, "to": "quartz", "now": NEW_YEAR}).json()
+def test_approximate_translation_has_its_first_differences(api):
+    response = api.post(ADDRESS, {"schedule": EVERY_SECOND_DAY, "to": "quartz", "now": NEW_YEAR}).json()
 
-    assert answer["schedule"]["expression"] == "0 0 12 */2 * ?"
-    assert [sentence.partition(":")[0] for sentence in answer["cannotSay"]] == ["recurrence.interval"]
-    assert answer["differences"][:2] == [
+    assert response["schedule"]["expression"] == "0 0 12 */2 * ?"
+    assert [sentence.partition(":")[0] for sentence in response["cannotSay"]] == ["recurrence.interval"]
+    assert response["differences"][:2] == [
         {"at": "2026-02-01T12:00:00Z", "only": "translation"},
         {"at": "2026-02-02T12:00:00Z", "only": "source"},
     ]
-    assert len(answer["differences"]) == 10
+    assert len(response["differences"]) == 10
 
 
-def test_what_cannot_be_said_at_all_is_told(api):
+def test_untranslatable_schedule_has_the_reason(api):
     schedule = {"format": "quartz", "expression": "0 0 12 LW * ?"}
 
-    answer = api.post(ADDRESS, {"schedule": schedule, "to": "azure"}).json()
+    response = api.post(ADDRESS, {"schedule": schedule, "to": "azure"}).json()
 
-    assert (answer["schedule"], answer["differences"]) == (None, [])
-    assert answer["cannotSay"] == ["expression: LW cannot be said in an Azure recurrence"]
+    assert (response["schedule"], response["differences"]) == (None, [])
+    assert response["cannotSay"] == ["expression: LW cannot be said in an Azure recurrence"]
 
 
-def test_what_looks_odd_is_warned_of(api):
+def test_unusual_schedule_has_a_warning(api):
     schedule = {"format": "cron", "expression": "0 0 30 2 *"}
 
-    answer = api.post(ADDRESS, {"schedule": schedule, "to": "quartz"}).json()
+    response = api.post(ADDRESS, {"schedule": schedule, "to": "quartz"}).json()
 
-    assert len(answer["warnings"]) == 1
+    assert len(response["warnings"]) == 1
 
 
-def test_an_unknown_member_is_refused(api):
+def test_unknown_member_of_the_schedule_is_refused(api):
     response = api.post(ADDRESS, {"schedule": {"format": "cron", "expression": "@daily", "tz": "UTC"}, "to": "quartz"})
 
     assert response.status_code == 400
@@ -96,21 +96,21 @@ def test_an_unknown_member_is_refused(api):
         ({"now": "9990-01-01T00:00:00Z"}, "now"),
     ],
 )
-def test_a_wrong_member_is_refused_with_its_path(api, change, target):
+def test_wrong_member_of_a_translation_is_refused_with_its_path(api, change, target):
     response = api.post(ADDRESS, {"schedule": OFFICE_HOURS, "to": "quartz"} | change)
 
     assert (response.status_code, response.json()["error"]["target"]) == (400, target)
 
 
 @pytest.mark.parametrize("missing", ["schedule", "to"])
-def test_both_members_are_required(api, missing):
+def test_schedule_and_to_are_required(api, missing):
     body = {"schedule": OFFICE_HOURS, "to": "quartz"}
     del body[missing]
 
     assert api.post(ADDRESS, body).json()["error"]["target"] == missing
 
 
-def test_anyone_signed_in_may_ask_and_nothing_is_written(make_user, api_of):
+def test_any_signed_in_user_can_translate_and_nothing_is_saved(make_user, api_of):
     client = api_of(ApiToken.objects.issue(make_user("eve", role=None), "t")[1])
 
     assert client.post(ADDRESS, {"schedule": OFFICE_HOURS, "to": "quartz"}).status_code == 200
@@ -131,7 +131,7 @@ def test_anyone_signed_in_may_ask_and_nothing_is_written(make_user, api_of):
         ({"format": "azure", "recurrence": {"frequency": "Minute", "count": 2**31 - 1}}, "quartz"),
     ],
 )
-def test_an_answer_takes_bounded_work_however_many_fire_times_there_are(api, schedule, to):
+def test_time_of_a_translation_has_a_limit_for_any_number_of_fire_times(api, schedule, to):
     api.get("/api/jobs")
     before = time.process_time()
 
@@ -152,8 +152,8 @@ cron_schedules = st.fixed_dictionaries(
 )
 
 
-class TranslationOfAnything(TestCase):
-    """Whatever is asked, the answer is a translation or a refusal."""
+class TranslationOfAnySchedule(TestCase):
+    """The response to any request is a translation or an error of the caller."""
 
     def setUp(self):
         user = User.objects.create_user("fuzz")
@@ -170,7 +170,7 @@ class TranslationOfAnything(TestCase):
             optional={"now": instants | json_values},
         )
     )
-    def test_no_schedule_is_an_error_of_ours(self, body):
+    def test_no_schedule_causes_a_server_error(self, body):
         response = self.client.post(ADDRESS, body)
 
         assert response.status_code in (200, 400), response.content

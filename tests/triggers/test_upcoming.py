@@ -1,4 +1,4 @@
-"""What becomes of fire times to come, as far as is known."""
+"""Expected runs of future fire times, as far as they are known."""
 
 from datetime import timedelta
 
@@ -24,8 +24,8 @@ def window(start: str, end: str | None, **fields) -> HoldWindow:
     return HoldWindow("notice", "held", *times, **fields)
 
 
-def told(runs, count: int) -> list[tuple]:
-    """Each fire time with when it runs, as clocks show it."""
+def summary(runs, count: int) -> list[tuple]:
+    """Return for each fire time its time of day and the time of day of its run."""
     found = [next(runs) for _ in range(count)]
     return [(f"{each.fire_at:%H:%M}", each.runs_at and f"{each.runs_at:%H:%M}") for each in found]
 
@@ -35,31 +35,31 @@ def told(runs, count: int) -> list[tuple]:
     [
         ([], [("08:00", "08:00"), ("09:00", "09:00"), ("10:00", "10:00")]),
         ([("08:30", "09:30")], [("08:00", "08:00"), ("09:00", "09:30"), ("10:00", "10:00")]),
-        # of those that are held until the same moment the newest runs
+        # the newest of the fire times that are held until the same instant runs
         ([("08:00", "09:30")], [("08:00", None), ("09:00", "09:30"), ("10:00", "10:00")]),
         ([("08:00", "08:30"), ("08:30", "09:30")], [("08:00", None), ("09:00", "09:30"), ("10:00", "10:00")]),
-        # one that comes at the end itself is not held
+        # a fire time exactly at the end is not held
         ([("08:00", "09:00")], [("08:00", "09:00"), ("09:00", "09:00"), ("10:00", "10:00")]),
         ([("08:30", None)], [("08:00", "08:00"), ("09:00", None), ("10:00", None)]),
     ],
 )
-def test_a_held_fire_time_runs_when_nothing_holds_it_any_more(make_job, windows, expected):
+def test_held_fire_time_runs_at_the_end_of_its_holds(make_job, windows, expected):
     job = make_job(schedule=HOURLY)
 
     runs = expected_runs(job.triggers.all(), [window(*each) for each in windows])
 
-    assert told(runs, 3) == expected
+    assert summary(runs, 3) == expected
 
 
-def test_what_is_dropped_does_not_run(make_job):
+def test_dropped_fire_time_does_not_run(make_job):
     job = make_job(schedule=HOURLY)
 
     runs = expected_runs(job.triggers.all(), [window("08:30", "09:30", is_dropped=True)])
 
-    assert told(runs, 3) == [("08:00", "08:00"), ("09:00", None), ("10:00", "10:00")]
+    assert summary(runs, 3) == [("08:00", "08:00"), ("09:00", None), ("10:00", "10:00")]
 
 
-def test_fire_times_of_several_triggers_are_told_together(make_job, make_trigger):
+def test_fire_times_of_several_triggers_are_merged(make_job, make_trigger):
     job = make_job(schedule=HOURLY)
     half = make_trigger(job, "half", definition={"expression": "0 30 * * * ?"}, now=T0 + HOUR)
 
@@ -72,7 +72,7 @@ def test_fire_times_of_several_triggers_are_told_together(make_job, make_trigger
     ]
 
 
-def test_fire_times_end_with_the_budget_of_the_trigger(make_job):
+def test_fire_times_end_with_the_count_of_the_trigger(make_job):
     job = make_job(schedule={**HOURLY, "recurrence": {"frequency": "Hour", "count": 3}})
     [trigger] = job.triggers.all()
 
@@ -96,7 +96,7 @@ def test_fire_times_end_with_the_budget_of_the_trigger(make_job):
         ([window("07:00", None, is_dropped=True)], "08:00", None),
     ],
 )
-def test_the_next_run_is_the_one_that_is_known_to_come(make_job, windows, fire_at, runs_at):
+def test_next_run_is_the_first_run_with_a_known_time(make_job, windows, fire_at, runs_at):
     job = make_job(schedule=HOURLY)
 
     expected = next_run(job.triggers.all(), windows, T0)
@@ -104,7 +104,7 @@ def test_the_next_run_is_the_one_that_is_known_to_come(make_job, windows, fire_a
     assert (f"{expected.fire_at:%H:%M}", expected.runs_at and f"{expected.runs_at:%H:%M}") == (fire_at, runs_at)
 
 
-def test_a_dropped_window_of_years_is_not_walked_through(make_job):
+def test_dropped_window_of_years_does_not_compute_all_its_fire_times(make_job):
     job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Minute"}})
     [trigger] = job.triggers.all()
     days = HoldWindow("notice", "", T0, utc("2036-01-05T08:00Z"), is_dropped=True)
@@ -117,7 +117,7 @@ def db2(subscription):
     return resource(subscription)
 
 
-def test_a_job_is_told_when_it_runs_after_the_maintenance(db2, make_job):
+def test_next_run_of_a_held_job_is_after_the_maintenance(db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job)
     notice = announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
@@ -128,7 +128,7 @@ def test_a_job_is_told_when_it_runs_after_the_maintenance(db2, make_job):
     assert expected.hold.window.key == f"notice {notice.pk}"
 
 
-def test_a_run_that_is_held_already_is_the_next(db2, make_job):
+def test_run_that_is_already_held_is_the_next_run(db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
@@ -141,7 +141,7 @@ def test_a_run_that_is_held_already_is_the_next(db2, make_job):
 
 
 @pytest.mark.parametrize("after", ["run_once", "drop"])
-def test_nobody_knows_the_next_run_while_the_end_is_unknown(db2, make_job, after):
+def test_next_run_is_unknown_while_the_end_of_the_hold_is_unknown(db2, make_job, after):
     job = make_job(schedule=HOURLY)
     holds(job, on_end=after)
     announce(db2, has_started=True)
@@ -152,7 +152,7 @@ def test_nobody_knows_the_next_run_while_the_end_is_unknown(db2, make_job, after
     assert (expected.runs_at, expected.hold.until) == (None, None)
 
 
-def test_a_held_run_of_a_disabled_job_does_not_run(db2, make_job):
+def test_held_run_of_a_disabled_job_is_not_a_next_run(db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800)
@@ -162,17 +162,17 @@ def test_a_held_run_of_a_disabled_job_does_not_run(db2, make_job):
     assert next_runs([job.pk], job.triggers.all(), EIGHT + 2 * MINUTE) == {}
 
 
-def test_a_notice_that_is_due_holds_though_nobody_has_started_it(db2, make_job):
+def test_due_notice_holds_before_it_is_started(db2, make_job):
     job = make_job(schedule=HOURLY)
     holds(job)
     announce(db2, not_before=EIGHT - QUARTER, duration_s=1800, ends_after_duration=True)
 
     assert next_runs([job.pk], job.triggers.all(), EIGHT - MINUTE)[job.pk].runs_at == EIGHT + QUARTER
-    assert next_runs([job.pk], job.triggers.all(), EIGHT + QUARTER)[job.pk].runs_at == EIGHT  # it is over
+    assert next_runs([job.pk], job.triggers.all(), EIGHT + QUARTER)[job.pk].runs_at == EIGHT  # it has ended
     assert Notice.objects.get().status == Notice.Status.SCHEDULED
 
 
-def test_next_runs_take_as_many_queries_however_many_jobs_there_are(db2, make_job, django_assert_num_queries):
+def test_number_of_queries_of_next_runs_does_not_depend_on_the_number_of_jobs(db2, make_job, django_assert_num_queries):
     jobs = [make_job(f"job-{number}", schedule=HOURLY) for number in range(20)]
     ids, triggers = [job.pk for job in jobs], list(Trigger.objects.all())
 

@@ -1,4 +1,4 @@
-"""Conditional requests on triggers, and which writes make a new version of one."""
+"""Conditional requests on triggers, and which writes create a new version."""
 
 import pytest
 import time_machine
@@ -20,7 +20,7 @@ def address(trigger):
     return f"/api/triggers/{trigger.pk}"
 
 
-# What makes another version
+# Writes that create a new version
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def address(trigger):
     ],
     ids=["put", "empty patch", "patch", "patch of the schedule", "enable"],
 )
-def test_a_write_that_changes_nothing_makes_no_new_version(api, address, write):
+def test_write_that_changes_nothing_creates_no_new_version(api, address, write):
     before = api.get(address)
 
     response = write(api, address, before.json())
@@ -52,9 +52,7 @@ def test_a_write_that_changes_nothing_makes_no_new_version(api, address, write):
         ("quartz", {"expression": "0  0 9 * * ?", "timeZone": "W. Europe Standard Time"}),
     ],
 )
-def test_a_trigger_that_is_stored_in_another_spelling_keeps_its_version(
-    api, make_job, make_trigger, method, format, stored
-):
+def test_trigger_stored_in_another_spelling_keeps_its_version(api, make_job, make_trigger, method, format, stored):
     trigger = make_trigger(make_job(), format=format, definition=stored)
     address = f"/api/triggers/{trigger.pk}"
     before = api.get(address)
@@ -76,7 +74,7 @@ def test_a_trigger_that_is_stored_in_another_spelling_keeps_its_version(
     ],
     ids=["priority", "data map", "schedule", "threshold", "disable"],
 )
-def test_a_change_makes_a_new_version(api, address, write):
+def test_change_of_a_trigger_creates_a_new_version(api, address, write):
     before = api.get(address)
 
     response = write(api, address)
@@ -86,7 +84,7 @@ def test_a_change_makes_a_new_version(api, address, write):
 
 
 @pytest.mark.parametrize("method", ["put", "patch"])
-def test_a_job_that_is_written_as_it_is_keeps_the_version_of_its_own_schedule(api, make_job, method):
+def test_unchanged_write_of_a_job_keeps_the_version_of_its_own_schedule(api, make_job, method):
     job = make_job()
     main = f"/api/triggers/{Trigger.objects.get().pk}"
     address = f"/api/jobs/{job.pk}"
@@ -99,7 +97,7 @@ def test_a_job_that_is_written_as_it_is_keeps_the_version_of_its_own_schedule(ap
     assert (api.get(main).json(), api.get(main)["ETag"]) == (own.json(), own["ETag"])
 
 
-def test_to_stop_and_start_the_job_makes_no_new_version_of_its_triggers(make_job, make_trigger):
+def test_disabling_and_enabling_a_job_creates_no_new_version_of_its_triggers(make_job, make_trigger):
     trigger = make_trigger(make_job())
 
     for state in ("disabled", "enabled"):
@@ -111,7 +109,7 @@ def test_to_stop_and_start_the_job_makes_no_new_version_of_its_triggers(make_job
 # Reading
 
 
-def test_what_has_not_changed_is_not_sent_again(api, address):
+def test_unchanged_trigger_is_not_modified(api, address):
     tag = api.get(address)["ETag"]
 
     for sent in (tag, f"W/{tag}", f"{OTHER}, {tag}", "*"):
@@ -121,7 +119,7 @@ def test_what_has_not_changed_is_not_sent_again(api, address):
     assert api.get(address, headers={"If-None-Match": "bare"}).status_code == 400
 
 
-def test_a_run_changes_what_is_read_but_refuses_no_write(api, address, trigger):
+def test_run_changes_the_etag_of_a_trigger_but_not_the_version_for_writes(api, address, trigger):
     known = api.get(address)["ETag"]
     Trigger.objects.filter(pk=trigger.pk).update(previous_fire_at=NOW)
 
@@ -158,7 +156,7 @@ def test_a_run_changes_what_is_read_but_refuses_no_write(api, address, trigger):
         ({"If-None-Match": "current"}, False),
     ],
 )
-def test_a_write_is_done_to_the_version_that_is_meant(api, address, call, headers, is_done):
+def test_write_of_a_trigger_requires_the_current_version(api, address, call, headers, is_done):
     before = api.get(address)
     sent = {name: before["ETag"] if value == "current" else value for name, value in headers.items()}
 
@@ -169,10 +167,10 @@ def test_a_write_is_done_to_the_version_that_is_meant(api, address, call, header
         assert api.get(address).json() == before.json()
 
 
-def test_of_two_who_send_the_same_tag_one_wins(api, address):
+def test_one_of_two_writes_with_the_same_etag_succeeds(api, address):
     tag = api.get(address)["ETag"]
 
-    with time_machine.travel(NOW):  # even if the clock goes back
+    with time_machine.travel(NOW):  # even if the clock is set back
         first = api.patch(address, {"priority": 1}, headers={"If-Match": tag})
     second = api.patch(address, {"priority": 2}, headers={"If-Match": tag})
 

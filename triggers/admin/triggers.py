@@ -20,9 +20,9 @@ from django.utils.text import capfirst
 from accounts.admin_permissions import ListingChangeList, has_role
 from accounts.visibility import rows_visible_to
 from accounts.zones import zone_choices
+from api.errors import RequestError
 from jobs.admin.errors import DomainErrorAdminMixin
 from jobs.admin.lists import CappedPaginator, badge
-from jobs.errors import JobError
 from jobs.models import Job, Process
 from jobs.pages.jobs import trigger_row
 from jobs.pages.next_runs import next_run_in_words
@@ -213,7 +213,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         """Save and redirect to the job's page; None when the core refused the input, which the form then shows."""
         try:
             trigger, created = form.save(now)
-        except (WireError, JobError) as error:
+        except (WireError, RequestError) as error:
             form.show_error(error)
             return None
         entry = {"name": "trigger", "object": trigger.name}
@@ -251,7 +251,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
                 trigger = enable(trigger, now)
             else:
                 trigger = change_trigger(trigger, lambda stored: replace(stored, enabled=False), now)
-        except (WireError, JobError) as error:
+        except (WireError, RequestError) as error:
             messages.error(request, capfirst(error.message))
             return
         except Trigger.DoesNotExist:

@@ -6,8 +6,8 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 
+from api.errors import RequestError
 from api.fields import SharedField
-from jobs.errors import JobError
 from recurrence import wire
 from recurrence.wire import WireError, json_values
 from triggers.api.schedules import SCHEDULES
@@ -63,6 +63,6 @@ def member_paths() -> Iterator[None]:
         for each in (error, *error.others):
             each.path = f"schedule.{each.path}"
         raise
-    except JobError as error:
+    except RequestError as error:
         error.path = MEMBERS.get(error.path or "", error.path)
         raise

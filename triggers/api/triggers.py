@@ -21,26 +21,18 @@ from rest_framework.response import Response
 from accounts.access import as_field_error, require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role
+from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
+from api.errors import Conflict
 from api.fields import Document, FlagField, InstantField, MapField, TextField, WholeNumberField, WordField, read
 from api.filters import FlagFilter, TextFilter, WholeNumberFilter, WordFilter
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
 from api.viewsets import HTTP_410, LOCATION, ApiViewSet, created
 from jobs import durations
-from jobs.api.conditional import (
-    ETAG,
-    IF_ABSENT,
-    IF_MATCH,
-    IF_NONE_MATCH,
-    etag,
-    locked_collection,
-    refuse_stale,
-    respond,
-)
+from jobs.api.conditional_writes import locked_collection
 from jobs.api.fields import DurationField
 from jobs.api.holds import HoldSerializer, rendered_hold
 from jobs.api.upcoming import PARAMETERS as UPCOMING_PARAMETERS
 from jobs.api.upcoming import UpcomingAnswer, upcoming
-from jobs.errors import Conflict
 from jobs.locking import lock_collections_of
 from jobs.models import Job
 from jobs.names import NAME_LENGTH
@@ -207,10 +199,11 @@ class Triggers(ApiViewSet):
     filterset_class = TriggerFilter
     lookup_value_converter = "int"
     body_limit = settings.JOB_BODY_LIMIT
+    rows_at_once = 250  # of 16 KiB
 
     @extend_schema(operation_id="listTriggers", summary="List triggers across jobs")
     def list(self, request):
-        return self.get_paginated_response(rendered_triggers(self.page(*TRIGGER_COLUMNS)))
+        return self.list_response(rendered_triggers, *TRIGGER_COLUMNS)
 
     @extend_schema(operation_id="readTrigger", summary="Read a trigger", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):

@@ -33,8 +33,8 @@ from rest_framework.views import APIView
 from accounts import access
 from accounts.authentication import BearerAuthentication, MailOrNameAuthentication
 from accounts.models import Role, Subscription
-from jobs.errors import Conflict, JobError
-from jobs.members import JsonObject, shorten_repr
+from api.errors import Conflict, RequestError
+from api.json_object import JsonObject, shorten_repr
 from recurrence.wire import WireError, quartz, simple
 from triggers.definitions import TriggerDefinition
 from triggers.mint.jobs import enabled_triggers, milliseconds, start_of
@@ -64,7 +64,7 @@ class MintView(APIView):
     content_negotiation_class = JsonOnlyNegotiation
 
     def handle_exception(self, exception):
-        if isinstance(exception, JobError | WireError):
+        if isinstance(exception, RequestError | WireError):
             exception.path = MEMBERS.get(exception.path or "", exception.path)
         response = super().handle_exception(exception)
         error = response.data["error"]

@@ -1,4 +1,4 @@
-"""Calendars: made, changed and deleted."""
+"""Creating, changing and deleting calendars."""
 
 import pytest
 
@@ -9,19 +9,19 @@ from tests.calendars.editing.stored import LATER
 from tests.conftest import NOW
 
 
-def test_a_new_calendar_gets_the_hue_that_its_owner_uses_least(owner, calendar):
+def test_new_calendar_gets_the_hue_that_its_owner_uses_least(owner, calendar):
     hues = [editing.create_calendar(owner, str(n), None, NOW).hue for n in range(8)]
 
     assert hues == ["moss", "clay", "iris", "straw", "sea", "plum", "brick", "sky"]
 
 
-def test_a_calendar_gets_another_name_and_hue(calendar):
+def test_calendar_name_and_hue_can_be_changed(calendar):
     changed = editing.change_calendar(calendar, {"name": " Home ", "hue": "plum"}, LATER)
 
     assert (changed.name, changed.hue, changed.revision, changed.updated_at) == ("Home", "plum", 2, LATER)
 
 
-def test_who_has_read_an_older_revision_of_a_calendar_changes_nothing(calendar):
+def test_change_with_an_outdated_calendar_revision_is_refused(calendar):
     editing.change_calendar(calendar, {"name": "Home"}, LATER)
 
     with pytest.raises(ChangedSince):
@@ -40,21 +40,21 @@ def test_who_has_read_an_older_revision_of_a_calendar_changes_nothing(calendar):
         ({"hue": ["sky"]}, "hue"),
     ],
 )
-def test_a_calendar_has_a_name_in_one_line_and_a_hue_of_the_look(calendar, changes, path):
+def test_invalid_calendar_name_or_hue_is_refused(calendar, changes, path):
     with pytest.raises(CalendarError) as refused:
         editing.change_calendar(calendar, changes, LATER)
 
     assert refused.value.path == path
 
 
-def test_the_default_calendar_stays(calendar):
+def test_default_calendar_cannot_be_deleted(calendar):
     with pytest.raises(CalendarError) as refused:
         editing.delete_calendar(calendar, LATER)
 
     assert refused.value.code == "is_default"
 
 
-def test_another_calendar_goes_with_its_events(owner, calendar, make_event):
+def test_deleting_a_calendar_deletes_its_events(owner, calendar, make_event):
     other = editing.create_calendar(owner, "Other", None, NOW)
     make_event(other)
 
@@ -64,7 +64,7 @@ def test_another_calendar_goes_with_its_events(owner, calendar, make_event):
     assert not Event.objects.exists()
 
 
-def test_nobody_has_calendars_without_end(owner, calendar, monkeypatch):
+def test_number_of_calendars_is_limited(owner, calendar, monkeypatch):
     monkeypatch.setattr(editing, "CALENDARS", 1)
 
     with pytest.raises(CalendarError) as refused:

@@ -1,20 +1,20 @@
-"""What a change of an event or series reaches, when it drops exceptions, and revisions."""
+"""Changes of events and series: which occurrences change, when exceptions are deleted, and revisions."""
 
 import pytest
 
 from calendars import editing
 from calendars.errors import CalendarError, ChangedSince
 from calendars.models import Event
-from tests.calendars.conftest import day, days, laid_out, reading, recurrence, starts, times, wall
-from tests.calendars.editing.stored import ALL_DAY, LATER, everything, subjects
+from tests.calendars.conftest import day, days, expand, recurrence, starts, times, wall, wall_time
+from tests.calendars.editing.stored import ALL_DAY, LATER, dump_calendars, subjects
 from tests.conftest import NOW, utc
 
 
-def test_a_change_of_a_series_reaches_what_no_exception_says(with_exceptions):
+def test_series_change_applies_to_values_without_an_exception(with_exceptions):
     editing.change(with_exceptions, {"subject": "Planning", "show_as": "free"}, LATER)
 
     assert subjects(with_exceptions)[:3] == ["Planning", "Planning", "Retrospective"]
-    assert {each.details.show_as for each in laid_out(with_exceptions)} == {"free"}
+    assert {each.details.show_as for each in expand(with_exceptions)} == {"free"}
     assert days(with_exceptions)[:4] == ["2026-01-05", "2026-01-13", "2026-01-19", "2026-02-02"]
 
 
@@ -55,7 +55,7 @@ OTHER = {
 
 
 @pytest.mark.parametrize("changes", SAME.values(), ids=SAME)
-def test_a_change_that_leaves_the_occurrences_where_they_are_drops_no_exception(with_exceptions, changes):
+def test_exceptions_stay_if_a_change_does_not_move_occurrences(with_exceptions, changes):
     event = editing.change(with_exceptions, changes, LATER)
 
     assert event.exceptions.count() == 3
@@ -63,14 +63,14 @@ def test_a_change_that_leaves_the_occurrences_where_they_are_drops_no_exception(
 
 
 @pytest.mark.parametrize("changes", OTHER.values(), ids=OTHER)
-def test_a_change_of_the_occurrences_drops_exceptions_and_cancellations(with_exceptions, changes):
+def test_change_that_moves_occurrences_deletes_exceptions_and_cancellations(with_exceptions, changes):
     event = editing.change(with_exceptions, changes, LATER)
 
     assert not event.exceptions.exists()
     assert "Retrospective" not in subjects(event)
 
 
-def test_exceptions_follow_their_series_to_a_zone_with_another_past(make_event):
+def test_exceptions_move_with_their_series_to_a_zone_with_other_past_offsets(make_event):
     # Italy had summer time in 1975, Germany did not
     changes = {"recurrence": recurrence("daily", "1975-07-01", count=5)}
     series = make_event(**times("1975-07-01T10:00"), **changes)
@@ -89,7 +89,7 @@ def test_exceptions_follow_their_series_to_a_zone_with_another_past(make_event):
         ("Pacific/Fakaofo", "Etc/GMT-13"),  # one for both, but Fakaofo never had the day on which the series begins
     ],
 )
-def test_zones_whose_days_differ_are_not_the_same(make_event, zone, other):
+def test_exceptions_are_deleted_if_the_days_of_the_new_zone_differ(make_event, zone, other):
     changes = {"recurrence": recurrence("daily", "2011-12-30", count=5)}
     series = make_event(**times("2011-12-30T10:00", zone=zone), **changes)
     editing.cancel_occurrence(series, day("2012-01-02"), NOW)
@@ -100,14 +100,14 @@ def test_zones_whose_days_differ_are_not_the_same(make_event, zone, other):
     assert not there.exceptions.exists()
 
 
-def test_what_changes_nothing_leaves_the_revision(with_exceptions):
+def test_change_without_effect_keeps_the_revision(with_exceptions):
     event = editing.change(with_exceptions, {"subject": "Stand-up", **SAME["all of it, in UTC"]}, LATER)
     again = editing.change(event, {"subject": "Stand-up", **SAME["all of it, in UTC"]}, LATER)
 
     assert again.revision_pair == event.revision_pair
 
 
-def test_a_start_alone_takes_the_series_along(weekly):
+def test_change_of_only_the_start_moves_the_series(weekly):
     event = editing.change(weekly, times("2026-01-12T08:00"), LATER)
 
     assert starts(event)[:2] == ["2026-01-12T08:00", "2026-01-19T08:00"]
@@ -115,42 +115,42 @@ def test_a_start_alone_takes_the_series_along(weekly):
     assert event.recurrence["range"]["startDate"] == "2026-01-12"
 
 
-def test_a_start_in_another_zone_leaves_the_series_in_its_own(weekly):
+def test_start_in_another_zone_keeps_the_zone_of_the_series(weekly):
     event = editing.change(weekly, times("2026-01-05T10:00", zone="America/New_York"), LATER)
 
-    assert (event.zone, event.start) == ("Europe/Berlin", reading("2026-01-05T16:00"))
+    assert (event.zone, event.start) == ("Europe/Berlin", wall_time("2026-01-05T16:00"))
     assert event.start_zone_name == "America/New_York"
     assert event.recurrence["range"]["recurrenceTimeZone"] == "Europe/Berlin"
 
 
-def test_a_recurrence_alone_begins_on_its_start_date(weekly):
+def test_change_of_only_the_recurrence_moves_the_series_to_its_start_date(weekly):
     event = editing.change(weekly, {"recurrence": recurrence("daily", "2026-02-01", count=2)}, LATER)
 
     assert starts(event) == ["2026-02-01T10:00", "2026-02-02T10:00"]
 
 
-def test_a_recurrence_alone_keeps_the_zone_that_it_does_not_name(make_event):
+def test_recurrence_without_a_zone_keeps_the_zone_of_the_series(make_event):
     event = make_event(recurrence=recurrence(recurrenceTimeZone="America/New_York"))
 
     event = editing.change(event, {"recurrence": recurrence("daily", count=2)}, LATER)
 
-    assert (event.zone, event.start) == ("America/New_York", reading("2026-01-05T04:00"))
+    assert (event.zone, event.start) == ("America/New_York", wall_time("2026-01-05T04:00"))
     assert event.recurrence["range"]["recurrenceTimeZone"] == "America/New_York"
 
 
-def test_a_recurrence_alone_moves_to_the_zone_that_it_names(weekly):
+def test_recurrence_with_a_zone_changes_the_zone_of_the_series(weekly):
     document = recurrence(count=10, recurrenceTimeZone="America/New_York")
 
     event = editing.change(weekly, {"recurrence": document}, LATER)
 
     assert (event.zone, event.start, event.end) == (
         "America/New_York",
-        reading("2026-01-05T04:00"),
-        reading("2026-01-05T05:00"),
+        wall_time("2026-01-05T04:00"),
+        wall_time("2026-01-05T05:00"),
     )
 
 
-def test_a_series_without_its_recurrence_is_a_single_event_at_its_start(with_exceptions):
+def test_series_without_recurrence_becomes_a_single_event_at_its_start(with_exceptions):
     event = editing.change(with_exceptions, {"recurrence": None}, LATER)
 
     assert starts(event) == ["2026-01-05T10:00"]
@@ -165,31 +165,31 @@ def test_a_single_event_becomes_a_series(make_event):
     assert event.covers_until == utc("2026-01-19T10:00Z")
 
 
-def test_a_single_event_takes_the_zone_of_its_start(make_event):
+def test_single_event_gets_the_zone_of_its_new_start(make_event):
     event = editing.change(make_event(), {"start": wall("2026-01-05T04:30", "America/New_York")}, LATER)
 
     assert (event.zone, event.start, event.end) == (
         "America/New_York",
-        reading("2026-01-05T04:30"),
-        reading("2026-01-05T05:00"),
+        wall_time("2026-01-05T04:30"),
+        wall_time("2026-01-05T05:00"),
     )
 
 
-def test_a_start_alone_does_not_take_the_end_along(make_event):
+def test_change_of_only_the_start_does_not_move_the_end(make_event):
     with pytest.raises(CalendarError) as refused:
         editing.change(make_event(), {"start": wall("2026-01-05T12:00")}, LATER)
 
     assert refused.value.code == "ends_before_it_starts"
 
 
-# Berlin's clocks skip 02:00 to 03:00 on 29 March 2026: an event at 02:30 is answered as 01:30 UTC, which is 03:30
+# Berlin's clocks skip 02:00 to 03:00 on 29 March 2026: an event at 02:30 is returned as 01:30 UTC, which is 03:30
 GAP = times("2026-03-29T02:30", "2026-03-29T03:15")
 
 
 @pytest.mark.parametrize("zone, text", [("UTC", "2026-03-29T01:30"), ("Europe/Berlin", "2026-03-29T03:30")])
-def test_an_answer_from_a_gap_that_comes_back_changes_nothing(make_event, zone, text):
+def test_sending_back_the_shown_time_of_an_event_in_a_gap_changes_nothing(make_event, zone, text):
     event = make_event(**GAP, recurrence=recurrence("daily", "2026-03-29"))
-    shown = laid_out(event)[0]
+    shown = expand(event)[0]
     assert (shown.start, shown.end) == (utc("2026-03-29T01:30Z"), utc("2026-03-29T01:30Z"))
 
     again = editing.change(event, times(text, text, zone), LATER)
@@ -197,7 +197,7 @@ def test_an_answer_from_a_gap_that_comes_back_changes_nothing(make_event, zone, 
     assert (again.start, again.end) == (event.start, event.end)
 
 
-def test_revisions_grow_with_what_they_stand_for(weekly):
+def test_revisions_of_event_master_and_exception_increase_with_their_changes(weekly):
     calendar = weekly.calendar
     calendar.refresh_from_db()
 
@@ -212,19 +212,19 @@ def test_revisions_grow_with_what_they_stand_for(weekly):
     assert (event.revision, event.master_revision) == (3, 2)
 
 
-def test_who_has_read_an_older_revision_changes_nothing(weekly):
+def test_change_with_an_outdated_revision_is_refused(weekly):
     editing.change_occurrence(weekly, day("2026-01-12"), {"subject": "Other"}, LATER)
-    before = everything()
+    before = dump_calendars()
 
     with pytest.raises(ChangedSince):
         editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.revision_pair)
     with pytest.raises(ChangedSince):
         editing.delete(weekly, LATER, revision=weekly.revision_pair)
 
-    assert everything() == before
+    assert dump_calendars() == before
 
 
-def test_who_has_read_the_present_revision_may_change(weekly):
+def test_change_with_the_current_revision_is_accepted(weekly):
     event = editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.revision_pair)
 
     editing.delete(event, LATER, revision=event.revision_pair)

@@ -1,4 +1,4 @@
-"""A series that ends or goes on otherwise from an occurrence on."""
+"""Splitting a series: "this and following" occurrences end or change."""
 
 from datetime import date, timedelta
 
@@ -7,14 +7,14 @@ import pytest
 from calendars import editing
 from calendars.errors import CalendarError
 from calendars.models import Event
-from tests.calendars.conftest import day, days, laid_out, reading, recurrence, starts, times, wall
-from tests.calendars.editing.stored import LATER, SECOND, everything, subjects
+from tests.calendars.conftest import day, days, expand, recurrence, starts, times, wall, wall_time
+from tests.calendars.editing.stored import LATER, SECOND, dump_calendars, subjects
 from tests.conftest import NOW, utc
 
 
 @pytest.fixture
 def with_exceptions_around(weekly):
-    """Exceptions on both sides of 2 February: a subject, a move to Tuesday, a cancellation each."""
+    """Three exceptions on each side of 2 February: another subject, a move to Tuesday, a cancellation."""
     for n, text in enumerate(["2026-01-12", "2026-02-02"]):
         first = day(text)
         editing.change_occurrence(weekly, first, {"subject": f"Other {n}"}, NOW)
@@ -29,7 +29,7 @@ BEFORE = ["2026-01-05", "2026-01-12", "2026-01-20"]
 AFTER = ["2026-02-02", "2026-02-10", "2026-02-23", "2026-03-02", "2026-03-09"]
 
 
-def test_a_count_is_split(weekly):
+def test_split_divides_the_number_of_occurrences(weekly):
     rest = editing.change_following(weekly, MIDDLE, {"subject": "Planning"}, LATER)
 
     weekly.refresh_from_db()
@@ -40,7 +40,7 @@ def test_a_count_is_split(weekly):
 
 
 @pytest.mark.parametrize("range", [{"type": "noEnd"}, {"type": "endDate", "endDate": "2026-03-10"}])
-def test_a_series_without_a_count_ends_the_day_before(make_event, range):
+def test_series_without_a_count_ends_the_day_before_the_split(make_event, range):
     series = make_event(recurrence=recurrence(**range))
 
     rest = editing.change_following(series, MIDDLE, {"subject": "Planning"}, LATER)
@@ -53,9 +53,9 @@ def test_a_series_without_a_count_ends_the_day_before(make_event, range):
 
 
 @pytest.mark.parametrize(
-    "pattern, start, third, rest_of_it",
+    "pattern, start, third, remaining_days",
     [
-        # an interval goes on counting from the period of the day at which the series is cut
+        # the interval is counted on from the period of the day on which the series is split
         ({"type": "daily", "interval": 3}, "2026-01-05", "2026-01-11", ["2026-01-11", "2026-01-14"]),
         (
             {"type": "weekly", "interval": 2, "daysOfWeek": ["monday", "saturday"], "firstDayOfWeek": "monday"},
@@ -63,7 +63,7 @@ def test_a_series_without_a_count_ends_the_day_before(make_event, range):
             "2026-01-19",
             ["2026-01-19", "2026-01-24"],
         ),
-        # February has no 31st: the day on which it is cut is no longer that of the pattern
+        # February has no 31st: the day of the split is not the day of the pattern
         (
             {"type": "absoluteMonthly", "interval": 1, "dayOfMonth": 31},
             "2025-12-31",
@@ -78,28 +78,28 @@ def test_a_series_without_a_count_ends_the_day_before(make_event, range):
         ),
     ],
 )
-def test_the_rest_is_what_the_series_would_have_been(make_event, pattern, start, third, rest_of_it):
+def test_split_keeps_all_days_of_the_series(make_event, pattern, start, third, remaining_days):
     series = make_event(**times(f"{start}T10:00"), recurrence=recurrence(pattern, start, count=4))
     whole = days(series, "2025-01-01")
 
     rest = editing.change_following(series, day(third), {"subject": "Planning"}, LATER)
 
     series.refresh_from_db()
-    assert days(rest, "2025-01-01") == rest_of_it
+    assert days(rest, "2025-01-01") == remaining_days
     assert days(series, "2025-01-01") + days(rest, "2025-01-01") == whole
 
 
-def test_exceptions_go_along_when_the_occurrences_stay_where_they_are(with_exceptions_around):
+def test_exceptions_move_to_the_new_series_if_its_times_stay_the_same(with_exceptions_around):
     rest = editing.change_following(with_exceptions_around, MIDDLE, {"show_as": "free"}, LATER)
 
     with_exceptions_around.refresh_from_db()
     assert (days(with_exceptions_around), days(rest)) == (BEFORE, AFTER)
     assert subjects(rest)[:2] == ["Other 1", "Stand-up"]
-    assert {each.details.show_as for each in laid_out(with_exceptions_around)} == {"busy"}
-    assert {each.details.show_as for each in laid_out(rest)} == {"free"}
+    assert {each.details.show_as for each in expand(with_exceptions_around)} == {"busy"}
+    assert {each.details.show_as for each in expand(rest)} == {"free"}
 
 
-def test_exceptions_of_the_rest_are_dropped_when_its_times_change(with_exceptions_around):
+def test_exceptions_of_the_new_series_are_deleted_if_its_times_change(with_exceptions_around):
     rest = editing.change_following(with_exceptions_around, MIDDLE, times("2026-02-03T08:00"), LATER)
 
     with_exceptions_around.refresh_from_db()
@@ -109,7 +109,7 @@ def test_exceptions_of_the_rest_are_dropped_when_its_times_change(with_exception
     assert not rest.exceptions.exists()
 
 
-def test_the_rest_may_have_another_pattern(with_exceptions_around):
+def test_following_occurrences_can_get_another_pattern(with_exceptions_around):
     rest = editing.change_following(
         with_exceptions_around, MIDDLE, {"recurrence": recurrence("daily", "2026-02-02", count=3)}, LATER
     )
@@ -118,14 +118,14 @@ def test_the_rest_may_have_another_pattern(with_exceptions_around):
     assert not rest.exceptions.exists()
 
 
-def test_the_rest_may_be_a_single_event(weekly):
+def test_following_occurrences_can_become_a_single_event(weekly):
     rest = editing.change_following(weekly, MIDDLE, {"recurrence": None}, LATER)
 
     assert days(rest) == ["2026-02-02"]
     assert not rest.is_series
 
 
-def test_a_recurrence_that_is_the_stored_one_changes_nothing_of_the_rest(with_exceptions_around):
+def test_unchanged_recurrence_keeps_the_following_occurrences(with_exceptions_around):
     changes = {"recurrence": with_exceptions_around.recurrence, "show_as": "free"}
 
     assert days(editing.change_following(with_exceptions_around, MIDDLE, changes, LATER)) == AFTER
@@ -142,7 +142,9 @@ REPEATED = {
 
 
 @pytest.mark.parametrize("document, changes, first, count", REPEATED.values(), ids=REPEATED)
-def test_what_a_recurrence_repeats_of_the_whole_is_meant_for_the_rest(weekly, document, changes, first, count):
+def test_recurrence_copied_from_the_series_applies_to_the_following_occurrences(
+    weekly, document, changes, first, count
+):
     pattern = {**weekly.recurrence["pattern"], **document.get("pattern", {})}
     whole = {"pattern": pattern, "range": {**weekly.recurrence["range"], **document.get("range", {})}}
 
@@ -154,16 +156,16 @@ def test_what_a_recurrence_repeats_of_the_whole_is_meant_for_the_rest(weekly, do
 
 
 @pytest.mark.parametrize("document", ["weekly", [], {"range": 5}, {"range": {}}, {"pattern": {}}])
-def test_a_recurrence_of_the_rest_that_is_none_is_refused(weekly, document):
-    before = everything()
+def test_invalid_recurrence_of_the_following_occurrences_is_refused(weekly, document):
+    before = dump_calendars()
 
     with pytest.raises(CalendarError):
         editing.change_following(weekly, MIDDLE, {"recurrence": document}, LATER)
 
-    assert everything() == before
+    assert dump_calendars() == before
 
 
-def test_the_rest_is_an_event_of_its_own(calendar, make_event):
+def test_following_occurrences_become_a_separate_event(calendar, make_event):
     series, _ = editing.create(
         calendar, {**times("2026-01-05T10:00"), "recurrence": recurrence()}, NOW, transaction_id="a"
     )
@@ -176,7 +178,7 @@ def test_the_rest_is_an_event_of_its_own(calendar, make_event):
     assert Event.objects.get(pk=series.pk).transaction_id == "a"
 
 
-def test_from_the_first_day_on_it_is_the_series_that_changes(with_exceptions_around):
+def test_split_at_the_first_occurrence_changes_the_series_itself(with_exceptions_around):
     rest = editing.change_following(with_exceptions_around, day("2026-01-05"), {"subject": "Planning"}, LATER)
 
     assert rest == with_exceptions_around
@@ -184,27 +186,27 @@ def test_from_the_first_day_on_it_is_the_series_that_changes(with_exceptions_aro
     assert days(rest) == BEFORE + AFTER
 
 
-def test_a_refused_change_of_the_rest_leaves_the_series_whole(with_exceptions_around):
-    before = everything()
+def test_refused_split_does_not_change_the_series(with_exceptions_around):
+    before = dump_calendars()
 
     with pytest.raises(CalendarError):
         editing.change_following(with_exceptions_around, MIDDLE, {"end": wall("2026-02-02T09:00")}, LATER)
 
-    assert everything() == before
+    assert dump_calendars() == before
 
 
-def test_an_all_day_series_is_split(make_event):
+def test_all_day_series_can_be_split(make_event):
     changes = {"is_all_day": True, **times("2026-01-05T00:00", "2026-01-07T00:00"), "recurrence": recurrence(count=3)}
     series = make_event(**changes)
 
     rest = editing.change_following(series, SECOND, {"subject": "Planning"}, LATER)
 
-    assert (rest.start, rest.end) == (reading("2026-01-12"), reading("2026-01-14"))
+    assert (rest.start, rest.end) == (wall_time("2026-01-12"), wall_time("2026-01-14"))
     assert (rest.covers_from, rest.covers_until) == (utc("2026-01-12T00:00Z"), utc("2026-01-21T00:00Z"))
 
 
 def test_days_that_a_zone_never_had_are_not_counted(make_event):
-    # Samoa crossed the date line at the end of 29 December 2011
+    # Samoa moved across the date line at the end of 29 December 2011, so it had no 30 December
     series = make_event(
         **times("2011-12-28T10:00", zone="Pacific/Apia"), recurrence=recurrence("daily", "2011-12-28", count=5)
     )
@@ -216,7 +218,7 @@ def test_days_that_a_zone_never_had_are_not_counted(make_event):
     assert days(rest, "2011-01-01") == ["2011-12-31", "2012-01-01", "2012-01-02"]
 
 
-def test_a_series_ends_before_an_occurrence(with_exceptions_around):
+def test_series_can_be_ended_before_an_occurrence(with_exceptions_around):
     editing.truncate_series(with_exceptions_around, MIDDLE, LATER)
 
     event = Event.objects.get()

@@ -1,4 +1,4 @@
-"""Events that move to another calendar or are deleted."""
+"""Moving events to another calendar, and deleting them."""
 
 from datetime import date
 
@@ -23,19 +23,19 @@ def test_an_event_moves_to_another_calendar(owner, with_exceptions):
     assert set(Calendar.objects.values_list("updated_at", flat=True)) == {LATER}
 
 
-def test_what_is_private_does_not_move_to_another_owner(owner, make_user, with_exceptions):
+def test_event_with_a_private_occurrence_does_not_move_to_another_owner(owner, make_user, with_exceptions):
     editing.change_occurrence(with_exceptions, date(2026, 2, 2), {"sensitivity": "private"}, NOW)
-    theirs = Calendar.objects.default_of(make_user("bob"))
+    other_calendar = Calendar.objects.default_of(make_user("bob"))
 
     with pytest.raises(CalendarError) as refused:
-        editing.move(with_exceptions, theirs, LATER)
+        editing.move(with_exceptions, other_calendar, LATER)
 
     assert refused.value.path == "calendarId"
     assert Event.objects.get().calendar.owner == owner
     assert editing.move(with_exceptions, editing.create_calendar(owner, "Other", None, NOW), LATER)
 
 
-def test_a_key_of_creation_that_is_taken_elsewhere_stays_behind(owner, calendar):
+def test_moved_event_loses_a_transaction_id_that_is_used_in_the_target_calendar(owner, calendar):
     other = editing.create_calendar(owner, "Other", None, NOW)
     first, _ = editing.create(calendar, times("2026-01-05T10:00"), NOW, transaction_id="a")
     editing.create(other, times("2026-01-05T10:00"), NOW, transaction_id="a")
@@ -43,7 +43,7 @@ def test_a_key_of_creation_that_is_taken_elsewhere_stays_behind(owner, calendar)
     assert editing.move(first, other, LATER).transaction_id is None
 
 
-def test_who_deletes_an_event_deletes_what_became_of_its_occurrences(with_exceptions):
+def test_deleting_an_event_deletes_its_exceptions(with_exceptions):
     editing.delete(with_exceptions, LATER)
 
     assert not Event.objects.exists()
@@ -63,7 +63,7 @@ GONE = {
 
 
 @pytest.mark.parametrize("act", GONE.values(), ids=GONE)
-def test_what_is_deleted_is_gone(weekly, act):
+def test_deleted_event_raises_gone(weekly, act):
     editing.delete(weekly, LATER)
 
     with pytest.raises(Gone):
@@ -71,8 +71,8 @@ def test_what_is_deleted_is_gone(weekly, act):
 
 
 @pytest.mark.parametrize("act", [act for name, act in GONE.items() if name != "move"])
-def test_what_has_moved_away_is_gone(owner, with_exceptions, act):
-    """Whoever looked it up had rights in the calendar where it was."""
+def test_moved_event_raises_gone_in_its_old_calendar(owner, with_exceptions, act):
+    """The user who loaded the event had permissions only in its old calendar."""
     editing.move(with_exceptions, editing.create_calendar(owner, "Other", None, NOW), LATER)
 
     with pytest.raises(Gone):

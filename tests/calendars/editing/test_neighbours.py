@@ -6,7 +6,7 @@ from calendars import editing
 from calendars.errors import CalendarError
 from calendars.models import Event
 from tests.calendars.conftest import day, days, recurrence, starts, times
-from tests.calendars.editing.stored import LATER, SECOND, everything
+from tests.calendars.editing.stored import LATER, SECOND, dump_calendars
 from tests.conftest import utc
 
 NEIGHBOURS = {
@@ -22,7 +22,7 @@ NEIGHBOURS = {
 
 @pytest.mark.parametrize("start, is_allowed", NEIGHBOURS.values(), ids=NEIGHBOURS)
 def test_an_occurrence_stays_between_the_days_of_its_neighbours(weekly, start, is_allowed):
-    before = everything()
+    before = dump_calendars()
 
     if is_allowed:
         editing.change_occurrence(weekly, SECOND, times(start), LATER)
@@ -31,7 +31,7 @@ def test_an_occurrence_stays_between_the_days_of_its_neighbours(weekly, start, i
     with pytest.raises(CalendarError) as refused:
         editing.change_occurrence(weekly, SECOND, {"subject": "Other", **times(start)}, LATER)
     assert (refused.value.path, refused.value.code) == ("start", "crosses_a_neighbour")
-    assert everything() == before
+    assert dump_calendars() == before
 
 
 def test_the_first_and_the_last_occurrence_have_one_neighbour(weekly):
@@ -44,7 +44,7 @@ def test_the_first_and_the_last_occurrence_have_one_neighbour(weekly):
     assert days(event)[-1] == "2026-12-01"
 
 
-def test_a_neighbour_counts_where_it_is_now(weekly):
+def test_moved_neighbour_limits_at_its_current_day(weekly):
     editing.change_occurrence(weekly, SECOND, times("2026-01-15T10:00"), LATER)
 
     editing.change_occurrence(weekly, day("2026-01-05"), times("2026-01-14T10:00"), LATER)
@@ -54,7 +54,7 @@ def test_a_neighbour_counts_where_it_is_now(weekly):
         editing.change_occurrence(weekly, SECOND, times("2026-01-13T10:00"), LATER)
 
 
-def test_a_cancelled_occurrence_is_nobodys_neighbour(weekly):
+def test_cancelled_occurrence_is_not_a_neighbour(weekly):
     editing.cancel_occurrence(weekly, day("2026-01-19"), LATER)
 
     editing.change_occurrence(weekly, SECOND, times("2026-01-20T10:00"), LATER)
@@ -62,7 +62,7 @@ def test_a_cancelled_occurrence_is_nobodys_neighbour(weekly):
     assert days(weekly)[:3] == ["2026-01-05", "2026-01-20", "2026-01-26"]
 
 
-def test_what_is_not_moved_is_never_refused(make_event):
+def test_change_that_stays_on_its_day_is_never_refused(make_event):
     daily = make_event(recurrence=recurrence("daily", count=3))
 
     for changes in ({"subject": "Other"}, times("2026-01-06T23:00", "2026-01-08T12:00"), times("2026-01-06T00:00")):
@@ -71,7 +71,7 @@ def test_what_is_not_moved_is_never_refused(make_event):
     assert starts(daily)[1] == "2026-01-06T00:00"
 
 
-def test_neighbours_of_a_series_that_reads_other_clocks_are_days_there(make_event):
+def test_days_of_neighbours_are_in_the_zone_of_the_series(make_event):
     # 20:00 in New York is 02:00 of the next day in Berlin
     series = make_event(**times("2026-01-05T20:00", zone="America/New_York"), recurrence=recurrence("daily", count=3))
 
@@ -80,7 +80,7 @@ def test_neighbours_of_a_series_that_reads_other_clocks_are_days_there(make_even
     assert starts(series)[1] == "2026-01-06T23:59"
 
 
-def test_an_occurrence_is_not_restored_beyond_its_neighbour(weekly):
+def test_occurrence_cannot_be_restored_across_its_neighbour(weekly):
     editing.cancel_occurrence(weekly, SECOND, LATER)
     editing.change_occurrence(weekly, day("2026-01-05"), times("2026-01-12T08:00"), LATER)
 

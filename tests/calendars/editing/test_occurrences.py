@@ -1,39 +1,39 @@
-"""Single occurrences that are moved and changed, and what is refused of them."""
+"""Moving and changing single occurrences, and the refused changes."""
 
 import pytest
 
 from calendars import editing
 from calendars.errors import CalendarError, ChangedSince, Gone
 from calendars.models import Event, EventException
-from tests.calendars.conftest import day, laid_out, recurrence, starts, times, wall
-from tests.calendars.editing.stored import LATER, SECOND, everything, subjects
+from tests.calendars.conftest import day, expand, recurrence, starts, times, wall
+from tests.calendars.editing.stored import LATER, SECOND, dump_calendars, subjects
 from tests.conftest import NOW, utc
 
 
-def test_a_moved_occurrence_leaves_the_others_where_they_are(weekly):
+def test_moving_an_occurrence_does_not_move_the_others(weekly):
     exception = editing.change_occurrence(weekly, SECOND, times("2026-01-13T15:00"), LATER)
 
     assert starts(weekly)[:3] == ["2026-01-05T10:00", "2026-01-13T15:00", "2026-01-19T10:00"]
     assert (exception.start_at, exception.end_at) == (utc("2026-01-13T14:00Z"), utc("2026-01-13T15:00Z"))
 
 
-def test_a_moved_occurrence_is_still_named_by_its_day(weekly):
+def test_moved_occurrence_is_still_identified_by_its_original_day(weekly):
     editing.change_occurrence(weekly, SECOND, times("2026-01-13T15:00"), LATER)
 
-    moved = laid_out(weekly)[1]
+    moved = expand(weekly)[1]
 
     assert moved.id.day == SECOND
     assert moved.original_start == utc("2026-01-12T09:00Z")
 
 
-def test_an_occurrence_is_moved_on_the_clocks_of_its_series(weekly):
+def test_moved_occurrence_is_stored_in_the_zone_of_its_series(weekly):
     editing.change_occurrence(weekly, SECOND, times("2026-01-12T04:30", zone="America/New_York"), LATER)
 
     assert starts(weekly)[1] == "2026-01-12T10:30"
     assert EventException.objects.get().changes == {"start": "2026-01-12T10:30:00", "end": "2026-01-12T11:30:00"}
 
 
-def test_an_occurrence_keeps_only_what_it_says_otherwise(weekly):
+def test_exception_stores_only_values_that_differ_from_the_series(weekly):
     editing.change_occurrence(weekly, SECOND, {"subject": "Stand-up", "show_as": "free"}, LATER)
 
     assert EventException.objects.get().changes == {"show_as": "free"}
@@ -47,15 +47,15 @@ def test_an_occurrence_keeps_only_what_it_says_otherwise(weekly):
         times("2026-01-12T09:00", zone="UTC"),
     ],
 )
-def test_an_occurrence_that_says_nothing_otherwise_is_none_of_its_own(weekly, changes):
-    before = everything()
+def test_change_without_a_difference_creates_no_exception(weekly, changes):
+    before = dump_calendars()
 
     assert editing.change_occurrence(weekly, SECOND, changes, LATER) is None
 
-    assert everything() == before
+    assert dump_calendars() == before
 
 
-def test_an_occurrence_that_takes_everything_back_is_none_of_its_own(weekly):
+def test_change_back_to_the_values_of_the_series_deletes_the_exception(weekly):
     editing.change_occurrence(weekly, SECOND, {"subject": "Other", **times("2026-01-13T15:00")}, LATER)
 
     back = {"subject": "Stand-up", **times("2026-01-12T10:00")}
@@ -65,7 +65,7 @@ def test_an_occurrence_that_takes_everything_back_is_none_of_its_own(weekly):
     assert starts(weekly)[1] == "2026-01-12T10:00"
 
 
-def test_several_occurrences_are_changed_as_one(weekly, calendar):
+def test_several_occurrence_changes_are_one_revision(weekly, calendar):
     editing.cancel_occurrence(weekly, day("2026-01-19"), NOW)
     editing.change_occurrence(weekly, day("2026-01-26"), {"subject": "Other"}, NOW)
     weekly.refresh_from_db()
@@ -85,7 +85,7 @@ def test_several_occurrences_are_changed_as_one(weekly, calendar):
     assert calendar.revision + 1 == type(calendar).objects.get(pk=calendar.pk).revision
 
 
-def test_of_several_changes_one_that_is_refused_leaves_the_others(weekly):
+def test_refused_change_among_several_does_not_undo_the_others(weekly):
     with editing.occurrences_of(weekly, LATER) as occurrences:
         with pytest.raises(CalendarError, match="neighbouring"):
             occurrences.change(SECOND, times("2026-01-19T12:00"))
@@ -95,30 +95,30 @@ def test_of_several_changes_one_that_is_refused_leaves_the_others(weekly):
     assert starts(weekly)[1:3] == ["2026-01-19T12:00", "2026-01-26T10:00"]
 
 
-def test_what_fails_among_several_changes_undoes_them_all(weekly):
-    before = everything()
+def test_error_among_several_changes_undoes_all(weekly):
+    before = dump_calendars()
 
     with pytest.raises(Gone), editing.occurrences_of(weekly, LATER) as occurrences:
         occurrences.cancel(SECOND)
         occurrences.cancel(day("2026-01-13"))
 
-    assert everything() == before
+    assert dump_calendars() == before
 
 
-def test_nothing_that_changes_is_nothing_written(weekly):
-    before = everything()
+def test_several_changes_without_effect_write_nothing(weekly):
+    before = dump_calendars()
 
     with editing.occurrences_of(weekly, LATER) as occurrences:
         occurrences.change(SECOND, {"subject": "Stand-up"})
 
-    assert everything() == before
+    assert dump_calendars() == before
 
 
-def test_what_an_occurrence_has_said_before_stays_said(weekly):
+def test_second_change_keeps_the_first_change_of_an_occurrence(weekly):
     editing.change_occurrence(weekly, SECOND, {"subject": "Other"}, LATER)
     editing.change_occurrence(weekly, SECOND, times("2026-01-13T15:00"), LATER)
 
-    moved = laid_out(weekly)[1]
+    moved = expand(weekly)[1]
 
     assert (moved.details.subject, moved.start) == ("Other", utc("2026-01-13T14:00Z"))
 
@@ -128,16 +128,16 @@ def test_an_occurrence_may_last_all_day(weekly):
         weekly, SECOND, {"is_all_day": True, **times("2026-01-12T00:00", "2026-01-13T00:00")}, LATER
     )
 
-    assert [each.days for each in laid_out(weekly)][:2] == [None, (SECOND, day("2026-01-13"))]
+    assert [each.days for each in expand(weekly)][:2] == [None, (SECOND, day("2026-01-13"))]
 
 
-def test_an_occurrence_of_an_all_day_series_may_have_hours(make_event):
+def test_occurrence_of_an_all_day_series_may_have_a_time(make_event):
     changes = {"is_all_day": True, **times("2026-01-05T00:00", "2026-01-06T00:00"), "recurrence": recurrence(count=3)}
     series = make_event(**changes)
 
     editing.change_occurrence(series, SECOND, {"is_all_day": False, **times("2026-01-12T10:00")}, LATER)
 
-    assert [each.is_all_day for each in laid_out(series)] == [True, False, True]
+    assert [each.is_all_day for each in expand(series)] == [True, False, True]
     assert starts(series)[1] == "2026-01-12T10:00"
 
 
@@ -153,14 +153,14 @@ def test_an_occurrence_of_an_all_day_series_may_have_hours(make_event):
         ({"start": None}, "start"),
     ],
 )
-def test_what_is_refused_of_an_occurrence_changes_nothing(weekly, changes, path):
-    before = everything()
+def test_refused_change_of_an_occurrence_changes_nothing(weekly, changes, path):
+    before = dump_calendars()
 
     with pytest.raises(CalendarError) as refused:
         editing.change_occurrence(weekly, SECOND, {"show_as": "free", **changes}, LATER)
 
     assert refused.value.path == path
-    assert everything() == before
+    assert dump_calendars() == before
 
 
 NOT_THERE = ["2026-01-13", "2025-12-29", "2026-03-16", "0001-01-01", "9999-12-31"]
@@ -174,13 +174,13 @@ ACTS = {
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 @pytest.mark.parametrize("text", NOT_THERE)
-def test_on_another_day_there_is_no_occurrence(weekly, act, text):
+def test_day_without_an_occurrence_raises_gone(weekly, act, text):
     with pytest.raises(Gone):
         act(weekly, day(text))
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
-def test_a_series_without_end_ends_with_the_calendar(make_event, act):
+def test_endless_series_ends_in_the_last_year_of_the_calendar(make_event, act):
     series = make_event(recurrence=recurrence("daily"))
 
     with pytest.raises(Gone):
@@ -195,14 +195,14 @@ def test_a_single_event_has_no_occurrence(make_event, act):
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
-def test_a_cancelled_occurrence_is_gone(weekly, act):
+def test_cancelled_occurrence_raises_gone(weekly, act):
     editing.cancel_occurrence(weekly, SECOND, LATER)
-    before = everything()
+    before = dump_calendars()
 
     with pytest.raises(Gone):
         act(weekly, SECOND)
 
-    assert everything() == before
+    assert dump_calendars() == before
 
 
 @pytest.mark.parametrize(
@@ -214,21 +214,21 @@ def test_a_cancelled_occurrence_is_gone(weekly, act):
         lambda event, revision: editing.truncate_series(event, SECOND, LATER, revision=revision),
     ],
 )
-def test_an_occurrence_has_a_revision_of_its_own(weekly, act):
-    read = laid_out(weekly)[1].revision_pair
+def test_change_with_an_outdated_occurrence_revision_is_refused(weekly, act):
+    revision = expand(weekly)[1].revision_pair
     editing.change_occurrence(weekly, SECOND, {"subject": "Other"}, LATER)
     editing.change_occurrence(weekly, day("2026-01-19"), {"subject": "Other"}, LATER)
 
     with pytest.raises(ChangedSince):
-        act(weekly, read)
+        act(weekly, revision)
 
-    act(weekly, laid_out(weekly)[1].revision_pair)
+    act(weekly, expand(weekly)[1].revision_pair)
 
 
-def test_a_revision_never_comes_back_for_something_else(weekly):
+def test_occurrence_revision_is_never_reused(weekly):
     editing.change_occurrence(weekly, SECOND, {"subject": "Other"}, LATER)
-    read = laid_out(weekly)[1].revision_pair
+    revision = expand(weekly)[1].revision_pair
     editing.restore_occurrence(weekly, SECOND, LATER)
     editing.change_occurrence(weekly, SECOND, {"subject": "Third"}, LATER)
 
-    assert laid_out(weekly)[1].revision_pair != read
+    assert expand(weekly)[1].revision_pair != revision

@@ -1,4 +1,4 @@
-"""What is refused of an event, new or changed, names its member and changes nothing."""
+"""Refused values of new and changed events: the error names the member, and nothing is stored."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from calendars import editing
 from calendars.errors import CalendarError
 from calendars.models import Event
 from tests.calendars.conftest import recurrence, times, wall
-from tests.calendars.editing.stored import ALL_DAY, LATER, everything
+from tests.calendars.editing.stored import ALL_DAY, LATER, dump_calendars
 
 REFUSED = {
     "no start": ({"start": None}, "start", "required"),
     "no end": ({"end": None}, "end", "required"),
     "an end before the start": (times("2026-01-05T10:00", "2026-01-05T09:59"), "end", "ends_before_it_starts"),
-    # Berlin's noon is Kolkata's 16:30
+    # 12:00 in Berlin is 16:30 in Kolkata
     "an end before the start elsewhere": (
         {"start": wall("2026-01-05T12:00"), "end": wall("2026-01-05T16:00", "Asia/Kolkata")},
         "end",
@@ -90,7 +90,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("changes, path, code", REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_of_a_new_event_names_its_member(make_event, changes, path, code):
+def test_error_of_a_new_event_names_its_member(make_event, changes, path, code):
     with pytest.raises(CalendarError) as refused:
         make_event(**changes)
 
@@ -102,10 +102,10 @@ def test_what_is_refused_of_a_new_event_names_its_member(make_event, changes, pa
     "changes, path, code", [each for name, each in REFUSED.items() if not name.startswith("another day")]
 )
 def test_a_refused_change_changes_nothing(with_exceptions, changes, path, code):
-    before = everything()
+    before = dump_calendars()
 
     with pytest.raises(CalendarError) as refused:
         editing.change(with_exceptions, {"subject": "New", **changes}, LATER)
 
     assert refused.value.path in (path, "recurrence.range.endDate", "recurrence")
-    assert everything() == before
+    assert dump_calendars() == before

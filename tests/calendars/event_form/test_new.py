@@ -1,4 +1,4 @@
-"""Writing events on a page: every choice of the form reaches the core, and what is refused stands beside its field."""
+"""Creating events on a page: each choice of the form is stored, and errors are shown at their fields."""
 
 import pytest
 from django.utils import timezone
@@ -7,13 +7,13 @@ from accounts.models import Role
 from calendars import editing
 from calendars.models import Calendar, Event, Share
 from tests.calendars.conftest import starts
-from tests.calendars.event_form.filling import NEVER, START, errors
+from tests.calendars.event_form.filling import NO_RECURRENCE, START, errors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
 @pytest.mark.parametrize(
-    "written, pattern, first_days",
+    "form_values, pattern, first_days",
     [
         ({"pattern": "daily", "daily_interval": 3}, {"type": "daily", "interval": 3}, ["20", "23", "26"]),
         (
@@ -73,8 +73,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
         ),
     ],
 )
-def test_every_pattern_makes_its_series(fill, written, pattern, first_days):
-    answer = fill(**START, subject="Ledger review", **written)
+def test_each_pattern_of_the_form_creates_its_series(fill, form_values, pattern, first_days):
+    answer = fill(**START, subject="Ledger review", **form_values)
 
     assert answer.status_code == 302
     event = Event.objects.get()
@@ -85,24 +85,24 @@ def test_every_pattern_makes_its_series(fill, written, pattern, first_days):
 
 
 @pytest.mark.parametrize(
-    "written, limits, count",
+    "form_values, limits, count",
     [
         ({"range": "noEnd"}, {"type": "noEnd"}, 12),
         ({"range": "endDate", "until": "2026-11-03"}, {"type": "endDate", "endDate": "2026-11-03"}, 3),
         ({"range": "numbered", "times": 2}, {"type": "numbered", "numberOfOccurrences": 2}, 2),
     ],
 )
-def test_every_range_ends_its_series(fill, written, limits, count):
-    fill(**START, subject="Ledger review", pattern="weekly", weekly_days=["tuesday"], **written)
+def test_each_range_of_the_form_ends_its_series(fill, form_values, limits, count):
+    fill(**START, subject="Ledger review", pattern="weekly", weekly_days=["tuesday"], **form_values)
 
     event = Event.objects.get()
     assert limits.items() <= event.recurrence["range"].items()
     assert len(starts(event, until="2027-01-12")) == count
 
 
-def test_all_that_an_event_says_is_kept(fill, owner):
+def test_all_values_of_the_form_are_stored(fill, owner):
     team = editing.create_calendar(owner, "Team", "iris", timezone.now())
-    said = {
+    details = {
         "subject": "Ledger review",
         "place": "Room Spree",
         "show_as": "oof",
@@ -114,7 +114,7 @@ def test_all_that_an_event_says_is_kept(fill, owner):
         "calendar": team.pk.hex,
     }
 
-    fill(**START, **NEVER, **said)
+    fill(**START, **NO_RECURRENCE, **details)
 
     event = Event.objects.get()
     assert (event.calendar, event.subject, event.details.location_name) == (team, "Ledger review", "Room Spree")
@@ -125,15 +125,15 @@ def test_all_that_an_event_says_is_kept(fill, owner):
     assert (str(event.start), event.zone) == ("2026-10-20 10:00:00", "Europe/Berlin")
 
 
-def test_an_all_day_event_is_written_in_days(fill):
-    fill(is_all_day="on", first_day="2026-10-20", last_day="2026-10-22", subject="Holidays", **NEVER)
+def test_all_day_event_is_entered_by_its_days(fill):
+    fill(is_all_day="on", first_day="2026-10-20", last_day="2026-10-22", subject="Holidays", **NO_RECURRENCE)
 
     event = Event.objects.get()
     assert event.is_all_day
     assert (str(event.start), str(event.end)) == ("2026-10-20 00:00:00", "2026-10-23 00:00:00")
 
 
-def test_a_new_event_begins_on_the_day_and_in_the_zone_of_the_view(browser):
+def test_new_event_form_starts_with_the_day_and_zone_of_the_view(browser):
     page = browser.get("/calendar/events/new?view=week&date=2026-12-24&zone=Asia/Tokyo")
 
     form = page.context["form"]
@@ -149,14 +149,14 @@ def test_a_new_event_begins_on_the_day_and_in_the_zone_of_the_view(browser):
         ("?start=2026-12-24", "2026-12-24T09:00", "2026-12-24T10:00"),
     ],
 )
-def test_an_address_may_say_when_a_new_event_is(browser, address, start, end):
+def test_query_of_the_new_event_page_sets_start_and_end(browser, address, start, end):
     form = browser.get(f"/calendar/events/new{address}").context["form"]
 
     assert (form["start"].value(), form["end"].value()) == (start, end)
 
 
 @pytest.mark.parametrize(
-    "written, field, message",
+    "form_values, field, message",
     [
         ({"subject": ""}, "subject", "required"),
         ({"subject": "x" * 256}, "subject", "255"),
@@ -194,8 +194,8 @@ def test_an_address_may_say_when_a_new_event_is(browser, address, start, end):
         ({"is_all_day": "on", "first_day": "9999-12-31", "last_day": "9999-12-31"}, "last_day", "no day after"),
     ],
 )
-def test_what_is_refused_stands_beside_its_field_and_nothing_is_saved(fill, written, field, message):
-    answer = fill(**{**START, **NEVER, "subject": "Ledger review", **written})
+def test_error_is_shown_at_its_field_and_nothing_is_saved(fill, form_values, field, message):
+    answer = fill(**{**START, **NO_RECURRENCE, "subject": "Ledger review", **form_values})
 
     assert answer.status_code == 200
     assert list(errors(answer)) == [field]
@@ -204,13 +204,13 @@ def test_what_is_refused_stands_beside_its_field_and_nothing_is_saved(fill, writ
     assert not Event.objects.exists()
 
 
-def test_what_does_not_go_with_the_choice_does_not_count(fill):
+def test_form_values_of_other_patterns_are_ignored(fill):
     fill(**START, subject="Ledger review", pattern="daily", monthly_day="99", until="never", weekly_days=[])
 
     assert Event.objects.get().recurrence["pattern"]["type"] == "daily"
 
 
-def test_only_calendars_that_the_viewer_may_change_are_offered(browser, make_user):
+def test_form_offers_only_calendars_that_the_user_may_change(browser, make_user):
     joao = make_user("joao", first_name="João", last_name="Prado")
     for name, role in (("Seen", Role.READER), ("Written", Role.OPERATOR), ("Hidden", None)):
         calendar = Calendar.objects.create(owner=joao, name=name)

@@ -1,4 +1,4 @@
-"""A caller of Graph's interface."""
+"""A client of the Graph API."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ YEAR = {"startDateTime": "2026-01-01T00:00:00Z", "endDateTime": "2027-01-01T00:0
 
 
 class Graph:
-    """Calls as the user with `token`, below /v1.0 unless the address is a whole one; without a token as nobody."""
+    """A client that sends `token`, or none.  Addresses are below /v1.0, except absolute ones."""
 
     def __init__(self, token: str | None):
         self.client = APIClient()
@@ -22,7 +22,7 @@ class Graph:
             self.client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
 
     def call(self, method: str, address: str, body: object = None, headers: dict | None = None, **query) -> Any:
-        """The answer; `query` members that begin with an underscore are options: `_top` is `$top`."""
+        """Return the response.  Names in `query` that start with an underscore are OData options: `_top` is `$top`."""
         parameters = {name.replace("_", "$", 1) if name[0] == "_" else name: value for name, value in query.items()}
         if address.startswith("http"):
             parts = urlsplit(address)
@@ -44,7 +44,7 @@ class Graph:
         return response.json()
 
     def values(self, address: str, headers: dict | None = None, **query) -> list[dict]:
-        """Of all pages."""
+        """Return the values of all pages."""
         page = self.read(address, headers, **query)
         found = page["value"]
         while link := page.get("@odata.nextLink"):
@@ -75,7 +75,7 @@ class Graph:
         return self.values(f"/me/events/{id}/instances", headers, **{**YEAR, "_top": 1000, **query})
 
     def days(self, id: str, start: str = "2000-01-01", end: str = "2100-01-01") -> list[str]:
-        """Where instances start, told in UTC."""
+        """Return the start days of the instances, in UTC."""
         found = self.instances(id, startDateTime=start, endDateTime=end)
         return [each["start"]["dateTime"][:10] for each in found]
 
@@ -86,8 +86,8 @@ def graph(token) -> Graph:
 
 
 @pytest.fixture
-def graph_of(make_user):
-    """Make a caller with a name and a role in the common subscription; `token_role` is that of the token."""
+def make_graph_client(make_user):
+    """Return a function that creates a client for a new user; `token_role` is the role of its token."""
 
     def make(name: str, role: Role | None = Role.OWNER, token_role: Role = Role.OWNER, **fields) -> Graph:
         user = make_user(name, role, **fields)
@@ -99,11 +99,11 @@ def graph_of(make_user):
 
 
 @pytest.fixture
-def sharing(graph_of, calendar):
-    """Make somebody with whom the owner's default calendar is shared."""
+def make_sharing_client(make_graph_client, calendar):
+    """Return a function that creates a client for a new user with whom the owner's default calendar is shared."""
 
     def make(name: str = "rea", role: Role = Role.READER, token_role: Role = Role.OWNER, **fields) -> Graph:
-        caller = graph_of(name, token_role=token_role, **fields)
+        caller = make_graph_client(name, token_role=token_role, **fields)
         Share.objects.create(calendar=calendar, user=caller.user, role=role)
         return caller
 
@@ -124,11 +124,11 @@ def event(start: str = "2026-01-05T10:00:00", end: str = "2026-01-05T11:00:00", 
 
 
 def recurrence(pattern: dict | None = None, start: str = "2026-01-05", **range) -> dict:
-    """Every Monday, ten times, unless it says otherwise."""
+    """Return a recurrence: by default every Monday, ten times."""
     weekly = {"type": "weekly", "interval": 1, "daysOfWeek": ["monday"]}
     numbered = {"type": "numbered", "numberOfOccurrences": 10}
     return {"pattern": pattern or weekly, "range": {"startDate": start, **(range or numbered)}}
 
 
-def error_of(response) -> tuple[int, str]:
+def read_error(response) -> tuple[int, str]:
     return response.status_code, response.json()["error"]["code"]

@@ -1,15 +1,15 @@
-"""Calendars and people."""
+"""Calendars and users in the Graph API."""
 
 import pytest
 
 from calendars.models import Calendar, Color
-from tests.calendars.graph.conftest import error_of, event
+from tests.calendars.graph.conftest import event, read_error
 
 VALUE = "ErrorPropertyValidationFailure"
 LITERAL = "UnableToDeserializePostBody"
 
 
-def test_the_default_calendar_is_there(graph, owner):
+def test_default_calendar_exists(graph, owner):
     read = graph.read("/me/calendar")
 
     expected = {
@@ -26,7 +26,7 @@ def test_the_default_calendar_is_there(graph, owner):
     assert graph.read(f"/me/calendars/{read['id']}")["id"] == read["id"]
 
 
-def test_an_owner_is_named_by_mail_and_whole_name(graph, owner):
+def test_owner_has_mail_address_and_full_name(graph, owner):
     owner.first_name, owner.last_name, owner.email = "Ada", "Lovelace", "ada@example.org"
     owner.save()
 
@@ -35,7 +35,7 @@ def test_an_owner_is_named_by_mail_and_whole_name(graph, owner):
     assert made["organizer"] == {"emailAddress": {"name": "Ada Lovelace", "address": "ada@example.org"}}
 
 
-def test_a_calendar_lives_and_dies(graph, calendar):
+def test_calendar_is_created_changed_and_deleted(graph, calendar):
     response = graph.post("/me/calendars", {"name": "Work", "color": "LightGreen"})
     made = response.json()
     path = f"/me/calendars/{made['id']}"
@@ -53,11 +53,11 @@ def test_a_calendar_lives_and_dies(graph, calendar):
     graph.create(event(), f"{path}/events")
 
     assert graph.delete(path).status_code == 204
-    assert error_of(graph.get(path)) == (404, "ErrorItemNotFound")
+    assert read_error(graph.get(path)) == (404, "ErrorItemNotFound")
     assert [each["name"] for each in graph.values("/me/calendars")] == ["Calendar"]
 
 
-def test_what_get_returns_patch_takes(graph, calendar, other_calendar):
+def test_patch_accepts_the_calendar_that_get_returns(graph, calendar, other_calendar):
     for hue in Color.values:
         Calendar.objects.filter(pk=other_calendar.pk).update(hue=hue)
         read = graph.read(f"/me/calendars/{other_calendar.pk}")
@@ -65,14 +65,14 @@ def test_what_get_returns_patch_takes(graph, calendar, other_calendar):
         assert graph.patch(f"/me/calendars/{other_calendar.pk}", read).json() == read
 
 
-@pytest.mark.parametrize("colour", ["auto", "lightBlue", "lightGray", "lightBrown", "LIGHTPINK"])
-def test_every_colour_of_theirs_is_one_of_ours(graph, calendar, colour):
-    assert graph.post("/me/calendars", {"name": "Work", "color": colour}).status_code == 201
+@pytest.mark.parametrize("color", ["auto", "lightBlue", "lightGray", "lightBrown", "LIGHTPINK"])
+def test_each_graph_color_is_accepted(graph, calendar, color):
+    assert graph.post("/me/calendars", {"name": "Work", "color": color}).status_code == 201
 
 
-def test_the_default_calendar_stays(graph, calendar):
+def test_default_calendar_can_be_renamed_but_not_deleted(graph, calendar):
     for path in ("/me/calendar", f"/me/calendars/{calendar.pk}"):
-        assert error_of(graph.delete(path)) == (400, "ErrorDeleteDistinguishedFolder")
+        assert read_error(graph.delete(path)) == (400, "ErrorDeleteDistinguishedFolder")
     assert graph.patch("/me/calendar", {"name": "Mine"}).json()["name"] == "Mine"
 
 
@@ -91,7 +91,7 @@ def test_the_default_calendar_stays(graph, calendar):
         ({"name": "Work", "color": "maxColor"}, VALUE, "color"),
     ],
 )
-def test_a_wrong_calendar_is_refused(graph, calendar, other_calendar, body, code, target):
+def test_invalid_calendar_is_refused(graph, calendar, other_calendar, body, code, target):
     before = list(Calendar.objects.values())
 
     calls = [graph.post("/me/calendars", body)]
@@ -100,12 +100,12 @@ def test_a_wrong_calendar_is_refused(graph, calendar, other_calendar, body, code
 
     for response in calls:
         error = response.json()["error"]
-        named = error["message"].partition(": ")[0]
-        assert (response.status_code, error["code"], named) == (400, code, target)
+        target_in_message = error["message"].partition(": ")[0]
+        assert (response.status_code, error["code"], target_in_message) == (400, code, target)
     assert list(Calendar.objects.values()) == before
 
 
-def test_a_list_of_calendars_has_pages_order_and_filters(graph, calendar):
+def test_calendar_list_supports_pages_order_and_filters(graph, calendar):
     for name in ("b", "C", "a"):
         graph.post("/me/calendars", {"name": name})
 
@@ -119,11 +119,11 @@ def test_a_list_of_calendars_has_pages_order_and_filters(graph, calendar):
     assert [each["name"] for each in graph.values("/me/calendars", _filter="name eq 'B'")] == ["b"]
     assert [set(each) for each in graph.values("/me/calendars", _select="name", _top=1)] == [{"id", "name"}] * 4
     assert graph.read("/me/calendars", _count="true")["@odata.count"] == 4
-    assert error_of(graph.get("/me/calendars", _filter="color eq 'auto'")) == (400, "BadRequest")
-    assert error_of(graph.get("/me/calendars", _expand="events")) == (400, "BadRequest")
+    assert read_error(graph.get("/me/calendars", _filter="color eq 'auto'")) == (400, "BadRequest")
+    assert read_error(graph.get("/me/calendars", _expand="events")) == (400, "BadRequest")
 
 
-def test_people_are_told(graph, owner, calendar):
+def test_user_is_found_by_id_name_and_mail_address(graph, owner, calendar):
     owner.first_name, owner.email = "Ada", "ada@example.org"
     owner.save()
 

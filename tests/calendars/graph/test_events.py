@@ -1,9 +1,9 @@
-"""Single events: what they say, what comes back, and what is refused."""
+"""Single events in the Graph API: members, responses and refused values."""
 
 import pytest
 
 from calendars.models import Calendar, Event, EventException
-from tests.calendars.graph.conftest import YEAR, at, error_of, event, recurrence
+from tests.calendars.graph.conftest import YEAR, at, event, read_error, recurrence
 
 VALUE = "ErrorPropertyValidationFailure"
 LITERAL = "UnableToDeserializePostBody"
@@ -30,14 +30,14 @@ FULL = {
 }
 
 
-def everything() -> list:
+def dump_calendars() -> list:
     return [list(model.objects.order_by("pk").values()) for model in (Calendar, Event, EventException)]
 
 
-# What an event says
+# Members of an event
 
 
-def test_an_event_comes_back_as_it_was_sent(graph, calendar):
+def test_event_is_returned_as_it_was_sent(graph, calendar):
     made = graph.create(event(**FULL))
 
     read = graph.read(f"/me/events/{made['id']}")
@@ -54,7 +54,7 @@ def test_an_event_comes_back_as_it_was_sent(graph, calendar):
     assert [each["type"] for each in read["attendees"]] == ["optional", "required"]
 
 
-def test_what_is_not_said_has_its_default(graph, calendar):
+def test_missing_members_of_an_event_have_defaults(graph, calendar):
     made = graph.create({"start": at("2026-01-05T10:00:00"), "end": at("2026-01-05T10:00:00")})
 
     expected = {
@@ -85,31 +85,31 @@ def test_what_is_not_said_has_its_default(graph, calendar):
     assert "originalStart" not in made
 
 
-def test_creating_says_where_the_event_is(graph, calendar):
+def test_created_event_has_a_location_header(graph, calendar):
     response = graph.post("/me/events", event())
 
     assert response["Location"] == f"http://testserver/v1.0/me/events/{response.json()['id']}"
     assert graph.read(response["Location"])["id"] == response.json()["id"]
 
 
-def test_only_what_is_sent_changes(graph, calendar):
+def test_patch_of_an_event_changes_only_the_sent_members(graph, calendar):
     made = graph.create(event(**FULL))
 
     changed = graph.change(made["id"], {"subject": "New", "showAs": "OOF"})
 
-    ours = {"subject": "New", "showAs": "oof"}
+    sent = {"subject": "New", "showAs": "oof"}
     later = {name: changed[name] for name in ("@odata.etag", "changeKey", "lastModifiedDateTime")}
-    assert changed == made | ours | later
+    assert changed == made | sent | later
     assert graph.read(f"/me/events/{made['id']}") == changed
     assert later["changeKey"] != made["changeKey"]
 
 
-def test_what_get_returns_patch_takes_and_nothing_is_changed(graph, calendar):
+def test_patch_with_the_event_that_get_returns_changes_nothing(graph, calendar):
     single = graph.create(event(**FULL, zone="W. Europe Standard Time"))
     master = graph.create(event("2026-01-05T00:30:00", "2026-01-05T01:30:00", "Tokyo Standard Time", **SERIES))
     all_day = graph.create(event("2026-01-05T00:00:00", "2026-01-06T00:00:00", isAllDay=True, **SERIES))
     ids = [single["id"], master["id"], f"{master['id']}_20260112", all_day["id"], f"{all_day['id']}_20260112"]
-    before = everything()
+    before = dump_calendars()
 
     for id in ids:
         for zone in ("UTC", "Eastern Standard Time", "Asia/Kolkata"):
@@ -117,15 +117,15 @@ def test_what_get_returns_patch_takes_and_nothing_is_changed(graph, calendar):
             read = graph.read(f"/me/events/{id}", prefer)
             assert graph.change(id, read, prefer) == read
 
-    assert everything() == before
+    assert dump_calendars() == before
 
 
 SERIES = {"recurrence": recurrence()}
 
 
-def test_a_changed_answer_changes_what_was_changed(graph, calendar):
+def test_patch_with_a_changed_get_response_changes_only_the_difference(graph, calendar):
     made = graph.create(event(**FULL))
-    before = everything()
+    before = dump_calendars()
 
     read = graph.read(f"/me/events/{made['id']}")
     read["location"]["displayName"] = "Room 2"
@@ -135,7 +135,7 @@ def test_a_changed_answer_changes_what_was_changed(graph, calendar):
     assert [each["displayName"] for each in changed["locations"]] == ["Room 2"]
     assert changed["end"]["dateTime"] == "2026-01-05T12:00:00.0000000"
     assert changed["start"] == made["start"]
-    assert everything() != before
+    assert dump_calendars() != before
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_changed_answer_changes_what_was_changed(graph, calendar):
         ({"location": None}, []),
         ({"locations": []}, []),
         ({"locations": [{"displayName": ""}]}, []),
-        # both, as an answer has them: what was changed counts
+        # both, as in a response: the changed one counts
         ({"location": {"displayName": "A"}, "locations": [{"displayName": "C"}]}, ["C"]),
         ({"location": {"displayName": "C"}, "locations": [{"displayName": "A"}, {"displayName": "B"}]}, ["C"]),
         ({"location": {"displayName": "C"}, "locations": [{"displayName": "C"}, {"displayName": "D"}]}, ["C", "D"]),
@@ -164,7 +164,7 @@ def test_setting_the_location_replaces_the_locations(graph, calendar, sent, name
     assert changed["location"]["displayName"] == (names[0] if names else "")
 
 
-def test_null_gives_a_member_back_its_default(graph, calendar):
+def test_null_resets_a_member_to_its_default(graph, calendar):
     made = graph.create(event(**FULL))
     members = ("subject", "body", "location", "categories", "attendees", "showAs", "sensitivity", "importance")
 
@@ -175,7 +175,7 @@ def test_null_gives_a_member_back_its_default(graph, calendar):
     assert (changed["isReminderOn"], changed["reminderMinutesBeforeStart"]) == (False, 15)
 
 
-def test_attendees_are_kept_and_nobody_is_invited(graph, calendar):
+def test_attendees_are_stored_and_not_invited(graph, calendar):
     status = {"response": "accepted", "time": "2026-01-01T09:00:00Z"}
     sent = [{"emailAddress": {"address": "bob@example.org"}, "status": status, "type": "Resource"}]
 
@@ -186,7 +186,7 @@ def test_attendees_are_kept_and_nobody_is_invited(graph, calendar):
 
 
 @pytest.mark.parametrize("path", ["/me/events", "/me/calendar/events", "/me/calendars/{}/events"])
-def test_a_repeated_creation_makes_no_second_event(graph, calendar, path):
+def test_repeated_transaction_id_creates_no_second_event(graph, calendar, path):
     path = path.format(calendar.pk)
     first = graph.create(event(transactionId="key"), path)
 
@@ -198,26 +198,33 @@ def test_a_repeated_creation_makes_no_second_event(graph, calendar, path):
     assert graph.create(event(transactionId=None), path)["id"] != graph.create(event(), path)["id"]
 
 
-def test_the_key_of_a_creation_is_there_for_good(graph, calendar):
+def test_transaction_id_cannot_be_changed(graph, calendar):
     made = graph.create(event(transactionId="key"))
 
-    assert error_of(graph.patch(f"/me/events/{made['id']}", {"transactionId": "other"})) == (400, VALUE)
+    assert read_error(graph.patch(f"/me/events/{made['id']}", {"transactionId": "other"})) == (400, VALUE)
     assert graph.change(made["id"], {"transactionId": "key"})["transactionId"] == "key"
 
 
-# Where it is kept
+# The calendar of an event
 
 
-def test_events_go_to_the_calendar_that_is_named(graph, calendar, other_calendar):
-    default, named = graph.create(event()), graph.create(event(), f"/me/calendars/{other_calendar.pk}/events")
+def test_event_is_created_in_the_calendar_of_the_address(graph, calendar, other_calendar):
+    default, target_in_message = (
+        graph.create(event()),
+        graph.create(event(), f"/me/calendars/{other_calendar.pk}/events"),
+    )
 
     assert [each["id"] for each in graph.values("/me/events")] == [default["id"]]
     assert [each["id"] for each in graph.values("/me/calendar/events")] == [default["id"]]
-    assert [each["id"] for each in graph.values(f"/me/calendars/{other_calendar.pk.hex}/events")] == [named["id"]]
-    assert graph.read(f"/me/events/{named['id']}") == named | {"@odata.context": default["@odata.context"]}
+    assert [each["id"] for each in graph.values(f"/me/calendars/{other_calendar.pk.hex}/events")] == [
+        target_in_message["id"]
+    ]
+    assert graph.read(f"/me/events/{target_in_message['id']}") == target_in_message | {
+        "@odata.context": default["@odata.context"]
+    }
 
 
-def test_lists_have_masters_and_single_events_but_never_occurrences(graph, calendar):
+def test_event_list_has_masters_and_single_events_but_no_occurrences(graph, calendar):
     master, single = graph.create(event(**SERIES)), graph.create(event("2026-02-01T10:00:00", "2026-02-01T11:00:00"))
 
     found = graph.values("/me/events")
@@ -228,7 +235,7 @@ def test_lists_have_masters_and_single_events_but_never_occurrences(graph, calen
     ]
 
 
-def test_a_deleted_event_is_gone(graph, calendar):
+def test_deleted_event_is_not_found(graph, calendar):
     made = graph.create(event(**SERIES))
     path = f"/me/events/{made['id']}"
 
@@ -236,16 +243,16 @@ def test_a_deleted_event_is_gone(graph, calendar):
 
     assert (response.status_code, response.content) == (204, b"")
     for answer in (graph.get(path), graph.patch(path, {}), graph.delete(path), graph.post(f"{path}/cancel")):
-        assert error_of(answer) == (404, "ErrorItemNotFound")
+        assert read_error(answer) == (404, "ErrorItemNotFound")
     assert graph.get(f"{path}_20260112").status_code == 404
     assert graph.values("/me/events") == graph.values("/me/calendarView", **YEAR) == []
 
 
-def test_a_cancelled_event_is_gone(graph, calendar):
+def test_cancelled_event_is_not_found(graph, calendar):
     made = graph.create(event())
 
     assert graph.post(f"/me/events/{made['id']}/cancel", {"comment": "Off"}).status_code == 202
-    assert error_of(graph.get(f"/me/events/{made['id']}")) == (404, "ErrorItemNotFound")
+    assert read_error(graph.get(f"/me/events/{made['id']}")) == (404, "ErrorItemNotFound")
 
 
 # Bodies
@@ -262,16 +269,16 @@ def test_a_cancelled_event_is_gone(graph, calendar):
         ({"contentType": "html", "content": None}, "", ""),
     ],
 )
-def test_a_body_is_told_as_html_or_as_text(graph, calendar, sent, html, text):
+def test_event_body_is_returned_as_html_or_text(graph, calendar, sent, html, text):
     made = graph.create(event(body=sent))
 
     assert made["body"] == {"contentType": "html", "content": html}
-    told = graph.get(f"/me/events/{made['id']}", {"Prefer": 'outlook.body-content-type="text"'})
-    assert told.json()["body"] == {"contentType": "text", "content": text}
-    assert told["Preference-Applied"] == 'outlook.body-content-type="text"'
+    returned = graph.get(f"/me/events/{made['id']}", {"Prefer": 'outlook.body-content-type="text"'})
+    assert returned.json()["body"] == {"contentType": "text", "content": text}
+    assert returned["Preference-Applied"] == 'outlook.body-content-type="text"'
 
 
-def test_a_preview_is_short(graph, calendar):
+def test_body_preview_has_at_most_255_characters(graph, calendar):
     made = graph.create(event(body={"contentType": "html", "content": "<style>p {}</style><p>" + "word " * 500}))
 
     assert made["bodyPreview"].startswith("word word")
@@ -282,7 +289,7 @@ def test_a_preview_is_short(graph, calendar):
 
 
 @pytest.mark.parametrize(
-    "sent, told",
+    "sent, returned",
     [
         (at("2026-07-01T10:00:00"), "2026-07-01T10:00:00"),
         (at("2026-07-01T10:00"), "2026-07-01T10:00:00"),
@@ -292,21 +299,21 @@ def test_a_preview_is_short(graph, calendar):
         (at("2026-07-01T10:00:00", "America/New_York"), "2026-07-01T14:00:00"),
         (at("2026-07-01T10:00:00", "tzone://Microsoft/Utc"), "2026-07-01T10:00:00"),
         (at("2026-07-01T10:00:00", "Samoa Standard Time"), "2026-06-30T21:00:00"),
-        # an offset is that instant
+        # an offset gives the instant
         (at("2026-07-01T10:00:00Z", "Eastern Standard Time"), "2026-07-01T10:00:00"),
         (at("2026-07-01T10:00:00+02:00"), "2026-07-01T08:00:00"),
         ({"dateTime": "2026-07-01T10:00:00"}, "2026-07-01T10:00:00"),
         ({"dateTime": "2026-07-01T10:00:00", "timeZone": None, "@odata.type": "x"}, "2026-07-01T10:00:00"),
     ],
 )
-def test_a_start_is_read(graph, calendar, sent, told):
+def test_start_of_an_event_is_parsed(graph, calendar, sent, returned):
     made = graph.create({"start": sent, "end": at("2026-07-02T10:00:00")})
 
-    assert made["start"] == {"dateTime": f"{told}.0000000", "timeZone": "UTC"}
+    assert made["start"] == {"dateTime": f"{returned}.0000000", "timeZone": "UTC"}
     assert made["originalStartTimeZone"] == sent.get("timeZone") or "UTC"
 
 
-def test_start_and_end_may_be_in_zones_of_their_own(graph, calendar):
+def test_start_and_end_may_be_in_different_zones(graph, calendar):
     made = graph.create(
         {"start": at("2026-07-01T10:00:00", "Tokyo Standard Time"), "end": at("2026-07-01T05:00:00", "Europe/Berlin")}
     )
@@ -316,7 +323,7 @@ def test_start_and_end_may_be_in_zones_of_their_own(graph, calendar):
 
 
 @pytest.mark.parametrize("prefer", ["UTC", "Hawaiian Standard Time", "Pacific/Kiritimati"])
-def test_all_day_events_are_dates_that_no_zone_moves(graph, calendar, prefer):
+def test_all_day_event_keeps_its_dates_in_each_zone(graph, calendar, prefer):
     header = {"Prefer": f'outlook.timezone="{prefer}"'}
     made = graph.create(
         event("2026-03-10T00:00:00", "2026-03-12T00:00:00", "Pacific Standard Time", isAllDay=True), headers=header
@@ -331,7 +338,7 @@ def test_all_day_events_are_dates_that_no_zone_moves(graph, calendar, prefer):
     assert graph.values("/me/calendarView", header, **later) == []
 
 
-def test_an_event_becomes_all_day_and_back(graph, calendar):
+def test_event_can_become_all_day_and_back(graph, calendar):
     made = graph.create(event())
 
     days = {"start": at("2026-01-05T00:00:00"), "end": at("2026-01-06T00:00:00")}
@@ -340,7 +347,7 @@ def test_an_event_becomes_all_day_and_back(graph, calendar):
     assert (back["start"], back["end"], back["isAllDay"]) == (made["start"], made["end"], False)
 
 
-# What is refused
+# Refused values
 
 MALFORMED = [
     ({"subject": 5}, LITERAL, "subject"),
@@ -419,33 +426,35 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("members, code, target", MALFORMED)
-def test_a_wrong_member_is_named_and_makes_no_event(graph, calendar, members, code, target):
-    before = everything()
+def test_error_names_the_invalid_member_and_no_event_is_created(graph, calendar, members, code, target):
+    before = dump_calendars()
 
     response = graph.post("/me/events", event() | members)
 
     assert response.status_code == 400, response.content
     error = response.json()["error"]
     assert (error["code"], error["message"].partition(": ")[0]) == (code, target)
-    assert everything() == before
+    assert dump_calendars() == before
 
 
 @pytest.mark.parametrize("members, code, target", MALFORMED)
-def test_a_refused_change_changes_nothing(graph, calendar, members, code, target):
+def test_refused_patch_changes_nothing(graph, calendar, members, code, target):
     single, master = graph.create(event())["id"], graph.create(event(**SERIES))["id"]
-    before = everything()
+    before = dump_calendars()
 
     for id in (single, master, f"{master}_20260112"):
         response = graph.patch(f"/me/events/{id}", {"subject": "New", "showAs": "free"} | members)
 
         assert response.status_code == 400, response.content
-        named = response.json()["error"]["message"].partition(": ")[0]
-        assert named == target or target.startswith(("start", "end", "isAllDay", "transactionId", "recurrence"))
-    assert everything() == before
+        target_in_message = response.json()["error"]["message"].partition(": ")[0]
+        assert target_in_message == target or target.startswith(
+            ("start", "end", "isAllDay", "transactionId", "recurrence")
+        )
+    assert dump_calendars() == before
 
 
 @pytest.mark.parametrize("member", ["start", "end"])
-def test_a_time_that_is_missing_is_named(graph, calendar, member):
+def test_error_names_a_missing_start_or_end(graph, calendar, member):
     body = event()
     del body[member]
 
@@ -454,7 +463,7 @@ def test_a_time_that_is_missing_is_named(graph, calendar, member):
     assert (error["code"], error["message"]) == (VALUE, f"{member}: is required")
 
 
-def test_a_message_repeats_little_of_what_was_sent(graph, calendar):
+def test_error_message_repeats_only_a_short_part_of_the_value(graph, calendar):
     for members in ({"showAs": "x" * 9000}, {"start": at("x" * 9000)}, {"recurrence": {"pattern": "x" * 9000}}):
         assert len(graph.post("/me/events", event() | members).content) < 700
 
@@ -486,7 +495,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("value", [5, 1.5, True, [[]], {"a": {"b": ["c"]}}, 2**63 - 1, -1, "x" * 9000, "", "\u202e"])
-def test_no_wrong_value_is_an_error_of_ours(graph, calendar, value):
+def test_invalid_values_never_cause_a_server_error(graph, calendar, value):
     made = graph.create(event(**SERIES))["id"]
 
     for member in READ:

@@ -1,4 +1,4 @@
-"""Preferences, and the zones that they may name."""
+"""The header Prefer and its time zones."""
 
 from contextlib import suppress
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calendars.graph.errors import Refusal
 from calendars.graph.preferences import parse_preferences
-from tests.calendars.graph.conftest import YEAR, at, error_of, event, recurrence
+from tests.calendars.graph.conftest import YEAR, at, event, read_error, recurrence
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from tests.calendars.graph.conftest import YEAR, at, error_of, event, recurrence
         ("x" * 100_000, "UTC", "html", None, ()),
     ],
 )
-def test_preferences_are_read(header, zone, body_type, page_length, applied):
+def test_prefer_header_is_parsed(header, zone, body_type, page_length, applied):
     found = parse_preferences(header)
 
     assert (found.zone_name, found.body_type, found.page_length) == (zone, body_type, page_length)
@@ -42,23 +42,23 @@ def test_preferences_are_read(header, zone, body_type, page_length, applied):
 
 
 @given(st.text(alphabet='outk.timezn=",; -5UTC', max_size=60) | st.text())
-def test_any_text_is_read_or_refused(text):
+def test_prefer_header_with_any_text_is_parsed_or_refused(text):
     with suppress(Refusal):
         assert parse_preferences(text).zone is not None
 
 
 @pytest.mark.parametrize("name", ["Middle-earth", "", "UTC+1", "x" * 1000, "../UTC", "localtime"])
-def test_an_unknown_zone_is_refused(name):
+def test_prefer_header_with_an_unknown_zone_is_refused(name):
     with pytest.raises(Refusal):
         parse_preferences(f'outlook.timezone="{name}"')
 
 
 @pytest.mark.parametrize("zone", ["Tokyo Standard Time", "Asia/Tokyo", "asia/tokyo", "TOKYO STANDARD TIME"])
-def test_every_answer_with_events_follows_the_zone_as_it_was_named(graph, calendar, zone):
+def test_each_response_with_events_uses_the_preferred_zone_name(graph, calendar, zone):
     prefer = {"Prefer": f'outlook.timezone="{zone}"'}
     made = graph.post("/me/events", event(recurrence=recurrence()), prefer)
     path = f"/me/events/{made.json()['id']}"
-    answers = [
+    responses = [
         made,
         graph.get(path, prefer),
         graph.get(f"{path}_20260105", prefer),
@@ -69,14 +69,14 @@ def test_every_answer_with_events_follows_the_zone_as_it_was_named(graph, calend
         graph.get("/me/calendarView/delta", prefer, **YEAR),
     ]
 
-    for answer in answers:
-        body = answer.json()
-        told = body["value"][0] if "value" in body else body
-        assert told["start"] == at("2026-01-05T19:00:00.0000000", zone)
-        assert answer["Preference-Applied"] == f'outlook.timezone="{zone}"'
+    for response in responses:
+        body = response.json()
+        event_in_body = body["value"][0] if "value" in body else body
+        assert event_in_body["start"] == at("2026-01-05T19:00:00.0000000", zone)
+        assert response["Preference-Applied"] == f'outlook.timezone="{zone}"'
 
 
-def test_without_a_preference_it_is_utc_and_none_is_applied(graph, calendar):
+def test_times_are_in_utc_without_a_preference(graph, calendar):
     made = graph.post("/me/events", event(zone="Tokyo Standard Time"))
 
     assert made.json()["start"] == at("2026-01-05T01:00:00.0000000", "UTC")
@@ -84,14 +84,14 @@ def test_without_a_preference_it_is_utc_and_none_is_applied(graph, calendar):
 
 
 @pytest.mark.parametrize("method, path", [("GET", "/me/events"), ("POST", "/me/events"), ("GET", "/me/calendarView")])
-def test_an_unknown_zone_is_an_error_of_its_own(graph, calendar, method, path):
+def test_unknown_zone_in_prefer_has_its_own_error_code(graph, calendar, method, path):
     response = graph.call(method, path, event(), {"Prefer": 'outlook.timezone="Middle-earth"'}, **YEAR)
 
-    assert error_of(response) == (400, "TimeZoneNotSupportedException")
+    assert read_error(response) == (400, "TimeZoneNotSupportedException")
     assert graph.values("/me/events") == []
 
 
-def test_zones_that_may_be_named_are_listed(graph, calendar):
+def test_supported_time_zones_are_listed(graph, calendar):
     windows = [each["alias"] for each in graph.read("/me/outlook/supportedTimeZones")["value"]]
     iana = graph.read("/me/outlook/supportedTimeZones(TimeZoneStandard=microsoft.graph.timeZoneStandard'Iana')")
 

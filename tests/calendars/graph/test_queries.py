@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from calendars.graph.documents import EVENT_FIELDS
 from calendars.graph.errors import Refusal
 from calendars.graph.filters import parse_filter
-from tests.calendars.graph.conftest import YEAR, at, error_of, event, recurrence
+from tests.calendars.graph.conftest import YEAR, at, event, read_error, recurrence
 
 LISTS = ("/me/events", "/me/calendarView")
 
 
 @pytest.fixture
 def events(graph, calendar) -> None:
-    """From 1 to 6 February 2026: a to f, each an hour longer than the one before, and each in the hour before."""
+    """Events a to f on 1 to 6 February 2026, each two hours long and one hour earlier than the event before."""
     for n, name in enumerate("aBcDeF"):
         start, end = f"2026-02-0{n + 1}T{12 - n:02}:00:00", f"2026-02-0{n + 1}T{14 - n:02}:00:00"
         graph.create(event(start, end, subject=f"{name}'s meeting", showAs=["busy", "free"][n % 2]))
@@ -35,7 +35,7 @@ def names(graph, path: str, **options) -> str:
 
 @pytest.mark.parametrize("path", LISTS)
 @pytest.mark.parametrize("top, lengths", [(1, [1] * 6), (4, [4, 2]), (3, [3, 3]), (6, [6]), (999, [6]), (10**30, [6])])
-def test_pages_hold_what_was_asked_for_and_lead_to_the_next(graph, events, path, top, lengths):
+def test_list_pages_have_the_requested_length_and_a_next_link(graph, events, path, top, lengths):
     page, found = graph.read(path, **query(path, top=top)), []
     pages = [page]
     while link := page.get("@odata.nextLink"):
@@ -51,7 +51,7 @@ def test_pages_hold_what_was_asked_for_and_lead_to_the_next(graph, events, path,
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_page_has_ten_unless_it_is_said_how_many(graph, calendar, path):
+def test_list_page_has_ten_entries_by_default(graph, calendar, path):
     for _ in range(11):
         graph.create(event())
 
@@ -63,13 +63,13 @@ def test_a_page_has_ten_unless_it_is_said_how_many(graph, calendar, path):
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_skipped_entries_are_left_out(graph, events, path):
+def test_skip_leaves_out_the_first_entries(graph, events, path):
     assert names(graph, path, skip=2, top=3) == "cDeF"
     assert names(graph, path, skip=6) == names(graph, path, skip=10**30) == ""
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_the_number_of_all_is_told_when_it_is_asked_for(graph, events, path):
+def test_count_is_returned_on_request(graph, events, path):
     page = graph.read(path, **query(path, top=2, count="true", filter="subject ne 'x'"))
 
     assert (page["@odata.count"], len(page["value"])) == (6, 2)
@@ -77,7 +77,7 @@ def test_the_number_of_all_is_told_when_it_is_asked_for(graph, events, path):
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_the_next_page_keeps_the_options_as_they_were(graph, events, path):
+def test_next_link_keeps_the_options(graph, events, path):
     options = {
         "select": "subject",
         "orderby": "subject desc",
@@ -112,12 +112,12 @@ def test_the_next_page_keeps_the_options_as_they_were(graph, events, path):
         (" createdDateTime  desc , subject", "FeDcBa"),
     ],
 )
-def test_lists_are_in_the_order_that_was_asked_for(graph, events, path, order, expected):
+def test_lists_are_sorted_by_orderby(graph, events, path, order, expected):
     assert names(graph, path, orderby=order, top=4) == expected
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_equals_stay_apart_on_pages(graph, calendar, path):
+def test_pages_of_equal_sort_values_have_no_duplicates_or_gaps(graph, calendar, path):
     made = {graph.create(event())["id"] for _ in range(7)}
 
     found = [each["id"] for each in graph.values(path, **query(path, orderby="subject", top=2))]
@@ -126,7 +126,7 @@ def test_equals_stay_apart_on_pages(graph, calendar, path):
     assert set(found) == made
 
 
-# Filters: in the database for events, on what is laid out for windows
+# Filters: in the database for events, on the expanded occurrences for windows
 
 FILTERS = [
     ("start/dateTime ge '2026-02-05T08:00:00'", "eF"),
@@ -168,12 +168,12 @@ FILTERS = [
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_filter_leaves_what_matches(graph, events, path):
+def test_filter_returns_only_matching_entries(graph, events, path):
     for filter, expected in FILTERS:
         assert names(graph, path, filter=filter) == expected, filter
 
 
-def test_a_filter_of_events_compares_the_masters_own_start(graph, calendar):
+def test_filter_of_events_compares_the_start_of_the_master(graph, calendar):
     graph.create(event(recurrence=recurrence()))
 
     assert names(graph, "/me/events", filter="start/dateTime ge '2026-02-01'") == ""
@@ -183,14 +183,14 @@ def test_a_filter_of_events_compares_the_masters_own_start(graph, calendar):
     assert names(graph, "/me/calendarView", filter="type eq 'seriesMaster'") == ""
 
 
-def test_a_moved_first_occurrence_leaves_the_masters_start(graph, calendar):
+def test_moved_first_occurrence_does_not_change_the_start_of_the_master(graph, calendar):
     master = graph.create(event(recurrence=recurrence()))["id"]
     graph.change(f"{master}_20260105", {"start": at("2026-01-02T10:00:00"), "end": at("2026-01-02T11:00:00")})
 
     assert names(graph, "/me/events", filter="start/dateTime lt '2026-01-05'") == ""
 
 
-def test_all_day_events_count_by_their_dates(graph, calendar):
+def test_filter_compares_all_day_events_by_date(graph, calendar):
     graph.create(event("2026-02-01T00:00:00", "2026-02-02T00:00:00", "Tokyo Standard Time", isAllDay=True))
 
     for path in LISTS:
@@ -201,19 +201,19 @@ def test_all_day_events_count_by_their_dates(graph, calendar):
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_only_what_is_selected_is_told(graph, events, path):
+def test_select_limits_the_members_of_a_list(graph, events, path):
     value = graph.values(path, **query(path, select="subject, Start,webLink"))
 
     assert {frozenset(each) for each in value} == {frozenset(["@odata.etag", "id", "subject", "start", "webLink"])}
 
 
-def test_only_what_is_selected_of_one_event_is_told(graph, calendar):
+def test_select_limits_the_members_of_one_event(graph, calendar):
     id = graph.create(event())["id"]
 
     assert set(graph.read(f"/me/events/{id}", _select="subject")) == {"@odata.context", "@odata.etag", "id", "subject"}
 
 
-# What is refused
+# Refused options
 
 BROKEN = [
     {"top": "0"},
@@ -282,38 +282,38 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_broken_option_is_refused_and_named(graph, calendar, path):
+def test_error_names_the_invalid_option(graph, calendar, path):
     for options in BROKEN:
         response = graph.get(path, **query(path, **options))
 
-        assert error_of(response) == (400, "BadRequest"), options
+        assert read_error(response) == (400, "BadRequest"), options
         assert response.json()["error"]["message"].startswith(f"${next(iter(options))}")
 
 
 @pytest.mark.parametrize(
     "twice", ["$top=1&$top=2", "$top=1&$TOP=1", "startDateTime=2026-01-01&startdatetime=2026-01-02"]
 )
-def test_an_option_is_given_once(graph, calendar, twice):
-    assert error_of(graph.get(f"/me/events?{twice}")) == (400, "BadRequest")
+def test_repeated_option_is_refused(graph, calendar, twice):
+    assert read_error(graph.get(f"/me/events?{twice}")) == (400, "BadRequest")
 
 
 @pytest.mark.parametrize("option", ["$top=1", "$filter=type eq 'x'", "$foo=1", "$select=nothing", "$expand=instances"])
-def test_one_event_has_no_options_of_lists(graph, calendar, option):
+def test_one_event_refuses_list_options(graph, calendar, option):
     id = graph.create(event())["id"]
 
-    assert error_of(graph.get(f"/me/events/{id}?{option}")) == (400, "BadRequest")
+    assert read_error(graph.get(f"/me/events/{id}?{option}")) == (400, "BadRequest")
 
 
-def test_what_is_no_option_is_passed_over(graph, events):
+def test_unknown_parameters_are_ignored(graph, events):
     assert len(graph.read("/me/events?foo=1&select=nothing&x=%ff")["value"]) == 6
 
 
 @pytest.mark.parametrize("name", ["$Top", "$TOP", "%24top"])
-def test_options_come_in_any_case(graph, events, name):
+def test_option_names_ignore_case(graph, events, name):
     assert len(graph.read(f"/me/events?{name}=2")["value"]) == 2
 
 
-def test_a_long_chain_is_read_without_nesting():
+def test_long_filter_chain_is_parsed_without_nesting():
     chain = " or ".join(["type eq 'occurrence'"] * 80)
 
     assert len(parse_filter(chain, EVENT_FIELDS).operands) == 80
@@ -326,7 +326,7 @@ WORDS = st.sampled_from([*EVENT_FIELDS, *TOKENS])
 
 
 @given(st.one_of(st.text(), st.lists(WORDS, max_size=30).map(" ".join)))
-def test_any_text_is_a_filter_or_refused(text):
+def test_any_text_is_parsed_as_a_filter_or_refused(text):
     try:
         found = parse_filter(text, EVENT_FIELDS)
     except Refusal:

@@ -1,20 +1,20 @@
-"""Series through Graph's interface: patterns and ranges, what is ignored and what is refused, and where they lie."""
+"""Series in the Graph API: patterns and ranges, ignored and refused members, and the resulting days."""
 
 import pytest
 
 from calendars.models import Event
-from tests.calendars.graph.conftest import at, error_of, event
+from tests.calendars.graph.conftest import at, event, read_error
 
 VALUE = "ErrorPropertyValidationFailure"
 LITERAL = "UnableToDeserializePostBody"
 NO_OCCURRENCE = "ErrorRecurrenceHasNoOccurrence"
 UNKNOWN_ZONE = "TimeZoneNotSupportedException"
 
-# what the service writes where a member does not apply
+# values that Microsoft's service writes for members that do not apply
 BLANK_PATTERN = {"month": 0, "dayOfMonth": 0, "daysOfWeek": [], "firstDayOfWeek": "sunday", "index": "first"}
 BLANK_RANGE = {"endDate": "0001-01-01", "numberOfOccurrences": 0}
 
-PATTERNS = {  # the least that each type takes, from Monday, 5 January 2026, and its first days
+PATTERNS = {  # the required members of each type, and its first days from Monday, 5 January 2026
     "daily": ({"interval": 2}, ["2026-01-05", "2026-01-07", "2026-01-09", "2026-01-11"]),
     "weekly": (
         {"interval": 1, "daysOfWeek": ["Monday", "thursday"]},
@@ -37,7 +37,7 @@ PATTERNS = {  # the least that each type takes, from Monday, 5 January 2026, and
 RANGES = {
     "noEnd": {},
     "numbered": {"numberOfOccurrences": 3},
-    "endDate": {"endDate": None},  # the day of the third
+    "endDate": {"endDate": None},  # the day of the third occurrence
 }
 
 
@@ -48,7 +48,7 @@ def series(pattern: dict, range: dict | None = None, start: str = "2026-01-05", 
 
 @pytest.mark.parametrize("range_type", RANGES)
 @pytest.mark.parametrize("type", PATTERNS)
-def test_every_pattern_goes_with_every_range(graph, calendar, type, range_type):
+def test_each_pattern_works_with_each_range(graph, calendar, type, range_type):
     pattern, days = PATTERNS[type]
     limits = {"type": range_type, **RANGES[range_type]}
     if "endDate" in limits:
@@ -59,18 +59,18 @@ def test_every_pattern_goes_with_every_range(graph, calendar, type, range_type):
     assert made["type"] == "seriesMaster"
     assert graph.days(made["id"], end="2030-01-01")[:4] == (days if range_type == "noEnd" else days[:3])
     assert made["start"]["dateTime"] == f"{days[0]}T13:00:00.0000000"
-    ours = {name: [day.lower() for day in value] if name == "daysOfWeek" else value for name, value in pattern.items()}
+    sent = {name: [day.lower() for day in value] if name == "daysOfWeek" else value for name, value in pattern.items()}
     assert made["recurrence"] == {
-        "pattern": BLANK_PATTERN | {"type": type} | ours,
+        "pattern": BLANK_PATTERN | {"type": type} | sent,
         "range": BLANK_RANGE | limits | {"startDate": days[0], "recurrenceTimeZone": "UTC"},
     }
 
 
-# What does not apply is held against its fixed set all the same, and the service's own placeholders are taken
+# Members that do not apply are still validated; the placeholders of Microsoft's service are accepted
 
 
 @pytest.mark.parametrize("type", PATTERNS)
-def test_the_services_placeholders_are_taken(graph, calendar, type):
+def test_placeholders_of_microsofts_service_are_accepted(graph, calendar, type):
     pattern = {"type": type, **PATTERNS[type][0]}
     plain = graph.create(series(pattern))
 
@@ -85,32 +85,32 @@ def test_the_services_placeholders_are_taken(graph, calendar, type):
 
 @pytest.mark.parametrize("type", PATTERNS)
 @pytest.mark.parametrize("index", ["fifth", "", 1])
-def test_an_index_that_does_not_exist_is_refused_in_every_pattern(graph, calendar, type, index):
+def test_invalid_index_is_refused_in_each_pattern(graph, calendar, type, index):
     response = graph.post("/me/events", series({"type": type, **PATTERNS[type][0], "index": index}))
 
     assert response.status_code == 400
     assert "recurrence.pattern.index" in response.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("spell", [str.upper, str.lower, str.title])
-def test_words_are_taken_in_any_case_and_answered_in_one(graph, calendar, spell):
+@pytest.mark.parametrize("change_case", [str.upper, str.lower, str.title])
+def test_enum_values_ignore_case_and_are_returned_in_lower_camel_case(graph, calendar, change_case):
     pattern = {
-        "type": spell("relativeYearly"),
+        "type": change_case("relativeYearly"),
         "interval": 1,
         "month": 5,
-        "daysOfWeek": [spell("monday")],
-        "firstDayOfWeek": spell("saturday"),
-        "index": spell("second"),
+        "daysOfWeek": [change_case("monday")],
+        "firstDayOfWeek": change_case("saturday"),
+        "index": change_case("second"),
     }
 
-    made = graph.create(series(pattern, {"type": spell("noEnd")}))["recurrence"]
+    made = graph.create(series(pattern, {"type": change_case("noEnd")}))["recurrence"]
 
     assert made["pattern"]["type"] == "relativeYearly"
     assert (made["pattern"]["daysOfWeek"], made["pattern"]["index"]) == (["monday"], "second")
     assert made["range"]["type"] == "noEnd"
 
 
-def test_days_given_twice_count_once_and_their_order_means_nothing(graph, calendar):
+def test_days_of_week_are_sorted_and_without_duplicates(graph, calendar):
     days = ["friday", "monday", "friday"]
 
     made = graph.create(series({"type": "weekly", "interval": 1, "daysOfWeek": days}))
@@ -118,7 +118,7 @@ def test_days_given_twice_count_once_and_their_order_means_nothing(graph, calend
     assert made["recurrence"]["pattern"]["daysOfWeek"] == ["monday", "friday"]
 
 
-# What is refused
+# Refused values
 
 WEEKLY = {"type": "weekly", "interval": 1, "daysOfWeek": ["monday"]}
 DAILY = {"type": "daily", "interval": 1}
@@ -181,13 +181,13 @@ WRONG_RANGES = [
 ]
 
 
-def put_together(members: dict, changes: dict) -> dict:
+def apply_changes(members: dict, changes: dict) -> dict:
     return {name: value for name, value in (members | changes).items() if value is not WITHOUT}
 
 
 @pytest.mark.parametrize("pattern, changes, code, target", WRONG_PATTERNS)
-def test_a_wrong_pattern_is_refused_and_its_member_named(graph, calendar, pattern, changes, code, target):
-    response = graph.post("/me/events", series(put_together(pattern, changes)))
+def test_error_names_the_invalid_member_of_a_pattern(graph, calendar, pattern, changes, code, target):
+    response = graph.post("/me/events", series(apply_changes(pattern, changes)))
 
     error = response.json()["error"]
     expected = (400, code, f"recurrence.pattern.{target}")
@@ -196,9 +196,9 @@ def test_a_wrong_pattern_is_refused_and_its_member_named(graph, calendar, patter
 
 
 @pytest.mark.parametrize("changes, code, target", WRONG_RANGES)
-def test_a_wrong_range_is_refused_and_its_member_named(graph, calendar, changes, code, target):
+def test_error_names_the_invalid_member_of_a_range(graph, calendar, changes, code, target):
     body = series(DAILY)
-    body["recurrence"]["range"] = put_together(body["recurrence"]["range"], changes)
+    body["recurrence"]["range"] = apply_changes(body["recurrence"]["range"], changes)
 
     response = graph.post("/me/events", body)
 
@@ -218,18 +218,18 @@ def test_a_wrong_range_is_refused_and_its_member_named(graph, calendar, changes,
         ({"pattern": DAILY, "range": "noEnd"}, "recurrence.range"),
     ],
 )
-def test_a_recurrence_has_both_parts(graph, calendar, recurrence, target):
+def test_recurrence_requires_pattern_and_range(graph, calendar, recurrence, target):
     response = graph.post("/me/events", event(recurrence=recurrence))
 
     assert response.status_code == 400
     assert response.json()["error"]["message"].startswith(f"{target}: ")
 
 
-def test_a_recurrence_of_none_is_a_single_event(graph, calendar):
+def test_event_with_a_null_recurrence_is_a_single_event(graph, calendar):
     assert graph.create(event(recurrence=None))["type"] == "singleInstance"
 
 
-# The examples of the article, and others of its rules
+# The examples of Microsoft's article, and others of its rules
 
 
 @pytest.mark.parametrize(
@@ -263,14 +263,14 @@ def test_a_recurrence_of_none_is_a_single_event(graph, calendar):
             {"type": "numbered", "numberOfOccurrences": 10},
             (10, "2017-04-06", "2017-06-08"),
         ),
-        # a day that a month lacks is its last one
+        # a day that a month does not have is its last day
         (
             "2012-08-30",
             {"type": "absoluteMonthly", "interval": 2, "dayOfMonth": 30},
             {"type": "numbered", "numberOfOccurrences": 10},
             (10, "2012-08-30", "2014-02-28"),
         ),
-        # the week begins on Sunday, unless it says otherwise
+        # the week begins on Sunday by default
         (
             "2024-05-05",
             {"type": "weekly", "interval": 2, "daysOfWeek": ["sunday", "tuesday"]},
@@ -315,7 +315,7 @@ def test_a_recurrence_of_none_is_a_single_event(graph, calendar):
         ),
     ],
 )
-def test_series_lie_where_the_rules_have_them(graph, calendar, start, pattern, range, days):
+def test_series_has_the_days_of_its_rule(graph, calendar, start, pattern, range, days):
     made = graph.create(series(pattern, range, start))
 
     found = graph.days(made["id"])
@@ -326,7 +326,7 @@ def test_series_lie_where_the_rules_have_them(graph, calendar, start, pattern, r
 # Zones
 
 
-def test_the_first_occurrence_is_where_the_clocks_of_the_start_show_it(graph, calendar):
+def test_first_occurrence_is_in_the_zone_of_the_start(graph, calendar):
     made = graph.create(series({**WEEKLY, "daysOfWeek": ["thursday"]}, zone="W. Europe Standard Time"))
 
     assert made["start"] == at("2026-01-08T12:00:00.0000000", "UTC")
@@ -343,7 +343,7 @@ def test_the_first_occurrence_is_where_the_clocks_of_the_start_show_it(graph, ca
         ("India Standard Time", ["07:30", "07:30"]),
     ],
 )
-def test_occurrences_keep_their_reading_of_the_clock(graph, calendar, zone, hours):
+def test_occurrences_keep_their_wall_time(graph, calendar, zone, hours):
     made = graph.create(series({"type": "absoluteMonthly", "interval": 6, "dayOfMonth": 15}, zone=zone))
 
     found = graph.instances(made["id"])
@@ -353,7 +353,7 @@ def test_occurrences_keep_their_reading_of_the_clock(graph, calendar, zone, hour
     assert {each["start"]["dateTime"][11:16] for each in graph.instances(made["id"], prefer)} == {"13:00"}
 
 
-def test_the_recurrences_zone_is_where_a_series_lives(graph, calendar):
+def test_zone_of_the_recurrence_decides_the_days_of_the_series(graph, calendar):
     body = series({"type": "absoluteMonthly", "interval": 6, "dayOfMonth": 6})
     body["start"], body["end"] = at("2026-01-05T16:00:00"), at("2026-01-05T16:30:00")  # UTC; 01:00 of the 6th in Tokyo
     body["recurrence"]["range"] |= {"startDate": "2026-01-06", "recurrenceTimeZone": "Tokyo Standard Time"}
@@ -366,24 +366,24 @@ def test_the_recurrences_zone_is_where_a_series_lives(graph, calendar):
 
 
 @pytest.mark.parametrize(
-    "zone, day, wall, shown",
+    "zone, day, wall, expected",
     [
-        # inside a gap: later by its length; shown twice: the first
+        # in a gap: later by the length of the gap; repeated: the first one
         ("Europe/Berlin", "2026-03-29", "02:30:00", "2026-03-29T01:30:00"),
         ("Europe/Berlin", "2026-10-25", "02:30:00", "2026-10-25T00:30:00"),
         ("Australia/Lord_Howe", "2026-10-04", "02:15:00", "2026-10-03T15:45:00"),
     ],
 )
-def test_a_reading_that_clocks_skip_or_repeat(graph, calendar, zone, day, wall, shown):
+def test_skipped_or_repeated_wall_time_becomes_one_instant(graph, calendar, zone, day, wall, expected):
     recurrence = {"pattern": DAILY, "range": {"type": "noEnd", "startDate": "2026-01-05"}}
     made = graph.create(event(f"2026-01-05T{wall}", f"2026-01-05T{wall}", zone, recurrence=recurrence))
 
     read = graph.read(f"/me/events/{made['id']}_{day.replace('-', '')}")
 
-    assert read["start"]["dateTime"] == f"{shown}.0000000"
+    assert read["start"]["dateTime"] == f"{expected}.0000000"
 
 
-def test_a_day_that_never_was_is_no_occurrence_and_uses_up_no_count(graph, calendar):
+def test_day_that_a_zone_skipped_is_no_occurrence_and_does_not_count(graph, calendar):
     limits = {"type": "numbered", "numberOfOccurrences": 3}
     made = graph.create(series(DAILY, limits, "2011-12-29", "Pacific/Apia"))
 
@@ -394,7 +394,7 @@ def test_a_day_that_never_was_is_no_occurrence_and_uses_up_no_count(graph, calen
     ]
 
 
-def test_an_all_day_series_is_of_dates(graph, calendar):
+def test_all_day_series_keeps_its_dates_in_each_zone(graph, calendar):
     recurrence = {"pattern": WEEKLY, "range": {"type": "numbered", "numberOfOccurrences": 2, "startDate": "2026-03-23"}}
     made = graph.create(
         event(
@@ -414,4 +414,4 @@ def test_an_end_before_the_start_is_refused_in_a_series_too(graph, calendar):
 
     response = graph.post("/me/events", body)
 
-    assert error_of(response) in [(400, VALUE), (400, "ErrorCalendarEndDateIsEarlierThanStartDate")]
+    assert read_error(response) in [(400, VALUE), (400, "ErrorCalendarEndDateIsEarlierThanStartDate")]

@@ -1,8 +1,8 @@
-"""ETags: conditions on reading and on changing."""
+"""ETags: conditional reads and changes."""
 
 import pytest
 
-from tests.calendars.graph.conftest import error_of, event, recurrence
+from tests.calendars.graph.conftest import event, read_error, recurrence
 
 CONFLICT = (412, "ErrorIrresolvableConflict")
 
@@ -24,7 +24,7 @@ def call(graph, method: str, path: str, headers: dict):
     return graph.delete(path, headers) if method == "DELETE" else graph.post(f"{path}/cancel", {}, headers)
 
 
-def test_the_version_is_told_twice(graph, path):
+def test_etag_header_and_member_are_equal(graph, path):
     response = graph.get(path)
 
     tag = response.json()["@odata.etag"]
@@ -32,39 +32,39 @@ def test_the_version_is_told_twice(graph, path):
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE", "POST"])
-def test_what_was_changed_since_is_not_changed_again(graph, path, method):
+def test_change_with_an_outdated_etag_is_refused(graph, path, method):
     tag = graph.get(path)["ETag"]
     graph.patch(path, {"subject": "Changed"})
     before = graph.read(path)
 
-    assert error_of(call(graph, method, path, {"If-Match": tag})) == CONFLICT
+    assert read_error(call(graph, method, path, {"If-Match": tag})) == CONFLICT
     assert graph.read(path) == before
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE", "POST"])
 @pytest.mark.parametrize("form", ["{}", "*", '"other", {}', "{}, *", " {} "])
-def test_what_was_not_changed_is_changed(graph, path, method, form):
+def test_change_with_the_current_etag_is_accepted(graph, path, method, form):
     tag = graph.get(path)["ETag"]
 
     assert call(graph, method, path, {"If-Match": form.format(tag)}).status_code < 300
 
 
-def test_a_strong_spelling_of_the_version_is_taken(graph, path):
+def test_strong_form_of_the_etag_is_accepted(graph, path):
     tag = graph.get(path)["ETag"].removeprefix("W/")
 
     assert graph.patch(path, {"subject": "New"}, {"If-Match": tag}).status_code == 200
 
 
 @pytest.mark.parametrize("tag", ['"other"', "", "W/", "garbage", "W/\"1\", x, 'y'", "\x7f"])
-def test_another_version_is_a_conflict(graph, path, tag):
-    assert error_of(graph.patch(path, {"subject": "New"}, {"If-Match": tag})) == CONFLICT
+def test_change_with_another_etag_is_a_conflict(graph, path, tag):
+    assert read_error(graph.patch(path, {"subject": "New"}, {"If-Match": tag})) == CONFLICT
 
 
-def test_a_conflict_is_one_even_when_nothing_is_to_be_changed(graph, path):
-    assert error_of(graph.patch(path, {}, {"If-Match": '"other"'})) == CONFLICT
+def test_change_without_members_and_with_another_etag_is_a_conflict(graph, path):
+    assert read_error(graph.patch(path, {}, {"If-Match": '"other"'})) == CONFLICT
 
 
-def test_each_change_gives_another_version(graph, path):
+def test_each_change_gives_a_new_etag(graph, path):
     tags = [graph.get(path)["ETag"]]
     for subject in ("a", "b", "c"):
         response = graph.patch(path, {"subject": subject})
@@ -74,13 +74,13 @@ def test_each_change_gives_another_version(graph, path):
     assert len(set(tags)) == 4
 
 
-def test_no_change_gives_no_other_version(graph, path):
+def test_change_without_effect_keeps_the_etag(graph, path):
     tag = graph.get(path)["ETag"]
 
     assert graph.patch(path, {"subject": "Stand-up"})["ETag"] == tag
 
 
-def test_an_occurrence_has_a_version_of_its_own(graph, master):
+def test_each_occurrence_has_its_own_etag(graph, master):
     tags = [graph.get(f"/me/events/{master}_202601{day}")["ETag"] for day in ("12", "19")]
 
     graph.change(f"{master}_20260112", {"subject": "Other"})
@@ -90,7 +90,7 @@ def test_an_occurrence_has_a_version_of_its_own(graph, master):
 
 
 @pytest.mark.parametrize("form", ["{}", "*", '"other", {}'])
-def test_what_the_client_has_is_not_sent_again(graph, path, form):
+def test_get_with_a_matching_etag_is_not_modified(graph, path, form):
     tag = graph.get(path)["ETag"]
 
     response = graph.get(path, {"If-None-Match": form.format(tag)})
@@ -98,7 +98,7 @@ def test_what_the_client_has_is_not_sent_again(graph, path, form):
     assert (response.status_code, response.content, response["ETag"]) == (304, b"", tag)
 
 
-def test_what_has_changed_is_sent(graph, path):
+def test_get_with_an_outdated_etag_returns_the_event(graph, path):
     tag = graph.get(path)["ETag"]
     graph.patch(path, {"subject": "New"})
 

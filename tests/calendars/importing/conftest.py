@@ -1,30 +1,30 @@
-"""Imports into the owner's default calendar."""
+"""Import files into the owner's default calendar."""
 
 import pytest
 
 from calendars.ics.import_report import Line
 from calendars.ics.importing import import_calendar
 from calendars.models import Event
-from tests.calendars.importing.files import REFUSED, TAKEN, file_of, vevent
+from tests.calendars.importing.files import REFUSED, TAKEN, build_file, vevent
 from tests.conftest import NOW
 
 
 @pytest.fixture
-def take(calendar):
-    """Import what consists of `parts`; returns the lines of the report."""
+def import_parts(calendar):
+    """Return a function that imports a file with `parts` and returns the lines of the report."""
 
     def run(*parts: str, head: str = "", **options) -> list[Line]:
-        return list(import_calendar(calendar, file_of(*parts, head=head), NOW, **options).lines)
+        return list(import_calendar(calendar, build_file(*parts, head=head), NOW, **options).lines)
 
     return run
 
 
 @pytest.fixture
-def taken(take):
-    """Import one component that is taken; returns its event and the notes."""
+def import_accepted(import_parts):
+    """Return a function that imports one accepted component and returns its event and the notes."""
 
     def run(*lines: str, **options) -> tuple[Event, list[str]]:
-        (line,) = take(vevent(*lines, **options))
+        (line,) = import_parts(vevent(*lines, **options))
         assert line.status is TAKEN, line.notes
         return Event.objects.get(pk=line.event_id), line.notes
 
@@ -32,11 +32,11 @@ def taken(take):
 
 
 @pytest.fixture
-def refused(take):
-    """Import one component that is refused; returns why."""
+def import_refused(import_parts):
+    """Return a function that imports one refused component and returns the reason."""
 
     def run(*lines: str, **options) -> str:
-        (line,) = take(vevent(*lines, **options))
+        (line,) = import_parts(vevent(*lines, **options))
         assert (line.status, line.event_id) == (REFUSED, None)
         assert not Event.objects.exists()
         return line.notes[-1]

@@ -1,4 +1,4 @@
-"""iCalendar files by hand, valid by default; a test names only what matters to it."""
+"""Build iCalendar files.  They are valid by default; a test gives only the values that matter to it."""
 
 from calendars.ics.import_report import Status
 from calendars.models import Calendar, Event, EventException
@@ -8,12 +8,12 @@ TAKEN, CHANGED, UNCHANGED, REFUSED = Status
 
 
 def vevent(*lines: str, uid: str = "one@example.com", start: str = ";TZID=Europe/Berlin:20260105T100000") -> str:
-    """An event on Monday, 5 January 2026, at 10:00 in Berlin, of no length unless it says otherwise."""
+    """Return an event on Monday, 5 January 2026, at 10:00 in Berlin, by default with a length of zero."""
     head = [f"UID:{uid}"] * bool(uid) + [f"DTSTART{start}"] * bool(start)
     return "\r\n".join(["BEGIN:VEVENT", *head, *lines, "END:VEVENT"])
 
 
-def file_of(*parts: str, head: str = "") -> str:
+def build_file(*parts: str, head: str = "") -> str:
     return "\r\n".join(["BEGIN:VCALENDAR", "VERSION:2.0", *([head] if head else []), *parts, "END:VCALENDAR", ""])
 
 
@@ -31,12 +31,12 @@ def override(*lines: str, of: str = "20260112T100000", start: str = "20260113T12
     )
 
 
-def everything(calendar: Calendar) -> list[str]:
-    """The starts of all that is in the calendar."""
+def all_starts(calendar: Calendar) -> list[str]:
+    """Return the starts of all occurrences in the calendar."""
     return sorted(each for event in calendar.events.all() for each in starts(event))
 
 
-def everything_in(calendar: Calendar) -> list:
+def dump_calendar(calendar: Calendar) -> list:
     tables = (Event, EventException)
     rows = [list(table.objects.order_by("pk").values()) for table in tables]
     return [*rows, Calendar.objects.get(pk=calendar.pk).revision]

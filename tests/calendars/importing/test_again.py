@@ -1,4 +1,4 @@
-"""A file that comes again: what is different in it changes, and nothing else."""
+"""Importing a file again changes only the differences."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from tests.calendars.importing.files import (
     REFUSED,
     TAKEN,
     UNCHANGED,
-    everything_in,
-    file_of,
+    build_file,
+    dump_calendar,
     override,
     repeating,
     vevent,
@@ -38,78 +38,80 @@ from tests.conftest import NOW
         [repeating(rule="FREQ=WEEKLY;BYDAY=WE;COUNT=3")],
     ],
 )  # fmt: skip
-def test_the_same_file_again_changes_nothing(take, calendar, parts):
-    assert {each.status for each in take(*parts)} == {TAKEN}
-    before = everything_in(calendar)
+def test_importing_the_same_file_again_changes_nothing(import_parts, calendar, parts):
+    assert {each.status for each in import_parts(*parts)} == {TAKEN}
+    before = dump_calendar(calendar)
 
-    again = take(*parts)
+    again = import_parts(*parts)
 
     assert {each.status for each in again} == {UNCHANGED}
-    assert everything_in(calendar) == before
+    assert dump_calendar(calendar) == before
 
 
-def test_what_has_changed_in_the_file_changes_here(take):
-    take(
+def test_importing_a_changed_file_changes_the_event(import_parts):
+    import_parts(
         repeating("SUMMARY:Old", "EXDATE;TZID=Europe/Berlin:20260112T100000"),
         override(of="20260119T100000", start="20260120T100000"),
     )
 
-    (line,) = take(repeating("SUMMARY:New"))
+    (line,) = import_parts(repeating("SUMMARY:New"))
 
     event = Event.objects.get()
     assert (line.status, event.subject) == (CHANGED, "New")
     assert days(event) == ["2026-01-05", "2026-01-12", "2026-01-19", "2026-01-26"]
 
 
-def test_a_series_that_becomes_a_single_event_does(take):
-    take(repeating())
+def test_import_turns_a_series_into_a_single_event(import_parts):
+    import_parts(repeating())
 
-    take(vevent())
+    import_parts(vevent())
 
     assert Event.objects.get().recurrence is None
 
 
-def test_single_events_that_the_file_has_no_more_are_gone(take, calendar):
-    take(repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31;COUNT=3", start=";TZID=Europe/Berlin:20260131T100000"))
+def test_import_deletes_single_events_that_the_rule_no_longer_has(import_parts, calendar):
+    import_parts(repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31;COUNT=3", start=";TZID=Europe/Berlin:20260131T100000"))
 
-    (line,) = take(repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31;COUNT=2", start=";TZID=Europe/Berlin:20260131T100000"))
+    (line,) = import_parts(
+        repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31;COUNT=2", start=";TZID=Europe/Berlin:20260131T100000")
+    )
 
     assert (line.status, line.notes[-1]) == (CHANGED, "1 single event of it is gone.")
     assert calendar.events.count() == 2
 
 
-def test_the_same_uid_in_another_calendar_is_another_event(take, calendar, owner):
-    take(vevent())
+def test_same_uid_in_another_calendar_is_another_event(import_parts, calendar, owner):
+    import_parts(vevent())
     other = Calendar.objects.create(owner=owner, name="Other")
 
-    import_calendar(other, file_of(vevent()), NOW)
+    import_calendar(other, build_file(vevent()), NOW)
 
     assert Event.objects.count() == 2
 
 
-def test_a_uid_twice_in_a_file_is_taken_once(take):
-    first, second = take(vevent("SUMMARY:One"), vevent("SUMMARY:Two"))
+def test_duplicate_uid_in_a_file_is_imported_once(import_parts):
+    first, second = import_parts(vevent("SUMMARY:One"), vevent("SUMMARY:Two"))
 
     assert (first.status, second.status) == (TAKEN, REFUSED)
     assert second.notes == ["Its UID is that of the event in line 3."]
 
 
-def test_a_dry_run_tells_the_same_and_writes_nothing(take, calendar):
+def test_dry_run_reports_the_same_and_writes_nothing(import_parts, calendar):
     parts = [repeating(), override(), vevent(uid="two"), vevent(start=":x", uid="three")]
-    take(vevent(uid="two"))
-    before = everything_in(calendar)
+    import_parts(vevent(uid="two"))
+    before = dump_calendar(calendar)
 
-    dry = take(*parts, dry_run=True)
-    assert everything_in(calendar) == before
+    dry = import_parts(*parts, dry_run=True)
+    assert dump_calendar(calendar) == before
 
-    wet = take(*parts)
-    assert [(each.status, each.notes) for each in dry] == [(each.status, each.notes) for each in wet]
+    real = import_parts(*parts)
+    assert [(each.status, each.notes) for each in dry] == [(each.status, each.notes) for each in real]
 
 
-def test_what_is_private_to_the_owner_is_not_changed_by_others(take, make_user):
-    take(vevent("SUMMARY:Doctor", "CLASS:PRIVATE"), vevent("SUMMARY:Open", uid="two"))
+def test_import_by_others_does_not_change_a_private_event(import_parts, make_user):
+    import_parts(vevent("SUMMARY:Doctor", "CLASS:PRIVATE"), vevent("SUMMARY:Open", uid="two"))
 
-    lines = take(vevent("SUMMARY:Mine"), vevent("SUMMARY:Mine", uid="two"), viewer=make_user("bob"))
+    lines = import_parts(vevent("SUMMARY:Mine"), vevent("SUMMARY:Mine", uid="two"), viewer=make_user("bob"))
 
     assert [each.status for each in lines] == [REFUSED, CHANGED]
     assert Event.objects.get(uid="one@example.com").subject == "Doctor"
@@ -125,10 +127,10 @@ def test_what_is_private_to_the_owner_is_not_changed_by_others(take, make_user):
         pytest.param((repeating(),), id="restored"),
     ],
 )
-def test_an_occurrence_that_is_private_alone_is_not_changed_by_others(take, make_user, parts):
-    take(repeating(), override("SUMMARY:Doctor", "CLASS:PRIVATE"))
+def test_import_by_others_does_not_change_a_private_occurrence(import_parts, make_user, parts):
+    import_parts(repeating(), override("SUMMARY:Doctor", "CLASS:PRIVATE"))
 
-    take(*parts, viewer=make_user("bob"))
+    import_parts(*parts, viewer=make_user("bob"))
 
-    kept = Event.objects.get().exceptions.get()
-    assert (kept.is_cancelled, kept.changes["subject"]) == (False, "Doctor")
+    exception = Event.objects.get().exceptions.get()
+    assert (exception.is_cancelled, exception.changes["subject"]) == (False, "Doctor")

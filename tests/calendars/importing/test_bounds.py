@@ -1,4 +1,4 @@
-"""A file keeps its server busy for a bounded time, whatever it holds."""
+"""The import of any file takes a bounded time."""
 
 from datetime import date, timedelta
 from time import process_time
@@ -10,34 +10,34 @@ from calendars.ics import importing, recurrence, timezones
 from calendars.ics.importing import import_calendar
 from calendars.models import Calendar, Event, EventException
 from tests.calendars.conftest import days, starts
-from tests.calendars.importing.files import REFUSED, TAKEN, UNCHANGED, file_of, override, repeating, vevent
+from tests.calendars.importing.files import REFUSED, TAKEN, UNCHANGED, build_file, override, repeating, vevent
 from tests.conftest import NOW
 
 DAYS = [date(2026, 1, 5) + timedelta(days=n) for n in range(700)]
-PATIENCE_S = 15  # several times what any of these takes
+MAX_IMPORT_S = 15  # several times the time that each of these imports takes
 
 
-def listed(name: str, dates: list[date], time: str = "T100000", zone: str = "Europe/Berlin") -> str:
+def date_property(name: str, dates: list[date], time: str = "T100000", zone: str = "Europe/Berlin") -> str:
     return f"{name};TZID={zone}:" + ",".join(f"{day:%Y%m%d}{time}" for day in dates)
 
 
-def test_a_file_makes_only_so_many_changes(calendar, monkeypatch):
+def test_number_of_changes_by_one_file_is_limited(calendar, monkeypatch):
     monkeypatch.setattr(importing, "MOST_CHANGES", 3)
 
-    report = import_calendar(calendar, file_of(*(vevent(uid=str(n)) for n in range(5))), NOW)
+    report = import_calendar(calendar, build_file(*(vevent(uid=str(n)) for n in range(5))), NOW)
 
     assert [each.status for each in report.lines] == [TAKEN] * 3 + [REFUSED] * 2
 
 
-def test_the_list_of_all_zones_is_read_once(take, monkeypatch):
-    """It is read from the disk, which takes 5 ms; a file of 1 MiB may describe more than 1,600 unknown zones."""
+def test_list_of_all_zones_is_read_once(import_parts, monkeypatch):
+    """Reading the list from the disk takes 5 ms, and a file of 1 MiB may describe more than 1,600 unknown zones."""
     reads = []
     monkeypatch.setattr(timezones, "available_timezones", lambda: reads.append(1) or available_timezones())
     timezones.names_to_compare.cache_clear()
     observance = "BEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:+0017\r\nTZOFFSETTO:+0017\r\nEND:STANDARD"
     zones = [f"BEGIN:VTIMEZONE\r\nTZID:z{n}\r\n{observance}\r\nEND:VTIMEZONE" for n in range(3)]
 
-    lines = take(*zones, *(vevent(uid=str(n), start=f";TZID=z{n}:20260105T100000") for n in range(3)))
+    lines = import_parts(*zones, *(vevent(uid=str(n), start=f";TZID=z{n}:20260105T100000") for n in range(3)))
 
     assert [line.notes for line in lines] == [
         [f"No time zone has clocks that run as the file says of z{n}."] for n in range(3)
@@ -48,11 +48,11 @@ def test_the_list_of_all_zones_is_read_once(take, monkeypatch):
 # Rules that only python-dateutil understands
 
 
-def test_rules_that_are_no_series_are_followed_through_so_many_years(take, monkeypatch):
+def test_number_of_years_for_rules_without_a_pattern_is_limited(import_parts, monkeypatch):
     monkeypatch.setattr(recurrence, "MOST_YEARS", 20)
     rule, start = "FREQ=MONTHLY;BYMONTHDAY=31", ";TZID=Europe/Berlin:20200131T100000"
 
-    lines = take(
+    lines = import_parts(
         *(repeating(rule=rule, start=start, uid=str(n)) for n in range(4)),
         repeating(uid="weekly"),
         override(uid="3"),
@@ -67,13 +67,13 @@ def test_rules_that_are_no_series_are_followed_through_so_many_years(take, monke
     assert not Event.objects.filter(uid__in=["2", "3"]).exists()
 
 
-def test_what_is_refused_so_leaves_what_is_here_as_it_is(take, monkeypatch):
+def test_refused_rule_does_not_change_stored_events(import_parts, monkeypatch):
     rule = repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31", start=";TZID=Europe/Berlin:20200131T100000")
-    take(rule)
+    import_parts(rule)
     before = Event.objects.count()
     monkeypatch.setattr(recurrence, "MOST_YEARS", 1)
 
-    (line,) = take(rule)
+    (line,) = import_parts(rule)
 
     assert (line.status, Event.objects.count()) == (REFUSED, before)
 
@@ -83,20 +83,20 @@ def test_what_is_refused_so_leaves_what_is_here_as_it_is(take, monkeypatch):
     [
         "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",  # never
         "FREQ=DAILY;BYMONTH=1;COUNT=2000000000",
-        "FREQ=WEEKLY;BYMONTH=1;BYDAY=SA;COUNT=2000000000",  # up to the last week there is
+        "FREQ=WEEKLY;BYMONTH=1;BYDAY=SA;COUNT=2000000000",  # up to the last week of the year 9999
         "FREQ=DAILY;BYMONTH=1;UNTIL=99990101",
         f"FREQ=MONTHLY;BYDAY=MO;BYSETPOS={','.join(map(str, range(1, 250)))}",
         "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR,SA,SU,1MO",
     ],
 )
-def test_no_rule_however_often_it_comes_takes_long(calendar, monkeypatch, rule):
+def test_many_rules_in_one_file_are_imported_fast(calendar, monkeypatch, rule):
     monkeypatch.setattr(importing, "MOST_CHANGES", 100)
-    file = file_of(*(repeating(rule=rule, start=":19000131T100000Z", uid=str(n)) for n in range(800)))
+    file = build_file(*(repeating(rule=rule, start=":19000131T100000Z", uid=str(n)) for n in range(800)))
 
-    assert seconds(calendar, file) < PATIENCE_S
+    assert measure_import_s(calendar, file) < MAX_IMPORT_S
 
 
-def seconds(calendar: Calendar, file: str) -> float:
+def measure_import_s(calendar: Calendar, file: str) -> float:
     began = process_time()
     import_calendar(calendar, file, NOW)
     return process_time() - began
@@ -105,20 +105,20 @@ def seconds(calendar: Calendar, file: str) -> float:
 # Dates and single occurrences
 
 
-def test_a_file_becomes_only_so_many_events(take, monkeypatch):
+def test_number_of_events_from_one_file_is_limited(import_parts, monkeypatch):
     monkeypatch.setattr(recurrence, "MOST_EVENTS", 5)
 
-    lines = take(vevent(uid="a"), vevent(listed("RDATE", DAYS[:5]), uid="b"), vevent(uid="c"))
+    lines = import_parts(vevent(uid="a"), vevent(date_property("RDATE", DAYS[:5]), uid="b"), vevent(uid="c"))
 
     assert [each.status for each in lines] == [TAKEN, REFUSED, REFUSED]
     assert lines[1].notes == ["The file becomes more than 5 events: import the rest of it apart."]
     assert Event.objects.get().uid == "a"
 
 
-def test_all_dates_that_are_left_out_take_one_change(take, monkeypatch):
+def test_all_excluded_dates_are_one_change(import_parts, monkeypatch):
     monkeypatch.setattr(importing, "MOST_CHANGES", 2)
 
-    (line,) = take(repeating(listed("EXDATE", DAYS[1:337]), rule="FREQ=DAILY"))
+    (line,) = import_parts(repeating(date_property("EXDATE", DAYS[1:337]), rule="FREQ=DAILY"))
 
     event = Event.objects.get()
     assert (line.status, event.revision) == (TAKEN, 2)
@@ -126,23 +126,23 @@ def test_all_dates_that_are_left_out_take_one_change(take, monkeypatch):
     assert days(event)[:2] == ["2026-01-05", "2026-12-08"]
 
 
-def test_hundreds_of_dates_are_written_as_two_are(take, django_assert_max_num_queries):
+def test_hundreds_of_excluded_dates_take_few_queries(import_parts, django_assert_max_num_queries):
     with django_assert_max_num_queries(22):
-        take(repeating(listed("EXDATE", DAYS[1:3]), rule="FREQ=DAILY"))
-    with django_assert_max_num_queries(26):  # as they are written by the hundred
-        take(repeating(listed("EXDATE", DAYS[1:]), rule="FREQ=DAILY"))
+        import_parts(repeating(date_property("EXDATE", DAYS[1:3]), rule="FREQ=DAILY"))
+    with django_assert_max_num_queries(26):  # the rows are written in batches of a hundred
+        import_parts(repeating(date_property("EXDATE", DAYS[1:]), rule="FREQ=DAILY"))
     with django_assert_max_num_queries(26):
-        take(repeating(rule="FREQ=DAILY"))
+        import_parts(repeating(rule="FREQ=DAILY"))
 
     assert len(days(Event.objects.get())) == 361
 
 
-def test_changes_of_occurrences_are_written_together(take, django_assert_max_num_queries):
+def test_changed_occurrences_are_written_in_few_queries(import_parts, django_assert_max_num_queries):
     moved = [override(of=f"{day:%Y%m%d}T100000", start=f"{day:%Y%m%d}T150000") for day in DAYS[1:200]]
 
     with django_assert_max_num_queries(24):
-        lines = take(repeating(rule="FREQ=DAILY"), *moved)
-    again = take(repeating(rule="FREQ=DAILY"), *moved)
+        lines = import_parts(repeating(rule="FREQ=DAILY"), *moved)
+    again = import_parts(repeating(rule="FREQ=DAILY"), *moved)
 
     event = Event.objects.get()
     assert ({each.status for each in lines}, {each.status for each in again}) == ({TAKEN}, {UNCHANGED})
@@ -153,18 +153,21 @@ def test_changes_of_occurrences_are_written_together(take, django_assert_max_num
 @pytest.mark.parametrize(
     "lines",
     [
-        [listed("RDATE", DAYS), listed("EXDATE", DAYS[:300], "T143000", "Asia/Kolkata")],
-        ["RRULE:FREQ=MONTHLY;BYMONTHDAY=1,2,3,4,5,6,7,8,9,10,11,12", listed("EXDATE", DAYS)],
-        ["RRULE:FREQ=MONTHLY;BYMONTHDAY=1,2,3,4,5,6,7,8,9,10,11,12", listed("RDATE", DAYS)],
-        ["RRULE:FREQ=DAILY;BYMONTH=1,3,5;UNTIL=20280601", listed("EXDATE", DAYS, "T040000", "America/New_York")],
+        [date_property("RDATE", DAYS), date_property("EXDATE", DAYS[:300], "T143000", "Asia/Kolkata")],
+        ["RRULE:FREQ=MONTHLY;BYMONTHDAY=1,2,3,4,5,6,7,8,9,10,11,12", date_property("EXDATE", DAYS)],
+        ["RRULE:FREQ=MONTHLY;BYMONTHDAY=1,2,3,4,5,6,7,8,9,10,11,12", date_property("RDATE", DAYS)],
+        ["RRULE:FREQ=DAILY;BYMONTH=1,3,5;UNTIL=20280601", date_property("EXDATE", DAYS, "T040000", "America/New_York")],
     ],
 )
-def test_many_dates_take_no_longer_than_a_few(calendar, monkeypatch, lines):
+def test_many_dates_are_imported_fast(calendar, monkeypatch, lines):
     monkeypatch.setattr(importing, "MOST_CHANGES", 100)
-    assert seconds(calendar, file_of(*(vevent(*lines, uid=str(n)) for n in range(30)))) < PATIENCE_S
+    assert measure_import_s(calendar, build_file(*(vevent(*lines, uid=str(n)) for n in range(30)))) < MAX_IMPORT_S
 
 
-def test_a_name_of_a_zone_with_many_parts_takes_no_longer(calendar):
+def test_zone_names_with_many_parts_are_imported_fast(calendar):
     zones = (f";TZID={n}{'/a' * 2_000}:20260105T100000" for n in range(250))
 
-    assert seconds(calendar, file_of(*(vevent(uid=str(n), start=zone) for n, zone in enumerate(zones)))) < PATIENCE_S
+    assert (
+        measure_import_s(calendar, build_file(*(vevent(uid=str(n), start=zone) for n, zone in enumerate(zones))))
+        < MAX_IMPORT_S
+    )

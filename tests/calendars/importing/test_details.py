@@ -1,4 +1,4 @@
-"""What an event of a file says, apart from when it repeats."""
+"""Properties of imported events, except recurrences."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from calendars.models import Event
 from tests.calendars.importing.files import REFUSED, vevent
 
 
-def test_an_event_is_taken_with_all_that_it_says(taken):
-    event, notes = taken(
+def test_all_properties_of_an_event_are_imported(import_accepted):
+    event, notes = import_accepted(
         "DTEND;TZID=Europe/Berlin:20260105T113000",
         r"SUMMARY:Budget\, part 1",
         r"DESCRIPTION:First line\nC:\\New",
@@ -39,12 +39,12 @@ def test_an_event_is_taken_with_all_that_it_says(taken):
 
 
 @pytest.mark.parametrize(
-    "start, lines, times_of, is_all_day",
+    "start, lines, expected, is_all_day",
     [
         (":20260105T090000Z", ["DTEND:20260105T100000Z"], ("05 09:00", "05 10:00", "UTC"), False),
         (";VALUE=DATE:20260105", [], ("05 00:00", "06 00:00", "Europe/Berlin"), True),
         (";VALUE=DATE:20260105", ["DTEND;VALUE=DATE:20260107"], ("05 00:00", "07 00:00", "Europe/Berlin"), True),
-        # an end on the first day, as many programs write it
+        # an end on the first day, as many programs write
         (";VALUE=DATE:20260105", ["DTEND;VALUE=DATE:20260105"], ("05 00:00", "06 00:00", "Europe/Berlin"), True),
         (";VALUE=DATE:20260105", ["DURATION:P2D"], ("05 00:00", "07 00:00", "Europe/Berlin"), True),
         (":20260105T090000Z", ["DURATION:PT1H30M"], ("05 09:00", "05 10:30", "UTC"), False),
@@ -58,20 +58,20 @@ def test_an_event_is_taken_with_all_that_it_says(taken):
         ),
     ],
 )
-def test_starts_and_ends_in_every_form(taken, owner, start, lines, times_of, is_all_day):
+def test_start_and_end_are_imported_in_each_form(import_accepted, owner, start, lines, expected, is_all_day):
     owner.time_zone = "Europe/Berlin"
     owner.save()
 
-    event, _ = taken(*lines, start=start)
+    event, _ = import_accepted(*lines, start=start)
 
-    assert (f"{event.start:%d %H:%M}", f"{event.end:%d %H:%M}", event.zone) == times_of
+    assert (f"{event.start:%d %H:%M}", f"{event.end:%d %H:%M}", event.zone) == expected
     assert event.is_all_day is is_all_day
 
 
-def test_a_duration_of_hours_is_elapsed_time_and_one_of_days_is_dates(taken):
+def test_duration_in_hours_is_elapsed_time_and_in_days_is_wall_time(import_accepted):
     """Clocks in Berlin go forward on 29 March 2026."""
-    hours, _ = taken("DURATION:PT24H", uid="h", start=";TZID=Europe/Berlin:20260328T120000")
-    whole_days, _ = taken("DURATION:P1D", uid="d", start=";TZID=Europe/Berlin:20260328T120000")
+    hours, _ = import_accepted("DURATION:PT24H", uid="h", start=";TZID=Europe/Berlin:20260328T120000")
+    whole_days, _ = import_accepted("DURATION:P1D", uid="d", start=";TZID=Europe/Berlin:20260328T120000")
 
     assert (f"{hours.end:%d %H}", f"{whole_days.end:%d %H}") == ("29 13", "29 12")
 
@@ -86,16 +86,16 @@ def test_a_duration_of_hours_is_elapsed_time_and_one_of_days_is_dates(taken):
         ([], "busy"),
     ],
 )
-def test_how_time_is_shown(taken, lines, show_as):
-    assert taken(*lines)[0].show_as == show_as
+def test_busy_status_is_imported(import_accepted, lines, show_as):
+    assert import_accepted(*lines)[0].show_as == show_as
 
 
 @pytest.mark.parametrize(
     "value, sensitivity",
     [("PUBLIC", "normal"), ("X-PERSONAL", "personal"), ("private", "private"), ("X-SECRET", "private")],
 )
-def test_a_class_that_nobody_knows_is_private(taken, value, sensitivity):
-    assert taken(f"CLASS:{value}")[0].sensitivity == sensitivity
+def test_unknown_class_is_imported_as_private(import_accepted, value, sensitivity):
+    assert import_accepted(f"CLASS:{value}")[0].sensitivity == sensitivity
 
 
 @pytest.mark.parametrize(
@@ -110,18 +110,18 @@ def test_a_class_that_nobody_knows_is_private(taken, value, sensitivity):
         ("9" * 99, "normal"),
     ],
 )
-def test_priorities(taken, value, importance):
-    assert taken(f"PRIORITY:{value}")[0].importance == importance
+def test_priority_is_imported_as_importance(import_accepted, value, importance):
+    assert import_accepted(f"PRIORITY:{value}")[0].importance == importance
 
 
-def test_html_is_taken_where_there_is_some(taken):
-    event, _ = taken("DESCRIPTION:Read this", "X-ALT-DESC;FMTTYPE=text/html:<p>Read <b>this</b></p>")
+def test_html_description_is_preferred(import_accepted):
+    event, _ = import_accepted("DESCRIPTION:Read this", "X-ALT-DESC;FMTTYPE=text/html:<p>Read <b>this</b></p>")
 
     assert (event.body_type, event.body) == ("html", "<p>Read <b>this</b></p>")
 
 
-def test_nobody_is_invited(taken):
-    event, notes = taken(
+def test_imported_attendees_are_stored_and_not_invited(import_accepted):
+    event, notes = import_accepted(
         "ORGANIZER:mailto:ada@example.com",
         'ATTENDEE;CN="Prado, João";ROLE=OPT-PARTICIPANT:mailto:joao@example.com',
         "ATTENDEE;CUTYPE=ROOM:mailto:room4@example.com",
@@ -134,8 +134,8 @@ def test_nobody_is_invited(taken):
     ]
 
 
-def test_control_characters_in_an_address_are_left_out_and_told(taken):
-    event, notes = taken("ATTENDEE:mailto:bob@example.com\x01\x7f", r"ATTENDEE:mailto:eve\n@example.com")
+def test_control_characters_in_mail_addresses_are_removed_with_a_note(import_accepted):
+    event, notes = import_accepted("ATTENDEE:mailto:bob@example.com\x01\x7f", r"ATTENDEE:mailto:eve\n@example.com")
 
     assert [each["emailAddress"]["address"] for each in event.attendees] == ["bob@example.com", "eve@example.com"]
     assert notes[1:] == ["Control characters in the addresses of attendees are left out."]
@@ -157,8 +157,8 @@ def test_control_characters_in_an_address_are_left_out_and_told(taken):
         (["CATEGORIES:" + "x" * 300], "Some of its categories are left out: there are too many, or they are too long."),
     ],
 )
-def test_what_cannot_be_said_is_noted(taken, lines, note):
-    assert taken(*lines)[1] == [note]
+def test_unsupported_properties_are_noted(import_accepted, lines, note):
+    assert import_accepted(*lines)[1] == [note]
 
 
 # Zones
@@ -180,7 +180,7 @@ END:DAYLIGHT
 END:VTIMEZONE"""
 
 
-def described(name: str, more: str = "", autumn: str = "-1SU") -> str:
+def vtimezone(name: str, more: str = "", autumn: str = "-1SU") -> str:
     return CUSTOM.format(name=name, more=more, autumn=autumn).replace("\n", "\r\n")
 
 
@@ -188,9 +188,9 @@ def described(name: str, more: str = "", autumn: str = "-1SU") -> str:
     "name, description, zone",
     [
         ("/freeassociation.sourceforge.net/Europe/Paris", None, "Europe/Paris"),
-        ("Custom", described("Custom", "X-LIC-LOCATION:Europe/Vienna\n"), "Europe/Vienna"),
-        ("Custom", described("Custom"), "Europe/Berlin"),  # the owner's, whose clocks run so
-        ("(UTC+01:00) Amsterdam", described("(UTC+01:00) Amsterdam"), "Europe/Berlin"),
+        ("Custom", vtimezone("Custom", "X-LIC-LOCATION:Europe/Vienna\n"), "Europe/Vienna"),
+        ("Custom", vtimezone("Custom"), "Europe/Berlin"),  # the owner's zone, because it has the same clock changes
+        ("(UTC+01:00) Amsterdam", vtimezone("(UTC+01:00) Amsterdam"), "Europe/Berlin"),
         (
             "New York",
             timezones.render_vtimezone("America/New_York", 2020, 2040).decode().replace("America/New_York", "New York"),
@@ -198,11 +198,11 @@ def described(name: str, more: str = "", autumn: str = "-1SU") -> str:
         ),
     ],
 )
-def test_a_zone_of_another_name_is_found(take, owner, name, description, zone):
+def test_zone_with_an_unknown_name_is_matched(import_parts, owner, name, description, zone):
     owner.time_zone = "Europe/Berlin"
     owner.save()
 
-    (line,) = take(*filter(None, [description]), vevent(start=f';TZID="{name}":20260705T100000'))
+    (line,) = import_parts(*filter(None, [description]), vevent(start=f';TZID="{name}":20260705T100000'))
 
     assert line.notes == [f"Its time zone {name} is taken as {zone}."]
     assert (Event.objects.get().zone, f"{Event.objects.get().start:%H}") == (zone, "10")
@@ -212,10 +212,10 @@ def test_a_zone_of_another_name_is_found(take, owner, name, description, zone):
     "description, reason",
     [
         (None, "Its time zone Custom is not known, and the file does not describe it."),
-        (described("Custom", autumn="-1TU"), "No time zone has clocks that run as the file says of Custom."),
-        (described("Custom", autumn="XX"), "Its time zone Custom is described in a way that cannot be read: "),
-        (described("Custom").replace("FREQ=YEARLY", "FREQ=SECONDLY"), "Its time zone Custom is described in a way"),
-        (described("Custom", autumn="-7SU"), "Its time zone Custom is described in a way that cannot be read: "),
+        (vtimezone("Custom", autumn="-1TU"), "No time zone has clocks that run as the file says of Custom."),
+        (vtimezone("Custom", autumn="XX"), "Its time zone Custom is described in a way that cannot be read: "),
+        (vtimezone("Custom").replace("FREQ=YEARLY", "FREQ=SECONDLY"), "Its time zone Custom is described in a way"),
+        (vtimezone("Custom", autumn="-7SU"), "Its time zone Custom is described in a way that cannot be read: "),
         (
             """BEGIN:VTIMEZONE\r\nTZID:Custom\r\nBEGIN:STANDARD\r\nDTSTART:00010101T000000\r\nTZOFFSETFROM:+0200
 TZOFFSETTO:+0100\r\nEND:STANDARD\r\nEND:VTIMEZONE""",
@@ -224,27 +224,27 @@ TZOFFSETTO:+0100\r\nEND:STANDARD\r\nEND:VTIMEZONE""",
         ("BEGIN:VTIMEZONE\r\nTZID:Custom\r\nEND:VTIMEZONE", "Its time zone Custom is described in a way"),
     ],
 )
-def test_a_zone_that_is_none_of_ours_is_refused_with_the_reason(take, description, reason):
-    (line,) = take(*filter(None, [description]), vevent(start=";TZID=Custom:20260105T100000"))
+def test_unknown_zone_is_refused_with_the_reason(import_parts, description, reason):
+    (line,) = import_parts(*filter(None, [description]), vevent(start=";TZID=Custom:20260105T100000"))
 
     assert line.status is REFUSED
     assert line.notes[-1].startswith(reason)
 
 
-def test_the_zone_of_one_file_is_unknown_to_the_next(take):
-    take(described("Custom"), vevent(start=";TZID=Custom:20260105T100000"))
+def test_zone_definition_is_not_remembered_for_the_next_file(import_parts):
+    import_parts(vtimezone("Custom"), vevent(start=";TZID=Custom:20260105T100000"))
 
-    (line,) = take(vevent(start=";TZID=Custom:20260105T100000"))
+    (line,) = import_parts(vevent(start=";TZID=Custom:20260105T100000"))
 
     assert line.status is REFUSED
 
 
 @pytest.mark.parametrize("head, zone", [("", "Asia/Kolkata"), ("X-WR-TIMEZONE:America/New_York", "America/New_York")])
-def test_a_time_without_a_zone_is_one_of_the_file_or_of_the_owner(take, owner, head, zone):
+def test_time_without_a_zone_is_in_the_zone_of_the_file_or_the_owner(import_parts, owner, head, zone):
     owner.time_zone = "Asia/Kolkata"
     owner.save()
 
-    (line,) = take(vevent(start=":20260105T100000"), head=head)
+    (line,) = import_parts(vevent(start=":20260105T100000"), head=head)
 
     assert line.notes == [f"A time without a zone is taken as one in {zone}."]
     assert Event.objects.get().zone == zone

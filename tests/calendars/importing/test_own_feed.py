@@ -1,4 +1,4 @@
-"""A feed of ours that is imported: elsewhere it becomes what it was made of, and where it was made nothing changes."""
+"""Importing Quando's own feed: another calendar gets the same events, and the same calendar does not change."""
 
 from collections import Counter
 from datetime import timedelta
@@ -15,8 +15,16 @@ from calendars.ics.import_report import Report, Status
 from calendars.ics.importing import import_calendar
 from calendars.models import Calendar, Event
 from tests.calendars.conftest import day, times, wall
-from tests.calendars.importing.files import TAKEN, UNCHANGED, everything_in
-from tests.calendars.test_ics import LENGTHS, PATTERNS, RANGES, STARTS, ZONES, ours, touch
+from tests.calendars.importing.files import TAKEN, UNCHANGED, dump_calendar
+from tests.calendars.test_ics import (
+    LENGTHS,
+    PATTERNS,
+    RANGES,
+    STARTS,
+    ZONES,
+    change_occurrence,
+    occurrences_in_calendar,
+)
 from tests.conftest import NOW, utc
 
 SIX_PATTERNS = [
@@ -30,13 +38,13 @@ SIX_PATTERNS = [
 THREE_RANGES = [
     {"type": "noEnd"},
     {"type": "numbered", "numberOfOccurrences": 7},
-    {"type": "endDate", "endDate": "2033-11-05"},  # which is a day of none of them
+    {"type": "endDate", "endDate": "2033-11-05"},  # no pattern has an occurrence on this day
 ]
 
 
 @pytest.fixture
-def back(calendar, owner):
-    """Import the feed of the calendar into it, or into another one."""
+def import_feed(calendar, owner):
+    """Return a function that imports the feed of the calendar into `into`, or into the calendar itself."""
 
     def run(into: Calendar | None = None) -> Report:
         feed = exporting.render_calendar("One", "America/New_York", exporting.render_events([calendar], owner, NOW))
@@ -51,19 +59,19 @@ def statuses(report: Report) -> Counter[Status]:
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC", "W. Europe Standard Time"])
 @pytest.mark.parametrize("is_all_day", [False, True])
-def test_each_pattern_and_range_comes_back_unchanged(calendar, make_event, back, zone, is_all_day):
+def test_each_pattern_and_range_is_unchanged_after_import(calendar, make_event, import_feed, zone, is_all_day):
     when = times("2026-01-05T00:00", "2026-01-06T00:00", zone) if is_all_day else times("2026-01-05T10:00", zone=zone)
     for pattern, limits in product(SIX_PATTERNS, THREE_RANGES):
         document = {"pattern": pattern, "range": {**limits, "startDate": "2026-01-05"}}
         make_event(**when, is_all_day=is_all_day, recurrence=document)
-    before = everything_in(calendar)
+    before = dump_calendar(calendar)
 
-    assert statuses(back()) == {UNCHANGED: 18}
-    assert everything_in(calendar) == before
+    assert statuses(import_feed()) == {UNCHANGED: 18}
+    assert dump_calendar(calendar) == before
 
 
 @pytest.mark.parametrize(
-    "said",
+    "values",
     [
         {"attendees": [{"type": "required", "emailAddress": {"name": "Bob", "address": "bob@example.com"}}]},
         {"locations": [{"displayName": "Room 4", "address": {"city": "Berlin"}}, {"displayName": "Room 5"}]},
@@ -80,39 +88,39 @@ def test_each_pattern_and_range_comes_back_unchanged(calendar, make_event, back,
         times("2026-01-05T10:00", "2026-01-05T10:00"),
     ],
 )
-def test_what_a_file_cannot_say_stays(calendar, make_event, back, said):
-    make_event(**said)
-    before = everything_in(calendar)
+def test_values_that_a_file_cannot_express_are_not_changed(calendar, make_event, import_feed, values):
+    make_event(**values)
+    before = dump_calendar(calendar)
 
-    assert statuses(back()) == {UNCHANGED: 1}
-    assert everything_in(calendar) == before
+    assert statuses(import_feed()) == {UNCHANGED: 1}
+    assert dump_calendar(calendar) == before
 
 
-def test_what_became_of_occurrences_comes_back_unchanged(calendar, weekly, back):
+def test_exceptions_and_cancellations_are_unchanged_after_import(calendar, weekly, import_feed):
     editing.cancel_occurrence(weekly, day("2026-01-12"), NOW)
     attendees = [{"type": "required", "emailAddress": {"name": "Bob", "address": "bob@example.com"}}]
     editing.change_occurrence(weekly, day("2026-01-19"), {"attendees": attendees, **times("2026-01-20T12:00")}, NOW)
-    before = everything_in(calendar)
+    before = dump_calendar(calendar)
 
-    assert statuses(back()) == {UNCHANGED: 2}
-    assert everything_in(calendar) == before
+    assert statuses(import_feed()) == {UNCHANGED: 2}
+    assert dump_calendar(calendar) == before
 
 
-def test_a_series_that_begins_in_a_night_in_which_clocks_change_comes_back_unchanged(calendar, make_event, back):
+def test_series_that_starts_in_the_night_of_a_clock_change_is_unchanged_after_import(calendar, make_event, import_feed):
     nights = {"pattern": {"type": "daily", "interval": 1}, "range": {"type": "noEnd", "startDate": "2026-03-28"}}
     make_event(**times("2026-03-28T22:00", "2026-03-29T06:00"), recurrence=nights)
 
-    assert statuses(back()) == {UNCHANGED: 5}  # with four nights in which they change
+    assert statuses(import_feed()) == {UNCHANGED: 5}  # the series and its exceptions in four nights with a clock change
 
 
-def test_a_series_that_ends_on_another_day_is_changed(calendar, weekly, back):
+def test_series_with_another_end_is_changed_by_import(calendar, weekly, import_feed):
     copy = Calendar.objects.create(owner=calendar.owner, name="Copy")
-    back(copy)
+    import_feed(copy)
     sooner = {**weekly.recurrence, "range": {**weekly.recurrence["range"], "numberOfOccurrences": 9}}
     editing.change(weekly, {"recurrence": sooner}, NOW)
 
-    assert statuses(back(copy)) == {Status.CHANGED: 1}
-    assert ours(copy) == ours(calendar)
+    assert statuses(import_feed(copy)) == {Status.CHANGED: 1}
+    assert occurrences_in_calendar(copy) == occurrences_in_calendar(calendar)
 
 
 @given(
@@ -122,11 +130,11 @@ def test_a_series_that_ends_on_another_day_is_changed(calendar, weekly, back):
     length=LENGTHS,
     zone=st.sampled_from(ZONES),
     is_all_day=st.booleans(),
-    touched=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), max_size=4),
+    changed_occurrences=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), max_size=4),
 )
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_feed_of_ours_is_taken_as_what_it_was_made_of(
-    calendar, owner, back, pattern, range, start, length, zone, is_all_day, touched
+def test_imported_feed_is_equal_to_the_exported_calendar(
+    calendar, owner, import_feed, pattern, range, start, length, zone, is_all_day, changed_occurrences
 ):
     Event.objects.all().delete()
     copy, _ = Calendar.objects.get_or_create(owner=owner, name="Copy")
@@ -136,11 +144,11 @@ def test_a_feed_of_ours_is_taken_as_what_it_was_made_of(
     ends = {"start": WallTime(start, zone), "end": WallTime(start + length, zone)}
     event, _ = editing.create(calendar, {"is_all_day": is_all_day, "recurrence": document, **ends}, NOW)
     days = [each.day for each in event.series.occurrences(utc("2025-11-01T00:00Z"), utc("2026-12-01T00:00Z"))][:31]
-    for number, what in touched:
+    for number, change in changed_occurrences:
         if number < len(days) and not event.exceptions.filter(original_day=days[number]).exists():
-            touch(event, days[number], what)
+            change_occurrence(event, days[number], change)
 
-    assert set(statuses(back(copy))) == {TAKEN}
-    assert ours(copy) == ours(calendar)
+    assert set(statuses(import_feed(copy))) == {TAKEN}
+    assert occurrences_in_calendar(copy) == occurrences_in_calendar(calendar)
     assert copy.events.get().is_series
-    assert set(statuses(back(copy))) == set(statuses(back())) == {UNCHANGED}
+    assert set(statuses(import_feed(copy))) == set(statuses(import_feed())) == {UNCHANGED}

@@ -1,4 +1,4 @@
-"""What is not taken, line by line, and files that are none."""
+"""Refused components, reported with their lines, and refused files."""
 
 from contextlib import suppress
 
@@ -12,14 +12,14 @@ from calendars.models import EventException
 from tests.calendars.importing.files import (
     REFUSED,
     TAKEN,
-    file_of,
+    build_file,
     vevent,
 )
 from tests.conftest import NOW
 
 
-def test_each_component_is_told_of_with_its_line(take):
-    lines = take(
+def test_report_has_the_line_of_each_component(import_parts):
+    lines = import_parts(
         vevent("SUMMARY:One"),
         "BEGIN:VTODO\r\nUID:todo\r\nSUMMARY:Do\r\nEND:VTODO",
         vevent("SUMMARY:Two", uid="two", start=":nonsense"),
@@ -57,23 +57,23 @@ def test_each_component_is_told_of_with_its_line(take):
         ([f"EXDATE:{','.join(['20260105T090000Z'] * 1001)}"], {}, "It has more than 1000 dates of its own."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_refused_with_the_reason(take, lines, options, reason):
-    (line,) = take(vevent(*lines, **options))
+def test_invalid_component_is_refused_with_the_reason(import_parts, lines, options, reason):
+    (line,) = import_parts(vevent(*lines, **options))
 
     assert (line.status, line.event_id) == (REFUSED, None)
     assert line.notes[-1].startswith(reason)
     assert not EventException.objects.filter(is_cancelled=False).exists()
 
 
-def test_a_component_without_an_end_leaves_the_others_as_they_are(take):
-    lines = take("BEGIN:VEVENT\r\nUID:open\r\nDTSTART:20260105T100000Z", vevent(), "BEGIN:VEVENT\r\nUID:last")
+def test_component_without_an_end_does_not_affect_the_others(import_parts):
+    lines = import_parts("BEGIN:VEVENT\r\nUID:open\r\nDTSTART:20260105T100000Z", vevent(), "BEGIN:VEVENT\r\nUID:last")
 
     assert [each.status for each in lines] == [REFUSED, TAKEN, REFUSED]
     assert lines[0].notes == ["It cannot be read: BEGIN:VEVENT has no END."]
 
 
-def test_a_file_that_cancels_is_not_taken(take):
-    (line,) = take(vevent(), head="METHOD:CANCEL")
+def test_file_with_method_cancel_is_refused(import_parts):
+    (line,) = import_parts(vevent(), head="METHOD:CANCEL")
 
     assert line.notes == ["It is cancelled."]
 
@@ -85,7 +85,7 @@ def test_a_file_that_cancels_is_not_taken(take):
         (b"BEGIN:VCARD\r\nEND:VCARD", "not_icalendar"),
         (b"<html></html>", "not_icalendar"),
         ("BEGIN:VCALENDAR\r\nX-A:é\r\nEND:VCALENDAR".encode("latin-1"), "not_utf8"),
-        (file_of().encode("utf-16"), "not_utf8"),
+        (build_file().encode("utf-16"), "not_utf8"),
         (b"x" * 1_048_577, "too_large"),
         ("é" * 600_000, "too_large"),
         ("BEGIN:VCALENDAR\n" + "BEGIN:X\nEND:X\n" * 6_000, "too_many"),
@@ -93,15 +93,15 @@ def test_a_file_that_cancels_is_not_taken(take):
         ("BEGIN:VCALENDAR\n" + "".join(f"BEGIN:A{n}\n" for n in range(60)), "too_deep"),
     ],
 )
-def test_what_is_no_calendar_is_refused_whole(calendar, content, code):
-    with pytest.raises(CalendarError) as refused:
+def test_file_that_is_not_a_calendar_is_refused(calendar, content, code):
+    with pytest.raises(CalendarError) as import_refused:
         import_calendar(calendar, content, NOW)
 
-    assert (refused.value.path, refused.value.code) == ("file", code)
+    assert (import_refused.value.path, import_refused.value.code) == ("file", code)
 
 
-def test_a_byte_order_mark_and_other_ends_of_lines_do_not_matter(calendar):
-    text = file_of(vevent("SUMMARY:One"))
+def test_byte_order_mark_and_line_endings_are_accepted(calendar):
+    text = build_file(vevent("SUMMARY:One"))
 
     for content in (b"\xef\xbb\xbf" + text.encode(), text.replace("\r\n", "\n"), text.replace("\r\n", "\r")):
         report = import_calendar(calendar, content, NOW, dry_run=True)
@@ -109,20 +109,20 @@ def test_a_byte_order_mark_and_other_ends_of_lines_do_not_matter(calendar):
         assert [each.summary for each in report.lines] == ["One"]
 
 
-def test_characters_that_cannot_be_kept_are_left_out(taken):
-    assert taken("SUMMARY:a\x00b\x07c")[0].subject == "abc"
+def test_control_characters_are_removed(import_accepted):
+    assert import_accepted("SUMMARY:a\x00b\x07c")[0].subject == "abc"
 
 
-def test_no_text_of_one_property_becomes_another(taken):
-    event, _ = taken(r"SUMMARY:a\nATTENDEE:mailto:eve@example.com")
+def test_escaped_newline_in_a_value_does_not_start_a_property(import_accepted):
+    event, _ = import_accepted(r"SUMMARY:a\nATTENDEE:mailto:eve@example.com")
 
     assert (event.subject, event.attendees) == ("a ATTENDEE:mailto:eve@example.com", [])
 
 
 @given(st.text(alphabet='BEGINDVCALRTS:;=,\\"\r\n \t0129TZé-', max_size=400))
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_noise_is_at_most_refused(calendar, noise):
-    text = f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20260105T100000Z\r\n{noise}\r\nEND:VEVENT\r\nEND:VCALENDAR"
-    for content in (noise, text):
+def test_random_text_is_imported_or_refused(calendar, text_lines):
+    text = f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20260105T100000Z\r\n{text_lines}\r\nEND:VEVENT\r\nEND:VCALENDAR"
+    for content in (text_lines, text):
         with suppress(CalendarError):
             import_calendar(calendar, content, NOW, dry_run=True)

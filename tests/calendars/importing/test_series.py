@@ -1,10 +1,10 @@
-"""Rules, and dates beside them: what series or single events they become."""
+"""Importing recurrence rules and dates: the resulting series and single events."""
 
 import pytest
 
 from calendars.models import Event
 from tests.calendars.conftest import days
-from tests.calendars.importing.files import REFUSED, TAKEN, UNCHANGED, everything, repeating
+from tests.calendars.importing.files import REFUSED, TAKEN, UNCHANGED, all_starts, repeating
 from tests.conftest import utc
 
 
@@ -19,22 +19,22 @@ from tests.conftest import utc
         ("FREQ=YEARLY", {"type": "absoluteYearly", "dayOfMonth": 5, "month": 1}),
     ],
 )
-def test_a_rule_that_is_one_of_our_patterns_is_taken_as_a_series(taken, rule, pattern):
-    event, notes = taken(f"RRULE:{rule}")
+def test_rule_with_a_matching_pattern_is_imported_as_a_series(import_accepted, rule, pattern):
+    event, notes = import_accepted(f"RRULE:{rule}")
 
     assert pattern.items() <= event.recurrence["pattern"].items()
     assert event.recurrence["range"]["type"] == "noEnd"
     assert notes == []
 
 
-def test_a_series_has_the_occurrences_that_its_rule_counts(take):
-    take(repeating())
+def test_series_has_the_number_of_occurrences_of_its_rule(import_parts):
+    import_parts(repeating())
 
     assert days(Event.objects.get()) == ["2026-01-05", "2026-01-12", "2026-01-19", "2026-01-26"]
 
 
-def test_a_series_that_is_longer_than_one_may_be_ends_on_a_day_instead(taken):
-    event, notes = taken("RRULE:FREQ=WEEKLY;COUNT=1000")
+def test_count_above_the_limit_is_imported_as_an_end_date(import_accepted):
+    event, notes = import_accepted("RRULE:FREQ=WEEKLY;COUNT=1000")
 
     limits = event.recurrence["range"]
     assert (limits["type"], limits["endDate"], limits["numberOfOccurrences"]) == ("endDate", "2045-02-27", 0)
@@ -42,18 +42,18 @@ def test_a_series_that_is_longer_than_one_may_be_ends_on_a_day_instead(taken):
     assert notes == ["It repeats 1000 times, and at most 999 can be counted: it is a series that ends on 2045-02-27."]
 
 
-def test_the_same_file_again_changes_nothing_in_a_longer_series(take):
+def test_importing_a_count_above_the_limit_again_changes_nothing(import_parts):
     file = repeating(rule="FREQ=WEEKLY;COUNT=1000")
-    take(file)
+    import_parts(file)
 
-    (line,) = take(file)
+    (line,) = import_parts(file)
 
     assert line.status is UNCHANGED
 
 
 @pytest.mark.parametrize("count", [2_000_000, 2**31 - 1])
-def test_a_series_that_no_calendar_holds_is_refused_in_the_report(take, count):
-    (line,) = take(repeating(rule=f"FREQ=DAILY;COUNT={count}"))
+def test_count_beyond_the_last_year_of_the_calendar_is_refused(import_parts, count):
+    (line,) = import_parts(repeating(rule=f"FREQ=DAILY;COUNT={count}"))
 
     assert (line.status, line.notes) == (REFUSED, [f"It repeats {count} times, beyond the year 4500."])
 
@@ -65,29 +65,31 @@ def test_a_series_that_no_calendar_holds_is_refused_in_the_report(take, count):
         ("FREQ=MONTHLY;BYDAY=1MO,3MO;COUNT=4", 2, ["01-05", "01-19", "02-02", "02-16"]),
         ("FREQ=MONTHLY;BYMONTHDAY=5,20;UNTIL=20260301T000000Z", 2, ["01-05", "01-20", "02-05", "02-20"]),
         ("FREQ=YEARLY;BYMONTH=1,4;BYMONTHDAY=5;COUNT=2", 2, ["01-05", "04-05"]),
-        # one of which never comes before the end
+        # one of these patterns has no occurrence before the end
         ("FREQ=MONTHLY;BYMONTHDAY=5,20;COUNT=1", 1, ["01-05"]),
     ],
 )
-def test_a_rule_that_several_patterns_say_together_is_taken_as_several_series(take, calendar, rule, count, found):
-    (line,) = take(repeating(rule=rule))
+def test_rule_that_needs_several_patterns_is_imported_as_several_series(import_parts, calendar, rule, count, found):
+    (line,) = import_parts(repeating(rule=rule))
 
     assert line.status is TAKEN
-    assert [each[5:10] for each in everything(calendar)] == found
+    assert [each[5:10] for each in all_starts(calendar)] == found
     assert calendar.events.filter(recurrence__isnull=False).count() == count
 
 
-def test_a_rule_that_no_pattern_says_is_taken_as_single_events(take, calendar):
-    """In months of 30 days a pattern would take the 30th for the 31st."""
-    (line,) = take(repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31;COUNT=3", start=";TZID=Europe/Berlin:20260131T100000"))
+def test_rule_without_a_matching_pattern_is_imported_as_single_events(import_parts, calendar):
+    """In months with 30 days, a pattern would use the 30th instead of the 31st."""
+    (line,) = import_parts(
+        repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31;COUNT=3", start=";TZID=Europe/Berlin:20260131T100000")
+    )
 
     assert line.notes == ["Its rule is no series here: its occurrences are single events."]
-    assert [each[5:10] for each in everything(calendar)] == ["01-31", "03-31", "05-31"]
+    assert [each[5:10] for each in all_starts(calendar)] == ["01-31", "03-31", "05-31"]
     assert not calendar.events.filter(recurrence__isnull=False).exists()
 
 
-def test_of_one_without_an_end_those_near_today_are_taken(take, calendar):
-    (line,) = take(repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31", start=";TZID=Europe/Berlin:20100131T100000"))
+def test_endless_rule_without_a_matching_pattern_is_imported_near_today(import_parts, calendar):
+    (line,) = import_parts(repeating(rule="FREQ=MONTHLY;BYMONTHDAY=31", start=";TZID=Europe/Berlin:20100131T100000"))
 
     assert line.notes == [
         "Its rule is no series here: its occurrences from 2025-01-01 to 2028-01-02 are single events."
@@ -112,31 +114,31 @@ def test_of_one_without_an_end_those_near_today_are_taken(take, calendar):
         ("FREQ=MONTHLY;BYMONTHDAY=31;UNTIL=19990101", "Its rule"),
     ],
 )
-def test_a_rule_that_cannot_be_taken_is_refused_with_the_reason(take, rule, reason):
-    (line,) = take(repeating(rule=rule))
+def test_unsupported_rule_is_refused_with_the_reason(import_parts, rule, reason):
+    (line,) = import_parts(repeating(rule=rule))
 
     assert line.notes[-1].startswith(reason)
 
 
 @pytest.mark.parametrize("rule", ["FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;INTERVAL=7;BYDAY=TU"])
-def test_a_rule_that_never_fits_leaves_the_start(take, calendar, rule):
-    (line,) = take(repeating(rule=rule))
+def test_rule_without_dates_leaves_only_the_start(import_parts, calendar, rule):
+    (line,) = import_parts(repeating(rule=rule))
 
     assert (line.status, line.notes) == (TAKEN, ["Its rule repeats it no more."])
-    assert everything(calendar) == ["2026-01-05T10:00"]
+    assert all_starts(calendar) == ["2026-01-05T10:00"]
     assert calendar.events.get().uid == "one@example.com"
 
 
-def test_two_rules_are_refused(refused):
-    assert refused("RRULE:FREQ=DAILY;COUNT=2", "RRULE:FREQ=WEEKLY") == "It repeats by more than one rule."
+def test_event_with_two_rules_is_refused(import_refused):
+    assert import_refused("RRULE:FREQ=DAILY;COUNT=2", "RRULE:FREQ=WEEKLY") == "It repeats by more than one rule."
 
 
-def test_a_start_that_does_not_fit_its_rule_counts_as_the_first(take, calendar):
-    """So most programs show it; RFC 5545 leaves it open."""
-    (line,) = take(repeating(rule="FREQ=WEEKLY;BYDAY=WE;COUNT=3"))
+def test_start_outside_its_rule_is_the_first_occurrence(import_parts, calendar):
+    """Most programs do the same; RFC 5545 does not define it."""
+    (line,) = import_parts(repeating(rule="FREQ=WEEKLY;BYDAY=WE;COUNT=3"))
 
     assert line.notes == ["Its start is no day of its rule: it is a single event."]
-    assert everything(calendar) == ["2026-01-05T10:00", "2026-01-07T10:00", "2026-01-14T10:00"]
+    assert all_starts(calendar) == ["2026-01-05T10:00", "2026-01-07T10:00", "2026-01-14T10:00"]
 
 
 @pytest.mark.parametrize(
@@ -147,22 +149,22 @@ def test_a_start_that_does_not_fit_its_rule_counts_as_the_first(take, calendar):
         "EXDATE:20260112T090000Z\r\nEXDATE:20260126T090000Z",
     ],
 )
-def test_dates_that_are_left_out_are_cancelled_occurrences(take, exdate):
-    take(repeating(exdate))
+def test_excluded_dates_become_cancelled_occurrences(import_parts, exdate):
+    import_parts(repeating(exdate))
 
     event = Event.objects.get()
     assert days(event) == ["2026-01-05", "2026-01-19"]
     assert event.exceptions.filter(is_cancelled=True).count() == 2
 
 
-def test_a_date_that_is_left_out_at_another_time_leaves_out_nothing(take):
-    take(repeating("EXDATE;TZID=Europe/Berlin:20260112T110000"))
+def test_excluded_date_at_another_time_is_ignored(import_parts):
+    import_parts(repeating("EXDATE;TZID=Europe/Berlin:20260112T110000"))
 
     assert len(days(Event.objects.get())) == 4
 
 
-def test_extra_dates_are_single_events(take, calendar):
-    (line,) = take(
+def test_extra_dates_become_single_events(import_parts, calendar):
+    (line,) = import_parts(
         repeating(
             "RDATE;TZID=Europe/Berlin:20260113T150000,20260112T100000,20260114T150000",
             "RDATE;VALUE=PERIOD:20260115T080000Z/PT2H",
@@ -178,4 +180,4 @@ def test_extra_dates_are_single_events(take, calendar):
         "01-13 15-16",
         "01-15 08-10",
     ]
-    assert len(everything(calendar)) == 6
+    assert len(all_starts(calendar)) == 6

@@ -18,11 +18,11 @@ def clock():
 
 
 @pytest.fixture
-def popover(look, client):
-    """What the first item of that kind opens, by the name under which the template knows it."""
+def popover(load_page, client):
+    """Return a function that opens the first item of a kind and returns its template context."""
 
     def popover(kind: str, query: str = f"view=day&date={THURSDAY}") -> dict:
-        address = re.search(rf'<a class="item {kind}" href="([^"]*)"', look(query))[1]
+        address = re.search(rf'<a class="item {kind}" href="([^"]*)"', load_page(query))[1]
         return client.get(address).context["item"]
 
     return popover
@@ -35,7 +35,7 @@ def db2(subscription):
 
 @pytest.fixture
 def reboot(db2) -> Notice:
-    """Thursday from 17:30 to 18:30 in Berlin."""
+    """A notice: reboot of db-2 on Thursday from 17:30 to 18:30 in Berlin."""
     return reboot_of(db2)
 
 
@@ -51,7 +51,7 @@ def make_planned(make_job, make_trigger):
 
 @pytest.fixture
 def invoices(make_planned):
-    """Every day at 18:00 in Berlin; it holds while db-2 is worked on."""
+    """A job every day at 18:00 in Berlin; its runs are held during maintenance of db-2."""
     trigger = make_planned()
     holds(trigger.job, now=LATER)
     return trigger

@@ -1,4 +1,4 @@
-"""Announced maintenance as the pages of a calendar show it."""
+"""Create notices, and parse them and the runs from the calendar pages."""
 
 import re
 from datetime import timedelta
@@ -20,7 +20,7 @@ def reboot_of(*resources, at: str = f"{THURSDAY}T17:30", hours: float | None = 1
 
 
 def cell(page: str, day: str) -> str:
-    """A day of the month, or of the hours of a week."""
+    """Return the cell of a day of the month view or of the week view."""
     return re.findall(rf'<td[^>]*data-date="{day}".*?</td>', page, re.DOTALL)[-1]
 
 
@@ -29,7 +29,7 @@ def words(text: str) -> str:
 
 
 def items(part: str, kind: str) -> list[str]:
-    """What a reader hears of each, with the state that gives its colour."""
+    """Return the accessible text of each item, with the state that determines its color."""
     found = re.findall(rf'<a class="item {kind}" [^>]*data-state="(\w+)"[^>]*>(.*?)</a>', part, re.DOTALL)
     return [f"{state}: {words(text)}" for state, text in found]
 
@@ -43,6 +43,6 @@ def runs(part: str) -> list[str]:
 
 
 def rows(agenda: str) -> list[str]:
-    """Of the agenda, what has to do with maintenance."""
+    """Return the rows of the agenda that mention maintenance."""
     found = [words(row) for row in re.findall(r"<tr>.*?</tr>", agenda, re.DOTALL)]
     return [row for row in found if "maintenance" in row]

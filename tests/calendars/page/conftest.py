@@ -1,4 +1,4 @@
-"""Somebody in Berlin who looks at the calendar page on a Wednesday."""
+"""A user in Berlin who opens the calendar page on a Wednesday."""
 
 import pytest
 import time_machine
@@ -20,13 +20,13 @@ def viewer(owner):
 
 
 @pytest.fixture
-def look(client, viewer):
-    """What the page shows at an address; without one, the month."""
+def load_page(client, viewer):
+    """Return a function that loads the calendar page with a query; by default the month view."""
     client.force_login(viewer)
 
-    def look(query: str = "", status: int = 200, **headers) -> str:
+    def load_page(query: str = "", status: int = 200, **headers) -> str:
         response = client.get(f"/calendar/?{query}", headers=headers)
         assert response.status_code == status, response
         return response.content.decode()
 
-    return look
+    return load_page

@@ -1,4 +1,4 @@
-"""A Wednesday in January, what there is around it, and where that stands on the page."""
+"""Parse items from the calendar page, and add runs."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ DAILY = recurrence("daily")
 
 
 def items(page: str) -> list[str]:
-    """What a reader hears of each item of the calendar, in order."""
+    """Return the accessible text of each item of the calendar, in order."""
     found = re.findall(r'<a class="item [^"]*"[^>]*>(.*?)</a>', page, re.DOTALL)
     return [" ".join(re.sub(r"<[^>]*>", " ", each).replace("&nbsp;", " ").split()) for each in found]
 

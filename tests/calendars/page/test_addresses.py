@@ -1,4 +1,4 @@
-"""Addresses of the calendar page, and the part of it that script asks for."""
+"""Addresses of the calendar page, and the fragment that JavaScript requests."""
 
 import html
 import re
@@ -12,25 +12,25 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("query, name", [("view=year", "view"), ("date=0001-01-01", "date"), ("zone=Nowhere", "zone")])
-def test_an_address_that_means_nothing_is_refused_and_says_where(look, query, name):
-    assert f"Its “{name}” is not as it should be" in look(query, status=400)
+def test_error_names_the_invalid_query_parameter(load_page, query, name):
+    assert f"Its “{name}” is not as it should be" in load_page(query, status=400)
 
 
 @pytest.mark.parametrize(
     "query", ["date=1900-01-01", "date=2199-12-31", "view=week&date=2199-12-31", "view=agenda&date=2199-12-31"]
 )
-def test_the_first_and_the_last_day_are_shown_in_every_zone(look, query, make_event):
+def test_first_and_last_day_are_shown_in_each_zone(load_page, query, make_event):
     make_event(recurrence=DAILY)
 
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
-        look(f"{query}&zone={zone}")
+        load_page(f"{query}&zone={zone}")
 
 
-def test_the_list_of_the_chosen_day_is_named_after_it(look):
-    assert '<section class="day-agenda" aria-label="5 March 2031">' in look("date=2031-03-05")
+def test_list_of_the_selected_day_is_labelled_with_the_date(load_page):
+    assert '<section class="day-agenda" aria-label="5 March 2031">' in load_page("date=2031-03-05")
 
 
-def test_a_switch_without_script_leads_to_an_address(client, look, viewer):
+def test_switches_without_javascript_redirect_to_an_address(client, load_page, viewer):
     calendar = Calendar.objects.default_of(viewer)
 
     response = client.get(f"/calendar/?layers=1&view=week&had={calendar.pk.hex}&hadruns=&skipped=1&maintenance=1")
@@ -39,13 +39,13 @@ def test_a_switch_without_script_leads_to_an_address(client, look, viewer):
     assert response["Location"] == f"/calendar/?view=week&off={calendar.pk.hex}"
 
 
-def test_a_calendar_that_is_off_is_not_shown(look, make_event, viewer):
+def test_events_of_a_switched_off_calendar_are_not_shown(load_page, make_event, viewer):
     event = make_event()
 
-    assert "Stand-up" not in look(f"off={event.calendar.pk.hex}")
+    assert "Stand-up" not in load_page(f"off={event.calendar.pk.hex}")
 
 
-def test_script_gets_the_part_that_changes_and_the_address_it_has(client, look):
+def test_htmx_request_gets_the_fragment_and_its_address(client, load_page):
     response = client.get("/calendar/?view=week&date=2026-01-05&noruns=", headers={"HX-Request": "true"})
 
     assert response["HX-Push-Url"] == "/calendar/?view=week&date=2026-01-05"
@@ -56,19 +56,19 @@ def test_script_gets_the_part_that_changes_and_the_address_it_has(client, look):
     assert 'class="week"' in page
 
 
-def test_a_page_that_is_gone_back_to_is_whole(client, look):
+def test_htmx_history_request_gets_the_whole_page(client, load_page):
     response = client.get("/calendar/", headers={"HX-Request": "true", "HX-History-Restore-Request": "true"})
 
     assert response.content.decode().startswith("<!doctype html>")
 
 
-def test_every_address_on_the_page_is_right(client, look, make_event, make_job):
+def test_all_links_of_the_page_work(client, load_page, make_event, make_job):
     make_event(recurrence=DAILY)
     make_job(now=WEDNESDAY)
     found = {
         html.unescape(link)
         for query in ("", "view=week", "view=agenda", "q=stand")
-        for link in re.findall(r'href="(/calendar/[^"]*)"', look(query))
+        for link in re.findall(r'href="(/calendar/[^"]*)"', load_page(query))
     }
 
     refused = {link for link in found if client.get(link).status_code != 200}

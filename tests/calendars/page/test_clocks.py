@@ -1,4 +1,4 @@
-"""How the calendar page is read: zones, clocks that change, and tables that name their rows."""
+"""Time zones, clock changes and table headers of the calendar page."""
 
 import re
 
@@ -10,35 +10,35 @@ from tests.calendars.page.reading import cell, column, items
 pytestmark = pytest.mark.django_db
 
 
-def test_zones_move_everything_and_the_second_scale_is_ones_own(look, make_event):
+def test_page_in_another_zone_moves_events_and_has_a_scale_in_the_users_zone(load_page, make_event):
     make_event()
 
-    page = look("view=day&date=2026-01-05&zone=Asia/Kolkata")
+    page = load_page("view=day&date=2026-01-05&zone=Asia/Kolkata")
 
     assert items(page) == ["14:30 Stand-up"]
     assert (
         '<abbr title="Asia/Kolkata, UTC+05:30">Kolkata</abbr><abbr title="Europe/Berlin, UTC+01:00">Berlin</abbr>'
         in page
     )
-    assert "view=week&amp;date=2026-01-05&amp;zone=Asia/Kolkata" in page  # every link keeps it
+    assert "view=week&amp;date=2026-01-05&amp;zone=Asia/Kolkata" in page  # all links keep the zone
 
 
-def test_the_present_time_stands_on_today_in_the_zone_that_is_shown(look):
-    week = look("view=week")
+def test_current_time_is_shown_in_the_zone_of_the_page(load_page):
+    week = load_page("view=week")
     assert '<li class="placed now-line" data-h="12" data-m="30"' in column(week, "2026-01-07")
     assert '<li class="placed now-line other-day" data-h="12" data-m="30"' in column(week, "2026-01-08")
 
-    kiritimati = look("view=week&zone=Pacific/Kiritimati")  # where tomorrow has begun
+    kiritimati = load_page("view=week&zone=Pacific/Kiritimati")  # in Kiritimati, the next day has begun
     assert '<li class="placed now-line" data-h="1" data-m="30"' in column(kiritimati, "2026-01-08")
-    assert "now-line" not in look("view=week&date=2026-02-02")
+    assert "placed now-line" not in load_page("view=week&date=2026-02-02")
 
 
-def test_the_viewer_chooses_how_weeks_and_times_are_written(look, make_event, viewer):
+def test_page_uses_the_week_start_hour_cycle_and_language_of_the_user(load_page, make_event, viewer):
     make_event(**times("2026-01-05T15:00"))
     viewer.week_start, viewer.hour_cycle, viewer.language = 6, 12, "de"
     viewer.save()
 
-    page = look()
+    page = load_page()
 
     assert items(cell(page, "2026-01-05")) == ["3:00 PM Stand-up"]
     assert re.findall(r'<th scope="col"[^>]*><abbr title="(\w+)">', page)[0] == "Sonntag"
@@ -46,8 +46,8 @@ def test_the_viewer_chooses_how_weeks_and_times_are_written(look, make_event, vi
     assert 'aria-label="Montag, 5. Januar 2026"' in page
 
 
-def test_a_week_with_a_clock_change_says_so_and_has_the_hour_twice(look):
-    page = look("view=week&date=2026-10-25")
+def test_week_with_a_clock_change_notes_it_and_has_the_hour_twice(load_page):
+    page = load_page("view=week&date=2026-10-25")
 
     assert "Sunday has 25 hours." in page
     assert "At 03:00 the clock in Berlin goes back to 02:00." in page
@@ -58,27 +58,27 @@ def test_a_week_with_a_clock_change_says_so_and_has_the_hour_twice(look):
     assert re.findall(r">(\d\d)<", scale)[:4] == ["01", "02", "02", "03"]
 
 
-def test_a_day_that_clocks_shorten_says_what_it_does_not_have(look, make_job):
-    page = look("view=day&date=2027-03-28")
+def test_short_day_notes_its_missing_hour(load_page, make_job):
+    page = load_page("view=day&date=2027-03-28")
 
     assert "This day has 23 hours." in page
     assert '<li class="placed background missing" data-h="2" data-dh="1"' in page
     assert "02:00 to 03:00 does not exist on this day" in page
 
 
-def test_a_day_that_was_left_out_is_hatched(look):
-    page = look("view=day&date=2011-12-30&zone=Pacific/Apia")
+def test_day_that_a_zone_skipped_is_marked_as_missing(load_page):
+    page = load_page("view=day&date=2011-12-30&zone=Pacific/Apia")
 
     assert "Friday does not exist." in page
     assert '<li class="placed background missing" data-dh="24"' in page
-    assert "does not exist" in cell(look("date=2011-12-30&zone=Pacific/Apia"), "2011-12-30")
+    assert "does not exist" in cell(load_page("date=2011-12-30&zone=Pacific/Apia"), "2011-12-30")
 
 
-def test_tables_name_their_rows_and_columns(look, make_event):
+def test_tables_have_row_and_column_headers(load_page, make_event):
     make_event()
 
     for view, columns in (("month", 8), ("week", 7), ("day&date=2026-01-05", 1), ("agenda&date=2026-01-05", 3)):
-        page = look(f"view={view}")
+        page = load_page(f"view={view}")
         table = re.search(r'<table class="(?:month|week|week single|agenda)"(.*?)</table>', page, re.DOTALL)[1]
         assert "<caption" in table
         head = re.search(r"<thead.*?</thead>", table, re.DOTALL)[0]

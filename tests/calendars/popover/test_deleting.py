@@ -1,4 +1,4 @@
-"""The question before something is deleted."""
+"""The confirmation page before an event is deleted."""
 
 import pytest
 from django.utils import timezone
@@ -11,32 +11,32 @@ from tests.calendars.popover.items import address
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
 
 
-def deletion(event, on: str = "") -> str:
+def delete_url(event, on: str = "") -> str:
     return address(event, on).replace("items", "events") + "/delete"
 
 
 @pytest.fixture
 def delete(browser):
     def delete_(event, on="", **answer):
-        question = browser.get(deletion(event, on))
-        return browser.post(deletion(event, on), {"revision": question.context["revision"], **answer})
+        question = browser.get(delete_url(event, on))
+        return browser.post(delete_url(event, on), {"revision": question.context["revision"], **answer})
 
     return delete_
 
 
-def test_the_question_counts_what_would_go(browser, weekly):
-    question = browser.get(deletion(weekly, "2026-01-26"))
+def test_confirmation_counts_the_occurrences_to_delete(browser, weekly):
+    question = browser.get(delete_url(weekly, "2026-01-26"))
 
-    said = [(each["name"], each["consequence"], each["answer"]) for each in question.context["choices"]]
-    assert said == [
+    choices = [(each["name"], each["consequence"], each["answer"]) for each in question.context["choices"]]
+    assert choices == [
         ("This occurrence", "Mon 26 January, 10:00–11:00", "Delete this occurrence"),
         ("This and following", "From Mon 26 January on", "Delete 7 occurrences"),
         ("The series", "10 occurrences, past ones too", "Delete 10 occurrences"),
     ]
 
 
-def test_an_endless_series_is_not_counted(browser, make_event):
-    question = browser.get(deletion(make_event(recurrence=recurrence()), "2026-01-12"))
+def test_confirmation_does_not_count_an_endless_series(browser, make_event):
+    question = browser.get(delete_url(make_event(recurrence=recurrence()), "2026-01-12"))
 
     assert [each["answer"] for each in question.context["choices"]] == [
         "Delete this occurrence",
@@ -72,17 +72,17 @@ def test_a_single_event_is_deleted(delete, make_event):
 
 
 @pytest.mark.parametrize("scope", ["", "everything"])
-def test_without_an_answer_the_question_stands(delete, weekly, scope):
+def test_deletion_without_a_valid_scope_is_asked_again(delete, weekly, scope):
     assert delete(weekly, "2026-01-12", scope=scope).status_code == 200
     assert len(starts(weekly)) == 10
 
 
 @pytest.mark.parametrize("scope", ["occurrence", "following", "series"])
-def test_what_was_changed_meanwhile_is_asked_again(browser, weekly, scope):
-    revision = browser.get(deletion(weekly, "2026-01-12")).context["revision"]
+def test_deletion_after_a_concurrent_change_is_asked_again(browser, weekly, scope):
+    revision = browser.get(delete_url(weekly, "2026-01-12")).context["revision"]
     editing.change(weekly, {"subject": "Theirs"}, timezone.now())
 
-    answer = browser.post(deletion(weekly, "2026-01-12"), {"revision": revision, "scope": scope})
+    answer = browser.post(delete_url(weekly, "2026-01-12"), {"revision": revision, "scope": scope})
 
     assert answer.context["conflict"]
     assert len(starts(weekly)) == 10

@@ -1,4 +1,4 @@
-"""A certificate of a client, and the file in which it is sent."""
+"""A client certificate, and the PFX file in which it is sent."""
 
 import base64
 from datetime import UTC, datetime

@@ -1,9 +1,9 @@
-"""Documents of actions as somebody writes them, how they would stand in the database, and what is refused."""
+"""Sample documents of actions, and helpers that store them, or return the error for a refused document."""
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import documents
-from jobs.errors import Invalid
 from jobs.models import Action
 
 URI = "https://example.com/hook"
@@ -47,7 +47,7 @@ def http(authentication=None, type="Http", **request):
 
 
 def stored(document) -> Action:
-    """The action as it would stand in the database."""
+    """Return the action as the database stores it."""
     parsed = documents.parse(document)
     return Action(document=parsed.document, secrets=parsed.secrets)
 

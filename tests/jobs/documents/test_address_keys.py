@@ -1,10 +1,10 @@
-"""Keys in an address are stored apart, preserved by their mask, and sent whole."""
+"""Keys in a URI are stored separately, are preserved by their mask, and are sent unmasked."""
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import documents, prepare
 from jobs.actions.address_keys import mask_keys, mask_keys_in_text
-from jobs.errors import Invalid
 from jobs.models import Action
 from tests.growth import assert_linear
 from tests.jobs.attempts import CONTEXT
@@ -54,7 +54,7 @@ def refused(document, previous=None) -> tuple[str, str]:
         *("api%5Fkey", "data%5Btoken%5D", "data[token]", "x.pass", "user-pin", "sign"),
     ],
 )
-def test_a_key_is_stored_apart_and_sent_whole(name):
+def test_key_is_stored_separately_and_sent_unmasked(name):
     uri = f"{HOST}?page=1&{name}=open%20sesame+1%3D&last"
 
     action = saved(calling(uri))
@@ -71,7 +71,7 @@ def test_a_key_is_stored_apart_and_sent_whole(name):
         *("code=", "code", "token=&page=1", "", "keyboard=1", "design=1", "expires=9"),
     ],
 )
-def test_other_members_are_answered_as_they_are(query):
+def test_other_query_parameters_are_returned_unmasked(query):
     uri = f"{HOST}?{query}"
 
     assert saved(calling(uri)).document["request"]["uri"] == uri
@@ -80,7 +80,7 @@ def test_other_members_are_answered_as_they_are(query):
 @pytest.mark.parametrize(
     "uri, public",
     [
-        ("?a=1;token=opensesame;b=2", "?a=1;token=********"),  # some servers divide at a semicolon, others do not
+        ("?a=1;token=opensesame;b=2", "?a=1;token=********"),  # some servers split at a semicolon, others do not
         ("?url=http://x/?key=opensesame", "?url=http://x/?key=********"),
         ("?a=1#access_token=opensesame&b=2", "?a=1#access_token=********&b=2"),
         ("?code=opensesame#end", "?code=********#end"),
@@ -88,14 +88,14 @@ def test_other_members_are_answered_as_they_are(query):
         ("?&&code=opensesame&", "?&&code=********&"),
     ],
 )
-def test_odd_addresses_show_no_key_either(uri, public):
+def test_keys_in_unusual_uris_are_masked_too(uri, public):
     action = saved(calling(HOST + uri))
 
     assert action.document["request"]["uri"] == HOST + public
     assert sent(action) == HOST + uri
 
 
-def test_members_of_one_name_have_keys_of_their_own():
+def test_query_parameters_with_the_same_name_have_separate_keys():
     action = saved(calling(f"{HOST}?key=first-one&key=&Key=second-one"))
 
     assert action.document["request"]["uri"] == f"{HOST}?key=********&key=&Key=********"
@@ -104,7 +104,7 @@ def test_members_of_one_name_have_keys_of_their_own():
 
 
 @pytest.mark.parametrize("mask", ["********", "%2A%2A%2A%2A%2A%2A%2A%2A", "%2a%2a%2a%2a%2a%2a%2a%2a"])
-def test_the_mask_keeps_a_key(mask):
+def test_mask_preserves_a_stored_key(mask):
     action = saved(calling(ADDRESS))
 
     again = saved(calling(f"{HOST}/other?page=2&code={mask}"), action)
@@ -114,7 +114,7 @@ def test_the_mask_keeps_a_key(mask):
     assert sent(again) == f"{HOST}/other?page=2&code=opensesame"
 
 
-def test_what_is_answered_can_be_sent_back():
+def test_returned_document_can_be_sent_back():
     action = saved({**calling(ADDRESS), "errorAction": calling(f"{HOST}?key=alarm-key")})
 
     assert action.secrets == {"request.query.code": "opensesame", "errorAction.request.query.key": "alarm-key"}
@@ -129,21 +129,21 @@ def test_what_is_answered_can_be_sent_back():
         "https://api.example:444/hook?code=********",
         f"{HOST}?key=********",
         f"{HOST}?code=********&code=********",
-        f"{HOST}?page=********",  # where it would be seen by all
+        f"{HOST}?page=********",  # where everybody would see it
         f"{HOST}?x=1;code=********;page=********",
     ],
 )
-def test_a_key_is_not_carried_elsewhere(uri):
+def test_key_is_not_reused_for_another_target(uri):
     assert refused(calling(uri), saved(calling(ADDRESS))) == ("action.request.uri", "required")
 
 
-def test_a_key_is_not_carried_to_whom_another_authority_vouches_for(authority):
+def test_key_is_not_reused_with_another_certificate_authority(authority):
     uri = calling(f"{HOST}?code=********", request={"certificateAuthority": authority.pem})
 
     assert refused(uri, saved(calling(ADDRESS))) == ("action.request.uri", "required")
 
 
-def test_a_member_that_the_job_marks_is_stored_apart():
+def test_parameter_in_secret_query_is_stored_separately():
     action = saved(calling(f"{HOST}?who=opensesame&page=1", request={"secretQuery": ["WHO"]}))
 
     assert action.document["request"]["uri"] == f"{HOST}?who=********&page=1"
@@ -151,11 +151,11 @@ def test_a_member_that_the_job_marks_is_stored_apart():
     assert action.secrets == {"request.query.who": "opensesame"}
     assert sent(action) == f"{HOST}?who=opensesame&page=1"
     again = documents.render(action)
-    del again["request"]["secretQuery"]  # by a client that does not know it
+    del again["request"]["secretQuery"]  # as by a client that does not know this member
     assert documents.parse(again, action) == documents.ParsedAction(action.document, action.secrets)
 
 
-def test_a_mark_is_taken_away_with_the_value_written_again():
+def test_name_is_removed_from_secret_query_only_with_a_new_value():
     action = saved(calling(f"{HOST}?who=opensesame", request={"secretQuery": ["who"]}))
 
     assert refused(calling(f"{HOST}?who=********", request={"secretQuery": []}), action) == (
@@ -166,7 +166,7 @@ def test_a_mark_is_taken_away_with_the_value_written_again():
     assert (public.document["request"]["uri"], public.secrets) == (f"{HOST}?who=ada", {})
 
 
-def test_an_address_may_lose_a_marked_member():
+def test_uri_without_the_secret_parameter_is_accepted():
     action = saved(calling(f"{HOST}?who=opensesame", request={"secretQuery": ["who"]}))
     sent = documents.render(action)
     sent["request"]["uri"] = HOST
@@ -177,7 +177,7 @@ def test_an_address_may_lose_a_marked_member():
 @pytest.mark.parametrize(
     "marks, code", [("who", "wrong_type"), ([None], "malformed"), (["a b"], "malformed"), (["whoo"], "unknown_value")]
 )
-def test_wrong_marks_are_refused(marks, code):
+def test_wrong_secret_query_is_refused(marks, code):
     assert refused(calling(f"{HOST}?who=1", request={"secretQuery": marks})) == ("action.request.secretQuery", code)
 
 
@@ -192,11 +192,11 @@ def test_wrong_marks_are_refused(marks, code):
         (f"{HOST}?code=opensesame{'x' * 2048}", "too_long"),
     ],
 )
-def test_a_refused_address_does_not_repeat_its_key(uri, code):
+def test_error_for_a_refused_uri_does_not_contain_its_key(uri, code):
     assert refused(calling(uri)) == ("action.request.uri", code)
 
 
-def test_the_whole_address_keeps_to_its_limit():
+def test_limit_of_a_uri_counts_its_stored_key():
     action = saved(calling(f"{HOST}?code={'x' * 1500}"))
 
     assert refused(calling(f"{HOST}?code=********&page={'y' * 600}"), action) == ("action.request.uri", "too_long")
@@ -206,7 +206,7 @@ def test_the_whole_address_keeps_to_its_limit():
 
 
 @pytest.mark.parametrize("value", ["{{ run_id }}", "{{ attempt }}{{ job.name }}"])
-def test_a_value_of_nothing_but_placeholders_is_no_key(value):
+def test_value_of_placeholders_only_is_not_a_key(value):
     action = saved(calling(f"{HOST}?key={value}", template=True))
 
     assert action.document["request"]["uri"] == f"{HOST}?key={value}"
@@ -223,20 +223,20 @@ def test_a_key_with_placeholders_is_filled_in():
 
 
 @pytest.mark.parametrize("uri", [f"{HOST}?key=opensesame-{{{{ x }}}}", f"{HOST}?a={{{{ x }}}}&key=opensesame"])
-def test_an_unknown_placeholder_is_refused_without_the_key(uri):
+def test_error_for_an_unknown_placeholder_does_not_contain_the_key(uri):
     assert refused(calling(uri, template=True)) == ("action.request.uri", "malformed")
 
 
-def test_a_stored_key_must_go_with_a_template():
+def test_stored_key_is_checked_when_a_template_is_switched_on():
     action = saved(calling(f"{HOST}?key=opensesame-{{{{x}}}}"))
 
     assert refused(calling(f"{HOST}?key=********", template=True), action) == ("action.request.uri", "malformed")
 
 
-# Addresses of others
+# URIs in texts
 
 
-def test_addresses_in_a_text_lose_their_keys_only():
+def test_only_keys_of_uris_in_a_text_are_masked():
     text = 'see <https://x/?a=1&sig=opensesame>; rel="next", {"u": "http://y/?code=open\\u0026b=2"} or ?page=1'
 
     assert mask_keys_in_text(text) == (

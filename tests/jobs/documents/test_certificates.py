@@ -1,4 +1,4 @@
-"""Certificates of clients: described, kept, and refused."""
+"""Client certificates: how they are described, stored and refused."""
 
 import base64
 
@@ -7,14 +7,14 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
+from api.errors import Invalid
 from jobs.actions import documents
-from jobs.errors import Invalid
 from tests.jobs.documents.conftest import pfx_of
 from tests.jobs.documents.samples import http, refusal, stored
 
 
 @pytest.mark.parametrize("password", ["pw", None])
-def test_a_certificate_is_described(certificate, password):
+def test_stored_certificate_is_described_by_its_public_members(certificate, password):
     authentication = {"type": "clientcertificate", "pfx": pfx_of(certificate, password), "password": password}
 
     parsed = documents.parse(http(authentication))
@@ -31,7 +31,7 @@ def test_a_certificate_is_described(certificate, password):
     )
 
 
-def test_a_stored_certificate_is_kept(certificate):
+def test_stored_certificate_is_preserved_when_it_is_left_out(certificate):
     action = stored(http({"type": "ClientCertificate", "pfx": pfx_of(certificate, "pw"), "password": "pw"}))
 
     again = documents.parse(documents.render(action), action)
@@ -40,13 +40,13 @@ def test_a_stored_certificate_is_kept(certificate):
 
 
 @pytest.mark.parametrize("password", ["wrong", None])
-def test_a_certificate_that_its_password_does_not_open_is_refused(certificate, password):
+def test_certificate_with_a_wrong_password_is_refused(certificate, password):
     authentication = {"type": "ClientCertificate", "pfx": pfx_of(certificate, "pw"), "password": password}
 
     assert refusal(http(authentication)) == ("action.request.authentication.pfx", "malformed")
 
 
-def test_a_stored_certificate_stays_with_its_host(certificate):
+def test_stored_certificate_is_not_reused_for_another_host(certificate):
     action = stored(http({"type": "ClientCertificate", "pfx": pfx_of(certificate, None)}))
 
     path, code = refusal(http({"type": "ClientCertificate"}, uri="https://evil.example"), action)
@@ -54,7 +54,7 @@ def test_a_stored_certificate_stays_with_its_host(certificate):
     assert (path, code) == ("action.request.authentication.pfx", "required")
 
 
-# A PFX by hand (RFC 7292): no library writes what keeps a processor busy
+# A PFX written by hand (RFC 7292): no library writes one that takes long to decrypt
 
 
 def element(tag: int, *parts: bytes) -> bytes:
@@ -81,7 +81,7 @@ def object_id(digits: str) -> bytes:
 
 
 def encrypted_by(derivation: bytes) -> bytes:
-    """Parameters of PBES2 with AES-256-CBC and an initial vector of zeros."""
+    """Return the parameters of PBES2 with AES-256-CBC and an initial vector of zeros."""
     cipher = sequence(object_id("60864801650304012a"), octets(bytes(16)))
     return sequence(object_id("2a864886f70d01050d"), sequence(derivation, cipher))
 
@@ -97,7 +97,7 @@ def scrypt(parallelism: int) -> bytes:
 
 
 def key_bag(derivation: bytes) -> bytes:
-    """SafeContents with a key that nobody can open."""
+    """Return SafeContents with a key that nobody can decrypt."""
     key = sequence(encrypted_by(derivation), octets(bytes(64)))
     return sequence(sequence(object_id("2a864886f70d010c0a0102"), element(0xA0, key)))
 
@@ -110,7 +110,7 @@ def plain(contents: bytes) -> bytes:
 
 
 def sealed(contents: bytes, password: bytes) -> bytes:
-    """The contents as EncryptedData, so that nobody without the password sees what they say."""
+    """Return the contents as EncryptedData, which only the password decrypts."""
     key = PBKDF2HMAC(hashes.SHA256(), 32, b"saltsalt", 1).derive(password)
     padding = 16 - len(contents) % 16
     encryptor = Cipher(algorithms.AES256(key), modes.CBC(bytes(16))).encryptor()
@@ -133,7 +133,7 @@ def pfx_with(*safes: bytes) -> str:
     ],
     ids=["rounds", "scrypt", "hidden rounds", "hidden scrypt"],
 )
-def test_a_certificate_made_to_keep_a_processor_busy_is_refused(safe):
+def test_certificate_that_takes_too_long_to_decrypt_is_refused(safe):
     authentication = {"type": "ClientCertificate", "pfx": pfx_with(safe), "password": "pw"}
 
     with pytest.raises(Invalid, match="in less time"):

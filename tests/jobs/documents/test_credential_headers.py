@@ -1,11 +1,11 @@
-"""Headers that hold a credential are stored apart."""
+"""Headers that contain a credential are stored separately."""
 
 import re
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import documents
-from jobs.errors import Invalid
 from jobs.models import Action
 
 
@@ -17,7 +17,7 @@ def with_headers(headers, uri="https://api.example/hook"):
     "name",
     [
         *("Authorization", "authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "X-Auth", "X-Auth-Key"),
-        # of the services to which the original's jobs were sent
+        # of services that jobs of the original service called
         *("x-functions-key", "Ocp-Apim-Subscription-Key", "aeg-sas-key"),
         *("DD-APPLICATION-KEY", "DD-API-KEY", "api_key", "apikey", "X-Passwd", "X-Signing-Key", "jwt", "bearer"),
         *("X-License-Key", "X-Key", "X-Shopify-Access-Token", "PRIVATE-TOKEN", "X-Vault-Token", "X-Amz-Security-Token"),
@@ -36,7 +36,7 @@ def with_headers(headers, uri="https://api.example/hook"):
         ),
     ],
 )
-def test_a_header_that_holds_a_credential_is_stored_apart(name):
+def test_header_with_a_credential_is_stored_separately(name):
     parsed = documents.parse(with_headers({name: "Bearer opensesame", "Accept": "*/*"}))
 
     assert parsed.document["request"]["headers"] == {name: "********", "Accept": "*/*"}
@@ -51,11 +51,11 @@ def test_a_header_that_holds_a_credential_is_stored_apart(name):
         *("X-Country-Code", "X-Keyboard", "X-Tenant", "X-Request-Id", "Content-Type", "Digest", "X-Zip-Code"),
     ],
 )
-def test_other_headers_are_answered_as_they_are(name):
+def test_other_headers_are_returned_unmasked(name):
     assert documents.parse(with_headers({name: "plain"})).document["request"]["headers"] == {name: "plain"}
 
 
-def test_the_mask_keeps_a_headers_credential_at_the_same_host_only():
+def test_mask_preserves_the_credential_of_a_header_for_the_same_host_only():
     first = documents.parse(with_headers({"Authorization": "Bearer opensesame"}))
     stored = Action(document=first.document, secrets=first.secrets)
 
@@ -83,7 +83,7 @@ def refused(document, previous=None) -> tuple[str, str]:
     return refusal.value.path, refusal.value.code
 
 
-def test_a_header_that_the_job_marks_is_stored_apart():
+def test_header_in_secret_headers_is_stored_separately():
     action = saved(MARKED)
 
     assert action.document["request"]["headers"] == {"X-Foo": "********", "X-Tag": "a"}
@@ -91,13 +91,13 @@ def test_a_header_that_the_job_marks_is_stored_apart():
     assert action.secrets == {"request.headers.x-foo": "opensesame"}
 
 
-def test_what_is_answered_can_be_sent_back():
+def test_returned_document_can_be_sent_back():
     action = saved(MARKED)
 
     assert documents.parse(documents.render(action), action) == documents.ParsedAction(action.document, action.secrets)
 
 
-def test_a_client_that_does_not_know_the_marks_keeps_them():
+def test_client_without_secret_headers_preserves_them():
     action = saved(MARKED)
     sent = documents.render(action)
     del sent["request"]["secretHeaders"]
@@ -111,7 +111,7 @@ def test_a_client_that_does_not_know_the_marks_keeps_them():
     assert "secretHeaders" not in saved(sent, action).document["request"]
 
 
-def test_a_mark_is_taken_away_with_the_value_written_again():
+def test_name_is_removed_from_secret_headers_only_with_a_new_value():
     action = saved(MARKED)
     sent = documents.render(action)
     sent["request"]["secretHeaders"] = []
@@ -130,24 +130,24 @@ def test_a_mark_is_taken_away_with_the_value_written_again():
         (["X Foo"], "malformed"),
         ([""], "malformed"),
         (["X-Foo"] * 51, "too_long"),
-        (["X-Fooo"], "unknown_value"),  # a slip, which would leave X-Foo in the clear
+        (["X-Fooo"], "unknown_value"),  # a typing error, which would leave X-Foo in clear text
     ],
 )
-def test_wrong_marks_are_refused(marks, code):
+def test_wrong_secret_headers_are_refused(marks, code):
     sent = with_headers({"X-Foo": "a"})
     sent["request"]["secretHeaders"] = marks
 
     assert refused(sent) == ("action.request.secretHeaders", code)
 
 
-def test_a_marked_header_stays_at_the_same_host_only():
+def test_secret_header_is_not_reused_for_another_host():
     sent = documents.render(saved(MARKED))
     sent["request"]["uri"] = "https://elsewhere.example/"
 
     assert refused(sent, saved(MARKED)) == ("action.request.headers.X-Foo", "required")
 
 
-def test_a_mask_is_no_value_of_a_header():
+def test_mask_is_refused_as_the_value_of_a_new_header():
     assert refused(with_headers({"X-Tag": "********"})) == ("action.request.headers.X-Tag", "required")
 
 
@@ -155,17 +155,17 @@ def test_a_mask_is_no_value_of_a_header():
     "value, code",
     [("opensesame\u00fc", "malformed"), (["opensesame"], "wrong_type"), (75737, "wrong_type"), (None, "required")],
 )
-def test_a_refused_credential_is_not_repeated(value, code):
+def test_error_for_a_refused_credential_does_not_contain_it(value, code):
     assert refused(with_headers({"X-Passwd": value})) == ("action.request.headers.X-Passwd", code)
 
 
-def test_a_header_of_nothing_but_placeholders_is_no_credential():
+def test_header_of_placeholders_only_is_not_a_credential():
     sent = {**with_headers({"X-Session": "{{ run_id }}", "X-Passwd": "opensesame"}), "template": True}
 
     assert saved(sent).document["request"]["headers"] == {"X-Session": "{{ run_id }}", "X-Passwd": "********"}
 
 
-def test_brackets_hold_an_ipv6_address():
+def test_host_in_brackets_must_be_an_ipv6_address():
     with pytest.raises(Invalid):
         documents.parse(with_headers({}, "http://[v1.x]/"))
     documents.parse(with_headers({}, "http://[2606:4700::1111]/"))

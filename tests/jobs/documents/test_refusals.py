@@ -1,9 +1,9 @@
-"""What an action's document may not say, and how that is told."""
+"""Documents of actions that are refused, and the errors for them."""
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import documents
-from jobs.errors import Invalid
 from tests.jobs.documents.samples import BASIC, OAUTH, SERVICE_BUS, STORAGE, URI, http, refusal
 
 
@@ -55,7 +55,7 @@ from tests.jobs.documents.samples import BASIC, OAUTH, SERVICE_BUS, STORAGE, URI
         (http({"type": "ClientCertificate"}), "action.request.authentication.pfx", "required"),
         (http({"type": "ClientCertificate", "pfx": "%%"}), "action.request.authentication.pfx", "malformed"),
         (http({"type": "ClientCertificate", "pfx": "MAAw"}), "action.request.authentication.pfx", "malformed"),
-        # as a number of PostgreSQL's JSON it would come back as one that answers cannot hold
+        # PostgreSQL's JSON would return it as a number that responses cannot contain
         (http(success={"bodyPath": "$.a", "bodyValue": 1e30}), "action.request.success.bodyValue", "out_of_range"),
         (http(success={"bodyPath": "$.a", "bodyValue": -(2**64)}), "action.request.success.bodyValue", "out_of_range"),
         ({**http(uri="https://{{ run_id }}//x"), "template": True}, "action.request.uri", "malformed"),
@@ -102,14 +102,14 @@ from tests.jobs.documents.samples import BASIC, OAUTH, SERVICE_BUS, STORAGE, URI
         ({**http(), "errorAction": http(uri="ftp://x")}, "action.errorAction.request.uri", "malformed"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_path(document, path, code):
+def test_wrong_document_is_refused_with_the_path_of_the_wrong_member(document, path, code):
     assert refusal(document) == (path, code)
 
 
 @pytest.mark.parametrize(
     "path", ["/{{ run_id }}", "//{{ run_id }}", "?at={{ fire_time }}", "#{{ attempt }}", "/a//?b=//{{ attempt }}"]
 )
-def test_placeholders_stand_anywhere_after_the_host(path):
+def test_placeholders_are_accepted_anywhere_after_the_host(path):
     document = {**http(uri=f"https://example.com{path}"), "template": True}
 
     assert documents.parse(document).document == document
@@ -160,7 +160,7 @@ def test_a_uri_that_is_not_plain_http_is_refused(uri):
         "https://x/@y?z={1}|2",
     ],
 )
-def test_an_odd_but_plain_uri_is_taken_as_it_is(uri):
+def test_unusual_http_uri_is_stored_unchanged(uri):
     assert documents.parse(http(uri=uri)).document["request"]["uri"] == uri
 
 
@@ -176,7 +176,7 @@ def test_an_odd_but_plain_uri_is_taken_as_it_is(uri):
         "X-aws-ec2-metadata-token",
     ],
 )
-def test_a_header_that_is_not_the_jobs_to_set_is_refused(name):
+def test_header_that_a_job_may_not_set_is_refused(name):
     assert refusal(http(headers={name: "x"})) == ("action.request.headers", "forbidden")
 
 
@@ -239,14 +239,14 @@ def test_a_wrong_member_of_a_service_bus_message_is_refused(member, value, path)
     assert refusal(document)[0] == f"action.serviceBusQueueMessage.{path}"
 
 
-def test_a_refused_secret_is_not_repeated():
+def test_error_for_a_refused_secret_does_not_contain_it():
     with pytest.raises(Invalid) as caught:
         documents.parse(http({**BASIC, "password": 123456}))
 
     assert "123456" not in caught.value.message
 
 
-def test_a_long_value_is_repeated_only_in_part():
+def test_error_contains_only_a_part_of_a_long_value():
     with pytest.raises(Invalid) as caught:
         documents.parse(http(uri="ftp://" + "a" * 2000))
 

@@ -1,4 +1,4 @@
-"""Secrets of an action: masked, kept under their mask, and carried to nobody else."""
+"""Secrets of an action are masked, are preserved by their mask, and are not reused for another target."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.jobs.documents.samples import BASIC, OAUTH, SERVICE_BUS, STORAGE, htt
 
 
 @pytest.mark.parametrize("type", ["None", "NotSpecified", "notspecified"])
-def test_no_authentication_is_not_answered(type):
+def test_authentication_of_type_none_is_not_returned(type):
     assert documents.parse(http({"type": type})).document == http()
 
 
@@ -23,20 +23,20 @@ def test_no_authentication_is_not_answered(type):
     ],
 )
 class TestSecrets:
-    def test_are_split_from_the_document(self, document, place, text):
+    def test_are_stored_separately_from_the_document(self, document, place, text):
         parsed = documents.parse(document)
 
         assert parsed.secrets == {place: text}
         assert text not in repr(parsed)
 
-    def test_are_kept_when_absent(self, document, place, text):
+    def test_are_preserved_when_absent(self, document, place, text):
         action = stored(document)
 
         again = documents.parse(documents.render(action), action)
 
         assert again == documents.ParsedAction(action.document, action.secrets)
 
-    def test_are_kept_when_masked(self, document, place, text):
+    def test_are_preserved_when_masked(self, document, place, text):
         action = stored(document)
         sent = documents.render(action)
         parent = sent
@@ -53,33 +53,33 @@ class TestSecrets:
     [
         http({"type": "Basic", "username": "eve"}),
         http({"type": "Basic", "username": "ada"}, uri="https://evil.example/hook"),
-        http({"type": "Basic", "username": "ada"}, uri="http://example.com/hook"),  # it would travel in the clear
+        http({"type": "Basic", "username": "ada"}, uri="http://example.com/hook"),  # it would be sent in clear text
         http({"type": "Basic", "username": "ada"}, uri="https://example.com:444/hook"),
     ],
 )
-def test_a_password_is_not_carried_to_another_user_or_host(sent):
+def test_password_is_not_reused_for_another_user_or_host(sent):
     assert refusal(sent, stored(http(BASIC))) == ("action.request.authentication.password", "required")
 
 
-def test_a_password_is_not_carried_to_whom_another_authority_vouches_for(authority):
+def test_password_is_not_reused_with_another_certificate_authority(authority):
     sent = http({"type": "Basic", "username": "ada"}, certificateAuthority=authority.pem)
 
     assert refusal(sent, stored(http(BASIC))) == ("action.request.authentication.password", "required")
 
 
-def test_a_password_stays_when_only_the_path_changes():
+def test_password_is_preserved_when_only_the_path_changes():
     sent = http({"type": "Basic", "username": "ada"}, uri="https://EXAMPLE.com:443/other")
 
     assert documents.parse(sent, stored(http(BASIC))).secrets == {"request.authentication.password": "pw"}
 
 
-def test_a_password_is_not_carried_to_the_error_action():
+def test_password_is_not_reused_for_the_error_action():
     sent = {**http(), "errorAction": http({"type": "Basic", "username": "ada"})}
 
     assert refusal(sent, stored(http(BASIC))) == ("action.errorAction.request.authentication.password", "required")
 
 
-def test_a_shared_key_is_not_carried_to_another_namespace():
+def test_shared_key_is_not_reused_for_another_namespace():
     sent = documents.render(stored(SERVICE_BUS))
     sent["serviceBusQueueMessage"]["namespace"] = "evil"
 
@@ -89,7 +89,7 @@ def test_a_shared_key_is_not_carried_to_another_namespace():
 
 
 @pytest.mark.parametrize("change", [{"audience": None}, {"audience": "https://b.example"}, {"authority": None}])
-def test_a_client_secret_is_not_used_for_another_audience_or_authority(change):
+def test_client_secret_is_not_reused_for_another_audience_or_authority(change):
     action = stored(http({**OAUTH, "audience": "https://a.example", "authority": "https://login.example"}))
     sent = documents.render(action)
     sent["request"]["authentication"] |= change
@@ -97,7 +97,7 @@ def test_a_client_secret_is_not_used_for_another_audience_or_authority(change):
     assert refusal(sent, action) == ("action.request.authentication.secret", "required")
 
 
-def test_a_token_is_not_carried_to_another_account():
+def test_sas_token_is_not_reused_for_another_storage_account():
     sent = documents.render(stored(STORAGE))
     sent["queueMessage"]["storageAccount"] = "other"
 
@@ -113,7 +113,7 @@ def test_a_token_is_not_carried_to_another_account():
         ("https://login.example", "https://login.example:444"),
     ],
 )
-def test_a_secret_is_not_carried_to_another_authority(before, after):
+def test_client_secret_is_not_reused_for_an_authority_with_another_address(before, after):
     sent = {key: text for key, text in OAUTH.items() if key != "secret"}
 
     path, code = refusal(http({**sent, "authority": after}), stored(http({**OAUTH, "authority": before})))
@@ -123,11 +123,11 @@ def test_a_secret_is_not_carried_to_another_authority(before, after):
 
 
 @pytest.mark.parametrize("member", ["tenant", "clientId", "audience"])
-def test_a_secret_is_not_carried_to_another_grant(member):
+def test_client_secret_is_not_reused_for_another_grant(member):
     sent = {key: text for key, text in OAUTH.items() if key != "secret"} | {member: "other.example"}
 
     assert refusal(http(sent), stored(http(OAUTH))) == ("action.request.authentication.secret", "required")
 
 
-def test_removed_authentication_takes_its_secret_along():
+def test_secret_is_removed_with_its_authentication():
     assert documents.parse(http(authentication=None), stored(http(BASIC))).secrets == {}

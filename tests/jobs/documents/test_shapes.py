@@ -1,4 +1,4 @@
-"""What is kept of an action's document, and how it is answered."""
+"""Which members of an action's document are stored, and how they are returned."""
 
 import pytest
 
@@ -8,13 +8,13 @@ from tests.jobs.documents.samples import BASIC, OAUTH, SERVICE_BUS, STORAGE, URI
 
 
 @pytest.mark.parametrize("type", ["Http", "Https"])
-def test_an_http_action_keeps_what_was_sent(type):
+def test_http_action_is_stored_as_it_was_sent(type):
     document = http(type=type, method="POST", headers={"X-Kind": "nightly", "Empty": ""}, body="line\r\nü")
 
     assert documents.parse(document) == documents.ParsedAction(document, Secrets())
 
 
-def test_enums_are_read_in_any_case_and_written_in_one():
+def test_enums_are_read_in_any_case_and_written_in_one_case():
     document = {
         **http({**BASIC, "type": "bASIC"}, type="http", method="post"),
         "retryPolicy": {"retryType": "fixed", "retryInterval": "PT1M", "retryCount": 3},
@@ -28,7 +28,7 @@ def test_enums_are_read_in_any_case_and_written_in_one():
     assert written["retryPolicy"]["retryType"] == "Fixed"
 
 
-def test_members_nobody_knows_are_dropped():
+def test_unknown_members_are_dropped():
     document = {
         **http({**BASIC, "realm": "x"}, colour="red"),
         "queueMessage": {"nonsense": 1},  # belongs to another type
@@ -51,7 +51,7 @@ def test_a_null_member_counts_as_absent():
     assert documents.parse(document).document == http()
 
 
-def test_an_error_action_has_the_same_shape_without_a_further_one():
+def test_error_action_has_the_same_members_except_an_error_action():
     error_action = {**http(BASIC), "retryPolicy": {"retryType": "None"}, "errorAction": http()}
 
     parsed = documents.parse({**STORAGE, "errorAction": error_action})
@@ -64,7 +64,7 @@ def test_an_error_action_has_the_same_shape_without_a_further_one():
     assert parsed.secrets == {"queueMessage.sasToken": "?sig=1", "errorAction.request.authentication.password": "pw"}
 
 
-def test_a_service_bus_message_keeps_its_properties():
+def test_service_bus_message_is_stored_with_its_properties():
     document = documents.parse(SERVICE_BUS).document["serviceBusQueueMessage"]
 
     assert document["authentication"] == {"type": "SharedAccessKey", "sasKeyName": "send"}
@@ -78,23 +78,23 @@ def test_a_service_bus_message_keeps_its_properties():
     }
 
 
-def test_a_topic_has_a_path():
+def test_service_bus_topic_has_a_topic_path():
     document = {"type": "servicebustopic", "serviceBusTopicMessage": {"namespace": "orders", "topicPath": "a/b"}}
 
     assert documents.parse(document).document == {**document, "type": "ServiceBusTopic"}
 
 
 @pytest.mark.parametrize(
-    "sent, kept",
+    "sent, stored_interval",
     [("PT1M", "PT1M"), ("00:01:00", "00:01:00"), ("PT1D", "P1D"), ("P18M", "P18M"), ("00:00:15", "00:00:15")],
 )
-def test_a_retry_interval_is_answered_in_the_form_sent(sent, kept):
+def test_retry_interval_is_returned_in_the_format_that_was_sent(sent, stored_interval):
     policy = documents.parse({**http(), "retryPolicy": {"retryInterval": sent}}).document["retryPolicy"]
 
-    assert policy == {"retryInterval": kept}
+    assert policy == {"retryInterval": stored_interval}
 
 
-def test_rendering_gives_a_copy_of_its_own():
+def test_render_returns_a_copy():
     action = stored(http(headers={"A": "1"}))
 
     documents.render(action)["request"]["headers"]["A"] = "2"
@@ -102,7 +102,7 @@ def test_rendering_gives_a_copy_of_its_own():
     assert documents.render(action) == http(headers={"A": "1"})
 
 
-def test_what_was_added_to_the_original_is_kept():
+def test_additions_to_the_original_contract_are_stored():
     document = {
         **http(
             {key: text for key, text in OAUTH.items() if key != "secret"} | {"authority": "https://login.example/v1"},
@@ -124,13 +124,13 @@ def test_what_was_added_to_the_original_is_kept():
     assert documents.parse(sent) == documents.ParsedAction(document, Secrets({"request.authentication.secret": "s"}))
 
 
-def test_additions_that_are_off_are_not_answered():
+def test_additions_that_are_off_are_not_returned():
     sent = {**http(followRedirects=False, certificateAuthority="", success=None), "template": False, "follow": False}
 
     assert documents.parse(sent).document == http()
 
 
-def test_a_queue_message_keeps_its_format():
+def test_queue_message_is_stored_with_its_format():
     sent = replaced(STORAGE, ["queueMessage", "messageFormat"], "xml")
     sent["queueMessage"]["messageEncoding"] = "BASE64"
 

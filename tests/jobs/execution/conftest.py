@@ -1,4 +1,4 @@
-"""Jobs that call a real target, and workers that do it."""
+"""Jobs that call a real target, and workers that carry them out."""
 
 from contextlib import ExitStack
 
@@ -19,7 +19,7 @@ def target(target, settings):
 
 @pytest.fixture
 def calling(target, make_job):
-    """Make a job that calls a path of the target."""
+    """Return a function that creates a job that calls a path of the target."""
 
     def make(path="/ok", name="backup", policy=NO_RETRY, error_path=None, error_policy=None, at=target, **fields):
         action = {"type": "Http", "request": {"uri": at.url + path, "method": "GET"}, "retryPolicy": policy}
@@ -47,7 +47,7 @@ def clock():
 
 @pytest.fixture
 def make_worker(clock):
-    """Make a worker with room for so many calls; its calls end with the test."""
+    """Return a function that creates a worker with `limit` call slots; its calls end with the test."""
     with ExitStack() as stack:
 
         def make(limit=100, per_host=50, **fields):

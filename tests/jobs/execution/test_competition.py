@@ -1,4 +1,4 @@
-"""Several workers, or several messages to one, at the same moment."""
+"""Several workers, or several messages to one worker, at the same moment."""
 
 from threading import Event, Thread
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.django_db(transaction=True)
-def test_messages_that_come_at_the_same_time_are_taken_together(calling, make_worker, monkeypatch):
+def test_messages_that_arrive_at_the_same_time_are_leased_in_one_batch(calling, make_worker, monkeypatch):
     for number in range(4):
         calling(name=f"job-{number}")
     runs = dispatched()
@@ -54,7 +54,7 @@ def test_messages_that_come_at_the_same_time_are_taken_together(calling, make_wo
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_take_a_run_once(calling):
+def test_run_is_leased_by_one_of_several_workers(calling):
     for number in range(30):
         calling(name=f"job-{number}")
     ids = [str(run.pk) for run in dispatched()]
@@ -72,7 +72,7 @@ def test_runs_of_a_job_never_overlap_across_workers(calling):
     jobs = [calling(name=f"job-{number}") for number in range(10)]
     days = [[str(run.pk) for run in dispatched(START + number * DAY)] for number in range(4)]
 
-    # each worker has another day of all jobs, in another order: they collide on every key
+    # each worker has the runs of another day of all jobs, in another order: they conflict on every key
     answers = in_threads(
         lambda number: lease(days[number][:: (-1) ** number], f"worker {number}", START + 4 * DAY), *range(4)
     )
@@ -84,7 +84,7 @@ def test_runs_of_a_job_never_overlap_across_workers(calling):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_workers_that_count_for_the_same_jobs_do_not_block_each_other(calling):
+def test_workers_that_record_runs_of_the_same_jobs_do_not_deadlock(calling):
     jobs = [calling(name=f"job-{number}", overlap="allow") for number in range(10)]
     for number in range(4):
         dispatched(START + number * DAY)
@@ -102,8 +102,8 @@ def test_workers_that_count_for_the_same_jobs_do_not_block_each_other(calling):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_late_results_and_the_deletion_of_their_job_wait_in_no_circle(make_job):
-    """Both want the attempts, each in another order, and are held up at the one in the middle."""
+def test_recording_late_results_and_deleting_the_job_do_not_deadlock(make_job):
+    """Both lock the attempts, each in another order, and both wait for the attempt in the middle."""
     job = make_job(schedule=None, overlap="allow")
     leased = lease([str(run_now(job, START).pk) for _ in range(3)], "worker", START)
     leased.sort(key=lambda each: each.attempt.pk)

@@ -1,4 +1,4 @@
-"""Secrets that calls take along, and signatures."""
+"""Secrets and signatures in the calls of runs."""
 
 import pytest
 from django.db import connection
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 BASIC = {"type": "Basic", "username": "ada", "password": "swordfish"}
 
 
-def test_credentials_are_read_for_the_call_and_never_written_to_history(make_job, target, work):
+def test_credentials_are_sent_and_not_written_to_the_history(make_job, target, work):
     request = {"uri": f"{target.url}/ok", "method": "GET", "authentication": BASIC}
     make_job(action={"type": "Http", "request": request})
     run = the_run()
@@ -26,7 +26,7 @@ def test_credentials_are_read_for_the_call_and_never_written_to_history(make_job
     assert "swordfish" not in str([vars(attempt) for attempt in attempts_of(run)])
 
 
-def test_credentials_of_an_error_action_are_its_own(make_job, target, work):
+def test_error_action_sends_its_own_credentials(make_job, target, work):
     action = {
         "type": "Http",
         "request": {"uri": f"{target.url}/status/500", "method": "GET"},
@@ -47,7 +47,7 @@ def test_credentials_of_an_error_action_are_its_own(make_job, target, work):
     assert error.headers["Authorization"] == "Basic YWRhOnN3b3JkZmlzaA=="
 
 
-def test_credentials_that_cannot_be_read_fail_their_run_alone(make_job, calling, target, work):
+def test_unreadable_credentials_fail_only_their_own_run(make_job, calling, target, work):
     request = {"uri": f"{target.url}/ok", "method": "GET", "authentication": BASIC}
     sealed = make_job("a-sealed", action={"type": "Http", "request": request})
     calling(name="b-open")
@@ -61,7 +61,7 @@ def test_credentials_that_cannot_be_read_fail_their_run_alone(make_job, calling,
     assert "ENCRYPTION_KEYS" in attempts_of(runs[0])[0].message
 
 
-def test_requests_are_signed_with_the_secrets_that_are_valid_at_the_moment(calling, target, work):
+def test_requests_are_signed_with_the_secrets_that_have_not_expired(calling, target, work):
     job = calling()
     for now in (START - 3 * HOUR, START - 2 * HOUR, START):
         newest = new_secret(job, overlap=HOUR, now=now)
@@ -86,7 +86,7 @@ def test_requests_of_other_jobs_are_not_signed(calling, target, work):
     assert "webhook-id" not in call.headers
 
 
-def test_a_signing_secret_that_cannot_be_read_fails_its_run_alone(calling, target, work):
+def test_unreadable_signing_secret_fails_only_its_own_run(calling, target, work):
     new_secret(calling(name="a"), overlap=HOUR, now=START)
     calling(name="b")
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Who may work on a run, for how long, and what a shutdown leaves to others."""
+"""Leases: which worker may work on a run, for how long, and what a shutdown leaves to other workers."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 # Leases
 
 
-def test_a_result_after_the_lease_was_taken_away_changes_only_its_attempt(calling):
+def test_result_after_the_lease_was_lost_changes_only_its_attempt(calling):
     job = calling("/status/500", policy=TWICE_MORE)
     run = the_run()
     (ours,) = lease([str(run.pk)], "slow worker", START)
@@ -35,7 +35,7 @@ def test_a_result_after_the_lease_was_taken_away_changes_only_its_attempt(callin
     assert (late.state, late.status_code) == (Attempt.State.SUCCEEDED, 200)
     assert late.message == "Reported after the run had been given up as lost: done"
     assert current.state == Attempt.State.RUNNING
-    assert counters(job) == (1, 1, 0)  # the attempt was counted when it was given up
+    assert counters(job) == (1, 1, 0)  # the attempt was counted when it was marked as lost
 
 
 def test_a_renewed_lease_does_not_expire(calling):
@@ -49,7 +49,7 @@ def test_a_renewed_lease_does_not_expire(calling):
     assert states(run) == [Run.State.RUNNING]
 
 
-def test_a_lease_is_renewed_while_its_call_is_out(calling, calls):
+def test_lease_is_renewed_during_its_call(calling, calls):
     calling("/slow/20")
     run = the_run()
     now = START
@@ -63,7 +63,7 @@ def test_a_lease_is_renewed_while_its_call_is_out(calling, calls):
     assert run.leased_until == START + RENEWAL + LEASE
 
 
-def test_a_lease_that_was_taken_away_is_not_renewed(calling):
+def test_lost_lease_is_not_renewed(calling):
     calling(policy=TWICE_MORE)
     run = the_run()
     leased = lease([str(run.pk)], "worker", START)
@@ -75,7 +75,7 @@ def test_a_lease_that_was_taken_away_is_not_renewed(calling):
     assert run.leased_until is None
 
 
-def test_runs_of_a_worker_that_vanished_are_tried_again(calling):
+def test_runs_of_a_vanished_worker_are_retried(calling):
     job = calling(policy=TWICE_MORE)
     run = the_run()
     lease([str(run.pk)], "worker", START)
@@ -92,7 +92,7 @@ def test_runs_of_a_worker_that_vanished_are_tried_again(calling):
     assert counters(job) == (1, 1, 0)
 
 
-def test_a_run_that_brings_its_workers_down_ends_failed(calling):
+def test_run_whose_workers_always_vanish_fails_after_its_attempts(calling):
     job = calling(policy=TWICE_MORE, error_path="/error", schedule=ONCE)
     run = the_run()
     now = START
@@ -108,7 +108,7 @@ def test_a_run_that_brings_its_workers_down_ends_failed(calling):
     assert job.state == Job.State.FAULTED
 
 
-def test_at_most_once_means_lost_and_not_again(calling):
+def test_run_with_at_most_once_delivery_is_lost_and_not_retried(calling):
     job = calling(delivery="at_most_once", policy=TWICE_MORE, error_path="/error", schedule=ONCE)
     run = the_run()
     lease([str(run.pk)], "worker", START)
@@ -126,7 +126,7 @@ def test_at_most_once_means_lost_and_not_again(calling):
 # Shutdown
 
 
-def test_a_shutdown_hands_runs_back_without_counting_a_failure(calling, target, work):
+def test_shutdown_releases_runs_without_counting_a_failure(calling, target, work):
     job = calling("/slow/20", policy=NO_RETRY)
     run = the_run()
 
@@ -140,7 +140,7 @@ def test_a_shutdown_hands_runs_back_without_counting_a_failure(calling, target, 
     assert counters(job) == (0, 0, 0)
 
 
-def test_a_run_that_was_handed_back_is_done_by_the_next_worker(calling, target, work):
+def test_released_run_is_carried_out_by_the_next_worker(calling, target, work):
     calling("/slow/0.8", policy=NO_RETRY)
     run = the_run()
     work(run, is_stopping=lambda: bool(target.calls))
@@ -151,7 +151,7 @@ def test_a_run_that_was_handed_back_is_done_by_the_next_worker(calling, target, 
     assert [attempt.number for attempt in attempts_of(run)] == [1, 2]
 
 
-def test_calls_get_the_drain_time_to_end(calling, work):
+def test_shutdown_waits_for_calls_until_the_drain_time_is_over(calling, work):
     calling("/slow/0.8")
     run = the_run()
 
@@ -160,7 +160,7 @@ def test_calls_get_the_drain_time_to_end(calling, work):
     assert run.state == Run.State.SUCCEEDED
 
 
-def test_a_shutdown_during_an_attempt_that_may_not_be_repeated_leaves_it_lost(calling, target, work):
+def test_shutdown_during_an_at_most_once_attempt_leaves_the_run_lost(calling, target, work):
     calling("/slow/20", delivery="at_most_once")
     run = the_run()
 

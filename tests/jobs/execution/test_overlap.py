@@ -1,4 +1,4 @@
-"""Runs that come while another of their job goes on."""
+"""Overlap policies: runs that are due while another run of their job is still going."""
 
 import pytest
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def overlapping(calling, overlap):
-    """A run that has begun, and one of each of the next three days."""
+    """Return a run that has begun, and the runs of the next three days."""
     calling(overlap=overlap)
     first = the_run()
     lease([str(first.pk)], "worker", START)
@@ -33,14 +33,14 @@ def test_overlapping_runs_are_skipped_by_default(calling, work):
     assert not Attempt.objects.exclude(run=first).exists()
 
 
-def test_overlapping_runs_go_side_by_side_when_allowed(calling, work):
+def test_overlapping_runs_run_at_the_same_time_when_allowed(calling, work):
     _, *others = overlapping(calling, "allow")
 
     assert work(*others, at=START + 3 * DAY) == 3
     assert {run.blocked_by for run in others} == {None}
 
 
-def test_one_run_may_wait_for_its_turn(calling, work):
+def test_queue_one_lets_one_run_wait(calling, work):
     _, *others = overlapping(calling, "queue_one")
 
     assert work(*others, at=START + 3 * DAY) == 0
@@ -49,7 +49,7 @@ def test_one_run_may_wait_for_its_turn(calling, work):
     assert others[0].publish_after > START + 3 * DAY
 
 
-def test_a_run_that_waited_says_for_which(calling, work):
+def test_run_that_waited_names_the_run_it_waited_for(calling, work):
     first, second, *_ = overlapping(calling, "queue_one")
     now = START + DAY
     work(second, at=now)
@@ -69,20 +69,20 @@ def test_queued_runs_start_one_after_the_other(calling, work):
     assert states(*others) == [Run.State.WAITING] * 3
 
     record([(Leased(first, attempts_of(first)[0]), AttemptResult(True, "done"))], now)
-    assert states(first) == [Run.State.RUNNING]  # without the token it is not ours to end
+    assert states(first) == [Run.State.RUNNING]  # without the lease token this worker cannot end it
     first.refresh_from_db()
     record([(Leased(first, attempts_of(first)[0]), AttemptResult(True, "done"))], now)
 
     assert states(first) == [Run.State.SUCCEEDED]
     others[0].refresh_from_db()
-    assert others[0].publish_after == now  # told at once that its turn has come
-    assert work(others[2], others[1], at=now) == 0  # whatever the order of messages
+    assert others[0].publish_after == now  # published at once, because it is next
+    assert work(others[2], others[1], at=now) == 0  # in any order of messages
     for run in others:
         assert work(*others, at=now) == 1
         assert states(run) == [Run.State.SUCCEEDED]
 
 
-def test_the_queue_has_an_end(calling, monkeypatch, work):
+def test_queue_of_runs_has_a_limit(calling, monkeypatch, work):
     monkeypatch.setitem(overlap.PLACES, Job.Overlap.QUEUE_ALL, 2)
     _, *others = overlapping(calling, "queue_all")
 
@@ -91,7 +91,7 @@ def test_the_queue_has_an_end(calling, monkeypatch, work):
     assert states(*others) == [Run.State.WAITING, Run.State.WAITING, Run.State.SKIPPED]
 
 
-def test_a_run_between_two_attempts_still_holds_its_place(calling, work):
+def test_run_between_two_attempts_still_blocks_others(calling, work):
     calling("/status/500", policy=TWICE_MORE)
     first = the_run()
     work(first)
@@ -102,7 +102,7 @@ def test_a_run_between_two_attempts_still_holds_its_place(calling, work):
     assert states(first, second) == [Run.State.RETRYING, Run.State.SKIPPED]
 
 
-def test_of_two_runs_in_a_message_the_earlier_starts(calling, work):
+def test_earlier_of_two_runs_in_a_message_starts(calling, work):
     calling()
     first, second = the_run(), the_run(START + DAY)
 
@@ -111,7 +111,7 @@ def test_of_two_runs_in_a_message_the_earlier_starts(calling, work):
     assert states(first, second) == [Run.State.SUCCEEDED, Run.State.SKIPPED]
 
 
-def test_a_run_by_hand_obeys_the_policy_too(calling, work):
+def test_overlap_policy_applies_to_manual_runs_too(calling, work):
     job = calling()
     lease([str(the_run().pk)], "worker", START)
     by_hand = run_now(job, START)

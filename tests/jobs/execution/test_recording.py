@@ -1,4 +1,4 @@
-"""What has come of runs is written down, whatever goes wrong with others or the database."""
+"""Results of runs are recorded even when the record of another run, or the database, fails."""
 
 import pytest
 from django.db import DataError, OperationalError, connection
@@ -21,7 +21,7 @@ from tests.peers.server import eventually
 pytestmark = pytest.mark.django_db
 
 
-def test_a_result_that_cannot_be_written_does_not_keep_others_from_it(calling, make_worker, monkeypatch, caplog):
+def test_result_that_cannot_be_recorded_does_not_affect_others(calling, make_worker, monkeypatch, caplog):
     for name in ("a", "b", "c"):
         calling(name=name)
     runs = dispatched()
@@ -41,7 +41,7 @@ def test_a_result_that_cannot_be_written_does_not_keep_others_from_it(calling, m
 
 
 def refusing(is_wrong):
-    """What a database does that is stricter than SQLite."""
+    """Return a `_save` that refuses values like a database that is stricter than SQLite."""
     save = results._save
 
     def strict(attempts):
@@ -53,7 +53,7 @@ def refusing(is_wrong):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_records_from_a_thread_of_its_own(calling):
+def test_worker_records_results_in_its_own_thread(calling):
     for number in range(5):
         calling(name=f"job-{number}")
     runs = dispatched()
@@ -67,7 +67,7 @@ def test_a_worker_records_from_a_thread_of_its_own(calling):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_thread_that_records_outlives_what_goes_wrong(calling, monkeypatch, caplog):
+def test_recording_thread_continues_after_an_error(calling, monkeypatch, caplog):
     calling(name="a"), calling(name="b")
     first, second = dispatched()
     failures = [ZeroDivisionError("broken")]
@@ -89,7 +89,7 @@ def test_the_thread_that_records_outlives_what_goes_wrong(calling, monkeypatch, 
     assert states(first, second) == [Run.State.RUNNING, Run.State.SUCCEEDED]
 
 
-def test_a_result_is_written_when_the_database_is_back(monkeypatch):
+def test_result_is_recorded_when_the_database_is_back(monkeypatch):
     monkeypatch.setattr(execution.time, "sleep", lambda seconds: None)
     written, failures = [], [OperationalError("gone"), OperationalError("still gone")]
 
@@ -103,7 +103,7 @@ def test_a_result_is_written_when_the_database_is_back(monkeypatch):
     assert written == [["result"]]
 
 
-def test_a_batch_costs_the_same_queries_whatever_its_size(calling):
+def test_number_of_queries_does_not_depend_on_the_size_of_the_batch(calling):
     def cost():
         ids = [str(run.pk) for run in dispatched()]
         with CaptureQueriesContext(connection) as queries:
@@ -116,5 +116,5 @@ def test_a_batch_costs_the_same_queries_whatever_its_size(calling):
     for number in range(20):
         calling(name=f"job-{number}")
 
-    assert cost() == for_one + 1  # several jobs are locked in order before they are counted for
+    assert cost() == for_one + 1  # several jobs are locked in order before their counters change
     assert Run.objects.filter(state=Run.State.SUCCEEDED).count() == 21

@@ -1,4 +1,4 @@
-"""What follows a failure: further attempts, and the error action."""
+"""After a failure: further attempts, and the error action."""
 
 from datetime import timedelta
 
@@ -33,7 +33,7 @@ def test_every_retry_is_an_attempt_of_the_same_run(calling, target, work):
     assert counters(job) == (3, 3, 1)
 
 
-def test_a_retry_waits_for_its_moment(calling, target, work):
+def test_retry_does_not_start_before_its_interval_is_over(calling, target, work):
     calling("/status/503", policy=TWICE_MORE)
     run = the_run()
     work(run)
@@ -44,7 +44,7 @@ def test_a_retry_waits_for_its_moment(calling, target, work):
     assert work(run, at=START + INTERVAL) == 1
 
 
-def test_a_target_may_ask_to_be_left_alone_for_longer(calling, target, work):
+def test_retry_after_of_a_target_delays_the_retry(calling, target, work):
     target.answers["/busy"] = [Answer(503, {"Retry-After": "60"})]
     calling("/busy", policy=TWICE_MORE)
     run = the_run()
@@ -54,7 +54,7 @@ def test_a_target_may_ask_to_be_left_alone_for_longer(calling, target, work):
     assert (run.not_before, run.publish_after) == (START + timedelta(seconds=60), START + timedelta(seconds=60))
 
 
-def test_runs_of_a_batch_are_tried_again_each_by_its_own_policy(calling, work):
+def test_each_run_of_a_batch_is_retried_by_its_own_policy(calling, work):
     for number, interval in enumerate(("PT15S", "PT30S", "PT1M")):
         calling("/status/500", name=f"job-{number}", policy=TWICE_MORE | {"retryInterval": interval})
     runs = dispatched()
@@ -64,7 +64,7 @@ def test_runs_of_a_batch_are_tried_again_each_by_its_own_policy(calling, work):
     assert [run.not_before - START for run in runs] == [INTERVAL, 2 * INTERVAL, 4 * INTERVAL]
 
 
-def test_a_retry_that_succeeds_ends_the_run_well(calling, target, work):
+def test_run_succeeds_when_a_retry_succeeds(calling, target, work):
     job = calling("/status/503", policy=TWICE_MORE, schedule=ONCE)
     run = the_run()
     work(run)
@@ -79,7 +79,7 @@ def test_a_retry_that_succeeds_ends_the_run_well(calling, target, work):
     assert job.state == Job.State.COMPLETED
 
 
-def test_what_can_never_succeed_is_not_tried_again(calling, work):
+def test_attempt_that_can_never_succeed_is_not_retried(calling, work):
     job = calling(policy=TWICE_MORE)
     run = the_run()
     Action.objects.update(document={"type": "Http", "request": {"uri": "ftp://127.0.0.1/", "method": "GET"}})
@@ -92,7 +92,7 @@ def test_what_can_never_succeed_is_not_tried_again(calling, work):
     assert counters(job) == (1, 1, 1)
 
 
-def test_an_action_that_breaks_is_a_failed_attempt(calling, monkeypatch, work):
+def test_exception_in_an_action_is_a_failed_attempt(calling, monkeypatch, work):
     async def broken(*arguments):
         raise ZeroDivisionError("secret")
 
@@ -106,7 +106,7 @@ def test_an_action_that_breaks_is_a_failed_attempt(calling, monkeypatch, work):
     assert attempts_of(run)[0].message == "The action could not be carried out (ZeroDivisionError)."
 
 
-def test_an_action_that_does_not_end_is_cut_off(calling, monkeypatch, work):
+def test_action_that_does_not_end_is_stopped(calling, monkeypatch, work):
     monkeypatch.setattr("jobs.worker.calls.ATTEMPT_LIMIT_S", 0.1)
     calling("/slow/20")
     run = the_run()
@@ -134,7 +134,7 @@ def test_a_failed_run_is_followed_by_its_error_action(calling, target, work):
     assert error_run.state == Run.State.SUCCEEDED
     (call,) = target.calls_to("/error")
     assert (call.method, call.headers["Idempotency-Key"]) == ("POST", str(error_run.pk))
-    assert counters(job) == (1, 1, 1)  # of the job's own action alone; the occurrence stays a faulted one
+    assert counters(job) == (1, 1, 1)  # only the job's own action is counted; the occurrence stays faulted
 
 
 def test_an_error_action_follows_only_when_the_retries_are_used_up(calling, work):
@@ -146,7 +146,7 @@ def test_an_error_action_follows_only_when_the_retries_are_used_up(calling, work
     assert not Run.objects.filter(parent=run).exists()
 
 
-def test_an_error_action_has_no_error_action_and_faults_nothing(calling, work):
+def test_failed_error_action_has_no_error_action_and_is_not_counted(calling, work):
     job = calling("/status/500", error_path="/status/501", schedule=ONCE)
     run = the_run()
     work(run)
@@ -162,9 +162,9 @@ def test_an_error_action_has_no_error_action_and_faults_nothing(calling, work):
 
 @pytest.mark.parametrize(
     "error_policy, attempts",
-    [(None, 3), (NO_RETRY, 1)],  # that of the main action, or its own
+    [(None, 3), (NO_RETRY, 1)],  # the policy of the main action, or its own
 )
-def test_an_error_action_is_tried_again_by_its_policy(calling, error_policy, attempts, work):
+def test_error_action_is_retried_by_its_policy(calling, error_policy, attempts, work):
     calling("/status/500", policy=TWICE_MORE, error_path="/status/501", error_policy=error_policy)
     run = the_run()
     for number in range(3):

@@ -1,4 +1,4 @@
-"""What a run does, when its job ends with it, and what becomes of it when that is stopped."""
+"""Runs: what they do, when their job ends with them, and what happens when their job is stopped."""
 
 import uuid
 from datetime import timedelta
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 # One run
 
 
-def test_a_run_calls_its_target_and_keeps_the_answer(calling, target, work):
+def test_run_calls_its_target_and_stores_the_response(calling, target, work):
     job = calling()
     run = the_run()
 
@@ -49,7 +49,7 @@ def test_a_run_calls_its_target_and_keeps_the_answer(calling, target, work):
     assert job.last_execution_at == START
 
 
-def test_the_attempt_is_written_down_before_its_call_goes_out(calling, target):
+def test_attempt_is_stored_before_its_call_is_sent(calling, target):
     calling()
     run = the_run()
 
@@ -62,7 +62,7 @@ def test_the_attempt_is_written_down_before_its_call_goes_out(calling, target):
     assert (attempt.state, attempt.started_at, leased.attempt) == (Attempt.State.RUNNING, START, attempt)
 
 
-def test_a_second_message_starts_nothing(calling, target, work):
+def test_second_message_about_a_run_starts_nothing(calling, target, work):
     calling()
     run = the_run()
     lease([str(run.pk)], "worker", START)
@@ -80,7 +80,7 @@ def test_a_message_about_an_ended_run_starts_nothing(calling, target, work):
     assert len(target.calls) == 1
 
 
-def test_a_message_about_a_run_that_is_gone_starts_nothing(calls):
+def test_message_about_a_deleted_run_starts_nothing(calls):
     assert Worker("worker", calls, lambda: NOW).start_runs([str(uuid.uuid4())]) == 0
 
 
@@ -96,16 +96,16 @@ def test_runs_of_a_message_are_carried_out_together(calling, target, work):
     assert max(arrivals) - min(arrivals) < timedelta(seconds=0.3)
 
 
-def test_each_result_is_recorded_when_it_comes(calling, work):
+def test_each_result_is_recorded_as_soon_as_its_call_ends(calling, work):
     calling(name="a-fast"), calling(name="b-slow", path="/slow/20")
     fast, slow = dispatched()
     seen = []
 
-    def look():
+    def is_fast_recorded():
         seen.append(tuple(Run.objects.order_by("job_name").values_list("state", flat=True)))
-        return seen[-1] == (Run.State.SUCCEEDED, Run.State.RUNNING)  # then stop: the slow one is not waited for
+        return seen[-1] == (Run.State.SUCCEEDED, Run.State.RUNNING)  # then stop, without waiting for the slow run
 
-    work(fast, slow, is_stopping=look)
+    work(fast, slow, is_stopping=is_fast_recorded)
 
     assert fast.state == Run.State.SUCCEEDED
     assert seen[-1] == (Run.State.SUCCEEDED, Run.State.RUNNING)
@@ -132,7 +132,7 @@ def test_a_job_is_faulted_when_its_last_run_fails(calling, work):
     assert (job.state, job.finished_at) == (Job.State.FAULTED, START)
 
 
-def test_a_recurring_job_goes_on_after_a_failure(calling, work):
+def test_recurring_job_stays_enabled_after_a_failure(calling, work):
     job = calling("/status/500")
 
     work(the_run())
@@ -141,7 +141,7 @@ def test_a_recurring_job_goes_on_after_a_failure(calling, work):
     assert job.state == Job.State.ENABLED
 
 
-def test_a_job_that_was_given_a_new_schedule_meanwhile_does_not_end(calling):
+def test_job_with_a_new_schedule_does_not_end_with_a_run_of_the_old_one(calling):
     job = calling(schedule=ONCE)
     run = the_run()
     (leased,) = lease([str(run.pk)], "worker", START)
@@ -156,7 +156,7 @@ def test_a_job_that_was_given_a_new_schedule_meanwhile_does_not_end(calling):
 # Stopped jobs
 
 
-def test_a_run_that_waits_while_its_job_is_disabled_is_skipped(calling, target, work):
+def test_waiting_run_of_a_disabled_job_is_skipped(calling, target, work):
     job = calling(schedule=ONCE)
     run = the_run()
     set_job_state(job, Job.State.DISABLED, START)
@@ -165,11 +165,11 @@ def test_a_run_that_waits_while_its_job_is_disabled_is_skipped(calling, target, 
 
     job.refresh_from_db()
     assert (run.state, run.reason, run.finished_at) == (Run.State.SKIPPED, "the job was disabled", START)
-    assert job.state == Job.State.DISABLED  # it may be started again
+    assert job.state == Job.State.DISABLED  # it may be enabled again
     assert target.calls == []
 
 
-def test_a_run_between_attempts_of_a_disabled_job_fails(calling, work):
+def test_run_between_attempts_fails_when_its_job_is_disabled(calling, work):
     job = calling("/status/500", policy=TWICE_MORE, error_path="/error")
     run = the_run()
     work(run)
@@ -182,7 +182,7 @@ def test_a_run_between_attempts_of_a_disabled_job_fails(calling, work):
     assert Run.objects.count() == 1  # a disabled job runs nothing, not even its error action
 
 
-def test_a_one_time_run_that_a_stop_skipped_is_made_up_for(calling, target, work):
+def test_one_time_run_skipped_by_a_disabled_job_runs_when_it_is_enabled(calling, target, work):
     job = calling(schedule=ONCE)
     run = the_run()
     set_job_state(job, Job.State.DISABLED, START)
@@ -196,7 +196,7 @@ def test_a_one_time_run_that_a_stop_skipped_is_made_up_for(calling, target, work
     assert len(target.calls) == 1
 
 
-def test_a_one_time_job_that_failed_when_it_was_stopped_is_faulted_once_enabled(calling, work):
+def test_one_time_job_that_failed_while_disabled_is_faulted_when_enabled(calling, work):
     job = calling("/status/500", policy=TWICE_MORE, schedule=ONCE)
     run = the_run()
     work(run)
@@ -208,7 +208,7 @@ def test_a_one_time_job_that_failed_when_it_was_stopped_is_faulted_once_enabled(
     assert job.state == Job.State.FAULTED
 
 
-def test_an_attempt_that_runs_while_its_job_is_disabled_ends_normally(calling):
+def test_running_attempt_of_a_disabled_job_ends_normally(calling):
     job = calling()
     run = the_run()
     (leased,) = lease([str(run.pk)], "worker", START)
@@ -230,7 +230,7 @@ def test_runs_of_a_disabled_collection_are_skipped(calling, collection, work):
     assert (run.state, run.reason) == (Run.State.SKIPPED, "the collection was disabled")
 
 
-def test_the_history_of_a_deleted_job_is_completed(calling):
+def test_running_attempt_of_a_deleted_job_is_recorded(calling):
     job = calling("/status/500", error_path="/error", schedule=ONCE)
     run = the_run()
     (leased,) = lease([str(run.pk)], "worker", START)

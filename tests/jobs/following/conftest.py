@@ -1,4 +1,4 @@
-"""Jobs whose request begins an operation at a real target."""
+"""Jobs whose request starts an operation at a real target."""
 
 import pytest
 
@@ -14,11 +14,11 @@ def target(target, settings):
 
 @pytest.fixture
 def starting(target, make_job):
-    """Make a job that begins an operation, whose status is told in turn."""
+    """Return a function that creates a job that starts an operation; polls return `statuses` in turn."""
 
-    def make(*told: Answer, name="rebuild", method="POST", policy=None, limit=None, error_path=None, **fields):
+    def make(*statuses: Answer, name="rebuild", method="POST", policy=None, limit=None, error_path=None, **fields):
         target.answers["/start"] = [accepted(target)]
-        target.answers["/status"] = list(told)
+        target.answers["/status"] = list(statuses)
         action = {
             "type": "Http",
             "request": {"uri": f"{target.url}/start", "method": method},

@@ -1,4 +1,4 @@
-"""What a target answers about its operation, and runs that follow it."""
+"""Responses of a target about its operation, and runs that follow it."""
 
 import json
 from datetime import timedelta
@@ -37,9 +37,9 @@ def words_of(run) -> list[str]:
     return [poll.status for poll in polls_of(run)]
 
 
-def go_on(work, run, most: int = 20) -> None:
-    """Work on the run whenever it is due, until it is over."""
-    for _ in range(most):
+def go_on(work, run, max_steps: int = 20) -> None:
+    """Work on the run each time it is due, until it has ended."""
+    for _ in range(max_steps):
         if not run.is_open:
             return
         assert work(run, at=run.publish_after) == 1

@@ -1,10 +1,10 @@
-"""Runs that follow an operation are cancelled at once, even during a poll."""
+"""Runs that follow an operation are cancelled at once, also during a poll."""
 
 import pytest
 
+from api.errors import Conflict
 from jobs.actions.result import AttemptResult
 from jobs.cancel import can_be_cancelled, cancel
-from jobs.errors import Conflict
 from jobs.models import AsyncOperation, Attempt, Run
 from jobs.worker.leasing import lease
 from jobs.worker.polling import UNWATCHED
@@ -32,7 +32,7 @@ def test_a_run_that_follows_can_be_cancelled(starting, target, work):
     assert counters(job) == (0, 0, 0)
 
 
-def test_it_can_be_cancelled_during_a_poll_whose_result_changes_nothing_then(starting, work):
+def test_run_cancelled_during_a_poll_ignores_the_result_of_the_poll(starting, work):
     starting(status("Running"))
     run = the_run()
     work(run)
@@ -49,7 +49,7 @@ def test_it_can_be_cancelled_during_a_poll_whose_result_changes_nothing_then(sta
     assert poll.status == "Succeeded"
 
 
-def test_an_attempt_that_is_out_cannot_be_cancelled(starting):
+def test_run_with_an_open_call_cannot_be_cancelled(starting):
     starting()
     run = the_run()
     lease([str(run.pk)], "worker", START)
@@ -61,7 +61,7 @@ def test_an_attempt_that_is_out_cannot_be_cancelled(starting):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("ends", [True, False])
-def test_cancelling_and_a_poll_that_ends_leave_one_of_two_histories(starting, work, ends):
+def test_run_cancelled_while_a_poll_is_recorded_has_one_consistent_end(starting, work, ends):
     for number in range(8):
         starting(status("Running"), name=f"job-{number}")
     runs = dispatched()

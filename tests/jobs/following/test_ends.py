@@ -1,4 +1,4 @@
-"""How a run ends that follows its operation: with it, with what it says, or after having waited in vain."""
+"""How a run that follows an operation ends: with the operation, with an error, or at the limit."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_a_run_follows_its_operation_to_success(starting, target, work):
     (attempt,) = attempts_of(run)
     assert (run.state, run.finished_at, run.reason) == (Run.State.SUCCEEDED, end, "")
     assert (attempt.state, attempt.finished_at, attempt.message) == ("succeeded", end, "The operation succeeded.")
-    assert attempt.status_code == 202  # its own answer stays
+    assert attempt.status_code == 202  # the attempt keeps the response to its own request
     assert ["Retry-After", "10"] in attempt.response_headers
     assert [poll.started_at for poll in polls_of(run)] == [START + wait * SECOND for wait in (10, 20, 40)]
     assert [(poll.number, poll.status, poll.percent, poll.retry_after_s) for poll in polls_of(run)] == [
@@ -45,7 +45,7 @@ def test_a_run_follows_its_operation_to_success(starting, target, work):
     assert not AsyncOperation.objects.exists()
 
 
-def test_a_run_fails_with_its_operation_and_says_why(starting, work):
+def test_run_fails_with_its_operation_and_has_its_error_as_reason(starting, work):
     job = starting(status("Running"), FAILED, error_path="/error", schedule=ONCE)
     run = the_run()
 
@@ -61,7 +61,7 @@ def test_a_run_fails_with_its_operation_and_says_why(starting, work):
     assert job.state == Job.State.FAULTED
 
 
-def test_a_failed_operation_is_begun_again_as_the_retry_policy_says(starting, target, work):
+def test_failed_operation_is_started_again_by_the_retry_policy(starting, target, work):
     job = starting(FAILED, status("Running"), status("Succeeded"), policy=TWICE_MORE)
     run = the_run()
 
@@ -80,7 +80,7 @@ def test_a_failed_operation_is_begun_again_as_the_retry_policy_says(starting, ta
 @pytest.mark.parametrize(
     "end", [status("Canceled", error={"code": "Off", "message": "By Ada."}), Answer(404), Answer(200, {}, "<html>")]
 )
-def test_an_operation_that_may_not_have_failed_is_not_begun_again(starting, target, work, end):
+def test_operation_that_may_not_have_failed_is_not_started_again(starting, target, work, end):
     starting(end, policy=TWICE_MORE, error_path="/error")
     run = the_run()
 
@@ -93,7 +93,7 @@ def test_an_operation_that_may_not_have_failed_is_not_begun_again(starting, targ
     assert run.error_run.state == Run.State.WAITING
 
 
-def test_an_error_action_may_follow_as_well(starting, target, make_job, work):
+def test_error_action_can_follow_an_operation_too(starting, target, make_job, work):
     request = {"uri": f"{target.url}/start", "method": "POST"}
     down = {"uri": f"{target.url}/status/500", "method": "GET"}
     error_action = {"type": "Http", "request": request, "follow": True}
@@ -111,7 +111,7 @@ def test_an_error_action_may_follow_as_well(starting, target, make_job, work):
     assert words_of(error_run) == ["Succeeded"]
 
 
-def test_a_poll_that_tells_nothing_is_made_again(starting, work):
+def test_poll_without_a_status_is_repeated(starting, work):
     starting(Answer(503), Answer(500), status("Running"), Answer(502), status("Succeeded"))
     run = the_run()
 
@@ -123,7 +123,7 @@ def test_a_poll_that_tells_nothing_is_made_again(starting, work):
     assert "'Service Unavailable' instead of a status" in polls_of(run)[0].message
 
 
-def test_an_operation_that_nothing_is_heard_of_is_given_up(starting, work):
+def test_operation_without_a_status_in_many_polls_is_given_up(starting, work):
     starting(Answer(503), limit="PT24H")
     run = the_run()
 
@@ -135,7 +135,7 @@ def test_an_operation_that_nothing_is_heard_of_is_given_up(starting, work):
     assert run.reason.startswith("What becomes of the operation is not known: 10 polls in a row told nothing.")
 
 
-def test_a_target_that_is_gone_is_given_up_as_well(starting, target, work):
+def test_operation_of_an_unreachable_target_is_given_up_too(starting, target, work):
     starting(status("Running"))
     run = the_run()
     work(run)
@@ -148,7 +148,7 @@ def test_a_target_that_is_gone_is_given_up_as_well(starting, target, work):
 
 
 @pytest.mark.parametrize("limit, last_at", [(None, START + LIMIT), ("PT30S", START + 30 * SECOND)])
-def test_what_does_not_end_in_time_has_failed(starting, work, limit, last_at):
+def test_run_fails_when_its_operation_does_not_end_in_time(starting, work, limit, last_at):
     starting(status("Cancelled", 3600), limit=limit, policy=TWICE_MORE)
     run = the_run()
 
@@ -157,10 +157,10 @@ def test_what_does_not_end_in_time_has_failed(starting, work, limit, last_at):
 
     assert (run.state, run.finished_at, run.attempt_count) == (Run.State.FAILED, last_at, 1)
     assert "has not ended within" in run.reason
-    assert "the last it said was 'Cancelled'" in run.reason  # a word that ends nothing
+    assert "the last it said was 'Cancelled'" in run.reason  # a status that does not end the operation
 
 
-def test_what_has_ended_is_found_out_although_nobody_asked_in_time(starting, work):
+def test_late_poll_still_finds_that_the_operation_has_ended(starting, work):
     starting(status("Succeeded"), limit="PT30S")
     run = the_run()
     work(run)

@@ -1,4 +1,4 @@
-"""When an operation is asked about next, and when it is given up: decided without a database."""
+"""When an operation is polled next, and when it is given up: computed without a database."""
 
 from datetime import timedelta
 
@@ -26,21 +26,21 @@ from tests.jobs.following.operations import DAY, GOES_ON, HOUR, SECOND
         (5 * SECOND, 0 * SECOND, 5 * SECOND),
         (0 * SECOND, 0 * SECOND, WAIT_LEAST),
         (1 * SECOND, 30 * SECOND, 1 * SECOND),
-        # what has lasted for long is polled less often, whatever the target asks for
+        # a long operation is polled less often, even if the target asks for more polls
         (1 * SECOND, 10 * HOUR, 10 * HOUR / SHARE),
         (999_999_999 * SECOND, 0 * SECOND, WAIT_MOST),
         (30 * DAY, 23.5 * HOUR, 0.5 * HOUR),  # the last poll is at the limit
     ],
 )
-def test_how_long_it_waits_for_the_next_poll(asked, after, wait):
+def test_next_poll_follows_retry_after_within_limits(asked, after, wait):
     outcome = AttemptResult(True, "", 200, operation=GOES_ON.operation, retry_after=asked)
     now = START + after
 
     assert next_poll(PollWindow(START, START + DAY), outcome, now) == now + wait
 
 
-@pytest.mark.parametrize("limit, most", [(HOUR, 320), (DAY, 520)])
-def test_its_polls_are_few_however_often_it_asks_for_them(limit, most):
+@pytest.mark.parametrize("limit, max_polls", [(HOUR, 320), (DAY, 520)])
+def test_number_of_polls_is_limited_whatever_the_target_asks_for(limit, max_polls):
     watch, polls, now = PollWindow(START, START + limit), 0, START
     while due_at := next_poll(
         watch, AttemptResult(True, "", 200, retry_after=SECOND, operation=GOES_ON.operation), now
@@ -49,11 +49,11 @@ def test_its_polls_are_few_however_often_it_asks_for_them(limit, most):
         now, polls = due_at, polls + 1
 
     assert now == START + limit
-    assert polls <= most
+    assert polls <= max_polls
 
 
 @pytest.mark.parametrize("failure", list(PollFailure))
-def test_polls_that_tell_nothing_are_further_and_further_apart_and_come_to_an_end(failure):
+def test_polls_without_a_status_have_growing_intervals_and_a_limit(failure):
     waits, now = [], START
     for troubles in range(1, 100):
         due_at = next_poll(
@@ -69,7 +69,7 @@ def test_polls_that_tell_nothing_are_further_and_further_apart_and_come_to_an_en
 
 
 @pytest.mark.parametrize("outcome", [GOES_ON, AttemptResult(False, "", 503, poll_failure=PollFailure.TEMPORARY)])
-def test_at_the_limit_nobody_asks_any_more(outcome):
+def test_operation_is_not_polled_after_its_limit(outcome):
     watch = PollWindow(START, START + HOUR)
 
     assert next_poll(watch, outcome, START + HOUR) is None

@@ -1,4 +1,4 @@
-"""When, by whom and at which address a run's operation is polled."""
+"""Polls of a run's operation: their time, their worker and their address."""
 
 import json
 
@@ -29,7 +29,7 @@ def test_a_poll_is_not_made_before_it_is_due(starting, target, work):
     assert target.calls_to("/status") == []
 
 
-def test_a_poll_is_rung_for_when_it_is_due(starting, work):
+def test_run_is_published_when_its_poll_is_due(starting, work):
     starting(status("Succeeded"))
     run = the_run()
     work(run)
@@ -40,7 +40,7 @@ def test_a_poll_is_rung_for_when_it_is_due(starting, work):
     assert [str(run_id) for _, run_id in due] == [str(run.pk)]
 
 
-def test_nothing_is_lost_between_two_workers(starting, work):
+def test_polls_of_a_run_can_be_made_by_different_workers(starting, work):
     starting(status("Running"), status("Succeeded"))
     run = the_run()
     work(run)
@@ -56,8 +56,8 @@ def test_nothing_is_lost_between_two_workers(starting, work):
     assert [poll.worker for poll in polls_of(run)] == ["other", "worker"]
 
 
-def test_by_location_and_by_resource(starting, target, work):
-    """Each is gone to as it was told; a location moves."""
+def test_operation_is_polled_by_location_and_by_resource(starting, target, work):
+    """The location can change with each poll; the resource stays at the address of the request."""
     starting(name="a-location", method="DELETE")
     starting(name="b-resource", method="PUT")
     target.answers["/start"] = [
@@ -80,7 +80,7 @@ def test_by_location_and_by_resource(starting, target, work):
     assert words_of(by_resource) == ["Creating", "Succeeded"]
 
 
-def test_a_poll_has_its_room_at_the_host_that_it_asks(starting, target, work, peer):
+def test_poll_takes_a_slot_of_the_host_that_it_calls(starting, target, work, peer):
     other = peer(Target)
     starting()
     target.answers["/start"] = [accepted(target, **{"Azure-AsyncOperation": f"{other.url}/status"})]
@@ -91,7 +91,7 @@ def test_a_poll_has_its_room_at_the_host_that_it_asks(starting, target, work, pe
     assert host_of(leased.run) == f"127.0.0.1:{other.port}"
 
 
-def test_polls_of_many_runs_are_a_number_of_queries_that_does_not_grow(starting, work, django_assert_max_num_queries):
+def test_number_of_queries_does_not_depend_on_the_number_of_polls(starting, work, django_assert_max_num_queries):
     for number in range(20):
         starting(status("Running"), name=f"job-{number}")
     runs = dispatched()
@@ -106,7 +106,7 @@ def test_polls_of_many_runs_are_a_number_of_queries_that_does_not_grow(starting,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_worker_makes_a_poll(starting, work):
+def test_poll_is_made_by_one_of_several_workers(starting, work):
     for number in range(10):
         starting(status("Running"), name=f"job-{number}")
     runs = dispatched()

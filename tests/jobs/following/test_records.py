@@ -1,4 +1,4 @@
-"""What is stored of an operation that a run follows, and for how long."""
+"""What is stored about an operation that a run follows, and for how long."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from tests.jobs.runs import the_run
 pytestmark = pytest.mark.django_db
 
 
-def test_its_address_is_stored_encrypted(starting, target, work):
+def test_address_of_the_operation_is_stored_encrypted(starting, target, work):
     starting(status("Running"))
     target.answers["/start"] = [
         accepted(target, **{"Azure-AsyncOperation": f"{target.url}/status?key=amber-lantern-77"})
@@ -29,7 +29,7 @@ def test_its_address_is_stored_encrypted(starting, target, work):
     assert host == f"127.0.0.1:{target.port}"
 
 
-def test_an_address_that_no_key_opens_is_a_poll_that_tells_nothing(starting, target, work, settings):
+def test_poll_whose_address_cannot_be_decrypted_is_repeated(starting, target, work, settings):
     starting(status("Succeeded"))
     run = the_run()
     work(run)
@@ -44,7 +44,7 @@ def test_an_address_that_no_key_opens_is_a_poll_that_tells_nothing(starting, tar
     assert run.state == Run.State.SUCCEEDED
 
 
-def test_history_goes_with_its_run(starting, work, settings):
+def test_polls_are_pruned_with_their_run(starting, work, settings):
     starting(status("Succeeded"))
     run = the_run()
     work(run)

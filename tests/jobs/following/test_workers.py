@@ -1,4 +1,4 @@
-"""Polls whose workers stop, vanish or come too late."""
+"""Polls whose workers stop, vanish or report too late."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from tests.jobs.runs import TWICE_MORE, attempts_of, counters, dispatched, the_r
 pytestmark = pytest.mark.django_db
 
 
-def test_a_poll_whose_worker_vanished_is_made_again(starting, target, work):
+def test_poll_of_a_vanished_worker_is_repeated(starting, target, work):
     job = starting(status("Succeeded"), delivery="at_most_once")
     run = the_run()
     work(run)
@@ -35,7 +35,7 @@ def test_a_poll_whose_worker_vanished_is_made_again(starting, target, work):
     assert counters(job) == (1, 0, 0)
 
 
-def test_a_poll_that_brings_its_workers_down_comes_to_an_end(starting, work):
+def test_run_whose_polls_always_lose_their_worker_fails(starting, work):
     job = starting(status("Running"), limit="PT24H", error_path="/error")
     run = the_run()
     work(run)
@@ -55,7 +55,7 @@ def test_a_poll_that_brings_its_workers_down_comes_to_an_end(starting, work):
     assert counters(job) == (1, 1, 1)
 
 
-def test_runs_of_both_kinds_are_taken_back_together(starting, work):
+def test_polled_and_called_runs_are_rescued_together(starting, work):
     starting(status("Succeeded"), name="a-polled"), starting(name="b-called", policy=TWICE_MORE)
     polled, called = dispatched()
     work(polled)
@@ -83,7 +83,7 @@ def test_a_late_result_of_a_poll_changes_nothing(starting, work):
     assert words_of(run) == ["Failed"]
 
 
-def test_what_began_too_late_is_not_followed(starting):
+def test_operation_reported_after_the_lease_is_not_followed(starting):
     starting(policy=TWICE_MORE)
     run = the_run()
     (leased,) = lease([str(run.pk)], "slow", START)
@@ -97,7 +97,7 @@ def test_what_began_too_late_is_not_followed(starting):
     assert "had been given up as lost" in attempts_of(run)[0].message
 
 
-def test_a_shutdown_hands_a_poll_back(starting, target, work):
+def test_shutdown_releases_a_poll(starting, target, work):
     job = starting()
     run = the_run()
     target.answers["/start"] = [accepted(target, **{"Azure-AsyncOperation": f"{target.url}/slow/20"})]

@@ -19,6 +19,6 @@ def serve(peer):
 
 
 def call(uri, secrets=None, method="GET", context=None, **request):
-    """The outcome of a request as it is stored, which nothing has checked since."""
+    """Return the result of a stored request, which is not validated again."""
     action = {"type": "Http", "request": {"uri": uri, "method": method, **request}}
     return carry_out([(action, secrets or {})], **(context or {}))[0]

@@ -1,4 +1,4 @@
-"""Calls that fail: for which reason, how soon, and when to try again."""
+"""Calls that fail: the reason, the time limit, and the time of the retry."""
 
 import socket
 import time
@@ -18,7 +18,7 @@ from tests.peers.raw import answering
         (" 120 ", 120),
         ("0", 0),
         ("999999999", 999_999_999),
-        ("Fri, 31 Dec 2021 23:59:59 GMT", 59),  # as counted from the answer's own Date
+        ("Fri, 31 Dec 2021 23:59:59 GMT", 59),  # relative to the Date of the response
         ("Friday, 31-Dec-21 23:59:59 GMT", 59),
         ("Fri Dec 31 23:59:59 2021", None),  # without a zone
         ("Fri, 31 Dec 2021 23:00:00 GMT", 0),  # in its past
@@ -33,7 +33,7 @@ from tests.peers.raw import answering
         ("１２０".encode().decode("latin-1"), None),
     ],
 )
-def test_what_a_target_asks_for_is_read_as_seconds_or_as_a_moment(serve, asked, seconds):
+def test_retry_after_is_read_as_seconds_or_as_a_date(serve, asked, seconds):
     headers = f"Retry-After: {asked}\r\nDate: Fri, 31 Dec 2021 23:59:00 GMT\r\n"
 
     retry_after = call(serve(answering("503 Service Unavailable", headers)).url).retry_after
@@ -41,14 +41,14 @@ def test_what_a_target_asks_for_is_read_as_seconds_or_as_a_moment(serve, asked, 
     assert retry_after == (None if seconds is None else timedelta(seconds=seconds))
 
 
-def test_a_target_that_succeeds_asks_for_nothing(serve):
+def test_retry_after_of_a_successful_response_is_ignored(serve):
     assert call(serve(answering("200 OK", "Retry-After: 120\r\n")).url).retry_after is None
 
 
 @pytest.mark.parametrize(
     "moment", ["Fri, 31 Dec 2021 23:59:59 +99999999999999999999", "Fri, 31 Dec 2021 99999999999999999999:00:00 GMT"]
 )
-def test_an_impossible_moment_to_try_again_is_ignored(serve, moment):
+def test_impossible_date_in_retry_after_is_ignored(serve, moment):
     headers = f"Retry-After: {moment}\r\nDate: Fri, 31 Dec 2021 23:59:59 GMT\r\n"
 
     outcome = call(serve(answering("503 Unavailable", headers)).url)
@@ -56,7 +56,7 @@ def test_an_impossible_moment_to_try_again_is_ignored(serve, moment):
     assert (outcome.status_code, outcome.retry_after) == (503, None)
 
 
-def test_a_server_that_speaks_no_tls_is_told_as_such(serve):
+def test_error_names_a_server_without_tls(serve):
     outcome = call(serve(answering("200 OK")).url.replace("http:", "https:"))
 
     assert outcome.message == "No connection to host '127.0.0.1': wrong version number."
@@ -91,8 +91,8 @@ def test_a_call_ends_at_its_limit(serve, monkeypatch):
 
 
 @pytest.mark.parametrize("beginning", [answering("200 OK"), b"HTTP/1.1 200 OK\r\nX-Slow: "])
-def test_a_trickling_answer_ends_at_the_limit_of_the_whole_call(serve, monkeypatch, beginning):
-    """The limit is not one for each read, and it counts for headers as for the body."""
+def test_slow_response_ends_at_the_limit_of_the_whole_call(serve, monkeypatch, beginning):
+    """The limit applies to the whole call, not to each read, and to headers as well as the body."""
     monkeypatch.setattr(http, "CALL_LIMIT_S", 0.5)
 
     def trickle(connection):
@@ -107,23 +107,23 @@ def test_a_trickling_answer_ends_at_the_limit_of_the_whole_call(serve, monkeypat
     assert time.monotonic() - started < 2
 
 
-def test_endless_announcements_end_at_the_limit_of_the_whole_call(serve, monkeypatch):
+def test_endless_early_hints_end_at_the_limit_of_the_whole_call(serve, monkeypatch):
     monkeypatch.setattr(http, "CALL_LIMIT_S", 0.5)
 
-    def announce(connection):
+    def send_early_hints(connection):
         while True:
             connection.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
             time.sleep(0.01)
 
     started = time.monotonic()
 
-    assert not call(serve(announce).url).succeeded
+    assert not call(serve(send_early_hints).url).succeeded
     assert time.monotonic() - started < 2
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_connection_that_is_not_made_in_time_is_given_up(monkeypatch, scheme):
-    """Nobody accepts, and nobody shakes hands."""
+    """The server neither accepts the connection nor answers the TLS handshake."""
     monkeypatch.setattr(http, "CONNECT_LIMIT_S", 0.3)
     monkeypatch.setattr(http, "CALL_LIMIT_S", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -134,7 +134,7 @@ def test_a_connection_that_is_not_made_in_time_is_given_up(monkeypatch, scheme):
     assert outcome.may_retry
 
 
-def test_a_name_that_takes_too_long_to_look_up_is_given_up(monkeypatch):
+def test_slow_name_lookup_is_given_up(monkeypatch):
     monkeypatch.setattr(http, "CONNECT_LIMIT_S", 0.2)
     monkeypatch.setattr("jobs.actions.addresses.lookup", lambda host, port, family: time.sleep(1))
     started = time.monotonic()
@@ -157,7 +157,7 @@ def test_a_name_that_takes_too_long_to_look_up_is_given_up(monkeypatch):
         answering("200 OK", "".join(f"X-{number}: {'y' * 1000}\r\n" for number in range(100))),
     ],
 )
-def test_a_broken_answer_is_a_failure_and_not_an_error(serve, answer):
+def test_broken_response_is_a_failed_attempt_and_not_an_exception(serve, answer):
     outcome = call(serve(answer).url)
 
     assert (outcome.succeeded, outcome.may_retry) == (False, True)

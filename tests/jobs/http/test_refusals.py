@@ -1,4 +1,4 @@
-"""What the outbound client does not send, and to which addresses it does not go."""
+"""Requests that the outbound client refuses to send, and addresses that it does not call."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ from tests.jobs.http.conftest import call
         "gopher://127.0.0.1/",
     ],
 )
-def test_odd_addresses_are_refused_for_good(uri):
+def test_malformed_uris_are_refused_without_a_retry(uri):
     outcome = call(uri)
 
     assert (outcome.succeeded, outcome.may_retry, outcome.status_code) == (False, False, None)
@@ -44,7 +44,7 @@ def test_odd_addresses_are_refused_for_good(uri):
         {"": "b"},
     ],
 )
-def test_headers_that_are_not_the_jobs_to_set_are_refused_before_anything_is_sent(serve, headers):
+def test_headers_that_a_job_may_not_set_are_refused_before_the_call(serve, headers):
     server = serve()
 
     outcome = call(server.url, headers=headers)
@@ -66,7 +66,7 @@ def test_closed_addresses_are_not_called(serve, settings, host):
 
 
 @pytest.mark.parametrize("host", ["127.1", "0x7f000001", "2130706433", "0177.0.0.1"])
-def test_other_notations_of_a_closed_address_are_not_called(serve, settings, host):
+def test_closed_addresses_in_other_formats_are_not_called(serve, settings, host):
     settings.EGRESS_ALLOW = []
     server = serve()
 
@@ -74,8 +74,8 @@ def test_other_notations_of_a_closed_address_are_not_called(serve, settings, hos
     assert server.requests == []
 
 
-def test_a_name_that_changes_its_address_between_check_and_call_is_not_followed(serve, settings, monkeypatch):
-    """What was checked is what is called: the name is looked up once, so a second answer is never asked for."""
+def test_name_that_changes_its_address_between_check_and_call_is_not_called_there(serve, settings, monkeypatch):
+    """The checked address is the one that is called: the name is looked up once, so there is no second answer."""
     server = serve()
     answers = iter(["127.0.0.1", "10.0.0.1"])
     asked = []
@@ -91,7 +91,7 @@ def test_a_name_that_changes_its_address_between_check_and_call_is_not_followed(
     assert server.headers["Host"] == f"rebind.example:{server.port}"
 
 
-def test_each_call_looks_its_name_up_anew(serve, monkeypatch):
+def test_each_call_looks_up_its_name_again(serve, monkeypatch):
     server = serve()
     answers = iter(["127.0.0.1", "10.0.0.1"])
     monkeypatch.setattr(
@@ -108,10 +108,10 @@ def test_each_call_looks_its_name_up_anew(serve, monkeypatch):
 
     assert first.succeeded
     assert "was not called" in second.message
-    assert "10.0.0.1" not in second.message  # what an inner name stands for is not told outside
+    assert "10.0.0.1" not in second.message  # addresses of internal names are not shown
 
 
-def test_a_name_server_that_hangs_holds_up_no_other_host(serve, monkeypatch):
+def test_slow_name_server_does_not_delay_other_hosts(serve, monkeypatch):
     monkeypatch.setattr(http, "CONNECT_LIMIT_S", 1.0)
     server, is_over = serve(), Event()
     lookup = addresses.lookup
@@ -127,9 +127,9 @@ def test_a_name_server_that_hangs_holds_up_no_other_host(serve, monkeypatch):
     slow = {"type": "Http", "request": {"uri": f"http://hangs.example:{server.port}/", "method": "GET"}}
     fast = {"type": "Http", "request": {"uri": f"http://answers.example:{server.port}/", "method": "GET"}}
 
-    *hung, answered = carry_out([(slow, {})] * 300 + [(fast, {})])
+    *hung, fast_outcome = carry_out([(slow, {})] * 300 + [(fast, {})])
     is_over.set()
 
-    assert answered.succeeded
+    assert fast_outcome.succeeded
     assert not any(outcome.succeeded for outcome in hung)
     assert asked == ["hangs.example", "answers.example"]

@@ -11,7 +11,7 @@ from tests.jobs.http.conftest import call
 from tests.peers.raw import answering
 
 
-def test_a_request_says_which_run_it_is_about(serve):
+def test_request_names_its_run_in_headers(serve):
     server = serve()
 
     outcome = call(f"{server.url}/hook?a=1", method="POST", body="hello", headers={"X-Team": "ops"})
@@ -28,7 +28,7 @@ def test_a_request_says_which_run_it_is_about(serve):
     assert server.headers["User-Agent"] == "Quando"
 
 
-def test_an_address_is_sent_as_it_is_written(serve):
+def test_uri_is_sent_unchanged(serve):
     server = serve()
 
     call(f"{server.url}/a%2Fb/%7Euser?q=%20x&q=a+b")
@@ -44,7 +44,7 @@ def test_every_method_is_sent(serve, method):
     assert server.requests[0].startswith(method.encode())
 
 
-def test_a_job_may_name_its_own_agent_but_not_another_run(serve):
+def test_job_may_set_its_user_agent_but_not_the_id_of_a_run(serve):
     server = serve()
 
     call(server.url, headers={"user-agent": "mine", "idempotency-key": "forged"})
@@ -63,7 +63,7 @@ def test_basic_authentication_is_sent(serve):
     assert server.headers["Authorization"] == "Basic " + base64.b64encode("ada:pässword".encode()).decode()
 
 
-def test_a_headers_credential_is_sent_and_hidden_where_the_target_repeats_it(serve):
+def test_credential_of_a_header_is_sent_and_masked_in_the_response(serve):
     server = serve(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX-Seen: Bearer opensesame\r\n\r\nopensesame")
     secrets = {"request.headers.authorization": "Bearer opensesame"}
 
@@ -81,7 +81,7 @@ def test_proxies_of_the_environment_are_not_used(serve, monkeypatch):
     assert call(server.url).succeeded
 
 
-def test_cookies_are_not_kept(serve):
+def test_cookies_are_not_stored(serve):
     server = serve(answering("200 OK", "Set-Cookie: session=secret\r\n"))
 
     async def twice():

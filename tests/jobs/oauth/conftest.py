@@ -1,4 +1,4 @@
-"""An authority that issues tokens, a target that takes nothing else, and a clock for their lives."""
+"""An authority that issues tokens, a target that accepts only these tokens, and a clock for their lifetime."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def loopback_is_open(settings):
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """Each test begins without clock, with a clock of its own."""
+    """Start each test without tokens and with its own clock."""
     clock = Clock()
     monkeypatch.setattr(oauth, "TOKENS", oauth.Tokens(clock))
     return clock

@@ -1,9 +1,9 @@
-"""What a job may say of its authority and its client when it is saved."""
+"""Validation of the authority and the client of a job when it is saved."""
 
 import pytest
 
+from api.errors import Invalid
 from jobs.actions import documents
-from jobs.errors import Invalid
 from tests.jobs.attempts import attempt
 from tests.jobs.oauth.tokens import document
 
@@ -11,7 +11,7 @@ from tests.jobs.oauth.tokens import document
 @pytest.mark.parametrize(
     "member, value",
     [
-        ("authority", "http://login.example"),  # the secret would travel in the clear
+        ("authority", "http://login.example"),  # the secret would be sent in clear text
         ("authority", "ftp://login.example"),
         ("authority", "login.example"),
         ("authority", ""),
@@ -34,7 +34,7 @@ from tests.jobs.oauth.tokens import document
         ("clientId", "a\nb"),
     ],
 )
-def test_a_grant_that_is_no_plain_text_is_refused(member, value):
+def test_grant_with_a_wrong_value_is_refused(member, value):
     with pytest.raises(Invalid) as caught:
         documents.parse(document("https://api.example", **{member: value}))
 

@@ -1,4 +1,4 @@
-"""A token that a target does not take any more is replaced once."""
+"""A token that a target refuses is replaced once."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_a_token_that_the_target_refuses_is_replaced_once(issuer, protected):
     assert [call.body for call in protected.calls[1:]] == ["once", "once"]
 
 
-def test_many_runs_with_a_token_that_is_refused_ask_for_one_new_token(issuer, protected):
+def test_many_runs_with_a_refused_token_request_one_new_token(issuer, protected):
     assert attempt(document(protected.url)).succeeded
     issuer.revoke()
 
@@ -42,7 +42,7 @@ def test_a_target_that_refuses_every_token_is_called_twice(issuer, target):
     assert len({call.headers["Authorization"] for call in target.calls}) == 2
 
 
-def test_an_answer_that_a_job_counts_as_success_replaces_no_token(issuer, target):
+def test_status_that_a_job_counts_as_success_does_not_replace_the_token(issuer, target):
     target.answers["/"] = [Answer(401)]
 
     assert attempt(document(f"{target.url}/", request={"success": {"statusCodes": [401]}})).succeeded
@@ -50,7 +50,7 @@ def test_an_answer_that_a_job_counts_as_success_replaces_no_token(issuer, target
 
 
 @pytest.mark.parametrize("status", [400, 403, 500])
-def test_another_refusal_replaces_no_token(issuer, target, status):
+def test_other_error_statuses_do_not_replace_the_token(issuer, target, status):
     target.answers["/"] = [Answer(status)]
 
     assert attempt(document(f"{target.url}/")).status_code == status
@@ -58,11 +58,11 @@ def test_another_refusal_replaces_no_token(issuer, target, status):
 
 
 def test_the_second_call_is_signed_and_filled_in_like_the_first(issuer, peer):
-    class Choosy(Receiver):
+    class RefusesFirstCall(Receiver):
         def answer(self, call):
             return Answer(401) if len(self.calls) == 1 else super().answer(call)
 
-    receiver = peer(Choosy, [SIGNING_SECRET])
+    receiver = peer(RefusesFirstCall, [SIGNING_SECRET])
     request = {"body": "für {{ job.name }}", "headers": {"X-Run": "{{ run_id }}"}}
 
     outcome = attempt(

@@ -1,4 +1,4 @@
-"""Secrets and tokens are neither told nor carried elsewhere."""
+"""Secrets and tokens are neither shown nor sent to another origin."""
 
 from jobs.actions import oauth
 from tests.jobs.attempts import attempt
@@ -7,7 +7,7 @@ from tests.peers.server import Answer
 from tests.peers.target import Target
 
 
-def test_a_token_that_the_target_repeats_is_hidden(issuer, peer):
+def test_token_that_the_target_repeats_is_masked(issuer, peer):
     class Echo(Target):
         def answer(self, call):
             text = call.headers["Authorization"]
@@ -19,7 +19,7 @@ def test_a_token_that_the_target_repeats_is_hidden(issuer, peer):
     assert issuer.issued[0].text not in f"{outcome}"
 
 
-def test_a_token_is_not_carried_to_another_origin(issuer, target, peer):
+def test_token_is_not_sent_to_another_origin(issuer, target, peer):
     elsewhere = peer(Target)
     target.answers["/"] = [Answer(307, {"Location": f"{elsewhere.url}/"})]
 
@@ -28,9 +28,9 @@ def test_a_token_is_not_carried_to_another_origin(issuer, target, peer):
     assert elsewhere.calls[0].headers["Authorization"] is None
 
 
-def test_what_is_kept_tells_neither_secret_nor_token(issuer, target):
+def test_repr_of_the_cache_contains_neither_secret_nor_token(issuer, target):
     attempt(document(target.url))
 
-    kept = repr(vars(oauth.TOKENS))
-    assert SECRET not in kept
-    assert issuer.issued[0].text not in kept
+    cached = repr(vars(oauth.TOKENS))
+    assert SECRET not in cached
+    assert issuer.issued[0].text not in cached

@@ -1,4 +1,4 @@
-"""An authority that gives no token: the attempt fails and says why."""
+"""An authority that issues no token: the attempt fails with its reason."""
 
 import time
 
@@ -6,12 +6,12 @@ import pytest
 
 from jobs.actions import http, oauth
 from tests.jobs.attempts import attempt
-from tests.jobs.oauth.tokens import SECRET, Saying, document, token_of
+from tests.jobs.oauth.tokens import SECRET, FixedResponse, document, token_of
 from tests.peers.oauth import refusal
 from tests.peers.server import Answer
 
 
-def test_a_refused_token_is_told_with_the_authoritys_reason(issuer, protected):
+def test_refused_token_fails_the_attempt_with_the_reason_of_the_authority(issuer, protected):
     outcome = attempt(document(protected.url, secret="wrong secret"))
 
     assert (outcome.succeeded, outcome.status_code, outcome.may_retry) == (False, None, True)
@@ -56,8 +56,8 @@ def test_a_refused_token_is_told_with_the_authoritys_reason(issuer, protected):
         (Answer(body='{"access_token": "x", "expires_in": NaN}'), "answered 'OK' without a token that can be used."),
     ],
 )
-def test_an_answer_without_a_usable_token_fails_the_attempt(peer, settings, target, answer, message):
-    issuer = peer(Saying, answer)
+def test_response_without_a_usable_token_fails_the_attempt(peer, settings, target, answer, message):
+    issuer = peer(FixedResponse, answer)
     settings.OAUTH_AUTHORITY = issuer.url
 
     outcome = attempt(document(target.url))
@@ -71,19 +71,19 @@ def test_an_answer_without_a_usable_token_fails_the_attempt(peer, settings, targ
 
 @pytest.mark.parametrize("type_", ["Bearer", "bearer", "BEARER", None])
 def test_the_type_of_a_token_is_read_in_any_case(peer, settings, target, type_):
-    settings.OAUTH_AUTHORITY = peer(Saying, token_of(token_type=type_)).url
+    settings.OAUTH_AUTHORITY = peer(FixedResponse, token_of(token_type=type_)).url
 
     assert attempt(document(target.url)).succeeded
     assert target.calls[0].headers["Authorization"] == "Bearer a-token"
 
 
-def test_an_authority_that_asks_to_be_left_alone_is_obeyed(peer, settings, target):
-    settings.OAUTH_AUTHORITY = peer(Saying, Answer(429, {"Retry-After": "70"})).url
+def test_retry_after_of_an_authority_delays_the_retry(peer, settings, target):
+    settings.OAUTH_AUTHORITY = peer(FixedResponse, Answer(429, {"Retry-After": "70"})).url
 
     assert attempt(document(target.url)).retry_after.total_seconds() == 70
 
 
-def test_an_authority_at_a_closed_address_is_not_asked(issuer, target, settings):
+def test_authority_at_a_closed_address_is_not_called(issuer, target, settings):
     settings.EGRESS_ALLOW = []
 
     outcome = attempt(document("http://localhost/"))
@@ -92,9 +92,9 @@ def test_an_authority_at_a_closed_address_is_not_asked(issuer, target, settings)
     assert issuer.calls == []
 
 
-def test_an_authority_that_does_not_answer_is_told(peer, settings, target, monkeypatch):
+def test_authority_that_does_not_respond_is_named_in_the_error(peer, settings, target, monkeypatch):
     monkeypatch.setattr(http, "CALL_LIMIT_S", 0.2)
-    settings.OAUTH_AUTHORITY = peer(Saying, token_of(), pause=5).url
+    settings.OAUTH_AUTHORITY = peer(FixedResponse, token_of(), pause=5).url
 
     outcome = attempt(document(target.url))
 
@@ -102,10 +102,10 @@ def test_an_authority_that_does_not_answer_is_told(peer, settings, target, monke
     assert outcome.may_retry
 
 
-def test_tokens_and_calls_have_one_limit_together(peer, settings, monkeypatch):
+def test_token_request_and_call_share_one_time_limit(peer, settings, monkeypatch):
     monkeypatch.setattr(oauth, "FLOW_LIMIT_S", 1.0)
-    settings.OAUTH_AUTHORITY = peer(Saying, token_of(), pause=0.6).url
-    target = peer(Saying, Answer(), pause=0.6)
+    settings.OAUTH_AUTHORITY = peer(FixedResponse, token_of(), pause=0.6).url
+    target = peer(FixedResponse, Answer(), pause=0.6)
     started = time.monotonic()
 
     outcome = attempt(document(target.url))

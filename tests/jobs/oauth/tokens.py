@@ -1,4 +1,4 @@
-"""Actions that need a token, and an authority that says whatever a test wants."""
+"""Actions that need a token, and an authority with a response that the test sets."""
 
 import json
 from threading import Event
@@ -21,11 +21,11 @@ def document(uri: str, method="GET", template=False, request=None, **grant) -> d
     return {"type": "Http", "template": template, "request": request}
 
 
-class Saying(Server):
-    """An authority that always answers the same, after a pause, and not before `may_answer` is set."""
+class FixedResponse(Server):
+    """An authority that always returns the same response, after a pause, and not before `may_answer` is set."""
 
     def __init__(self, answer: Answer, pause: float = 0):
-        self.said = answer
+        self.response = answer
         self.pause = pause
         self.may_answer = Event()
         self.may_answer.set()
@@ -34,7 +34,7 @@ class Saying(Server):
     def answer(self, call):
         self.closing.wait(self.pause)
         self.may_answer.wait()
-        return self.said
+        return self.response
 
     def close(self) -> None:
         self.may_answer.set()

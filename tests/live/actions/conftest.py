@@ -1,10 +1,10 @@
-"""An installation whose services are peers that check what comes, and jobs in it."""
+"""An installation that uses peers as its services, which check all requests, and jobs in it."""
 
 from collections.abc import Callable
 
 import pytest
 
-from tests.live.actions.jobs import BUS_KEY, CLIENT_SECRET, IN_A_YEAR, NAMES, Job, answered
+from tests.live.actions.jobs import BUS_KEY, CLIENT_SECRET, IN_A_YEAR, NAMES, Job, request_json
 from tests.live.installation import running
 from tests.peers import azurite
 from tests.peers.oauth import TokenAuthority
@@ -25,7 +25,7 @@ def tokens():
 
 @pytest.fixture(scope="package")
 def live(bus, tokens, storage_port, tmp_path_factory):
-    """An installation whose services are the peers."""
+    """An installation that uses the peers as its services."""
     services = {
         "SERVICE_BUS_URL": bus.address,
         "OAUTH_AUTHORITY": tokens.url,
@@ -39,13 +39,13 @@ def live(bus, tokens, storage_port, tmp_path_factory):
 
 @pytest.fixture
 def make(live, put_job) -> Callable[..., Job]:
-    """Create a job that runs only by hand, and is not tried again unless the action says so."""
+    """Return a function that creates a job for manual runs, without retries unless the action has a policy."""
 
     def make(action: dict) -> Job:
         name = next(NAMES)
         action = {"retryPolicy": {"retryType": "None"}} | action
         path = put_job(name, {"startTime": IN_A_YEAR, "action": action})
-        (job,) = answered(live, "GET", f"/api/jobs?name={name}")["value"]
+        (job,) = request_json(live, "GET", f"/api/jobs?name={name}")["value"]
         return Job(live, path, job["id"], name)
 
     return make
@@ -53,5 +53,5 @@ def make(live, put_job) -> Callable[..., Job]:
 
 @pytest.fixture
 def carry_out(make) -> Callable[[dict], dict]:
-    """Have a job carry out an action; return the run."""
+    """Return a function that runs a new job with an action and returns the run."""
     return lambda action: make(action).run()

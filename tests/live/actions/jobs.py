@@ -1,4 +1,4 @@
-"""Jobs that run by hand and deliver to peers, what their actions are, and what became of their runs."""
+"""Jobs that run manually and send to peers: their actions, and the results of their runs."""
 
 import base64
 import itertools
@@ -20,7 +20,7 @@ BUS_KEY = base64.b64encode(secrets.token_bytes(32)).decode()
 @dataclass(frozen=True)
 class Job:
     live: Installation
-    path: str  # the original service's
+    path: str  # in the API of the original service
     id: int
     name: str
 
@@ -29,27 +29,27 @@ class Job:
         return f"/api/jobs/{self.id}"
 
     def read(self) -> dict:
-        return answered(self.live, "GET", self.url)
+        return request_json(self.live, "GET", self.url)
 
     def run(self) -> dict:
-        """Run it by hand, and return the run with its attempts when it is over."""
-        return over(self.live, answered(self.live, "POST", f"{self.url}/run", {})["id"])
+        """Start a manual run, wait for its end, and return it with its attempts."""
+        return wait_for_run(self.live, request_json(self.live, "POST", f"{self.url}/run", {})["id"])
 
     def new_secret(self, overlap: str) -> str:
-        return answered(self.live, "POST", f"{self.url}/signing-secret", {"overlap": overlap})["secret"]
+        return request_json(self.live, "POST", f"{self.url}/signing-secret", {"overlap": overlap})["secret"]
 
 
-def answered(live: Installation, method: str, path: str, document: object = None) -> dict:
+def request_json(live: Installation, method: str, path: str, document: object = None) -> dict:
     status, answer = live.request(method, path, document)
     assert status in (200, 201, 204), answer
     return answer
 
 
-def over(live: Installation, run_id: str) -> dict:
-    """The run with its attempts, when it is over."""
+def wait_for_run(live: Installation, run_id: str) -> dict:
+    """Wait for the end of a run and return it with its attempts."""
 
     def finished() -> dict | None:
-        run = answered(live, "GET", f"/api/runs/{run_id}")
+        run = request_json(live, "GET", f"/api/runs/{run_id}")
         return run if run["finishedAt"] else None
 
     run = eventually(finished, within=40)
@@ -62,7 +62,7 @@ def message(run: dict) -> str:
 
 
 def http(uri: str, **members) -> dict:
-    """An action of type Http."""
+    """Return an action of type Http."""
     return {"type": "Http", "request": {"uri": uri, "method": "POST", **members}}
 
 

@@ -1,11 +1,20 @@
-"""Every credential of a request, shown by worker processes to peers that check it."""
+"""Every credential of a request, sent by worker processes to peers that check it."""
 
 import base64
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.live.actions.jobs import AUDIENCE, CLIENT_SECRET, answered, http, message, over, with_certificate, with_token
+from tests.live.actions.jobs import (
+    AUDIENCE,
+    CLIENT_SECRET,
+    http,
+    message,
+    request_json,
+    wait_for_run,
+    with_certificate,
+    with_token,
+)
 from tests.live.installation import VERSION
 from tests.peers.oauth import ProtectedTarget, TokenAuthority
 from tests.peers.target import Target
@@ -23,44 +32,44 @@ def test_basic_authentication_is_sent(target, carry_out):
 
 
 @pytest.fixture
-def demanding(peer, authority):
-    """A target that takes only callers with a certificate of the authority."""
+def strict_target(peer, authority):
+    """A target that accepts only callers with a certificate of the authority."""
     return peer(Target, tls=authority.server(demands_certificate=True))
 
 
 @pytest.mark.parametrize("password", ["opensesame", ""])
-def test_a_client_certificate_is_shown(password, demanding, authority, live, make):
+def test_client_certificate_is_sent(password, strict_target, authority, live, make):
     certificate = authority.client("nightly backup", password)
-    job = make(with_certificate(demanding, authority, certificate))
+    job = make(with_certificate(strict_target, authority, certificate))
 
     run = job.run()
-    shown = answered(live, "GET", job.path + VERSION)["properties"]["action"]["request"]["authentication"]
+    shown = request_json(live, "GET", job.path + VERSION)["properties"]["action"]["request"]["authentication"]
 
     assert run["state"] == "succeeded", message(run)
-    (call,) = demanding.calls
+    (call,) = strict_target.calls
     assert thumbprint(call.certificate) == certificate.thumbprint == shown["certificateThumbprint"]
     assert shown["certificateSubjectName"] == certificate.subject
     assert datetime.fromisoformat(shown["certificateExpirationDate"]) == certificate.expires_at
     assert job.read()["warnings"] == []
 
 
-def test_a_target_that_demands_a_certificate_takes_no_job_without_one(demanding, authority, carry_out):
-    run = carry_out(http(demanding.url, certificateAuthority=authority.pem))
+def test_target_that_requires_a_certificate_refuses_a_job_without_one(strict_target, authority, carry_out):
+    run = carry_out(http(strict_target.url, certificateAuthority=authority.pem))
 
     assert run["state"] == "failed"
-    assert demanding.calls == []
-    assert demanding.refused
+    assert strict_target.calls == []
+    assert strict_target.refused
 
 
 @pytest.mark.parametrize(
     "days, warning, state",
     [(29, "certificate_expires_soon", "succeeded"), (-1, "certificate_expired", "failed")],
 )
-def test_a_certificate_at_its_end_is_flagged(days, warning, state, demanding, authority, make):
+def test_expiring_certificate_has_a_warning(days, warning, state, strict_target, authority, make):
     expires_at = datetime.now(UTC) + timedelta(days=days)
-    job = make(with_certificate(demanding, authority, authority.client(expires_at=expires_at)))
+    job = make(with_certificate(strict_target, authority, authority.client(expires_at=expires_at)))
 
-    assert [caution["code"] for caution in job.read()["warnings"]] == [warning]
+    assert [found["code"] for found in job.read()["warnings"]] == [warning]
     assert job.run()["state"] == state
 
 
@@ -81,7 +90,7 @@ def test_jobs_share_a_token_until_it_is_refused(tokens, peer, carry_out):
     assert len(sent) == 4
 
 
-def test_a_token_that_stays_refused_is_renewed_only_once(tokens, peer, carry_out):
+def test_token_that_is_refused_again_is_renewed_only_once(tokens, peer, carry_out):
     protected = peer(ProtectedTarget, tokens, audience="https://another.example.org/")
 
     run = carry_out(with_token(protected, "fabrikam"))
@@ -91,7 +100,7 @@ def test_a_token_that_stays_refused_is_renewed_only_once(tokens, peer, carry_out
     assert len(protected.calls) == 2
 
 
-def test_without_a_token_nothing_is_sent(tokens, peer, carry_out):
+def test_target_is_not_called_without_a_token(tokens, peer, carry_out):
     protected = peer(ProtectedTarget, tokens)
 
     run = carry_out(with_token(protected, "contoso", secret="a wrong secret"))
@@ -102,7 +111,7 @@ def test_without_a_token_nothing_is_sent(tokens, peer, carry_out):
     assert protected.calls == []
 
 
-def test_a_job_may_name_an_authority_of_its_own(tokens, peer, authority, carry_out):
+def test_job_can_name_its_own_token_authority(tokens, peer, authority, carry_out):
     own = peer(TokenAuthority, {"quando": CLIENT_SECRET}, tls=authority.server())
     protected = peer(ProtectedTarget, own, audience=AUDIENCE, tls=authority.server())
     action = with_token(protected, "tailspin")
@@ -116,10 +125,10 @@ def test_a_job_may_name_an_authority_of_its_own(tokens, peer, authority, carry_o
     assert tokens.calls_to("/tailspin/oauth2/token") == []
 
 
-def test_requests_are_signed_with_secrets_that_overlap(peer, make):
+def test_requests_are_signed_with_overlapping_secrets(peer, make):
     receiver = peer(Receiver)
     job = make(http(receiver.url, body='{"hello": "wörld"}'))
-    assert job.run()["state"] == "failed"  # it is not signed yet
+    assert job.run()["state"] == "failed"  # the job is not signed yet
 
     first = job.new_secret("PT1H")
     receiver.secrets = [first]
@@ -136,7 +145,7 @@ def test_requests_are_signed_with_secrets_that_overlap(peer, make):
     assert job.run()["state"] == "succeeded"
     assert receiver.verified_with(receiver.calls[-1]) == [third]
 
-    answered(job.live, "DELETE", f"{job.url}/signing-secret")
+    request_json(job.live, "DELETE", f"{job.url}/signing-secret")
     job.run()
     assert receiver.calls[-1].headers["webhook-signature"] is None
 
@@ -146,6 +155,6 @@ def test_requests_of_error_actions_are_signed(target, peer, live, make):
     job = make(http(f"{target.url}/status/500") | {"errorAction": http(receiver.url, body="it failed")})
     receiver.secrets = [job.new_secret("PT0S")]
 
-    error_run = over(live, job.run()["errorRun"])
+    error_run = wait_for_run(live, job.run()["errorRun"])
 
     assert error_run["state"] == "succeeded", message(error_run)

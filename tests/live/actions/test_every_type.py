@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.live.actions.jobs import NAMES, bus_message, http, message, over, queue_message
+from tests.live.actions.jobs import NAMES, bus_message, http, message, queue_message, wait_for_run
 from tests.peers.target import Target
 
-# Every type, as the main action and as the error action: a fixture for each, of an action that says "hello", and of a
-# function that lists what was received
+# A fixture for each type, as the main action and as the error action: an action that sends "hello", and a
+# function that returns the received messages
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def test_an_error_action_of_every_type_follows_a_failure_and_is_linked(to, reque
     delivery = request.getfixturevalue(to)
 
     run = carry_out(http(f"{target.url}/status/500") | {"errorAction": delivery.action})
-    error_run = over(live, run["errorRun"])
+    error_run = wait_for_run(live, run["errorRun"])
 
     assert (run["state"], error_run["state"]) == ("failed", "succeeded"), message(error_run)
     assert (error_run["parent"], error_run["origin"]) == (run["id"], "error_action")

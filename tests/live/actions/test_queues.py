@@ -14,7 +14,7 @@ from tests.live.actions.jobs import NAMES, message, queue_message
 @pytest.mark.parametrize(
     "encoding, policies", [("None", {}), ("Base64", {"message_decode_policy": TextBase64DecodePolicy()})]
 )
-def test_a_queues_own_client_reads_the_message(encoding, policies, storage, carry_out):
+def test_client_of_the_queue_reads_the_message(encoding, policies, storage, carry_out):
     name, text = next(NAMES), "hellö <&> ]]> \U0001f642\n"
     queue = storage.queue(name, **policies)
     sent = queue_message(storage, name, message=text, messageEncoding=encoding)
@@ -28,7 +28,7 @@ def test_a_queues_own_client_reads_the_message(encoding, policies, storage, carr
 @pytest.mark.parametrize(
     "encoding, policies", [("None", {}), ("Base64", {"message_decode_policy": TextBase64DecodePolicy()})]
 )
-def test_the_envelope_of_a_message_says_which_run_sent_it(encoding, policies, storage, make):
+def test_envelope_of_a_message_names_its_run(encoding, policies, storage, make):
     name = next(NAMES)
     queue = storage.queue(name, **policies)
     sent = queue_message(storage, name, message="hellö <&>", messageFormat="Xml", messageEncoding=encoding)
@@ -55,7 +55,7 @@ def test_the_envelope_of_a_message_says_which_run_sent_it(encoding, policies, st
 
 
 @pytest.mark.parametrize("token", ["another queue's", "expired", "with a question mark"])
-def test_a_queue_takes_only_a_good_token(token, storage, carry_out):
+def test_queue_accepts_only_a_valid_token(token, storage, carry_out):
     name = next(NAMES)
     queue = storage.queue(name)
     sas, state = {

@@ -1,4 +1,4 @@
-"""Requests that worker processes send, the redirects that they follow, and their further attempts."""
+"""Requests of worker processes, the redirects that they follow, and their retries."""
 
 import json
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from tests.peers.server import Answer
 from tests.peers.target import Target
 
 
-def test_a_request_is_sent_as_it_is_written(target, carry_out):
+def test_request_is_sent_unchanged(target, carry_out):
     headers = {"X-Team": "ops", "Content-Type": "text/plain"}
     run = carry_out(http(f"{target.url}/hook?a=1", method="PUT", headers=headers, body="hellö {{ run_id }}"))
 
@@ -75,7 +75,7 @@ def test_a_template_is_filled_in_for_each_run(target, make):
         (Answer(200, body='{"state": "busy"}'), {"bodyPath": "$.state", "bodyValue": "done"}, "failed"),
     ],
 )
-def test_a_job_says_what_success_is(answer, success, state, target, carry_out):
+def test_success_is_defined_by_the_job(answer, success, state, target, carry_out):
     target.answers["/"] = [answer]
 
     run = carry_out(http(target.url + "/", success=success))
@@ -83,7 +83,7 @@ def test_a_job_says_what_success_is(answer, success, state, target, carry_out):
     assert (run["state"], run["attempts"][0]["statusCode"]) == (state, answer.status), message(run)
 
 
-def test_a_redirect_is_not_followed_unless_the_job_says_so(target, carry_out):
+def test_redirect_is_not_followed_by_default(target, carry_out):
     run = carry_out(http(f"{target.url}/redirect/302?to=/landing"))
 
     assert (run["state"], run["attempts"][0]["statusCode"]) == ("failed", 302)
@@ -91,7 +91,7 @@ def test_a_redirect_is_not_followed_unless_the_job_says_so(target, carry_out):
     assert target.calls_to("/landing") == []
 
 
-def test_credentials_follow_a_redirect_on_their_host_but_not_to_another(target, peer, make):
+def test_credentials_are_sent_to_a_redirect_on_the_same_host_only(target, peer, make):
     elsewhere = peer(Target)
     onwards = quote(f"/redirect/307?to={elsewhere.url}/landing", safe="")
     job = make(
@@ -117,7 +117,7 @@ def test_credentials_follow_a_redirect_on_their_host_but_not_to_another(target, 
     assert landed.headers["Accept-Language"] == "de"
 
 
-def test_a_certificate_is_not_shown_to_another_host(peer, authority, carry_out):
+def test_client_certificate_is_not_sent_to_another_host(peer, authority, carry_out):
     first, elsewhere = (peer(Target, tls=authority.server(demands_certificate=True)) for _ in range(2))
     action = with_certificate(first, authority, authority.client())
     action["request"] |= {"uri": f"{first.url}/redirect/307?to={elsewhere.url}/landing", "followRedirects": True}
@@ -130,7 +130,7 @@ def test_a_certificate_is_not_shown_to_another_host(peer, authority, carry_out):
     assert elsewhere.refused
 
 
-def test_a_token_is_not_carried_to_another_host(tokens, target, peer, carry_out):
+def test_token_is_not_sent_to_another_host(tokens, target, peer, carry_out):
     protected = peer(ProtectedTarget, tokens)
     action = with_token(protected, "northwind")
     action["request"] |= {"uri": f"{protected.url}/redirect/307?to={target.url}/landing", "followRedirects": True}
@@ -141,8 +141,8 @@ def test_a_token_is_not_carried_to_another_host(tokens, target, peer, carry_out)
     assert [call.headers["Authorization"] for call in target.calls_to("/landing")] == [None]
 
 
-def test_a_failed_attempt_is_made_again_when_the_target_asks_for_it(target, make):
-    """The shortest interval takes 15 s; the target asks for 2 s more."""
+def test_failed_attempt_is_retried_at_the_time_of_retry_after(target, make):
+    """The shortest interval is 15 s; the target asks for 2 s more."""
     target.answers["/flaky"] = [Answer(503, {"Retry-After": "17"}), Answer()]
     policy = {"retryType": "Fixed", "retryInterval": "PT15S", "retryCount": 1}
     job = make(http(f"{target.url}/flaky") | {"retryPolicy": policy})

@@ -7,7 +7,7 @@ import pytest
 from tests.live.actions.jobs import BUS_KEY, bus_message, message
 
 
-def test_every_property_of_a_message_arrives(bus, carry_out):
+def test_every_property_of_a_message_is_sent(bus, carry_out):
     bus.entities.add("orders/eu")
     enqueue_at = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
     properties = {
@@ -64,7 +64,7 @@ def test_every_property_of_a_message_arrives(bus, carry_out):
         ({"namespace": "elsewhere"}, 404),
     ],
 )
-def test_what_the_bus_refuses_is_a_failure_that_says_so(members, status, bus, carry_out):
+def test_message_refused_by_the_bus_fails_with_its_status(members, status, bus, carry_out):
     bus.entities.add("picky")
 
     run = carry_out({"type": "ServiceBusQueue", "serviceBusQueueMessage": bus_message(queueName="picky") | members})

@@ -1,10 +1,10 @@
-"""A series of every pattern and range that Graph has, and the days on which it begins."""
+"""A series of every pattern and range of Graph, and its first days."""
 
 from datetime import date
 
 LIMITS = {"noEnd": {}, "endDate": {"end": None}, "numbered": {"occurrences": 3}}
 
-# how each pattern begins: the contract's examples of the article, and one for each type that it has none of
+# the first days of each pattern: the examples of the article, and one for each type without an example there
 PATTERNS = {
     "daily": (date(2026, 3, 27), ["2026-03-27", "2026-03-29", "2026-03-31", "2026-04-02"]),
     "weekly": (date(2017, 9, 4), ["2017-09-04", "2017-09-11", "2017-09-18", "2017-09-25"]),

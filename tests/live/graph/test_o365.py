@@ -1,6 +1,6 @@
-"""O365, a published client of Microsoft Graph, against a running installation.
+"""O365, a published client of Microsoft Graph, with a running installation.
 
-It is told where to go and with which token by a protocol and a token backend.
+Its protocol has the address of the installation, and its token backend has the token.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday"]
 
 
 class Backend(BaseTokenBackend):
-    """A token that is there already."""
+    """A backend with an existing token."""
 
     def __init__(self, token: str):
         super().__init__()
@@ -68,7 +68,7 @@ def schedule(account_of):
 
 @pytest.fixture
 def own_calendar(schedule, request):
-    """A calendar of the test's own, gone after it."""
+    """A new calendar that is deleted after the test."""
     made = schedule.new_calendar(request.node.name[:200])
     yield made
     with suppress(HTTPError):
@@ -121,7 +121,7 @@ SETTERS = {
 
 
 @pytest.mark.parametrize("pattern, limit", EVERY_SERIES)
-def test_o365_makes_every_series(own_calendar, pattern, limit):
+def test_o365_creates_every_series(own_calendar, pattern, limit):
     start, days = PATTERNS[pattern]
     event = make_event(own_calendar, start)
     limits = {name: value or date.fromisoformat(days[2]) for name, value in LIMITS[limit].items()}
@@ -187,7 +187,7 @@ def test_o365_changes_a_series(own_calendar):
     assert master.save()
     assert [each.subject for each in occurrences(master)][:3] == ["New", "Other", "New"]
 
-    master.recurrence.set_weekly(  # what it reads of a series with a number it would send back as one with an end
+    master.recurrence.set_weekly(  # it would send back a numbered range that it has read as one with an end date
         2, days_of_week=["monday"], first_day_of_week="sunday", start=date(2026, 3, 2), occurrences=10
     )
     assert master.save()
@@ -199,7 +199,7 @@ def test_o365_changes_a_series(own_calendar):
     assert {each.subject for each in occurrences(master)} == {"New"}
 
 
-def test_o365_views_a_window_over_pages(own_calendar):
+def test_o365_reads_all_pages_of_a_calendar_view(own_calendar):
     make_weekly(own_calendar, count=40)
     single = make_event(own_calendar, date(2026, 3, 4), "Single")
     assert single.save()
@@ -216,7 +216,7 @@ def test_o365_views_a_window_over_pages(own_calendar):
     assert sorted(each.event_type.value for each in masters) == ["series_master", "single_instance"]
 
 
-def test_o365_filters_and_orders(own_calendar):
+def test_o365_filters_and_orders_events(own_calendar):
     for n, subject in enumerate(["alpha", "beta", "gamma"]):
         make_event(own_calendar, date(2026, 3, 2 + n), subject).save()
     q = own_calendar.new_query()
@@ -232,7 +232,7 @@ def test_o365_filters_and_orders(own_calendar):
     assert [each.subject for each in found] == ["gamma", "alpha"]
 
 
-def test_o365_knows_calendars(schedule, own_calendar):
+def test_o365_reads_changes_and_deletes_calendars(schedule, own_calendar):
     assert own_calendar.calendar_id in [each.calendar_id for each in schedule.list_calendars()]
     assert schedule.get_calendar(calendar_name=own_calendar.name).calendar_id == own_calendar.calendar_id
     assert schedule.get_default_calendar().can_edit is True
@@ -258,7 +258,7 @@ def test_o365_uses_the_default_calendar(schedule):
     assert refused(event.delete) == (404, "ErrorItemNotFound")
 
 
-def test_o365_keeps_what_an_event_says(own_calendar):
+def test_o365_stores_and_reads_all_members_of_an_event(own_calendar):
     event = make_event(own_calendar)
     event.body, event.location, event.categories = "<p>Bring <b>tea</b></p>", "Room 1", ["Red"]
     event.show_as, event.importance, event.sensitivity = "tentative", "high", "personal"
@@ -281,7 +281,7 @@ def test_o365_keeps_what_an_event_says(own_calendar):
     assert read.organizer.name == "ada"
 
 
-def test_o365_makes_all_day_events(own_calendar):
+def test_o365_creates_all_day_events(own_calendar):
     event = own_calendar.new_event("Holiday")
     event.start, event.end = in_berlin(date(2026, 3, 2), 0), in_berlin(date(2026, 3, 4), 0)
     event.is_all_day = True
@@ -293,7 +293,7 @@ def test_o365_makes_all_day_events(own_calendar):
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata"])
-def test_o365_is_answered_in_the_zone_that_it_prefers(account_of, own_calendar, zone):
+def test_o365_gets_the_preferred_time_zone(account_of, own_calendar, zone):
     event = make_weekly(own_calendar)
     account = account_of(timezone=zone, Prefer=f'outlook.timezone="{zone}"')
 
@@ -305,7 +305,7 @@ def test_o365_is_answered_in_the_zone_that_it_prefers(account_of, own_calendar, 
     assert raw.headers["Preference-Applied"] == f'outlook.timezone="{zone}"'
 
 
-def test_o365_is_told_what_is_wrong(live, account_of, own_calendar):
+def test_o365_gets_an_error_for_each_wrong_request(live, account_of, own_calendar):
     backwards = make_event(own_calendar)
     backwards.end = in_berlin(date(2026, 3, 1))
     never = make_event(own_calendar)

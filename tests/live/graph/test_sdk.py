@@ -1,6 +1,6 @@
-"""Microsoft's own SDK of Graph, as it is, against a running installation.
+"""Microsoft's own SDK of Graph, unchanged, with a running installation.
 
-It is told where to go by the base address of its request adapter, and with which token by a provider of tokens.
+Its request adapter has the address of the installation, and its token provider has the token.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ from tests.live.graph.series import EVERY_SERIES, PATTERNS, expected
 
 
 class Token(AccessTokenProvider):
-    """A token that is there already."""
+    """A provider of an existing token."""
 
     def __init__(self, token: str):
         self.token = token
@@ -62,9 +62,9 @@ class Token(AccessTokenProvider):
 
 @pytest.fixture
 def with_sdk(live):
-    """Run a coroutine function with a client and the id of a calendar of its own."""
+    """Return a function that runs a coroutine function with a client and the id of a new calendar."""
 
-    def run(told: Callable, token: str | None = None) -> None:
+    def run(scenario: Callable, token: str | None = None) -> None:
         async def whole() -> None:
             transport = httpx.AsyncHTTPTransport()
             http = GraphClientFactory.create_with_default_middleware(
@@ -75,13 +75,13 @@ def with_sdk(live):
             client = GraphServiceClient(request_adapter=adapter)
             try:
                 if token:
-                    await told(client, "")
+                    await scenario(client, "")
                     return
-                calendar = await client.me.calendars.post(Calendar(name=told.__name__))
-                await told(client, calendar.id)
+                calendar = await client.me.calendars.post(Calendar(name=scenario.__name__))
+                await scenario(client, calendar.id)
                 await client.me.calendars.by_calendar_id(calendar.id).delete()
             finally:
-                await transport.aclose()  # the factory's own wrapping of it does not
+                await transport.aclose()  # the wrapper of the factory does not close it
 
         asyncio.run(whole())
 
@@ -156,7 +156,7 @@ async def sdk_refused(call) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("pattern, limit", EVERY_SERIES)
-def test_the_sdk_makes_every_series(with_sdk, pattern, limit):
+def test_graph_sdk_creates_every_series(with_sdk, pattern, limit):
     start, days = PATTERNS[pattern]
 
     async def makes_every_series(client, calendar):
@@ -177,7 +177,7 @@ def test_the_sdk_makes_every_series(with_sdk, pattern, limit):
         assert (ours.range.end_date == date(1, 1, 1)) is (limit != "endDate")
         assert ours.range.recurrence_time_zone == "W. Europe Standard Time"
 
-        # what it reads it may send back, whole
+        # a series that was read can be sent back completely
         again = await client.me.events.by_event_id(made.id).patch(
             Event(recurrence=ours, start=read.start, end=read.end)
         )
@@ -186,7 +186,7 @@ def test_the_sdk_makes_every_series(with_sdk, pattern, limit):
     with_sdk(makes_every_series)
 
 
-def test_the_sdk_changes_and_cancels_occurrences(with_sdk):
+def test_graph_sdk_changes_and_cancels_occurrences(with_sdk):
     async def changes_and_cancels(client, calendar):
         master = await client.me.calendars.by_calendar_id(calendar).events.post(sdk_weekly())
         events = client.me.events
@@ -220,7 +220,7 @@ def test_the_sdk_changes_and_cancels_occurrences(with_sdk):
     with_sdk(changes_and_cancels)
 
 
-def test_the_sdk_pages_through_views_and_lists(with_sdk):
+def test_graph_sdk_reads_all_pages_of_views_and_lists(with_sdk):
     async def pages(client, calendar):
         place = client.me.calendars.by_calendar_id(calendar)
         await place.events.post(sdk_weekly())
@@ -252,7 +252,7 @@ def test_the_sdk_pages_through_views_and_lists(with_sdk):
     with_sdk(pages)
 
 
-def test_the_sdk_follows_changes(with_sdk):
+def test_graph_sdk_reads_changes_by_delta(with_sdk):
     async def follows(client, calendar):
         place = client.me.calendars.by_calendar_id(calendar)
         master = await place.events.post(sdk_weekly())
@@ -264,18 +264,18 @@ def test_the_sdk_follows_changes(with_sdk):
         builder = place.calendar_view.delta
 
         page = await builder.get(request_configuration=configuration)
-        told = list(page.value)
-        assert len(told) == 2
+        changes = list(page.value)
+        assert len(changes) == 2
         while page.odata_next_link:
             page = await builder.with_url(page.odata_next_link).get()
-            told += page.value
-        assert len(told) == 5
+            changes += page.value
+        assert len(changes) == 5
         assert (await builder.with_url(page.odata_delta_link).get()).value == []
 
-        await client.me.events.by_event_id(told[1].id).patch(Event(subject="Other"))
-        await client.me.events.by_event_id(told[2].id).delete()
+        await client.me.events.by_event_id(changes[1].id).patch(Event(subject="Other"))
+        await client.me.events.by_event_id(changes[2].id).delete()
         page = await builder.with_url(page.odata_delta_link).get()
-        assert [each.id for each in page.value] == [told[1].id, told[2].id]
+        assert [each.id for each in page.value] == [changes[1].id, changes[2].id]
         assert page.value[0].subject == "Other"
         assert page.value[1].additional_data["@removed"] == {"reason": "deleted"}
 
@@ -286,7 +286,7 @@ def test_the_sdk_follows_changes(with_sdk):
     with_sdk(follows)
 
 
-def test_the_sdk_is_answered_in_the_zone_and_form_that_it_prefers(with_sdk):
+def test_graph_sdk_gets_the_preferred_time_zone_and_body_type(with_sdk):
     async def prefers(client, calendar):
         sent = sdk_event()
         sent.body = ItemBody(content_type=BodyType.Html, content="<p>Bring <b>tea</b></p>")
@@ -311,7 +311,7 @@ def test_the_sdk_is_answered_in_the_zone_and_form_that_it_prefers(with_sdk):
     with_sdk(prefers)
 
 
-def test_the_sdk_meets_conflicts_and_refusals(with_sdk):
+def test_graph_sdk_gets_conflicts_and_errors(with_sdk):
     async def refusals(client, calendar):
         made = await client.me.calendars.by_calendar_id(calendar).events.post(sdk_event())
         event = client.me.events.by_event_id(made.id)
@@ -346,7 +346,7 @@ def test_the_sdk_meets_conflicts_and_refusals(with_sdk):
     with_sdk(refusals)
 
 
-def test_the_sdk_knows_people_and_calendars(with_sdk):
+def test_graph_sdk_reads_users_and_calendars(with_sdk):
     async def knows(client, calendar):
         me = await client.me.get()
         assert me.user_principal_name == "ada"
@@ -364,8 +364,8 @@ def test_the_sdk_knows_people_and_calendars(with_sdk):
     with_sdk(knows)
 
 
-def test_the_sdk_without_a_good_token_is_refused(with_sdk):
-    async def stranger(client, _):
+def test_graph_sdk_with_a_wrong_token_is_refused(with_sdk):
+    async def read_with_wrong_token(client, _):
         assert (await sdk_refused(client.me.calendar.get()))[:2] == (401, "InvalidAuthenticationToken")
 
-    with_sdk(stranger, token="wrong")
+    with_sdk(read_with_wrong_token, token="wrong")

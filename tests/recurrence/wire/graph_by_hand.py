@@ -1,6 +1,6 @@
-"""Graph's recurring events expanded by looking at every day.  Nothing here comes from the engine.
+"""Expand Graph's recurring events by a scan of all days, without the engine.
 
-Instants are those of `datetime` and `zoneinfo`, which read a wall clock as RFC 5545 has it.
+Instants are computed with `datetime` and `zoneinfo`, which interpret wall times as RFC 5545 does.
 """
 
 from calendar import monthrange
@@ -12,8 +12,8 @@ INDEXES = ("first", "second", "third", "fourth", "last")
 ONE_DAY = timedelta(days=1)
 
 
-def by_hand(event, beyond):
-    """The occurrences before the day `beyond`, as (day, start in UTC, end in UTC).  The event is known to be valid."""
+def scan_occurrences(event, beyond):
+    """Return the occurrences of a valid event before the day `beyond`, as (day, start in UTC, end in UTC)."""
     pattern, limits = event["recurrence"]["pattern"], event["recurrence"]["range"]
     own_zone = ZoneInfo(event["start"]["timeZone"])
     zone = ZoneInfo(limits.get("recurrenceTimeZone") or own_zone.key)
@@ -23,7 +23,7 @@ def by_hand(event, beyond):
     while day < beyond and not is_over(limits, day, len(found)):
         if fits(pattern, day) and exists(day, zone):
             first = first or day
-            if is_in_turn(pattern, first, day):
+            if matches_interval(pattern, first, day):
                 begins = instant(datetime.combine(day, start.time()), zone)
                 ends = instant(datetime.combine(day, start.time()) + (end - start), zone)
                 found.append((day, begins, max(begins, ends)))
@@ -32,7 +32,7 @@ def by_hand(event, beyond):
 
 
 def wall(text, zone, other):
-    """What clocks in the other zone show; in its own one that is as it was written, even if they skip it."""
+    """Return the wall time in the other zone.  In the same zone, the text is not changed, even if it is skipped."""
     if other is zone:
         return datetime.fromisoformat(text)
     return datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC).astimezone(other).replace(tzinfo=None)
@@ -43,7 +43,7 @@ def instant(wall, zone):
 
 
 def exists(day, zone):
-    """Whether any clock in the zone ever showed this day."""
+    """Return True if the zone did not skip this day."""
     hours = (datetime(day.year, day.month, day.day, hour, tzinfo=zone) for hour in range(24))
     return any(hour.astimezone(UTC).astimezone(zone).date() == day for hour in hours)
 
@@ -58,7 +58,7 @@ def is_over(limits, day, count):
 
 
 def fits(pattern, day):
-    """Whether this would be a day of the pattern if every period counted."""
+    """Return True if the day matches the pattern, without regard to the interval."""
     type, length = pattern["type"].lower(), monthrange(day.year, day.month)[1]
     weekdays = {name.lower() for name in pattern.get("daysOfWeek") or ()}
     if type.endswith("yearly") and day.month != pattern["month"]:
@@ -72,14 +72,14 @@ def fits(pattern, day):
     return type == "daily" or WEEKDAYS[day.weekday()] in weekdays
 
 
-def is_in_turn(pattern, first, day):
-    """Whether the period of the day is one of those that count, from the first occurrence's."""
+def matches_interval(pattern, first, day):
+    """Return True if the period of the day matches the interval, counted from the first occurrence."""
     match pattern["type"].lower():
         case "daily":
             periods = (day - first).days
         case "weekly":
-            beginnings = [beginning_of_week(each, pattern.get("firstDayOfWeek") or "sunday") for each in (first, day)]
-            periods = (beginnings[1] - beginnings[0]).days // 7
+            week_starts = [week_start(each, pattern.get("firstDayOfWeek") or "sunday") for each in (first, day)]
+            periods = (week_starts[1] - week_starts[0]).days // 7
         case "absolutemonthly" | "relativemonthly":
             periods = (day.year - first.year) * 12 + day.month - first.month
         case _:
@@ -87,7 +87,7 @@ def is_in_turn(pattern, first, day):
     return periods % pattern["interval"] == 0
 
 
-def beginning_of_week(day, first_day):
+def week_start(day, first_day):
     while WEEKDAYS[day.weekday()] != first_day.lower():
         day -= ONE_DAY
     return day

@@ -1,4 +1,4 @@
-"""Graph's recurring events that the engine's tests share: written out, and drawn by hypothesis."""
+"""Graph's recurring events for the tests of the engine: fixed ones, and Hypothesis strategies."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
@@ -13,19 +13,19 @@ NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 LONG_AGO, NEVER = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 RANGES = ("endDate", "noEnd", "numbered")
 
-# zones with the years in which they are of interest
+# zones, and years with interesting clock changes
 ZONES = {
-    "America/Sao_Paulo": (2000, 2017),  # clocks skipped and repeated midnight
+    "America/Sao_Paulo": (2000, 2017),  # midnight was skipped and repeated
     "Europe/London": (2000, 2040),
     "America/New_York": (2000, 2040),
-    "Australia/Lord_Howe": (2000, 2040),  # by half an hour
-    "Asia/Kolkata": (2000, 2040),  # never
-    "Pacific/Apia": (2008, 2011),  # lost 30 December 2011
+    "Australia/Lord_Howe": (2000, 2040),  # changes by half an hour
+    "Asia/Kolkata": (2000, 2040),  # no clock changes
+    "Pacific/Apia": (2008, 2011),  # skipped 30 December 2011
 }
 
 
 def event(pattern, limits=None, start="2026-01-05T10:00:00", end=None, zone="Europe/Berlin"):
-    """An event that begins on Monday, 5 January 2026, at ten and takes an hour, unless told otherwise."""
+    """Return an event, by default on Monday, 5 January 2026, at 10:00 for one hour."""
     end = end or (datetime.fromisoformat(start) + timedelta(hours=1)).isoformat()
     return {
         "start": {"dateTime": start, "timeZone": zone},
@@ -51,7 +51,7 @@ lists_ignored = st.one_of(st.none(), st.just([]), weekday_sets)
 
 @st.composite
 def patterns(draw):
-    """All six types; what a type ignores is left out, or stands as the service writes it, or has some other value."""
+    """Draw patterns of all six types.  Ignored members are missing, placeholders of the service, or other values."""
     type = draw(st.sampled_from(["daily", "weekly", "absoluteMonthly", "relativeMonthly", *YEARLY]))
     is_relative, is_absolute, is_yearly = type.startswith("rel"), type.startswith("abs"), type in YEARLY
     intervals = st.integers(1, 3) if is_yearly else st.integers(1, 5)
@@ -72,15 +72,15 @@ def events(draw):
     zone = draw(st.sampled_from([*ZONES]))
     first, last = ZONES[zone]
     day = draw(st.dates(date(first, 1, 1), date(last, 12, 31)))
-    # the small hours, in which clocks change, and all others
+    # often the first hours of a day, in which clocks change
     minutes = draw(st.one_of(st.integers(0, 14).map(lambda n: n * 15), st.integers(0, 24 * 60 - 1)))
     start = datetime.combine(day, time(minutes // 60, minutes % 60))
     end = start + timedelta(minutes=draw(st.sampled_from([0, 15, 30, 60, 90, 23 * 60, 24 * 60, 2000, 5 * 24 * 60])))
     other = draw(st.sampled_from([None, None, None, *ZONES]))
     pattern = draw(patterns())
     limits = {"type": draw(st.sampled_from(RANGES)), "recurrenceTimeZone": other}
-    begun = wall(start.isoformat(), ZoneInfo(zone), ZoneInfo(other)).date() if other else start.date()
-    limits["startDate"] = begun.isoformat()
-    limits["endDate"] = (begun + timedelta(days=draw(st.integers(0, 4000)))).isoformat()
+    start_day = wall(start.isoformat(), ZoneInfo(zone), ZoneInfo(other)).date() if other else start.date()
+    limits["startDate"] = start_day.isoformat()
+    limits["endDate"] = (start_day + timedelta(days=draw(st.integers(0, 4000)))).isoformat()
     limits["numberOfOccurrences"] = draw(st.integers(1, 60))
     return event(pattern, limits, start.isoformat(), end.isoformat(), zone)

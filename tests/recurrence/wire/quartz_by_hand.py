@@ -1,4 +1,4 @@
-"""Quartz expressions answered by trying every day and every second.  Nothing here comes from the engine."""
+"""Evaluate Quartz expressions by a scan of all days and seconds, without the engine."""
 
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
@@ -10,8 +10,8 @@ SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 LAST_DAY = date(2099, 12, 31)
 
 
-class ByHand:
-    """An expression that is known to be valid."""
+class ScannedExpression:
+    """A valid expression that is evaluated by a scan."""
 
     def __init__(self, text):
         second, minute, hour, self.day_of_month, month, self.day_of_week, year = ([*text.upper().split(), "*"])[:7]
@@ -51,7 +51,7 @@ class ByHand:
         return weekday in numbers(text, 1, 7, WEEKDAYS)
 
     def after(self, instant):
-        """The first fire time in UTC, found day by day and then second by second."""
+        """Return the next fire time in UTC, by a scan of days and then of seconds."""
         at = instant.replace(microsecond=0) + SECOND
         while at.date() <= LAST_DAY:
             day = at.date()
@@ -66,17 +66,17 @@ class ByHand:
         return None
 
     def fires_in_zone(self, zone, start, end):
-        """The fire times in [start, end), second by second, by the rule of Cronos for changes of the clocks."""
+        """Yield the fire times in [start, end) by a scan of seconds, with the clock change rule of Cronos."""
         at, earlier = start, (start - SECOND).astimezone(zone)
         while at < end:
             wall = at.astimezone(zone)
             counts = self.is_interval or not wall.fold
-            if (counts and self.has(wall)) or any(map(self.has, readings_between(earlier, wall))):
+            if (counts and self.has(wall)) or any(map(self.has, skipped_wall_times(earlier, wall))):
                 yield at
             at, earlier = at + SECOND, wall
 
     def after_as_quartz(self, zone, instant, end):
-        """The first fire time before `end` as Quartz finds it, which takes repeated readings for the second ones."""
+        """Return the next fire time before `end` as Quartz finds it: for a repeated wall time, the second instant."""
         at = instant.replace(microsecond=0) + SECOND
         if is_repeated(at.astimezone(zone)):
             at = at.astimezone(zone).replace(fold=1).astimezone(UTC)
@@ -119,8 +119,8 @@ def nearest_weekday(year, month, wanted):
     return min((day.day for day in days if day.isoweekday() < 6), key=lambda day: abs(day - wanted))
 
 
-def readings_between(earlier, later):
-    """What clocks skip on their way from one second to the next."""
+def skipped_wall_times(earlier, later):
+    """Yield the wall times that clocks skip between two consecutive seconds."""
     wall = earlier.replace(tzinfo=None) + SECOND
     while wall < later.replace(tzinfo=None):
         yield wall

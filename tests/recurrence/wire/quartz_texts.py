@@ -34,7 +34,7 @@ def hours():
 
 
 def days():
-    """The day of month and the day of week."""
+    """Draw the day of month and the day of week."""
     month_days = lists(1, 31, 31) | st.sampled_from(["*", "L", "l", "LW"])
     before = st.integers(0, 30)
     from_the_end = st.builds("L-{}{}".format, before, st.sampled_from(["", "W", "w"]))
@@ -63,7 +63,7 @@ def expressions(draw, days=days(), months=None, years=years()):  # noqa: B008 - 
 
 
 def expressions_of_every_day():
-    """Expressions whose times are what matters."""
+    """Draw expressions for (nearly) every day, to test times."""
     return expressions(
         days=st.sampled_from([("*", "?"), ("?", "*"), ("?", "SUN")]), months=st.just("*"), years=st.just("")
     )

@@ -1,4 +1,4 @@
-"""When the events begin and end whose recurrence rules are tried."""
+"""Start and end of the events of which recurrence rules are tested."""
 
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo

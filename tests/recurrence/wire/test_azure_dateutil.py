@@ -1,4 +1,4 @@
-"""The Azure format against python-dateutil, where an RRULE can say the same."""
+"""The Azure format compared with python-dateutil, for recurrences that an RRULE can express."""
 
 from datetime import timedelta
 from itertools import takewhile
@@ -60,12 +60,12 @@ FIFTH = [{"day": "Friday", "occurrence": 5}]
         ),
     ],
 )
-def test_the_same_rule_as_an_rrule_fires_at_the_same_times(recurrence, rrule):
+def test_azure_recurrence_fires_at_the_times_of_the_equal_rrule(recurrence, rrule):
     years = {"minute": 0.1, "hour": 1, "day": 3, "week": 6, "month": 12}[recurrence["frequency"]]
     end = START + timedelta(days=365 * years)
     document = {"startTime": "2019-11-29T08:20:07Z", "recurrence": recurrence}
 
-    ours = list(between(parse("azure", document, CREATED_AT).schedule, CREATED_AT, end))
-    theirs = list(takewhile(lambda fire: fire < end, rrulestr(rrule, dtstart=START)))
+    fires = list(between(parse("azure", document, CREATED_AT).schedule, CREATED_AT, end))
+    dateutil_fires = list(takewhile(lambda fire: fire < end, rrulestr(rrule, dtstart=START)))
 
-    assert ours == theirs
+    assert fires == dateutil_fires

@@ -1,4 +1,4 @@
-"""What the Azure format refuses, under which path and with which code."""
+"""Errors of the Azure format: paths and codes."""
 
 import pytest
 
@@ -39,14 +39,14 @@ def refusal(document, created_at=CREATED_AT):
         ("2026-01-05T08:00:60Z", "out_of_range"),
         ("2026-01-05T08:00+24:00", "out_of_range"),
         ("0000-01-01", "out_of_range"),
-        # before the first and past the last instant, once in UTC
+        # before the first and after the last instant, after conversion to UTC
         ("0001-01-01T00:00+01:00", "out_of_range"),
         ("9999-12-31T23:59-01:00", "out_of_range"),
         # more than 18 months ahead
         ("2027-07-03T00:00:01Z", "out_of_range"),
     ],
 )
-def test_a_start_time_that_cannot_be(start, code):
+def test_invalid_start_time_is_refused(start, code):
     assert refusal({"startTime": start}) == ("startTime", code)
 
 
@@ -61,11 +61,11 @@ def test_a_start_time_that_cannot_be(start, code):
         ("2026-01-05T08:00:07.1234569Z", "2026-01-05T08:00:07.123456Z"),
         ("2026-01-05T08:00:00+01:00", "2026-01-05T07:00Z"),
         ("2026-01-05T08:00:00-0330", "2026-01-05T11:30Z"),
-        # 18 months ahead, to the day
+        # exactly 18 months ahead
         ("2027-07-03T00:00:00Z", "2027-07-03T00:00Z"),
     ],
 )
-def test_a_start_time_that_is_understood(start, expected):
+def test_valid_start_time_is_parsed(start, expected):
     assert first(1, parse("azure", {"startTime": start}, CREATED_AT).schedule) == [utc(expected)]
 
 
@@ -100,14 +100,14 @@ def test_a_start_time_that_is_understood(start, expected):
         (DAILY | {"endTime": 1}, ".endTime", "invalid"),
         (DAILY | {"endTime": "never"}, ".endTime", "invalid"),
         (DAILY | {"endTime": "2026-13-01"}, ".endTime", "out_of_range"),
-        # it must lie in the future
+        # the end must be in the future
         (DAILY | {"endTime": "2025-12-31T23:59:59Z"}, ".endTime", "out_of_range"),
         (DAILY | {"endTime": "2026-01-01"}, ".endTime", "out_of_range"),
         (DAILY | {"schedule": []}, ".schedule", "invalid"),
         (DAILY | {"schedule": "5 * * * *"}, ".schedule", "invalid"),
     ],
 )
-def test_a_recurrence_that_cannot_be(recurrence, path, code):
+def test_invalid_recurrence_is_refused(recurrence, path, code):
     assert refusal({"recurrence": recurrence}) == (f"recurrence{path}", code)
 
 
@@ -177,7 +177,7 @@ def test_a_recurrence_that_cannot_be(recurrence, path, code):
             "monthlyOccurences",
             "not_allowed",
         ),
-        # the elements of a day belong to one frequency
+        # each element for days is allowed with only one frequency
         ("minute", {"weekDays": ["monday"]}, "weekDays", "not_allowed"),
         ("hour", {"weekDays": ["monday"]}, "weekDays", "not_allowed"),
         ("day", {"weekDays": ["monday"]}, "weekDays", "not_allowed"),
@@ -190,7 +190,7 @@ def test_a_recurrence_that_cannot_be(recurrence, path, code):
         ("month", {"months": [1]}, "months", "not_allowed"),
     ],
 )
-def test_a_schedule_that_cannot_be(frequency, plan, path, code):
+def test_invalid_schedule_is_refused(frequency, plan, path, code):
     document = {"recurrence": {"frequency": frequency, "schedule": plan}}
 
     assert refusal(document) == (f"recurrence.schedule.{path}", code)
@@ -221,27 +221,27 @@ def test_the_largest_count_is_accepted():
     assert parse("azure", {"recurrence": DAILY | {"count": 2147483647}}, CREATED_AT).count == 2147483647
 
 
-def test_words_are_understood_in_any_case():
+def test_enum_values_ignore_case():
     document = {"recurrence": {"frequency": "WEEK", "schedule": {"weekDays": ["mOnDaY", "FRIDAY"]}}}
 
     assert render(document)["recurrence"]["schedule"] == {"weekDays": ["Monday", "Friday"]}
 
 
-def test_lists_may_repeat_and_be_long():
+def test_lists_may_be_long_and_have_duplicates():
     longest = {"recurrence": DAILY | {"schedule": {"minutes": (RANGE * 17)[:1000]}}}
     shortest = {"recurrence": DAILY | {"schedule": {"minutes": RANGE}}}
 
     assert parse("azure", longest, CREATED_AT) == parse("azure", shortest, CREATED_AT)
 
 
-def test_null_is_absent():
+def test_null_members_are_ignored():
     sparse = {"startTime": None, "recurrence": DAILY | dict.fromkeys(("interval", "count", "endTime", "schedule"))}
 
     assert parse("azure", sparse, CREATED_AT) == parse("azure", {"recurrence": DAILY}, CREATED_AT)
     assert parse("azure", {"recurrence": None}, CREATED_AT) == parse("azure", {}, CREATED_AT)
 
 
-def test_null_elements_of_a_schedule_are_absent():
+def test_null_elements_of_a_schedule_are_ignored():
     names = ("minutes", "weekDays", "monthDays", "monthlyOccurrences", "months")
     sparse = {"recurrence": DAILY | {"schedule": {"hours": 5} | dict.fromkeys(names)}}
     plain = {"recurrence": DAILY | {"schedule": {"hours": 5}}}
@@ -283,7 +283,7 @@ def test_unknown_members_are_ignored_with_a_warning():
         ),
     ],
 )
-def test_a_message_says_what_was_refused_and_what_would_be_accepted(document, message):
+def test_error_message_names_the_refused_and_the_accepted_values(document, message):
     with pytest.raises(WireError) as caught:
         parse("azure", document, CREATED_AT)
 
@@ -291,7 +291,7 @@ def test_a_message_says_what_was_refused_and_what_would_be_accepted(document, me
 
 
 @pytest.mark.parametrize("value", ["x" * 100_000, ["x" * 1000] * 900, 10**4000, {"a" * 9999: DEEP}, "\ud800\0"])
-def test_a_message_stays_short_and_printable_whatever_was_sent(value):
+def test_error_message_is_short_and_printable_for_any_value(value):
     for document in (
         {"startTime": value},
         {"recurrence": {"frequency": value}},
@@ -303,7 +303,7 @@ def test_a_message_stays_short_and_printable_whatever_was_sent(value):
         assert str(caught.value).isprintable()
 
 
-def test_bounds_are_those_of_the_creation_not_of_the_reading():
+def test_bounds_depend_on_the_time_of_creation():
     created_at = utc("2016-03-30T19:36Z")
     document = {"startTime": "2016-04-01", "recurrence": DAILY | {"endTime": "2016-05-01"}}
 
@@ -311,12 +311,12 @@ def test_bounds_are_those_of_the_creation_not_of_the_reading():
     assert refusal(document, CREATED_AT) == ("recurrence.endTime", "out_of_range")
 
 
-def test_rendering_refuses_what_parsing_refuses():
+def test_render_refuses_invalid_documents():
     with pytest.raises(WireError):
         render({"recurrence": DAILY | {"interval": 549}})
 
 
-def test_rendering_does_not_ask_when_it_was_created():
+def test_render_does_not_depend_on_the_time_of_creation():
     long_over = {"startTime": wire(utc("2001-01-01T00:00Z")), "recurrence": DAILY | {"endTime": "2002-01-01"}}
 
     assert render(long_over) == {

@@ -1,11 +1,11 @@
-"""The thirty-one published examples of advanced schedules, and what their combinations make of a start off the hour."""
+"""The 31 published examples of advanced schedules, and combinations with a start that is not on the hour."""
 
 import pytest
 
 from recurrence.wire import parse
 from tests.recurrence.samples import CREATED_AT, by_day, first, utc
 
-START = "2026-01-01T08:20:00Z"  # s: a Thursday, with minutes, so that a defaulted minute shows
+START = "2026-01-01T08:20:00Z"  # a Thursday, with minutes, so that default minutes can be seen
 
 QUARTERS = [0, 15, 30, 45]
 MON_WED_FRI = ["monday", "wednesday", "friday"]
@@ -20,12 +20,12 @@ EACH_FRIDAY = [{"day": "friday"}]
 FIRST_AND_LAST_FRIDAY = [*FIRST_FRIDAY, *LAST_FRIDAY]
 
 EXAMPLES = [
-    # hours alone run at the minute of s; today's hour 5 is over
+    # hours without minutes run at the minute of START; hour 5 of the first day is in the past
     (1, "day", {"hours": [5]}, "01-02 05:20, 01-03 05:20"),
     (2, "day", {"minutes": [15], "hours": [5]}, "01-02 05:15, 01-03 05:15"),
     (3, "day", {"minutes": [15], "hours": [5, 17]}, "01-01 17:15, 01-02 05:15 17:15"),
     (4, "day", {"minutes": [15, 45], "hours": [5, 17]}, "01-01 17:15 17:45, 01-02 05:15 05:45"),
-    # minutes alone run in every hour
+    # minutes without hours run in each hour
     (5, "day", {"minutes": QUARTERS}, "01-01 08:30 08:45 09:00 09:15"),
     (6, "day", {"hours": list(range(24))}, "01-01 08:20 09:20 10:20"),
     (7, "day", {"minutes": [0]}, "01-01 09:00 10:00 11:00"),
@@ -57,7 +57,7 @@ EXAMPLES = [
         "01-02 05:00, 02-06 05:00, 03-06 05:00",
     ),
     (25, "month", {"monthlyOccurrences": FIRST_FRIDAY}, "01-02 08:20, 02-06 08:20, 03-06 08:20"),
-    # January has five Fridays, the third from its end is the 16th
+    # January has five Fridays; the third from the end is the 16th
     (26, "month", {"monthlyOccurrences": THIRD_FRIDAY_FROM_THE_END}, "01-16 08:20, 02-13 08:20, 03-13 08:20"),
     (
         27,
@@ -85,19 +85,19 @@ def fires(frequency, plan, number, start=START, after=CREATED_AT):
 
 
 @pytest.mark.parametrize("number, frequency, plan, expected", EXAMPLES, ids=[f"row-{row[0]}" for row in EXAMPLES])
-def test_a_published_example_runs_when_it_says(number, frequency, plan, expected):
+def test_published_example_has_the_expected_fire_times(number, frequency, plan, expected):
     assert fires(frequency, plan, expected.count(":")) == expected
 
 
 @pytest.mark.parametrize(
     "number, frequency, plan, after, expected",
     [
-        # rows 6 and 7 on a week or a month: only one day of each
+        # rows 6 and 7 with a week or a month: only one day of each
         (6, "week", {"hours": list(range(24))}, "2026-01-01T22:00Z", "01-01 22:20 23:20, 01-08 00:20"),
         (6, "month", {"hours": list(range(24))}, "2026-01-01T22:00Z", "01-01 22:20 23:20, 02-01 00:20"),
         (7, "week", {"minutes": [0]}, "2026-01-01T22:00Z", "01-01 22:00 23:00, 01-08 00:00"),
         (7, "month", {"minutes": [0]}, "2026-01-01T22:00Z", "01-01 22:00 23:00, 02-01 00:00"),
-        # row 6 says the same as every hour
+        # row 6 is equal to every hour
         (6, "hour", {}, "2026-01-01T22:00Z", "01-01 22:20 23:20, 01-02 00:20"),
         # row 8 runs from :15 after midnight to :15 before it
         (8, "day", {"minutes": [15]}, "2026-01-01T22:30Z", "01-01 23:15, 01-02 00:15"),
@@ -118,7 +118,7 @@ def test_a_published_example_runs_when_it_says(number, frequency, plan, expected
         ),
     ],
 )
-def test_a_published_example_runs_on_no_other_day(number, frequency, plan, after, expected):
+def test_published_example_has_no_other_fire_times(number, frequency, plan, after, expected):
     assert fires(frequency, plan, expected.count(":"), after=utc(after)) == expected
 
 
@@ -130,42 +130,42 @@ def test_a_published_example_runs_on_no_other_day(number, frequency, plan, after
         (12, {"hours": [5, 17], "weekDays": MON_WED_FRI}, "01-02 05:00 17:00"),
     ],
 )
-def test_examples_that_print_full_hours_start_on_one(number, plan, expected):
+def test_published_examples_with_full_hours_need_a_start_on_the_hour(number, plan, expected):
     assert fires("week", plan, expected.count(":"), start="2026-01-01T08:00:00Z") == expected
 
 
 @pytest.mark.parametrize(
     "frequency, interval, plan, expected",
     [
-        # the interval counts from the period that holds the start
+        # the interval is counted from the period of the start
         ("day", 2, {"hours": [5]}, "01-03 05:20, 01-05 05:20"),
         ("week", 2, {"weekDays": ["monday", "friday"]}, "01-02 08:20, 01-12 08:20, 01-16 08:20"),
-        # a week begins on Monday, so its Sunday is its last day
+        # weeks start on Monday, so Sunday is the last day
         ("week", 2, {"weekDays": ["sunday"]}, "01-04 08:20, 01-18 08:20"),
         ("month", 3, {"monthDays": [1, -1]}, "01-01 08:20, 01-31 08:20, 04-01 08:20"),
-        # narrows: only months with a 31st
+        # only months with a 31st
         ("month", 1, {"monthDays": [31]}, "01-31 08:20, 03-31 08:20, 05-31 08:20"),
-        # an occurrence without a number is each such day of the month
+        # an occurrence without a number is each of these weekdays in the month
         (
             "month",
             2,
             {"monthlyOccurrences": EACH_FRIDAY, "hours": 5},
             "01-02 05:20, 01-09 05:20, 01-16 05:20, 01-23 05:20, 01-30 05:20",
         ),
-        # hours and minutes narrow the smaller frequencies
+        # hours and minutes limit the frequencies minute and hour
         ("hour", 1, {"hours": [9, 10]}, "01-01 09:20 10:20, 01-02 09:20"),
         ("hour", 1, {"minutes": [0, 30]}, "01-01 08:30 09:00 09:30"),
         ("hour", 3, {"minutes": [0, 30]}, "01-01 08:30 11:00 11:30"),
         ("hour", 5, {"hours": [9, 13]}, "01-01 13:20, 01-02 09:20, 01-06 13:20"),
         ("minute", 1, {"minutes": [0, 30]}, "01-01 08:30 09:00 09:30"),
         ("minute", 1, {"hours": [9]}, "01-01 09:00 09:01 09:02"),
-        # every quarter of an hour from :20 on is :20, :35, :50 and :05
+        # every 15 minutes from :20 on are :20, :35, :50 and :05
         ("minute", 15, {"hours": [9, 10]}, "01-01 09:05 09:20 09:35 09:50 10:05"),
         ("minute", 20, {"minutes": [0, 30]}, "01-01 09:00 10:00"),
         ("minute", 1, {}, "01-01 08:20 08:21"),
     ],
 )
-def test_an_interval_skips_periods_and_a_schedule_narrows_or_widens(frequency, interval, plan, expected):
+def test_interval_skips_periods_and_schedule_limits_or_adds_times(frequency, interval, plan, expected):
     document = {"startTime": START, "recurrence": {"frequency": frequency, "interval": interval, "schedule": plan}}
     schedule = parse("azure", document, CREATED_AT).schedule
 
@@ -174,7 +174,7 @@ def test_an_interval_skips_periods_and_a_schedule_narrows_or_widens(frequency, i
     assert by_day(found) == expected
 
 
-def test_minutes_alone_can_be_switched_to_the_hour_of_the_first_execution(monkeypatch):
+def test_minutes_without_hours_can_be_limited_to_the_hour_of_the_first_execution(monkeypatch):
     monkeypatch.setattr("recurrence.wire.azure.MINUTES_ALONE_RUN_EVERY_HOUR", False)
 
     assert fires("day", {"minutes": [30, 45]}, 3) == "01-01 08:30 08:45, 01-02 08:30"

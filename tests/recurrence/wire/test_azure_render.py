@@ -1,4 +1,4 @@
-"""What the Azure format answers: everything that was sent, in the published spelling."""
+"""Rendering of the Azure format: all sent members, in the published form."""
 
 import json
 
@@ -10,7 +10,7 @@ from recurrence.wire.azure import render
 from tests.recurrence.samples import CREATED_AT, documents
 
 
-def test_an_answer_is_spelt_and_ordered_as_published():
+def test_rendered_document_has_the_published_names_and_order():
     sent = {
         "recurrence": {
             "schedule": {
@@ -45,7 +45,7 @@ def test_an_answer_is_spelt_and_ordered_as_published():
 
 
 @pytest.mark.parametrize(
-    "sent, answered",
+    "sent, rendered",
     [
         ({}, {}),
         ({"startTime": None, "recurrence": None}, {}),
@@ -64,13 +64,13 @@ def test_an_answer_is_spelt_and_ordered_as_published():
         ),
     ],
 )
-def test_what_was_not_sent_is_not_answered(sent, answered):
-    assert render(sent) == answered
+def test_members_that_were_not_sent_are_not_rendered(sent, rendered):
+    assert render(sent) == rendered
 
 
 @given(documents())
-def test_an_answer_means_what_was_sent(document):
-    answer = render(document)
+def test_rendered_document_has_the_same_meaning(document):
+    rendered = render(document)
 
-    assert parse("azure", answer, CREATED_AT) == parse("azure", document, CREATED_AT)
-    assert render(answer) == answer
+    assert parse("azure", rendered, CREATED_AT) == parse("azure", document, CREATED_AT)
+    assert render(rendered) == rendered

@@ -1,4 +1,4 @@
-"""The Azure format against a scan of every minute, which knows the documents' rules and nothing of the engine."""
+"""The Azure format compared with a scan of all minutes, which does not use the engine."""
 
 from calendar import monthrange
 from datetime import UTC, datetime, timedelta
@@ -15,8 +15,8 @@ ELAPSED = {"minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
 
 @given(documents(), st.integers(0, 3 * 365), st.integers(0, 86_400))
 @settings(max_examples=120)
-def test_every_fire_time_is_one_that_a_scan_of_all_minutes_finds(document, day, second):
-    """From the creation on or from a moment up to three years later, over a stretch that suits the frequency."""
+def test_fire_times_of_a_document_equal_a_scan_of_all_minutes(document, day, second):
+    """The window starts at the creation or up to three years later; its length depends on the frequency."""
     days = {"minute": 3, "hour": 12, "day": 60, "week": 60, "month": 120}
     frequency = document.get("recurrence", {"frequency": "minute"})["frequency"]
     beginning = CREATED_AT + timedelta(days=day, seconds=second) if day % 2 else CREATED_AT
@@ -46,29 +46,29 @@ def scan(document, beginning, end):
 def minutes_of_days(beginning, end, recurrence, first):
     midnight = beginning.replace(hour=0, minute=0, second=0, microsecond=0)
     while midnight < end:
-        if is_day_of(midnight, recurrence, first):
+        if matches_day(midnight, recurrence, first):
             for minute in range(1440):
                 fire = midnight + timedelta(minutes=minute, seconds=first.second)
-                if is_minute_of(fire, recurrence, first):
+                if matches_minute(fire, recurrence, first):
                     yield fire
         midnight += timedelta(days=1)
 
 
-def is_day_of(day, recurrence, first):
+def matches_day(day, recurrence, first):
     frequency, interval, plan = recurrence["frequency"], recurrence.get("interval", 1), recurrence.get("schedule", {})
     if frequency in ("minute", "hour"):
         return True
     if frequency == "day":
         return (day.date() - first.date()).days % interval == 0
     if frequency == "week":
-        names = listed(plan.get("weekDays", WEEKDAYS[first.weekday()]))
+        names = as_list(plan.get("weekDays", WEEKDAYS[first.weekday()]))
         weeks = (monday_of(day) - monday_of(first)).days // 7
         return weeks % interval == 0 and WEEKDAYS[day.weekday()] in names
     months = (day.year - first.year) * 12 + day.month - first.month
-    return months % interval == 0 and is_day_of_month(day, plan, first)
+    return months % interval == 0 and matches_day_of_month(day, plan, first)
 
 
-def is_day_of_month(day, plan, first):
+def matches_day_of_month(day, plan, first):
     length = monthrange(day.year, day.month)[1]
     if "monthlyOccurrences" in plan:
         from_start = (day.day + 6) // 7
@@ -77,11 +77,11 @@ def is_day_of_month(day, plan, first):
             each["day"] == WEEKDAYS[day.weekday()] and each.get("occurrence") in (None, from_start, from_end)
             for each in plan["monthlyOccurrences"]
         )
-    days = listed(plan.get("monthDays", first.day))
+    days = as_list(plan.get("monthDays", first.day))
     return day.day in days or day.day - length - 1 in days
 
 
-def is_minute_of(fire, recurrence, first):
+def matches_minute(fire, recurrence, first):
     frequency, interval = recurrence["frequency"], recurrence.get("interval", 1)
     if "schedule" not in recurrence:
         if frequency == "month":
@@ -92,9 +92,9 @@ def is_minute_of(fire, recurrence, first):
         period = ELAPSED[frequency]
         if (fire.timestamp() // period - first.timestamp() // period) % interval:
             return False
-    minutes = listed(plan.get("minutes", range(60) if frequency == "minute" else first.minute))
+    minutes = as_list(plan.get("minutes", range(60) if frequency == "minute" else first.minute))
     every_hour = frequency in ("minute", "hour") or "minutes" in plan
-    hours = listed(plan.get("hours", range(24) if every_hour else first.hour))
+    hours = as_list(plan.get("hours", range(24) if every_hour else first.hour))
     return fire.hour in hours and fire.minute in minutes
 
 
@@ -102,7 +102,7 @@ def monday_of(instant):
     return (instant - timedelta(days=instant.weekday())).date()
 
 
-def listed(value):
+def as_list(value):
     return [value] if isinstance(value, int | str) else value
 
 

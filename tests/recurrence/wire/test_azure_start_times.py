@@ -1,11 +1,11 @@
-"""The published table of start times, the proofs recorded from the live service, count and end."""
+"""The published table of start times, recorded responses of the live service, count and end."""
 
 import pytest
 
 from recurrence.wire import parse
 from tests.recurrence.samples import first, utc, walk
 
-NOW = "2015-04-08T13:00:00Z"  # a Wednesday; the moment of the published worked example
+NOW = "2015-04-08T13:00:00Z"  # a Wednesday; the current time of the published example
 
 EVERY_TWO_DAYS = {"frequency": "day", "interval": 2}
 MONTHLY = {"frequency": "month"}
@@ -24,7 +24,7 @@ def fires(start, recurrence, number=3, created_at=NOW):
         (None, None, "2015-04-08T13:00"),
         (None, EVERY_TWO_DAYS, "2015-04-08T13:00, 2015-04-10T13:00, 2015-04-12T13:00"),
         (None, MONTHLY, "2015-04-08T13:00, 2015-05-08T13:00, 2015-06-08T13:00"),
-        # now, and then by the schedule
+        # now, and afterwards by the schedule
         (None, AT_FIVE, "2015-04-08T13:00, 2015-04-09T05:00, 2015-04-10T05:00"),
         ("2015-04-07T14:00Z", None, "2015-04-08T13:00"),
         ("2015-04-07T14:00Z", EVERY_TWO_DAYS, "2015-04-09T14:00, 2015-04-11T14:00, 2015-04-13T14:00"),
@@ -35,18 +35,18 @@ def fires(start, recurrence, number=3, created_at=NOW):
         ("2015-04-20T14:00Z", None, "2015-04-20T14:00"),
         ("2015-04-20T14:00Z", EVERY_TWO_DAYS, "2015-04-20T14:00, 2015-04-22T14:00, 2015-04-24T14:00"),
         ("2015-04-30T14:00Z", MONTHLY, "2015-04-30T14:00, 2015-05-30T14:00, 2015-06-30T14:00"),
-        # nothing before the start, although the schedule would
+        # no fire times before the start, even if they match the schedule
         ("2015-04-20T14:00Z", AT_FIVE, "2015-04-21T05:00, 2015-04-22T05:00, 2015-04-23T05:00"),
         ("2015-04-20T05:00Z", AT_FIVE, "2015-04-20T05:00, 2015-04-21T05:00, 2015-04-22T05:00"),
         # exactly now
         (NOW, None, "2015-04-08T13:00"),
         (NOW, EVERY_TWO_DAYS, "2015-04-08T13:00, 2015-04-10T13:00, 2015-04-12T13:00"),
-        # a point of the series exactly now is due
+        # a fire time exactly now is due
         ("2015-04-06T13:00Z", EVERY_TWO_DAYS, "2015-04-08T13:00, 2015-04-10T13:00, 2015-04-12T13:00"),
         ("2015-03-08T13:00Z", MONTHLY, "2015-04-08T13:00, 2015-05-08T13:00, 2015-06-08T13:00"),
     ],
 )
-def test_the_table_of_start_times(start, recurrence, expected):
+def test_published_table_of_start_times(start, recurrence, expected):
     assert fires(start, recurrence) == expected
 
 
@@ -79,15 +79,15 @@ def test_the_table_of_start_times(start, recurrence, expected):
         ),
     ],
 )
-def test_what_the_live_service_answered(start, recurrence, created_at, expected):
+def test_recorded_responses_of_the_live_service(start, recurrence, created_at, expected):
     assert fires(start, recurrence, 1, created_at) == expected
 
 
-def test_a_series_that_began_a_century_ago_keeps_its_grid():
+def test_series_that_started_a_century_ago_keeps_its_interval():
     assert fires("1915-04-07T14:00Z", {"frequency": "day", "interval": 548}, 1) == "2015-10-15T14:00"
 
 
-def test_an_offset_is_taken_away_before_the_schedule_is_applied():
+def test_start_is_converted_to_utc_before_the_schedule_is_applied():
     weekly = {"frequency": "week", "schedule": {"hours": [5]}}
 
     # 01:30 on Monday the 13th at +02:00 is 23:30 on Sunday the 12th in UTC
@@ -107,7 +107,7 @@ def test_scheduled_fire_times_without_a_start_have_no_seconds():
     assert first(2, parse("azure", document, created_at).schedule) == [created_at, utc("2015-04-09T05:20:00Z")]
 
 
-def test_elapsed_intervals_repeat_the_start_to_the_microsecond():
+def test_elapsed_intervals_keep_the_microseconds_of_the_start():
     document = {"startTime": "2015-04-08T14:00:07.1234567Z", "recurrence": {"frequency": "hour"}}
 
     schedule = parse("azure", document, utc(NOW)).schedule
@@ -115,7 +115,7 @@ def test_elapsed_intervals_repeat_the_start_to_the_microsecond():
     assert first(2, schedule) == [utc("2015-04-08T14:00:07.123456Z"), utc("2015-04-08T15:00:07.123456Z")]
 
 
-def test_months_repeat_the_start_to_the_second():
+def test_months_keep_only_the_seconds_of_the_start():
     document = {"startTime": "2015-04-08T14:00:07.5Z", "recurrence": MONTHLY}
 
     schedule = parse("azure", document, utc(NOW)).schedule
@@ -125,7 +125,7 @@ def test_months_repeat_the_start_to_the_second():
 
 @pytest.mark.parametrize("recurrence", [EVERY_TWO_DAYS, MONTHLY, AT_FIVE])
 @pytest.mark.parametrize("start", [None, "2015-04-07T13:00Z"])
-def test_nothing_runs_past_the_end(start, recurrence):
+def test_recurrence_has_no_fire_time_after_its_end(start, recurrence):
     end = utc("2015-07-01T05:00Z")
     document = {"startTime": start, "recurrence": recurrence | {"endTime": "2015-07-01T05:00Z"}}
 
@@ -135,13 +135,13 @@ def test_nothing_runs_past_the_end(start, recurrence):
     assert max(fires) <= end
 
 
-def test_a_fire_time_exactly_at_the_end_still_runs():
+def test_recurrence_includes_a_fire_time_at_its_end():
     document = {"startTime": "2015-04-08T14:00Z", "recurrence": {"frequency": "hour", "endTime": "2015-04-08T16:00Z"}}
 
     assert len(list(walk(parse("azure", document, utc(NOW)).schedule, utc(NOW)))) == 3
 
 
-def test_a_count_is_a_budget_beside_the_schedule():
+def test_count_does_not_limit_the_schedule_itself():
     document = {"startTime": "2015-04-01T14:00Z", "recurrence": EVERY_TWO_DAYS | {"count": 2, "endTime": "2016-01-01"}}
 
     parsed = parse("azure", document, utc(NOW))
@@ -154,11 +154,11 @@ def test_one_time_jobs_have_no_count():
     assert parse("azure", {}, utc(NOW)).count is None
 
 
-def test_the_same_document_means_the_same_whenever_it_is_compiled():
+def test_equal_documents_are_parsed_to_equal_schedules():
     document = {"startTime": "2015-04-01T14:00Z", "recurrence": AT_FIVE | {"endTime": "2015-05-01"}}
 
     assert parse("azure", document, utc(NOW)) == parse("azure", dict(document), utc(NOW))
 
 
-def test_a_creation_told_in_another_zone_is_the_same_instant():
+def test_creation_in_another_zone_is_the_same_instant():
     assert parse("azure", {}, utc(NOW)) == parse("azure", {}, utc(NOW).astimezone())

@@ -1,4 +1,4 @@
-"""Crontab lines: tables for the grammar, and cronsim, which follows Debian's cron, for the fire times."""
+"""Crontab lines: tables for the grammar, and comparison of fire times with cronsim, which follows Debian's cron."""
 
 import pytest
 from cronsim import CronSim
@@ -22,7 +22,7 @@ def fires(expression, number=4, zone=None):
         ("* * * * *", "minutes", [*range(60)]),
         ("*/15 * * * *", "minutes", [0, 15, 30, 45]),
         ("*/45 * * * *", "minutes", [0, 45]),
-        ("*/90 * * * *", "minutes", [0]),  # a step beyond the field leaves its beginning
+        ("*/90 * * * *", "minutes", [0]),  # a step larger than the field leaves only its first value
         ("5-20/5 * * * *", "minutes", [5, 10, 15, 20]),
         ("1,2,40-42 * * * *", "minutes", [1, 2, 40, 41, 42]),
         ("08 * * * *", "minutes", [8]),
@@ -42,35 +42,41 @@ def fires(expression, number=4, zone=None):
         ("@Hourly", "hours", [*range(24)]),
     ],
 )
-def test_a_field_is_a_set_of_numbers(line, field, numbers):
+def test_field_is_parsed_to_a_set_of_numbers(line, field, numbers):
     assert [*members(getattr(parse_line(line), field))] == numbers
 
 
 @pytest.mark.parametrize(
     "line, days",
     [
-        ("0 0 13 * FRI", "01-02 00:00, 01-09 00:00, 01-13 00:00, 01-16 00:00"),  # either is enough
+        ("0 0 13 * FRI", "01-02 00:00, 01-09 00:00, 01-13 00:00, 01-16 00:00"),  # one of both fields must match
         ("0 0 13 * *", "01-13 00:00, 02-13 00:00, 03-13 00:00, 04-13 00:00"),
         ("0 0 * * FRI", "01-02 00:00, 01-09 00:00, 01-16 00:00, 01-23 00:00"),
-        ("0 0 */2 * FRI", "01-09 00:00, 01-23 00:00, 02-13 00:00, 02-27 00:00"),  # it begins with a star: both
+        (
+            "0 0 */2 * FRI",
+            "01-09 00:00, 01-23 00:00, 02-13 00:00, 02-27 00:00",
+        ),  # one field starts with a star, so both must match
         ("0 0 13 * */5", "02-13 00:00, 03-13 00:00, 09-13 00:00, 11-13 00:00"),
-        ("0 0 1-31 * FRI", "01-01 00:00, 01-02 00:00, 01-03 00:00, 01-04 00:00"),  # no star, so either, so every day
+        (
+            "0 0 1-31 * FRI",
+            "01-01 00:00, 01-02 00:00, 01-03 00:00, 01-04 00:00",
+        ),  # no star, so one of both must match: every day
         ("0 0 31 * *", "01-31 00:00, 03-31 00:00, 05-31 00:00, 07-31 00:00"),
         ("30 8 29 2 *", "02-29 08:30, 02-29 08:30, 02-29 08:30, 02-29 08:30"),
         ("@yearly", "01-01 00:00, 01-01 00:00, 01-01 00:00, 01-01 00:00"),
     ],
 )
-def test_the_two_day_fields_follow_vixie(line, days):
+def test_day_fields_are_combined_as_in_vixie_cron(line, days):
     assert by_day(fires(line)) == days
 
 
 @pytest.mark.parametrize(
     "line, day",
     [
-        # New York springs over 02:00-03:00 on 2026-03-08, at 07:00Z
+        # New York skips 02:00-03:00 on 2026-03-08, at 07:00Z
         ("30 2 8 3 *", "2026-03-08T07:00:00+00:00"),
-        ("*/30 2 8 3 *", "2026-03-08T07:00:00+00:00"),  # so does an interval, other than in Debian's cron
-        # and shows 01:00-02:00 twice on 2026-11-01, first at 05:00Z
+        ("*/30 2 8 3 *", "2026-03-08T07:00:00+00:00"),  # the same for an interval, unlike in Debian's cron
+        # and repeats 01:00-02:00 on 2026-11-01, first at 05:00Z
         ("30 1 1 11 *", "2026-11-01T05:30:00+00:00"),
     ],
 )
@@ -78,14 +84,14 @@ def test_clock_changes_follow_the_rule_of_cronos(line, day):
     assert fires(line, 1, "America/New_York")[0].isoformat() == day
 
 
-def test_an_interval_runs_through_both_passes_of_a_repeated_hour():
+def test_interval_fires_in_both_passes_of_a_repeated_hour():
     found = fires("*/30 1 1 11 *", 4, "Eastern Standard Time")
 
     assert by_day(found) == "11-01 05:00 05:30 06:00 06:30"
 
 
 @pytest.mark.parametrize(
-    "line, words",
+    "line, text",
     [
         ("", "must have 5 fields"),
         ("* * * *", "not 4"),
@@ -105,7 +111,7 @@ def test_an_interval_runs_through_both_passes_of_a_repeated_hour():
         ("* * 15W * *", "day of month"),
         ("* * * * 6L", "day of week"),
         ("* * * * 6#3", "day of week"),
-        ("5/15 * * * *", "steps of a range, such as 5-59/n"),  # some crons run it at 5 only
+        ("5/15 * * * *", "steps of a range, such as 5-59/n"),  # some implementations run it only at 5
         ("*/0 * * * *", "steps of 1 or more"),
         ("20-10 * * * *", "begin with the lower number"),
         ("0 0 * * FRI-SUN", "where Sunday is 7"),
@@ -122,30 +128,30 @@ def test_an_interval_runs_through_both_passes_of_a_repeated_hour():
         ("@noon", "not 1"),
     ],
 )
-def test_what_is_wrong_is_refused_in_words(line, words):
+def test_invalid_line_is_refused_with_a_message(line, text):
     with pytest.raises(WireError) as caught:
         parse_line(line)
 
     assert caught.value.path == "expression"
-    assert words in caught.value.message
+    assert text in caught.value.message
 
 
 @pytest.mark.parametrize("value, code", [(None, "required"), (5, "invalid"), (["* * * * *"], "invalid")])
-def test_a_line_is_a_text(value, code):
+def test_line_must_be_text(value, code):
     with pytest.raises(WireError) as caught:
         crontab.parse({"expression": value}, CREATED_AT)
 
     assert caught.value.code == code
 
 
-def test_a_zone_is_one_that_exists():
+def test_unknown_zone_of_a_line_is_refused():
     with pytest.raises(WireError) as caught:
         crontab.parse({"expression": "* * * * *", "timeZone": "Mars"}, CREATED_AT)
 
     assert caught.value.path == "timeZone"
 
 
-def test_a_line_that_never_comes_is_warned_of():
+def test_line_that_never_fires_gets_a_warning():
     assert crontab.parse({"expression": "0 0 30 2 *"}, CREATED_AT).warnings == ("It will not fire again.",)
 
 
@@ -153,29 +159,29 @@ def test_a_line_that_never_comes_is_warned_of():
     "line, canonical",
     [
         ("*/15 9-17 * * MON-FRI", "*/15 9-17 * * 1-5"),
-        ("0,15,30,45 9 1,2,3 JAN *", "0,15,30,45 9 1-3 1 *"),  # fixed times stay such, also where clocks change
+        ("0,15,30,45 9 1,2,3 JAN *", "0,15,30,45 9 1-3 1 *"),  # fixed times stay fixed times, also at clock changes
         ("0-59 0 * * 0-6", "* 0 * * *"),
-        ("5-5 3 * * 7", "5 3-3 * * 0"),  # an interval stays one
+        ("5-5 3 * * 7", "5 3-3 * * 0"),  # an interval stays an interval
         ("0 0 1-31 * FRI", "0 0 * * *"),
         ("0 0 2-30/2 * 1,2", "0 0 2-30/2 * 1,2"),
-        ("0 0 1-31/2 * 1", "0 0 1-31/2 * 1"),  # without a star: either
-        ("0 0 */2 * 1", "0 0 */2 * 1"),  # with one: both
+        ("0 0 1-31/2 * 1", "0 0 1-31/2 * 1"),  # without a star: one field must match
+        ("0 0 */2 * 1", "0 0 */2 * 1"),  # with a star: both must match
         ("0 0 */10,15 * 1", "0 0 */31,11,15,21,31 * 1"),
         ("0 0 2 * */3,1,2", "0 0 2 * */7,1-3,6"),
         ("@daily", "0 0 * * *"),
     ],
 )
-def test_a_line_is_rendered_in_its_canonical_spelling(line, canonical):
+def test_line_is_rendered_in_canonical_form(line, canonical):
     assert crontab.render({"expression": line, "colour": 1}) == {"expression": canonical}
     assert parse_line(canonical) == parse_line(line)
 
 
 def numbers(low, high, names=()):
-    words = [str(number) for number in range(low, high + 1)] + list(names)
+    values = [str(number) for number in range(low, high + 1)] + list(names)
     ends = st.tuples(st.integers(low, high), st.integers(low, high)).filter(lambda two: two[0] < two[1])
-    ranges = ends.map(lambda two: f"{two[0]}-{two[1]}")  # cronsim takes 5-5/n for 5/n
+    ranges = ends.map(lambda two: f"{two[0]}-{two[1]}")  # cronsim treats 5-5/n as 5/n
     stepped = st.tuples(st.just("*") | ranges, st.integers(1, high)).map(lambda two: f"{two[0]}/{two[1]}")
-    item = st.sampled_from(words) | ranges | stepped
+    item = st.sampled_from(values) | ranges | stepped
     return st.just("*") | st.lists(item, min_size=1, max_size=3).map(",".join)
 
 
@@ -189,7 +195,7 @@ lines = st.tuples(
 
 
 @given(lines)
-def test_the_canonical_spelling_means_the_same(text):
+def test_canonical_form_of_a_line_has_the_same_meaning(text):
     line = parse_line(text)
 
     assert parse_line(str(line)) == line
@@ -198,16 +204,16 @@ def test_the_canonical_spelling_means_the_same(text):
 
 @settings(max_examples=300)
 @given(lines, instants(years=3))
-def test_cronsim_gives_the_same_times(text, instant):
+def test_fire_times_equal_those_of_cronsim(text, instant):
     schedule = crontab.parse({"expression": text}, CREATED_AT).schedule
     instant = instant.replace(second=0)
-    theirs = CronSim(text, instant)
+    cronsim_fires = CronSim(text, instant)
 
     fire = instant
     for _ in range(10):
         fire = schedule.after(fire)
         try:
-            expected = next(theirs)
-        except StopIteration:  # it gives up after fifty years
+            expected = next(cronsim_fires)
+        except StopIteration:  # cronsim stops after fifty years
             return
         assert fire == expected

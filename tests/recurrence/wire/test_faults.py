@@ -1,4 +1,4 @@
-"""Documents with several faults: each is told with its path, whatever the format."""
+"""Documents with several errors: each error is reported with its path, in each format."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def faults_of(definition: dict, parse) -> list[tuple[str, str]]:
             ],
         ),
         (
-            # nothing is refused for a frequency that is not known
+            # an unknown frequency causes no other errors
             "azure",
             {"recurrence": {"frequency": "often", "interval": 1001, "schedule": {"weekDays": ["noday"]}}},
             [
@@ -122,12 +122,12 @@ def faults_of(definition: dict, parse) -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_all_faults_of_a_definition_are_told(format, definition, expected):
+def test_all_errors_of_a_definition_are_reported(format, definition, expected):
     assert faults_of(definition, lambda *args: wire.parse(format, *args)) == expected
     assert faults_of(definition, lambda *args: wire.render(format, args[0])) == expected
 
 
-def test_all_faults_of_a_crontab_line_are_told():
+def test_all_errors_of_a_crontab_line_are_reported():
     definition = {"expression": "61 * * * *", "timeZone": "Mars"}
 
     assert faults_of(definition, lambda *args: translate.parse("cron", *args)) == [
@@ -149,7 +149,11 @@ def test_all_faults_of_a_crontab_line_are_told():
                 ("recurrence.schedule.monthlyOccurrences[1]", "nth"),
             ],
         ),
-        ("azure", {"recurrence": {"schedule": {"monthlyOccurences": [{"occurrence": 1}]}}}, []),  # other spellings
+        (
+            "azure",
+            {"recurrence": {"schedule": {"monthlyOccurences": [{"occurrence": 1}]}}},
+            [],
+        ),  # accepted alternative names
         ("quartz", {"expression": "x", "timezone": None}, [("", "timezone")]),
         ("simple", {"count": 5}, [("", "count")]),
         ("once", {"at": 5, "on": 6}, [("", "on")]),
@@ -159,16 +163,16 @@ def test_all_faults_of_a_crontab_line_are_told():
             [("start", "timezone"), ("recurrence.pattern", "days"), ("recurrence.range", "until"), ("recurrence", "x")],
         ),
         ("rrule", {"rule": "x", "exdates": [{"a": 1}]}, [("", "rule")]),
-        ("outlook", {"start": 5, "recurrence": [1]}, []),  # what is no object has no members
+        ("outlook", {"start": 5, "recurrence": [1]}, []),  # values that are not objects have no members
     ],
 )
-def test_what_a_format_does_not_know_is_found(format, definition, expected):
+def test_unknown_members_of_a_format_are_found(format, definition, expected):
     found = unknown_members(definition, wire.MEMBERS[format])
 
     assert [(each.within, each.name) for each in found] == expected
 
 
-def test_a_fault_brings_those_of_its_parts_along():
+def test_errors_of_parts_are_collected():
     inner, outer = Faults(), Faults()
     inner.add(WireError("a", "invalid", "x"))
     inner.add(WireError("b", "invalid", "x"))
@@ -181,7 +185,7 @@ def test_a_fault_brings_those_of_its_parts_along():
     assert [fault.path for fault in (caught.value, *caught.value.others)] == ["a", "b", "c"]
 
 
-def test_without_faults_nothing_is_refused():
+def test_no_errors_means_no_refusal():
     faults = Faults()
 
     assert faults.read(int, "5") == 5

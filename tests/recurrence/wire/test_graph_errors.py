@@ -1,4 +1,4 @@
-"""What Graph's recurring events refuse, under which path and with which code."""
+"""Errors of Graph's recurring events: paths and codes."""
 
 from copy import deepcopy
 from functools import reduce
@@ -44,7 +44,7 @@ def refusal(definition):
         ({"interval": "1"}, "interval", "invalid"),
         ({"interval": 1.0}, "interval", "invalid"),
         ({"interval": True}, "interval", "invalid"),
-        # what a type ignores is held against its fixed set all the same
+        # ignored members are still validated
         ({"index": "fifth"}, "index", "unknown_value"),
         ({"index": 1}, "index", "invalid"),
         ({"firstDayOfWeek": "someday"}, "firstDayOfWeek", "unknown_value"),
@@ -54,7 +54,7 @@ def refusal(definition):
         ({"daysOfWeek": "monday"}, "daysOfWeek", "invalid"),
         ({"daysOfWeek": {"monday": True}}, "daysOfWeek", "invalid"),
         ({"daysOfWeek": ["monday"] * 1001}, "daysOfWeek", "out_of_range"),
-        # and numbers must at least be such
+        # and ignored numbers must be numbers
         ({"dayOfMonth": "5"}, "dayOfMonth", "invalid"),
         ({"dayOfMonth": 2**31}, "dayOfMonth", "out_of_range"),
         ({"month": 5.5}, "month", "invalid"),
@@ -62,7 +62,7 @@ def refusal(definition):
     ],
 )
 @pytest.mark.parametrize("pattern", ALL_TYPES, ids=lambda pattern: pattern["type"])
-def test_a_pattern_of_any_type_is_refused_for_a_wrong_member(pattern, change, path, code):
+def test_invalid_member_of_each_pattern_type_is_refused(pattern, change, path, code):
     assert refusal(event(pattern | change)) == (f"pattern.{path}", code)
 
 
@@ -74,7 +74,7 @@ def test_a_pattern_of_any_type_is_refused_for_a_wrong_member(pattern, change, pa
         (RELATIVE, {"daysOfWeek": []}, "daysOfWeek", "required"),
         (RELATIVE_YEARLY, {"daysOfWeek": None}, "daysOfWeek", "required"),
         (MONTHLY, {"dayOfMonth": None}, "dayOfMonth", "required"),
-        # the placeholder does where it is ignored, and not here
+        # the placeholder is accepted only where it is ignored
         (MONTHLY, {"dayOfMonth": 0}, "dayOfMonth", "out_of_range"),
         (MONTHLY, {"dayOfMonth": 32}, "dayOfMonth", "out_of_range"),
         (MONTHLY, {"dayOfMonth": -1}, "dayOfMonth", "out_of_range"),
@@ -85,7 +85,7 @@ def test_a_pattern_of_any_type_is_refused_for_a_wrong_member(pattern, change, pa
         (RELATIVE_YEARLY, {"month": 0}, "month", "out_of_range"),
     ],
 )
-def test_a_pattern_is_refused_without_what_its_type_needs(pattern, change, path, code):
+def test_missing_member_of_a_pattern_type_is_refused(pattern, change, path, code):
     assert refusal(event(pattern | change)) == (f"pattern.{path}", code)
 
 
@@ -104,7 +104,7 @@ def test_a_pattern_is_refused_without_what_its_type_needs(pattern, change, path,
         ({"startDate": 20260105}, "startDate", "invalid"),
         ({"startDate": "2026-02-30"}, "startDate", "out_of_range"),
         ({"startDate": "0000-01-01"}, "startDate", "out_of_range"),
-        # it must be the day of the start
+        # the start date must be the day of the start
         ({"startDate": "2026-01-04"}, "startDate", "not_allowed"),
         ({"startDate": "2026-01-06"}, "startDate", "not_allowed"),
         ({"startDate": "0001-01-01"}, "startDate", "not_allowed"),
@@ -112,7 +112,7 @@ def test_a_pattern_is_refused_without_what_its_type_needs(pattern, change, path,
         ({"type": "endDate", "endDate": "soon"}, "endDate", "invalid"),
         ({"type": "endDate", "endDate": "2026-01-04"}, "endDate", "never_fires"),
         ({"type": "endDate", "endDate": "0001-01-01"}, "endDate", "never_fires"),
-        ({"endDate": "2026-13-01"}, "endDate", "out_of_range"),  # ignored, but no date
+        ({"endDate": "2026-13-01"}, "endDate", "out_of_range"),  # ignored, but not a date
         ({"type": "numbered"}, "numberOfOccurrences", "required"),
         ({"type": "numbered", "numberOfOccurrences": 0}, "numberOfOccurrences", "out_of_range"),
         ({"type": "numbered", "numberOfOccurrences": -3}, "numberOfOccurrences", "out_of_range"),
@@ -123,15 +123,15 @@ def test_a_pattern_is_refused_without_what_its_type_needs(pattern, change, path,
         ({"recurrenceTimeZone": "UTC\0"}, "recurrenceTimeZone", "unknown_value"),
         ({"recurrenceTimeZone": "\ud800"}, "recurrenceTimeZone", "unknown_value"),
         ({"recurrenceTimeZone": 5}, "recurrenceTimeZone", "invalid"),
-        # it is still the 5th in Berlin, but the 6th in Kiritimati
+        # the start is on the 5th in Berlin, but on the 6th in Kiritimati
         ({"recurrenceTimeZone": "Pacific/Kiritimati"}, "startDate", "not_allowed"),
     ],
 )
-def test_a_range_is_refused_for_a_wrong_member(limits, path, code):
+def test_invalid_member_of_a_range_is_refused(limits, path, code):
     assert refusal(event(DAILY, limits, start="2026-01-05T12:00:00")) == (f"range.{path}", code)
 
 
-def test_an_end_before_the_first_occurrence_leaves_none():
+def test_end_before_the_first_occurrence_is_refused():
     limits = {"type": "endDate", "endDate": "2026-01-31"}
 
     assert refusal(event(RELATIVE | {"index": "first"}, limits, start="2026-01-06T10:00:00")) == (
@@ -172,30 +172,30 @@ def test_an_end_before_the_first_occurrence_leaves_none():
         ("recurrence", {"pattern": DAILY, "range": 5}, "range", "invalid"),
     ],
 )
-def test_an_event_is_refused_for_a_wrong_member(name, value, path, code):
+def test_invalid_member_of_an_event_is_refused(name, value, path, code):
     assert refusal(event(DAILY) | {name: value}) == (path, code)
 
 
 @pytest.mark.parametrize(
     "pattern, start, zone",
     [
-        # before the first and past the last instant, once in UTC or in another zone
+        # before the first and after the last instant, after conversion to UTC or another zone
         (DAILY, "0001-01-01T00:00:00", "Asia/Tokyo"),
         (DAILY, "0001-01-02T00:00:00", "UTC"),
         (DAILY, "9999-12-31T22:00:00", "America/New_York"),
         (DAILY, "9999-12-30T10:00:00", "UTC"),
-        # the first day that fits would be in the year 10000
+        # the first matching day would be in the year 10000
         (YEARLY, "9999-06-01T10:00:00", "UTC"),
         (RELATIVE_YEARLY, "9999-06-01T10:00:00", "UTC"),
         (MONTHLY, "9999-12-06T10:00:00", "UTC"),
         (WEEKLY, "9999-12-28T10:00:00", "UTC"),
     ],
 )
-def test_the_ends_of_the_calendar_are_refused(pattern, start, zone):
+def test_start_outside_the_calendar_is_refused(pattern, start, zone):
     assert refusal(event(pattern, start=start, zone=zone)) == ("start", "out_of_range")
 
 
-def test_an_event_without_length_is_none_to_refuse():
+def test_event_of_zero_length_is_accepted():
     parsed = parse("outlook", event(DAILY, end="2026-01-05T10:00:00"), NEW_YEAR)
 
     assert parsed.schedule.first.start == parsed.schedule.first.end
@@ -211,37 +211,37 @@ odd_values = json_values | st.sampled_from(
 )
 
 
-def places(part):
-    """The way to each member of a document, at every depth."""
+def member_paths(part):
+    """Yield the path to each member of a document, at each depth."""
     for name, value in part.items():
         yield (name,)
         if isinstance(value, dict):
-            yield from ((name, *way) for way in places(value))
+            yield from ((name, *path) for path in member_paths(value))
 
 
 WHOLE = event(DAILY, {"endDate": "2026-12-31", "numberOfOccurrences": 5, "recurrenceTimeZone": "UTC"}, zone="UTC")
-EVERYWHERE = sorted(places(WHOLE))
+ALL_PATHS = sorted(member_paths(WHOLE))
 
 
 @given(
     st.sampled_from(ALL_TYPES),
     st.sampled_from(["noEnd", "endDate", "numbered"]),
-    st.dictionaries(st.sampled_from(EVERYWHERE), odd_values, min_size=1, max_size=3),
+    st.dictionaries(st.sampled_from(ALL_PATHS), odd_values, min_size=1, max_size=3),
 )
 @settings(max_examples=400)
-def test_whatever_is_sent_is_understood_or_refused(pattern, type, changes):
+def test_any_document_is_rendered_or_refused(pattern, type, changes):
     definition = deepcopy(WHOLE)
     definition["recurrence"]["pattern"] |= pattern
     definition["recurrence"]["range"]["type"] = type
-    for (*way, name), value in sorted(changes.items(), reverse=True, key=lambda change: change[0]):
-        reduce(getitem, way, definition)[name] = value
+    for (*path, name), value in sorted(changes.items(), reverse=True, key=lambda change: change[0]):
+        reduce(getitem, path, definition)[name] = value
 
     try:
-        answered = render("outlook", definition)
+        rendered = render("outlook", definition)
     except WireError as error:
         assert error.path
         assert error.code
         assert error.message
         return
-    assert render("outlook", answered) == answered
-    assert parse("outlook", answered, NEW_YEAR).schedule == parse("outlook", definition, NEW_YEAR).schedule
+    assert render("outlook", rendered) == rendered
+    assert parse("outlook", rendered, NEW_YEAR).schedule == parse("outlook", definition, NEW_YEAR).schedule

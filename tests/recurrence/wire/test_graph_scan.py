@@ -1,4 +1,4 @@
-"""Series of Graph's events against a look at every day, which knows the rules and nothing of the engine."""
+"""Series of Graph's events compared with a scan of all days, which does not use the engine."""
 
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recurrence.wire import WireError, parse
-from tests.recurrence.wire.graph_by_hand import by_hand
+from tests.recurrence.wire.graph_by_hand import scan_occurrences
 from tests.recurrence.wire.graph_events import LONG_AGO, NEVER, NEW_YEAR, events
 
-YEARS = 6  # that are looked at, from the start
+YEARS = 6  # length of the scan from the start
 
 
-def compiled(event):
-    """The series, and its occurrences by hand before a day that is also answered; None for one that never is."""
+def parse_and_scan(event):
+    """Return the series, its scanned occurrences, and the end of the scan.  The series is None if it never occurs."""
     beyond = date.fromisoformat(event["recurrence"]["range"]["startDate"]) + timedelta(days=YEARS * 366)
-    expected = by_hand(event, beyond)
+    expected = scan_occurrences(event, beyond)
     try:
         return parse("outlook", event, NEW_YEAR).schedule, expected, beyond
     except WireError as error:
@@ -29,8 +29,8 @@ def spans(occurrences):
 
 @given(events())
 @settings(max_examples=300)
-def test_every_occurrence_is_one_that_a_look_at_every_day_finds(event):
-    series, expected, beyond = compiled(event)
+def test_occurrences_of_a_series_equal_a_scan_of_all_days(event):
+    series, expected, beyond = parse_and_scan(event)
     if series is None:
         return
 
@@ -43,8 +43,8 @@ def test_every_occurrence_is_one_that_a_look_at_every_day_finds(event):
 
 @given(events(), st.integers(-3 * 24 * 60, YEARS * 365 * 24 * 60), st.integers(0, 60 * 24 * 60))
 @settings(max_examples=200)
-def test_a_window_has_the_occurrences_that_overlap_it(event, minutes, length):
-    series, expected, beyond = compiled(event)
+def test_window_of_a_series_has_the_overlapping_occurrences_of_a_scan(event, minutes, length):
+    series, expected, beyond = parse_and_scan(event)
     beginning = datetime.fromisoformat(event["start"]["dateTime"]).replace(tzinfo=UTC) + timedelta(minutes=minutes)
     end = beginning + timedelta(minutes=length)
     if series is None or end.date() >= beyond - timedelta(days=7):
@@ -61,8 +61,8 @@ def overlaps(day, start, end, low, high):
 
 @given(events(), st.data())
 @settings(max_examples=200)
-def test_a_day_knows_its_occurrence_and_its_neighbours(event, data):
-    series, expected, _ = compiled(event)
+def test_occurrence_and_neighbours_of_a_day_equal_a_scan(event, data):
+    series, expected, _ = parse_and_scan(event)
     if len(expected) < 3:
         return
 
@@ -79,8 +79,8 @@ def test_a_day_knows_its_occurrence_and_its_neighbours(event, data):
 
 @given(events())
 @settings(max_examples=150)
-def test_the_occurrence_after_an_instant_is_the_next_one(event):
-    series, expected, _ = compiled(event)
+def test_after_returns_the_next_start_of_a_scan(event):
+    series, expected, _ = parse_and_scan(event)
     if series is None:
         return
 
@@ -98,8 +98,8 @@ def test_the_occurrence_after_an_instant_is_the_next_one(event):
 
 @given(events())
 @settings(max_examples=150)
-def test_a_count_is_the_same_as_the_date_of_its_last_occurrence(event):
-    series, expected, beyond = compiled(event)
+def test_count_ends_a_series_at_the_last_scanned_occurrence(event):
+    series, expected, beyond = parse_and_scan(event)
     if series is None or series.last is None or series.last >= beyond:
         return
 

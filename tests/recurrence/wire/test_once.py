@@ -1,4 +1,4 @@
-"""A single moment."""
+"""The format `once`."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ AT = utc("2026-01-05T08:00:00Z")
     "at",
     ["2026-01-05T08:00:00Z", "2026-01-05T17:00:00+09:00", "2026-01-05T08:00", 1767600000000, "1767600000000"],
 )
-def test_it_fires_then_and_never_again(at):
+def test_once_fires_only_at_its_instant(at):
     parsed = parse("once", {"at": at}, CREATED_AT)
 
     assert parsed.schedule == Once(AT)
@@ -25,11 +25,11 @@ def test_it_fires_then_and_never_again(at):
     assert render("once", {"at": at, "colour": "red"}) == {"at": "2026-01-05T08:00:00Z"}
 
 
-def test_the_moment_of_its_creation_has_not_passed():
+def test_instant_of_the_creation_is_not_in_the_past():
     assert parse("once", {"at": AT.isoformat()}, AT).warnings == ()
 
 
-def test_a_moment_that_has_passed_is_no_error_but_a_warning():
+def test_past_instant_gets_a_warning():
     parsed = parse("once", {"at": AT.isoformat()}, AT + timedelta(microseconds=1))
 
     assert parsed.warnings == ("It will not fire: its moment has passed.",)
@@ -49,16 +49,16 @@ def test_a_moment_that_has_passed_is_no_error_but_a_warning():
         ({"at": 10**15}, "out_of_range"),
     ],
 )
-def test_anything_else_is_refused(definition, code):
+def test_invalid_instant_is_refused(definition, code):
     with pytest.raises(WireError) as caught:
         parse("once", definition, CREATED_AT)
 
     assert (caught.value.path, caught.value.code) == ("at", code)
 
 
-def test_an_unknown_member_is_warned_of():
+def test_unknown_member_of_once_gets_a_warning():
     assert len(parse("once", {"at": AT.isoformat(), "expression": "x"}, CREATED_AT).warnings) == 1
 
 
-def test_it_is_told_in_words():
+def test_once_is_described():
     assert describe(parse("once", {"at": AT.isoformat()}, CREATED_AT)) == "once on 5 January 2026 at 08:00 UTC"

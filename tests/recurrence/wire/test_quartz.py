@@ -1,4 +1,4 @@
-"""Every form of a Quartz expression: its fire times and its canonical text."""
+"""All forms of Quartz expressions: fire times and canonical text."""
 
 import pytest
 
@@ -7,22 +7,22 @@ from recurrence.wire.quartz import parse_expression
 from tests.recurrence.samples import first, utc
 
 
-def after(text, instant="2026-01-01T00:00Z", number=3):
-    """The first fire times from `instant` on, as "01-05 08:00:00, 01-06 08:00:00"."""
+def fires_after(text, instant="2026-01-01T00:00Z", number=3):
+    """Return the first fire times from `instant` on, as "01-05 08:00:00, 01-06 08:00:00"."""
     return ", ".join(f"{fire:%m-%d %H:%M:%S}" for fire in first(number, parse_expression(text).rule, utc(instant)))
 
 
-def of_a_minute(text):
+def seconds_of_a_minute(text):
     fires = between(parse_expression(text).rule, utc("2026-01-01T00:00Z"), utc("2026-01-01T00:01Z"))
     return [fire.second for fire in fires]
 
 
-def of_an_hour(text):
+def minutes_of_an_hour(text):
     fires = between(parse_expression(text).rule, utc("2026-01-01T00:00Z"), utc("2026-01-01T01:00Z"))
     return [fire.minute for fire in fires]
 
 
-def of_a_day(text):
+def hours_of_a_day(text):
     fires = between(parse_expression(text).rule, utc("2026-01-01T00:00Z"), utc("2026-01-02T00:00Z"))
     return [fire.hour for fire in fires]
 
@@ -46,29 +46,29 @@ def years_of(text):
 @pytest.mark.parametrize(
     "text, expected",
     [
-        # the examples of the documentation that we follow
+        # the examples of the Quartz documentation
         ("0 0 12 * * ?", "01-01 12:00:00, 01-02 12:00:00, 01-03 12:00:00"),
         ("0 15 10 ? * * 2013", ""),
         ("0 10,44 14 ? 3 WED", "03-04 14:10:00, 03-04 14:44:00, 03-11 14:10:00"),
         ("0 15 10 ? * 6L 2013-2015", ""),
         ("0 15 10 ? * 6#3", "01-16 10:15:00, 02-20 10:15:00, 03-20 10:15:00"),
-        # and of the jobs that come with it
+        # and of the jobs that are shipped with Quartz
         ("0 45 5 1 * ?", "01-01 05:45:00, 02-01 05:45:00, 03-01 05:45:00"),
         ("5 0 0 * * ?", "01-01 00:00:05, 01-02 00:00:05, 01-03 00:00:05"),
         ("0 1 0 11 * ?", "01-11 00:01:00, 02-11 00:01:00, 03-11 00:01:00"),
         ("0 1/15 * * * ?", "01-01 00:01:00, 01-01 00:16:00, 01-01 00:31:00"),
         ("0 0/5 * * * ?", "01-01 00:00:00, 01-01 00:05:00, 01-01 00:10:00"),
         ("0 0 * * * ?", "01-01 00:00:00, 01-01 01:00:00, 01-01 02:00:00"),
-        # both ways of saying every day
+        # both forms of every day
         ("0 0 0 * * ?", "01-01 00:00:00, 01-02 00:00:00, 01-03 00:00:00"),
         ("0 0 0 ? * *", "01-01 00:00:00, 01-02 00:00:00, 01-03 00:00:00"),
         ("* * * * * ?", "01-01 00:00:00, 01-01 00:00:01, 01-01 00:00:02"),
-        # spaces and tabs, in any number and at either end
+        # spaces and tabs, in any number and at both ends
         (" \t0  0\t12 \t * * ?\t", "01-01 12:00:00, 01-02 12:00:00, 01-03 12:00:00"),
     ],
 )
-def test_an_expression_fires_at_its_times(text, expected):
-    assert after(text) == expected
+def test_expression_has_the_expected_fire_times(text, expected):
+    assert fires_after(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -77,23 +77,23 @@ def test_an_expression_fires_at_its_times(text, expected):
         ("0 15 10 ? * * 2013", "2013-12-31T00:00Z", "12-31 10:15:00"),
         ("0 15 10 ? * 6L 2013-2015", "2015-10-01T00:00Z", "10-30 10:15:00, 11-27 10:15:00, 12-25 10:15:00"),
         ("0 0 0 29 2 ?", "2026-01-01T00:00Z", "02-29 00:00:00, 02-29 00:00:00, 02-29 00:00:00"),
-        # never, whatever the year
+        # never in any year
         ("0 0 0 30 2 ?", "1970-01-01T00:00Z", ""),
         ("0 0 0 31 4,6,9,11 ?", "1970-01-01T00:00Z", ""),
         ("0 0 0 31W 2 ?", "1970-01-01T00:00Z", ""),
         ("0 0 0 29 2 ? 2027", "1970-01-01T00:00Z", ""),
-        # the first and the last that there are
+        # the first and the last possible fire times
         ("* * * * * ?", "1900-01-01T00:00Z", "01-01 00:00:00, 01-01 00:00:01, 01-01 00:00:02"),
         ("0 59 23 31 12 ? 2099", "2026-01-01T00:00Z", "12-31 23:59:00"),
         ("* * * * * ?", "2099-12-31T23:59:58Z", "12-31 23:59:58, 12-31 23:59:59"),
         ("* * * * * ?", "2100-01-01T00:00Z", ""),
     ],
 )
-def test_an_expression_ends_where_it_has_no_more_times(text, instant, expected):
-    assert after(text, instant) == expected
+def test_expression_without_more_fire_times_ends(text, instant, expected):
+    assert fires_after(text, instant) == expected
 
 
-def test_a_far_but_real_fire_time_is_found():
+def test_rare_fire_time_is_found_after_decades():
     leap_mondays = parse_expression("0 0 0 ? 2 2#5").rule
 
     assert [fire.year for fire in first(9, leap_mondays, utc("2026-01-01T00:00Z"))] == [2044, 2072]
@@ -117,7 +117,7 @@ def test_fractions_of_a_second_are_dropped_as_by_quartz():
         ("5-5", [5]),
         ("*/15", [0, 15, 30, 45]),
         ("/15", [0, 15, 30, 45]),
-        # steps begin anew in each cycle
+        # steps restart in each cycle
         ("*/45", [0, 45]),
         ("*/59", [0, 59]),
         ("1/15", [1, 16, 31, 46]),
@@ -127,14 +127,14 @@ def test_fractions_of_a_second_are_dropped_as_by_quartz():
         # ranges wrap
         ("55-5/5", [0, 5, 55]),
         ("58-1", [0, 1, 58, 59]),
-        # all swallow the others
+        # a star includes all others
         ("*,5", [*range(60)]),
         ("5,*/30,40-41", [0, 5, 30, 40, 41]),
     ],
 )
-def test_seconds_and_minutes_have_items(item, expected):
-    assert of_a_minute(f"{item} * * * * ?") == expected
-    assert of_an_hour(f"0 {item} * * * ?") == expected
+def test_items_of_seconds_and_minutes(item, expected):
+    assert seconds_of_a_minute(f"{item} * * * * ?") == expected
+    assert minutes_of_an_hour(f"0 {item} * * * ?") == expected
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_seconds_and_minutes_have_items(item, expected):
         ("9-17/4", [9, 13, 17]),
     ],
 )
-def test_hours_have_items(item, expected):
-    assert of_a_day(f"0 0 {item} * * ?") == expected
+def test_items_of_hours(item, expected):
+    assert hours_of_a_day(f"0 0 {item} * * ?") == expected
 
 
 @pytest.mark.parametrize(
@@ -159,12 +159,12 @@ def test_hours_have_items(item, expected):
         ("2026-02", "* * ?", [*range(1, 29)]),
         ("2026-02", "31 * ?", []),
         ("2026-04", "31 * ?", []),
-        # a step starts anew in each month: from the 31st to the 1st
+        # steps restart in each month: from the 31st to the 1st
         ("2026-01", "*/2 * ?", [*range(1, 32, 2)]),
         ("2026-02", "*/2 * ?", [*range(1, 28, 2)]),
         ("2026-01", "*/31 * ?", [1]),
         ("2026-01", "28/1 * ?", [28, 29, 30, 31]),
-        # ranges that wrap count 31 days in every month
+        # ranges that wrap count 31 days in each month
         ("2026-01", "28-3 * ?", [1, 2, 3, 28, 29, 30, 31]),
         ("2026-02", "28-3 * ?", [1, 2, 3, 28]),
         ("2026-01", "28-3/2 * ?", [1, 3, 28, 30]),
@@ -177,14 +177,14 @@ def test_hours_have_items(item, expected):
         ("2026-01", "L-30 * ?", [1]),
         ("2026-04", "L-30 * ?", []),
         ("2026-02", "L-27 * ?", [1]),
-        # Saturday 31 January: the Friday before; Tuesday 31 March
+        # 31 January is a Saturday: the Friday before; 31 March is a Tuesday
         ("2026-01", "LW * ?", [30]),
         ("2026-03", "LW * ?", [31]),
-        # Sunday 31 May: two days back, not into June
+        # 31 May is a Sunday: two days earlier, and not in June
         ("2026-05", "LW * ?", [29]),
         ("2026-01", "L-6W * ?", [26]),
         ("2026-01", "l-7w * ?", [23]),
-        # the 1st is a Saturday in August: not the Friday before, for that is July
+        # 1 August is a Saturday: not the Friday before, because that is in July
         ("2026-08", "1W * ?", [3]),
         ("2026-08", "L-30W * ?", [3]),
         ("2026-02", "1W * ?", [2]),
@@ -192,21 +192,21 @@ def test_hours_have_items(item, expected):
         ("2026-08", "16W * ?", [17]),
         ("2026-08", "17W * ?", [17]),
         ("2026-05", "31W * ?", [29]),
-        # a month without the day has none
+        # a month without this day has no fire time
         ("2031-02", "29W * ?", []),
         ("2027-02", "31W * ?", []),
         ("2027-04", "31W * ?", []),
         ("2026-04", "L-30W * ?", []),
     ],
 )
-def test_days_of_the_month_have_items(month, text, expected):
+def test_items_of_days_of_the_month(month, text, expected):
     assert days_of(month, text) == expected
 
 
 @pytest.mark.parametrize(
     "text, expected",
     [
-        # January 2026 begins with a Thursday; 1 is Sunday
+        # January 2026 starts with a Thursday; 1 is Sunday
         ("1", [4, 11, 18, 25]),
         ("SUN", [4, 11, 18, 25]),
         ("7", [3, 10, 17, 24, 31]),
@@ -215,7 +215,7 @@ def test_days_of_the_month_have_items(month, text, expected):
         ("2-3", [5, 6, 12, 13, 19, 20, 26, 27]),
         ("TUE-WED", [6, 7, 13, 14, 20, 21, 27, 28]),
         ("2,FRI", [2, 5, 9, 12, 16, 19, 23, 26, 30]),
-        # names and numbers may be mixed in a range, and steps stand behind names too
+        # names and numbers may be mixed in a range, and names may have steps
         ("MON-3", [5, 6, 12, 13, 19, 20, 26, 27]),
         ("6-SAT", [2, 3, 9, 10, 16, 17, 23, 24, 30, 31]),
         ("MON-FRI/2", [2, 5, 7, 9, 12, 14, 16, 19, 21, 23, 26, 28, 30]),
@@ -235,7 +235,7 @@ def test_days_of_the_month_have_items(month, text, expected):
         ("5#05", [29]),
     ],
 )
-def test_days_of_the_week_have_items(text, expected):
+def test_items_of_days_of_the_week(text, expected):
     assert days_of("2026-01", f"? * {text}") == expected
 
 
@@ -251,12 +251,12 @@ def test_days_of_the_week_have_items(text, expected):
         ("JAN-3", [1, 2, 3]),
         ("JAN/3", [1, 4, 7, 10]),
         ("*/12", [1]),
-        # never past the last month
+        # never after the last month
         ("7/6", [7]),
         ("APR-SEP/5", [4, 9]),
     ],
 )
-def test_months_have_items(item, expected):
+def test_items_of_months(item, expected):
     assert months_of(item) == expected
 
 
@@ -274,7 +274,7 @@ def test_months_have_items(item, expected):
         ("*/1000", [1970]),
     ],
 )
-def test_years_have_items(item, expected):
+def test_items_of_years(item, expected):
     assert years_of(item) == expected
 
 
@@ -298,8 +298,9 @@ def test_years_have_items(item, expected):
         ("0 0 0 28-3/2 10-3/2 ?", "0 0 0 28-3/2 OCT-MAR/2 ?"),
         ("5-59/5 20-59 9-23/2 * * ?", "5/5 20-59 9/2 * * ?"),
         ("0 0 0 1 1 ? 2026/1", "0 0 0 1 JAN ? 2026-2099"),
+        ("0-0,*/2,0 */2,0/2 0 * * ?", "0,0-0,*/2 0/2,*/2 0 * * ?"),
     ],
 )
-def test_an_expression_has_one_canonical_text(text, canonical):
+def test_expression_has_one_canonical_text(text, canonical):
     assert str(parse_expression(text)) == canonical
     assert parse_expression(canonical) == parse_expression(text)

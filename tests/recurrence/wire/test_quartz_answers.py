@@ -1,6 +1,6 @@
-"""Answers that Quartz 2.3.2 itself gave, on Java 17, mostly around changes of the clocks.
+"""Recorded fire times of Quartz 2.3.2 on Java 17, mostly near clock changes.
 
-`quartz_answers.tsv` was written by `QuartzAnswers.java` from its own first three columns:
+`QuartzAnswers.java` wrote `quartz_answers.tsv` from the first three columns of this file:
 
     java -cp quartz-2.3.2.jar:slf4j-api.jar QuartzAnswers < questions.tsv > quartz_answers.tsv
 """
@@ -18,16 +18,16 @@ ROWS = [line.split("\t") for line in (Path(__file__).parent / "quartz_answers.ts
 
 
 @pytest.mark.parametrize("zone", sorted({zone for _, zone, _, _ in ROWS}))
-def test_quartz_gave_the_same_answers(zone):
-    rows = [(text, asked, answer) for text, name, asked, answer in ROWS if name == zone]
+def test_next_fire_times_equal_those_of_quartz(zone):
+    rows = [(text, instant, expected) for text, name, instant, expected in ROWS if name == zone]
 
-    wrong = [row for row in rows if answered(row[0], zone, row[1]) != row[2]]
+    wrong = [row for row in rows if next_fire_text(row[0], zone, row[1]) != row[2]]
 
     assert len(rows) > 100
     assert wrong == []
 
 
-def answered(text, zone, asked):
+def next_fire_text(text, zone, instant):
     schedule = in_zone(parse_expression(text), UTC if zone == "UTC" else ZoneInfo(zone), "quartz")
-    fire = schedule.after(utc(asked))
+    fire = schedule.after(utc(instant))
     return fire.strftime("%Y-%m-%dT%H:%M:%SZ") if fire else "none"

@@ -1,4 +1,4 @@
-"""Quartz expressions where clocks change, by cron's rule and by Quartz's own."""
+"""Quartz expressions at clock changes, with the rule of cron and with the rule of Quartz."""
 
 from itertools import islice
 from zoneinfo import ZoneInfo
@@ -13,22 +13,22 @@ NEW_YORK, LONDON, LORD_HOWE = "America/New_York", "Europe/London", "Australia/Lo
 SAO_PAULO, SANTIAGO, CASABLANCA = "America/Sao_Paulo", "America/Santiago", "Africa/Casablanca"
 APIA = "Pacific/Apia"
 
-# New York springs over 02:00-03:00 at 07:00Z and shows 01:00-02:00 twice, from 05:00Z and from 06:00Z
+# New York skips 02:00-03:00 at 07:00Z and repeats 01:00-02:00, from 05:00Z and from 06:00Z
 NEW_YORK_SPRING = "2026-03-08T00:00Z", "2026-03-09T00:00Z"
 NEW_YORK_AUTUMN = "2026-11-01T00:00Z", "2026-11-02T00:00Z"
-# London springs over 01:00-02:00 at 01:00Z and shows 01:00-02:00 twice, from 00:00Z and from 01:00Z
+# London skips 01:00-02:00 at 01:00Z and repeats 01:00-02:00, from 00:00Z and from 01:00Z
 LONDON_SPRING = "2026-03-29T00:00Z", "2026-03-29T12:00Z"
 LONDON_AUTUMN = "2026-10-24T23:30Z", "2026-10-25T12:00Z"
-# Lord Howe shows 01:30-02:00 twice, from 14:30Z and 15:00Z, and springs over 02:00-02:30 at 15:30Z
+# Lord Howe repeats 01:30-02:00, from 14:30Z and 15:00Z, and skips 02:00-02:30 at 15:30Z
 LORD_HOWE_AUTUMN = "2026-04-04T12:00Z", "2026-04-05T12:00Z"
 LORD_HOWE_SPRING = "2026-10-03T12:00Z", "2026-10-04T12:00Z"
-# Sao Paulo showed 23:00-24:00 of 17 February 2018 twice, from 01:00Z and 02:00Z, and no midnight on 4 November
+# Sao Paulo repeated 23:00-24:00 on 17 February 2018, from 01:00Z and 02:00Z, and had no midnight on 4 November
 SAO_PAULO_AUTUMN = "2018-02-18T00:00Z", "2018-02-18T12:00Z"
 SAO_PAULO_SPRING = "2018-11-03T12:00Z", "2018-11-05T00:00Z"
-# Santiago shows 23:00-24:00 of 4 April 2026 twice, from 02:00Z and 03:00Z, and no midnight on 6 September
+# Santiago repeats 23:00-24:00 on 4 April 2026, from 02:00Z and 03:00Z, and has no midnight on 6 September
 SANTIAGO_AUTUMN = "2026-04-05T00:00Z", "2026-04-05T12:00Z"
 SANTIAGO_SPRING = "2026-09-05T12:00Z", "2026-09-07T00:00Z"
-# Casablanca shows 02:00-03:00 twice, from 01:00Z and 02:00Z, when Ramadan begins, and springs over it when it ends
+# Casablanca repeats 02:00-03:00, from 01:00Z and 02:00Z, when Ramadan starts, and skips this hour when it ends
 CASABLANCA_AUTUMN = "2025-02-23T00:00Z", "2025-02-23T12:00Z"
 CASABLANCA_SPRING = "2025-04-06T00:00Z", "2025-04-06T12:00Z"
 APIA_DATE_LINE = "2011-12-30T00:00Z", "2011-12-31T00:00Z"
@@ -43,7 +43,7 @@ def fires(text, zone, window, clock_change):
 @pytest.mark.parametrize(
     "text, zone, window, by_cron, by_quartz",
     [
-        # a fixed time that clocks skip: once, when the gap ends; Quartz leaves it out
+        # a skipped fixed time: once at the end of the gap; Quartz skips it
         ("0 30 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
         ("0 0 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
         ("0 0 3 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", "07:00"),
@@ -52,13 +52,13 @@ def fires(text, zone, window, clock_change):
         ("0 0 0 * * ?", SAO_PAULO, SAO_PAULO_SPRING, "03:00", ""),
         ("0 30 0 * * ?", SANTIAGO, SANTIAGO_SPRING, "04:00", ""),
         ("0 30 2 * * ?", CASABLANCA, CASABLANCA_SPRING, "02:00", ""),
-        # several in one gap, and one of them at its end: once
+        # several skipped times, and one at the end of the gap: once
         ("0 15,45 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
         ("0 0 2,3 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", "07:00"),
         ("0 30 2,3 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00, 07:30", "07:30"),
-        # the day counts that is skipped: it was Sunday there
+        # the skipped day decides: it was a Sunday
         ("0 0 0 ? * SUN", SAO_PAULO, SAO_PAULO_SPRING, "03:00", ""),
-        # a fixed time that clocks show twice: the first time; Quartz takes the second
+        # a repeated fixed time: the first instant; Quartz takes the second
         ("0 30 1 * * ?", NEW_YORK, NEW_YORK_AUTUMN, "05:30", "06:30"),
         ("0 0 1 * * ?", NEW_YORK, NEW_YORK_AUTUMN, "05:00", "06:00"),
         ("0 0,20,40 1 * * ?", NEW_YORK, NEW_YORK_AUTUMN, "05:00, 05:20, 05:40", "06:00, 06:20, 06:40"),
@@ -70,7 +70,7 @@ def fires(text, zone, window, clock_change):
         ("0 0 0 * * ?", SAO_PAULO, SAO_PAULO_AUTUMN, "03:00", "03:00"),
         ("0 30 23 * * ?", SANTIAGO, SANTIAGO_AUTUMN, "02:30", "03:30"),
         ("0 30 2 * * ?", CASABLANCA, CASABLANCA_AUTUMN, "01:30", "02:30"),
-        # an interval: real time, through the gap and through both passes; Quartz loses the first of them
+        # an interval: elapsed time across the gap and in both passes; Quartz skips the first pass
         ("0 */30 1-3 * * ?", NEW_YORK, NEW_YORK_SPRING, "06:00, 06:30, 07:00, 07:30", "06:00, 06:30, 07:00, 07:30"),
         (
             "0 */30 0-2 * * ?",
@@ -83,7 +83,7 @@ def fires(text, zone, window, clock_change):
         ("0 30 */1 ? * SUN", LONDON, ("2026-10-25T00:00Z", "2026-10-25T03:00Z"), "00:30, 01:30, 02:30", "01:30, 02:30"),
         ("0 */10 2 * * ?", LORD_HOWE, LORD_HOWE_SPRING, "15:30, 15:40, 15:50", "15:30, 15:40, 15:50"),
         ("0 */20 1 * * ?", LORD_HOWE, LORD_HOWE_AUTUMN, "14:00, 14:20, 14:40, 15:10", "14:00, 14:20, 15:10"),
-        # an interval whose readings the gap swallows: once, when the gap ends, beside its own times
+        # an interval with all times in the gap: once at the end of the gap, in addition to its other times
         ("0 */30 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
         ("0 15-45/15 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
         ("*/20 30 2 * * ?", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
@@ -120,49 +120,49 @@ def fires(text, zone, window, clock_change):
         ("0 30 2 ? * SAT-SUN", NEW_YORK, NEW_YORK_SPRING, "07:00", ""),
     ],
 )  # fmt: skip
-def test_a_change_of_the_clocks_follows_the_rule(text, zone, window, by_cron, by_quartz):
+def test_fire_times_at_a_clock_change_follow_the_rule(text, zone, window, by_cron, by_quartz):
     assert fires(text, zone, window, "cron") == by_cron
     assert fires(text, zone, window, "quartz") == by_quartz
 
 
 @pytest.mark.parametrize("clock_change", ["cron", "quartz"])
 @pytest.mark.parametrize("text, expected", [("0 30 2 * * ?", "21:00"), ("0 */30 2 * * ?", "20:30, 21:00")])
-def test_where_clocks_stay_both_rules_agree(text, expected, clock_change):
+def test_both_rules_agree_without_clock_changes(text, expected, clock_change):
     assert fires(text, "Asia/Kolkata", ("2026-03-29T00:00Z", "2026-03-30T00:00Z"), clock_change) == expected
 
 
-def after(text, zone, instant, clock_change="quartz"):
+def next_fire(text, zone, instant, clock_change="quartz"):
     return in_zone(parse_expression(text), ZoneInfo(zone), clock_change).after(utc(instant))
 
 
 @pytest.mark.parametrize(
-    "text, zone, asked, by_cron, by_quartz",
+    "text, zone, instant, by_cron, by_quartz",
     [
-        # asked within the first pass, Quartz goes on in the second
+        # asked in the first pass, Quartz continues in the second
         ("* * * * * ?", NEW_YORK, "2026-11-01T05:10:00Z", "2026-11-01T05:10:01Z", "2026-11-01T06:10:01Z"),
         ("0 30 1 * * ?", NEW_YORK, "2026-11-01T05:40:00Z", "2026-11-02T06:30:00Z", "2026-11-02T06:30:00Z"),
         ("0 */15 * * * ?", NEW_YORK, "2026-11-01T04:45:00Z", "2026-11-01T05:00:00Z", "2026-11-01T06:00:00Z"),
-        # but in its last second, for it goes on from the next one, which is of the second pass already
+        # except in its last second, because Quartz continues from the next second, which is in the second pass
         ("* * * * * ?", NEW_YORK, "2026-11-01T05:59:58Z", "2026-11-01T05:59:59Z", "2026-11-01T06:59:59Z"),
         ("* * * * * ?", NEW_YORK, "2026-11-01T05:59:59Z", "2026-11-01T06:00:00Z", "2026-11-01T06:00:00Z"),
         ("* * * * * ?", NEW_YORK, "2026-11-01T05:59:59.999Z", "2026-11-01T06:00:00Z", "2026-11-01T06:00:00Z"),
         ("* * * * * ?", NEW_YORK, "2026-11-01T04:59:59Z", "2026-11-01T05:00:00Z", "2026-11-01T06:00:00Z"),
         ("0 */4 * * * ?", SANTIAGO, "2000-03-12T02:59:59Z", "2000-03-12T03:00:00Z", "2000-03-12T03:00:00Z"),
-        # asked within the second pass, a fixed time has had its turn
+        # asked in the second pass, a fixed time has already fired
         ("0 30 1 * * ?", NEW_YORK, "2026-11-01T06:10:00Z", "2026-11-02T06:30:00Z", "2026-11-01T06:30:00Z"),
-        # a single time of the repeated hour, asked within it
+        # a single time in the repeated hour, asked in this hour
         ("29 5 2 23 2 ? 2025", CASABLANCA, "2025-02-23T01:03:00Z", "2025-02-23T01:05:29Z", "2025-02-23T02:05:29Z"),
         ("29 5 2 23 2 ? 2025", CASABLANCA, "2025-02-23T01:10:00Z", None, None),
-        # one that is skipped in every year
+        # a time that is skipped in each year
         ("0 30 2 ? 3 1#2", NEW_YORK, "2026-01-01T00:00:00Z", "2026-03-08T07:00:00Z", None),
     ],
 )  # fmt: skip
-def test_an_instant_near_a_change_has_its_next_fire_time(text, zone, asked, by_cron, by_quartz):
-    assert after(text, zone, asked, "cron") == (by_cron and utc(by_cron))
-    assert after(text, zone, asked, "quartz") == (by_quartz and utc(by_quartz))
+def test_next_fire_time_near_a_clock_change_follows_the_rule(text, zone, instant, by_cron, by_quartz):
+    assert next_fire(text, zone, instant, "cron") == (by_cron and utc(by_cron))
+    assert next_fire(text, zone, instant, "quartz") == (by_quartz and utc(by_quartz))
 
 
-def test_quartz_loses_a_whole_hour_of_an_interval():
+def test_interval_with_the_rule_of_quartz_skips_a_repeated_hour():
     schedule = in_zone(parse_expression("0 */15 * * * ?"), ZoneInfo(NEW_YORK), "quartz")
 
     around = between(schedule, utc("2026-11-01T04:30Z"), utc("2026-11-01T06:30Z"))
@@ -170,7 +170,7 @@ def test_quartz_loses_a_whole_hour_of_an_interval():
     assert [f"{fire:%H:%M}" for fire in around] == ["04:30", "04:45", "06:00", "06:15"]
 
 
-def test_a_time_that_is_always_skipped_fires_each_year_by_the_rule_of_cron():
+def test_time_that_is_always_skipped_fires_each_year_with_the_rule_of_cron():
     schedule = in_zone(parse_expression("0 30 2 ? 3 1#2"), ZoneInfo(NEW_YORK))
 
     found = islice(between(schedule, utc("2026-01-01T00:00Z"), utc("2030-01-01T00:00Z")), 9)
@@ -182,7 +182,7 @@ def test_a_time_that_is_always_skipped_fires_each_year_by_the_rule_of_cron():
 
 @pytest.mark.parametrize("zone", ["UTC", NEW_YORK, "Asia/Tokyo"])
 @pytest.mark.parametrize("clock_change", ["cron", "quartz"])
-def test_the_years_are_those_of_the_clocks(zone, clock_change):
+def test_years_of_an_expression_are_in_local_time(zone, clock_change):
     schedule = in_zone(parse_expression("0 0 0 1 1 ?"), ZoneInfo(zone), clock_change)
 
     found = list(between(schedule, utc("1960-01-01T00:00Z"), utc("2110-01-01T00:00Z")))

@@ -1,4 +1,4 @@
-"""The members of a definition beside its Quartz expression."""
+"""The other members of a definition with a Quartz expression."""
 
 from datetime import UTC
 from zoneinfo import ZoneInfo
@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from recurrence.composites import Bounded
-from recurrence.rules import ZonedRule
+from recurrence.rules import QuartzSchedule, ZonedRule
 from recurrence.wire import WireError, parse
-from recurrence.wire.quartz import QuartzSchedule, parse_expression, render
+from recurrence.wire.quartz import parse_expression, render
 from recurrence.zones import Fold, Gap
 from tests.recurrence.samples import CREATED_AT, first, utc
 
@@ -40,7 +40,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ),
     ],
 )
-def test_a_definition_is_compiled_with_its_zone_its_rule_and_its_bounds(members, schedule):
+def test_definition_is_parsed_with_zone_clock_change_rule_and_bounds(members, schedule):
     parsed = parse("quartz", DAILY | members, CREATED_AT)
 
     assert parsed.schedule == schedule
@@ -60,14 +60,14 @@ def test_a_definition_is_compiled_with_its_zone_its_rule_and_its_bounds(members,
         ("5-5", True),
     ],
 )
-def test_any_star_dash_or_slash_in_a_time_field_makes_an_interval(part, is_stepping):
+def test_star_dash_or_slash_in_a_time_field_makes_an_interval(part, is_stepping):
     for text in (f"{part} 0 0 * * ?", f"0 {part} 0 * * ?", f"0 0 {part} * * ?"):
         assert parse_expression(text).is_stepping is is_stepping
     assert not parse_expression(f"0 0 0 {part} * ?").is_stepping
     assert not parse_expression(f"0 0 0 ? * {part}").is_stepping
 
 
-def test_both_bounds_are_included():
+def test_definition_includes_both_bounds():
     bounds = {"startTime": "2026-01-02T02:30:00Z", "endTime": "2026-01-03T02:30:00Z"}
 
     schedule = parse("quartz", DAILY | bounds, CREATED_AT).schedule
@@ -92,7 +92,7 @@ def test_both_bounds_are_included():
         ({"startTime": "2026-02-02", "endTime": "2026-02-01"}, "endTime", "out_of_range"),
     ],
 )
-def test_a_wrong_member_is_refused_under_its_path(members, path, code):
+def test_invalid_member_of_a_definition_is_refused_with_its_path(members, path, code):
     with pytest.raises(WireError) as caught:
         parse("quartz", DAILY | members, CREATED_AT)
 
@@ -105,11 +105,11 @@ def test_a_wrong_member_is_refused_under_its_path(members, path, code):
         {"expression": "0 15 10 ? * 6L 2013-2015"},
         {"expression": "0 0 0 30 2 ?"},
         {"endTime": "2025-12-31"},
-        # every second Sunday of March, always skipped
+        # the second Sunday of March, always skipped
         {"expression": "0 30 2 ? 3 1#2", "timeZone": "America/New_York", "clockChange": "quartz"},
     ],
 )
-def test_what_never_fires_again_is_accepted_with_a_warning(members):
+def test_definition_that_never_fires_again_gets_a_warning(members):
     parsed = parse("quartz", DAILY | members, CREATED_AT)
 
     assert parsed.warnings == ("It will not fire again.",)
@@ -117,17 +117,17 @@ def test_what_never_fires_again_is_accepted_with_a_warning(members):
     assert parsed.schedule.after(CREATED_AT) is None
 
 
-def test_a_fire_time_at_the_creation_is_one():
+def test_fire_time_at_the_creation_counts():
     assert parse("quartz", {"expression": "0 0 0 1 1 ? 2026"}, CREATED_AT).warnings == ()
 
 
-def test_unknown_members_are_warned_of():
+def test_unknown_members_of_a_definition_get_a_warning():
     assert parse("quartz", DAILY | {"timezone": "Europe/Berlin", "note": None}, CREATED_AT).warnings == (
         "'timezone' is not known here and is ignored",
     )
 
 
-def test_a_definition_is_rendered_in_canonical_text():
+def test_definition_is_rendered_in_canonical_form():
     definition = {
         "expression": "0 30 2 ? * fri",
         "timeZone": "romance standard time",
@@ -147,6 +147,6 @@ def test_a_definition_is_rendered_in_canonical_text():
     assert render(DAILY) == DAILY
 
 
-def test_a_definition_is_told_in_its_zone():
+def test_parsed_definition_has_its_zone():
     assert parse("quartz", DAILY, CREATED_AT).zone is UTC
     assert parse("quartz", DAILY | {"timeZone": "europe/berlin"}, CREATED_AT).zone == BERLIN

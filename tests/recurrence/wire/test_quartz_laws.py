@@ -1,4 +1,4 @@
-"""What holds for every Quartz expression, and what two other libraries answer to the forms that they share with us."""
+"""Properties of all Quartz expressions, and comparison with two other libraries for the forms they support."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -14,7 +14,7 @@ from recurrence.wire import parse
 from recurrence.wire.quartz import in_zone, parse_expression, render
 from tests.recurrence.samples import CREATED_AT, instants, utc, walk
 from tests.recurrence.wire.quartz_texts import expressions
-from tests.recurrence.wire.test_wire import counting_lines
+from tests.recurrence.wire.test_wire import count_lines
 
 ZONES = st.sampled_from(["UTC", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Africa/Casablanca"])
 CLOCK_CHANGES = st.sampled_from(["cron", "quartz"])
@@ -25,7 +25,7 @@ INSTANTS = instants(utc("1971-01-01T00:00Z"), years=130) | st.builds(lambda edge
 
 @given(expressions())
 @settings(max_examples=150)
-def test_canonical_text_means_the_same_and_is_its_own(text):
+def test_canonical_text_has_the_same_meaning_and_is_stable(text):
     expression = parse_expression(text)
 
     again = parse_expression(str(expression))
@@ -37,7 +37,7 @@ def test_canonical_text_means_the_same_and_is_its_own(text):
 
 
 @given(expressions(), ZONES, CLOCK_CHANGES)
-def test_a_rendered_definition_is_compiled_to_the_same_schedule(text, zone, clock_change):
+def test_rendered_definition_is_parsed_to_the_same_schedule(text, zone, clock_change):
     definition = {"expression": text, "timeZone": zone.lower(), "clockChange": clock_change}
 
     assert parse("quartz", render(definition), CREATED_AT) == parse("quartz", definition, CREATED_AT)
@@ -45,7 +45,7 @@ def test_a_rendered_definition_is_compiled_to_the_same_schedule(text, zone, cloc
 
 @given(expressions(), ZONES, CLOCK_CHANGES, INSTANTS)
 @settings(max_examples=100)
-def test_the_next_fire_time_is_strictly_later_and_shows_on_the_clocks(text, zone, clock_change, instant):
+def test_next_fire_time_is_strictly_later_and_in_the_years_of_quartz(text, zone, clock_change, instant):
     schedule = parse("quartz", {"expression": text, "timeZone": zone, "clockChange": clock_change}, CREATED_AT).schedule
 
     fire = schedule.after(instant)
@@ -59,7 +59,7 @@ def test_the_next_fire_time_is_strictly_later_and_shows_on_the_clocks(text, zone
 
 @given(expressions(), ZONES, CLOCK_CHANGES, INSTANTS, st.integers(1, 40))
 @settings(max_examples=40)
-def test_what_lies_between_is_what_one_after_the_other_answers(text, zone, clock_change, instant, number):
+def test_between_and_count_agree_with_after(text, zone, clock_change, instant, number):
     schedule = parse("quartz", {"expression": text, "timeZone": zone, "clockChange": clock_change}, CREATED_AT).schedule
     fires = [fire for fire, _ in zip(walk(schedule, instant), range(number), strict=False)]
     assume(fires)
@@ -75,25 +75,25 @@ def test_what_lies_between_is_what_one_after_the_other_answers(text, zone, clock
         ("0 0 0 ? 2 2#5", "UTC", "cron"),
         ("59 59 23 31 12 ? 2099", "UTC", "cron"),
         ("0 0 0 30 2 ?", "America/New_York", "cron"),
-        # skipped in every year
+        # skipped in each year
         ("0 30 2 ? 3 1#2", "America/New_York", "quartz"),
         ("0 */30 2 ? 3 1#2", "America/New_York", "cron"),
     ],
 )
-def test_a_rare_time_or_none_is_found_in_few_steps(text, zone, clock_change):
+def test_rare_or_missing_fire_time_is_found_in_few_steps(text, zone, clock_change):
     schedule = parse("quartz", {"expression": text, "timeZone": zone, "clockChange": clock_change}, CREATED_AT).schedule
 
-    assert counting_lines(schedule.after, CREATED_AT)[1] < 10_000  # about five milliseconds
+    assert count_lines(schedule.after, CREATED_AT)[1] < 10_000  # about five milliseconds
 
 
-# Others
+# Other libraries
 
 
 @st.composite
 def shared_items(draw, low, high):
-    """A form that reads the same here and there."""
+    """Draw an item that has the same meaning in Quartz and crontab expressions."""
     first = draw(st.integers(low, high - 1))
-    last = draw(st.integers(first + 1, high))  # 5-5 is all to croniter
+    last = draw(st.integers(first + 1, high))  # croniter treats 5-5 as all values
     step = draw(st.integers(1, max(1, (high - low) // 2)))
     form = draw(st.sampled_from(["*", "*/{step}", "{first}", "{first}-{last}", "{first}-{last}/{step}"]))
     return form.format(first=first, last=last, step=step)
@@ -105,7 +105,7 @@ def shared_lists(low, high):
 
 @st.composite
 def shared_expressions(draw):
-    """The same expression for Quartz and, with seconds in front, for crontab: Sunday is 1 here and 0 there."""
+    """Draw the same expression for Quartz, where Sunday is 1, and for crontab with seconds, where Sunday is 0."""
     second, minute, hour = draw(shared_lists(0, 59)), draw(shared_lists(0, 59)), draw(shared_lists(0, 23))
     month = draw(st.just("*") | shared_lists(1, 12))
     by_day_of_month = draw(st.booleans())
@@ -113,8 +113,8 @@ def shared_expressions(draw):
         days = draw(shared_lists(1, 31) | st.just("L"))
         return f"{second} {minute} {hour} {days} {month} ?", f"{second} {minute} {hour} {days} {month} *"
     weekdays = draw(st.sets(st.integers(0, 6), min_size=1) | st.tuples(st.integers(0, 6), st.integers(1, 5)))
-    ours, theirs = (weekday_text(weekdays, sunday) for sunday in (1, 0))
-    return f"{second} {minute} {hour} ? {month} {ours}", f"{second} {minute} {hour} * {month} {theirs}"
+    quartz_days, crontab_days = (weekday_text(weekdays, sunday) for sunday in (1, 0))
+    return f"{second} {minute} {hour} ? {month} {quartz_days}", f"{second} {minute} {hour} * {month} {crontab_days}"
 
 
 def weekday_text(weekdays, sunday):
@@ -124,12 +124,12 @@ def weekday_text(weekdays, sunday):
 
 
 NEAR_TODAY = instants(utc("2020-01-01T00:00Z"), years=20)
-FAR = timedelta(days=5 * 365)  # they give up early
+FAR = timedelta(days=5 * 365)  # the other libraries stop early
 
 
 @given(shared_expressions(), NEAR_TODAY)
 @settings(max_examples=120)
-def test_croniter_answers_the_same(texts, instant):
+def test_next_fire_time_equals_that_of_croniter(texts, instant):
     fire = parse_expression(texts[0]).rule.after(instant)
     assume(fire is not None and fire - instant < FAR)
 
@@ -138,7 +138,7 @@ def test_croniter_answers_the_same(texts, instant):
 
 @given(shared_expressions(), NEAR_TODAY)
 @settings(max_examples=120)
-def test_cronsim_answers_the_same(texts, instant):
+def test_next_fire_time_equals_that_of_cronsim(texts, instant):
     fire = parse_expression(texts[0]).rule.after(instant)
     assume(fire is not None and fire - instant < FAR)
 
@@ -147,7 +147,7 @@ def test_cronsim_answers_the_same(texts, instant):
 
 @pytest.mark.parametrize("month", range(1, 13))
 @pytest.mark.parametrize("year", [2026, 2028])
-def test_others_know_the_same_last_days(year, month):
+def test_last_days_equal_those_of_other_libraries(year, month):
     at = datetime(year, month, 1, tzinfo=UTC) - timedelta(seconds=1)
 
     assert parse_expression("0 0 0 LW * ?").rule.after(at) == next(CronSim("0 0 LW * *", at))
@@ -158,7 +158,7 @@ def test_others_know_the_same_last_days(year, month):
 
 @given(shared_expressions(), st.sampled_from(["Asia/Kolkata", "Asia/Tokyo"]), NEAR_TODAY)
 @settings(max_examples=40)
-def test_croniter_answers_the_same_in_a_zone_whose_clocks_stay(texts, zone, instant):
+def test_next_fire_time_in_a_zone_without_clock_changes_equals_that_of_croniter(texts, zone, instant):
     zone = ZoneInfo(zone)
     fire = in_zone(parse_expression(texts[0]), zone).after(instant)
     assume(fire is not None and fire - instant < FAR)

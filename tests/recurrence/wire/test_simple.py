@@ -1,4 +1,4 @@
-"""Quartz's simple triggers."""
+"""Simple triggers of Quartz."""
 
 from datetime import timedelta
 from itertools import islice, pairwise
@@ -16,8 +16,8 @@ HOUR = 3_600_000  # milliseconds
 EPOCH = utc("1970-01-01T00:00:00Z")
 
 
-def fires(definition, created_at=CREATED_AT, most=5):
-    return list(islice(walk(parse("simple", definition, created_at).schedule, created_at), most))
+def fires(definition, created_at=CREATED_AT, limit=5):
+    return list(islice(walk(parse("simple", definition, created_at).schedule, created_at), limit))
 
 
 @pytest.mark.parametrize(
@@ -26,21 +26,21 @@ def fires(definition, created_at=CREATED_AT, most=5):
         ({}, [0]),
         ({"repeatCount": 0}, [0]),
         ({"repeatCount": 0, "interval": HOUR}, [0]),
-        ({"interval": HOUR}, [0, 1, 2, 3, 4]),  # without a count it repeats without limit
+        ({"interval": HOUR}, [0, 1, 2, 3, 4]),  # without a count, it repeats without a limit
         ({"interval": HOUR, "repeatCount": -1}, [0, 1, 2, 3, 4]),
-        ({"interval": HOUR, "repeatCount": 2}, [0, 1, 2]),  # two times more
-        ({"interval": HOUR, "repeatCount": 9, "endTime": "2026-01-05T10:00:00Z"}, [0, 1]),  # the end is not included
+        ({"interval": HOUR, "repeatCount": 2}, [0, 1, 2]),  # two more times
+        ({"interval": HOUR, "repeatCount": 9, "endTime": "2026-01-05T10:00:00Z"}, [0, 1]),  # the end is exclusive
         ({"interval": HOUR, "endTime": "2026-01-05T10:00:00.001Z"}, [0, 1, 2]),
         ({"interval": HOUR, "endTime": "2026-01-05T08:00:00.001Z"}, [0]),
         ({"interval": 90 * 60_000, "repeatCount": 2}, [0, 1.5, 3]),
         ({"interval": 1, "repeatCount": 0}, [0]),
         ({"endTime": "2026-01-05T09:00:00Z"}, [0]),
-        # null and an empty text are none, as a published trigger has them
+        # null and an empty text mean no value, as in a published trigger
         ({"interval": None, "repeatCount": "", "endTime": ""}, [0]),
         ({"interval": str(HOUR), "repeatCount": "1"}, [0, 1]),
     ],
 )
-def test_it_fires_at_its_start_and_at_its_interval(definition, hours):
+def test_simple_trigger_fires_at_its_start_and_interval(definition, hours):
     found = fires({"startTime": "2026-01-05T08:00:00Z"} | definition)
 
     assert found == [START + timedelta(hours=hour) for hour in hours]
@@ -51,23 +51,23 @@ def test_it_fires_at_its_start_and_at_its_interval(definition, hours):
     [
         ("2026-01-05T08:00:00Z", START),
         ("2026-01-05T09:00:00+01:00", START),
-        ("2026-01-05T08:00", START),  # without an offset it is in UTC
+        ("2026-01-05T08:00", START),  # without an offset, the time is in UTC
         (1767600000000, START),
         ("1767600000000", START),
         (1767600000123, START + timedelta(milliseconds=123)),
     ],
 )
-def test_a_time_is_told_in_iso_8601_or_in_milliseconds(start, at):
+def test_start_may_be_in_iso_8601_or_milliseconds(start, at):
     assert fires({"startTime": start}) == [at]
 
 
-def test_without_a_start_it_fires_at_once():
+def test_simple_trigger_without_a_start_fires_immediately():
     created_at = CREATED_AT + timedelta(microseconds=123_456)
 
     assert fires({"interval": HOUR}, created_at, 2) == [created_at, created_at + timedelta(hours=1)]
 
 
-def test_clock_changes_do_not_matter():
+def test_simple_trigger_ignores_clock_changes():
     daily = fires({"startTime": "2026-03-28T01:30:00Z", "interval": 24 * HOUR})
 
     assert {later - earlier for earlier, later in pairwise(daily)} == {timedelta(days=1)}
@@ -77,7 +77,7 @@ def test_clock_changes_do_not_matter():
     "definition",
     [{"startTime": "1372916749000"}, {"startTime": "2013-07-04", "interval": HOUR, "repeatCount": 3}],
 )
-def test_one_that_is_over_is_no_error_but_a_warning(definition):
+def test_ended_simple_trigger_gets_a_warning(definition):
     parsed = parse("simple", definition, CREATED_AT)
 
     assert parsed.warnings == ("It will not fire again.",)
@@ -85,8 +85,8 @@ def test_one_that_is_over_is_no_error_but_a_warning(definition):
     refuse_unreachable(parsed, CREATED_AT)
 
 
-def test_one_that_began_in_the_past_goes_on():
-    (first, second) = fires({"startTime": "2013-07-04T05:45:49Z", "interval": HOUR}, most=2)
+def test_simple_trigger_with_a_past_start_continues():
+    (first, second) = fires({"startTime": "2013-07-04T05:45:49Z", "interval": HOUR}, limit=2)
 
     assert (first, second) == (utc("2026-01-01T00:45:49Z"), utc("2026-01-01T01:45:49Z"))
 
@@ -116,14 +116,14 @@ def test_one_that_began_in_the_past_goes_on():
         ({"interval": HOUR, "repeatCount": "many"}, "repeatCount", "invalid"),
     ],
 )
-def test_a_wrong_member_is_refused_with_its_path(definition, path, code):
+def test_invalid_member_of_a_simple_trigger_is_refused_with_its_path(definition, path, code):
     with pytest.raises(WireError) as caught:
         parse("simple", definition, CREATED_AT)
 
     assert (caught.value.path, caught.value.code) == (path, code)
 
 
-def test_an_unknown_member_is_warned_of():
+def test_unknown_member_of_a_simple_trigger_gets_a_warning():
     assert parse("simple", {"colour": "red", "size": None}, CREATED_AT).warnings == (
         "'colour' is not known here and is ignored",
     )
@@ -138,11 +138,11 @@ def test_an_unknown_member_is_warned_of():
         ({"endTime": 1767600000123}, {"endTime": "2026-01-05T08:00:00.123000Z"}),
     ],
 )
-def test_it_is_rendered_in_its_canonical_spelling(definition, canonical):
+def test_simple_trigger_is_rendered_in_canonical_form(definition, canonical):
     assert render("simple", definition) == canonical
 
 
-def test_what_is_wrong_is_not_rendered():
+def test_invalid_simple_trigger_is_not_rendered():
     with pytest.raises(WireError):
         render("simple", {"startTime": "2026-01-05", "endTime": "2026-01-04"})
 
@@ -158,7 +158,7 @@ def test_what_is_wrong_is_not_rendered():
         ),
     ],
 )
-def test_it_is_told_in_words(definition, words):
+def test_simple_trigger_is_described(definition, words):
     assert describe(parse("simple", definition, CREATED_AT)) == words
 
 
@@ -176,8 +176,8 @@ def definitions(draw):
 
 
 @given(definitions(), instants())
-def test_the_next_fire_time_is_the_first_of_all_that_is_later(definition, instant):
-    """Counted out from the definition, without the engine."""
+def test_next_fire_time_of_a_simple_trigger_equals_arithmetic(definition, instant):
+    """The expected time is computed from the definition, without the engine."""
     start = definition.get("startTime")
     first = START if isinstance(start, str) else CREATED_AT if start is None else EPOCH + timedelta(milliseconds=start)
     step = timedelta(milliseconds=definition.get("interval") or 1)
@@ -191,7 +191,7 @@ def test_the_next_fire_time_is_the_first_of_all_that_is_later(definition, instan
 
 
 @given(definitions())
-def test_the_canonical_spelling_means_the_same(definition):
+def test_canonical_form_of_a_simple_trigger_has_the_same_meaning(definition):
     rendered = render("simple", definition)
 
     assert parse("simple", rendered, CREATED_AT).schedule == parse("simple", definition, CREATED_AT).schedule

@@ -1,4 +1,4 @@
-"""Schedules in another format: tables, and the law that what is said without loss fires at the same times."""
+"""Translation of schedules to other formats: tables, and equal fire times of translations without losses."""
 
 from itertools import islice, takewhile
 
@@ -28,9 +28,9 @@ def azure(frequency, start=EARLIER, **members):
     return ({"startTime": start} if start else {}) | {"recurrence": recurrence}
 
 
-def differ(format, definition, to, translation, most=5):
-    ours, theirs = parse(format, definition, CREATED_AT), parse(to, translation, CREATED_AT)
-    return differences(ours, theirs, CREATED_AT, TEN_YEARS, most)
+def differ(format, definition, to, translation, limit=5):
+    original, translated = parse(format, definition, CREATED_AT), parse(to, translation, CREATED_AT)
+    return differences(original, translated, CREATED_AT, TEN_YEARS, limit)
 
 
 @pytest.mark.parametrize(
@@ -40,21 +40,21 @@ def differ(format, definition, to, translation, most=5):
         ("0 12 * * *", "0 0 12 * * ?"),
         ("* * * * *", "0 * * * * ?"),
         ("0 0 * * 0", "0 0 0 ? * SUN"),
-        ("0 0 * * 6,7", "0 0 0 ? * SUN,SAT"),  # Quartz counts weekdays from Sunday, 1: names say it
+        ("0 0 * * 6,7", "0 0 0 ? * SUN,SAT"),  # weekdays of Quartz start with Sunday as 1, so names are used
         ("0 0 * * 5-7", "0 0 0 ? * SUN,FRI,SAT"),
         ("30 6 1,15 * *", "0 30 6 1,15 * ?"),
         ("0 0 29-31 2 *", "0 0 0 29-31 2 ?"),
         ("0 0 */2 JAN,JUL *", "0 0 0 */2 1,7 ?"),
-        ("0 0 1-31 * FRI", "0 0 0 * * ?"),  # either day is enough: every day
+        ("0 0 1-31 * FRI", "0 0 0 * * ?"),  # one of both day fields must match: every day
         ("@hourly", "0 0 * * * ?"),
     ],
 )
-def test_a_crontab_line_as_a_quartz_expression_and_back(line, expression):
-    there = translate("cron", cron(line), "quartz", CREATED_AT)
-    back = translate("quartz", there.definition, "cron", CREATED_AT)
+def test_crontab_line_is_translated_to_quartz_and_back(line, expression):
+    to_quartz = translate("cron", cron(line), "quartz", CREATED_AT)
+    back = translate("quartz", to_quartz.definition, "cron", CREATED_AT)
 
-    assert (there.definition, there.losses) == ({"expression": expression}, ())
-    assert differ("cron", cron(line), "quartz", there.definition) == []
+    assert (to_quartz.definition, to_quartz.losses) == ({"expression": expression}, ())
+    assert differ("cron", cron(line), "quartz", to_quartz.definition) == []
     assert back.losses == ()
     assert differ("cron", cron(line), "cron", back.definition) == []
 
@@ -62,13 +62,13 @@ def test_a_crontab_line_as_a_quartz_expression_and_back(line, expression):
 @pytest.mark.parametrize(
     "line, expression",
     [
-        ("0,15,30,45 1 * * *", "0 0,15,30,45 1 * * ?"),  # fixed times are not to become an interval
+        ("0,15,30,45 1 * * *", "0 0,15,30,45 1 * * ?"),  # fixed times must not become an interval
         ("*/15 1-3 * * *", "0 */15 1-3 * * ?"),
-        ("5-5 2 * * *", "0 5 2-2 * * ?"),  # nor an interval fixed times
+        ("5-5 2 * * *", "0 5 2-2 * * ?"),  # an interval must not become fixed times
         ("30 2 * * *", "0 30 2 * * ?"),
     ],
 )
-def test_where_clocks_change_a_translation_follows_the_same_rule(line, expression):
+def test_translation_has_the_same_fire_times_at_clock_changes(line, expression):
     translation = translate("cron", cron(line, "Eastern Standard Time"), "quartz", CREATED_AT)
 
     assert translation.definition == {"expression": expression, "timeZone": "America/New_York"}
@@ -131,14 +131,14 @@ def test_where_clocks_change_a_translation_follows_the_same_rule(line, expressio
         ("0 0 0 15 7 ?", "2026-07-15T00:00:00Z", {"interval": 12}),
     ],
 )
-def test_a_quartz_expression_as_an_azure_recurrence_and_back(expression, start_time, recurrence):
-    there = translate("quartz", cron(expression), "azure", CREATED_AT)
-    back = translate("azure", there.definition, "quartz", CREATED_AT)
+def test_quartz_expression_is_translated_to_azure_and_back(expression, start_time, recurrence):
+    to_quartz = translate("quartz", cron(expression), "azure", CREATED_AT)
+    back = translate("azure", to_quartz.definition, "quartz", CREATED_AT)
 
-    assert there.losses == ()
-    assert there.definition["startTime"] == start_time
-    assert there.definition["recurrence"].items() >= recurrence.items()
-    assert differ("quartz", cron(expression), "azure", there.definition) == []
+    assert to_quartz.losses == ()
+    assert to_quartz.definition["startTime"] == start_time
+    assert to_quartz.definition["recurrence"].items() >= recurrence.items()
+    assert differ("quartz", cron(expression), "azure", to_quartz.definition) == []
     assert back.losses == ()
     assert differ("quartz", cron(expression), "quartz", back.definition) == []
 
@@ -151,7 +151,7 @@ def test_a_quartz_expression_as_an_azure_recurrence_and_back(expression, start_t
         (azure("Week", "2025-06-03T07:30:05Z"), "5 30 7 ? * TUE"),
         (azure("Day", "2025-06-03T07:30:05Z"), "5 30 7 * * ?"),
         (azure("Day", interval=7), "0 0 0 ? * SUN"),  # 2025-06-01 was a Sunday
-        (azure("Day", minutes=[0, 30]), "0 */30 * * * ?"),  # minutes alone run in every hour
+        (azure("Day", minutes=[0, 30]), "0 */30 * * * ?"),  # minutes without hours run in each hour
         (azure("Hour", interval=6), "0 0 */6 * * ?"),
         (azure("Hour", "2025-06-01T05:10:00Z", interval=12), "0 10 5,17 * * ?"),
         (azure("Hour", interval=24), "0 0 0 * * ?"),
@@ -173,14 +173,14 @@ def test_a_quartz_expression_as_an_azure_recurrence_and_back(expression, start_t
         ({"startTime": "2026-03-01T12:00:05Z"}, "5 0 12 1 3 ? 2026"),
     ],
 )
-def test_an_azure_recurrence_as_a_quartz_expression(document, expression):
+def test_azure_recurrence_is_translated_to_quartz(document, expression):
     translation = translate("azure", document, "quartz", CREATED_AT)
 
     assert (translation.definition, translation.losses) == ({"expression": expression}, ())
     assert differ("azure", document, "quartz", translation.definition) == []
 
 
-def test_a_start_and_an_end_go_along_where_there_are_words_for_them():
+def test_start_and_end_are_translated_if_the_format_supports_them():
     document = azure("Day", "2026-05-01T08:00:00Z", endTime="2026-06-01T08:00:00Z")
     bounds = {"startTime": "2026-05-01T08:00:00Z", "endTime": "2026-06-01T08:00:00Z"}
 
@@ -197,7 +197,7 @@ def test_a_start_and_an_end_go_along_where_there_are_words_for_them():
     assert differ("azure", document, "cron", line.definition, 1) == [Difference(utc("2026-01-01T08:00:00Z"), False)]
 
 
-def test_what_runs_at_its_creation_is_told_and_is_no_difference():
+def test_run_at_creation_is_a_note_and_not_a_difference():
     document = azure("Week", None, weekDays=["Monday"], hours=[9], minutes=[0])
 
     translation = translate("azure", document, "quartz", CREATED_AT)
@@ -209,7 +209,7 @@ def test_what_runs_at_its_creation_is_told_and_is_no_difference():
 
 
 @pytest.mark.parametrize(
-    "format, definition, to, said",
+    "format, definition, to, beginnings",
     [
         ("quartz", cron("0 0 12 LW * ?"), "azure", ["expression: LW"]),
         ("quartz", cron("0 0 12 15W * ?"), "azure", ["expression: 15W"]),
@@ -250,19 +250,19 @@ def test_what_runs_at_its_creation_is_told_and_is_no_difference():
         ("azure", {"startTime": "2026-03-01T12:00:00Z"}, "cron", ["startTime: a year"]),
     ],
 )
-def test_what_cannot_be_said_is_told_with_its_member(format, definition, to, said):
+def test_untranslatable_members_are_named_as_losses(format, definition, to, beginnings):
     translation = translate(format, definition, to, CREATED_AT)
 
     assert translation.definition is None
-    assert len(translation.losses) == len(said)
-    for loss, beginning in zip(translation.losses, said, strict=True):
+    assert len(translation.losses) == len(beginnings)
+    for loss, beginning in zip(translation.losses, beginnings, strict=True):
         assert loss.startswith(beginning)
 
 
 @pytest.mark.parametrize(
     "format, definition, to, translation, first",
     [
-        # every second day is not every odd one, from the first month of 31 days on
+        # every second day differs from every odd day after the first month with 31 days
         ("azure", azure("Day", START, interval=2), "quartz", "0 0 0 */2 * ?", Difference(utc("2026-02-01"), False)),
         (
             "azure",
@@ -296,12 +296,12 @@ def test_what_cannot_be_said_is_told_with_its_member(format, definition, to, sai
         ),
     ],
 )
-def test_what_comes_close_is_answered_with_its_first_difference(format, definition, to, translation, first):
-    answer = translate(format, definition, to, CREATED_AT)
+def test_approximate_translation_has_its_first_difference(format, definition, to, translation, first):
+    result = translate(format, definition, to, CREATED_AT)
 
-    assert answer.definition["expression"] == translation
-    assert len(answer.losses) == 1
-    assert differ(format, definition, to, answer.definition)[0] == first
+    assert result.definition["expression"] == translation
+    assert len(result.losses) == 1
+    assert differ(format, definition, to, result.definition)[0] == first
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_what_comes_close_is_answered_with_its_first_difference(format, definiti
         ("azure", azure("day", None), {"recurrence": {"frequency": "Day"}}),
     ],
 )
-def test_into_its_own_format_a_schedule_is_spelled_canonically(format, definition, canonical):
+def test_translation_to_the_same_format_is_canonical(format, definition, canonical):
     assert translate(format, definition, format, CREATED_AT).definition == canonical
 
 
@@ -326,7 +326,7 @@ def test_into_its_own_format_a_schedule_is_spelled_canonically(format, definitio
         ("azure", {"recurrence": {}}, "recurrence.frequency"),
     ],
 )
-def test_what_cannot_be_read_is_refused(format, definition, path):
+def test_invalid_schedule_is_not_translated(format, definition, path):
     with pytest.raises(WireError) as caught:
         translate(format, definition, "quartz", CREATED_AT)
 
@@ -336,25 +336,25 @@ def test_what_cannot_be_read_is_refused(format, definition, path):
 # Differences
 
 
-def test_differences_are_found_however_many_fire_times_come_before():
-    """Every second of a year comes before: compared are the first of them, and then the first of each day."""
-    ours = parse("quartz", cron("* * * * * ?"), CREATED_AT)
-    theirs = parse("quartz", cron("* * * * * ?") | {"endTime": "2027-06-01T12:00:00Z"}, CREATED_AT)
+def test_differences_are_found_after_many_equal_fire_times():
+    """Both fire every second for a year: only the first fire times, and the first of each day, are compared."""
+    original = parse("quartz", cron("* * * * * ?"), CREATED_AT)
+    translated = parse("quartz", cron("* * * * * ?") | {"endTime": "2027-06-01T12:00:00Z"}, CREATED_AT)
 
-    assert differences(ours, theirs, CREATED_AT, TEN_YEARS, 1) == [Difference(utc("2027-06-02"), True)]
+    assert differences(original, translated, CREATED_AT, TEN_YEARS, 1) == [Difference(utc("2027-06-02"), True)]
 
 
 @pytest.mark.parametrize("zone, day", [("America/New_York", "2026-11-01T05:00"), ("Europe/Berlin", "2026-10-25T00:00")])
-def test_differences_where_clocks_change_are_found_however_many_fire_times_there_are(zone, day):
-    """Through a repeated hour cron runs twice, and Quartz once."""
+def test_differences_at_clock_changes_are_found_among_many_fire_times(zone, day):
+    """In a repeated hour, the rule of cron fires in both passes, and the rule of Quartz in one."""
     every_minute = cron("0 * * * * ?", zone)
-    ours = parse("quartz", every_minute, CREATED_AT)
-    theirs = parse("quartz", every_minute | {"clockChange": "quartz"}, CREATED_AT)
+    original = parse("quartz", every_minute, CREATED_AT)
+    translated = parse("quartz", every_minute | {"clockChange": "quartz"}, CREATED_AT)
 
-    assert differences(ours, theirs, CREATED_AT, TEN_YEARS, 1) == [Difference(utc(day), True)]
+    assert differences(original, translated, CREATED_AT, TEN_YEARS, 1) == [Difference(utc(day), True)]
 
 
-def test_one_that_never_fires_differs_by_all_of_the_other():
+def test_schedule_that_never_fires_differs_by_all_fire_times_of_the_other():
     never = parse("quartz", cron("0 0 0 30 2 ?"), CREATED_AT)
     daily = parse("cron", cron("0 0 * * *"), CREATED_AT)
 
@@ -364,22 +364,22 @@ def test_one_that_never_fires_differs_by_all_of_the_other():
     assert differences(never, never, CREATED_AT, TEN_YEARS, 3) == []
 
 
-# Laws
+# Properties
 
 
-def same_times(ours, theirs):
-    """The first of them, as far as the years go that a cron rule knows."""
-    ends = [300 if each.count is None else each.count for each in (ours, theirs)]
+def same_times(original, translated):
+    """Return True if the first fire times are equal, up to the last year of cron rules."""
+    ends = [300 if each.count is None else each.count for each in (original, translated)]
     fires = [
         list(takewhile(lambda fire: fire.year < 2099, islice(walk(each.schedule, just_after(CREATED_AT)), min(ends))))
-        for each in (ours, theirs)
+        for each in (original, translated)
     ]
     return fires[0] == fires[1]
 
 
 @settings(max_examples=300)
 @given(documents(), st.sampled_from(["cron", "quartz"]))
-def test_an_azure_document_that_is_said_without_loss_fires_at_the_same_times(document, to):
+def test_azure_document_translated_without_losses_fires_at_the_same_times(document, to):
     translation = translate("azure", document, to, CREATED_AT)
 
     assert translation.definition is not None or translation.losses
@@ -389,23 +389,23 @@ def test_an_azure_document_that_is_said_without_loss_fires_at_the_same_times(doc
 
 @settings(max_examples=300)
 @given(lines, st.sampled_from(["quartz", "azure"]), st.sampled_from([None, "America/New_York", "Australia/Lord_Howe"]))
-def test_a_crontab_line_that_is_said_without_loss_fires_at_the_same_times_and_comes_back(line, to, zone):
+def test_crontab_line_translated_without_losses_fires_at_the_same_times(line, to, zone):
     definition = cron(line, zone)
 
-    there = translate("cron", definition, to, CREATED_AT)
+    to_quartz = translate("cron", definition, to, CREATED_AT)
 
-    assert bool(there.losses) is (there.definition is None)
-    if there.definition is not None:
-        ours, theirs = parse("cron", definition, CREATED_AT), parse(to, there.definition, CREATED_AT)
-        assert same_times(ours, theirs)
-        assert differences(ours, theirs, CREATED_AT, utc("2026-03-20"), 1) == []
-    if to == "quartz" and there.definition is not None:
-        back = translate("quartz", there.definition, "cron", CREATED_AT)
-        assert parse("cron", back.definition, CREATED_AT).schedule == ours.schedule
+    assert bool(to_quartz.losses) is (to_quartz.definition is None)
+    if to_quartz.definition is not None:
+        original, translated = parse("cron", definition, CREATED_AT), parse(to, to_quartz.definition, CREATED_AT)
+        assert same_times(original, translated)
+        assert differences(original, translated, CREATED_AT, utc("2026-03-20"), 1) == []
+    if to == "quartz" and to_quartz.definition is not None:
+        back = translate("quartz", to_quartz.definition, "cron", CREATED_AT)
+        assert parse("cron", back.definition, CREATED_AT).schedule == original.schedule
 
 
 @given(documents(), st.sampled_from(FORMATS))
-def test_every_translation_can_be_read(document, to):
+def test_each_translation_can_be_parsed(document, to):
     translation = translate("azure", document, to, CREATED_AT)
 
     if translation.definition is not None:

@@ -1,4 +1,4 @@
-"""The door to all formats, and schedules that would never fire."""
+"""The interface for all formats, and schedules that would never fire."""
 
 import sys
 from datetime import timedelta
@@ -32,7 +32,7 @@ def test_an_error_names_path_code_and_message():
 
 
 def reach(recurrence, start="2026-01-31T08:00:00Z", created_at=CREATED_AT):
-    """Return the first fire time, once the recurrence is accepted."""
+    """Return the first fire time of an accepted recurrence."""
     parsed = parse("azure", {"startTime": start, "recurrence": recurrence}, created_at)
     refuse_unreachable(parsed, created_at)
     return parsed.schedule.after(created_at - timedelta(microseconds=1))
@@ -41,23 +41,23 @@ def reach(recurrence, start="2026-01-31T08:00:00Z", created_at=CREATED_AT):
 @pytest.mark.parametrize(
     "recurrence, start",
     [
-        # every 24 hours from eight is never nine
+        # every 24 hours from eight never fires at nine
         ({"frequency": "hour", "interval": 24, "schedule": {"hours": [9]}}, "2026-01-31T08:00:00Z"),
         ({"frequency": "minute", "interval": 60, "schedule": {"minutes": [30]}}, "2026-01-31T08:00:00Z"),
         ({"frequency": "minute", "interval": 720, "schedule": {"hours": [9, 10]}}, "2026-01-31T08:00:00Z"),
-        # February has no 30th, and no month but January in every twelfth from it
+        # February has no 30th, and every twelfth month is always the same month
         ({"frequency": "month", "interval": 12, "schedule": {"monthDays": [30]}}, "2026-02-01T08:00:00Z"),
         ({"frequency": "month", "interval": 12, "schedule": {"monthDays": [-31]}}, "2026-04-01T08:00:00Z"),
-        # February has five Fridays in 2036 for the next time
+        # the next February with five Fridays is in 2036
         ({"frequency": "month", "interval": 12, "schedule": FIFTH_FRIDAY}, "2026-02-01T08:00:00Z"),
-        # the end comes first
+        # the end is before the first fire time
         ({"frequency": "day", "schedule": {"hours": [5]}, "endTime": "2026-02-01T04:00:00Z"}, "2026-01-31T08:00:00Z"),
         ({"frequency": "month", "schedule": {"monthDays": [31]}, "endTime": "2026-03-30"}, "2026-02-01T08:00:00Z"),
-        # a run at creation is no excuse
+        # a run at creation does not count
         ({"frequency": "hour", "interval": 24, "schedule": {"hours": [9]}}, None),
     ],
 )
-def test_a_recurrence_that_cannot_come_is_refused_on_writing(recurrence, start):
+def test_recurrence_that_never_fires_is_refused_on_saving(recurrence, start):
     with pytest.raises(WireError) as caught:
         reach(recurrence, start)
 
@@ -73,26 +73,26 @@ def test_a_recurrence_that_cannot_come_is_refused_on_writing(recurrence, start):
         ({"frequency": "month", "interval": 12, "schedule": {"monthDays": [29]}}, "2026-02-01T08:00:00Z"),
         ({"frequency": "hour", "interval": 23, "schedule": {"hours": [9]}}, "2026-01-31T08:00:00Z"),
         ({"frequency": "minute", "interval": 997, "schedule": {"hours": [9], "minutes": [0]}}, "2026-01-31T08:00:00Z"),
-        # at the end it still runs
+        # a fire time at the end counts
         ({"frequency": "day", "schedule": {"hours": [5]}, "endTime": "2026-02-01T05:00:00Z"}, "2026-01-31T08:00:00Z"),
-        # only now, because it ends before the next one: somebody asked for that
+        # only now, because it ends before the next fire time: the end was chosen explicitly
         ({"frequency": "month", "schedule": {"monthDays": [31]}, "endTime": "2026-01-15"}, None),
     ],
 )
-def test_a_recurrence_that_comes_is_accepted(recurrence, start):
+def test_recurrence_that_fires_is_accepted(recurrence, start):
     assert reach(recurrence, start) >= CREATED_AT
 
 
 LEAP_DAY = {"frequency": "month", "interval": 12, "schedule": {"monthDays": [29], "hours": [9], "minutes": [0]}}
 
 
-def test_the_horizon_reaches_over_a_century_without_a_leap_day():
+def test_horizon_covers_the_gap_of_leap_days_in_2100():
     fire = reach(LEAP_DAY, start="2096-02-29T09:00:00Z", created_at=utc("2096-02-29T10:00Z"))
 
     assert fire == utc("2104-02-29T09:00Z")
 
 
-def test_the_horizon_is_counted_from_a_start_that_lies_ahead():
+def test_horizon_is_counted_from_a_future_start():
     fire = reach(LEAP_DAY, start="2096-02-29T10:00:00Z", created_at=utc("2095-01-01T00:00Z"))
 
     assert fire == utc("2104-02-29T09:00Z")
@@ -104,18 +104,18 @@ def test_the_horizon_is_eight_years():
 
 @given(documents(), instants())
 @settings(max_examples=80)
-def test_no_accepted_document_costs_many_steps(document, instant):
-    """Counted in executed lines, which do not depend on the machine: from parsing to a preview years ahead."""
-    parsed, lines = counting_lines(parse, "azure", document, CREATED_AT)
+def test_each_accepted_document_takes_few_steps(document, instant):
+    """Count executed lines, which do not depend on the machine, from parsing to a preview years ahead."""
+    parsed, lines = count_lines(parse, "azure", document, CREATED_AT)
     assert lines < LINES_IN_FIFTY_MILLISECONDS
     try:
-        lines = counting_lines(refuse_unreachable, parsed, CREATED_AT)[1]
+        lines = count_lines(refuse_unreachable, parsed, CREATED_AT)[1]
     except WireError:
         assume(False)
 
-    lines += counting_lines(parsed.schedule.after, instant)[1]
-    lines += counting_lines(count, parsed.schedule, CREATED_AT, instant)[1]
-    lines += counting_lines(lambda: preview(parsed, created_at=CREATED_AT, start=instant, limit=20))[1]
+    lines += count_lines(parsed.schedule.after, instant)[1]
+    lines += count_lines(count, parsed.schedule, CREATED_AT, instant)[1]
+    lines += count_lines(lambda: preview(parsed, created_at=CREATED_AT, start=instant, limit=20))[1]
     assert lines < LINES_IN_FIFTY_MILLISECONDS
 
 
@@ -133,29 +133,29 @@ def test_no_accepted_document_costs_many_steps(document, instant):
     ],
 )
 @pytest.mark.parametrize("window", ["2026-01-01T00:00Z", "2126-01-01T00:00Z", "9000-01-01T00:00Z"])
-def test_a_rare_or_counted_rule_costs_few_steps_also_ages_ahead(recurrence, start, window):
+def test_rare_or_counted_rule_takes_few_steps_in_distant_years(recurrence, start, window):
     parsed = parse("azure", {"startTime": start, "recurrence": recurrence}, CREATED_AT)
 
-    (fires, _), lines = counting_lines(lambda: preview(parsed, created_at=CREATED_AT, start=utc(window), limit=10))
+    (fires, _), lines = count_lines(lambda: preview(parsed, created_at=CREATED_AT, start=utc(window), limit=10))
 
     assert len(fires) == 10 or parsed.count
     assert lines < LINES_IN_FIFTY_MILLISECONDS
 
 
-def test_a_rule_that_never_fires_is_found_out_in_few_steps():
+def test_rule_that_never_fires_is_detected_in_few_steps():
     for recurrence in (
         {"frequency": "month", "interval": 12, "schedule": {"monthDays": [30]}},
         {"frequency": "month", "interval": 12, "schedule": FIFTH_FRIDAY},
         {"frequency": "hour", "interval": 984, "schedule": {"hours": [9]}},
     ):
         document = {"startTime": "2026-02-01T08:00:00Z", "recurrence": recurrence}
-        parsed, lines = counting_lines(parse, "azure", document, CREATED_AT)
+        parsed, lines = count_lines(parse, "azure", document, CREATED_AT)
 
-        assert lines + counting_lines(parsed.schedule.after, CREATED_AT)[1] < LINES_IN_FIFTY_MILLISECONDS
+        assert lines + count_lines(parsed.schedule.after, CREATED_AT)[1] < LINES_IN_FIFTY_MILLISECONDS
 
 
-def counting_lines(function, *arguments):
-    """Call `function` and return its answer and how many lines Python executed for it."""
+def count_lines(function, *arguments):
+    """Call `function`; return its result and the number of lines that Python executed."""
     lines = 0
 
     def trace(frame, event, argument):

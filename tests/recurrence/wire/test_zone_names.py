@@ -12,24 +12,24 @@ from recurrence.wire.zone_names import iana_name, windows_name, zone_of
     "name, iana",
     [
         ("Europe/Berlin", "Europe/Berlin"),
-        # in any case
+        # case is ignored
         ("europe/BERLIN", "Europe/Berlin"),
         ("America/Port-au-Prince", "America/Port-au-Prince"),
         ("utc", "UTC"),
         ("EST5EDT", "EST5EDT"),
-        # older names of a zone are kept
+        # older names of a zone are not changed
         ("Asia/Calcutta", "Asia/Calcutta"),
-        # those of Windows
+        # Windows names
         ("W. Europe Standard Time", "Europe/Berlin"),
         ("pacific standard time", "America/Los_Angeles"),
         ("India Standard Time", "Asia/Calcutta"),
         ("UTC-11", "Etc/GMT+11"),
-        # those that only calendars write
+        # names that only calendar programs use
         ("Kamchatka Standard Time", "Asia/Kamchatka"),
         ("Asia/Toshkent", "Asia/Tashkent"),
     ],
 )
-def test_a_zone_is_known_by_its_name(name, iana):
+def test_zone_is_found_by_name(name, iana):
     assert iana_name(name, "timeZone") == iana
     assert str(zone_of(name, "timeZone")) == iana
 
@@ -37,7 +37,7 @@ def test_a_zone_is_known_by_its_name(name, iana):
 @pytest.mark.parametrize(
     "name", [None, "UTC", "utc", "Etc/UTC", "Zulu", "etc/universal", "UCT", "tzone://Microsoft/Utc"]
 )
-def test_utc_is_one_under_all_of_its_names(name):
+def test_all_names_of_utc_are_the_same_zone(name):
     assert zone_of(name, "timeZone") is UTC
 
 
@@ -51,22 +51,22 @@ def test_utc_is_one_under_all_of_its_names(name):
         (ZoneInfo("Antarctica/Troll"), None),
     ],
 )
-def test_windows_has_a_name_for_most_zones(zone, name):
+def test_most_zones_have_a_windows_name(zone, name):
     assert windows_name(zone) == name
 
 
-def test_a_name_of_windows_is_found_again_through_its_zone():
+def test_windows_name_is_unchanged_after_conversion_to_a_zone():
     assert [name for name in win_tz if windows_name(zone_of(name, "timeZone")) != name] == []
 
 
-def test_every_name_of_windows_is_a_zone_of_this_installation():
+def test_each_windows_name_is_an_available_zone():
     names = available_timezones()
 
     assert len(win_tz) > 130
     assert [name for name in win_tz if iana_name(name, "timeZone") not in names] == []
 
 
-def test_every_iana_name_is_found_in_its_own_spelling():
+def test_iana_names_are_found_with_their_exact_case():
     names = available_timezones() - {"localtime", "Factory"}
 
     assert [name for name in names if iana_name(name.upper(), "timeZone") != name] == []
@@ -83,7 +83,7 @@ def test_every_iana_name_is_found_in_its_own_spelling():
         "+02:00",
         "CEST",
         "Standard Time",
-        # no zone of its own, but whatever the machine has
+        # not a zone, but the local zone of the machine
         "localtime",
         "Factory",
         # paths to files
@@ -96,7 +96,7 @@ def test_every_iana_name_is_found_in_its_own_spelling():
         "x" * 10_000,
     ],
 )
-def test_an_unknown_name_is_refused(name):
+def test_unknown_zone_name_is_refused(name):
     with pytest.raises(WireError) as caught:
         zone_of(name, "timeZone")
 
@@ -105,12 +105,12 @@ def test_an_unknown_name_is_refused(name):
 
 
 @pytest.mark.parametrize("value", [5, True, ["UTC"], {"name": "UTC"}])
-def test_what_is_no_text_is_refused(value):
+def test_zone_name_must_be_text(value):
     with pytest.raises(WireError) as caught:
         zone_of(value, "timeZone")
 
     assert (caught.value.path, caught.value.code) == ("timeZone", "invalid")
 
 
-def test_a_zone_is_the_same_object_each_time():
+def test_same_zone_name_returns_the_same_object():
     assert zone_of("Romance Standard Time", "timeZone") is ZoneInfo("Europe/Paris")

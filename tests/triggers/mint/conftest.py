@@ -1,4 +1,4 @@
-"""Triggers named as Apigee does, and who changes them."""
+"""Triggers with names like Apigee's, and clients that change them."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from triggers.scheduling import save_collection, save_trigger
 
 @pytest.fixture
 def make_trigger(make_job):
-    """A trigger on a job without a schedule of its own."""
+    """Return a function that creates a trigger of a job without its own schedule."""
 
     def make(name=CHARGE, job="charge-daily", in_collection=None, **fields):
         fields = {
@@ -34,7 +34,7 @@ def make_trigger(make_job):
 
 @pytest.fixture
 def elsewhere(make_user):
-    """A collection of a subscription that the caller is no member of."""
+    """A collection of a subscription of which the caller is not a member."""
     subscription = Subscription.objects.create(name="elsewhere")
     make_user("eve", in_subscription=subscription)
     collection = JobCollection(subscription=subscription, name="theirs")
@@ -44,7 +44,7 @@ def elsewhere(make_user):
 
 @pytest.fixture
 def put(api):
-    """Change the trigger with this id; what is left out stays out of the body, but for the id."""
+    """Return a function that changes the trigger with this id; the body has the id and the given members."""
 
     def put(trig_id: str, **members):
         return api.put(f"{LIST}/{trig_id}", {"id": trig_id} | members)

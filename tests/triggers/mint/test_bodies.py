@@ -1,4 +1,4 @@
-"""What Apigee's triggers interface takes for a body and for an id, and what it refuses."""
+"""Which bodies and ids Apigee's triggers interface accepts, and which it refuses."""
 
 import json
 
@@ -70,7 +70,7 @@ def test_an_unknown_id_is_a_404(api, make_trigger, trig_id):
 
 
 @pytest.mark.parametrize("name", ["MINT.ONCE@@@g@@@S", "nightly"])
-def test_triggers_of_other_forms_are_not_here(api, make_trigger, name):
+def test_triggers_with_other_names_or_formats_are_not_found(api, make_trigger, name):
     form = {"format": "once", "definition": {"at": "2030-01-01T00:00:00Z"}} if "@" in name else {}
     make_trigger(name, **form)
 
@@ -79,7 +79,7 @@ def test_triggers_of_other_forms_are_not_here(api, make_trigger, name):
 
 
 @pytest.mark.parametrize("address", ["/v1/mint", "/v1/mint/", "/v1/mint/organizations", "/v1/mint/triggersx"])
-def test_any_other_address_is_a_404_of_the_same_shape(api, address):
+def test_unknown_address_is_a_404_in_the_same_format(api, address):
     assert refusal(api.get(address))[0] == 404
 
 

@@ -9,20 +9,20 @@ from tests.triggers.mint.triggers import CHARGE_ID, CRON, LIST, read_again, refu
 from triggers.scheduling import save_collection
 
 
-def test_an_expression_takes_effect_from_now_on(put, make_trigger):
+def test_changed_expression_applies_from_now_on(put, make_trigger):
     trigger = make_trigger()
 
-    answer = put(CHARGE_ID, cronExpression="0 0/5 * * * ?")
+    response = put(CHARGE_ID, cronExpression="0 0/5 * * * ?")
 
     changed = read_again(trigger)
-    assert (answer.status_code, answer.json()["cronExpression"]) == (200, "0 0/5 * * * ?")
+    assert (response.status_code, response.json()["cronExpression"]) == (200, "0 0/5 * * * ?")
     assert changed.definition == {"expression": "0 0/5 * * * ?"}
     assert changed.next_fire_at > changed.updated_at
     assert changed.next_fire_at - changed.updated_at <= timedelta(minutes=5)
-    assert answer.json()["updatedDate"] >= answer.json()["createdDate"]
+    assert response.json()["updatedDate"] >= response.json()["createdDate"]
 
 
-def test_disabling_stops_it_and_enabling_goes_on_with_the_next_time(put, make_trigger):
+def test_disabled_trigger_does_not_fire_and_continues_when_it_is_enabled(put, make_trigger):
     trigger = make_trigger()
 
     assert put(CHARGE_ID, enabled=False).json()["enabled"] is False
@@ -35,11 +35,11 @@ def test_disabling_stops_it_and_enabling_goes_on_with_the_next_time(put, make_tr
     assert enabled.next_fire_at > enabled.updated_at
 
 
-def test_anything_else_in_the_body_is_ignored(api, put, make_trigger):
+def test_other_members_of_the_body_are_ignored(api, put, make_trigger):
     trigger = make_trigger(priority=3)
     before = api.get(f"{LIST}/{CHARGE_ID}").json()
 
-    answer = put(
+    response = put(
         CHARGE_ID,
         name="other",
         jobId="other",
@@ -51,27 +51,27 @@ def test_anything_else_in_the_body_is_ignored(api, put, make_trigger):
         triggerDataMap="no object",
         createdDate="x",
         updatedDate=None,
-        unheard_of=1,
+        unknown=1,
     )
 
-    assert answer.json() == before | {"updatedDate": answer.json()["updatedDate"]}
+    assert response.json() == before | {"updatedDate": response.json()["updatedDate"]}
     assert read_again(trigger).priority == 3
 
 
-def test_what_was_read_can_be_sent_back(api, make_trigger):
+def test_returned_trigger_can_be_sent_back(api, make_trigger):
     trigger = make_trigger(
         format="quartz", definition={"expression": "0 20 1 * * ?", "timeZone": "Europe/Berlin", "clockChange": "quartz"}
     )
     document = api.get(f"{LIST}/{CHARGE_ID}").json()
 
-    answer = api.put(f"{LIST}/{CHARGE_ID}", document)
+    response = api.put(f"{LIST}/{CHARGE_ID}", document)
 
-    assert answer.json() == document | {"updatedDate": answer.json()["updatedDate"]}
+    assert response.json() == document | {"updatedDate": response.json()["updatedDate"]}
     assert read_again(trigger).next_fire_at == trigger.next_fire_at
     assert read_again(trigger).definition == trigger.definition
 
 
-def test_another_expression_keeps_the_zone(put, make_trigger):
+def test_changed_expression_keeps_the_time_zone(put, make_trigger):
     trigger = make_trigger(definition={"expression": "0 20 1 * * ?", "timeZone": "Europe/Berlin"})
 
     put(CHARGE_ID, cronExpression="0 20 2 * * ?")
@@ -110,7 +110,7 @@ def test_a_wrong_member_of_a_cron_trigger_is_a_400_that_names_it(put, make_trigg
     assert state_of() == before
 
 
-def test_a_quota_is_kept_here_too(put, make_trigger, collection):
+def test_quota_of_the_collection_applies(put, make_trigger, collection):
     collection.max_recurrence_frequency, collection.max_recurrence_interval = "hour", 1
     save_collection(collection, NOW)
     make_trigger()

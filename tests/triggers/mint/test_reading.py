@@ -1,4 +1,4 @@
-"""Apigee's triggers interface: list and one."""
+"""Apigee's triggers interface: the list, and single triggers."""
 
 from urllib.parse import quote
 
@@ -43,7 +43,7 @@ def test_a_cron_trigger_has_the_published_members_and_types(api, make_trigger):
         ({"startTime": START}, {"startTime": START}),
         ({"startTime": int(START)}, {"startTime": START}),
         ({"startTime": "2013-07-04T05:45:49Z"}, {"startTime": START}),
-        ({"repeatCount": 0}, {"startTime": "1767225600000"}),  # at its creation
+        ({"repeatCount": 0}, {"startTime": "1767225600000"}),  # when the trigger was created
         (
             {"startTime": START, "interval": 1000, "endTime": 1372916759000},
             {"startTime": START, "endTime": "1372916759000"},
@@ -59,7 +59,7 @@ def test_a_simple_trigger_has_an_empty_expression_and_its_times_as_texts(api, ma
     assert {name: value for name, value in document.items() if name.endswith("Time")} == times
 
 
-def test_the_list_is_a_bare_array_of_what_is_named_as_apigee_does(api, make_trigger, subscription):
+def test_list_is_an_array_of_the_triggers_with_names_like_apigees(api, make_trigger, subscription):
     make_trigger()
     make_trigger(ADHOC, **SIMPLE)
     make_trigger("nightly")
@@ -67,15 +67,15 @@ def test_the_list_is_a_bare_array_of_what_is_named_as_apigee_does(api, make_trig
     make_trigger("A@@@B@@@C@@@D")
     make_trigger("MINT.ONCE@@@g@@@S", format="once", definition={"at": "2030-01-01T00:00:00Z"})
 
-    answer = api.get(LIST, {"orgid": "default"})
+    response = api.get(LIST, {"orgid": "default"})
 
-    assert [each["id"] for each in answer.json()] == [ADHOC_ID, CHARGE_ID]
-    assert answer["Content-Type"].startswith("application/json")
-    assert answer.json()[1] == api.get(f"{LIST}/{CHARGE_ID}").json()
+    assert [each["id"] for each in response.json()] == [ADHOC_ID, CHARGE_ID]
+    assert response["Content-Type"].startswith("application/json")
+    assert response.json()[1] == api.get(f"{LIST}/{CHARGE_ID}").json()
 
 
 @pytest.mark.parametrize("orgid", ["default", "DEFAULT", "00000000-0000-0000-0000-000000000001"])
-def test_an_organization_goes_by_its_short_name_or_its_id(api, make_trigger, orgid):
+def test_organization_is_found_by_its_short_name_or_its_id(api, make_trigger, orgid):
     make_trigger()
 
     assert len(api.get(f"{LIST}?orgid={orgid}").json()) == 1
@@ -89,7 +89,7 @@ def test_an_organization_without_triggers_has_an_empty_list(api):
 @pytest.mark.parametrize(
     "address", [CHARGE_ID, quote(CHARGE_ID, safe=""), CHARGE_ID.replace("@", "%40"), f"{CHARGE_ID}/"]
 )
-def test_an_id_may_be_written_in_any_of_these_ways(api, make_trigger, address):
+def test_id_can_be_percent_encoded(api, make_trigger, address):
     make_trigger()
 
     assert api.get(f"{LIST}/{address}").json()["id"] == CHARGE_ID
@@ -97,18 +97,18 @@ def test_an_id_may_be_written_in_any_of_these_ways(api, make_trigger, address):
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/xml", "*/*", "text/html"])
-def test_the_answer_is_json_whatever_is_accepted(api, make_trigger, accept):
+def test_response_is_json_with_any_accept_header(api, make_trigger, accept):
     make_trigger()
 
     assert api.get(f"{LIST}/{CHARGE_ID}", HTTP_ACCEPT=accept).json()["id"] == CHARGE_ID
 
 
-def test_reading_takes_as_many_queries_however_many_triggers_there_are(
+def test_number_of_queries_does_not_depend_on_the_number_of_triggers(
     api, subscription, make_trigger, django_assert_num_queries
 ):
     make_trigger()
     api.get(f"{LIST}?orgid=default")  # writes when the token was last used
-    with django_assert_num_queries(3):  # who calls, which organization, its triggers
+    with django_assert_num_queries(3):  # the token, the organization, its triggers
         assert len(api.get(f"{LIST}?orgid=default").json()) == 1
     jobs.load(subscription, NOW)
     with django_assert_num_queries(3):

@@ -8,7 +8,7 @@ from triggers.models import Trigger
 
 
 @pytest.mark.parametrize("text", ["1924992000000", 1924992000000])
-def test_start_and_end_may_be_texts_or_numbers(put, make_trigger, text):
+def test_start_and_end_can_be_texts_or_numbers(put, make_trigger, text):
     trigger = make_trigger(ADHOC, **SIMPLE)
 
     document = put(ADHOC_ID, startTime=text, endTime=1924992100000).json()
@@ -18,15 +18,15 @@ def test_start_and_end_may_be_texts_or_numbers(put, make_trigger, text):
     assert "endTime" not in put(ADHOC_ID, endTime="").json()
 
 
-@pytest.mark.parametrize("priority, kept", [("7", 7), (7, 7), ("0", 0), (None, 1)])
-def test_the_priority_may_be_a_text_or_a_number(put, make_trigger, priority, kept):
+@pytest.mark.parametrize("priority, stored", [("7", 7), (7, 7), ("0", 0), (None, 1)])
+def test_priority_can_be_a_text_or_a_number(put, make_trigger, priority, stored):
     trigger = make_trigger(ADHOC, **SIMPLE)
 
-    assert put(ADHOC_ID, priority=priority).json()["priority"] == str(kept)
-    assert read_again(trigger).priority == kept
+    assert put(ADHOC_ID, priority=priority).json()["priority"] == str(stored)
+    assert read_again(trigger).priority == stored
 
 
-def test_the_data_map_is_replaced_and_its_lock_key_counts(put, make_trigger, subscription):
+def test_data_map_is_replaced_together_with_its_lock_key(put, make_trigger, subscription):
     trigger = make_trigger(ADHOC, **SIMPLE)
     data_map = {"custom_lock_key": "__ORG_ID__.other", "note": {"a": [1]}}
 
@@ -36,17 +36,17 @@ def test_the_data_map_is_replaced_and_its_lock_key_counts(put, make_trigger, sub
     assert read_again(trigger).lock_key is None
 
 
-def test_what_is_not_sent_or_null_stays(api, put, make_trigger):
+def test_omitted_and_null_members_are_unchanged(api, put, make_trigger):
     make_trigger(ADHOC, format="simple", definition={"startTime": START, "interval": 86_400_000, "repeatCount": -1})
     before = api.get(f"{LIST}/{ADHOC_ID}").json()
 
-    answer = put(ADHOC_ID, startTime=None, priority=None, triggerDataMap=None, enabled=None, cronExpression=None)
+    response = put(ADHOC_ID, startTime=None, priority=None, triggerDataMap=None, enabled=None, cronExpression=None)
 
-    assert answer.json() == before | {"updatedDate": answer.json()["updatedDate"]}
+    assert response.json() == before | {"updatedDate": response.json()["updatedDate"]}
     assert Trigger.objects.get().definition == {"startTime": START, "interval": 86_400_000, "repeatCount": -1}
 
 
-def test_a_start_in_the_past_makes_no_run(put, make_trigger):
+def test_start_in_the_past_creates_no_run(put, make_trigger):
     trigger = make_trigger("OURS@@@g@@@S", **SIMPLE)
 
     assert put("OURS@@@g@@@S@@@g@@@S", enabled=False).status_code == 200
@@ -55,7 +55,7 @@ def test_a_start_in_the_past_makes_no_run(put, make_trigger):
     assert (trigger.next_fire_at, read_again(trigger).next_fire_at) == (None, None)
 
 
-def test_what_an_event_switches_on_gets_its_start_with_it(put, make_trigger):
+def test_enabled_event_trigger_gets_a_new_start(put, make_trigger):
     trigger = make_trigger(ADHOC, **SIMPLE, enabled=False)
 
     document = put(ADHOC_ID, enabled=True, startTime=START).json()
@@ -65,13 +65,13 @@ def test_what_an_event_switches_on_gets_its_start_with_it(put, make_trigger):
     assert document["startTime"] == str(round(fire.timestamp() * 1000))
 
 
-def test_what_an_event_switches_on_keeps_a_start_to_come(put, make_trigger):
+def test_enabled_event_trigger_keeps_a_start_in_the_future(put, make_trigger):
     make_trigger(ADHOC, **SIMPLE, enabled=False)
 
     assert put(ADHOC_ID, enabled=True, startTime="1924992000000").json()["startTime"] == "1924992000000"
 
 
-def test_an_expression_makes_a_cron_trigger_of_it(put, make_trigger):
+def test_expression_turns_a_simple_trigger_into_a_cron_trigger(put, make_trigger):
     trigger = make_trigger(ADHOC, **SIMPLE)
 
     document = put(ADHOC_ID, cronExpression="0 0 21 * * ?", priority="2").json()

@@ -1,4 +1,4 @@
-"""Triggers named as Apigee does: what is written of them in the tests, and what is stored."""
+"""Triggers with names like Apigee's: their definitions in the tests, and helpers that read what is stored."""
 
 from triggers.models import Trigger
 
@@ -8,7 +8,7 @@ CHARGE_ID = f"{CHARGE}@@@management-server@@@DEFAULT"
 ADHOC = "MINT.ADHOC_NOTIFY@@@management-server@@@DEFAULT"
 ADHOC_ID = f"{ADHOC}@@@management-server@@@DEFAULT"
 CRON = {"format": "quartz", "definition": {"expression": "0 20 1 * * ?"}}
-START = "1372916749000"  # of the published example: before its trigger was created
+START = "1372916749000"  # from the published example: before its trigger was created
 SIMPLE = {"format": "simple", "definition": {"startTime": START}}
 
 

@@ -1,4 +1,4 @@
-"""Runs that need the same token at the same moment ask for it once, whoever of them stops."""
+"""Runs that need the same token at the same moment request it once, even if one of them stops."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from aiohttp import ClientSession
 from jobs.actions import documents, http, oauth, perform
 from jobs.actions.result import AttemptResult
 from tests.jobs.attempts import CONTEXT, attempt, attempts
-from tests.jobs.oauth.tokens import Saying, document, token_of
+from tests.jobs.oauth.tokens import FixedResponse, document, token_of
 from tests.peers.server import eventually
 
 DEADLINE_S = 30
@@ -18,22 +18,22 @@ DEADLINE_S = 30
 
 @pytest.fixture
 def silent(peer, settings):
-    """An authority that answers when the test says so."""
-    authority = peer(Saying, token_of(expires_in=3600))
+    """An authority that responds when the test allows it."""
+    authority = peer(FixedResponse, token_of(expires_in=3600))
     authority.may_answer.clear()
     settings.OAUTH_AUTHORITY = authority.url
     return authority
 
 
-def test_runs_that_need_the_same_token_ask_once(issuer, protected):
+def test_runs_that_need_the_same_token_request_it_once(issuer, protected):
     outcomes = attempts(document(protected.url), 50)
 
     assert all(outcome.succeeded for outcome in outcomes)
     assert len(issuer.calls) == 1
 
 
-def test_runs_of_two_event_loops_ask_once(peer, settings, target):
-    issuer = peer(Saying, token_of(expires_in=3600), pause=0.3)
+def test_runs_of_two_event_loops_request_a_token_once(peer, settings, target):
+    issuer = peer(FixedResponse, token_of(expires_in=3600), pause=0.3)
     settings.OAUTH_AUTHORITY = issuer.url
     together = Barrier(2)
     outcomes = []
@@ -48,7 +48,7 @@ def test_runs_of_two_event_loops_ask_once(peer, settings, target):
     assert len(issuer.calls) == 1
 
 
-def test_runs_that_wait_share_a_refusal(issuer, protected):
+def test_runs_that_wait_for_a_token_share_its_refusal(issuer, protected):
     outcomes = attempts(document(protected.url, secret="wrong"), 50)
 
     assert {outcome.message for outcome in outcomes} == {outcomes[0].message}
@@ -56,7 +56,7 @@ def test_runs_that_wait_share_a_refusal(issuer, protected):
     assert protected.calls == []
 
 
-def test_a_refusal_is_not_remembered(issuer, protected):
+def test_refusal_of_a_token_is_not_cached(issuer, protected):
     assert not attempt(document(protected.url, secret="set later")).succeeded
 
     issuer.clients["app"] = "set later"
@@ -64,7 +64,7 @@ def test_a_refusal_is_not_remembered(issuer, protected):
     assert attempt(document(protected.url, secret="set later")).succeeded
 
 
-def test_when_the_run_that_asks_is_cancelled_another_one_asks(silent, target):
+def test_another_run_requests_the_token_when_the_first_is_cancelled(silent, target):
 
     async def go():
         async with http.open_session() as session:
@@ -82,7 +82,7 @@ def test_when_the_run_that_asks_is_cancelled_another_one_asks(silent, target):
     assert len(silent.calls) == 2
 
 
-def test_when_a_run_that_waits_is_cancelled_the_others_still_get_the_token(silent, target):
+def test_other_runs_get_the_token_when_a_waiting_run_is_cancelled(silent, target):
 
     async def go():
         async with http.open_session() as session:
@@ -96,7 +96,7 @@ def test_when_a_run_that_waits_is_cancelled_the_others_still_get_the_token(silen
     assert len(silent.calls) == 1
 
 
-def test_when_the_loop_that_asks_stops_a_run_of_another_loop_asks(silent, target):
+def test_run_of_another_event_loop_requests_the_token_when_the_first_loop_stops(silent, target):
     outcomes = []
 
     def stops():
@@ -104,7 +104,7 @@ def test_when_the_loop_that_asks_stops_a_run_of_another_loop_asks(silent, target
             session = runner.run(_opened())
             asks = runner.get_loop().create_task(_send(target.url, session))
             runner.run(asyncio.to_thread(eventually, lambda: silent.calls))
-            time.sleep(0.2)  # nothing turns the loop meanwhile
+            time.sleep(0.2)  # the loop does not run in the meantime
             asks.cancel()
             runner.run(asyncio.wait([asks]))
             runner.run(session.close())
@@ -120,7 +120,7 @@ def test_when_the_loop_that_asks_stops_a_run_of_another_loop_asks(silent, target
     assert len(silent.calls) == 2
 
 
-def test_a_loop_that_is_closed_while_it_waits_disturbs_nobody(silent, target):
+def test_event_loop_that_closes_while_it_waits_does_not_affect_others(silent, target):
     outcomes = []
 
     def asks():
@@ -143,7 +143,7 @@ def test_a_loop_that_is_closed_while_it_waits_disturbs_nobody(silent, target):
     assert len(silent.calls) == 1
 
 
-def test_a_failure_that_nobody_foresaw_leaves_nobody_waiting(monkeypatch, issuer, target):
+def test_unexpected_error_of_a_token_request_reaches_all_waiting_runs(monkeypatch, issuer, target):
     async def broken(*arguments):
         await asyncio.sleep(0.05)
         raise RuntimeError("unforeseen")

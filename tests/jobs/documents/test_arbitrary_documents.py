@@ -1,4 +1,4 @@
-"""Whatever stands in an action's document, it is taken or refused and never an error."""
+"""Any value in the document of an action is accepted or refused; it never causes an unexpected error."""
 
 import base64
 import json
@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.errors import Invalid
 from jobs.actions import documents, pfx
-from jobs.errors import Invalid
 from tests.jobs.documents.conftest import pfx_of
 from tests.jobs.documents.samples import BASIC, OAUTH, SERVICE_BUS, STORAGE, http, replaced
 
 
 def places(document, place=()):
-    """The paths of all members of a document, as tuples."""
+    """Yield the paths of all members of a document, as tuples."""
     for name, value in document.items():
         yield (*place, name)
         if isinstance(value, dict):
@@ -49,7 +49,7 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("document", [FULL, STORAGE, SERVICE_BUS], ids=["http", "storage", "bus"])
-def test_whatever_stands_at_a_member_is_taken_or_refused_below_the_action(document):
+def test_any_value_of_a_member_is_accepted_or_refused_with_a_path_below_action(document):
     for place in places(document):
         for value in STRANGE:
             try:
@@ -85,7 +85,7 @@ def test_whatever_stands_at_a_member_is_taken_or_refused_below_the_action(docume
         max_leaves=20,
     )
 )
-def test_any_value_is_refused_or_taken(value):
+def test_any_value_as_a_document_is_accepted_or_refused(value):
     try:
         parsed = documents.parse(value)
     except Invalid:
@@ -101,7 +101,7 @@ def test_any_bytes_as_a_certificate_are_refused(data):
 
 @pytest.mark.filterwarnings("ignore:PKCS#12 bundle could not be parsed as DER")
 @given(st.data())
-def test_a_damaged_certificate_is_refused_or_opened(certificate, data):
+def test_damaged_certificate_is_refused_or_read(certificate, data):
     content = bytearray(base64.b64decode(pfx_of(certificate, None)))
     for position in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=5)):
         content[position] = data.draw(st.integers(0, 255))

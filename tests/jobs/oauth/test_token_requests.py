@@ -1,4 +1,4 @@
-"""What an authority is asked for, and for how long its token is used again."""
+"""Token requests to an authority, and for how long its token is used again."""
 
 from urllib.parse import parse_qs
 
@@ -6,7 +6,7 @@ import pytest
 
 from jobs.actions import oauth
 from tests.jobs.attempts import attempt
-from tests.jobs.oauth.tokens import SECRET, Saying, document, token_of
+from tests.jobs.oauth.tokens import SECRET, FixedResponse, document, token_of
 from tests.peers.oauth import TokenAuthority
 
 
@@ -25,19 +25,19 @@ def test_a_call_is_made_with_a_token_of_the_authority(issuer, protected):
     assert protected.calls[0].headers.get_all("Authorization") == [f"Bearer {issuer.issued[0].text}"]
 
 
-def test_without_an_audience_the_originals_is_asked_for(issuer, target):
+def test_default_audience_is_that_of_the_original_service(issuer, target):
     attempt(document(target.url, audience=None))
 
     assert issuer.issued[0].resource == "https://management.core.windows.net/"
 
 
-def test_a_token_takes_the_place_of_the_jobs_own_header(issuer, target):
+def test_token_replaces_the_authorization_header_of_the_job(issuer, target):
     attempt(document(target.url, request={"headers": {"authorization": "Basic of the job"}}))
 
     assert target.calls[0].headers.get_all("Authorization") == [f"Bearer {issuer.issued[0].text}"]
 
 
-def test_a_job_may_have_an_authority_of_its_own_with_its_own_certificate(peer, target, authority):
+def test_job_may_name_its_own_authority_and_certificate_authority(peer, target, authority):
     issuer = peer(TokenAuthority, {"app": SECRET}, tls=authority.server())
     trusting = {"certificateAuthority": authority.pem}
 
@@ -65,7 +65,7 @@ def test_a_token_is_used_again(issuer, protected):
         {"secret": "another"},
     ],
 )
-def test_a_token_is_for_all_of_what_was_asked(issuer, target, other):
+def test_token_is_reused_only_for_the_same_grant(issuer, target, other):
     issuer.clients |= {"other": SECRET}
     assert attempt(document(target.url)).succeeded
 
@@ -78,7 +78,7 @@ def test_a_token_is_for_all_of_what_was_asked(issuer, target, other):
 @pytest.mark.parametrize("life, used_s", [(3600, 3300), (7200, 6900), (600, 540), (10, 9)])
 @pytest.mark.parametrize("as_text", [True, False])
 def test_a_token_is_used_until_shortly_before_its_end(peer, target, settings, clock, life, used_s, as_text):
-    issuer = peer(Saying, token_of(expires_in=str(life) if as_text else life))
+    issuer = peer(FixedResponse, token_of(expires_in=str(life) if as_text else life))
     settings.OAUTH_AUTHORITY = issuer.url
     attempt(document(target.url))
 
@@ -92,8 +92,8 @@ def test_a_token_is_used_until_shortly_before_its_end(peer, target, settings, cl
 
 
 @pytest.mark.parametrize("expiry", [{}, {"expires_in": 0}, {"expires_in": "0"}, {"expires_in": -1}])
-def test_a_token_without_a_life_is_used_once(peer, target, settings, expiry):
-    issuer = peer(Saying, token_of(**expiry))
+def test_token_without_a_lifetime_is_used_once(peer, target, settings, expiry):
+    issuer = peer(FixedResponse, token_of(**expiry))
     settings.OAUTH_AUTHORITY = issuer.url
 
     assert attempt(document(target.url)).succeeded
@@ -102,7 +102,7 @@ def test_a_token_without_a_life_is_used_once(peer, target, settings, expiry):
 
 
 def test_no_token_is_used_for_more_than_a_day(peer, target, settings, clock):
-    issuer = peer(Saying, token_of(expires_in=10**15))
+    issuer = peer(FixedResponse, token_of(expires_in=10**15))
     settings.OAUTH_AUTHORITY = issuer.url
     attempt(document(target.url))
 
@@ -112,9 +112,9 @@ def test_no_token_is_used_for_more_than_a_day(peer, target, settings, clock):
     assert len(issuer.calls) == 2
 
 
-def test_the_tokens_that_are_kept_have_a_limit(issuer, target, monkeypatch):
+def test_number_of_cached_tokens_has_a_limit(issuer, target, monkeypatch):
     monkeypatch.setattr(oauth, "KEPT_LIMIT", 2)
-    for tenant in ("a", "b", "a", "c", "a", "b"):  # c pushes b out, which was used longer ago than a
+    for tenant in ("a", "b", "a", "c", "a", "b"):  # c replaces b, which was used longer ago than a
         attempt(document(target.url, tenant=tenant))
 
     assert [token.tenant for token in issuer.issued] == ["a", "b", "c", "b"]

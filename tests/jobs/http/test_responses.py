@@ -1,4 +1,4 @@
-"""What is kept of an answer."""
+"""What is stored of a response."""
 
 import base64
 import gzip
@@ -16,7 +16,7 @@ from tests.jobs.http.conftest import call
 from tests.peers.raw import answering
 
 
-def test_the_answer_is_kept(serve):
+def test_response_is_stored(serve):
     outcome = call(serve().url)
 
     assert outcome.message == "Host '127.0.0.1' answered 'OK'."
@@ -50,7 +50,7 @@ def test_redirects_are_not_followed(serve):
     assert elsewhere.requests == []
 
 
-def test_no_part_of_a_credential_is_kept_where_the_body_is_cut(serve):
+def test_no_part_of_a_credential_is_stored_where_the_body_is_cut(serve):
     server = serve(answering("200 OK", body=b"x" * (http.KEPT_LIMIT - 4) + b"opensesame"))
 
     outcome = call(server.url, {"request.headers.authorization": "opensesame"}, headers={"Authorization": "********"})
@@ -59,7 +59,7 @@ def test_no_part_of_a_credential_is_kept_where_the_body_is_cut(serve):
 
 
 @pytest.mark.parametrize("before", range(0, 40, 3))
-def test_no_part_of_a_credential_is_kept_where_a_body_repeats_it_often(serve, before):
+def test_no_part_of_a_credential_is_stored_when_a_body_repeats_it_often(serve, before):
     secret = "".join(map(chr, range(ord("A"), ord("Z") + 1)))
     server = serve(answering("200 OK", body=b"-" * before + secret.encode() * 1000))
 
@@ -68,14 +68,14 @@ def test_no_part_of_a_credential_is_kept_where_a_body_repeats_it_often(serve, be
     assert set(outcome.body) <= {"*", "-"}
 
 
-def test_only_the_beginning_of_a_body_is_kept(serve):
+def test_only_the_beginning_of_a_body_is_stored(serve):
     outcome = call(serve(answering("200 OK", body=b"x" * 100_000)).url)
 
     assert outcome.succeeded
     assert outcome.body == "x" * http.KEPT_LIMIT
 
 
-def test_an_endless_answer_is_cut_off(serve):
+def test_endless_response_is_cut_off(serve):
     def pour(connection):
         connection.sendall(answering("200 OK"))
         while True:
@@ -88,7 +88,7 @@ def test_an_endless_answer_is_cut_off(serve):
 
 
 @pytest.mark.parametrize("pack, encoding", [(gzip.compress, "gzip"), (zlib.compress, "deflate")])
-def test_a_packed_answer_is_unpacked_no_further_than_it_is_kept(serve, pack, encoding):
+def test_compressed_response_is_decompressed_only_as_far_as_it_is_stored(serve, pack, encoding):
     server = serve(answering("200 OK", f"Content-Encoding: {encoding}\r\n", pack(b"0" * 20_000_000)))
 
     assert call(server.url).body == "0" * http.KEPT_LIMIT
@@ -112,7 +112,7 @@ def test_headers_that_are_not_text_can_be_stored(serve):
     assert all("\udcff" not in value for _, value in outcome.headers)
 
 
-def test_credentials_that_the_target_repeats_are_not_kept(serve):
+def test_credentials_that_the_target_repeats_are_not_stored(serve):
     credential = base64.b64encode(b"ada:swordfish").decode()
     server = serve(answering("200 OK", f"X-Echo: {credential}\r\n", f"you sent {credential}, swordfish".encode()))
 
@@ -127,7 +127,7 @@ def test_credentials_that_the_target_repeats_are_not_kept(serve):
 
 
 @pytest.mark.parametrize(
-    "spell",
+    "encode",
     [
         json.dumps,
         lambda secret: json.dumps(secret).replace("/", r"\/"),
@@ -139,9 +139,9 @@ def test_credentials_that_the_target_repeats_are_not_kept(serve):
         lambda secret: base64.b64encode(secret.encode()).decode(),
     ],
 )
-def test_credentials_that_the_target_spells_in_another_way_are_not_kept(serve, spell):
+def test_credentials_that_the_target_encodes_are_not_stored(serve, encode):
     secret = 'öpen "/&<sesame'
-    server = serve(answering("200 OK", body=f"you sent {spell(secret)}!".encode()))
+    server = serve(answering("200 OK", body=f"you sent {encode(secret)}!".encode()))
 
     outcome = call(
         server.url,

@@ -1,4 +1,4 @@
-"""What is accepted, but said: expiring certificates, credentials without TLS, bodies that are not what they seem."""
+"""Warnings: expiring certificates, credentials without TLS, bodies that do not match their content type."""
 
 from datetime import timedelta
 
@@ -31,19 +31,19 @@ def codes(document) -> list[tuple[str, str]]:
     "left, code",
     [
         (-365 * DAY, "certificate_expired"),
-        (timedelta(0), "certificate_expired"),  # the end is the first moment at which it is not valid
+        (timedelta(0), "certificate_expired"),  # the end is the first instant at which it is not valid
         (SECOND, "certificate_expires_soon"),
         (30 * DAY, "certificate_expires_soon"),
         (30 * DAY + SECOND, None),
     ],
 )
-def test_a_certificate_is_flagged_from_30_days_before_its_end(left, code):
+def test_certificate_has_a_warning_from_30_days_before_its_end(left, code):
     target = "action.request.authentication.certificateExpirationDate"
 
     assert codes(with_certificate(NOW + left)) == ([(code, target)] if code else [])
 
 
-def test_the_message_names_the_certificate_and_the_day():
+def test_warning_names_the_certificate_and_the_day_of_its_end():
     (warning,) = warnings_of(with_certificate(NOW + 2 * DAY), NOW)
 
     assert "CN=quando" in warning.message
@@ -63,17 +63,17 @@ def test_the_message_names_the_certificate_and_the_day():
         (http("http://example.com/"), []),
     ],
 )
-def test_credentials_over_http_are_flagged_each(action, targets):
+def test_each_credential_over_http_has_a_warning(action, targets):
     assert codes(action) == [("credentials_over_http", target) for target in targets]
 
 
-def test_a_certificate_that_http_cannot_present_is_flagged():
+def test_certificate_with_an_http_uri_has_a_warning():
     assert codes(with_certificate(NOW + 99 * DAY, "http://example.com/")) == [
         ("credentials_over_http", "action.request.authentication")
     ]
 
 
-def test_an_error_action_is_looked_at_as_well():
+def test_error_action_is_checked_for_warnings_too():
     action = {**http(authentication=BASIC), "errorAction": with_certificate(NOW - DAY)}
 
     assert codes(action) == [
@@ -81,7 +81,7 @@ def test_an_error_action_is_looked_at_as_well():
     ]
 
 
-def test_queues_give_no_cause():
+def test_queue_messages_have_no_warnings_about_credentials():
     queue = {"storageAccount": "acct", "queueName": "mail", "message": "hi"}
 
     assert warnings_of({"type": "StorageQueue", "queueMessage": queue}, NOW) == []
@@ -120,7 +120,7 @@ def on_bus(message: str, content_type: str, **members) -> dict:
         (" ", JSON),
     ],
 )
-def test_a_body_that_is_no_json_under_a_json_content_type_is_flagged(body, headers):
+def test_body_that_is_not_json_with_a_json_content_type_has_a_warning(body, headers):
     assert codes(sent(body, headers)) == [("body_not_json", "action.request.body")]
 
 
@@ -135,15 +135,15 @@ def test_a_body_that_is_no_json_under_a_json_content_type_is_flagged(body, heade
         ("hello", {"Content-Type": "text/plain"}),
         ("hello", {"Content-Type": "application/jsonlines"}),
         ("hello", {}),
-        ("hello", {"Content-Type": MASK}),  # marked as secret: nobody knows what it is
+        ("hello", {"Content-Type": MASK}),  # marked as secret: its value is unknown
     ],
 )
-def test_other_bodies_are_not(body, headers):
+def test_other_bodies_have_no_warning(body, headers):
     assert codes(sent(body, headers)) == []
 
 
 @pytest.mark.parametrize(
-    "body, is_flagged",
+    "body, has_warning",
     [
         ('{"run": "{{ run_id }}", "attempt": {{ attempt }}, "at": "{{fire_time}}"}', False),
         ('{"job": "{{ job.name }} of {{ collection.name }}"}', False),
@@ -155,13 +155,13 @@ def test_other_bodies_are_not(body, headers):
         ('{"attempt": {{ attempt }}', True),  # the last brace is missing
     ],
 )
-def test_a_template_is_judged_by_what_it_becomes(body, is_flagged):
-    flagged = [("body_not_json", "action.request.body")] if is_flagged else []
+def test_template_is_checked_with_its_placeholders_filled_in(body, has_warning):
+    flagged = [("body_not_json", "action.request.body")] if has_warning else []
 
     assert codes(sent(body, template=True)) == flagged
 
 
-def test_the_message_says_where_the_json_ends():
+def test_warning_names_the_place_of_the_json_error():
     (warning,) = warnings_of(sent('{"a": 1,\n "b": }'), NOW)
 
     assert warning.message.startswith("The Content-Type is application/json, but the body is not JSON: ")
@@ -170,7 +170,7 @@ def test_the_message_says_where_the_json_ends():
     assert "not JSON once its placeholders are filled in: " in warning.message
 
 
-def test_a_message_for_a_service_bus_is_judged_by_its_own_content_type():
+def test_service_bus_message_is_checked_by_its_own_content_type():
     target = "action.serviceBusQueueMessage.message"
 
     assert codes(on_bus("hello", "application/json")) == [("body_not_json", target)]
@@ -194,11 +194,11 @@ def test_a_message_for_a_service_bus_is_judged_by_its_own_content_type():
         (sent('{"a": {"b": {}}}', JSON), []),
     ],
 )
-def test_placeholders_while_they_are_off_are_flagged_once_a_member(action, targets):
+def test_placeholders_without_template_have_one_warning_for_each_member(action, targets):
     assert codes(action) == [("placeholders_off", target) for target in targets]
 
 
-def test_the_message_says_what_is_sent_as_it_stands():
+def test_warning_names_the_placeholder_that_is_not_filled_in():
     (warning,) = warnings_of(sent("at {{ fire_time }}", {}), NOW)
 
     assert warning.message == (
@@ -206,15 +206,15 @@ def test_the_message_says_what_is_sent_as_it_stands():
     )
 
 
-def test_both_are_said_of_one_body():
+def test_body_can_have_both_warnings():
     assert [code for code, _ in codes(sent('{"attempt": {{ attempt }}}'))] == ["body_not_json", "placeholders_off"]
 
 
-def test_the_api_answers_what_it_warns_of(api, collection):
+def test_api_returns_the_warnings_of_a_job(api, collection):
     job = {"collection": collection.pk, "name": "new", "action": sent("at {{ fire_time }}")}
 
-    answer = api.post("/api/jobs", job)
+    response = api.post("/api/jobs", job)
 
-    assert answer.status_code == 201, answer.content
-    assert [warning["code"] for warning in answer.json()["warnings"]] == ["body_not_json", "placeholders_off"]
-    assert [warning["target"] for warning in answer.json()["warnings"]] == ["action.request.body"] * 2
+    assert response.status_code == 201, response.content
+    assert [warning["code"] for warning in response.json()["warnings"]] == ["body_not_json", "placeholders_off"]
+    assert [warning["target"] for warning in response.json()["warnings"]] == ["action.request.body"] * 2

@@ -1,6 +1,6 @@
 """Conditional requests: the `ETag` of an answer, and the conditions If-Match and If-None-Match.
 
-The tag of a job or a collection is `"<id>-<revision>/<digest>"`, two validators in one:
+The tag of a resource of our API is `"<id>-<revision>/<digest>"`, two validators in one:
 
 * The version, `<id>-<revision>`, counts the changes of the definition and the state, whatever caused them.  A write
   that repeats the stored values changes nothing.  A condition on a write compares the version alone.  The counters and
@@ -18,26 +18,18 @@ refused (400): if it were ignored, a write would succeed that its sender wanted 
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Self
 
 import orjson
-from django.db import transaction
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs.errors import Invalid
-from jobs.members import shorten_repr
-from jobs.models import Job, JobCollection
-from operations.models import Operation
-from operations.service import Caller
-from triggers import collection_operations, scheduling
-from triggers.scheduling import STAY, Destination
+from api.errors import Invalid
+from recurrence.wire.json_values import shown
 
 ANY = "*"
 DIGEST_BYTES = 8
@@ -117,72 +109,6 @@ class Conditions:
             raise PreconditionFailed(f'If-None-Match: it is there, and its ETag is "{current}"')
 
 
-@contextmanager
-def locked_collection(collection_id: int) -> Iterator[None]:
-    """Open a transaction and lock the collection: nobody else can write its jobs and their triggers meanwhile."""
-    with transaction.atomic():
-        JobCollection.objects.select_for_update(no_key=True).get(pk=collection_id)
-        yield
-
-
-@contextmanager
-def locked_job(request: Request, job: Job, to: Destination = STAY) -> Iterator[Job]:
-    """Lock the job and yield its current row.  With `to`, the collection that the job is moved to is locked as well.
-
-    Until the transaction ends, nobody else can write them.
-    Raise PreconditionFailed if the caller's conditions do not match the job, and what `scheduling.locked_job` raises.
-    """
-    conditions = Conditions.from_request(request)
-    with scheduling.locked_job(job, to) as current:
-        conditions.refuse(version_of(current))
-        yield current
-
-
-@contextmanager
-def get_if_match(request: Request, job: Job) -> Iterator[Job]:
-    """Yield the job if it matches the caller's conditions.
-
-    With conditions, the job is locked and read again: nobody else can write it meanwhile.  Without conditions, `job`
-    itself is yielded without a lock.
-    Raise PreconditionFailed if the conditions do not match, and what `scheduling.locked_job` raises.
-    """
-    if not Conditions.from_request(request):
-        yield job
-        return
-    with locked_job(request, job) as current:
-        yield current
-
-
-@contextmanager
-def get_collection_if_match(request: Request, found: JobCollection) -> Iterator[JobCollection]:
-    """Yield the current row of the collection, locked.
-
-    Until the transaction ends, nobody else can write the collections of its subscription.
-    Raise PreconditionFailed if the caller's conditions do not match it, and Conflict while it is being deleted.
-    """
-    conditions = Conditions.from_request(request)
-    with scheduling.locked_for_write(found.subscription_id):
-        collection = scheduling.lock_collection(found.pk)
-        conditions.refuse(version_of(collection))
-        yield collection
-
-
-def start_collection_operation(
-    request: Request, kind: str, found: JobCollection, caller: Caller, now: datetime
-) -> Operation:
-    """Call `collection_operations.start_operation` if the caller's conditions match the collection.
-
-    While the same operation is running, a repeated request may also name the version with which the operation began.
-    """
-    conditions = Conditions.from_request(request)
-    with scheduling.locked_for_write(found.subscription_id):
-        collection = JobCollection.objects.select_for_update(no_key=True).get(pk=found.pk)
-        running = collection_operations.find_open_operation(kind, collection)
-        if running is None or not conditions.hold(version(collection.pk, running.state_data["revision"])):
-            conditions.refuse(version_of(collection))
-        return collection_operations.start_operation(kind, collection, caller, now)
-
-
 def matches(tags: tuple[str, ...], version: str | None) -> bool:
     if version is None:
         return False
@@ -190,29 +116,35 @@ def matches(tags: tuple[str, ...], version: str | None) -> bool:
 
 
 def tags_in(request: Request, header: str) -> tuple[str, ...] | None:
+    """Return the tags of a header, or ANY; None without the header.  Raise Invalid for a part that is no tag."""
     text = request.headers.get(header)
     if text is None:
         return None
+    tags = parse_tags(text)
+    if not tags or None in tags:
+        raise Invalid(f'must be * or tags such as "12-3", not {shown(text)}', path=header, code="malformed")
+    return tuple(tag for tag in tags if tag)
+
+
+def parse_tags(text: str) -> list[str | None]:
+    """Return the tags of a list, with their quotes and without `W/`.  `*` is ANY; another part that is no tag is None.
+
+    Leaving `W/` out compares tags weakly.
+    """
     if text.strip() == ANY:
-        return (ANY,)
+        return [ANY]
     parts = [part.strip() for part in PART.findall(text) if part.strip()]
-    tags = [match[1] for match in map(TAG.fullmatch, parts) if match]
-    if not tags or len(tags) < len(parts):
-        raise Invalid(f'must be * or tags such as "12-3", not {shorten_repr(text)}', path=header, code="malformed")
-    return tuple(tags)
+    return [match and match[1] for match in map(TAG.fullmatch, parts)]
+
+
+def names_version(request: Request) -> bool:
+    """Return True if the caller's If-Match names versions, so that a write must not overwrite another one."""
+    return request.headers.get("If-Match", ANY).strip() != ANY
 
 
 def refuse_stale(request: Request, current: str) -> None:
     """Raise PreconditionFailed (412) when the caller's conditions do not allow a write to the `current` version."""
     Conditions.from_request(request).refuse(current)
-
-
-def version_of(row: Job | JobCollection) -> str:
-    return version(row.pk, row.revision)
-
-
-def version(id: int, revision: int) -> str:
-    return f"{id}-{revision}"
 
 
 def etag(version: str, document: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Which views get a new number when something happens, and how long anybody can be told of it."""
+"""The incarnations that a change increases, and pruning of notices."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ def db2(subscription):
     return resource(subscription)
 
 
-def test_only_views_that_show_a_notice_get_another_number(subscription):
+def test_notice_increases_only_the_incarnations_of_its_views(subscription):
     db1, db2 = (resource(subscription, name, "databases") for name in ("db-1", "db-2"))
     web, mail = resource(subscription, "web"), resource(subscription, "mail")
     for each in (db1, web, mail):
@@ -51,19 +51,19 @@ def test_only_views_that_show_a_notice_get_another_number(subscription):
     assert incarnations(subscription)["resource mail"] == before["resource mail"]
 
 
-def test_another_subscription_is_told_nothing(subscription, db2):
+def test_notice_does_not_change_incarnations_of_other_subscriptions(subscription, db2):
     other = Subscription.objects.create(name="other")
-    theirs = resource(other, "db-2")
-    announce(theirs)
+    resource_of_others = resource(other, "db-2")
+    announce(resource_of_others)
     before = incarnations(other)
 
-    complete_life = announce(db2, has_started=True)
-    complete(complete_life, LATER)
+    notice = announce(db2, has_started=True)
+    complete(notice, LATER)
 
     assert incarnations(other) == before
 
 
-def test_a_change_of_its_resources_is_told_to_both(subscription, db2):
+def test_change_of_resources_increases_the_incarnations_of_old_and_new_ones(subscription, db2):
     web = resource(subscription, "web")
     notice = announce(db2)
 
@@ -74,7 +74,7 @@ def test_a_change_of_its_resources_is_told_to_both(subscription, db2):
     assert note(notice) == "changed: resources, durationInSeconds"
 
 
-def test_a_number_never_goes_back_when_a_resource_goes_elsewhere(subscription, db2):
+def test_incarnation_never_decreases_if_a_resource_changes_its_group(subscription, db2):
     for _ in range(5):
         cancel(announce(db2), LATER)
     notice = announce(resource(subscription, "web", "front"))
@@ -89,24 +89,24 @@ def test_a_number_never_goes_back_when_a_resource_goes_elsewhere(subscription, d
     assert incarnations(subscription)["group front"] == after["group front"] + 1
 
 
-def test_a_number_never_goes_back_when_a_resource_or_an_old_notice_is_deleted(subscription, db2, settings):
+def test_incarnation_never_decreases_if_a_resource_or_notice_is_deleted(subscription, db2, settings):
     settings.RETENTION_DAYS = 1
     notice = announce(db2)
-    told = incarnations(subscription)
+    incarnations_before = incarnations(subscription)
 
     resources.unregister(db2)
     after_removal = incarnations(subscription)
     cancel(notice, LATER)
     pruning.prune(LATER + timedelta(days=2))
 
-    assert after_removal == {**told, "resource db-2": told["resource db-2"] + 1}
+    assert after_removal == {**incarnations_before, "resource db-2": incarnations_before["resource db-2"] + 1}
     assert not Notice.objects.exists()
     assert incarnations(subscription) == {**after_removal, "": after_removal[""] + 1}
     announce(resource(subscription))
     assert incarnations(subscription)["resource db-2"] == after_removal["resource db-2"] + 1
 
 
-def test_history_outlives_resources(db2):
+def test_history_of_a_notice_outlives_its_resources(db2):
     notice = announce(db2)
     resources.unregister(db2)
 
@@ -118,7 +118,7 @@ def test_history_outlives_resources(db2):
     assert [step for step, _ in steps(notice)] == [SCHEDULED, SCHEDULED, STARTED, COMPLETED]
 
 
-def test_notices_are_forgotten_as_long_after_their_end_as_runs(db2, settings):
+def test_notices_are_pruned_after_the_retention_period(db2, settings):
     settings.RETENTION_DAYS = 10
     open_notice, ended = announce(db2), announce(db2, has_started=True)
     complete(ended, LATER)

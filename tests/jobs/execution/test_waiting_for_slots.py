@@ -1,4 +1,4 @@
-"""Runs wait in a worker, or elsewhere, until there is room for their calls."""
+"""Runs wait in a worker, or in the database, until there is a slot for their calls."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ from triggers.scheduling import set_job_state
 pytestmark = pytest.mark.django_db
 
 
-def test_runs_wait_here_for_room_and_then_begin(calling, target, make_worker):
+def test_runs_wait_in_the_worker_for_a_slot_and_then_begin(calling, target, make_worker):
     for number in range(5):
         calling(path="/slow/0.1", name=f"job-{number}")
     runs = dispatched()
@@ -30,17 +30,17 @@ def test_runs_wait_here_for_room_and_then_begin(calling, target, make_worker):
     worker.run_until_idle()
 
     assert states(*runs) == [Run.State.SUCCEEDED] * 5
-    assert most_at_once(target.calls, timedelta(seconds=0.1)) == 2
-    assert {run.publish_after for run in runs} == {START + REPUBLISH}  # nobody else was told
+    assert max_concurrent_calls(target.calls, timedelta(seconds=0.1)) == 2
+    assert {run.publish_after for run in runs} == {START + REPUBLISH}  # no other worker got a message
 
 
-def most_at_once(calls, took):
-    """How many calls were out at the same time, each of which took so long at least."""
+def max_concurrent_calls(calls, min_duration):
+    """Return how many calls, of at least `min_duration` each, were open at the same time."""
     arrivals = [call.arrived_at for call in calls]
-    return max(sum(arrival <= other < arrival + took * 0.9 for other in arrivals) for arrival in arrivals)
+    return max(sum(arrival <= other < arrival + min_duration * 0.9 for other in arrivals) for arrival in arrivals)
 
 
-def test_a_run_that_has_waited_long_enough_is_put_off(calling, target, make_worker, clock):
+def test_run_that_waited_too_long_for_a_slot_is_postponed(calling, target, make_worker, clock):
     calling("/slow/20", name="a"), calling(name="b")
     first, second = dispatched()
     worker = make_worker(per_host=1)
@@ -64,12 +64,12 @@ def ready_at(now):
 @pytest.mark.parametrize(
     "wait_s, absence",
     [
-        (2.01, 3 * BACKOFF_STEP),  # in steps, so that many come back together
+        (2.01, 3 * BACKOFF_STEP),  # in steps, so that many runs come back in one batch
         (4, 4 * BACKOFF_STEP),
         (3600, MAX_BACKOFF_STEPS * BACKOFF_STEP),
     ],
 )
-def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_worker, monkeypatch, wait_s, absence):
+def test_run_of_a_slow_host_is_postponed_at_once(calling, make_worker, monkeypatch, wait_s, absence):
     calling("/slow/20", name="a"), calling(name="b")
     first, second = dispatched()
     worker = make_worker(per_host=1)
@@ -83,7 +83,7 @@ def test_a_run_whose_host_is_known_to_be_slow_is_put_off_at_once(calling, make_w
     assert second.publish_after == START + absence
 
 
-def test_a_run_that_was_put_off_is_done_when_it_comes_again(calling, make_worker, clock):
+def test_postponed_run_is_carried_out_when_it_is_published_again(calling, make_worker, clock):
     calling("/slow/0.2", name="a"), calling(name="b")
     first, second = dispatched()
     worker = make_worker(per_host=1)
@@ -99,7 +99,7 @@ def test_a_run_that_was_put_off_is_done_when_it_comes_again(calling, make_worker
     assert states(first, second) == [Run.State.SUCCEEDED] * 2
 
 
-def test_a_retry_without_room_stays_a_retry(calling, make_worker, clock, work):
+def test_retry_without_a_slot_stays_a_retry(calling, make_worker, clock, work):
     job = calling("/status/500", policy=TWICE_MORE)
     run = the_run()
     work(run)
@@ -119,7 +119,7 @@ def test_a_retry_without_room_stays_a_retry(calling, make_worker, clock, work):
     assert counters(job) == (1, 1, 0)
 
 
-def test_runs_of_other_hosts_do_not_wait_for_a_slow_one(calling, peer, make_worker):
+def test_runs_of_other_hosts_do_not_wait_for_a_slow_host(calling, peer, make_worker):
     quick = peer(Target)
     for number in range(4):
         calling("/slow/20", name=f"slow-{number}"), calling(name=f"quick-{number}", at=quick)
@@ -134,7 +134,7 @@ def test_runs_of_other_hosts_do_not_wait_for_a_slow_one(calling, peer, make_work
     assert Run.objects.filter(job_name__startswith="slow", state=Run.State.RUNNING).count() == 2
 
 
-def test_hosts_get_places_in_turn(calling, peer, make_worker, monkeypatch):
+def test_hosts_get_slots_in_turn(calling, peer, make_worker, monkeypatch):
     other = peer(Target)
     for number in range(4):
         calling("/slow/20", name=f"a-{number}")
@@ -147,17 +147,15 @@ def test_hosts_get_places_in_turn(calling, peer, make_worker, monkeypatch):
     grants = [True, True]
 
     worker.calls.limiter.per_host = 10
-    take_place = worker.calls.limiter.acquire
-    monkeypatch.setattr(
-        worker.calls.limiter, "acquire", lambda *target: grants and grants.pop() and take_place(*target)
-    )
+    acquire = worker.calls.limiter.acquire
+    monkeypatch.setattr(worker.calls.limiter, "acquire", lambda *target: grants and grants.pop() and acquire(*target))
     worker.step(wait_s=0)
 
     begun = Run.objects.filter(state=Run.State.RUNNING).values_list("job_name", flat=True)
     assert sorted(name[0] for name in begun) == ["a", "a", "b", "b"]
 
 
-def test_there_is_a_limit_for_all_hosts(calling, peer, make_worker):
+def test_calls_to_all_hosts_have_one_limit(calling, peer, make_worker):
     targets = [peer(Target) for _ in range(4)]
     for number in range(12):
         calling("/slow/0.1", name=f"job-{number}", at=targets[number % 4])
@@ -169,11 +167,11 @@ def test_there_is_a_limit_for_all_hosts(calling, peer, make_worker):
 
     calls = [call for target in targets for call in target.calls]
     assert set(states(*runs)) == {Run.State.SUCCEEDED}
-    assert 2 <= most_at_once(calls, timedelta(seconds=0.1)) <= 4
+    assert 2 <= max_concurrent_calls(calls, timedelta(seconds=0.1)) <= 4
 
 
-def test_a_run_without_room_does_not_make_another_of_its_job_wait(calling, make_worker, peer):
-    """It has not begun, so neither is the other one skipped as overlapping."""
+def test_run_without_a_slot_does_not_block_other_runs_of_its_job(calling, make_worker, peer):
+    """It has not begun, so the other run is not skipped as overlapping."""
     calling("/slow/20", name="a-slow")
     job = calling(name="b-job")
     (slow, first), (_, second) = dispatched(), dispatched(START + DAY)
@@ -187,7 +185,7 @@ def test_a_run_without_room_does_not_make_another_of_its_job_wait(calling, make_
     assert job.state == Job.State.ENABLED
 
 
-def test_a_queued_run_does_not_overtake_one_without_room(calling, make_worker, clock, peer):
+def test_queued_run_does_not_overtake_a_run_without_a_slot(calling, make_worker, clock, peer):
     calling("/slow/20", name="a-slow")
     calling(name="b-job", overlap="queue_all")
     (slow, first), (_, second) = dispatched(), dispatched(START + DAY)
@@ -202,7 +200,7 @@ def test_a_queued_run_does_not_overtake_one_without_room(calling, make_worker, c
     assert states(first, second) == [Run.State.WAITING] * 2
 
 
-def test_room_is_kept_for_no_run_that_does_not_begin(calling, make_worker):
+def test_run_that_does_not_begin_takes_no_slot(calling, make_worker):
     stopped, job = calling(name="a-stopped"), calling(name="b-busy")
     runs = dispatched()
     (again,) = dispatched(START + DAY)[1:]
@@ -217,7 +215,7 @@ def test_room_is_kept_for_no_run_that_does_not_begin(calling, make_worker):
     assert job.state == Job.State.ENABLED
 
 
-def test_room_is_given_back_when_the_database_fails(calling, make_worker, monkeypatch):
+def test_slot_is_released_when_the_database_fails(calling, make_worker, monkeypatch):
     calling()
     run = the_run()
     worker = make_worker()
@@ -232,7 +230,7 @@ def test_room_is_given_back_when_the_database_fails(calling, make_worker, monkey
     assert worker.calls.limiter.is_empty
 
 
-def test_a_shutdown_leaves_runs_that_wait_for_room_to_others(calling, make_worker, target):
+def test_shutdown_leaves_runs_that_wait_for_a_slot_to_other_workers(calling, make_worker, target):
     calling("/slow/20", name="a"), calling(name="b")
     first, second = dispatched()
     worker = make_worker(per_host=1, is_stopping=lambda: bool(target.calls))

@@ -12,16 +12,17 @@ from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 
-from jobs.errors import Invalid
+from api.errors import Invalid
 from recurrence.wire import Faults
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Pattern = str | re.Pattern[str] | None
 
 PRINTABLE = r"[^\x00-\x1f\x7f-\x9f]*"
 NUMBERS_END = 2**63
 SHOWN_LENGTH = 200  # characters of a refused value that the message repeats
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # PostgreSQL refuses NUL, UTF-8 a lone surrogate
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # PostgreSQL refuses NUL, UTF-8 a lone surrogate
 
 
 def collected(read: "Callable[Concatenate[JsonObject, P], T]") -> "Callable[Concatenate[JsonObject, P], T]":
@@ -74,7 +75,7 @@ class JsonObject:
             self.refuse(name, "is required", "required")
         return JsonObject(self.value[name], self._path(name), self.faults)
 
-    def required_text(self, name: str, limit: int, pattern: str | None = None, expected: str = "") -> str:
+    def required_text(self, name: str, limit: int, pattern: Pattern = None, expected: str = "") -> str:
         """Return a text that must be present.  If faults are collected, a fault returns None."""
         self.require(name)
         return cast(str, self.text(name, limit, pattern, expected))
@@ -91,7 +92,7 @@ class JsonObject:
         return JsonObject(self.value[name], self._path(name), self.faults)
 
     @collected
-    def text(self, name: str, limit: int, pattern: str | None = None, expected: str = "") -> str | None:
+    def text(self, name: str, limit: int, pattern: Pattern = None, expected: str = "") -> str | None:
         """Return a text of at most `limit` characters.
 
         `pattern`, if given, must match the whole text; `expected` describes the pattern.
@@ -103,7 +104,7 @@ class JsonObject:
             self.refuse(name, f"must be a text, not {shorten_repr(value)}", "wrong_type")
         if len(value) > limit:
             self.refuse(name, f"must have at most {limit} characters, not {len(value)}", "too_long")
-        if _UNSTORABLE.search(value):
+        if UNSTORABLE.search(value):
             self.refuse(name, "must not contain NUL or half of a surrogate pair", "malformed")
         if pattern and not re.fullmatch(pattern, value):
             self.refuse(name, f"must be {expected}, not {shorten_repr(value)}", "malformed")
@@ -175,7 +176,7 @@ class JsonObject:
             self.refuse(name, "must hold nothing but JSON", "malformed")
         if len(text) > limit:
             self.refuse(name, f"must have at most {limit} characters as JSON, not {len(text)}", "too_long")
-        if any(_UNSTORABLE.search(each) for each in _texts_in(members.value)):
+        if any(UNSTORABLE.search(each) for each in texts_in(members.value)):
             self.refuse(name, "must not contain NUL or half of a surrogate pair", "malformed")
         return members.value
 
@@ -194,7 +195,7 @@ class JsonObject:
         return {key: text for key, text in found.items() if text is not None}
 
     @collected
-    def names(self, name: str, count: int, pattern: str, expected: str) -> list[str] | None:
+    def names(self, name: str, count: int, pattern: re.Pattern[str], expected: str) -> list[str] | None:
         """Return a list of at most `count` texts, without duplicates in any letter case.
 
         `pattern` must match each whole text; `expected` describes the pattern.
@@ -215,16 +216,17 @@ class JsonObject:
         return f"{self.path}.{name}" if self.path else name
 
 
-def _texts_in(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
+    """Yield the texts of a document, with the names of members."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for name, member in value.items():
-            yield from _texts_in(name)
-            yield from _texts_in(member)
+            yield from texts_in(name)
+            yield from texts_in(member)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts_in(item)
+            yield from texts_in(item)
 
 
 def shorten_repr(value: object) -> str:
@@ -237,5 +239,5 @@ def shorten_repr(value: object) -> str:
         return "a number of very many digits"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    text = ascii(value) if isinstance(value, str) and _UNSTORABLE.search(value) else repr(value)
+    text = ascii(value) if isinstance(value, str) and UNSTORABLE.search(value) else repr(value)
     return text if len(text) <= SHOWN_LENGTH else text[:SHOWN_LENGTH] + "…"

@@ -1,4 +1,4 @@
-"""Messages about runs, through a real broker."""
+"""The publisher: messages about runs, through a real broker."""
 
 import json
 import uuid
@@ -14,7 +14,7 @@ from triggers.publisher import MESSAGE_RUNS, RETRY_AFTER_S, RunPublisher
 
 
 class Broker:
-    """A Valkey that can be stopped and started again."""
+    """A Valkey server that can be stopped and started again."""
 
     def __init__(self, folder: Path):
         self.socket = folder / "broker.sock"
@@ -50,7 +50,7 @@ def publisher(broker):
 
 
 def messages(broker, queue="default"):
-    """The bodies and headers of the messages in a queue, oldest first."""
+    """Return the bodies and headers of the messages in a queue, oldest first."""
     with broker.app.connection_for_read() as connection:
         raw = [json.loads(text) for text in connection.default_channel.client.lrange(queue, 0, -1)]
     return [(json.loads(b64decode(message["body"])), message["headers"]) for message in reversed(raw)]
@@ -60,7 +60,7 @@ def ids(count):
     return [uuid.UUID(int=number) for number in range(count)]
 
 
-def test_a_message_holds_the_ids_of_runs_and_nothing_else(broker, publisher):
+def test_message_contains_only_the_ids_of_runs(broker, publisher):
     assert publisher.publish([("default", run_id) for run_id in ids(2)])
 
     ((body, headers),) = messages(broker)
@@ -70,31 +70,31 @@ def test_a_message_holds_the_ids_of_runs_and_nothing_else(broker, publisher):
     assert (headers["eta"], headers["expires"]) == (None, None)
 
 
-def test_a_message_is_about_runs_of_one_queue_and_not_too_many(broker, publisher):
+def test_message_contains_a_limited_number_of_runs_of_one_queue(broker, publisher):
     publisher.publish([("default", run_id) for run_id in ids(MESSAGE_RUNS + 1)] + [("slow", ids(1)[0])])
 
     assert [len(body[0][0]) for body, _ in messages(broker)] == [MESSAGE_RUNS, 1]
     assert [len(body[0][0]) for body, _ in messages(broker, "slow")] == [1]
 
 
-def test_nothing_to_ring_for_needs_no_broker(broker, publisher):
+def test_publishing_no_runs_needs_no_broker(broker, publisher):
     broker.stop()
 
     assert publisher.publish([]) is True
     broker.start()
 
 
-def test_messages_go_out_in_batches(publisher):
-    """A `retry_on_timeout` among the transport's options would switch that off without a word."""
+def test_messages_are_published_in_batches(publisher):
+    """A `retry_on_timeout` in the transport options would disable batches silently."""
     assert publisher.is_reachable()
     assert publisher.producer.supports_batch_publish
 
 
-def test_the_products_own_broker_settings_allow_batches():
+def test_broker_settings_of_the_product_allow_batches():
     assert "retry_on_timeout" not in product.conf.broker_transport_options
 
 
-def test_an_outage_is_told_once_and_nothing_is_raised(broker, publisher, caplog):
+def test_broker_outage_is_logged_once_and_raises_no_error(broker, publisher, caplog):
     publisher.publish([("default", ids(1)[0])])
     broker.stop()
 
@@ -105,7 +105,7 @@ def test_an_outage_is_told_once_and_nothing_is_raised(broker, publisher, caplog)
     broker.start()
 
 
-def test_a_broker_that_is_away_is_left_alone_for_a_moment_and_used_again_when_it_is_back(broker, caplog):
+def test_unavailable_broker_is_tried_again_after_a_delay(broker, caplog):
     caplog.set_level("INFO")
     moment = [0.0]
     publisher = RunPublisher(broker.app, monotonic=lambda: moment[0])
@@ -122,15 +122,15 @@ def test_a_broker_that_is_away_is_left_alone_for_a_moment_and_used_again_when_it
     publisher.close()
 
 
-def test_a_broker_that_was_restarted_between_two_messages_is_found_again(broker):
+def test_publisher_reconnects_to_a_restarted_broker(broker):
     moment = [0.0]
     publisher = RunPublisher(broker.app, monotonic=lambda: moment[0])
     publisher.publish([("default", ids(1)[0])])
     broker.stop()
     broker.start()
 
-    rung = publisher.publish([("default", ids(1)[0])])
+    published = publisher.publish([("default", ids(1)[0])])
     moment[0] += RETRY_AFTER_S
 
-    assert rung or publisher.publish([("default", ids(1)[0])])
+    assert published or publisher.publish([("default", ids(1)[0])])
     publisher.close()

@@ -1,4 +1,4 @@
-"""Texts that somebody wrote into a form, as they go back to the page: with masks, whatever their length."""
+"""Texts of a form are shown again with masked secrets, in linear time."""
 
 import json
 
@@ -8,18 +8,18 @@ from jobs.forms.fields import without_credentials, without_secrets
 from tests.growth import assert_linear
 
 
-def request_with_marks(count: int) -> str:
+def request_with_secret_headers(count: int) -> str:
     headers = {f"b{number}": "x" for number in range(count)}
-    marks = [f"a{number}" for number in range(count)]
-    return json.dumps({"request": {"secretHeaders": marks, "headers": headers}})
+    names = [f"a{number}" for number in range(count)]
+    return json.dumps({"request": {"secretHeaders": names, "headers": headers}})
 
 
 @pytest.mark.parametrize("end", ["", "x"], ids=["JSON", "no JSON"])
-def test_marks_in_a_document_take_linear_time(end):
-    assert_linear(without_secrets, lambda size: request_with_marks(size // 40) + end, 100_000)
+def test_masking_secret_headers_in_a_document_takes_linear_time(end):
+    assert_linear(without_secrets, lambda size: request_with_secret_headers(size // 40) + end, 100_000)
 
 
-def test_marks_of_headers_take_linear_time():
+def test_masking_secret_headers_in_a_text_takes_linear_time():
     def text(size: int) -> str:
         return "\n".join(f"b{number}: x" for number in range(size // 10))
 

@@ -1,4 +1,4 @@
-"""What holds while a run follows its operation, and what its job's changes do to it."""
+"""A run that follows an operation: its lock, and the effect of changes of its job."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from triggers.scheduling import set_job_state
 pytestmark = pytest.mark.django_db
 
 
-def test_the_lock_of_the_job_is_held_while_it_follows(starting, work):
+def test_run_that_follows_blocks_other_runs_of_its_job(starting, work):
     starting(status("Succeeded"))
     first = the_run()
     work(first)
@@ -27,7 +27,7 @@ def test_the_lock_of_the_job_is_held_while_it_follows(starting, work):
     assert (second.state, second.reason) == (Run.State.SKIPPED, BUSY)
 
 
-def test_who_waits_for_its_end_is_told(starting, work):
+def test_queued_run_is_published_when_the_run_that_follows_ends(starting, work):
     starting(status("Succeeded"), overlap="queue_one", limit="PT24H")
     first = the_run()
     work(first)
@@ -41,7 +41,7 @@ def test_who_waits_for_its_end_is_told(starting, work):
     assert second.publish_after == START + DAY + SECOND
 
 
-def test_it_goes_on_when_its_job_is_disabled_meanwhile(starting, work):
+def test_run_that_follows_continues_when_its_job_is_disabled(starting, work):
     job = starting(status("Running"), status("Succeeded"))
     run = the_run()
     work(run)
@@ -52,7 +52,7 @@ def test_it_goes_on_when_its_job_is_disabled_meanwhile(starting, work):
     assert run.state == Run.State.SUCCEEDED
 
 
-def test_it_goes_on_as_it_began_when_its_job_is_edited_meanwhile(starting, make_job, target, work):
+def test_run_that_follows_continues_with_its_own_action_when_its_job_is_edited(starting, make_job, target, work):
     job = starting(status("Running"), status("Succeeded"))
     run = the_run()
     work(run)
@@ -65,7 +65,7 @@ def test_it_goes_on_as_it_began_when_its_job_is_edited_meanwhile(starting, make_
     assert len(target.calls_to("/status")) == 2
 
 
-def test_it_ends_when_its_job_is_deleted(starting, target, work):
+def test_run_that_follows_is_cancelled_when_its_job_is_deleted(starting, target, work):
     job = starting(status("Running"))
     run = the_run()
     work(run)
@@ -80,7 +80,7 @@ def test_it_ends_when_its_job_is_deleted(starting, target, work):
     assert work(run, at=START + HOUR) == 0
 
 
-def test_it_ends_when_its_job_is_deleted_during_a_poll(starting, work):
+def test_run_that_follows_fails_when_its_job_is_deleted_during_a_poll(starting, work):
     job = starting(status("Running"))
     run = the_run()
     work(run)

@@ -1,0 +1,582 @@
+"""The members of an action's document, each declared once.
+
+The parsers of this package, the OpenAPI description (`jobs.api.schemas`) and the form (`jobs.forms`) are derived from
+these declarations.  Rules across several members are in the modules of the kinds of actions.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cache
+
+from api.json_object import PRINTABLE
+from jobs import registry
+from jobs.actions import templates
+from jobs.actions.headers import HEADER_NAME
+from jobs.actions.member_types import (
+    Address,
+    Choice,
+    Duration,
+    ErrorAction,
+    Flag,
+    Headers,
+    Instant,
+    JsonValues,
+    Member,
+    Names,
+    Number,
+    Object,
+    ObjectType,
+    OneOf,
+    Pattern,
+    PfxFile,
+    ReadOnly,
+    Scalar,
+    Secret,
+    StatusCodes,
+    TaskName,
+    Text,
+    Texts,
+)
+from jobs.actions.previous import MESSAGE_LIMIT, NAME_OF_HOST
+
+METHODS = ("GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIONS")
+RETRY_TYPES = ("None", "Fixed", "Exponential")
+MESSAGE_FORMATS = ("Text", "Xml")
+MESSAGE_ENCODINGS = ("None", "Base64")
+TRANSPORT_TYPES = ("NotSpecified", "NetMessaging", "AMQP")
+NO_AUTHENTICATION = ("None", "NotSpecified")  # types that mean that there is none
+FOLLOWING = ("Http", "Https")  # types of actions that can begin an operation
+
+# Limits; of texts in characters
+URI_LIMIT = 2048
+MARKS_LIMIT = 50  # names that a job marks as secret
+CODES_LIMIT = 50
+TEXT_LIMIT = 1024  # of a text in the body of a response
+ARGUMENTS_LIMIT = 8192
+RETRY_INTERVAL = (timedelta(seconds=15), timedelta(days=548), "15 seconds to 18 months")
+
+PRINTABLE_TEXT = Pattern(re.compile(PRINTABLE), "printable")
+ANY_TEXT = Pattern(re.compile(r"(?s).+"), "a text of at least one character")
+USER_NAME = Pattern(re.compile(r"[^\x00-\x1f\x7f:]*"), "printable, without colons")
+TENANT = Pattern(re.compile(NAME_OF_HOST), "a domain name or a GUID")
+NAMESPACE = Pattern(re.compile(NAME_OF_HOST), "a namespace or its host name")
+QUERY_MEMBERS = Pattern(re.compile(r"[!-~]{1,256}"), "names of query members")
+HEADER_NAMES = Pattern(HEADER_NAME, "names of headers")
+ACCOUNT = Pattern(re.compile(r"[a-z0-9]{3,24}"), "3 to 24 lower case letters and digits")
+QUEUE = Pattern(
+    re.compile(r"(?=...)[a-z0-9](-?[a-z0-9])*"),
+    "3 to 63 lower case letters, digits and single hyphens, with no hyphen at either end",
+)
+ENTITY = Pattern(
+    re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*"),
+    "an entity's path such as orders/new",
+)
+
+RETRYING = {"retry": ("Fixed", "Exponential")}
+RETRY_POLICY = ObjectType(
+    "RetryPolicy",
+    (
+        Choice("retryType", RETRY_TYPES, "Fixed")
+        .described("`Exponential`, an addition of ours, doubles the interval with each failure, less up to half of it.")
+        .in_form(
+            "retry",
+            "Retries",
+            choices={
+                "": "4 times, 30 s apart",
+                "None": "None",
+                "Fixed": "Always the same time apart",
+                "Exponential": "Each time twice as far apart",
+            },
+            decides=True,
+        ),
+        Duration("retryInterval", *RETRY_INTERVAL)
+        .described("15 seconds to 18 months, as `PT30S` or `00:00:30`.  Without one: 30 seconds.", "PT30S")
+        .in_form(
+            "retry_interval",
+            "How far apart",
+            "Such as PT30S or 00:00:30; 15 s or more, 30 s if empty.",
+            only_with=RETRYING,
+        ),
+        Number("retryCount", 0, 20)
+        .described("Without one: 4.", 6)
+        .in_form("retry_count", "How many", "Up to 20; 4 if empty.", only_with=RETRYING),
+        Duration("maximumRetryInterval", *RETRY_INTERVAL)
+        .described(
+            "An addition of ours: where doubling ends, and the most that a target's `Retry-After` can ask for."
+            "  Without one: a day.",
+            "PT1H",
+        )
+        .in_form(
+            "retry_most",
+            "At most",
+            "The longest wait, also of one that the target asks for. A day if empty.",
+            only_with=RETRYING,
+        ),
+    ),
+)
+
+# Authentication of requests
+
+
+def _authentication_type(*types: str) -> Choice:
+    return (
+        Choice("type", types, required=True)
+        .described("The kind of authentication.")
+        .in_form(
+            "authentication",
+            "Authentication",
+            choices={
+                "": "None",
+                "Basic": "User name and password",
+                "ClientCertificate": "Client certificate",
+                "ActiveDirectoryOAuth": "OAuth, client credentials",
+            },
+            initial="",
+            decides=True,
+        )
+    )
+
+
+BASIC = ObjectType(
+    "BasicAuthentication",
+    (
+        _authentication_type("Basic"),
+        Text("username", pattern=USER_NAME, required=True)
+        .described("The user name.", "quando")
+        .in_form("username", "User name"),
+        Secret("password", required=True).described("The password.").in_form("password", "Password"),
+    ),
+    "Answers never contain secrets.\n\nA secret that is left out or sent as `********` keeps its stored value, as long"
+    " as user and host stay the same.",
+)
+CLIENT_CERTIFICATE = ObjectType(
+    "ClientCertificateAuthentication",
+    (
+        _authentication_type("ClientCertificate"),
+        PfxFile("pfx", required=True)
+        .described("Base64 of a PKCS #12 file.")
+        .in_form("pfx", "Or the file as text", is_code=True),
+        Secret("password").described("The password of the file.").in_form("pfx_password", "Password of the file"),
+        ReadOnly("certificateThumbprint").described(
+            "SHA-1, in upper-case hexadecimal digits.", "2AAE6C35C94FCFB415DBE95F408B9CE91EE846ED"
+        ),
+        ReadOnly("certificateSubjectName").described("The subject of the certificate.", "CN=quando"),
+        ReadOnly("certificateExpirationDate", is_instant=True).described(
+            "When the certificate expires.", "2030-01-01T00:00:00Z"
+        ),
+        ReadOnly("certificateExpiration", is_instant=True).described(
+            "The same, by its other name.", "2030-01-01T00:00:00Z"
+        ),
+    ),
+)
+OAUTH = ObjectType(
+    "OAuthAuthentication",
+    (
+        _authentication_type("ActiveDirectoryOAuth"),
+        Text("tenant", pattern=TENANT, required=True)
+        .described("The tenant that issues the token.", "example.onmicrosoft.com")
+        .in_form("tenant", "Tenant", "A domain name or a GUID."),
+        Text("audience", URI_LIMIT, PRINTABLE_TEXT)
+        .described("What the token is for.", "https://machines.example.com/")
+        .in_form("audience", "Audience", "The usual one if empty."),
+        Text("clientId", pattern=PRINTABLE_TEXT, required=True)
+        .described("The id of the client.", "11111111-2222-3333-4444-555555555555")
+        .in_form("client_id", "Client id"),
+        Text("authority", URI_LIMIT)
+        .described(
+            "An addition of ours: the https address of who issues the tokens.  Without one: the installation's.",
+            "https://login.example.com",
+        )
+        .in_form("authority", "Authority", "The https address that issues tokens; this server's own if empty."),
+        Secret("secret", required=True)
+        .described("The secret of the client.")
+        .in_form("client_secret", "Client secret"),
+    ),
+)
+AUTHENTICATIONS = {"Basic": BASIC, "ClientCertificate": CLIENT_CERTIFICATE, "ActiveDirectoryOAuth": OAUTH}
+AUTHENTICATION = OneOf(
+    "authentication", AUTHENTICATIONS, _authentication_type(*NO_AUTHENTICATION, *AUTHENTICATIONS)
+).described("With what the request proves who sends it; null: with nothing.")
+
+# Requests
+
+SUCCESS = ObjectType(
+    "Success",
+    (
+        StatusCodes("statusCodes", CODES_LIMIT)
+        .described("Numbers and ranges such as `200-299`.  Without them: 2xx.", ["200-299", 304])
+        .in_form("status_codes", "Status codes", "Such as 200, 202, 300-399. 2xx if empty."),
+        Text("bodyContains", TEXT_LIMIT, ANY_TEXT)
+        .described("A text that stands somewhere in the body.", "warm")
+        .in_form("body_contains", "Text in the body", "It must be there, letter by letter.", strip=False),
+        Text("bodyPath", 256)
+        .described(
+            "A path of names and indexes into a JSON body, such as `$.items[0].state` (RFC 9535): it must lead"
+            " somewhere.",
+            "$.state",
+        )
+        .in_form("body_path", "JSON path", "Such as $.state or $.items[0].id.", is_code=True),
+        Scalar("bodyValue", TEXT_LIMIT)
+        .described("What must stand at `bodyPath`.", "warm")
+        .in_form("body_value", "Value at that path", 'Such as done, 3 or true; "3" is a text.', is_code=True),
+    ),
+    "Which answers count as success: all conditions that are given must hold.  An addition of ours.",
+)
+REQUEST = ObjectType(
+    "HttpRequest",
+    (
+        Address("uri", URI_LIMIT, required=True)
+        .described(
+            "http or https, without user information.  Keys in its query are answered as `********`, which keeps them"
+            " when it is sent back.",
+            "https://shop.example.com/orders/collect",
+        )
+        .in_form("uri", "Address", is_code=True),
+        Names("secretQuery", "uri", QUERY_MEMBERS)
+        .described(
+            "An addition of ours: names of query parameters of `uri` whose values are secrets, in addition to those"
+            " whose names say so.  Left out, stored names stay.",
+            ["site"],
+        )
+        .in_form(
+            "secret_query",
+            "Secret parameter names",
+            "Of the address, separated by commas: user for ?user=ada.",
+            is_code=True,
+        ),
+        Choice("method", METHODS, required=True)
+        .described("The HTTP method.", "POST")
+        .in_form(
+            "method",
+            "Method",
+            choices={name: name for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")},
+            initial="POST",
+        ),
+        Headers("headers")
+        .described(
+            "Headers and their values.  Those that are secrets are answered as `********`, which keeps them.",
+            {"Content-Type": "application/json"},
+        )
+        .in_form("headers", "Headers", "One a line, Name: value."),
+        Names("secretHeaders", "headers", HEADER_NAMES)
+        .described(
+            "An addition of ours: names of headers whose values are secrets, in addition to those whose names say so."
+            "  Left out, stored names stay.",
+            ["X-Shop"],
+        )
+        .in_form(
+            "secret_headers",
+            "Secret header names",
+            "Separated by commas. Their values are encrypted and never shown again. Values of tokens, passwords, keys"
+            " and cookies always are.",
+            is_code=True,
+        ),
+        Text("body", 8192)
+        .described("The body, sent in UTF-8.", '{"collect": true}')
+        .in_form("body", "Body", rows=4, strip=False),
+        AUTHENTICATION,
+        Flag("followRedirects")
+        .described("An addition of ours.  Each hop is checked like the first; credentials stay with their host.")
+        .in_form(
+            "follow_redirects",
+            "Follow redirects",
+            "Up to five. Each address is checked; credentials stay with the first host.",
+        ),
+        Text("certificateAuthority", 16_384)
+        .described(
+            "An addition of ours: certificates (PEM) that the target's may come from besides the usual ones.",
+            "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n",
+        )
+        .in_form(
+            "certificate_authority",
+            "Certificate authority",
+            "PEM. Trusted besides the usual ones, for a target with a certificate of its own making.",
+            rows=3,
+            attributes={"placeholder": "-----BEGIN CERTIFICATE-----"},
+        ),
+        Object("success", SUCCESS).described(
+            "Which answers count as success.  An addition of ours; without it: those with 2xx."
+        ),
+    ),
+)
+
+# Messages of a storage queue
+
+QUEUE_MESSAGE = ObjectType(
+    "StorageQueueMessage",
+    (
+        Text("storageAccount", 24, ACCOUNT, required=True)
+        .described("The name of the storage account.", "exampleaccount")
+        .in_form("storage_account", "Storage account"),
+        Text("queueName", 63, QUEUE, required=True)
+        .described("The name of the queue.", "orders")
+        .in_form("storage_queue", "Queue"),
+        Secret("sasToken", required=True)
+        .described("The shared access signature with which the message is put.")
+        .in_form("sas_token", "SAS token"),
+        Text("message", MESSAGE_LIMIT, required=True)
+        .described("The text of the message.", "collect")
+        .in_form("queue_message", "Message", rows=4, strip=False),
+        Choice("messageFormat", MESSAGE_FORMATS, "Text")
+        .described("An addition of ours.  `Xml` wraps the message as the original service did.", "Text")
+        .in_form(
+            "message_format",
+            "Format",
+            choices={"Text": "The message alone", "Xml": "In the XML of the original service"},
+            initial="Text",
+        ),
+        Choice("messageEncoding", MESSAGE_ENCODINGS, "None")
+        .described("An addition of ours: what the queue's readers expect.")
+        .in_form("message_encoding", "Encoding", choices={"None": "As it is", "Base64": "Base64"}, initial="None"),
+    ),
+)
+
+# Messages of a service bus
+
+
+def _bus_authentication_type(*types: str) -> Choice:
+    return (
+        Choice("type", types, required=True)
+        .described("The kind of authentication.")
+        .in_form(
+            "bus_authentication",
+            "Authentication",
+            choices={"SharedAccessKey": "Shared access key", "": "None"},
+            initial="SharedAccessKey",
+            decides=True,
+        )
+    )
+
+
+SHARED_ACCESS_KEY = ObjectType(
+    "ServiceBusAuthentication",
+    (
+        _bus_authentication_type("SharedAccessKey"),
+        Text("sasKeyName", pattern=PRINTABLE_TEXT)
+        .described("The name of the key.", "send")
+        .in_form("sas_key_name", "Key name"),
+        Secret("sasKey", required=True).described("The key.").in_form("sas_key", "Key"),
+    ),
+)
+BUS_AUTHENTICATION = OneOf(
+    "authentication",
+    {"SharedAccessKey": SHARED_ACCESS_KEY},
+    _bus_authentication_type(*NO_AUTHENTICATION, "SharedAccessKey"),
+).described("With what the message is sent; null: with nothing.")
+
+
+def _property(name: str, example: str, form_name: str, label: str) -> Text:
+    help_text = f"`{name}` of the message, as Service Bus has it."
+    return Text(name, pattern=PRINTABLE_TEXT).described(help_text, example).in_form(form_name, label)
+
+
+BROKERED_PROPERTIES = ObjectType(
+    "BrokeredMessageProperties",
+    (
+        _property("contentType", "text/plain", "content_type", "Content type"),
+        _property("correlationId", "order-7", "correlation_id", "Correlation id"),
+        _property("label", "alarm", "label", "Label"),
+        _property("messageId", "alarm-7", "message_id", "Message id"),
+        _property("partitionKey", "orders", "partition_key", "Partition key"),
+        _property("replyTo", "answers", "reply_to", "Reply to"),
+        _property("replyToSessionId", "answers-7", "reply_to_session_id", "Reply to session id"),
+        _property("sessionId", "orders", "session_id", "Session id"),
+        _property("to", "shop", "to", "To"),
+        _property("viaPartitionKey", "orders", "via_partition_key", "Via partition key"),
+        Flag("forcePersistence", None)
+        .described("Whether the message is stored before it is accepted.")
+        .in_form("force_persistence", "Force persistence", choices={"": "Not said", "true": "Yes", "false": "No"}),
+        Instant("scheduledEnqueueTimeUtc")
+        .described("When the message appears in the queue.", "2030-01-05T08:00:00Z")
+        .in_form("enqueue_at", "Enqueue at, in UTC", "The queue keeps it back until then."),
+        Duration("timeToLive", timedelta.resolution, timedelta.max, "longer than no time")
+        .described("A duration, as `PT30S` or `00:00:30`.", "PT1H")
+        .in_form("time_to_live", "Time to live", "Such as PT1H or 01:00:00."),
+    ),
+)
+
+
+def _bus_message(name: str, entity: Text) -> ObjectType:
+    return ObjectType(
+        name,
+        (
+            Text("namespace", 253, NAMESPACE, required=True)
+            .described("The name of the namespace.", "example")
+            .in_form("namespace", "Namespace", "Its name or its whole host name."),
+            Choice("transportType", TRANSPORT_TYPES)
+            .described("The protocol; messages are always sent over HTTPS.")
+            .in_form(
+                "transport",
+                "Transport",
+                "Kept for clients of the original; messages go over https.",
+                choices={"": "Not said", **{name: name for name in TRANSPORT_TYPES}},
+            ),
+            Text("message", MESSAGE_LIMIT)
+            .described("The text of the message.", "orders were not collected")
+            .in_form("bus_message", "Message", rows=4, strip=False),
+            BUS_AUTHENTICATION,
+            Object("brokeredMessageProperties", BROKERED_PROPERTIES).described("Properties of Service Bus."),
+            Texts("customMessageProperties", 100, 8192)
+            .described("Properties of the caller's.", {"severity": "high"})
+            .in_form("custom_properties", "Custom properties", "One a line, Name: value."),
+            entity,
+        ),
+    )
+
+
+BUS_QUEUE_MESSAGE = _bus_message(
+    "ServiceBusQueueMessage",
+    Text("queueName", 260, ENTITY, required=True)
+    .described("The name of the queue.", "orders")
+    .in_form("bus_queue", "Queue"),
+)
+BUS_TOPIC_MESSAGE = _bus_message(
+    "ServiceBusTopicMessage",
+    Text("topicPath", 260, ENTITY, required=True)
+    .described("The path of the topic.", "alarms")
+    .in_form("bus_topic", "Topic"),
+)
+
+# Tasks
+
+TASK = ObjectType(
+    "Task",
+    (
+        TaskName("name", registry.NAME_LIMIT, required=True)
+        .described("Those that this installation has registered.", "MINT.EMAIL_NOTIFICATION")
+        .in_form("task_name", "Task"),
+        JsonValues("arguments", ARGUMENTS_LIMIT)
+        .described(f"What it is called with: at most {ARGUMENTS_LIMIT} characters of JSON.", {"kind": "weekly"})
+        .in_form("task_arguments", "Arguments, as JSON", "None if empty."),
+    ),
+    "A callable of the installation.  An addition of ours.",
+)
+
+# Actions
+
+TEMPLATE = (
+    Flag("template")
+    .described(
+        "An addition of ours: fill in the placeholders "
+        + ", ".join(f"`{{{{ {name} }}}}`" for name in templates.NAMES)
+        + ' in uri (behind the host), headers, body and message.  `{{ "{{" }}` stands for two opening braces.'
+    )
+    .in_form(
+        "template",
+        "Fill in placeholders",
+        "{{ fire_time }}, {{ attempt }}, {{ run_id }}, {{ job.name }} and {{ collection.name }} in address, headers,"
+        " body and message.",
+    )
+)
+FOLLOW = (
+    Flag("follow")
+    .described(
+        "An addition of ours: a 202, or the answer to a PUT or PATCH whose `provisioningState` has not ended, begins an"
+        " operation, which is polled until it ends.  The attempt succeeds or fails with it."
+    )
+    .in_form(
+        "follow",
+        "Follow what it begins",
+        "An answer of 202 is no success yet: its operation is polled until it succeeds or fails.",
+    )
+)
+FOLLOW_LIMIT = (
+    Duration("followLimit", timedelta(seconds=1), timedelta(hours=24), "1 second to 24 hours")
+    .described("With `follow`: for how long at most, 1 second to 24 hours, as `PT2H`.  Without one: an hour.", "PT2H")
+    .in_form("follow_limit", "For at most", "Such as PT2H or 02:00:00; up to a day, an hour if empty.")
+)
+RETRIES = Object("retryPolicy", RETRY_POLICY).described("When a failed attempt is made again.")
+ERROR_ACTION = (
+    ErrorAction("errorAction")
+    .described(
+        "Runs after the last attempt has failed; without a retry policy of its own it has the main action's.",
+        {
+            "type": "StorageQueue",
+            "queueMessage": {
+                "storageAccount": "exampleaccount",
+                "queueName": "failed",
+                "message": "orders were not collected",
+            },
+        },
+    )
+    .in_form(
+        "error_action",
+        "When every attempt failed",
+        "An address, which is sent a POST, or an action as JSON; a secret that is left out is kept.",
+        rows=3,
+    )
+)
+
+
+def _action_type(*types: str) -> Choice:
+    return (
+        Choice("type", types, required=True)
+        .described("The kind of action.")
+        .in_form(
+            "type",
+            "Type",
+            choices={
+                "Http": "HTTP request",
+                "Https": "HTTPS request",
+                "StorageQueue": "Message to a storage queue",
+                "ServiceBusQueue": "Message to a service bus queue",
+                "ServiceBusTopic": "Message to a service bus topic",
+                "Task": "Task of this installation",
+            },
+            initial="Http",
+            decides=True,
+        )
+    )
+
+
+def _action(types: Sequence[str], description: str, *members: Member) -> ObjectType:
+    """Return an action of one of `types`, as it is in an error action.  A task has no template."""
+    common = (RETRIES,) if types == ("Task",) else (RETRIES, TEMPLATE)
+    return ObjectType(f"{types[0]}ErrorAction", (*common, _action_type(*types), *members), description)
+
+
+@cache
+def _with_error_action(action: ObjectType) -> ObjectType:
+    return ObjectType(action.name.replace("Error", ""), (ERROR_ACTION, *action.members), action.description)
+
+
+HTTP = _action(
+    FOLLOWING,
+    "Sends an HTTP request.",
+    Object("request", REQUEST, required=True).described("The request that is sent."),
+    FOLLOW,
+    FOLLOW_LIMIT,
+)
+ERROR_ACTIONS = {
+    "Http": HTTP,
+    "Https": HTTP,
+    "StorageQueue": _action(
+        ("StorageQueue",),
+        "Puts a message into an Azure Storage queue.",
+        Object("queueMessage", QUEUE_MESSAGE, required=True).described(
+            "The message, and the queue that it is put into."
+        ),
+    ),
+    "ServiceBusQueue": _action(
+        ("ServiceBusQueue",),
+        "Sends a message to a Service Bus queue.",
+        Object("serviceBusQueueMessage", BUS_QUEUE_MESSAGE, required=True).described(
+            "The message, and the queue that it goes to."
+        ),
+    ),
+    "ServiceBusTopic": _action(
+        ("ServiceBusTopic",),
+        "Sends a message to a Service Bus topic.",
+        Object("serviceBusTopicMessage", BUS_TOPIC_MESSAGE, required=True).described(
+            "The message, and the topic that it goes to."
+        ),
+    ),
+    "Task": _action(
+        ("Task",),
+        "Calls a callable of the installation.  An addition of ours.",
+        Object("task", TASK, required=True).described("What is called."),
+    ),
+}
+ACTIONS = {name: _with_error_action(action) for name, action in ERROR_ACTIONS.items()}
+ACTION_TYPES = tuple(ACTIONS)
