@@ -26,8 +26,8 @@ class SingleRunPublisher:
         return True
 
     def publish(self, runs) -> bool:
-        for _, run_id in runs:
-            self.app.send_task(NAME, args=(str(run_id),), queue=QUEUE, producer=self.producer)
+        for run in runs:
+            self.app.send_task(NAME, args=(str(run.id),), queue=QUEUE, producer=self.producer)
         return True
 
 

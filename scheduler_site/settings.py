@@ -354,7 +354,10 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_LIMIT
 CELERY_BROKER_URL = os.environ.get("BROKER_URL") or f"redis+socket://{quote(str(DATA_DIR))}/broker.sock"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for its broker without limit
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600} if "redis" in CELERY_BROKER_URL else {}
+# the priorities are those of triggers.publisher
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {"visibility_timeout": 3600, "priority_steps": [0, 9]} if "redis" in CELERY_BROKER_URL else {}
+)
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "default"

@@ -22,7 +22,7 @@ from jobs.worker.overlap import MADE_UP, job_lock_key
 from triggers.gates import Hold, current_holds
 from triggers.misfire import FirePlan, plan_fires
 from triggers.models import MAIN, Trigger, parsed
-from triggers.publisher import RunPublisher
+from triggers.publisher import ReadyRun, RunPublisher
 
 logger = logging.getLogger(__name__)
 
@@ -59,14 +59,14 @@ class Dispatcher:
         moments = (next_fire_at, next_publish_after)
         return min((moment for moment in moments if moment is not None), default=None)
 
-    def _publish(self, runs: Sequence[tuple[str, UUID]], now: datetime) -> bool:
+    def _publish(self, runs: Sequence[ReadyRun], now: datetime) -> bool:
         """Publish the runs to workers; return False when the broker did not take the messages.
 
         In that case the runs are made ready at once, so that the first pass after the outage publishes them.
         """
         if self.publisher.publish(runs):
             return True
-        Run.objects.still_pending(run_id for _, run_id in runs).update(publish_after=now)
+        Run.objects.still_pending(run.id for run in runs).update(publish_after=now)
         return False
 
 
@@ -74,10 +74,10 @@ def _is_due(moment: datetime | None, now: datetime) -> bool:
     return moment is not None and moment <= now
 
 
-def dispatch_due(now: datetime) -> list[tuple[str, UUID]]:
+def dispatch_due(now: datetime) -> list[ReadyRun]:
     """Record the due fire times of up to BATCH triggers, and advance these triggers, in one transaction.
 
-    Return the queues and ids of the runs that wait for workers, so that the caller publishes them after the commit.
+    Return the runs that wait for workers, so that the caller publishes them after the commit.
     """
     with transaction.atomic():
         plans = _plans(_due(now), now)
@@ -88,19 +88,20 @@ def dispatch_due(now: datetime) -> list[tuple[str, UUID]]:
         _insert(rows, now)
         finished = [each.due.job_id for each in plans if each.is_last and not each.plan.fires]
         finish_jobs(finished, Job.State.COMPLETED, now)  # all their remaining fire times are missed
-    return [(row.queue, row.id) for row in rows if row.state == Run.State.WAITING]
+    return [ReadyRun(row.queue, row.id, row.subscription_id) for row in rows if row.state == Run.State.WAITING]
 
 
-def claim_ready(now: datetime) -> list[tuple[str, UUID]]:
-    """Claim up to BATCH runs that must be published, and return their queues and ids.
+def claim_ready(now: datetime) -> list[ReadyRun]:
+    """Claim up to BATCH runs that must be published, and return them.
 
     No process claims these runs again for the time REPUBLISH.  The claim is committed before a message is sent: if this
     process dies in between, another process claims the runs later.
     """
     with transaction.atomic():
-        ready = list(Run.objects.ready(now).select_for_update(**LOCK).values_list("queue", "pk")[:BATCH])
-        Run.objects.still_pending(run_id for _, run_id in ready).update(publish_after=now + REPUBLISH)
-    return ready
+        ready = Run.objects.ready(now).select_for_update(**LOCK).values_list("queue", "pk", "subscription")[:BATCH]
+        runs = [ReadyRun(*values) for values in ready]
+        Run.objects.still_pending(run.id for run in runs).update(publish_after=now + REPUBLISH)
+    return runs
 
 
 class DueTrigger(NamedTuple):

@@ -4,16 +4,28 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 from uuid import UUID
 
 from celery import Celery
 from kombu.exceptions import KombuError
 
+from triggers.fair_share import FairShare
+
 logger = logging.getLogger(__name__)
 
 EXECUTE = "jobs.tasks.execute"
+LOW_PRIORITY = 9  # workers take such a message when no queue of theirs has another; the default of Redis is 0
 MESSAGE_RUNS = 50  # runs in one message: a worker carries them out at the same time
 RETRY_AFTER_S = 2.0  # wait after a failed attempt before the broker is tried again
+
+
+class ReadyRun(NamedTuple):
+    """A run that must be published."""
+
+    queue: str
+    id: UUID
+    subscription_id: UUID
 
 
 class RunPublisher:
@@ -22,6 +34,7 @@ class RunPublisher:
     def __init__(self, app: Celery, monotonic: Callable[[], float] = time.monotonic):
         self.app = app
         self._monotonic = monotonic
+        self._fair_share = FairShare(monotonic)
         self._retry_at: float | None = None  # during an outage: when to try again, in monotonic seconds
         self._connect()
 
@@ -36,20 +49,24 @@ class RunPublisher:
             return False
         return True
 
-    def publish(self, runs: Iterable[tuple[str, UUID]]) -> bool:
-        """Publish runs, given by queue and id; return False when the broker did not take the messages."""
-        queues: dict[str, list[str]] = defaultdict(list)
-        for queue, run_id in runs:
-            queues[queue].append(str(run_id))
-        if not queues:
+    def publish(self, runs: Iterable[ReadyRun]) -> bool:
+        """Publish runs; return False when the broker did not take the messages.
+
+        Runs that exceed the share of their subscription are published at low priority.
+        """
+        run_ids: dict[tuple[str, int | None], list[str]] = defaultdict(list)
+        for run in runs:
+            priority = None if self._fair_share.take(run.subscription_id) else LOW_PRIORITY
+            run_ids[run.queue, priority].append(str(run.id))
+        if not run_ids:
             return True
         if not self.is_reachable():
             return False
         try:
             with self.producer.batch():
-                for queue, ids in queues.items():
+                for (queue, priority), ids in run_ids.items():
                     for first in range(0, len(ids), MESSAGE_RUNS):
-                        self._send(queue, ids[first : first + MESSAGE_RUNS])
+                        self._send(ids[first : first + MESSAGE_RUNS], queue=queue, priority=priority)
         except self._transport_errors as error:
             self._mark_unavailable(error)
             return False
@@ -65,8 +82,8 @@ class RunPublisher:
     def _transport_errors(self) -> tuple[type[Exception], ...]:
         return (KombuError, OSError, *self.connection.connection_errors, *self.connection.channel_errors)
 
-    def _send(self, queue: str, run_ids: list[str]) -> None:
-        self.app.send_task(EXECUTE, args=(run_ids,), queue=queue, producer=self.producer, retry=False)
+    def _send(self, run_ids: list[str], **options: str | int | None) -> None:
+        self.app.send_task(EXECUTE, args=(run_ids,), producer=self.producer, retry=False, **options)
 
     def _mark_unavailable(self, error: Exception) -> None:
         if self._retry_at is None:

@@ -16,7 +16,7 @@ NO_RETRY = {"retryType": "None"}
 
 def dispatched(at=START):
     """Return the runs of a dispatch, earliest first."""
-    ids = [run_id for _, run_id in dispatch_due(at)]
+    ids = [run.id for run in dispatch_due(at)]
     return list(Run.objects.filter(pk__in=ids).order_by("fire_at", "job_name"))
 
 

@@ -14,6 +14,7 @@ from triggers import dispatch
 from triggers.dispatch import BATCH, REPUBLISH, Dispatcher, claim_ready, dispatch_due
 from triggers.misfire import SINGLE_LIMIT
 from triggers.models import Trigger
+from triggers.publisher import ReadyRun
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +57,7 @@ def test_due_fire_time_becomes_a_run(make_job):
     published = dispatch_due(START)
 
     run = Run.objects.get()
-    assert published == [("default", run.pk)]
+    assert published == [ReadyRun("default", run.pk, run.subscription_id)]
     assert (run.job, run.action, run.subscription) == (job, job.action, job.collection.subscription)
     assert (run.collection_name, run.job_name, run.trigger_name) == ("nightly", "backup", "default")
     assert (run.fire_at, run.occurrence, run.is_last) == (START, 1, False)
@@ -191,7 +192,7 @@ def test_triggers_due_at_the_same_time_are_ordered_by_priority_lowest_number_fir
     for name, priority in (("late", 9), ("early", 1), ("middle", 5)):
         Trigger.objects.filter(job=make_job(name, schedule=ONCE)).update(priority=priority)
 
-    ids = [run_id for _, run_id in dispatch_due(START)]
+    ids = [run.id for run in dispatch_due(START)]
 
     names = dict(Run.objects.values_list("pk", "job_name"))
     assert [names[run_id] for run_id in ids] == ["early", "middle", "late"]
@@ -265,7 +266,7 @@ def test_trigger_with_an_invalid_schedule_is_stopped_with_a_failed_run_and_other
 
     published = dispatch_due(START)
 
-    assert [Run.objects.get(pk=run_id).job for _, run_id in published] == [valid]
+    assert [Run.objects.get(pk=run.id).job for run in published] == [valid]
     failed = Run.objects.get(job=broken)
     assert (failed.state, failed.fire_at, failed.finished_at) == (Run.State.FAILED, START, START)
     assert "Fortnight" in failed.reason
@@ -282,7 +283,7 @@ def test_runs_are_published_after_their_transaction(make_job):
 
     wakes_at = Dispatcher(publisher).run(START)
 
-    assert publisher.runs == [("default", Run.objects.get().pk)]
+    assert [(run.queue, run.id) for run in publisher.runs] == [("default", Run.objects.get().pk)]
     assert wakes_at == START + REPUBLISH  # when the run would be published again
 
 
@@ -295,7 +296,7 @@ def test_run_with_a_lost_message_is_published_again(make_job):
     assert publisher.runs == []
     Dispatcher(publisher).run(START + REPUBLISH)
 
-    assert publisher.runs == [("default", Run.objects.get().pk)]
+    assert [(run.queue, run.id) for run in publisher.runs] == [("default", Run.objects.get().pk)]
     assert Run.objects.get().publish_after == START + 2 * REPUBLISH
 
 
@@ -305,7 +306,7 @@ def test_manual_run_is_published_by_the_next_pass(make_job):
 
     Dispatcher(publisher).run(NOW)
 
-    assert publisher.runs == [("default", run.pk)]
+    assert publisher.runs == [ReadyRun("default", run.pk, run.subscription_id)]
 
 
 @pytest.mark.parametrize("state", [state for state in Run.State if state not in Run.PENDING])
@@ -390,7 +391,7 @@ def test_concurrent_dispatchers_create_every_run_once(make_job):
     for thread in threads:
         thread.join()
 
-    published = [run_id for publisher in publishers for _, run_id in publisher.runs]
+    published = [run.id for publisher in publishers for run in publisher.runs]
     assert Run.objects.count() == len(published) == len(set(published)) == total
     assert set(Trigger.objects.values_list("fire_count", flat=True)) == {1}
 

@@ -71,7 +71,7 @@ def test_migrated_trigger_continues_to_fire(before):
     assert (trigger.enabled, trigger.priority, trigger.data_map, trigger.lock_key) == (True, 5, {}, None)
     assert trigger.created_at
     assert trigger.updated_at
-    assert [queue for queue, _ in dispatch_due(START)] == ["reports"]
+    assert [run.queue for run in dispatch_due(START)] == ["reports"]
     assert "next_fire_at, priority, id) WHERE" in index_definition()
 
 

@@ -48,7 +48,7 @@ def test_triggers_of_one_job_at_the_same_instant_are_ordered_by_priority(make_jo
         make_trigger(job, name, now=START, priority=priority)
     make_trigger(job, "sooner", "once", now=NOW, definition={"at": "2026-01-05T07:59:59Z"}, priority=9)
 
-    ids = [pk for _, pk in dispatch_due(START)]
+    ids = [run.id for run in dispatch_due(START)]
 
     names = dict(Run.objects.values_list("pk", "trigger_name"))
     assert [names[pk] for pk in ids] == ["sooner", "early", "middle", "late"]
@@ -62,7 +62,7 @@ def test_queue_of_a_run_is_the_group_of_its_trigger(make_job, make_trigger):
 
     published = dispatch_due(START)
 
-    queues = {Run.objects.get(pk=pk).trigger_name: queue for queue, pk in published}
+    queues = {Run.objects.get(pk=run.id).trigger_name: run.queue for run in published}
     assert queues == {"default": "default", "hourly": "message-processor"}
 
 

@@ -58,7 +58,7 @@ def test_run_that_waited_too_long_for_a_slot_is_postponed(calling, target, make_
 
 
 def ready_at(now):
-    return [run_id for _, run_id in claim_ready(now)]
+    return [run.id for run in claim_ready(now)]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_retry_without_a_slot_stays_a_retry(calling, make_worker, clock, work):
     run = the_run()
     work(run)
     calling("/slow/20", name="other")
-    (other,) = Run.objects.filter(pk__in=[run_id for _, run_id in dispatch_due(START)])
+    (other,) = Run.objects.filter(pk__in=[run.id for run in dispatch_due(START)])
     clock.now += INTERVAL
     worker = make_worker(per_host=1)
     take(worker, other)

@@ -36,8 +36,8 @@ def test_run_is_published_when_its_poll_is_due(starting, work):
 
     early, due = claim_ready(START + 9 * SECOND), claim_ready(START + 10 * SECOND)
 
-    assert [run_id for _, run_id in early] == []
-    assert [str(run_id) for _, run_id in due] == [str(run.pk)]
+    assert early == []
+    assert [each.id for each in due] == [run.pk]
 
 
 def test_polls_of_a_run_can_be_made_by_different_workers(starting, work):
