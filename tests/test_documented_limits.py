@@ -38,17 +38,18 @@ REQUEST, RETRIES = members.REQUEST, members.RETRY_POLICY
 PROPERTIES = members.BUS_QUEUE_MESSAGE["customMessageProperties"]
 LIMITS = {
     # requests of any kind
-    "a request that writes a job": f"{settings.JOB_BODY_LIMIT:,} bytes",
+    "a request that writes a job or a trigger": f"{settings.JOB_BODY_LIMIT:,} bytes",
     "any other request": f"{settings.BODY_LIMIT:,} bytes",
-    "objects and lists inside each other": f"{parsers.DEPTH_LIMIT} deep",
+    "nesting of objects and lists": f"{parsers.DEPTH_LIMIT} levels",
     "entries of a list, members of an object": f"{parsers.LIST_LIMIT:,}",
-    "entries of one page of a list": f"{pagination.PAGE_BYTES // 1_000_000} MB as JSON, or one entry; the next page has"
-    " what follows",
+    "entries of one page of a list": (
+        f"{pagination.PAGE_BYTES // 1_000_000} MB as JSON, or one larger entry; the rest is on the next page"
+    ),
     "`limit` of a list": f"1 to {pagination.MOST:,}, {pagination.LIMIT} by default",
     "`count` of a preview": f"1 to {preview.MOST:,}, {preview.COUNT} by default",
     "`count` of upcoming runs": f"1 to {upcoming.COUNT_MOST:,}, {upcoming.COUNT} by default",
-    "differences that a translation answers": f"{translate.MOST}, within {translate.YEARS} years",
-    "faults that a refusal lists": f"{errors.MAX_DETAILS}",
+    "differences listed in the response to a translation": f"{translate.MOST}, within {translate.YEARS} years",
+    "errors listed in one error response": f"{errors.MAX_DETAILS}",
     "`key` of a run or a notice, `Idempotency-Key`": f"{idempotency.KEY_LENGTH} characters",
     # jobs and triggers
     "`name` of a collection, a job, a trigger": f"{names.NAME_LENGTH} characters",
@@ -65,8 +66,8 @@ LIMITS = {
     "`group`": f"{GROUP_LENGTH} characters",
     "`triggerDataMap.custom_lock_key`": f"{scheduling.LOCK_KEY_LIMIT} characters",
     'runs that wait with `"overlap": "queue_all"`': f"{overlap.QUEUE_LIMIT}",
-    "runs that `fireAll` makes up for at once": f"{misfire.FIRE_ALL_LIMIT}",
-    "missed fire times with a row each": f"{misfire.SINGLE_LIMIT:,}",
+    "missed fire times that `fireAll` runs": f"{misfire.FIRE_ALL_LIMIT}",
+    "missed fire times recorded in one row each": f"{misfire.SINGLE_LIMIT:,}",
     "`overlap` of signing secrets": f"{signing.OVERLAP_MOST // DAY} days, {signing.LIVE_MOST} secrets at a time",
     # schedules
     "`recurrence.interval` of `Minute`": f"1 to {LONGEST[FREQUENCIES.MINUTE]:,}",
@@ -84,7 +85,7 @@ LIMITS = {
     ),
     "`numberOfOccurrences` of `outlook`": f"1 to {graph.MOST_OCCURRENCES}",
     "an occurrence of `outlook` and `rrule`": f"{graph.LONGEST // DAY} days long",
-    "a name of a time zone": f"{zone_names.LONGEST} characters",
+    "name of a time zone": f"{zone_names.LONGEST} characters",
     # actions
     "`retryPolicy.retryCount`": f"0 to {RETRIES['retryCount'].high}",
     "`retryPolicy.retryInterval`, `maximumRetryInterval`": (
@@ -128,7 +129,7 @@ LIMITS = {
     "from `startDateTime` to `endDateTime` of a view in Graph's form": f"{window_views.LONGEST_VIEW // DAY:,} days",
     "items of a delta in Graph's form": f"{delta.MOST:,}",
     "a file that is imported": f"{importing.LARGEST:,} bytes",
-    "events that a file becomes": f"{recurrence.MOST_EVENTS:,}",
+    "events created from one imported file": f"{recurrence.MOST_EVENTS:,}",
     "resources of a notice": f"{lifecycle.RESOURCES_MOST:,}",
     "open notices of a subscription": f"{lifecycle.OPEN_MOST:,}",
     "resources of all open notices of a subscription together": f"{lifecycle.RESOURCES_OF_OPEN_MOST:,}",
@@ -165,8 +166,8 @@ def shown(span: timedelta) -> str:
 PLAN_LIMITS = {
     "jobs of a collection": lambda plan: f"{plan.jobs:,}",
     "collections with the plan in a subscription": lambda plan: f"{plan.collections:,}",
-    "least time between two occurrences of an Azure recurrence": lambda plan: shown(plan.min_interval),
-    "least time between two fire times in another format": lambda plan: shown(plan.min_fire_interval),
+    "minimum time between two occurrences of an Azure recurrence": lambda plan: shown(plan.min_interval),
+    "minimum time between two fire times in another format": lambda plan: shown(plan.min_fire_interval),
     "`authentication` of a `request`": lambda plan: "yes" if plan.outbound_authentication else "no",
 }
 PLANS = {
