@@ -5,9 +5,12 @@ from datetime import timedelta
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from django.conf import settings
+from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import expect, sync_playwright
 
+from accounts.models import User
 from jobs.models import Attempt, Job, Process, Run
 from jobs.signing import new_secret
 from triggers.definitions import JobDefinition
@@ -98,13 +101,14 @@ def collect_faults(page, origin: str, faults: list[str]) -> None:
 
 
 @pytest.fixture
-def sign_in():
+def sign_in(live_server):
+    """Return a function that gives a page the session of a user."""
+
     def sign_in(page, username="ada"):
-        page.goto("/sign-in/")
-        page.get_by_label("User name").fill(username)
-        page.get_by_label("Password").fill("correct horse")
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**/admin/")
+        client = Client()
+        client.force_login(User.objects.get(username=username), backend=settings.AUTHENTICATION_BACKENDS[0])
+        session = client.cookies[settings.SESSION_COOKIE_NAME].value
+        page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
         return page
 
     return sign_in

@@ -141,5 +141,6 @@ def test_pages_with_a_secret_or_a_test_result_are_accessible(
 def test_dashboard_does_not_scroll_sideways_at_the_start_and_end_of_a_day(open_page, sign_in, owner, now):
     with time_machine.travel(utc(now)):
         page = sign_in(open_page(width=390))
+        page.goto("/admin/")
 
         assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

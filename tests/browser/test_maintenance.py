@@ -62,6 +62,7 @@ def status_message(page):
 @pytest.mark.parametrize("javascript", [True, False])
 def test_notice_is_announced_approved_and_completed(open_page, sign_in, servers, javascript):
     page = sign_in(open_page(javascript=javascript))
+    page.goto("/admin/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Maintenance").click()
     page.locator(".page-head").get_by_role("link", name="Announce…").click()
 
@@ -116,6 +117,7 @@ def test_double_click_announces_only_once(open_page, sign_in, servers):
 
 def test_two_keys_open_maintenance(open_page, sign_in, servers):
     page = sign_in(open_page())
+    page.goto("/admin/")
 
     press_in_sequence(page, "g", "m")
 

@@ -17,8 +17,13 @@ from triggers.scheduling import save_job
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_job_is_created_previewed_corrected_and_run(open_page, sign_in, owner, collection):
-    page = sign_in(open_page())
+def test_job_is_created_previewed_corrected_and_run(open_page, owner, collection):
+    page = open_page()
+    page.goto("/sign-in/")
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/admin/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
     page.get_by_role("link", name="New job").first.click()
     preview = page.get_by_role("complementary", name="What this means")
@@ -233,6 +238,7 @@ def test_selected_rows_show_their_actions(open_page, sign_in, owner, job_with_ru
 
 def test_dashboard_refreshes_without_a_reload(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page())
+    page.goto("/admin/")
     expect(page.get_by_role("link", name="1 disabled job not")).to_be_visible()
 
     type(job_with_runs).objects.filter(name="invoices").update(state="disabled")
@@ -243,6 +249,7 @@ def test_dashboard_refreshes_without_a_reload(open_page, sign_in, owner, job_wit
 
 def test_keys_open_jobs_and_search(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
+    page.goto("/admin/")
 
     press_in_sequence(page, "g", "j")
     page.wait_for_url("**/admin/jobs/job/")
@@ -254,6 +261,7 @@ def test_keys_open_jobs_and_search(open_page, sign_in, owner, collection):
 
 def test_keyboard_dialog_is_centred_and_returns_the_focus(open_page, sign_in, owner):
     page = sign_in(open_page())
+    page.goto("/admin/")
     sheet = page.get_by_role("dialog", name="Keyboard")
     page.keyboard.press("Tab")
     focused = page.evaluate("document.activeElement.outerHTML")
@@ -279,6 +287,7 @@ def test_keyboard_dialog_is_centred_and_returns_the_focus(open_page, sign_in, ow
 
 def test_dark_theme_is_chosen_and_kept(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
+    page.goto("/admin/")
     page.get_by_label("Account and settings of ada").click()
     page.get_by_role("button", name="Dark").click()
     page.goto("/admin/jobs/job/")

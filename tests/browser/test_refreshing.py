@@ -70,6 +70,7 @@ def test_offer_of_newer_entries_does_not_cover_the_last_row(open_page, sign_in, 
 def test_home_cards_and_run_page_refresh(open_page, sign_in, owner, make_job):
     run = make_run(make_job(), 2, state="running")
     page = sign_in(open_page())
+    page.goto("/admin/")
     expect(page.locator("#running-now-card")).to_contain_text("backup")
     finish(run)
     page.clock.fast_forward(10_500)

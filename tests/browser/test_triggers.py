@@ -92,6 +92,7 @@ def test_job_is_created_without_a_schedule(open_page, sign_in, owner, collection
 
 def test_keys_open_triggers_and_search_finds_one(open_page, sign_in, owner, job_with_triggers):
     page = sign_in(open_page())
+    page.goto("/admin/")
     press_in_sequence(page, "g", "t")
     page.wait_for_url("**/admin/triggers/trigger/")
     page.get_by_role("searchbox", name="Name, or the job's").fill("often")
