@@ -5,6 +5,7 @@ even if several passes find it.  A lost message is sent again, because the row s
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,12 +22,15 @@ from jobs.models import Job, Run
 from jobs.worker.overlap import MADE_UP, job_lock_key
 from triggers.gates import Hold, current_holds
 from triggers.misfire import FirePlan, plan_fires
-from triggers.models import MAIN, Trigger, parsed
+from triggers.models import MAIN, Trigger, TriggerQuerySet, parsed
 from triggers.publisher import ReadyRun, RunPublisher
 
 logger = logging.getLogger(__name__)
 
 BATCH = 500  # triggers, or runs to publish, in one transaction
+SEARCHED_BATCH = 100  # the least places for triggers of SEARCHED_FORMATS in one transaction
+LARGE_SHARE = BATCH // 5  # a subscription with more triggers in a full batch delays others
+LOOK_AHEAD = 10 * BATCH  # due triggers among which those of other subscriptions are looked for
 TIMES = 5_000  # fire times in one transaction: triggers that are far behind make a smaller batch
 SEARCHED_FORMATS = ("rrule",)  # formats whose fire times are searched day by day: 0.1 s for the longest search
 MAX_SEARCH_S = 0.5  # in one transaction: the triggers of other formats wait meanwhile
@@ -75,7 +79,9 @@ def _is_due(moment: datetime | None, now: datetime) -> bool:
 
 
 def dispatch_due(now: datetime) -> list[ReadyRun]:
-    """Record the due fire times of up to BATCH triggers, and advance these triggers, in one transaction.
+    """Record the due fire times of some of the due triggers, and advance these triggers, in one transaction.
+
+    These are the BATCH triggers that are longest overdue, and those of other subscriptions, see `_due`.
 
     Return the runs that wait for workers, so that the caller publishes them after the commit.
     """
@@ -129,21 +135,42 @@ class DueTrigger(NamedTuple):
 
 
 def _due(now: datetime) -> list[DueTrigger]:
-    """Return due triggers in order, locked where the database has row locks.
+    """Return due triggers, locked where the database has row locks, in the order in which they are planned.
 
-    Triggers of SEARCHED_FORMATS get the places that the others leave.
+    Triggers of SEARCHED_FORMATS get the places that the others leave, and at least SEARCHED_BATCH places.
     """
     due = Trigger.objects.due(now).select_for_update(**LOCK)
+    triggers = _fetch(due.exclude(format__in=SEARCHED_FORMATS), BATCH)
+    triggers += _fetch(due.filter(format__in=SEARCHED_FORMATS), max(BATCH - len(triggers), SEARCHED_BATCH))
+    triggers.sort(key=lambda each: (each.due_at, each.priority, each.id))
+    if len(triggers) < BATCH:
+        return triggers
+    return _due_of_other_subscriptions(triggers, now) + triggers
+
+
+def _due_of_other_subscriptions(triggers: Sequence[DueTrigger], now: datetime) -> list[DueTrigger]:
+    """Return due triggers behind a full batch, without those of the subscriptions with most triggers in the batch.
+
+    Thus a subscription with very many due triggers does not delay the triggers of other subscriptions.
+    """
+    counts = Counter(each.subscription_id for each in triggers)
+    busy = [subscription_id for subscription_id, count in counts.items() if count > LARGE_SHARE]
+    if not busy:
+        return []
+    due = Trigger.objects.due(now)
+    fetched = [each.id for each in triggers if each.subscription_id not in busy]
+    others = due.filter(pk__in=due.values("pk")[:LOOK_AHEAD]).exclude(job__collection__subscription__in=busy)
+    return _fetch(others.exclude(pk__in=fetched).select_for_update(**LOCK), BATCH)
+
+
+def _fetch(due: TriggerQuerySet, limit: int) -> list[DueTrigger]:
     names = (
         *("id", "name", "format", "definition", "anchored_at", "next_fire_at", "fire_count", "fires_left"),
         *("misfire", "misfire_threshold", "priority", "group", "lock_key"),
         *("job_id", "job__name", "job__overlap", "job__action_id"),
         *("job__collection__name", "job__collection__subscription_id"),
     )
-    rows = list(due.exclude(format__in=SEARCHED_FORMATS).values_list(*names)[:BATCH])
-    rows += due.filter(format__in=SEARCHED_FORMATS).values_list(*names)[: BATCH - len(rows)]
-    triggers = [DueTrigger(*row) for row in rows]
-    return sorted(triggers, key=lambda each: (each.due_at, each.priority, each.id))
+    return [DueTrigger(*row) for row in due.values_list(*names)[:limit]]
 
 
 @dataclass(slots=True)

@@ -174,7 +174,7 @@ class Worker:
 
     def _capacity_filter(self, now: datetime) -> "CapacityFilter":
         with self._lock:
-            return CapacityFilter(self.calls.limiter, now, Counter(target.host for target, _ in self._waiting.values()))
+            return CapacityFilter(self.calls.limiter, now, Counter(target for target, _ in self._waiting.values()))
 
     def _forget_waiting(self) -> None:
         """Drop the waiting runs; they are published again later."""
@@ -222,10 +222,11 @@ class Batch:
 class CapacityFilter:
     """Select the runs of a message that get a slot.  Some others wait in this process, the rest are postponed."""
 
-    def __init__(self, limiter: CallLimiter, now: datetime, waiting_count: Counter[str]):
+    def __init__(self, limiter: CallLimiter, now: datetime, waiting_count: Counter[Target]):
         self.limiter = limiter
         self.now = now
-        self.waiting_count = waiting_count  # by host: how many runs wait already
+        self.waiting_count = waiting_count  # how many runs wait already for each target
+        self.tenant_count = Counter(target.host for target in waiting_count)  # how many tenants wait for each host
         self.deadlines: dict[UUID, datetime] = {}  # of runs that have waited already: until when they may wait
         self.slots: dict[UUID, Slot] = {}
         self.waiting: dict[UUID, tuple[Target, datetime]] = {}
@@ -253,18 +254,20 @@ class CapacityFilter:
     def _delay_for(self, run_id: UUID, target: Target) -> timedelta | None:
         """Return for how long the run is postponed; None when it waits in this process."""
         deadline = self.deadlines.get(run_id)
-        if (
-            deadline is None
-            and self.limiter.seconds_per_slot(target.host) * (self.waiting_count[target.host] + 1)
-            <= MAX_WAIT_FOR_SLOT.total_seconds()
-        ):
+        if deadline is None and self._expected_wait_s(target) <= MAX_WAIT_FOR_SLOT.total_seconds():
             deadline = self.now + MAX_WAIT_FOR_SLOT
         if deadline is None or self.now >= deadline:
             steps = math.ceil(self.limiter.reserve_slot(target.host) / BACKOFF_STEP.total_seconds())
             return min(max(steps, 1), MAX_BACKOFF_STEPS) * BACKOFF_STEP
-        self.waiting_count[target.host] += 1
+        self.tenant_count[target.host] += not self.waiting_count[target]
+        self.waiting_count[target] += 1
         self.waiting[run_id] = target, deadline
         return None
+
+    def _expected_wait_s(self, target: Target) -> float:
+        """Return how long one more run of the target would wait: the tenants that wait for a host take turns."""
+        tenants = self.tenant_count[target.host] + (not self.waiting_count[target])
+        return self.limiter.seconds_per_slot(target.host) * (self.waiting_count[target] + 1) * tenants
 
 
 def write_with_retry(write: Write, items: Sequence[Any], now: datetime) -> None:

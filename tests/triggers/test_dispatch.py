@@ -7,7 +7,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs.models import Job, Run
+from accounts.models import Subscription
+from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from tests.conftest import NOW, utc
 from triggers import dispatch
@@ -19,6 +20,7 @@ from triggers.publisher import ReadyRun
 pytestmark = pytest.mark.django_db
 
 HOUR = timedelta(hours=1)
+SECOND = timedelta(seconds=1)
 START = utc("2026-01-05T08:00:00Z")
 HOURLY = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Hour"}}
 ONCE = {"startTime": "2026-01-05T08:00:00Z"}
@@ -128,6 +130,61 @@ def test_triggers_are_dispatched_in_batches(make_job):
     assert len(dispatch_due(START)) == BATCH
     assert len(dispatch_due(START)) == 1
     assert len(dispatch_due(START)) == 0
+
+
+@pytest.fixture
+def make_tenant():
+    def make(name: str) -> JobCollection:
+        return JobCollection.objects.create(subscription=Subscription.objects.create(name=name), name=name)
+
+    return make
+
+
+@pytest.fixture
+def make_due_triggers(make_job):
+    def make(count: int, in_collection, due_at=START, name="many", **fields) -> Job:
+        job = make_job(name, schedule=HOURLY, in_collection=in_collection, overlap="allow", now=due_at)
+        trigger = trigger_of(job)
+        fields = {"definition": trigger.definition, "anchored_at": due_at, "next_fire_at": due_at} | fields
+        Trigger.objects.bulk_create(Trigger(job=job, name=f"trigger-{number}", **fields) for number in range(count))
+        trigger.delete()
+        return job
+
+    return make
+
+
+def test_many_due_triggers_of_a_subscription_do_not_delay_those_of_another(make_due_triggers, collection, make_tenant):
+    make_due_triggers(2 * BATCH, collection)
+    other_job = make_due_triggers(3, make_tenant("other"), due_at=START + SECOND)
+
+    dispatch_due(START + SECOND)
+
+    assert Run.objects.filter(job=other_job).count() == 3
+    assert Run.objects.exclude(job=other_job).count() == BATCH
+
+
+def test_subscription_without_many_triggers_in_a_full_batch_waits_for_its_turn(
+    make_due_triggers, make_tenant, collection
+):
+    for number in range(10):
+        make_due_triggers(BATCH // 10, make_tenant(f"tenant-{number}"))
+    last_job = make_due_triggers(1, collection, due_at=START + SECOND)
+
+    assert len(dispatch_due(START + SECOND)) == BATCH
+    assert not Run.objects.filter(job=last_job).exists()
+    assert len(dispatch_due(START + SECOND)) == 1
+
+
+def test_triggers_of_searched_formats_get_places_in_a_full_batch(make_due_triggers, collection):
+    make_due_triggers(2 * BATCH, collection)
+    rule = {"start": {"dateTime": "2026-01-05T08:00:01", "timeZone": "UTC"}, "rrule": "FREQ=DAILY"}
+    searched_job = make_due_triggers(
+        1, collection, due_at=START + SECOND, name="searched", format="rrule", definition=rule
+    )
+
+    dispatch_due(START + SECOND)
+
+    assert Run.objects.filter(job=searched_job).count() == 1
 
 
 def test_longest_overdue_triggers_are_dispatched_first(make_job, monkeypatch):

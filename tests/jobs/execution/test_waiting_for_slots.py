@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.db import DatabaseError
 
-from jobs.models import Job, Run
+from accounts.models import Subscription
+from jobs.models import Job, JobCollection, Run
 from jobs.worker import overlap
 from jobs.worker.execution import BACKOFF_STEP, MAX_BACKOFF_STEPS, MAX_WAIT_FOR_SLOT
 from jobs.worker.leasing import lease
@@ -153,6 +154,23 @@ def test_hosts_get_slots_in_turn(calling, peer, make_worker, monkeypatch):
 
     begun = Run.objects.filter(state=Run.State.RUNNING).values_list("job_name", flat=True)
     assert sorted(name[0] for name in begun) == ["a", "a", "b", "b"]
+
+
+def test_tenants_with_few_waiting_runs_wait_for_a_busy_host_in_the_worker(calling, make_worker, monkeypatch):
+    for number in range(5):
+        calling("/slow/20", name=f"busy-{number}")
+    subscription = Subscription.objects.create(name="other")
+    calling(name="other", in_collection=JobCollection.objects.create(subscription=subscription, name="other"))
+    *busy, other = dispatched()
+    worker = make_worker(per_host=1)
+    monkeypatch.setattr(worker.calls.limiter, "seconds_per_slot", lambda host: 0.6)
+
+    take(worker, *busy)
+    take(worker, other)
+
+    postponed = Run.objects.exclude(publish_after=START + REPUBLISH)
+    # one of the five runs has begun, and three wait for at most two seconds
+    assert list(postponed.values_list("job__collection__name", flat=True)) == ["nightly"]
 
 
 def test_calls_to_all_hosts_have_one_limit(calling, peer, make_worker):
