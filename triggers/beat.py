@@ -82,7 +82,6 @@ class TriggerScheduler(DatabaseScheduler):
             wakes_at = self._dispatch()
             while super().tick(*args, **kwargs) == 0:
                 pass
-            self._report(self.clock())
             if self._database_is_away:
                 self._database_is_away = False
                 logger.info("the database answers again")
@@ -105,6 +104,7 @@ class TriggerScheduler(DatabaseScheduler):
     def _dispatch(self) -> datetime | None:
         for _ in range(CATCH_UP_PASSES):
             self._record_pass(self.clock())
+            self._report(self.clock())
             wakes_at = self.dispatcher.run(self.clock())
             if wakes_at is None or wakes_at > self.clock() or stopping.is_requested():
                 break

@@ -9,16 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from time import perf_counter
-from typing import Any, NamedTuple
+from time import monotonic, perf_counter
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID, uuid4
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from jobs import bulk_sql
 from jobs.finishing import finish_jobs
 from jobs.holds import HeldRun, start_holds
-from jobs.models import Job, Run
+from jobs.models import Job, Run, RunQuerySet
 from jobs.worker.overlap import MADE_UP, job_lock_key
 from triggers.gates import Hold, current_holds
 from triggers.misfire import FirePlan, plan_fires
@@ -29,13 +30,15 @@ logger = logging.getLogger(__name__)
 
 BATCH = 500  # triggers, or runs to publish, in one transaction
 SEARCHED_BATCH = 100  # the least places for triggers of SEARCHED_FORMATS in one transaction
-LARGE_SHARE = BATCH // 5  # a subscription with more triggers in a full batch delays others
-LOOK_AHEAD = 10 * BATCH  # due triggers among which those of other subscriptions are looked for
-TIMES = 5_000  # fire times in one transaction: triggers that are far behind make a smaller batch
+LARGE_SHARE = BATCH // 5  # a subscription with more rows in a full batch is busy: it would delay others
+NEWEST = 40 * BATCH  # due triggers, or runs to publish, among which those of other subscriptions are looked for
+LOOK_INTERVAL_S = 0.3  # between two such searches, each of which reads NEWEST rows
+TIMES = 1_000  # fire times in one transaction: triggers that are far behind make a smaller batch
 SEARCHED_FORMATS = ("rrule",)  # formats whose fire times are searched day by day: 0.1 s for the longest search
 MAX_SEARCH_S = 0.5  # in one transaction: the triggers of other formats wait meanwhile
 REPUBLISH = timedelta(seconds=10)  # a run that no worker has started by then is published again
 LOCK: dict[str, Any] = {"of": ("self",), "skip_locked": True, "no_key": True}  # without effect on SQLite
+Rows = TypeVar("Rows", bound=QuerySet)
 FOUND_LATE = "found later than its trigger's misfire threshold"
 
 
@@ -44,24 +47,32 @@ class Dispatcher:
 
     def __init__(self, publisher: RunPublisher):
         self.publisher = publisher
+        self._looked_at = -LOOK_INTERVAL_S  # for rows of other subscriptions, in monotonic seconds
 
     def run(self, now: datetime) -> datetime | None:
         """Make one pass, and return the moment of the next work that the rows know of.
 
         The moment is not later than `now` when this pass did not finish its work.  None: no work is planned.
         """
+        looks_for_others = self._is_time_to_look()
         next_fire_at = Trigger.objects.next_fire_at()
         if _is_due(next_fire_at, now):
-            self._publish(dispatch_due(now), now)
+            self._publish(dispatch_due(now, looks_for_others), now)
             next_fire_at = Trigger.objects.next_fire_at()
         next_publish_after = Run.objects.next_publish_after()
         if _is_due(next_publish_after, now):
-            if self.publisher.is_reachable() and self._publish(claim_ready(now), now):
+            if self.publisher.is_reachable() and self._publish(claim_ready(now, looks_for_others), now):
                 next_publish_after = Run.objects.next_publish_after()
             else:
                 next_publish_after = None  # the runs wait for the broker, and no row knows when it returns
         moments = (next_fire_at, next_publish_after)
         return min((moment for moment in moments if moment is not None), default=None)
+
+    def _is_time_to_look(self) -> bool:
+        is_time = monotonic() - self._looked_at >= LOOK_INTERVAL_S
+        if is_time:
+            self._looked_at = monotonic()
+        return is_time
 
     def _publish(self, runs: Sequence[ReadyRun], now: datetime) -> bool:
         """Publish the runs to workers; return False when the broker did not take the messages.
@@ -78,15 +89,16 @@ def _is_due(moment: datetime | None, now: datetime) -> bool:
     return moment is not None and moment <= now
 
 
-def dispatch_due(now: datetime) -> list[ReadyRun]:
+def dispatch_due(now: datetime, looks_for_others: bool = True) -> list[ReadyRun]:
     """Record the due fire times of some of the due triggers, and advance these triggers, in one transaction.
 
-    These are the BATCH triggers that are longest overdue, and those of other subscriptions, see `_due`.
+    These are the BATCH triggers that are longest overdue.  If some of their subscriptions are busy, and
+    `looks_for_others` is true, up to BATCH triggers of other subscriptions are planned before them.
 
     Return the runs that wait for workers, so that the caller publishes them after the commit.
     """
     with transaction.atomic():
-        plans = _plans(_due(now), now)
+        plans = _plans(_due(now, looks_for_others), now)
         _mark_last(plans)
         _mark_held(plans, now)
         _advance(plans)
@@ -97,17 +109,24 @@ def dispatch_due(now: datetime) -> list[ReadyRun]:
     return [ReadyRun(row.queue, row.id, row.subscription_id) for row in rows if row.state == Run.State.WAITING]
 
 
-def claim_ready(now: datetime) -> list[ReadyRun]:
-    """Claim up to BATCH runs that must be published, and return them.
+def claim_ready(now: datetime, looks_for_others: bool = True) -> list[ReadyRun]:
+    """Claim runs that must be published, and return them: BATCH runs, and those of others as in `dispatch_due`.
 
     No process claims these runs again for the time REPUBLISH.  The claim is committed before a message is sent: if this
     process dies in between, another process claims the runs later.
     """
     with transaction.atomic():
-        ready = Run.objects.ready(now).select_for_update(**LOCK).values_list("queue", "pk", "subscription")[:BATCH]
-        runs = [ReadyRun(*values) for values in ready]
+        ready = Run.objects.ready(now)
+        runs = _fetch_runs(ready)
+        if looks_for_others and len(runs) == BATCH:
+            runs = _fetch_runs(_of_other_subscriptions(ready, "publish_after", "subscription", runs)) + runs
         Run.objects.still_pending(run.id for run in runs).update(publish_after=now + REPUBLISH)
     return runs
+
+
+def _fetch_runs(ready: RunQuerySet) -> list[ReadyRun]:
+    locked = ready.select_for_update(**LOCK)
+    return [ReadyRun(*values) for values in locked.values_list("queue", "pk", "subscription")[:BATCH]]
 
 
 class DueTrigger(NamedTuple):
@@ -134,43 +153,47 @@ class DueTrigger(NamedTuple):
     subscription_id: UUID
 
 
-def _due(now: datetime) -> list[DueTrigger]:
+def _due(now: datetime, looks_for_others: bool) -> list[DueTrigger]:
     """Return due triggers, locked where the database has row locks, in the order in which they are planned.
 
     Triggers of SEARCHED_FORMATS get the places that the others leave, and at least SEARCHED_BATCH places.
     """
-    due = Trigger.objects.due(now).select_for_update(**LOCK)
-    triggers = _fetch(due.exclude(format__in=SEARCHED_FORMATS), BATCH)
-    triggers += _fetch(due.filter(format__in=SEARCHED_FORMATS), max(BATCH - len(triggers), SEARCHED_BATCH))
-    triggers.sort(key=lambda each: (each.due_at, each.priority, each.id))
-    if len(triggers) < BATCH:
-        return triggers
-    return _due_of_other_subscriptions(triggers, now) + triggers
-
-
-def _due_of_other_subscriptions(triggers: Sequence[DueTrigger], now: datetime) -> list[DueTrigger]:
-    """Return due triggers behind a full batch, without those of the subscriptions with most triggers in the batch.
-
-    Thus a subscription with very many due triggers does not delay the triggers of other subscriptions.
-    """
-    counts = Counter(each.subscription_id for each in triggers)
-    busy = [subscription_id for subscription_id, count in counts.items() if count > LARGE_SHARE]
-    if not busy:
-        return []
     due = Trigger.objects.due(now)
-    fetched = [each.id for each in triggers if each.subscription_id not in busy]
-    others = due.filter(pk__in=due.values("pk")[:LOOK_AHEAD]).exclude(job__collection__subscription__in=busy)
-    return _fetch(others.exclude(pk__in=fetched).select_for_update(**LOCK), BATCH)
+    triggers = _fetch_triggers(due.exclude(format__in=SEARCHED_FORMATS), BATCH)
+    places = max(BATCH - len(triggers), SEARCHED_BATCH)
+    triggers += _fetch_triggers(due.filter(format__in=SEARCHED_FORMATS), places)
+    triggers.sort(key=lambda each: (each.due_at, each.priority, each.id))
+    if looks_for_others and len(triggers) >= BATCH:
+        others = _of_other_subscriptions(due, "next_fire_at", "job__collection__subscription", triggers)
+        return _fetch_triggers(others, BATCH) + triggers
+    return triggers
 
 
-def _fetch(due: TriggerQuerySet, limit: int) -> list[DueTrigger]:
+def _fetch_triggers(due: TriggerQuerySet, limit: int) -> list[DueTrigger]:
     names = (
         *("id", "name", "format", "definition", "anchored_at", "next_fire_at", "fire_count", "fires_left"),
         *("misfire", "misfire_threshold", "priority", "group", "lock_key"),
         *("job_id", "job__name", "job__overlap", "job__action_id"),
         *("job__collection__name", "job__collection__subscription_id"),
     )
-    return [DueTrigger(*row) for row in due.values_list(*names)[:limit]]
+    return [DueTrigger(*row) for row in due.select_for_update(**LOCK).values_list(*names)[:limit]]
+
+
+def _of_other_subscriptions(
+    due: Rows, moment: str, subscription: str, batch: Sequence[DueTrigger] | Sequence[ReadyRun]
+) -> Rows:
+    """Return the rows of subscriptions that are not busy, among the newest of the due rows that are not in the batch.
+
+    Thus a subscription with very many due rows does not delay the rows of other subscriptions.  A row that has just
+    become due is always among the newest.  `moment` and `subscription` are paths of fields.
+    """
+    counts = Counter(row.subscription_id for row in batch)
+    busy = [subscription_id for subscription_id, count in counts.items() if count > LARGE_SHARE]
+    if not busy:
+        return due.none()
+    newest = due.order_by(f"-{moment}").values("pk")[:NEWEST]
+    fetched = [row.id for row in batch if row.subscription_id not in busy]
+    return due.filter(pk__in=newest).exclude(pk__in=fetched).exclude(**{f"{subscription}__in": busy})
 
 
 @dataclass(slots=True)

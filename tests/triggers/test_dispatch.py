@@ -163,6 +163,19 @@ def test_many_due_triggers_of_a_subscription_do_not_delay_those_of_another(make_
     assert Run.objects.exclude(job=other_job).count() == BATCH
 
 
+def test_many_waiting_runs_of_a_subscription_do_not_delay_those_of_another(make_due_triggers, collection, make_tenant):
+    make_due_triggers(2 * BATCH, collection)
+    other_job = make_due_triggers(3, make_tenant("other"))
+    while dispatch_due(START):
+        pass
+
+    claimed = claim_ready(START + REPUBLISH)
+
+    assert {run.id for run in claimed} >= set(Run.objects.filter(job=other_job).values_list("pk", flat=True))
+    assert len({run.id for run in claimed}) == len(claimed)
+    assert len(claimed) <= BATCH + 3
+
+
 def test_subscription_without_many_triggers_in_a_full_batch_waits_for_its_turn(
     make_due_triggers, make_tenant, collection
 ):
