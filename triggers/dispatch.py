@@ -33,7 +33,7 @@ SEARCHED_BATCH = 100  # the least places for triggers of SEARCHED_FORMATS in one
 LARGE_SHARE = BATCH // 5  # a subscription with more rows in a full batch is busy: it would delay others
 NEWEST = 40 * BATCH  # due triggers, or runs to publish, among which those of other subscriptions are looked for
 LOOK_INTERVAL_S = 0.3  # between two such searches, each of which reads NEWEST rows
-TIMES = 1_000  # fire times in one transaction: triggers that are far behind make a smaller batch
+TIMES = 2_000  # fire times in one transaction: triggers that are far behind make a smaller batch
 SEARCHED_FORMATS = ("rrule",)  # formats whose fire times are searched day by day: 0.1 s for the longest search
 MAX_SEARCH_S = 0.5  # in one transaction: the triggers of other formats wait meanwhile
 REPUBLISH = timedelta(seconds=10)  # a run that no worker has started by then is published again

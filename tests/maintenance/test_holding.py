@@ -84,11 +84,11 @@ def test_due_run_is_held_if_its_policy_matches(subscription, job, values, member
     maintenance_holds.set_policy(job, PolicyInput(**{"resource_names": ["db-2"], "on_notice": "hold", **values}), T0)
     announce(resource(subscription, labels={"rack": "r7", "kind": "database"}), **members)
 
-    messages = dispatch_due(EIGHT)
+    ready = dispatch_due(EIGHT)
 
     run = Run.objects.get()
     assert (run.state, run.reason) == ((HELD, REASON) if held else (WAITING, ""))
-    assert messages == ([] if held else [("default", run.pk)])
+    assert [each.id for each in ready] == ([] if held else [run.pk])
 
 
 def test_notice_holds_no_jobs_of_other_subscriptions(job, subscription):

@@ -56,9 +56,9 @@ def test_run_held_by_a_gate_is_not_published(gates, make_job):
     assert (held.state, held.hold_key, held.reason) == (Run.State.HELD, "closed", "closed at 08:00")
     assert (held.fire_at, held.occurrence, held.finished_at) == (START, 1, None)
     waiting = Run.objects.get(job__name="open")
-    assert published == [("default", waiting.pk)]
+    assert [run.id for run in published] == [waiting.pk]
     assert (waiting.state, waiting.hold_key, waiting.reason) == (Run.State.WAITING, None, "")
-    assert claim_ready(utc("2027-01-01T00:00Z")) == [("default", waiting.pk)]
+    assert [run.id for run in claim_ready(utc("2027-01-01T00:00Z"))] == [waiting.pk]
 
 
 def test_trigger_of_held_runs_continues_to_fire(gates, make_job):

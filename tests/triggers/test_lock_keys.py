@@ -36,7 +36,7 @@ def locked_pair(make_job, make_trigger):
 
 
 def due(now=START) -> list[str]:
-    return [str(pk) for _, pk in dispatch_due(now)]
+    return [str(run.id) for run in dispatch_due(now)]
 
 
 def states() -> dict[str, str]:
