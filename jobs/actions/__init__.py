@@ -13,6 +13,7 @@ from jobs.actions import (
     polling,
     requests,
     service_bus,
+    slow_work,
     storage_queue,
     task,
     templates,
@@ -42,6 +43,8 @@ KINDS = {
     "ServiceBusTopic": ("serviceBusTopicMessage", service_bus.prepare),
 }
 
+QUICK_SECRETS = 2_000  # characters of secrets up to which a call is prepared in the event loop
+
 
 def prepare(action: Mapping[str, Any], secrets: Mapping[str, str], context: Context) -> Call:
     """Return the call of an attempt, for an action other than a task.  `secrets` are by their path below `action`.
@@ -53,6 +56,11 @@ def prepare(action: Mapping[str, Any], secrets: Mapping[str, str], context: Cont
     return prepare_message(action[name], secrets_below(name, secrets), context, fill)
 
 
+def _has_many_secrets(secrets: Mapping[str, str]) -> bool:
+    """Return True if it takes more than about a millisecond to compute the forms of these secrets."""
+    return sum(len(text) for path, text in secrets.items() if not path.endswith(".pfx")) > QUICK_SECRETS
+
+
 async def perform(
     action: Mapping[str, Any], secrets: Mapping[str, str], context: Context, session: aiohttp.ClientSession
 ) -> AttemptResult:
@@ -60,7 +68,7 @@ async def perform(
     if action["type"] == "Task":
         return await task.perform(action["task"], context)
     try:
-        call = prepare(action, secrets, context)
+        call = await slow_work.run(_has_many_secrets(secrets), prepare, action, secrets, context)
     except CallRefused as error:
         return refused(str(error))
     follows = action.get("follow", False)
@@ -82,7 +90,9 @@ async def poll(
     get_request = {**action["request"], "method": "GET"}
     get_request.pop("body", None)
     try:
-        own = prepare({**action, "request": get_request}, secrets, context)
+        own = await slow_work.run(
+            _has_many_secrets(secrets), prepare, {**action, "request": get_request}, secrets, context
+        )
     except CallRefused as error:
         return refused(str(error))
     call = polling.poll_of(own, operation.address)

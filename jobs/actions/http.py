@@ -26,7 +26,7 @@ import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from jobs.actions import host_names, secret_variants, success, tls, uris
+from jobs.actions import host_names, secret_variants, slow_work, success, tls, uris
 from jobs.actions.address_keys import keys_of, mask_keys_in_text, texts_of
 from jobs.actions.addresses import CheckedResolver, ClosedAddress, checked_socket
 from jobs.actions.headers import HARMLESS_HEADERS, HEADER_NAME, HEADER_VALUE, RESERVED_HEADER, RUN_HEADERS
@@ -44,6 +44,8 @@ HEADER_LINE_LIMIT = 8190  # bytes
 HEADERS_LIMIT = 65_536  # bytes
 HEADERS_COUNT_LIMIT = 128
 REDIRECTS_LIMIT = 5
+QUICK_SEARCH = 5_000_000  # search cost up to which a response is evaluated in the event loop; takes 5 ms
+STORED_SEARCH_LIMIT = 50_000_000  # highest search cost of all texts of a response that history stores
 HIDDEN_HEADERS = ("set-cookie", "set-cookie2")  # history stores their names, not their values
 CHARSET = re.compile(r"""charset\s*=\s*["']?([a-z0-9._:-]{1,40})""", re.IGNORECASE)  # in Content-Type
 CODECS = frozenset(aliases.values())  # a search for other names would read files, and remember each name
@@ -121,6 +123,10 @@ class Response:
     body: bytes = field(repr=False)
 
     @property
+    def headers_size(self) -> int:
+        return sum(len(name) + len(value) for name, value in self.raw_headers)
+
+    @property
     def status_text(self) -> str:
         try:
             return HTTPStatus(self.status).phrase
@@ -171,20 +177,20 @@ def evaluate(response: Response) -> AttemptResult:
 
 
 def has_too_many_headers(response: Response) -> bool:
-    return sum(len(name) + len(value) for name, value in response.raw_headers) > HEADERS_LIMIT
+    return response.headers_size > HEADERS_LIMIT
 
 
 def truncate_for_storage(response: Response, succeeded: bool, message: str) -> AttemptResult:
-    """Return a result with the part of the response that history stores."""
-    return AttemptResult(
-        succeeded=succeeded,
-        message=message,
-        status_code=response.status,
-        headers=tuple(
-            (_text(name, response.call), _value(name, value, response.call)) for name, value in response.raw_headers
-        ),
-        body=_stored_body(response),
-    )
+    """Return a result with the part of the response that history stores.
+
+    If the search for credentials in all its texts would take too long, each of them is masked as a whole.
+    """
+    result = AttemptResult(succeeded, message, response.status)
+    size = response.headers_size + min(len(response.body), KEPT_LIMIT + response.call.margin)
+    if secret_variants.search_cost(response.call.hidden, size) > STORED_SEARCH_LIMIT:
+        return replace(result, headers=tuple((MASK, MASK) for _ in response.raw_headers), body=MASK)
+    headers = ((_text(name, response.call), _value(name, value, response.call)) for name, value in response.raw_headers)
+    return replace(result, headers=tuple(headers), body=_stored_body(response))
 
 
 Evaluator = Callable[[Response], AttemptResult]
@@ -204,7 +210,9 @@ async def send(call: Call, session: aiohttp.ClientSession, evaluator: Evaluator 
         return AttemptResult(False, str(error), may_retry=False)
     except CallFailed as error:
         return AttemptResult(False, str(error))
-    return evaluator(response)
+    size = response.headers_size + len(response.body)
+    is_slow = secret_variants.search_cost(call.hidden, size) > QUICK_SEARCH
+    return await slow_work.run(is_slow, evaluator, response)
 
 
 async def ask(call: Call, session: aiohttp.ClientSession, size: int) -> Response:

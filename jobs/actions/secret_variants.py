@@ -25,7 +25,7 @@ from jobs.encryption import MASK
 
 LAYERS = 3  # nested escapes, such as an address in JSON in JSON
 ESCAPED_LIMIT = 65_536  # characters of a response in which escapes are undone: it takes time, and other calls wait
-SEARCH_LIMIT = 200_000_000  # characters to compare: of all views of a text, for each needle; takes 0.2 seconds
+SEARCH_LIMIT = 200_000_000  # highest `search_cost` of one text; takes 0.2 seconds
 SPANS_LIMIT = 100_000  # matches in one text
 PART_LENGTH = 8  # characters; a shorter part of a credential could occur anywhere by chance
 ESCAPED_LENGTH = 6  # maximum length of one escaped character in one layer: \u0041, &#x41;
@@ -65,14 +65,19 @@ def longest(needles: Sequence[str]) -> int:
     return max((len(needle) for needle in needles), default=0) * ESCAPED_LENGTH
 
 
+def search_cost(needles: Sequence[str], size: int) -> int:
+    """Return how many characters `mask_secrets` compares at most in texts of `size` characters in total."""
+    views = 2 * LAYERS + 1  # the layers, and the text itself and each layer without line breaks
+    return len(needles) * (size + views * min(size, ESCAPED_LIMIT))
+
+
 def mask_secrets(text: str, needles: Sequence[str], end: int | None = None) -> str:
     """Return `text` up to `end`, with the mask for each of the needles, which are results of `search_forms`.
 
     A credential that crosses `end` is masked as well.  If the search would take too long, only the mask is returned.
     """
     end = len(text) if end is None else end
-    views = 2 * LAYERS + 1  # the layers, and the text itself and each layer without line breaks
-    if len(needles) * (len(text) + views * min(len(text), ESCAPED_LIMIT)) > SEARCH_LIMIT:
+    if search_cost(needles, len(text)) > SEARCH_LIMIT:
         return MASK
     spans = list(islice(_spans(text, needles), SPANS_LIMIT + 1))
     if len(spans) > SPANS_LIMIT:

@@ -5,10 +5,12 @@ import codecs
 import html
 import json
 import re
+import threading
 from urllib.parse import quote, quote_plus
 
 import pytest
 
+from jobs.actions import http
 from jobs.actions.http import BODY_LIMIT, KEPT_LIMIT
 from jobs.actions.secret_variants import ESCAPED_LIMIT, SEARCH_LIMIT, mask_secrets, search_forms
 from jobs.encryption import MASK
@@ -400,6 +402,36 @@ def test_text_that_takes_too_long_to_search_is_masked_completely():
 
     assert mask_secrets("x" * BODY_LIMIT, many) == MASK
     assert mask_secrets("x credential-7 x", many) == f"x {MASK} x"
+
+
+def test_response_whose_texts_together_take_too_long_to_search_is_stored_masked(serve):
+    secrets = {f"request.headers.key-{number}": f"credential-{number}" for number in range(40)}
+    value = "%2541" * 100
+    headers = "".join(f"X-{number}: {value}\r\n" for number in range(100))
+    server = serve(answering("200 OK", headers, b"a body"))
+
+    outcome = call(server.url, secrets, headers=dict.fromkeys((f"key-{number}" for number in range(40)), MASK))
+
+    assert outcome.succeeded
+    assert set(outcome.headers) == {(MASK, MASK)}
+    assert outcome.body == MASK
+
+
+@pytest.mark.parametrize("count, is_slow", [(1, False), (100, True)])
+def test_slow_search_runs_outside_of_the_event_loop(serve, monkeypatch, count, is_slow):
+    threads, evaluate = [], http.evaluate
+
+    def record_thread(response):
+        threads.append(threading.current_thread().name)
+        return evaluate(response)
+
+    monkeypatch.setattr(http, "evaluate", record_thread)
+    secrets = {f"request.headers.key-{number}": f"credential-{number}" for number in range(count)}
+    server = serve(answering("200 OK", body=b"x" * 2048))
+
+    call(server.url, secrets, headers=dict.fromkeys((f"key-{number}" for number in range(count)), MASK))
+
+    assert [name.startswith("slow-work") for name in threads] == [is_slow]
 
 
 def test_text_with_too_many_matches_is_masked_completely():
