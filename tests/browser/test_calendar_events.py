@@ -193,10 +193,10 @@ def test_feed_is_created_read_and_revoked(open_page, sign_in, stand_up, client):
     assert "SUMMARY:Round" in again
     assert "EXDATE" in again
 
-    page.get_by_role("link", name="It is copied").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("row", name="Telephone")).not_to_contain_text("never")
     page.get_by_role("link", name="Revoke Telephone…").click()
-    page.get_by_role("button", name="Revoke it").click()
+    page.get_by_role("button", name="Revoke").click()
     expect(status_message(page)).to_contain_text("Revoked: Telephone.")
     assert client.get(address).status_code == 404
 
@@ -375,7 +375,7 @@ def test_file_is_previewed_and_imported(open_page, sign_in, user_in_berlin, tmp_
     expect(page.get_by_role("row", name="Buy milk")).to_contain_text("refused")
     page.get_by_role("button", name="Take it").click()
     expect(status_message(page)).to_contain_text("Calendar: 1 taken, 1 refused.")
-    page.get_by_role("navigation", name="Where you are").get_by_role("link", name="Calendar").click()
+    page.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="Calendar").click()
     expect(page.locator(".month .item.event", has_text="Größe prüfen")).to_have_count(3)
 
 

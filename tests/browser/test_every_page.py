@@ -111,7 +111,7 @@ def test_sign_in_page_is_accessible_also_with_an_error(open_page, find_accessibi
     page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_text("do not belong together").wait_for()
+    page.get_by_text("is incorrect").wait_for()
 
     assert faults_without_error + find_accessibility_faults(page) == []
 

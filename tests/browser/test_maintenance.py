@@ -168,7 +168,7 @@ def test_token_of_a_new_resource_is_shown_once(open_page, sign_in, servers):
 
     expect(page.locator("#token")).to_be_visible()
     expect(page.get_by_role("button", name="Copy")).to_be_visible()
-    page.get_by_role("link", name="It is copied").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("rowheader", name="cache-1")).to_be_visible()
 
 

@@ -159,7 +159,7 @@ def test_signing_secret_is_shown_once_and_signing_stopped(open_page, sign_in, ow
 
     secret = page.locator("#secret").inner_text()
     assert secret.startswith("whsec_")
-    page.get_by_role("link", name="It is copied").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("heading", name="Every request is signed")).to_be_visible()
     assert secret not in page.content()
 
@@ -254,12 +254,12 @@ def test_keys_open_jobs_and_search(open_page, sign_in, owner, collection):
 
 def test_keyboard_dialog_is_centred_and_returns_the_focus(open_page, sign_in, owner):
     page = sign_in(open_page())
-    sheet = page.get_by_role("dialog", name="Keyboard")
+    sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
     page.keyboard.press("Tab")
     focused = page.evaluate("document.activeElement.outerHTML")
 
     page.keyboard.press("?")
-    expect(sheet.get_by_text("these keys")).to_be_in_viewport(ratio=1)
+    expect(sheet.get_by_text("show keyboard shortcuts")).to_be_in_viewport(ratio=1)
     box = sheet.bounding_box()
     assert box["x"] + box["width"] / 2 == pytest.approx(640, abs=10)
     assert box["y"] + box["height"] / 2 == pytest.approx(450, abs=10)
@@ -271,7 +271,7 @@ def test_keyboard_dialog_is_centred_and_returns_the_focus(open_page, sign_in, ow
     expect(sheet).to_be_hidden()
     assert page.evaluate("document.activeElement.outerHTML") == focused
 
-    page.get_by_role("button", name="Keyboard").click()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
     expect(sheet).to_be_visible()
     page.keyboard.press("?")
     expect(sheet).to_be_hidden()
