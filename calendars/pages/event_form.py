@@ -258,7 +258,7 @@ class EventForm(RecurrenceForm):
         first, last = ("first_day", "last_day") if self.is_all_day_chosen else ("start", "end")
         for name in (first, last):
             if name not in self.errors and self.cleaned_data.get(name) is None:
-                self.add_error(name, gettext("Write when"))
+                self.add_error(name, gettext("Enter a date and a time"))
         if not self.is_all_day_chosen and "zone" not in self.errors and not self.cleaned_data.get("zone"):
             self.add_error("zone", gettext("Choose a zone"))
         if not {first, last} & set(self.errors) and self.cleaned_data[last] < self.cleaned_data[first]:
