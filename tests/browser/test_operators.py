@@ -21,7 +21,7 @@ def test_job_is_created_previewed_corrected_and_run(open_page, sign_in, owner, c
     page = sign_in(open_page())
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
     page.get_by_role("link", name="New job").first.click()
-    preview = page.get_by_role("complementary", name="What this means")
+    preview = page.get_by_role("complementary", name="Preview")
 
     page.get_by_label("Name", exact=True).fill("backup")
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
@@ -146,7 +146,7 @@ def test_entered_secrets_are_not_sent_to_the_preview(open_page, sign_in, owner, 
     page.get_by_label("Password", exact=True).fill("opensesame")
     page.get_by_label("Repeats").select_option("Hour")
 
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every hour")
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every hour")
     assert sent
     assert not any("opensesame" in text for text in sent)
 
@@ -193,7 +193,7 @@ def test_job_form_previews_and_saves_without_javascript(open_page, sign_in, owne
     page.get_by_label("Repeats").select_option("Hour")
 
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every hour")
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every hour")
     assert not Job.objects.exists()
 
     page.get_by_role("button", name="Save job").click()
@@ -211,7 +211,7 @@ def test_schedule_switches_to_json_and_back_with_its_values(open_page, sign_in, 
         page.get_by_role("group", name="How the schedule is written").get_by_role("button", name="JSON").click()
     expect(page.get_by_label("Schedule as JSON", exact=True)).to_have_value(re.compile('"frequency": "Hour"'))
     page.get_by_label("Schedule as JSON", exact=True).fill('{"recurrence": {"frequency": "Day", "interval": 2}}')
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("very 2 days")
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("very 2 days")
     page.get_by_role("group", name="How the schedule is written").get_by_role("button", name="Fields").click()
 
     expect(page.get_by_label("Repeats")).to_have_value("Day")

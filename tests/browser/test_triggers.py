@@ -13,7 +13,7 @@ def test_trigger_is_created_previewed_corrected_disabled_and_deleted(open_page, 
     page = sign_in(open_page())
     page.goto(f"/admin/jobs/job/{job_with_runs.pk}/")
     page.get_by_role("link", name="Add a trigger").click()
-    preview = page.get_by_role("complementary", name="What this means")
+    preview = page.get_by_role("complementary", name="Preview")
 
     page.get_by_label("Name", exact=True).fill("nightly")
     page.get_by_label("Cron expression").fill("0 30 2 28 3 ?")
@@ -70,7 +70,7 @@ def test_trigger_form_previews_and_saves_without_javascript(open_page, sign_in, 
     page.get_by_role("textbox", name="Interval").fill("PT90S")
 
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every 90 seconds")
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every 90 seconds")
     page.get_by_role("button", name="Save trigger").click()
 
     expect(page.get_by_role("rowheader", name="often")).to_be_visible()

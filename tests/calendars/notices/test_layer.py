@@ -183,7 +183,7 @@ def test_notice_without_an_end_holds_runs_indefinitely(load_page, db2, invoices,
     assert runs(load_page(f"view=day&date={FRIDAY}")) == runs(day)  # the hold has no known end
     assert notices(load_page(f"view=day&date={FRIDAY}")) == []
     assert popover("notice")["when"] == "from Thu 29 October, 17:30"
-    assert "nobody knows when it ends" in popover("run")["replacement"]
+    assert "the end is unknown" in popover("run")["replacement"]
     start(notice, LATER)
     assert "from 14:32" in " ".join(rows(load_page("view=agenda")))
 
