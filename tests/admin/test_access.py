@@ -384,7 +384,7 @@ def test_selected_jobs_are_changed_only_if_the_role_allows(
 
     page = sign_in_as(mira).post("/admin/jobs/job/", form, follow=True).text
 
-    assert "may not change" in page
+    assert "do not have permission to change" in page
     assert "ours" in page
     assert dict(Job.objects.values_list("name", "state")) == {"ours": "enabled", "theirs": state}
     assert set(Run.objects.values_list("job_name", flat=True)) <= {"theirs"}

@@ -125,7 +125,7 @@ def test_pages_with_a_secret_or_a_test_result_are_accessible(
     page = sign_in(open_page(width=390))
 
     page.goto(f"/admin/jobs/job/{jobs_of_all_kinds[0].pk}/signing/")
-    page.get_by_role("button", name="Make a new secret").click()
+    page.get_by_role("button", name="Create a new secret").click()
     page.locator("#secret").wait_for()
     faults = find_accessibility_faults(page)
     page.goto(f"/admin/jobs/job/{jobs_of_all_kinds[0].pk}/test/")

@@ -47,7 +47,7 @@ def test_job_is_created_previewed_corrected_and_run(open_page, sign_in, owner, c
     expect(page.get_by_role("status")).to_contain_text("The next run is Mon 11 January 2027, 06:30 UTC")
 
     page.get_by_role("button", name="Run now").click()
-    expect(page.get_by_text("Ordered by hand")).to_be_visible()
+    expect(page.get_by_text("Started manually")).to_be_visible()
     run = Run.objects.get()
     assert (run.job.name, run.origin) == ("backup", Run.Origin.MANUAL)
 
@@ -175,13 +175,13 @@ def test_test_request_is_sent_and_its_response_shown(open_page, sign_in, owner, 
     page = sign_in(open_page())
     page.goto(f"/admin/jobs/job/{job.pk}/")
     page.get_by_role("link", name="Send a test…").click()
-    expect(page.get_by_text("The target is really called")).to_be_visible()
+    expect(page.get_by_text("This calls the target")).to_be_visible()
     assert target.calls == []
 
     page.get_by_role("button", name="Send a test").click()
 
     expect(page.get_by_role("group", name="The request")).to_contain_text("POST /hook")
-    expect(page.get_by_role("group", name="The answer")).to_contain_text("ok")
+    expect(page.get_by_role("group", name="The response")).to_contain_text("ok")
     assert len(target.calls) == 1
 
 
@@ -208,11 +208,11 @@ def test_schedule_switches_to_json_and_back_with_its_values(open_page, sign_in, 
     page.get_by_label("Repeats").select_option("Hour")
 
     with page.expect_navigation():  # a field that is filled before the scripts have run starts no preview
-        page.get_by_role("group", name="How the schedule is written").get_by_role("button", name="JSON").click()
+        page.get_by_role("group", name="Schedule format").get_by_role("button", name="JSON").click()
     expect(page.get_by_label("Schedule as JSON", exact=True)).to_have_value(re.compile('"frequency": "Hour"'))
     page.get_by_label("Schedule as JSON", exact=True).fill('{"recurrence": {"frequency": "Day", "interval": 2}}')
     expect(page.get_by_role("complementary", name="Preview")).to_contain_text("very 2 days")
-    page.get_by_role("group", name="How the schedule is written").get_by_role("button", name="Fields").click()
+    page.get_by_role("group", name="Schedule format").get_by_role("button", name="Fields").click()
 
     expect(page.get_by_label("Repeats")).to_have_value("Day")
     expect(page.get_by_label("Name", exact=True)).to_have_value("backup")

@@ -121,7 +121,7 @@ def test_next_runs_that_will_be_held_are_marked(browser, job, subscription):
     assert held.count(True) == 2
     assert not held[0]
     first, latest = (row["held"] for row in rows if row["held"])
-    assert first == "held by maintenance: Reboot of db-2; a later fire time runs for it"
+    assert first == "held by maintenance: Reboot of db-2; a later fire time runs instead"
     assert latest.startswith("held by maintenance: Reboot of db-2; it runs once afterwards, at about today ")
     assert "Held by maintenance: Reboot of db-2" in browser.get(job_url(job)).text
 
