@@ -69,9 +69,9 @@ class UserForm(EmailForm, PreferencesForm, UserChangeForm):
         model = User
         help_texts = {
             "username": USERNAME_HELP,
-            "is_active": "Switch an account off rather than delete it.",
-            "is_staff": "Sees the queues of the whole installation on the home page.",
-            "is_superuser": "Sees and may do everything.",
+            "is_active": "Disable an account instead of deleting it.",
+            "is_staff": "Can see the queues of the whole installation on the home page.",
+            "is_superuser": "Can see and do everything.",
         }
 
 
@@ -93,10 +93,10 @@ class UserAdmin(ListingAdmin, DjangoUserAdmin):
         (None, {"fields": ("username", "first_name", "last_name", "email")}),
         ("Times and language", {"fields": ("time_zone", "language", "week_start", "hour_cycle")}),
         (
-            "What the account may do",
+            "Permissions",
             {
                 "fields": ("is_active", "is_staff", "is_superuser"),
-                "description": "Which jobs, runs and collections an account sees is decided by its memberships.",
+                "description": "The memberships of an account decide which jobs, runs and collections it can see.",
             },
         ),
     )
@@ -113,19 +113,19 @@ class UserAdmin(ListingAdmin, DjangoUserAdmin):
             user.get_full_name(),
         )
 
-    @admin.display(description="May")
+    @admin.display(description="Permissions")
     def may_do(self, user: User) -> str:
         if not user.is_active:
-            return "nothing: switched off"
+            return "none: disabled"
         return (
             "everything"
             if user.is_superuser
-            else "what its memberships allow, and see all queues"
+            else "from memberships, and all queues"
             if user.is_staff
-            else "what its memberships allow"
+            else "from memberships"
         )
 
-    @admin.display(description="Zone", ordering="time_zone")
+    @admin.display(description="Time zone", ordering="time_zone")
     def zone(self, user: User) -> str:
         return user.time_zone
 
@@ -173,7 +173,7 @@ class InvitationForm(forms.Form):
     addressee = forms.CharField(
         label="User name or e-mail address",
         max_length=Invitation._meta.get_field("addressee").max_length,
-        help_text="Exactly as the person signs in, or as it stands in their account.",
+        help_text="The exact user name, or the exact e-mail address in the person's account.",
     )
     role = forms.TypedChoiceField(label="Role", coerce=int, choices=Role.choices, initial=Role.READER)
 
@@ -243,7 +243,10 @@ class SubscriptionAdmin(TenantAdmin):
             form.add_error("addressee", error)
             return False
         self.log_change(request, subscription, f"Invited {addressee} as {role.label}.")
-        messages.success(request, f"Invited: {addressee}. Who has this name or address finds it on their account page.")
+        messages.success(
+            request,
+            f"Invited: {addressee}. An account with this name or address shows the invitation on its account page.",
+        )
         return True
 
     def _withdraw(self, request, subscription: Subscription, key: str) -> HttpResponse:
@@ -341,14 +344,14 @@ class ApiTokenAdmin(ListingAdmin):
     def title(self, token: ApiToken) -> str:
         return format_html('<a class="title" href="{}">{}</a>', f"{token.pk}/change/", token.name)
 
-    @admin.display(description="Begins with")
+    @admin.display(description="Prefix")
     def prefix_shown(self, token: ApiToken) -> str:
         return format_html("<code>{}…</code>", token.prefix)
 
-    @admin.display(description="Of", ordering="user__username")
+    @admin.display(description="User", ordering="user__username")
     def owner(self, token: ApiToken) -> str:
         return str(token.user)
 
-    @admin.display(description="At most", ordering="role")
+    @admin.display(description="Role", ordering="role")
     def most(self, token: ApiToken) -> str:
         return token.get_role_display()

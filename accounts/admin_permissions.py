@@ -39,7 +39,7 @@ class ListingChangeList(ChangeList):
         except IncorrectLookupParameters as error:
             cause = error.args[0] if error.args else error
             reason = " ".join(getattr(cause, "messages", [str(cause)])).removesuffix(".")
-            self.refusals = [f"The address of this list cannot be read: {reason}."]
+            self.refusals = [f"The address of this list is invalid: {reason}."]
             rows = self.root_queryset
         return rows.none() if self.refusals else rows
 
@@ -82,7 +82,7 @@ class ListingAdmin(admin.ModelAdmin):
     def changelist_view(self, request, extra_context=None):
         for name, values in request.GET.lists():
             if any("\0" in value for value in values):
-                raise BadRequest(f"{name!r:.80}: no row has a NUL there")
+                raise BadRequest(f"{name!r:.80}: must not contain NUL")
         response = super().changelist_view(request, extra_context)
         changelist = (getattr(response, "context_data", None) or {}).get("cl")
         if changelist is not None and changelist.refusals:

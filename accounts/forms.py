@@ -24,24 +24,24 @@ A_MINUTE = 60  # seconds
 SIX_IN_THE_EVENING = time(18)
 EMAIL_TAKEN = _("This address cannot be used. Enter another one.")
 TOKEN_ROLES = {
-    Role.READER.value: _("read, but no secrets"),
-    Role.OPERATOR.value: _("also create, change, run and delete"),
-    Role.OWNER.value: _("do all that you may"),
+    Role.READER.value: _("Read only, without secrets"),
+    Role.OPERATOR.value: _("Read, create, change, run and delete"),
+    Role.OWNER.value: _("Same as your role"),
 }
 
 
 MEMBER_ROLES = {
-    Role.READER: _("Reader: sees everything but secrets, changes nothing"),
-    Role.OPERATOR: _("Operator: also creates, changes, runs and deletes jobs and collections"),
-    Role.OWNER: _("Owner: also manages the members"),
+    Role.READER: _("Reader: can see everything except secrets, and cannot change anything"),
+    Role.OPERATOR: _("Operator: can also create, change, run and delete jobs and collections"),
+    Role.OWNER: _("Owner: can also manage the members"),
 }
 
 
 class SignInForm(AuthenticationForm):
     error_messages = {
         **AuthenticationForm.error_messages,
-        "invalid_login": _("Name and password do not belong together."),
-        "inactive": _("This account is switched off."),
+        "invalid_login": _("The user name or the password is incorrect."),
+        "inactive": _("This account is disabled."),
     }
 
     def __init__(self, *args, **kwargs):
@@ -74,8 +74,8 @@ def refuse_too_many(attempt: SignInAttempt) -> None:
 def too_many_tries(wait_s: float) -> str:
     minutes = max(1, ceil(wait_s / A_MINUTE))
     return ngettext(
-        "Too many failed tries. The next is possible in %(minutes)d minute.",
-        "Too many failed tries. The next is possible in %(minutes)d minutes.",
+        "Too many failed attempts. Try again in %(minutes)d minute.",
+        "Too many failed attempts. Try again in %(minutes)d minutes.",
         minutes,
     ) % {"minutes": minutes}
 
@@ -88,7 +88,7 @@ class RevokeTokensForm(forms.Form):
         label=_("Also revoke all API tokens"),
         required=False,
         initial=True,
-        help_text=_("Programs that use them stop working until they get new ones."),
+        help_text=_("Programs that use them stop working until they have new tokens."),
     )
 
     def save(self, commit=True):
@@ -130,21 +130,21 @@ class PreferencesForm(forms.ModelForm):
     """A user's preferences: time zone, language, first day of weeks and hour cycle."""
 
     time_zone = ZoneField(
-        label=_("Time zone"), help_text=_("Pages show times in this zone. Schedules stay as they are.")
+        label=_("Time zone"), help_text=_("Pages show times in this time zone. Schedules do not change.")
     )
     language = forms.ChoiceField(
         label=_("Language"),
         required=False,
-        choices=lambda: [("", gettext("As the browser asks")), *settings.LANGUAGES],
-        help_text=_("Of the calendar and your account. The administration is in English."),
+        choices=lambda: [("", gettext("Browser language")), *settings.LANGUAGES],
+        help_text=_("Language of the calendar and of your account. The administration is in English."),
     )
     week_start = forms.TypedChoiceField(
-        label=_("Weeks begin on"),
+        label=_("First day of the week"),
         coerce=int,
         choices=lambda: [(day.value, WEEKDAYS[day.value]) for day in WeekStart],
     )
     hour_cycle = forms.TypedChoiceField(
-        label=_("Times are written as"),
+        label=_("Time format"),
         coerce=int,
         choices=lambda: [(cycle.value, time_words(SIX_IN_THE_EVENING, cycle)) for cycle in HourCycle],
     )
@@ -207,29 +207,29 @@ class DefaultSubscriptionForm(forms.ModelForm):
         fields = ("default_subscription",)
         labels = {"default_subscription": _("Default subscription")}
         help_texts = {
-            "default_subscription": _("Requests to the APIs that name no subscription write here."),
+            "default_subscription": _("API requests that do not name a subscription write to this one."),
         }
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         field = cast(forms.ModelChoiceField, self.fields["default_subscription"])
         field.queryset = Subscription.objects.visible_to(self.instance, Role.OPERATOR).order_by("name")
-        field.empty_label = gettext("None: with several, requests must name one")
+        field.empty_label = gettext("None: if you have several, requests must name one")
 
 
 class TokenForm(forms.ModelForm):
-    name = forms.CharField(label=_("Name"), max_length=100, help_text=_("What uses it."))
+    name = forms.CharField(label=_("Name"), max_length=100, help_text=_("The program that uses this token."))
     role = forms.TypedChoiceField(
-        label=_("It may"),
+        label=_("Permissions"),
         coerce=int,
         initial=Role.OWNER,
         choices=TOKEN_ROLES.items(),
-        help_text=_("The most it may do; your own role limits it further."),
+        help_text=_("The token never has more permissions than your own role."),
     )
     expires_at = forms.DateTimeField(
         label=_("Expires"),
         required=False,
-        help_text=_("In your zone. Never, if empty."),
+        help_text=_("In your time zone. Leave empty for no expiry."),
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
 
@@ -244,9 +244,9 @@ class TokenForm(forms.ModelForm):
         try:
             expires_at = expires_at.astimezone(UTC)
         except OverflowError:  # the last hours of the year 9999, or the first of year 1
-            raise forms.ValidationError(_("There is no such time in UTC")) from None
+            raise forms.ValidationError(_("This time does not exist in UTC")) from None
         if expires_at <= timezone.now():
-            raise forms.ValidationError(_("This moment has passed; take a later one"))
+            raise forms.ValidationError(_("This time is in the past; choose a later one"))
         return expires_at
 
     def issue(self, user) -> tuple[ApiToken, str]:

@@ -133,7 +133,7 @@ def answer_invitation(request, found: Invitation, now: datetime) -> HttpResponse
         decline(found)
         messages.success(request, gettext("Declined: %(subscription)s.") % named)
     elif answer == "accept" and accept(found, request.user, now):
-        messages.success(request, gettext("You are a member of %(subscription)s.") % named)
+        messages.success(request, gettext("You are now a member of %(subscription)s.") % named)
     else:
         raise BadRequest("answer: must be accept or decline, while the invitation is open")
     return redirect("account:subscriptions")
@@ -151,7 +151,7 @@ class ChangePassword(PasswordChangeView):
 
     def form_valid(self, form):
         response = super().form_valid(form)
-        changed = gettext("From now on, sign in with the new password. Other sessions of yours have ended.")
+        changed = gettext("Password changed. Your other sessions are signed out.")
         messages.success(self.request, f"{changed} {revoked_words(form.revoked_count)}".rstrip())
         return response
 

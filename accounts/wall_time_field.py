@@ -25,7 +25,7 @@ class WallTimeField(forms.Field):
                 return datetime.strptime(str(value).strip(), pattern)  # noqa: DTZ007  # a wall time has no zone
             except ValueError:
                 continue
-        raise forms.ValidationError(gettext("Write a day and a time such as 2026-10-20 10:00"))
+        raise forms.ValidationError(gettext("Enter a date and a time such as 2026-10-20 10:00"))
 
     def has_changed(self, initial, data) -> bool:
         try:

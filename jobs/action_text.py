@@ -16,23 +16,23 @@ PLAIN_LIST = re.compile(r"\[\n\s++([^\[\]{}]*+)\]")  # a list of plain values, a
 DEFAULT_RETRIES = "4 more times, 30 s apart"
 
 OVERLAPS = {
-    Job.Overlap.ALLOW: "runs beside the one before",
-    Job.Overlap.SKIP: "is skipped",
-    Job.Overlap.QUEUE_ONE: "one waits for the one before, others are skipped",
-    Job.Overlap.QUEUE_ALL: "waits for the one before",
+    Job.Overlap.ALLOW: "run in parallel",
+    Job.Overlap.SKIP: "skip the new run",
+    Job.Overlap.QUEUE_ONE: "queue one run, skip others",
+    Job.Overlap.QUEUE_ALL: "queue all runs",
 }
 DELIVERIES = {
-    Job.Delivery.AT_LEAST_ONCE: "is run again",
-    Job.Delivery.AT_MOST_ONCE: "is recorded as lost",
+    Job.Delivery.AT_LEAST_ONCE: "run again",
+    Job.Delivery.AT_MOST_ONCE: "mark as lost",
 }
 MISFIRES = {
-    "fire_once": "runs once, as soon as possible",
-    "fire_all": "is made up for, each time, one after the other in order",
-    "skip": "is left out",
+    "fire_once": "run once, as soon as possible",
+    "fire_all": "run each, one after the other",
+    "skip": "skip",
 }
 ORIGINS = {
     Run.Origin.SCHEDULE: "schedule",
-    Run.Origin.MANUAL: "by hand",
+    Run.Origin.MANUAL: "user",
     Run.Origin.ERROR_ACTION: "error action",
 }
 
@@ -76,24 +76,24 @@ def identity_in_words(document: Mapping) -> str:
 
 
 def success_in_words(document: Mapping) -> str:
-    """Return a text such as `2xx, and the body holds "ok"`; empty for an action that is not a request."""
+    """Return a text such as `2xx, and the body contains "ok"`; empty for an action that is not a request."""
     if "request" not in document:
         return ""
     test = document["request"].get("success") or {}
     found = [", ".join(map(str, test.get("statusCodes") or ["2xx"]))]
     if text := test.get("bodyContains"):
-        found.append(f"the body holds {_quoted(text)}")
+        found.append(f"the body contains {_quoted(text)}")
     if path := test.get("bodyPath"):
-        value = f"is {json.dumps(test['bodyValue'], ensure_ascii=False)}" if "bodyValue" in test else "is there"
+        value = f"is {json.dumps(test['bodyValue'], ensure_ascii=False)}" if "bodyValue" in test else "exists"
         found.append(f"{path} {value}")
     return ", and ".join(found)
 
 
 def following_in_words(document: Mapping) -> str:
-    """Return a text such as "to its end, for at most 1 h"; empty if operations are not followed."""
+    """Return a text such as "polled until it ends, for at most 1 h"; empty if operations are not followed."""
     if not document.get("follow"):
         return ""
-    return f"to its end, for at most {humanize.format_duration(limit_of(document))}"
+    return f"polled until it ends, for at most {humanize.format_duration(limit_of(document))}"
 
 
 def retries_in_words(document: Mapping) -> str:
@@ -112,7 +112,7 @@ def retries_in_words(document: Mapping) -> str:
 
 
 def error_action_in_words(document: Mapping) -> str:
-    return action_in_words(document["errorAction"]) if document.get("errorAction") else "is recorded, nothing else"
+    return action_in_words(document["errorAction"]) if document.get("errorAction") else "none"
 
 
 def written(document: object) -> str:

@@ -109,7 +109,7 @@ class ResourceAdmin(MaintenanceAdmin):
     def labelled(self, resource: Resource) -> str:
         return labels_words(resource.labels)
 
-    @admin.display(description="Polls")
+    @admin.display(description="Polling")
     def polls(self, resource: Resource) -> str:
         row = listening_row(resource, resource.now)
         return badge(Badge(row["mark"], row["seen"], row["state"]))
@@ -151,7 +151,7 @@ class NoticeAdmin(MaintenanceAdmin):
             "names": [each.name for each in notice.affected_resources.all()],
             "lasts": length_words(notice, now),
             "steps": [step_row(step, now, request.user.hour_cycle) for step in notice.transitions.all()],
-            "approvals": [(each.resource or each.user or "somebody who is gone", each.at) for each in approvals],
+            "approvals": [(each.resource or each.user or "a deleted user", each.at) for each in approvals],
             "now": now,
         }
         return self.render_page(request, "admin/maintenance/notice/page.html", notice, context)
@@ -168,7 +168,7 @@ class NoticeAdmin(MaintenanceAdmin):
     def state(self, notice: Notice) -> str:
         return badge(state_of(notice))
 
-    @admin.display(description="From")
+    @admin.display(description="Start")
     def from_when(self, notice: Notice) -> str:
         return humanize.format_datetime(notice.begins_at, notice.now)
 
@@ -176,7 +176,7 @@ class NoticeAdmin(MaintenanceAdmin):
     def resources_named(self, notice: Notice) -> str:
         return truncate_names([each.name for each in notice.affected_resources.all()])
 
-    @admin.display(description="Lasts")
+    @admin.display(description="Duration")
     def lasts(self, notice: Notice) -> str:
         return length_words(notice, notice.now)
 

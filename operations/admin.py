@@ -51,7 +51,7 @@ def elapsed_words(operation: Operation, now: datetime) -> str:
 
 
 class SinceFilter(admin.SimpleListFilter):
-    title = "asked"
+    title = "requested"
     parameter_name = "hours"
 
     def lookups(self, request, model_admin):
@@ -82,7 +82,7 @@ class OperationAdmin(ReadOnlyAdmin):
     list_filter = ("state", SinceFilter)
     list_select_related = ("requested_by", "subscription")
     search_fields = ("target", "kind")
-    search_help_text = "What it is about"
+    search_help_text = "Target or kind"
     ordering = ("-created_at", "-id")
     actions = ("cancel_ticked",)
 
@@ -112,9 +112,9 @@ class OperationAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         if request.method == "POST":
             if cancel(operation, timezone.now()):
-                messages.success(request, "It ends before its next step.")
+                messages.success(request, "Cancellation requested. The operation stops before its next step.")
             else:
-                messages.error(request, "It is over already.")
+                messages.error(request, "The operation has already ended.")
         return HttpResponseRedirect(reverse("admin:operations_operation_change", args=[operation.pk]))
 
     def has_operate_permission(self, request) -> bool:
@@ -130,9 +130,7 @@ class OperationAdmin(ReadOnlyAdmin):
         if "confirmed" in request.POST:
             refused = [message for operation in operations if (message := self._cancel(request, operation, now))]
             if done := len(operations) - len(refused):
-                messages.success(
-                    request, f"Asked to end before the next step: {humanize.format_count(done, 'operation')}."
-                )
+                messages.success(request, f"Cancellation requested: {humanize.format_count(done, 'operation')}.")
             for message in refused[:MAX_REFUSALS_SHOWN]:
                 messages.error(request, message)
             return None
@@ -146,8 +144,8 @@ class OperationAdmin(ReadOnlyAdmin):
     def _cancel(self, request, operation: Operation, now: datetime) -> str:
         """Cancel the operation.  Return why it was refused, or an empty text."""
         if not has_role(request.user, Role.OPERATOR, operation.subscription_id):
-            return f"You may not cancel: {title_of(operation)}."
-        return "" if cancel(operation, now) else f"It is over already: {title_of(operation)}."
+            return f"You do not have permission to cancel: {title_of(operation)}."
+        return "" if cancel(operation, now) else f"Already ended: {title_of(operation)}."
 
     @admin.display(description="Operation")
     def title(self, operation: Operation) -> str:
@@ -172,11 +170,11 @@ class OperationAdmin(ReadOnlyAdmin):
             operation.percent,
         )
 
-    @admin.display(description="Asked")
+    @admin.display(description="Requested")
     def asked(self, operation) -> str:
         return humanize.format_datetime(operation.created_at, operation.now)
 
-    @admin.display(description="Took")
+    @admin.display(description="Duration")
     def took(self, operation) -> str:
         return elapsed_words(operation, operation.now)
 

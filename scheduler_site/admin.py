@@ -96,7 +96,7 @@ class QuandoAdminSite(admin.AdminSite):
         context = {
             **self.each_context(request),
             "hours": dashboard.outcomes_by_hour(request.user, now),
-            "title": "Outcomes by the hour",
+            "title": "Outcomes by hour",
         }
         return TemplateResponse(request, "admin/outcomes.html", context)
 

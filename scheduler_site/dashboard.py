@@ -156,34 +156,36 @@ def health(
             "failure",
             "failure",
             "No scheduler has ever run",
-            "Nothing fires until one does. `make run` starts web, worker and beat together.",
+            "No job runs until a scheduler runs. `make run` starts web, worker and beat together.",
         )
     if not is_passing:
         return Health(
             "failure",
             "failure",
-            "The scheduler stands still",
-            f"Its last pass was {humanize.format_relative(last_pass, now)}. Start beat again; what was missed is then"
-            " handled by each job's rule.",
+            "The scheduler is not running",
+            f"Its last pass was {humanize.format_relative(last_pass, now)}. Start beat again. Each job's rule"
+            " then decides about its missed runs.",
         )
     if not workers:
         return Health(
             "failure",
             "failure",
-            "No worker is alive",
-            "Due runs are recorded, but nobody carries them out. Start a worker.",
+            "No worker is running",
+            "Due runs are recorded but not executed. Start a worker.",
         )
     if unserved:
-        return Health("warning", "late", f"Nobody serves {_format_group_names(unserved)}", _advice_to_serve(unserved))
+        return Health(
+            "warning", "late", f"No worker serves {_format_group_names(unserved)}", _advice_to_serve(unserved)
+        )
     if oldest is not None:
         return Health(
             "warning",
             "late",
             "The scheduler is behind",
             f"The oldest overdue run has waited for {humanize.format_duration(now - oldest)}."
-            " More workers would help, if it grows.",
+            " If this time grows, start more workers.",
         )
-    return Health("success", "success", "The scheduler is alive", was_missed)
+    return Health("success", "success", "The scheduler is running", was_missed)
 
 
 def what_was_missed(recent: Sequence[Outage], missed: int, now: datetime) -> str:
@@ -193,7 +195,7 @@ def what_was_missed(recent: Sequence[Outage], missed: int, now: datetime) -> str
         sentences.append(f"{outage_in_words(recent[0], now)}.")
     elif recent:
         length = humanize.format_duration(outages.length_of(recent, now))
-        sentences.append(f"It did not run {len(recent):,} times in the last 24 h, {length} in all.")
+        sentences.append(f"It had {len(recent):,} outages in the last 24 h, {length} in total.")
     if missed:
         sentences.append(f"{humanize.format_count(missed, 'run was', 'runs were')} missed in the last 24 h.")
     return " ".join(sentences) or "No due run was missed in the last 24 h."

@@ -100,7 +100,7 @@ def settings_links(user) -> list[dict]:
     ]
     if user.has_perm("accounts.view_user"):
         links.append((_("Users"), reverse("admin:accounts_user_changelist"), "user"))
-        links.append((_("API tokens of all"), reverse("admin:accounts_apitoken_changelist"), "key"))
+        links.append((_("All API tokens"), reverse("admin:accounts_apitoken_changelist"), "key"))
     if user.has_module_perms(HOUSEKEEPING):
         links.append((_("Housekeeping"), reverse("admin:app_list", args=[HOUSEKEEPING]), "wrench"))
     return [{"name": name, "url": url, "icon": icon} for name, url, icon in links]

@@ -124,7 +124,7 @@ def runs_url(start: datetime, end: datetime, **filters: str) -> str:
 def _in_words(hour: Mapping, now: datetime) -> str:
     """Return a text such as "today 14:00: 33 succeeded, 2 failed"."""
     named = {"ran": "succeeded", "late": "late", "failed": "failed", "missed": "missed", "skipped": "skipped"}
-    named |= {"cancelled": "cancelled", "open": "not over"}
+    named |= {"cancelled": "cancelled", "open": "open"}
     counts = ", ".join(f"{hour[kind]:,} {word}" for kind, word in named.items() if hour[kind])
     return f"{humanize.format_datetime(hour['start'], now)}: {counts or 'no run'}"
 
@@ -135,9 +135,9 @@ def _label(start: datetime) -> str:
 
 
 def chart_title(hours: list[dict]) -> str:
-    """Return "Runs by the hour, last 24 hours: 41 due, 3 failed, 2 missed; most failed at 14:00"."""
+    """Return "Runs by hour, last 24 hours: 41 due, 3 failed, 2 missed; most failed at 14:00"."""
     total, failed, missed = (sum(hour[kind] for hour in hours) for kind in ("total", "failed", "missed"))
-    title = f"Runs by the hour, last 24 hours: {total:,} due, {failed:,} failed, {missed:,} missed"
+    title = f"Runs by hour, last 24 hours: {total:,} due, {failed:,} failed, {missed:,} missed"
     if failed:
         worst = max(hours, key=lambda hour: hour["failed"])
         title += f"; most failed at {timezone.localtime(worst['start']):%H:%M}"

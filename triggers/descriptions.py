@@ -29,7 +29,7 @@ def describe_triggers(triggers: Iterable[Trigger]) -> str:
     texts = [describe_trigger(trigger) for trigger in sort_triggers(triggers)]
     if len(texts) > MOST_DESCRIBED:
         texts[MOST_DESCRIBED - 1 :] = [f"and {len(texts) - MOST_DESCRIBED + 1} more triggers"]
-    return "; ".join(texts) or "only by hand"
+    return "; ".join(texts) or "manual only"
 
 
 def sort_triggers(triggers: Iterable[Trigger]) -> list[Trigger]:

@@ -30,13 +30,11 @@ from triggers.models import Trigger
 from triggers.schedule_form import NOW, WHEN_FIELDS, ScheduleForm, schedule_fields, schedule_fields_can_express
 from triggers.scheduling import Destination, locked_job, save_job
 
-MISFIRE_HELP = (
-    "At most 100 are made up for, in order. They wait for each other, whatever the job does with new runs that overlap."
-)
+MISFIRE_HELP = "At most 100 missed runs are made up, one after the other, regardless of the rule for overlapping runs."
 MISFIRE_CHOICES = [
     (Trigger.Misfire.FIRE_ONCE, "run once, as soon as possible"),
-    (Trigger.Misfire.FIRE_ALL, "make up for each, in order"),
-    (Trigger.Misfire.SKIP, "leave it out"),
+    (Trigger.Misfire.FIRE_ALL, "run each, one after the other"),
+    (Trigger.Misfire.SKIP, "skip"),
 ]
 
 
@@ -55,29 +53,29 @@ class JobForm(ActionForm, ScheduleForm):
 
     collection = forms.ModelChoiceField(JobCollection.objects.none(), empty_label=None)
     name = forms.CharField(
-        max_length=NAME_LENGTH, validators=[validate_name], help_text="A letter, then letters, digits, - and _."
+        max_length=NAME_LENGTH, validators=[validate_name], help_text="Starts with a letter. Letters, digits, - and _."
     )
     state = forms.ChoiceField(
         label="State", choices=[("enabled", "Enabled"), ("disabled", "Disabled: it does not run")], initial="enabled"
     )
     revision = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
-    misfire = forms.ChoiceField(label="If it was missed", choices=MISFIRE_CHOICES, help_text=MISFIRE_HELP)
+    misfire = forms.ChoiceField(label="Missed runs", choices=MISFIRE_CHOICES, help_text=MISFIRE_HELP)
     overlap = forms.ChoiceField(
-        label="If the one before still runs",
+        label="If the previous run is still running",
         initial=Job.Overlap.SKIP,
         choices=[
-            (Job.Overlap.SKIP, "skip this one"),
-            (Job.Overlap.QUEUE_ONE, "let one wait for it"),
-            (Job.Overlap.QUEUE_ALL, "wait for it"),
-            (Job.Overlap.ALLOW, "run beside it"),
+            (Job.Overlap.SKIP, "skip the new run"),
+            (Job.Overlap.QUEUE_ONE, "queue one run, skip others"),
+            (Job.Overlap.QUEUE_ALL, "queue all runs"),
+            (Job.Overlap.ALLOW, "run in parallel"),
         ],
     )
     delivery = forms.ChoiceField(
-        label="If a worker is lost on the way",
+        label="If the worker is lost",
         choices=[
-            (Job.Delivery.AT_LEAST_ONCE, "run it again"),
-            (Job.Delivery.AT_MOST_ONCE, "record it as lost"),
+            (Job.Delivery.AT_LEAST_ONCE, "run again"),
+            (Job.Delivery.AT_MOST_ONCE, "mark as lost"),
         ],
     )
 
@@ -96,7 +94,7 @@ class JobForm(ActionForm, ScheduleForm):
         is_stored_empty = self.trigger is not None and not self.trigger.definition
         has_schedule = data.get("when") == JSON or data.get("frequency") or data.get("start")
         if self.job and not has_schedule and not is_stored_empty:
-            self.add_error("start", "Say when. To run it at once there is Run now, on the page of the job")
+            self.add_error("start", "Enter a start. To run the job immediately, use Run now on its page")
 
     def mode(self, half: str) -> str:
         """Return the mode of `half` ("when" or "what"): FIELDS or JSON."""
@@ -181,7 +179,7 @@ class JobForm(ActionForm, ScheduleForm):
 
 def _refuse_stale(job: Job, revision: int | None) -> None:
     if revision != job.revision:
-        raise Conflict(f"somebody saved version {job.revision} while you were writing; open the job again to see it")
+        raise Conflict(f"someone saved version {job.revision} while you were editing; open the job again to see it")
 
 
 def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def preview_form(form: TriggerForm, now: datetime, served: Collection[str]) -> S
     elif form.trigger:
         preview = _preview_stored(form, now)
     else:
-        return SchedulePreview(error="Write when it fires.", is_hint=True)
+        return SchedulePreview(error="Enter a schedule.", is_hint=True)
     unserved = unserved_groups(str(form["group"].value()), served)
     return replace(preview, warnings=(*preview.warnings, f"{capfirst(unserved)}.")) if unserved else preview
 

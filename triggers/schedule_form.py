@@ -71,7 +71,7 @@ class ScheduleForm(forms.Form):
         label="First run",
         required=False,
         initial=NEXT,
-        choices=[(NEXT, "at the next fire time"), (NOW, "also once now")],
+        choices=[(NEXT, "at the next scheduled time"), (NOW, "now, and then on schedule")],
     )
     frequency = forms.ChoiceField(
         label="Repeats",
@@ -83,22 +83,22 @@ class ScheduleForm(forms.Form):
             ("Day", "Every … days"),
             ("Week", "Every … weeks"),
             ("Month", "Every … months"),
-            (NO_SCHEDULE, "By hand and by its triggers only"),
+            (NO_SCHEDULE, "Never: only manually and by triggers"),
         ],
     )
     interval = NumbersField(
         label="Interval", required=False, help_text="1 if empty: every minute, every hour and so on."
     )
-    start = MomentField(label="Start, in UTC", required=False, help_text="The next time of the schedule if empty.")
-    end = MomentField(label="End, in UTC", required=False, help_text="The last moment at which it may run.")
-    count = NumbersField(label="Run at most", required=False, help_text="How many times. Without limit if empty.")
+    start = MomentField(label="Start, in UTC", required=False, help_text="The next scheduled time if empty.")
+    end = MomentField(label="End, in UTC", required=False, help_text="The last possible time of a run.")
+    count = NumbersField(label="Run at most", required=False, help_text="Number of runs. Unlimited if empty.")
     hours = NumbersField(
         label="Hours, in UTC", required=False, help_text="0 to 23, such as 9, 17. The hour of the start if empty."
     )
     minutes = NumbersField(
         label="Minutes",
         required=False,
-        help_text="0 to 59, such as 0, 30. With minutes and no hours it runs in every hour.",
+        help_text="0 to 59, such as 0, 30. Without hours, it runs every hour.",
     )
     week_days = forms.MultipleChoiceField(
         label="Weekdays",
@@ -108,16 +108,16 @@ class ScheduleForm(forms.Form):
         help_text="The weekday of the start if none is chosen.",
     )
     month_days = NumbersField(
-        label="Days of the month", required=False, help_text="1 to 31; -1 is the last day, -2 the one before."
+        label="Days of the month", required=False, help_text="1 to 31; -1 is the last day, -2 the day before."
     )
     monthly_occurrences = OccurrencesField(
         label="Weekdays of the month",
         required=False,
-        help_text="Friday 1 is the first, Friday -1 the last, Friday alone is every one.",
+        help_text="Friday 1 is the first Friday, Friday -1 the last, Friday every Friday.",
     )
     when = forms.ChoiceField(choices=[(FIELDS, FIELDS), (JSON, JSON)], initial=FIELDS, widget=forms.HiddenInput)
     schedule_json = OwnScheduleField(
-        label="Schedule as JSON", required=False, help_text="null: it runs by hand and by its triggers only."
+        label="Schedule as JSON", required=False, help_text="null: it runs only manually and by triggers."
     )
 
     def clean(self) -> None:
@@ -125,7 +125,7 @@ class ScheduleForm(forms.Form):
         if self.cleaned_data.get("when") == FIELDS:
             for name in ("interval", "count"):
                 if len(self.cleaned_data.get(name) or []) > 1:
-                    self.add_error(name, "Write one number")
+                    self.add_error(name, "Enter one number")
 
     def schedule(self) -> dict[str, Any] | None:
         """Return the schedule that the form describes; None: the job has none of its own.

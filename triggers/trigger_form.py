@@ -37,8 +37,8 @@ from triggers.scheduling import LOCK_KEY, save_trigger
 SECOND, MILLISECOND = timedelta(seconds=1), timedelta(milliseconds=1)
 FORMATS = {
     "quartz": "Cron expression",
-    "simple": "Start and interval",
-    "once": "One moment",
+    "simple": "Interval",
+    "once": "Once",
     "azure": "Azure recurrence",
     "outlook": "Calendar series",
     "rrule": "iCalendar rule",
@@ -84,7 +84,7 @@ class DurationField(TextNotationField):
         try:
             return durations.parse(text) if text else None
         except ValueError:
-            raise forms.ValidationError("Write a duration such as PT15M or 00:15:00") from None
+            raise forms.ValidationError("Enter a duration such as PT15M or 00:15:00") from None
 
 
 class TriggerForm(forms.Form):
@@ -95,64 +95,64 @@ class TriggerForm(forms.Form):
     name = forms.CharField(
         max_length=NAME_LENGTH,
         validators=[validate_trigger_name],
-        help_text="Letters, digits, and _ . - @. One name is there once in a job.",
+        help_text="Letters, digits, and _ . - @. Unique in the job.",
     )
     enabled = forms.BooleanField(
-        label="Enabled", required=False, initial=True, help_text="What it misses while it is not, is not made up for."
+        label="Enabled", required=False, initial=True, help_text="Runs that it misses while disabled are not made up."
     )
     version = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    format = forms.ChoiceField(label="Written as", choices=list(FORMATS.items()), initial="quartz")
+    format = forms.ChoiceField(label="Schedule format", choices=list(FORMATS.items()), initial="quartz")
     expression = forms.CharField(
         label="Cron expression",
         required=False,
         widget=forms.TextInput(
             attrs={**CODE, "autocapitalize": "none", "autocomplete": "off", "placeholder": "0 15 10 ? * MON-FRI"}
         ),
-        help_text="As Quartz has it: second, minute, hour, day of month, month, day of week (1 is Sunday), and perhaps"
-        " year. One of the two day fields is ?.",
+        help_text="Quartz format: second, minute, hour, day of month, month, day of week (1 is Sunday), and optionally"
+        " year. One of the two day fields must be ?.",
     )
     time_zone = forms.CharField(
         label="Time zone",
         required=False,
         widget=forms.TextInput(attrs={"list": "zones", "autocomplete": "off", "placeholder": "UTC"}),
-        help_text="UTC if empty. A name that Windows gives is taken as well.",
+        help_text="UTC if empty. Time zone names of Windows are accepted too.",
     )
     clock_change = forms.ChoiceField(
-        label="When clocks change",
+        label="Clock changes",
         required=False,
         choices=[
             (
                 "cron",
-                "As Cronos does: times that clocks skip fire once as soon as they have, one that they repeat fires the"
-                " first time, and an interval both times.",
+                "Like Cronos: skipped times run once, right after the change. A repeated time runs the first time,"
+                " an interval both times.",
             ),
             (
                 "quartz",
-                "As Quartz does: a time that clocks skip is left out, one that they repeat fires the second time.",
+                "Like Quartz: a skipped time does not run. A repeated time runs the second time.",
             ),
         ],
         initial="cron",
         widget=forms.RadioSelect,
     )
-    at = MomentField(label="Moment, in UTC", required=False)
-    start = MomentField(label="Start, in UTC", required=False, help_text="At once if empty.")
+    at = MomentField(label="Time, in UTC", required=False)
+    start = MomentField(label="Start, in UTC", required=False, help_text="Immediately if empty.")
     interval = DurationField(
-        label="Interval", required=False, help_text="Of real time, such as PT15M. It fires once if empty."
+        label="Interval", required=False, help_text="Elapsed time, such as PT15M. Runs once if empty."
     )
     repeat_count = forms.IntegerField(
-        label="Repetitions", required=False, help_text="After the first time. Without limit if empty."
+        label="Repetitions", required=False, help_text="Number of runs after the first one. Unlimited if empty."
     )
     end = MomentField(
         label="End, in UTC",
         required=False,
-        help_text="The last moment at which it may fire; with an interval the first at which it may not.",
+        help_text="The last possible time of a run. With an interval, all runs are before this time.",
     )
     schedule_json = JSONDocumentField(
         label="Recurrence as JSON",
         required=False,
-        help_text="The members startTime and recurrence; of a calendar series start, end and recurrence, as in an event"
-        " of Microsoft Graph; of an iCalendar rule start, end, rrule, exdates and rdates.",
+        help_text="Azure recurrence: startTime and recurrence. Calendar series: start, end and recurrence, as in an"
+        " event of Microsoft Graph. iCalendar rule: start, end, rrule, exdates and rdates.",
     )
 
     priority = forms.IntegerField(
@@ -160,7 +160,7 @@ class TriggerForm(forms.Form):
         min_value=0,
         max_value=PRIORITY_MOST,
         initial=PRIORITY,
-        help_text="Of triggers due together the lower number goes first. Quartz has it the other way round.",
+        help_text="If several triggers are due, the lower number runs first. In Quartz, the higher number runs first.",
     )
     group = forms.CharField(
         label="Group",
@@ -168,19 +168,17 @@ class TriggerForm(forms.Form):
         initial=GROUP,
         validators=[validate_group],
         widget=forms.TextInput(attrs={"list": "groups", "autocomplete": "off"}),
-        help_text="The queue of its runs. Workers that serve it carry them out.",
+        help_text="The queue of its runs. Workers that serve this queue execute them.",
     )
     lock_key = forms.CharField(
         label="Lock key",
         required=False,
         widget=forms.TextInput(attrs={**CODE, "autocomplete": "off"}),
-        help_text="Of runs with the same key one goes on, others are skipped meanwhile. __ORG_ID__ in it stands for the"
+        help_text="Only one run with the same key runs at a time; others are skipped. __ORG_ID__ stands for the"
         " subscription.",
     )
-    misfire = forms.ChoiceField(label="If it was missed", choices=MISFIRE_CHOICES, help_text=MISFIRE_HELP)
-    threshold = DurationField(
-        label="It was missed when later than", initial=MISFIRE_THRESHOLD, help_text="PT1S to a year."
-    )
+    misfire = forms.ChoiceField(label="Missed runs", choices=MISFIRE_CHOICES, help_text=MISFIRE_HELP)
+    threshold = DurationField(label="Missed when later than", initial=MISFIRE_THRESHOLD, help_text="PT1S to a year.")
 
     def __init__(self, data=None, *, job: Job, trigger: Trigger | None = None, **kwargs):
         self.job = job
@@ -199,7 +197,7 @@ class TriggerForm(forms.Form):
         if members and "schedule_json" in self.changed_data:
             unknown = [name for name in self.cleaned_data.get("schedule_json", {}) if name not in members]
             if unknown:
-                self.add_error("schedule_json", f"{unknown[0][:50]!r} is not known here. Write {listed(members)}")
+                self.add_error("schedule_json", f"{unknown[0][:50]!r} is not a member here. Use {listed(members)}")
 
     def schedule(self, now: datetime) -> tuple[str, dict[str, Any]]:
         """Return the format and the definition that saving at `now` would store.
@@ -312,9 +310,9 @@ def version_of(trigger: Trigger) -> str:
 def _refuse_stale(trigger: Trigger, version: str) -> None:
     current = Trigger.objects.filter(pk=trigger.pk).first()
     if current is None:
-        raise Conflict("somebody deleted it while you were writing")
+        raise Conflict("someone deleted this trigger while you were editing")
     if version_of(current) != version:
-        raise Conflict("somebody saved it while you were writing; open it again to see that")
+        raise Conflict("someone saved this trigger while you were editing; open it again to see the change")
 
 
 def initial_of(trigger: Trigger | None) -> dict[str, Any]:

@@ -200,7 +200,7 @@ def band_row(context: ViewContext, band: Band) -> dict:
         "is_all_day": True,
         "at": "",
         "mark": state,
-        "how": gettext("%s, condensed") % (band.interval or gettext("often")),
+        "how": gettext("%s, summarized") % (band.interval or gettext("frequent")),
         "word": word,
         "state": state,
         "where": ", ".join(part for part in (count_text, band.reason) if part),

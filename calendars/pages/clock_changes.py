@@ -71,16 +71,18 @@ def banner(context: ViewContext, change: ClockChange, day: date, length: timedel
     is_day_view = context.window.view is View.DAY
     if not length:
         strong = gettext("%(day)s does not exist.") % values
-        return {"strong": strong, "rest": gettext("The clock in %(place)s goes on to %(until)s, %(to)s.") % values}
+        return {"strong": strong, "rest": gettext("The clock in %(place)s skips to %(until)s, %(to)s.") % values}
     strong = (gettext("This day has %(length)s.") if is_day_view else gettext("%(day)s has %(length)s.")) % values
     if change.is_forward:
-        rest = gettext("At %(from)s the clock in %(place)s goes forward to %(to)s. Hatched: what does not exist.")
+        rest = gettext(
+            "At %(from)s, the clock in %(place)s goes forward to %(to)s. Hatched: the time that does not exist."
+        )
     elif is_day_view:
-        rest = gettext("At %(from)s the clock in %(place)s goes back to %(to)s. What lies between comes twice.")
+        rest = gettext("At %(from)s, the clock in %(place)s goes back to %(to)s. The time between them occurs twice.")
     else:
         rest = gettext(
-            "At %(from)s the clock in %(place)s goes back to %(to)s. Hatched: what comes a second time then, which the "
-            "other days do not have."
+            "At %(from)s, the clock in %(place)s goes back to %(to)s. Hatched: the repeated time,"
+            " which the other days do not have."
         )
     return {"strong": strong, "rest": rest % values}
 

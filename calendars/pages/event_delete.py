@@ -71,7 +71,7 @@ def delete_scope(
     back = redirect(target.return_url(start_day(occurrence, formatter)))
     if scope == Scope.OCCURRENCE:
         editing.cancel_occurrence(event, day, formatter.now, revision=occurrence.revision_pair)
-        flash(request, gettext("Deleted:"), occurrence, formatter, target, gettext("Put it back"))
+        flash(request, gettext("Deleted:"), occurrence, formatter, target, gettext("Restore"))
         return back
     if scope == Scope.FOLLOWING:
         editing.truncate_series(event, day, formatter.now, revision=occurrence.revision_pair)
@@ -94,11 +94,11 @@ def choices(scopes: dict[Scope, str], occurrence: Occurrence, formatter: TimeFor
     texts = {
         Scope.OCCURRENCE: (time_text(occurrence, formatter), gettext("Delete this occurrence")),
         Scope.FOLLOWING: (
-            gettext("From %(day)s on") % {"day": formatter.format_day(day)},
+            gettext("%(day)s and later") % {"day": formatter.format_day(day)},
             delete_words(event, day) or gettext("Delete this and following"),
         ),
         Scope.SERIES: (
-            gettext("%(occurrences)s, past ones too") % {"occurrences": occurrences_words(event)},
+            gettext("%(occurrences)s, including past ones") % {"occurrences": occurrences_words(event)},
             delete_words(event) or gettext("Delete the series"),
         ),
     }

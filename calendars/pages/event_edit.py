@@ -60,7 +60,7 @@ def event_preview(request) -> HttpResponse:
     if event_id := request.GET.get("event"):
         form_data = stored_event(request, *get_event_or_404(request, event_id, to_change=True), target)
     if form_data is None:
-        preview = RecurrencePreview(error=gettext("This occurrence is not there any more."))
+        preview = RecurrencePreview(error=gettext("This occurrence no longer exists."))
     else:
         form = form_of(request, form_data, request.POST)
         form.is_valid()
@@ -226,7 +226,7 @@ def save(form: EventForm, request, formatter: TimeFormatter, target: ReturnTarge
         request, saved, day if form_data.scope == Scope.OCCURRENCE else first, target.zone
     )
     verb = gettext("Created:") if form_data.scope == Scope.NEW else gettext("Saved:")
-    flash(request, verb, occurrence, formatter, target, gettext("Show it"))
+    flash(request, verb, occurrence, formatter, target, gettext("Show"))
     return start_day(occurrence, formatter)
 
 
@@ -274,22 +274,22 @@ def edit_effect_text(form_data: EventFormData, formatter: TimeFormatter) -> str:
     if not event.is_series:
         return ""
     if form_data.scope == Scope.OCCURRENCE:
-        return gettext("Only %(day)s is changed; the rest of the series stays.") % {"day": formatter.format_day(day)}
+        return gettext("Only %(day)s is changed, not the rest of the series.") % {"day": formatter.format_day(day)}
     exceptions = (
         event.exceptions.filter(original_day__gte=day) if form_data.scope == Scope.FOLLOWING else event.exceptions
     )
     if form_data.scope == Scope.FOLLOWING:
-        text = gettext("From %(day)s on. The series ends before, and another one begins.") % {
+        text = gettext("From %(day)s on. This series ends before that day, and a new series begins.") % {
             "day": formatter.format_day(day)
         }
     else:
-        text = gettext("%(occurrences)s, past ones too.") % {"occurrences": occurrences_words(event)}
+        text = gettext("%(occurrences)s, including past ones.") % {"occurrences": occurrences_words(event)}
     count = exceptions.count()
     if not count:
         return text
     lost_text = ngettext(
-        "If its days or times change, %(count)d that differs or is cancelled comes afresh.",
-        "If its days or times change, %(count)d that differ or are cancelled come afresh.",
+        "If you change its days or times, %(count)d changed or cancelled occurrence is reset.",
+        "If you change its days or times, %(count)d changed or cancelled occurrences are reset.",
         count,
     )
     return f"{text} {lost_text % {'count': count}}"

@@ -119,7 +119,7 @@ class LongSelect(forms.Select):
 class DayField(forms.DateField):
     widget = forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
     input_formats = ["%Y-%m-%d"]
-    default_error_messages = {"invalid": _("Write a day such as 2026-10-20")}
+    default_error_messages = {"invalid": _("Enter a date such as 2026-10-20")}
 
 
 class CategoriesField(forms.CharField):
@@ -172,16 +172,16 @@ class EventForm(RecurrenceForm):
     end = WallTimeField(label=_("Ends"), required=False)
     first_day = DayField(label=_("First day"), required=False)
     last_day = DayField(label=_("Last day"), required=False)
-    zone = ZoneField(label=_("Zone"), required=False, help_text="", widget=LongSelect)
+    zone = ZoneField(label=_("Time zone"), required=False, help_text="", widget=LongSelect)
     calendar = CalendarField(Calendar.objects.none(), label=_("Calendar"), empty_label=None)
     place = forms.CharField(
-        label=_("Place"),
+        label=_("Location"),
         required=False,
         max_length=SUBJECT_LENGTH,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     show_as = forms.ChoiceField(
-        label=_("Shows as"),
+        label=_("Show as"),
         choices=[
             (ShowAs.BUSY, _("Busy")),
             (ShowAs.FREE, _("Free")),
@@ -195,8 +195,8 @@ class EventForm(RecurrenceForm):
         choices=[
             (Sensitivity.NORMAL, _("Normal")),
             (Sensitivity.PERSONAL, _("Personal")),
-            (Sensitivity.PRIVATE, _("Private: others see only that there is something")),
-            (Sensitivity.CONFIDENTIAL, _("Confidential: others see only that there is something")),
+            (Sensitivity.PRIVATE, _("Private: others do not see details")),
+            (Sensitivity.CONFIDENTIAL, _("Confidential: others do not see details")),
         ],
     )
     importance = forms.ChoiceField(
@@ -207,7 +207,7 @@ class EventForm(RecurrenceForm):
     categories = CategoriesField(
         label=_("Categories"),
         required=False,
-        help_text=_("With commas between them."),
+        help_text=_("Separate them with commas."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     notes = TextField(label=_("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
@@ -224,7 +224,7 @@ class EventForm(RecurrenceForm):
         calendar.disabled = form_data.scope in (Scope.OCCURRENCE, Scope.FOLLOWING)
         self.fields["reminder"].choices = reminder_choices(self.initial["reminder"])
         if self.initial["show_as"] == ShowAs.UNKNOWN:
-            show_as.choices = [*show_as.choices, (ShowAs.UNKNOWN, gettext("Not said"))]
+            show_as.choices = [*show_as.choices, (ShowAs.UNKNOWN, gettext("Not specified"))]
         if form_data.zone not in dict(self.fields["zone"].choices):
             self.fields["zone"].choices = [*self.fields["zone"].choices, (form_data.zone, form_data.zone)]
 
@@ -258,11 +258,11 @@ class EventForm(RecurrenceForm):
         first, last = ("first_day", "last_day") if self.is_all_day_chosen else ("start", "end")
         for name in (first, last):
             if name not in self.errors and self.cleaned_data.get(name) is None:
-                self.add_error(name, gettext("Write when"))
+                self.add_error(name, gettext("Enter a date and a time"))
         if not self.is_all_day_chosen and "zone" not in self.errors and not self.cleaned_data.get("zone"):
-            self.add_error("zone", gettext("Choose a zone"))
+            self.add_error("zone", gettext("Choose a time zone"))
         if not {first, last} & set(self.errors) and self.cleaned_data[last] < self.cleaned_data[first]:
-            self.add_error(last, gettext("It would end before it starts"))
+            self.add_error(last, gettext("The end is before the start"))
 
     @property
     def wall_span(self) -> tuple[datetime, datetime]:
@@ -304,7 +304,7 @@ class EventForm(RecurrenceForm):
         try:
             start, end = self.wall_span
         except OverflowError:
-            raise CalendarError(gettext("there is no day after it"), path="end") from None
+            raise CalendarError(gettext("this is the last possible day"), path="end") from None
         changes: dict[str, Any] = {}
         is_moved = bool(self.changed_names & {"is_all_day", "start", "end", "zone", "first_day", "last_day"})
         if is_moved:

@@ -96,7 +96,7 @@ class Query:
         """Parse query parameters. Raise BadAddress."""
         text = values.get("q", "").strip()
         if len(text) > SEARCH_LENGTH or "\0" in text:
-            raise BadAddress("q", gettext("take at most %d characters") % SEARCH_LENGTH)
+            raise BadAddress("q", gettext("use at most %d characters") % SEARCH_LENGTH)
         return cls(
             _view(values.get("view", "")),
             _date(values.get("date", "")),
@@ -157,7 +157,7 @@ def _view(text: str) -> View:
     try:
         return View(text or View.MONTH)
     except ValueError:
-        raise BadAddress("view", gettext("take one of %s") % ", ".join(View)) from None
+        raise BadAddress("view", gettext("use one of %s") % ", ".join(View)) from None
 
 
 def _date(text: str) -> date | None:
@@ -169,7 +169,7 @@ def _date(text: str) -> date | None:
         day = None
     if day is None or not FIRST_DAY <= day <= LAST_DAY:
         bounds = {"first": FIRST_DAY, "last": LAST_DAY}
-        raise BadAddress("date", gettext("take a day from %(first)s to %(last)s, written in this form") % bounds)
+        raise BadAddress("date", gettext("use a date from %(first)s to %(last)s in this format") % bounds)
     return day
 
 
@@ -180,7 +180,7 @@ def _ids(values: Mapping[str, str], parameter: str, parse) -> list:
             return [parse(text) for text in texts]
     except ValueError:
         pass
-    raise BadAddress(parameter, gettext("take at most %d ids with commas between them") % MOST_IDS)
+    raise BadAddress(parameter, gettext("use at most %d ids, separated by commas") % MOST_IDS)
 
 
 def _number(text: str) -> int:
@@ -192,5 +192,5 @@ def _number(text: str) -> int:
 def _is_set(values: Mapping[str, str], parameter: str) -> bool:
     text = values.get(parameter, "")
     if text not in ("", "0", "1"):
-        raise BadAddress(parameter, gettext("take 1 or leave it out"))
+        raise BadAddress(parameter, gettext("use 1, or leave it out"))
     return text == "1"

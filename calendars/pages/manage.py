@@ -30,10 +30,10 @@ from jobs.models import JobCollection
 
 REPORTED = 500  # lines of a report that a page shows
 STATUSES = {
-    Status.TAKEN: _("taken"),
+    Status.TAKEN: _("new"),
     Status.CHANGED: _("changed"),
-    Status.UNCHANGED: _("as it was"),
-    Status.REFUSED: _("refused"),
+    Status.UNCHANGED: _("unchanged"),
+    Status.REFUSED: _("rejected"),
 }
 
 
@@ -77,10 +77,10 @@ def sharing_text(calendar: Calendar) -> str:
     roles = [share.role for share in calendar.shares.all()]
     readers, editors = roles.count(Role.READER), roles.count(Role.OPERATOR)
     texts = [
-        ngettext("%d sees it", "%d see it", readers) % readers if readers else "",
-        ngettext("%d changes its events", "%d change its events", editors) % editors if editors else "",
+        ngettext("%d can view", "%d can view", readers) % readers if readers else "",
+        ngettext("%d can edit", "%d can edit", editors) % editors if editors else "",
     ]
-    return ", ".join(filter(None, texts)) or gettext("nobody else")
+    return ", ".join(filter(None, texts)) or gettext("nobody")
 
 
 def feeds_of(user):
@@ -204,7 +204,7 @@ def calendar_people(request, calendar_id: UUID) -> HttpResponse:
         person = User.objects.filter(shared_calendars__calendar=calendar, pk=number(removed)).first()
         if person is not None:
             sharing.unshare(calendar, person)
-            messages.success(request, gettext("%(person)s sees it no more.") % {"person": person_words(person)})
+            messages.success(request, gettext("%(person)s no longer has access.") % {"person": person_words(person)})
         return back
     form = ShareForm(request.POST, people=sharing.people_to_share_with(calendar.owner))
     if not form.is_valid():

@@ -20,7 +20,7 @@ HUES = {
     Color.PLUM: _("Plum"),
     Color.BRICK: _("Brick"),
 }
-ROLES = {Role.READER: _("sees it"), Role.OPERATOR: _("changes its events")}
+ROLES = {Role.READER: _("can view"), Role.OPERATOR: _("can edit")}
 FILE_LENGTH = 900_000  # bytes of an iCalendar file; with line ends as browsers send them, a form may be this long
 
 
@@ -43,11 +43,11 @@ def person_words(person) -> str:
 class ShareForm(forms.Form):
     """`people` are those with whom the calendar can be shared."""
 
-    person = PersonField(None, label=_("Who"), empty_label=None)
+    person = PersonField(None, label=_("Person"), empty_label=None)
     role = forms.TypedChoiceField(
-        label=pgettext_lazy("somebody may", "May"),
+        label=pgettext_lazy("somebody may", "Permission"),
         coerce=int,
-        choices=[(Role.READER.value, _("see it")), (Role.OPERATOR.value, _("change events"))],
+        choices=[(Role.READER.value, _("can view")), (Role.OPERATOR.value, _("can edit"))],
     )
 
     def __init__(self, data=None, *, people):
@@ -59,7 +59,7 @@ class FeedForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=FEED_NAME_LENGTH,
-        help_text=_("What reads it, so that you know which address to revoke."),
+        help_text=_("The program that reads it, so that you know which address to revoke."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
@@ -70,12 +70,12 @@ class ImportForm(forms.Form):
     After the report, the content of a file is sent again as text.
     """
 
-    calendar = CalendarField(Calendar.objects.none(), label=_("Into"), empty_label=None)
+    calendar = CalendarField(Calendar.objects.none(), label=_("Import into"), empty_label=None)
     file = forms.FileField(
         label=_("File"), required=False, widget=forms.FileInput(attrs={"accept": ".ics,text/calendar"})
     )
     text = forms.CharField(
-        label=_("Or its text"),
+        label=_("Or paste the text"),
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={**CODE, "rows": 6, "placeholder": "BEGIN:VCALENDAR"}),
@@ -92,15 +92,15 @@ class ImportForm(forms.Form):
         if file is None:
             return ""
         if file.size > FILE_LENGTH:
-            message = gettext("This has %(size)s bytes; at most %(most)s are taken here. The API takes larger ones")
+            message = gettext("This file has %(size)s bytes; the limit here is %(most)s. The API accepts larger files")
             raise forms.ValidationError(message % {"size": f"{file.size:,}", "most": f"{FILE_LENGTH:,}"})
         try:
             return file.read().decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise forms.ValidationError(gettext("This is no text in UTF-8, as iCalendar files are")) from None
+            raise forms.ValidationError(gettext("This is not UTF-8 text, as an iCalendar file must be")) from None
 
     def clean(self) -> None:
         super().clean()
         self.content = str(self.cleaned_data.get("file") or self.cleaned_data.get("text") or "")
         if not self.content and not self.errors:
-            self.add_error("file", gettext("Choose a file, or paste its text"))
+            self.add_error("file", gettext("Choose a file, or paste the text"))

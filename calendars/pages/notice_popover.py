@@ -44,7 +44,7 @@ def notice_popover(notice: Notice, formatter: TimeFormatter, target: ReturnTarge
         "other_zones": formatter.format_other_zones(start, [UTC]),
         "duration": length_words(notice, formatter.now),
         "description": notice.description,
-        "approved_by": [str(each.resource or each.user or gettext("somebody who is gone")) for each in approvals],
+        "approved_by": [str(each.resource or each.user or gettext("a deleted user")) for each in approvals],
         "held": held_words(impact.held_run_count),
         "to_be_held": [held_row(each, formatter.now, formatter.hour_cycle) for each in impact.upcoming_holds[:LISTED]],
         "more_held": max(0, len(impact.upcoming_holds) - LISTED),

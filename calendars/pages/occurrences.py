@@ -30,9 +30,9 @@ def occurrence_cancel(request, item_id: str) -> HttpResponse:
     try:
         editing.cancel_occurrence(event, day, formatter.now)
     except Gone:
-        messages.error(request, gettext("It is cancelled already."))
+        messages.error(request, gettext("It is already cancelled."))
     else:
-        flash(request, gettext("Cancelled:"), occurrence, formatter, target, gettext("Put it back"))
+        flash(request, gettext("Cancelled:"), occurrence, formatter, target, gettext("Restore"))
     return redirect(target.return_url(start_day(occurrence, formatter)))
 
 
@@ -46,7 +46,7 @@ def occurrence_restore(request, item_id: str) -> HttpResponse:
     except CalendarError as error:
         messages.error(request, capfirst(error.message) + ".")
         return redirect(target.link_to("item", occurrence.id))
-    flash(request, gettext("Put back:"), get_occurrence_or_404(request, event, day, target.zone), formatter, target)
+    flash(request, gettext("Restored:"), get_occurrence_or_404(request, event, day, target.zone), formatter, target)
     return redirect(target.return_url(start_day(occurrence, formatter)))
 
 

@@ -24,5 +24,5 @@ def outage_banner(context: ViewContext, found: Contents) -> dict[str, Any] | Non
         f"{outage_in_words(each, context.now, context.zone, context.hour_cycle)}." for each in outages[-OUTAGES_NAMED:]
     ]
     more = len(outages) - len(sentences)
-    text = ngettext("Before that, it did not run %d time more.", "Before that, it did not run %d times more.", more)
+    text = ngettext("There was %d more outage before that.", "There were %d more outages before that.", more)
     return {"sentences": sentences, "more": text % more if more else ""}

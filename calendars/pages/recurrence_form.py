@@ -54,13 +54,13 @@ LIMITS: dict[str, dict[str, str]] = {
 SENTENCES = {
     "daily": _("every {interval} days"),
     WORKDAYS: _("Monday to Friday"),
-    "weekly": _("every {interval} weeks on {daysOfWeek} <span>weeks begin on {firstDayOfWeek}</span>"),
+    "weekly": _("every {interval} weeks on {daysOfWeek} <span>weeks start on {firstDayOfWeek}</span>"),
     "absoluteMonthly": _("day {dayOfMonth} of every {interval} months"),
     "relativeMonthly": _("the {index} {daysOfWeek} of every {interval} months"),
     "absoluteYearly": _("every {interval} years on {dayOfMonth} {month}"),
     "relativeYearly": _("every {interval} years on the {index} {daysOfWeek} of {month}"),
     "endDate": "{endDate}",
-    "numbered": _("{numberOfOccurrences} times; a cancelled one is not replaced"),
+    "numbered": _("{numberOfOccurrences} occurrences, including cancelled ones"),
 }
 ANY_DAYS = ("monthly_weekday", "yearly_weekday")  # fields for one weekday or a set of weekdays
 RECURRENCE_FIELDS = (
@@ -75,9 +75,9 @@ class NumberField(forms.IntegerField):
 
     def __init__(self, label, most: int = LARGEST):
         widget = forms.NumberInput(attrs={"class": "control compact tiny", "aria-label": label})
-        message = _("Take a whole number, 1 or more")
+        message = _("Enter a whole number, 1 or more")
         if most < LARGEST:
-            message = format_lazy(_("Take a whole number from 1 to {most}"), most=most)
+            message = format_lazy(_("Enter a whole number from 1 to {most}"), most=most)
         super().__init__(
             label=label,
             required=False,
@@ -120,7 +120,7 @@ def _weekday_field():
 
 
 def _index_field():
-    return ChoiceInSentence(_("Which"), _index_choices())
+    return ChoiceInSentence(_("Position in the month"), _index_choices())
 
 
 class RecurrenceForm(forms.Form):
@@ -160,9 +160,9 @@ class RecurrenceForm(forms.Form):
     yearly_weekday_month = _month_field()
 
     range = forms.ChoiceField(
-        label=_("Until"),
+        label=_("End of the series"),
         required=False,
-        choices=[("noEnd", _("Without end")), ("endDate", _("Until a day")), ("numbered", _("A number of times"))],
+        choices=[("noEnd", _("Never")), ("endDate", _("On a date")), ("numbered", _("After a number of occurrences"))],
         initial="noEnd",
     )
     until = forms.DateField(
@@ -172,16 +172,16 @@ class RecurrenceForm(forms.Form):
         widget=forms.DateInput(
             format="%Y-%m-%d", attrs={"type": "date", "class": "control compact", "aria-label": _("Last day")}
         ),
-        error_messages={"invalid": _("Write a day such as 2027-06-30")},
+        error_messages={"invalid": _("Enter a date such as 2027-06-30")},
     )
-    times = NumberField(_("How many"), most=MOST_OCCURRENCES)
+    times = NumberField(_("Number of occurrences"), most=MOST_OCCURRENCES)
 
     def __init__(self, *args, week_start: int, **kwargs):
         self.week_start = week_start
         super().__init__(*args, **kwargs)
         stored = self.initial.get("times") or 0
         if stored > MOST_OCCURRENCES:  # stored before the limit existed, and still allowed
-            self.fields["times"] = NumberField(_("How many"), most=stored)
+            self.fields["times"] = NumberField(_("Number of occurrences"), most=stored)
         for name in ANY_DAYS:
             self._add_stored_choice(name, self.get_initial_for_field(self.fields[name], name))
 
@@ -259,7 +259,7 @@ class RecurrenceForm(forms.Form):
     def _missing_message(self, name: str) -> str:
         if name == "weekly_days":
             return gettext("Choose at least one weekday")
-        return gettext("Write the last day") if name == "until" else gettext("Write a number")
+        return gettext("Enter the last day") if name == "until" else gettext("Enter a number")
 
     def recurrence(self, first: date) -> dict[str, Any] | None:
         """Return the recurrence of an event that starts on the day `first`; None if it does not repeat."""

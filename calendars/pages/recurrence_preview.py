@@ -101,10 +101,10 @@ def preview_series(times: Times, formatter: TimeFormatter) -> RecurrencePreview:
 
 def heading(found: Sequence[Occurrence], is_past: bool) -> str:
     if is_past:
-        return gettext("All of it is past; it began with")
+        return gettext("All occurrences are in the past. The first ones:")
     if len(found) > UPCOMING:
-        return gettext("The next ten")
-    return gettext("The only one left") if len(found) == 1 else gettext("All that are left")
+        return gettext("Next ten occurrences")
+    return gettext("Last occurrence") if len(found) == 1 else gettext("Remaining occurrences")
 
 
 def preview_single(times: Times, formatter: TimeFormatter) -> RecurrencePreview:
@@ -122,7 +122,7 @@ def preview_single(times: Times, formatter: TimeFormatter) -> RecurrencePreview:
         formatter.format_other_zones(start, [UTC]),
         [note] if note else [],
     )
-    return RecurrencePreview(when, [row], gettext("The only time"))
+    return RecurrencePreview(when, [row], gettext("Only occurrence"))
 
 
 def rows_of(occurrences: Sequence[Occurrence], times: Times, formatter: TimeFormatter) -> Iterator[Row]:
@@ -178,7 +178,7 @@ def note_of(occurrences: Sequence[Occurrence], times: Times, formatter: TimeForm
         "place": place_of(times.zone),
         "by": format_duration(max(offsets) - min(offsets)),
     }
-    return gettext("%(clock)s stays %(clock)s in %(place)s when its clock changes; in UTC it moves by %(by)s.") % values
+    return gettext("When the clock changes, the time stays %(clock)s in %(place)s and moves by %(by)s in UTC.") % values
 
 
 def offset_of(moment: datetime) -> timedelta:

@@ -90,7 +90,7 @@ def replacement_text(hold: ExpectedHold, formatter: TimeFormatter) -> str:
     if hold.is_dropped:
         return gettext("not at all")
     if hold.until is None:
-        return gettext("once after the maintenance; nobody knows when it ends")
+        return gettext("once after the maintenance; the end is unknown")
     return gettext("once after the maintenance, at about %s") % formatter.format_moment(hold.until)
 
 
@@ -181,7 +181,7 @@ def blocking_row(run: Run, formatter: TimeFormatter, target: ReturnTarget) -> di
     if blocking is None:
         return None
     name = "" if blocking.job_id == run.job_id else blocking.job_name
-    label = gettext("Still going") if run.state == Run.State.SKIPPED else gettext("Waited for")
+    label = gettext("Still running") if run.state == Run.State.SKIPPED else gettext("Waited for")
     if run.state == Run.State.WAITING:
         label = gettext("Waits for")
     moment = formatter.format_moment(blocking.fire_at)
@@ -191,8 +191,8 @@ def blocking_row(run: Run, formatter: TimeFormatter, target: ReturnTarget) -> di
 def origin_text(run: Run) -> str:
     """Return how the run came about if no trigger fired it."""
     if run.origin == Run.Origin.MANUAL:
-        return gettext("Ordered by hand")
-    return gettext("Follows a failed run") if run.origin == Run.Origin.ERROR_ACTION else ""
+        return gettext("Started manually")
+    return gettext("Error action of a failed run") if run.origin == Run.Origin.ERROR_ACTION else ""
 
 
 def delay_text(run: Run) -> str:

@@ -134,7 +134,7 @@ def view_values(context: ViewContext, found: Contents, title: str) -> dict[str, 
     rows = week(context, found)
     change_banners = banners(context)
     if change_banners and "behind" in rows["scale"]:
-        other = gettext("The hours of %s stand again at the right, as they are from then on.")
+        other = gettext("The hours of %s after the change are on the right.")
         change_banners[-1]["rest"] += " " + other % rows["scale"]["behind"]["place"]
     return {"main": "calendar/_week.html", "week": rows, "banners": change_banners, "caption": caption}
 
@@ -150,7 +150,7 @@ def search_values(context: ViewContext, found: SearchResults) -> dict[str, Any]:
         "main": "calendar/_search_results.html",
         "agenda": agenda(context, found.contents, found.days),
         "counts": counts,
-        "explained": gettext("of each, the last %(before)d before now and the next %(after)d") % values,
+        "explained": gettext("of each, up to %(before)d past and %(after)d future occurrences") % values,
         "days": days_words(found.days[0], found.days[-1]),
         "caption": gettext("Events and runs by day, times in %s") % place_of(context.zone),
         "view_url": context.view_link(context.window.view, context.window.chosen_day),
@@ -160,11 +160,11 @@ def search_values(context: ViewContext, found: SearchResults) -> dict[str, Any]:
 def shortcut_keys() -> list[tuple[str, str]]:
     """Return the keys of the page, each with its effect."""
     return [
-        ("← → ↑ ↓", gettext("by day and hour")),
+        ("← → ↑ ↓", gettext("move by day and hour")),
         ("PageUp PageDown", gettext("earlier, later")),
         ("t", gettext("today")),
         ("d w m a", gettext("day, week, month, agenda")),
-        ("Enter", gettext("open; on an empty place, a new event")),
+        ("Enter", gettext("open; in an empty slot, create an event")),
         ("n", gettext("new event")),
     ]
 

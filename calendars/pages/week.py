@@ -64,7 +64,7 @@ def week(context: ViewContext, contents: Contents) -> dict:
         "columns": columns,
         "count": len(axis.columns),
         "scale": scales(context, axis),
-        "label": gettext("Day by the hour, scrolls") if is_single else gettext("Week by the hour, scrolls"),
+        "label": gettext("Day by hour, scrollable") if is_single else gettext("Week by hour, scrollable"),
     }
 
 
@@ -200,7 +200,7 @@ def band_line(context: ViewContext, bands: list[Band]) -> dict:
     for band in bands:
         by_day[band.day].append(item_rows.band_row(context, band, width))
     return {
-        "every": bands[0].interval or gettext("often"),
+        "every": bands[0].interval or gettext("frequent"),
         "days": [by_day.get(day, []) for day in context.window.days],
     }
 

@@ -85,8 +85,8 @@ RETRY_POLICY = ObjectType(
             choices={
                 "": "4 times, 30 s apart",
                 "None": "None",
-                "Fixed": "Always the same time apart",
-                "Exponential": "Each time twice as far apart",
+                "Fixed": "Fixed interval",
+                "Exponential": "Exponential: the interval doubles",
             },
             decides=True,
         ),
@@ -94,13 +94,13 @@ RETRY_POLICY = ObjectType(
         .described("15 seconds to 18 months, as `PT30S` or `00:00:30`.  Without one: 30 seconds.", "PT30S")
         .in_form(
             "retry_interval",
-            "How far apart",
+            "Retry interval",
             "Such as PT30S or 00:00:30; 15 s or more, 30 s if empty.",
             only_with=RETRYING,
         ),
         Number("retryCount", 0, 20)
         .described("Without one: 4.", 6)
-        .in_form("retry_count", "How many", "Up to 20; 4 if empty.", only_with=RETRYING),
+        .in_form("retry_count", "Number of retries", "Up to 20; 4 if empty.", only_with=RETRYING),
         Duration("maximumRetryInterval", *RETRY_INTERVAL)
         .described(
             "An addition of ours: where doubling ends, and the most that a target's `Retry-After` can ask for."
@@ -109,8 +109,8 @@ RETRY_POLICY = ObjectType(
         )
         .in_form(
             "retry_most",
-            "At most",
-            "The longest wait, also of one that the target asks for. A day if empty.",
+            "Maximum interval",
+            "The longest wait, also if the target asks for a longer one. A day if empty.",
             only_with=RETRYING,
         ),
     ),
@@ -156,7 +156,7 @@ CLIENT_CERTIFICATE = ObjectType(
         _authentication_type("ClientCertificate"),
         PfxFile("pfx", required=True)
         .described("Base64 of a PKCS #12 file.")
-        .in_form("pfx", "Or the file as text", is_code=True),
+        .in_form("pfx", "Or the file as Base64 text", is_code=True),
         Secret("password").described("The password of the file.").in_form("pfx_password", "Password of the file"),
         ReadOnly("certificateThumbprint").described(
             "SHA-1, in upper-case hexadecimal digits.", "2AAE6C35C94FCFB415DBE95F408B9CE91EE846ED"
@@ -179,7 +179,7 @@ OAUTH = ObjectType(
         .in_form("tenant", "Tenant", "A domain name or a GUID."),
         Text("audience", URI_LIMIT, PRINTABLE_TEXT)
         .described("What the token is for.", "https://machines.example.com/")
-        .in_form("audience", "Audience", "The usual one if empty."),
+        .in_form("audience", "Audience", "The default audience if empty."),
         Text("clientId", pattern=PRINTABLE_TEXT, required=True)
         .described("The id of the client.", "11111111-2222-3333-4444-555555555555")
         .in_form("client_id", "Client id"),
@@ -188,7 +188,9 @@ OAUTH = ObjectType(
             "An addition of ours: the https address of who issues the tokens.  Without one: the installation's.",
             "https://login.example.com",
         )
-        .in_form("authority", "Authority", "The https address that issues tokens; this server's own if empty."),
+        .in_form(
+            "authority", "Authority", "The https address that issues tokens; the default of this server if empty."
+        ),
         Secret("secret", required=True)
         .described("The secret of the client.")
         .in_form("client_secret", "Client secret"),
@@ -209,7 +211,7 @@ SUCCESS = ObjectType(
         .in_form("status_codes", "Status codes", "Such as 200, 202, 300-399. 2xx if empty."),
         Text("bodyContains", TEXT_LIMIT, ANY_TEXT)
         .described("A text that stands somewhere in the body.", "warm")
-        .in_form("body_contains", "Text in the body", "It must be there, letter by letter.", strip=False),
+        .in_form("body_contains", "Text in the body", "The response body must contain exactly this text.", strip=False),
         Text("bodyPath", 256)
         .described(
             "A path of names and indexes into a JSON body, such as `$.items[0].state` (RFC 9535): it must lead"
@@ -258,7 +260,7 @@ REQUEST = ObjectType(
             "Headers and their values.  Those that are secrets are answered as `********`, which keeps them.",
             {"Content-Type": "application/json"},
         )
-        .in_form("headers", "Headers", "One a line, Name: value."),
+        .in_form("headers", "Headers", "One per line, as Name: value."),
         Names("secretHeaders", "headers", HEADER_NAMES)
         .described(
             "An addition of ours: names of headers whose values are secrets, in addition to those whose names say so."
@@ -291,7 +293,7 @@ REQUEST = ObjectType(
         .in_form(
             "certificate_authority",
             "Certificate authority",
-            "PEM. Trusted besides the usual ones, for a target with a certificate of its own making.",
+            "PEM. Trusted in addition to the usual ones, for a target with a private or self-signed certificate.",
             rows=3,
             attributes={"placeholder": "-----BEGIN CERTIFICATE-----"},
         ),
@@ -323,12 +325,12 @@ QUEUE_MESSAGE = ObjectType(
         .in_form(
             "message_format",
             "Format",
-            choices={"Text": "The message alone", "Xml": "In the XML of the original service"},
+            choices={"Text": "Message only", "Xml": "XML of Azure Scheduler"},
             initial="Text",
         ),
         Choice("messageEncoding", MESSAGE_ENCODINGS, "None")
         .described("An addition of ours: what the queue's readers expect.")
-        .in_form("message_encoding", "Encoding", choices={"None": "As it is", "Base64": "Base64"}, initial="None"),
+        .in_form("message_encoding", "Encoding", choices={"None": "None", "Base64": "Base64"}, initial="None"),
     ),
 )
 
@@ -386,10 +388,10 @@ BROKERED_PROPERTIES = ObjectType(
         _property("viaPartitionKey", "orders", "via_partition_key", "Via partition key"),
         Flag("forcePersistence", None)
         .described("Whether the message is stored before it is accepted.")
-        .in_form("force_persistence", "Force persistence", choices={"": "Not said", "true": "Yes", "false": "No"}),
+        .in_form("force_persistence", "Force persistence", choices={"": "Not specified", "true": "Yes", "false": "No"}),
         Instant("scheduledEnqueueTimeUtc")
         .described("When the message appears in the queue.", "2030-01-05T08:00:00Z")
-        .in_form("enqueue_at", "Enqueue at, in UTC", "The queue keeps it back until then."),
+        .in_form("enqueue_at", "Enqueue at, in UTC", "The queue holds the message until then."),
         Duration("timeToLive", timedelta.resolution, timedelta.max, "longer than no time")
         .described("A duration, as `PT30S` or `00:00:30`.", "PT1H")
         .in_form("time_to_live", "Time to live", "Such as PT1H or 01:00:00."),
@@ -403,14 +405,14 @@ def _bus_message(name: str, entity: Text) -> ObjectType:
         (
             Text("namespace", 253, NAMESPACE, required=True)
             .described("The name of the namespace.", "example")
-            .in_form("namespace", "Namespace", "Its name or its whole host name."),
+            .in_form("namespace", "Namespace", "The name or the full host name."),
             Choice("transportType", TRANSPORT_TYPES)
             .described("The protocol; messages are always sent over HTTPS.")
             .in_form(
                 "transport",
                 "Transport",
-                "Kept for clients of the original; messages go over https.",
-                choices={"": "Not said", **{name: name for name in TRANSPORT_TYPES}},
+                "For compatibility only; messages are always sent over HTTPS.",
+                choices={"": "Not specified", **{name: name for name in TRANSPORT_TYPES}},
             ),
             Text("message", MESSAGE_LIMIT)
             .described("The text of the message.", "orders were not collected")
@@ -419,7 +421,7 @@ def _bus_message(name: str, entity: Text) -> ObjectType:
             Object("brokeredMessageProperties", BROKERED_PROPERTIES).described("Properties of Service Bus."),
             Texts("customMessageProperties", 100, 8192)
             .described("Properties of the caller's.", {"severity": "high"})
-            .in_form("custom_properties", "Custom properties", "One a line, Name: value."),
+            .in_form("custom_properties", "Custom properties", "One per line, as Name: value."),
             entity,
         ),
     )
@@ -477,14 +479,14 @@ FOLLOW = (
     )
     .in_form(
         "follow",
-        "Follow what it begins",
-        "An answer of 202 is no success yet: its operation is polled until it succeeds or fails.",
+        "Follow long-running operations",
+        "A 202 response is not yet a success: the operation is polled until it succeeds or fails.",
     )
 )
 FOLLOW_LIMIT = (
     Duration("followLimit", timedelta(seconds=1), timedelta(hours=24), "1 second to 24 hours")
     .described("With `follow`: for how long at most, 1 second to 24 hours, as `PT2H`.  Without one: an hour.", "PT2H")
-    .in_form("follow_limit", "For at most", "Such as PT2H or 02:00:00; up to a day, an hour if empty.")
+    .in_form("follow_limit", "Follow for at most", "Such as PT2H or 02:00:00; up to a day, an hour if empty.")
 )
 RETRIES = Object("retryPolicy", RETRY_POLICY).described("When a failed attempt is made again.")
 ERROR_ACTION = (
@@ -502,8 +504,8 @@ ERROR_ACTION = (
     )
     .in_form(
         "error_action",
-        "When every attempt failed",
-        "An address, which is sent a POST, or an action as JSON; a secret that is left out is kept.",
+        "Error action",
+        "An address to which a POST is sent, or an action as JSON. A secret that you leave out keeps its stored value.",
         rows=3,
     )
 )

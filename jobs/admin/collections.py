@@ -39,7 +39,7 @@ class CollectionForm(forms.ModelForm):
     subscription = forms.ModelChoiceField(Subscription.objects.none(), empty_label=None)
     tags = TagsField(
         required=False,
-        help_text='A JSON object of texts, such as {"team": "data"}.',
+        help_text='A JSON object with text values, such as {"team": "data"}.',
         widget=forms.Textarea(attrs={"class": "code", "rows": 2, "spellcheck": "false"}),
     )
 
@@ -64,13 +64,13 @@ class CollectionForm(forms.ModelForm):
             "max_recurrence_frequency": "Fastest recurrence, unit",
         }
         help_texts = {
-            "resource_group": "Part of its address on the resource manager's API.",
+            "resource_group": "Part of the collection's address in the resource manager API.",
             "sku": "Free: 5 jobs. Standard and P10Premium: 50. P20Premium: 1,000. Recurrences: at most hourly in Free,"
-            " else once a minute. Other schedules: at most once a minute in Free, once a second in Standard, 10 times a"
-            " second in the premium plans, which owners alone choose.",
-            "max_recurrence_interval": f"1 to {RECURRENCE_INTERVAL_LIMIT}. Limits schedules of every format that are"
-            " written from now on.",
-            "state": "Nothing in it runs unless it is enabled; its jobs keep their own states.",
+            " otherwise once a minute. Other schedules: at most once a minute in Free, once a second in Standard, 10"
+            " times a second in the premium plans. Only owners can choose a premium plan.",
+            "max_recurrence_interval": f"1 to {RECURRENCE_INTERVAL_LIMIT}. Applies to schedules of every format that"
+            " are saved from now on.",
+            "state": "Jobs run only while the collection is enabled. Each job keeps its own state.",
         }
 
     def __init__(self, *args, **kwargs):
@@ -82,13 +82,13 @@ class CollectionForm(forms.ModelForm):
     def clean_max_recurrence_interval(self):
         interval = self.cleaned_data["max_recurrence_interval"]
         if interval is not None and not 1 <= interval <= RECURRENCE_INTERVAL_LIMIT:
-            raise ValidationError(f"Write a number from 1 to {RECURRENCE_INTERVAL_LIMIT}")
+            raise ValidationError(f"Enter a number from 1 to {RECURRENCE_INTERVAL_LIMIT}")
         return interval
 
     def clean_tags(self):
         tags = self.cleaned_data["tags"]
         if tags is not None and not (isinstance(tags, dict) and all(isinstance(text, str) for text in tags.values())):
-            raise ValidationError('Write an object of texts, such as {"team": "data"}')
+            raise ValidationError('Enter a JSON object with text values, such as {"team": "data"}')
         return tags
 
     def clean(self):
@@ -160,7 +160,7 @@ class JobCollectionAdmin(DomainErrorAdminMixin):
         start_operations(DELETE, queryset, Caller(request.user, request.id), timezone.now())
 
     def response_delete(self, request, obj_display, obj_id) -> HttpResponse:
-        messages.success(request, f"Being deleted: {obj_display}. Operations show how far it is.")
+        messages.success(request, f"Deleting {obj_display}. Operations show the progress.")
         return HttpResponseRedirect(reverse("admin:jobs_jobcollection_changelist"))
 
     @admin.display(description="Collection", ordering="name")
@@ -186,6 +186,6 @@ class JobCollectionAdmin(DomainErrorAdminMixin):
             humanize.format_count(collection.jobs_in, "job"),
         )
 
-    @admin.display(description="Belongs to")
+    @admin.display(description="Subscription")
     def place(self, collection: JobCollection) -> str:
         return format_html('{}<span class="sub">{}</span>', collection.subscription.name, collection.resource_group)

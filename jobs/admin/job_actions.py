@@ -20,15 +20,17 @@ from jobs.pages.http_transcript import test_result_context
 from jobs.signing import new_secret, remove_secrets
 
 OVERLAPS = {
-    0: "stops signing at once",
-    3_600: "signs for another hour",
-    86_400: "signs for another 24 h",
-    604_800: "signs for another 7 days",
+    0: "stops immediately",
+    3_600: "active for another hour",
+    86_400: "active for another 24 h",
+    604_800: "active for another 7 days",
 }
 
 
 class NewSecretForm(forms.Form):
-    overlap = forms.TypedChoiceField(label="The one before", choices=list(OVERLAPS.items()), coerce=int, initial=86_400)
+    overlap = forms.TypedChoiceField(
+        label="Previous secret", choices=list(OVERLAPS.items()), coerce=int, initial=86_400
+    )
 
 
 class PartForm(forms.Form):
@@ -58,7 +60,7 @@ class JobActionViews:
         secret = ""
         if request.method == "POST" and form.is_valid():
             secret = new_secret(job, timedelta(seconds=form.cleaned_data["overlap"]), now)
-            self.log_change(request, job, "Made a signing secret.")
+            self.log_change(request, job, "Created a signing secret.")
             form = NewSecretForm()
         context = {
             **self._page_context(request, job),
@@ -77,7 +79,7 @@ class JobActionViews:
     def _stop_signing(self, request, job: Job) -> HttpResponse:
         remove_secrets(job)
         self.log_change(request, job, "Removed the signing secrets.")
-        messages.success(request, "Requests are not signed any more.")
+        messages.success(request, "Requests are no longer signed.")
         return HttpResponseRedirect(reverse("admin:jobs_job_signing", args=[job.pk]))
 
     def test_view(self, request, object_id: int) -> HttpResponse:

@@ -35,7 +35,7 @@ class JobFormPages:
         if job is None and not self.has_add_permission(request):
             raise PermissionDenied
         if job and job.is_final:
-            messages.error(request, f"{job.name} is {job.state}, which is final. It can only be deleted.")
+            messages.error(request, f"{job.name} is {job.state}. It cannot be changed, only deleted.")
             return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
         now = timezone.now()
         form = JobForm(
@@ -82,7 +82,9 @@ class JobFormPages:
         change = self.construct_change_message(request, form, [], created)
         (self.log_addition if created else self.log_change)(request, job, change)
         next_run = next_run_in_words(job, now)
-        messages.success(request, f"Saved. It runs once now. {next_run}" if form.runs_now else f"Saved. {next_run}")
+        messages.success(
+            request, f"Saved. It runs once immediately. {next_run}" if form.runs_now else f"Saved. {next_run}"
+        )
         return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
 
     def _writable(self, request):

@@ -17,7 +17,7 @@ from jobs.run_now import run_now
 from maintenance.pages.job_policy import policy_card
 from triggers.definitions import document_of
 
-ORDERED = {"run": "Ordered to run", Job.State.DISABLED: "Disabled", Job.State.ENABLED: "Enabled"}
+ORDERED = {"run": "Run queued", Job.State.DISABLED: "Disabled", Job.State.ENABLED: "Enabled"}
 
 
 class JobPages:

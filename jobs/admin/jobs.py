@@ -164,7 +164,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
             "admin/jobs/job/_last_result.html", {"run": run, "outcome": outcome_of(run), "now": job.now}
         )
 
-    @admin.display(description="Last ten")
+    @admin.display(description="Last ten runs")
     def last_ten(self, job: Job) -> str:
         outcomes = [outcome_of(run) for run in job.newest]
         return render_to_string(
@@ -227,7 +227,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
     def _refusal_reason(self, request, job: Job, action: str) -> str:
         """Return why the action would be refused for the job in its current state; empty if it would be accepted."""
         if not self.has_change_permission(request, job):
-            return f"you may not change {job.name!r}"
+            return f"you do not have permission to change {job.name!r}"
         if action == "run":
             return not_runnable_reason(job)
         if job.collection.state == JobCollection.State.DELETED:
@@ -262,9 +262,9 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
 
 
 CONSEQUENCES = {
-    "run": "Each runs once more, at once. Its schedule stays where it is.",
-    Job.State.DISABLED: "None of them runs until it is enabled again. What already waits is not run either.",
-    Job.State.ENABLED: "Each goes on with its next fire time. What it missed while it was disabled is not made up for.",
+    "run": "Each job runs once, immediately. Its schedule does not change.",
+    Job.State.DISABLED: "These jobs do not run until they are enabled again. Waiting runs do not start either.",
+    Job.State.ENABLED: "Each job continues with its next run. Runs that it missed while disabled are not made up.",
 }
 
 

@@ -100,7 +100,7 @@ class PlannedFilter(admin.ListFilter):
             yield {
                 "selected": False,
                 "query_string": "",
-                "display": "from and to with instants as 2026-10-21T14:00:00Z",
+                "display": "from and to with times such as 2026-10-21T14:00:00Z",
             }
 
     def _limits_in_words(self) -> str:
@@ -119,7 +119,7 @@ def _parse_instant(text: str | None) -> datetime | None:
 class OriginFilter(admin.SimpleListFilter):
     """Filter by origin. Error actions are listed only if they are chosen: the runs that they follow show them."""
 
-    title = "by"
+    title = "started by"
     parameter_name = "origin"
 
     def lookups(self, request, model_admin):
@@ -143,7 +143,7 @@ class RunAdmin(ReadOnlyAdmin):
     list_display = ("planned", "job_title", "result", "started", "took", "attempts", "started_by")
     list_filter = (ResultFilter, PlannedFilter, OriginFilter)
     search_fields = ("job_name",)
-    search_help_text = "Name of the job"
+    search_help_text = "Job name"
     ordering = ("-fire_at", "-id")
 
     def get_queryset(self, request):
@@ -162,7 +162,7 @@ class RunAdmin(ReadOnlyAdmin):
         if request.method == "POST":
             try:
                 cancel(run, f"cancelled by {request.user.get_username()}", timezone.now())
-                messages.success(request, "Cancelled. It will not be run.")
+                messages.success(request, "Cancelled. The run will not start.")
             except RequestError as error:
                 messages.error(request, capfirst(error.message))
         return HttpResponseRedirect(reverse("admin:jobs_run_change", args=[run.pk]))
@@ -205,7 +205,7 @@ class RunAdmin(ReadOnlyAdmin):
     def started(self, run: Run) -> str:
         return render_to_string("admin/jobs/run/_started.html", {**run.row, "now": run.now})
 
-    @admin.display(description="Took")
+    @admin.display(description="Duration")
     def took(self, run: Run) -> str:
         return run.row["took"]
 
@@ -213,6 +213,6 @@ class RunAdmin(ReadOnlyAdmin):
     def attempts(self, run: Run) -> int:
         return run.attempt_count
 
-    @admin.display(description="By")
+    @admin.display(description="Started by")
     def started_by(self, run: Run) -> str:
         return ORIGINS[Run.Origin(run.origin)]

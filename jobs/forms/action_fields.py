@@ -112,7 +112,9 @@ class ActionFields(forms.Form):
     pfx_file = PFXField(label="PFX file", required=False, help_text="A certificate with its private key.")
     what = forms.ChoiceField(choices=[(FIELDS, FIELDS), (JSON, JSON)], initial=FIELDS, widget=forms.HiddenInput)
     action_json = JSONDocumentField(
-        label="Action as JSON", required=False, help_text="Secrets are never shown; one that is left out here is kept."
+        label="Action as JSON",
+        required=False,
+        help_text="Secrets are never shown. A secret that you leave out keeps its stored value.",
     )
 
 

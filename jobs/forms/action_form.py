@@ -56,10 +56,10 @@ class ActionForm(ActionFields):
         for name in set(WHAT_FIELDS) - active:
             self.errors.pop(name, None)
         if "retry_count" in active and len(self.cleaned_data.get("retry_count") or []) > 1:
-            self.add_error("retry_count", "Write one number")
+            self.add_error("retry_count", "Enter one number")
         if "pfx" in active and self.cleaned_data.get("pfx_file"):
             if self.cleaned_data.get("pfx"):
-                self.add_error("pfx", "There is a file as well: take one of the two")
+                self.add_error("pfx", "Enter either a file or its text, not both")
             self.cleaned_data["pfx"] = self.cleaned_data["pfx_file"]
 
     def active_fields(self) -> set[str]:
@@ -117,10 +117,10 @@ class ActionForm(ActionFields):
         for path, member in visible_members(values_of(self._stored_document())).items():
             if isinstance(member, Secret) and member.form and (path in set_on or member.required):
                 shown_at = "pfx_file" if member.form.name == "pfx" else member.form.name
-                self.fields[shown_at].help_text = capfirst(f"{set_on.get(path, 'set')}. Empty keeps it.")
+                self.fields[shown_at].help_text = capfirst(f"{set_on.get(path, 'set')}. Leave empty to keep it.")
         for name, prefix in (("headers", HEADERS), ("uri", QUERY)):
             if dates := [f"{path.removeprefix(prefix)} {on}" for path, on in set_on.items() if path.startswith(prefix)]:
-                self._add_help(name, f"{MASK} keeps what is stored: {', '.join(dates)}.")
+                self._add_help(name, f"{MASK} keeps the stored value: {', '.join(dates)}.")
 
     def add_unicode_hosts(self) -> None:
         """Add to the help text of each address with an international host the Unicode form of the stored host."""

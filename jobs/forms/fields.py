@@ -176,9 +176,9 @@ class PairsField(TextNotationField):
             if not line.strip():
                 continue
             if not colon:
-                raise forms.ValidationError(f"{name[:50]!r} has no colon. Write a line as Name: value")
+                raise forms.ValidationError(f"{name[:50]!r} has no colon. Enter each line as Name: value")
             if name.strip() in pairs:
-                raise forms.ValidationError(f"{name.strip()[:50]!r} is there twice")
+                raise forms.ValidationError(f"{name.strip()[:50]!r} appears twice")
             pairs[name.strip()] = content.strip()
         return pairs
 
@@ -220,7 +220,7 @@ class ScalarField(forms.CharField):
     def to_python(self, value):
         value = _scalar(super().to_python(value))
         if isinstance(value, dict | list):
-            raise forms.ValidationError("Write one text, one number, true or false")
+            raise forms.ValidationError("Enter one text, one number, true or false")
         refuse_unstorable(value)
         return value
 
@@ -261,7 +261,7 @@ class JSONDocumentField(TextNotationField):
         except ValueError:  # Python refuses to convert integers with thousands of digits
             raise forms.ValidationError("A number here has too many digits") from None
         if not isinstance(document, dict):
-            raise forms.ValidationError("Write an object: { … }")
+            raise forms.ValidationError("Enter a JSON object: { … }")
         return document
 
 
@@ -282,7 +282,7 @@ class MomentField(forms.DateTimeField):
 
     widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": 1}, format="%Y-%m-%dT%H:%M:%S")
     input_formats = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"]
-    default_error_messages = {"invalid": "Write a moment such as 2030-01-31 08:00"}
+    default_error_messages = {"invalid": "Enter a date and a time such as 2030-01-31 08:00"}
 
     def prepare_value(self, value):
         is_stored = isinstance(value, datetime) and value.tzinfo
@@ -333,7 +333,9 @@ class PFXField(forms.FileField):
         if file is None:
             return None
         if file.size > PFX_LENGTH:
-            raise forms.ValidationError(f"This has {file.size:,} bytes; a PFX of at most {PFX_LENGTH:,} is taken")
+            raise forms.ValidationError(
+                f"This file has {file.size:,} bytes; the limit for a PFX file is {PFX_LENGTH:,}"
+            )
         return base64.b64encode(file.read()).decode()
 
     def clean(self, data, initial=None):
@@ -383,9 +385,9 @@ def refuse_unstorable(value: object) -> None:
         for item in value:
             refuse_unstorable(item)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise forms.ValidationError("A number here is infinite or none at all")
+        raise forms.ValidationError("A number is infinite or not a number")
     elif isinstance(value, str) and UNSTORABLE.search(value):
-        raise forms.ValidationError("A text here holds NUL or half of a surrogate pair")
+        raise forms.ValidationError("A text contains NUL or an unpaired surrogate")
 
 
 def _scalar(text: str) -> Any:

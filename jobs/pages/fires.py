@@ -63,4 +63,4 @@ def _offset_change(before: timedelta | None, after: timedelta) -> str:
         return ""
     viewer_zone = place_name(timezone.get_current_timezone_name())
     direction = "later" if after > before else "earlier"
-    return f"{humanize.format_duration(abs(after - before))} {direction} in {viewer_zone} from here"
+    return f"{humanize.format_duration(abs(after - before))} {direction} in {viewer_zone} from this run on"

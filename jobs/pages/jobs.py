@@ -156,14 +156,14 @@ def run_history(runs: Sequence[Run]) -> str:
 def rules(job: Job, trigger: Trigger | None) -> list[tuple[str, str]]:
     document = job.action.document
     rows = [
-        ("Does", action_in_words(document)),
-        ("As", identity_in_words(document)),
-        ("Succeeds with", success_in_words(document)),
-        ("Follows a 202", following_in_words(document)),
+        ("Action", action_in_words(document)),
+        ("Authentication", identity_in_words(document)),
+        ("Success criteria", success_in_words(document)),
+        ("Operation after a 202", following_in_words(document)),
         ("Retries", retries_in_words(document)),
-        ("If all fail", error_action_in_words(document)),
-        ("If missed", MISFIRES[trigger.misfire] if trigger else ""),
-        ("If it overlaps", OVERLAPS[Job.Overlap(job.overlap)]),
-        ("If cut off", DELIVERIES[Job.Delivery(job.delivery)]),
+        ("Error action", error_action_in_words(document)),
+        ("Missed runs", MISFIRES[trigger.misfire] if trigger else ""),
+        ("Overlapping runs", OVERLAPS[Job.Overlap(job.overlap)]),
+        ("If the worker is lost", DELIVERIES[Job.Delivery(job.delivery)]),
     ]
     return [(name, rule) for name, rule in rows if rule]

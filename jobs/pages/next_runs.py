@@ -48,9 +48,9 @@ def _after_hold(expected: ExpectedRun, hold: ExpectedHold, now: datetime) -> str
     if hold.is_dropped:
         return "it does not run"
     if expected.is_superseded:
-        return "a later fire time runs for it"
+        return "a later fire time runs instead"
     if hold.until is None:
-        return "it runs once afterwards; nobody knows when"
+        return "it runs once afterwards, time unknown"
     return f"it runs once afterwards, at about {humanize.format_datetime(hold.until, now)}"
 
 
@@ -61,7 +61,7 @@ def next_run_in_words(job: Job, now: datetime) -> str:
     if expected is None:
         return no_run_reason(job, triggers).sentence
     if expected.runs_at is None and expected.hold:
-        return f"The next run is {expected.hold.window.reason}; nobody knows when it is."
+        return f"The next run is {expected.hold.window.reason}; its time is unknown."
     zone_name = place_name(timezone.get_current_timezone_name())
     text = f"The next run is {humanize.format_datetime(expected.runs_at or expected.fire_at, now)} {zone_name}"
     return f"{text}, {expected.hold.window.reason} until then." if expected.hold else f"{text}."
@@ -70,21 +70,21 @@ def next_run_in_words(job: Job, now: datetime) -> str:
 def no_run_reason(job: Job, triggers: Iterable[Trigger]) -> NoRun:
     """Return why none of the job's triggers is going to fire. `triggers` are all triggers of the job."""
     if reason := job_stop_reason(job):
-        return NoRun(reason, f"Nothing more: {reason}." if job.is_final else f"Nothing while {reason}.")
+        return NoRun(reason, f"No more runs: {reason}." if job.is_final else f"No runs while {reason}.")
     enabled = [trigger.enabled for trigger in triggers]
     if not enabled:
-        return NoRun("only by hand", "Nothing by itself: it runs by hand.")
+        return NoRun("manual only", "No schedule: it runs only when started manually.")
     if all(enabled):
-        return NoRun("nothing left", "Nothing more: its last occurrence has been made.")
+        return NoRun("no more runs", "No more runs: its schedule has ended.")
     if any(enabled):
-        return NoRun("nothing left but disabled triggers", "Nothing while some of its triggers are disabled.")
+        return NoRun("only disabled triggers left", "No runs while some of its triggers are disabled.")
     subject = "its trigger is" if len(enabled) == 1 else "its triggers are"
-    return NoRun(f"{subject} disabled", f"Nothing while {subject} disabled.")
+    return NoRun(f"{subject} disabled", f"No runs while {subject} disabled.")
 
 
 def no_fire_reason(trigger: Trigger, job: Job) -> str:
     """Return why this trigger of the job has no next fire time."""
-    return job_stop_reason(job) or ("nothing left" if trigger.enabled else "while it is disabled")
+    return job_stop_reason(job) or ("no more runs" if trigger.enabled else "disabled")
 
 
 def job_stop_reason(job: Job) -> str:

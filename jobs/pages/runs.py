@@ -124,7 +124,7 @@ def timeline(run: Run, attempts: Sequence[Attempt], now: datetime, holds: Sequen
                 }
             )
     if run.finished_at:
-        total = f"{humanize.format_elapsed(run.finished_at - run.fire_at)} in all"
+        total = f"{humanize.format_elapsed(run.finished_at - run.fire_at)} in total"
         stages.append(
             {"name": outcome_of(run).word, "at": run.finished_at, "note": total, "state": outcome_of(run).state}
         )
@@ -157,7 +157,7 @@ def timeline_steps(run: Run, attempts: Sequence[Attempt], now: datetime, holds: 
     elif run.not_before and run.state == Run.State.FOLLOWING:
         poll_count = humanize.format_count(sum(len(attempt.polls.all()) for attempt in attempts[-1:]), "poll")
         note = f"{humanize.format_relative(run.not_before, now)}, after {poll_count}"
-        steps.append(_step(outcome, run.not_before, "Its operation is asked after", note))
+        steps.append(_step(outcome, run.not_before, "Next poll of the operation", note))
     elif run.finished_at:
         lateness = run.started_at - run.fire_at if run.started_at else None
         late = f"started {humanize.format_elapsed(lateness)} late" if outcome.mark == "late" and lateness else ""
@@ -171,9 +171,9 @@ def _retry_note(run: Run, attempts: Sequence[Attempt], now: datetime) -> str:
     distance = humanize.format_relative(run.not_before, now) if run.not_before else ""
     headers = {name.lower(): value for name, value in attempts[-1].response_headers} if attempts else {}
     if retry_after := headers.get("retry-after"):
-        return f"{distance}; the target said Retry-After: {retry_after}"
+        return f"{distance}; the target sent Retry-After: {retry_after}"
     if run.action and policy_of(action_of(run), enclosing=document_of(run)).is_growing:
-        return f"{distance}; it waits longer after each failure"
+        return f"{distance}; the wait grows after each failure"
     return distance
 
 
@@ -181,10 +181,10 @@ def _origin_step(run: Run) -> dict:
     due = Badge("planned", "Due")
     number = f"occurrence {run.occurrence}" if run.occurrence else ""
     if run.origin == Run.Origin.MANUAL:
-        return _step(due, run.fire_at, "Ordered by hand", "it does not move the schedule")
+        return _step(due, run.fire_at, "Started manually", "it does not change the schedule")
     if run.origin == Run.Origin.ERROR_ACTION:
-        return _step(due, run.fire_at, "Follows a failed run", "it has no error action of its own")
-    return _step(due, run.fire_at, "Due by the schedule", number)
+        return _step(due, run.fire_at, "Error action of a failed run", "it has no error action of its own")
+    return _step(due, run.fire_at, "Due by schedule", number)
 
 
 def with_steps_around(run: Run, steps: list[dict], error_run: dict | None, now: datetime) -> list[dict]:

@@ -23,9 +23,9 @@ from triggers.models import MISFIRE_THRESHOLD, Trigger
 from triggers.schedule_form import WHEN_FIELDS
 from triggers.upcoming import next_fire_times
 
-ALSO_NOW = "once, besides the schedule"
+ALSO_NOW = "once, in addition to the schedule"
 LATE_TIMES = 3  # number of next fire times for which a page says what happens when they are missed
-NUMBERS = {1: "the next one", 2: "the next two", LATE_TIMES: "the next three"}
+NUMBERS = {1: "the next run", 2: "the next two runs", LATE_TIMES: "the next three runs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,15 @@ def if_missed(schedule: Schedule, fires: Sequence[datetime], misfire: str, thres
     plan = plan_fires(schedule, late[0], just_after(late[-1] + threshold), misfire, threshold)
     made_up = [fire for fire in late if fire in plan.fires]
     if not made_up:
-        consequence = "it does not run" if len(late) == 1 else "none of them runs"
-        return f"If the scheduler is away over {NUMBERS[len(late)]}: {consequence}, and the history says so."
+        consequence = "the run is skipped" if len(late) == 1 else "all of them are skipped"
+        return f"If the scheduler is down during {NUMBERS[len(late)]}, {consequence}. History lists what was missed."
     if len(late) == 1:
-        consequence = "it runs late."
+        consequence = "the run starts late."
     elif made_up == late:
-        consequence = "each runs late, one after the other in order, whatever the job does with new runs that overlap."
+        consequence = "each runs late, one after the other, regardless of the rule for overlapping runs."
     else:
-        consequence = "the last of them runs late, once. The history says that the others were missed."
-    return f"If the scheduler is away over {NUMBERS[len(late)]}: {consequence}"
+        consequence = "only the last one runs, late. History lists the others as missed."
+    return f"If the scheduler is down during {NUMBERS[len(late)]}, {consequence}"
 
 
 def preview_job_form(form: JobForm, now: datetime) -> SchedulePreview:
@@ -117,7 +117,7 @@ def preview_job_form(form: JobForm, now: datetime) -> SchedulePreview:
         schedule = form.schedule()
     if schedule is None:
         return SchedulePreview(
-            error="No schedule of its own: it runs by hand, and by the triggers beside it.", is_hint=True
+            error="No schedule of its own: it runs only manually and by its additional triggers.", is_hint=True
         )
     try:
         to_save = (form.schedule_at(now) if form.is_bound else None) or schedule

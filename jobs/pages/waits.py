@@ -60,7 +60,7 @@ def _hold_step(hold: RunHold, pages: Mapping[str, str], now: datetime) -> dict:
     note = (
         f"until {humanize.format_time(hold.released_at)}"
         if hold.released_at
-        else f"for {humanize.format_elapsed(now - hold.held_at)} now"
+        else f"for {humanize.format_elapsed(now - hold.held_at)} so far"
     )
     what = capfirst(hold.reason)
     return {"outcome": HELD, "at": hold.held_at, "what": what, "url": pages.get(hold.key, ""), "note": note}
@@ -81,13 +81,13 @@ def block_step(run: Run, blocking: Run | None, now: datetime) -> dict | None:
     if run.blocked_by is None:
         return None
     if run.state == Run.State.SKIPPED:
-        what = "An earlier run was still going"
+        what = "An earlier run was still running"
     else:
         what = "Waits for an earlier run" if run.state == Run.State.WAITING else "Waited for an earlier run"
     step = {"outcome": WAITS, "at": run.fire_at, "what": what, "note": ""}
     if blocking is None:
-        return {**step, "note": "its history is gone"}
-    note = f"that of {humanize.format_datetime(blocking.fire_at, now)}"
+        return {**step, "note": "its history was deleted"}
+    note = f"the run of {humanize.format_datetime(blocking.fire_at, now)}"
     if blocking.job_id != run.job_id:
         note = f"{blocking.job_name}, {humanize.format_datetime(blocking.fire_at, now)}"
     if run.state != Run.State.SKIPPED and blocking.finished_at:

@@ -112,14 +112,14 @@ def current_notice(request, notice: Notice, now: datetime) -> Notice:
 
 
 def too_late(request, notice: Notice) -> HttpResponse:
-    messages.warning(request, gettext("Somebody was quicker: this is how it is now."))
+    messages.warning(request, gettext("Someone else changed the notice first. This is its current state."))
     return redirect("maintenance:notice", notice.pk)
 
 
 def short_notice_words(wanted: lifecycle.Announcement) -> str:
     minimum = humanize.format_duration(MINIMUM_NOTICE[wanted.event_type])
     values = {"type": type_word(wanted.event_type), "span": minimum}
-    return gettext("%(type)s is promised %(span)s of notice, and this gives less.") % values
+    return gettext("%(type)s requires %(span)s of notice. This start time gives less.") % values
 
 
 # Actions
@@ -161,23 +161,23 @@ ACTIONS = {
         Notice.Status.SCHEDULED,
         _("Approve %(notice)s?"),
         _("Approve"),
-        _("Leave it"),
+        _("Cancel"),
         _("Approved: %(notice)s."),
     ),
     "drain": NoticeAction(
         drain,
         Notice.Status.SCHEDULED,
-        _("Approve %(notice)s when nothing runs any more?"),
+        _("Approve %(notice)s when idle?"),
         _("Approve when idle"),
-        _("Leave it"),
-        _("It starts when the last run has ended: %(notice)s."),
+        _("Cancel"),
+        _("Starts when the last run has ended: %(notice)s."),
     ),
     "complete": NoticeAction(
         complete,
         Notice.Status.STARTED,
         _("Complete %(notice)s?"),
         _("Complete"),
-        _("Leave it open"),
+        _("Keep open"),
         _("Completed: %(notice)s."),
     ),
     "cancel": NoticeAction(
@@ -227,27 +227,31 @@ def consequence_words(notice: Notice, verb: str, now: datetime) -> list[str]:
     """Return the sentences that say what the action will do, with the numbers of runs and jobs."""
     impact = impact_of([notice], now)[notice.pk]
     live, held = len(impact.running), impact.held_run_count
-    going = ngettext("%(count)d run is going on its resources.", "%(count)d runs are going on its resources.", live)
+    going = ngettext(
+        "%(count)d run is in progress on its resources.", "%(count)d runs are in progress on its resources.", live
+    )
     if verb == "drain":
-        now_going = going % {"count": live} if live else gettext("Nothing runs on its resources now.")
-        return [gettext("Until it starts, no new run begins on its resources."), now_going]
+        now_going = going % {"count": live} if live else gettext("No run is in progress on its resources.")
+        return [gettext("Until it starts, no new run starts on its resources."), now_going]
     sentences = {
-        "approve": gettext("It starts at once, for all of its resources, and does not go back."),
-        "complete": gettext("Whoever listens sees that it is over, and begins again."),
-        "cancel": gettext("It is withdrawn, and whoever listens sees it no more."),
+        "approve": gettext("Maintenance starts immediately for all its resources. This cannot be undone."),
+        "complete": gettext("Resources that poll see that the maintenance is over, and resume work."),
+        "cancel": gettext("The notice is withdrawn. Resources that poll no longer see it."),
     }
     holding = ngettext(
-        "Planned runs of %(count)d job are held until its end.",
-        "Planned runs of %(count)d jobs are held until its end.",
+        "Planned runs of %(count)d job are held until the maintenance ends.",
+        "Planned runs of %(count)d jobs are held until the maintenance ends.",
         impact.holding_job_count,
     )
     releasing = ngettext(
-        "%(count)d held run is let go, as its job has it.",
-        "%(count)d held runs are let go, as their jobs have it.",
+        "%(count)d held run is released as its job's policy says.",
+        "%(count)d held runs are released as their jobs' policies say.",
         held,
     )
     started = impact.started_job_counts[PHASES[verb]]
-    starting = ngettext("%(count)d job runs once because of it.", "%(count)d jobs run once because of it.", started)
+    starting = ngettext(
+        "%(count)d job runs once as its policy says.", "%(count)d jobs run once as their policies say.", started
+    )
     counted = [(live, going), (impact.holding_job_count, holding)] if verb == "approve" else [(held, releasing)]
     return [sentences[verb], *(text % {"count": count} for count, text in [*counted, (started, starting)] if count)]
 

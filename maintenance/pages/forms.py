@@ -54,7 +54,7 @@ class MultiTextField(forms.MultipleChoiceField):
     def clean(self, value) -> list[Resource]:
         chosen = [self.resources_by_id[key] for key in dict.fromkeys(super().clean(value))]
         if len({resource.subscription_id for resource in chosen}) > 1:
-            raise forms.ValidationError(gettext("Pick resources of one subscription"))
+            raise forms.ValidationError(gettext("Select resources of one subscription only"))
         return chosen
 
 
@@ -64,32 +64,32 @@ class AnnounceForm(forms.Form):
     `resources` are those to which the viewer may announce maintenance.  The chosen ones must be of one subscription.
     """
 
-    event_type = forms.ChoiceField(label=_("What is done"), choices=[])
-    resources = MultiTextField(label=_("Resources"), error_messages={"required": _("Pick at least one")})
+    event_type = forms.ChoiceField(label=_("Maintenance type"), choices=[])
+    resources = MultiTextField(label=_("Resources"), error_messages={"required": _("Select at least one")})
     starts = forms.ChoiceField(
         label=_("Starts"),
         widget=forms.RadioSelect,
         initial=MINIMUM,
         choices=[
-            (MINIMUM, _("as soon as its type allows")),
-            (AT, _("not before a time")),
-            (STARTED, _("it has started: this waits for nobody")),
+            (MINIMUM, _("after the notice period of its type")),
+            (AT, _("not before a given time")),
+            (STARTED, _("it has already started: no approval is needed")),
         ],
     )
     not_before = WallTimeField(label=_("Not before"), required=False)
     duration = forms.IntegerField(
-        label=_("Interruption in minutes"),
+        label=_("Interruption, in minutes"),
         required=False,
         min_value=0,
         max_value=MAX_DURATION_MINUTES,
-        help_text=_("0 for none. Leave it empty where nobody knows."),
+        help_text=_("0 if there is none. Leave empty if unknown."),
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     source = forms.ChoiceField(
-        label=_("Comes from"),
+        label=_("Source"),
         choices=[
-            (Notice.Source.PLATFORM.value, _("Platform: who runs the resources")),
-            (Notice.Source.USER.value, _("User: who uses them")),
+            (Notice.Source.PLATFORM.value, _("Platform: the operator of the resources")),
+            (Notice.Source.USER.value, _("User: a user of the resources")),
         ],
     )
     description = TextField(
@@ -101,13 +101,13 @@ class AnnounceForm(forms.Form):
     approve_when_idle = forms.BooleanField(
         label=_("Approve when idle"),
         required=False,
-        help_text=_("It starts when the last run on its resources has ended, and none begins meanwhile."),
+        help_text=_("It starts when the last run on its resources has ended. Until then, no new run starts."),
     )
 
     ends_after_duration = forms.BooleanField(
-        label=_("End by itself when its minutes are over"),
+        label=_("End automatically after the interruption"),
         required=False,
-        help_text=_("Else somebody completes it, or it ends with the runs that it started."),
+        help_text=_("Otherwise a user completes it, or it ends with the runs that it started."),
     )
     end_manually = forms.BooleanField(label=_("Keep open when the runs that it started have ended"), required=False)
 
@@ -145,20 +145,20 @@ class AnnounceForm(forms.Form):
         super().clean()
         data = self.cleaned_data
         if data.get("ends_after_duration") and "duration" in data and not data["duration"]:
-            self.add_error("ends_after_duration", gettext("Say how many minutes, 1 or more"))
+            self.add_error("ends_after_duration", gettext("Enter the interruption: 1 minute or more"))
         elif data.get("ends_after_duration") and data.get("end_manually"):
-            self.add_error("ends_after_duration", gettext("Choose this, or keep it open"))
+            self.add_error("ends_after_duration", gettext("Choose either this or keeping it open"))
         if self.cleaned_data.get("starts") != AT:
             self.errors.pop("not_before", None)
         elif "not_before" not in self.errors:
             wall_time = self.cleaned_data.get("not_before")
             if wall_time is None:
-                self.add_error("not_before", gettext("Write when"))
+                self.add_error("not_before", gettext("Enter a date and a time"))
                 return
             try:
                 self.cleaned_data["not_before"] = instant_of(wall_time, timezone.get_current_timezone())
             except OverflowError:
-                self.add_error("not_before", gettext("There is no such time"))
+                self.add_error("not_before", gettext("This time does not exist"))
 
     def announcement(self) -> Announcement:
         data = self.cleaned_data
@@ -216,7 +216,7 @@ class ChangeForm(AnnounceForm):
 
 def type_choice(event_type: EventType) -> str:
     """Return the text of a choice, such as "Reboot, 15 min ahead"."""
-    return gettext("%(type)s, %(span)s ahead") % {
+    return gettext("%(type)s, %(span)s notice") % {
         "type": TYPES[event_type],
         "span": humanize.format_duration(MINIMUM_NOTICE[event_type]),
     }
@@ -243,7 +243,7 @@ class LabelsField(TextField):
         for line in filter(None, map(str.strip, super().to_python(value).split("\n"))):
             name, equals, label = line.partition("=")
             if not equals or not name.strip():
-                message = gettext("Write one label a line such as rack=r7, not %(line)s")
+                message = gettext("Enter one label per line such as rack=r7, not %(line)s")
                 raise forms.ValidationError(message % {"line": repr(line[:80])})
             labels[name.strip()] = label.strip()
         try:
@@ -266,7 +266,7 @@ class ResourceForm(forms.Form):
         label=_("Name"),
         max_length=NAME_LENGTH,
         strip=True,
-        help_text=_("As the machine knows it: programs compare it with its case."),
+        help_text=_("The name that the machine uses. It is case-sensitive."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     subscription = forms.ModelChoiceField(Subscription.objects.none(), label=_("Subscription"), empty_label=None)
@@ -274,10 +274,14 @@ class ResourceForm(forms.Form):
         label=_("Scope group"),
         required=False,
         max_length=NAME_LENGTH,
-        help_text=_("Its members see each other's notices, and any of them may approve for all."),
+        help_text=_("Members of a group see each other's notices, and each member can approve for all."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    labels = LabelsField(label=_("Labels"), required=False, help_text=_("Jobs may heed all resources with a label."))
+    labels = LabelsField(
+        label=_("Labels"),
+        required=False,
+        help_text=_("One label per line. A job's maintenance policy can select resources by label."),
+    )
 
     FIELDS_BY_MEMBER = {"name": "name", "scopeGroup": "scope_group", "labels": "labels"}
 
@@ -302,39 +306,39 @@ class PolicyForm(forms.Form):
     """The maintenance policy of a job; `names` are the names of resources of its subscription."""
 
     during = forms.ChoiceField(
-        label=_("While it lasts"),
+        label=_("During maintenance"),
         widget=forms.RadioSelect,
         choices=[
-            (JobMaintenancePolicy.OnNotice.NOTHING.value, _("runs as planned")),
-            (JobMaintenancePolicy.OnNotice.HOLD.value, _("holds its planned runs")),
+            (JobMaintenancePolicy.OnNotice.NOTHING.value, _("run as planned")),
+            (JobMaintenancePolicy.OnNotice.HOLD.value, _("hold planned runs")),
         ],
     )
     after = forms.ChoiceField(
-        label=_("What was held"),
+        label=_("Held runs"),
         widget=forms.RadioSelect,
         choices=[
-            (JobMaintenancePolicy.OnEnd.RUN_ONCE.value, _("runs once after the end")),
-            (JobMaintenancePolicy.OnEnd.DROP.value, _("does not run at all")),
+            (JobMaintenancePolicy.OnEnd.RUN_ONCE.value, _("run once after the maintenance")),
+            (JobMaintenancePolicy.OnEnd.DROP.value, _("skip them")),
         ],
     )
     lead = forms.IntegerField(
-        label=_("Begin to hold, minutes before"),
+        label=_("Start holding, minutes before the maintenance"),
         min_value=0,
         max_value=MAX_LEAD_MINUTES,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
     run_on = forms.MultipleChoiceField(
-        label=_("Runs once more"),
+        label=_("Additional runs"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
         choices=list(
             zip(
                 NoticePhase.values,
                 (
-                    _("when it is announced"),
-                    _("when it starts"),
-                    _("when it is completed"),
-                    _("when it is cancelled"),
+                    _("when maintenance is announced"),
+                    _("when maintenance starts"),
+                    _("when maintenance is completed"),
+                    _("when maintenance is cancelled"),
                 ),
                 strict=True,
             )
@@ -342,7 +346,9 @@ class PolicyForm(forms.Form):
     )
     resources = forms.MultipleChoiceField(label=_("Resources"), required=False, widget=forms.CheckboxSelectMultiple)
     labels = LabelsField(
-        label=_("Or by label"), required=False, help_text=_("Every resource that has all of these, one a line.")
+        label=_("Resources by label"),
+        required=False,
+        help_text=_("One label per line. Selects every resource that has all of them."),
     )
 
     FIELDS_BY_MEMBER = {

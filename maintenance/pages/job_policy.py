@@ -38,10 +38,12 @@ def policy_card(job: Job) -> dict[str, Any]:
     sentences = []
     if policy.on_notice == JobMaintenancePolicy.OnNotice.HOLD:
         lead = f", from {humanize.format_duration(policy.lead_time)} before it" if policy.lead_time else ""
-        then = "run once after it" if policy.on_end == JobMaintenancePolicy.OnEnd.RUN_ONCE else "do not run at all"
-        sentences.append(f"planned runs are held while it lasts{lead}, and {then}")
+        then = "runs once after it" if policy.on_end == JobMaintenancePolicy.OnEnd.RUN_ONCE else "skips them"
+        sentences.append(f"holds planned runs during maintenance{lead}, and {then}")
     if policy.run_at_phases:
-        sentences.append(f"runs once when it is {' and '.join(PHASE_WORDS[phase] for phase in policy.run_at_phases)}")
+        sentences.append(
+            f"runs once when maintenance is {' and '.join(PHASE_WORDS[phase] for phase in policy.run_at_phases)}"
+        )
     return {
         "named": truncate_names(names, NAMED),
         "does": [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences],
@@ -69,7 +71,7 @@ def edit_policy(request, job_id: int) -> HttpResponse:
             messages.success(request, gettext("Saved."))
             return redirect(back)
     context = {
-        "title": gettext("Maintenance and %(job)s") % {"job": job.name},
+        "title": gettext("Maintenance policy of %(job)s") % {"job": job.name},
         "form": form,
         "choices": [form["during"], form["after"], form["run_on"]],
         "is_cut": len(names) > PICKED_MOST,

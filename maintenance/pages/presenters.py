@@ -52,20 +52,20 @@ DETAILS = {
 }
 CHANGES = "changed: "
 MEMBERS = {  # the members in details about changes
-    "eventType": gettext_lazy("what is done"),
+    "eventType": gettext_lazy("type"),
     "resources": gettext_lazy("resources"),
     "notBefore": gettext_lazy("not before"),
     "description": gettext_lazy("description"),
     "durationInSeconds": gettext_lazy("interruption"),
-    "eventSource": gettext_lazy("where it comes from"),
-    "approveWhenIdle": gettext_lazy("whether it waits for the last run"),
-    "endAfterDuration": gettext_lazy("whether it ends by itself"),
-    "keepOpen": gettext_lazy("whether it is kept open"),
+    "eventSource": gettext_lazy("source"),
+    "approveWhenIdle": gettext_lazy("approve when idle"),
+    "endAfterDuration": gettext_lazy("automatic end"),
+    "keepOpen": gettext_lazy("keep open"),
 }
 ACTORS = {
-    lifecycle.CLOCK: gettext_lazy("by its time"),
-    lifecycle.IDLE: gettext_lazy("by the end of the last run"),
-    lifecycle.RUNS_ENDED: gettext_lazy("by the end of its work"),
+    lifecycle.CLOCK: gettext_lazy("automatically"),
+    lifecycle.IDLE: gettext_lazy("automatically, after the last run"),
+    lifecycle.RUNS_ENDED: gettext_lazy("automatically, after its runs"),
 }
 
 
@@ -112,12 +112,12 @@ def length_words(notice: Notice, now: datetime) -> str:
     if notice.status == Notice.Status.COMPLETED and notice.ended_at:
         return humanize.format_duration(notice.ended_at - notice.begins_at)
     if notice.duration_s == UNKNOWN_DURATION:
-        return gettext("nobody knows how long")
+        return gettext("duration unknown")
     if notice.duration_s == 0:
-        return gettext("no interruption, nobody knows how long")
+        return gettext("no interruption, end unknown")
     expected = humanize.format_duration(timedelta(seconds=notice.duration_s))
     if notice.is_open_ended(now):
-        return gettext("longer than %s, nobody knows how long") % expected
+        return gettext("longer than %s, end unknown") % expected
     return gettext("about %s") % expected
 
 
@@ -192,19 +192,19 @@ def affected_row(affected: NoticeResource, now: datetime) -> dict[str, Any]:
 def listening_row(resource: Resource, now: datetime) -> dict[str, Any]:
     """Return the mark and the text that say whether the resource polls, and when it last did."""
     if resource.last_seen_at is None:
-        return {"mark": "uncertain", "state": "idle", "seen": gettext("has never polled"), "seen_at": None}
+        return {"mark": "uncertain", "state": "idle", "seen": gettext("never polled"), "seen_at": None}
     distance = humanize.format_relative(resource.last_seen_at, now)
     if resource.is_listening(now):
         return {
             "mark": "success",
             "state": "success",
-            "seen": gettext("listening, %s") % distance,
+            "seen": gettext("polling, last seen %s") % distance,
             "seen_at": resource.last_seen_at,
         }
     return {
         "mark": "missed",
         "state": "warning",
-        "seen": gettext("silent, last seen %s") % distance,
+        "seen": gettext("not polling, last seen %s") % distance,
         "seen_at": resource.last_seen_at,
     }
 
@@ -222,7 +222,7 @@ def live_row(run: Run, now: datetime) -> dict[str, Any]:
 
 
 def held_row(hold: UpcomingHold, now: datetime, hour_cycle: int) -> dict[str, Any]:
-    text = gettext("%s, not at all") if hold.is_dropped else gettext("%s, once after")
+    text = gettext("%s, skipped") if hold.is_dropped else gettext("%s, once after the maintenance")
     return {"job": hold.job, "words": text % humanize.format_datetime(hold.at, now, hour_cycle)}
 
 

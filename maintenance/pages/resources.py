@@ -104,11 +104,11 @@ def resource_token(request, resource_id: int) -> HttpResponse:
     if request.method == "POST":
         return show_token(request, resource, maintenance_resources.new_token(resource))
     context = {
-        "title": gettext("Give %(name)s a new token?") % {"name": resource.name},
-        "consequences": [gettext("The one before is worth nothing from then on: what polls with it is refused.")],
+        "title": gettext("Create a new token for %(name)s?") % {"name": resource.name},
+        "consequences": [gettext("The current token stops working immediately: requests with it are rejected.")],
         "cancel_url": reverse("maintenance:resources"),
         "cancel_text": gettext("Keep it"),
-        "confirm_text": gettext("Make a new token"),
+        "confirm_text": gettext("Create token"),
     }
     return render(request, "maintenance/resource_confirm.html", context)
 
@@ -131,13 +131,13 @@ def resource_remove(request, resource_id: int) -> HttpResponse:
         return redirect("maintenance:resources")
     count = Notice.objects.active().filter(resources=resource).count()
     under_way = ngettext(
-        "%(count)d notice that is not over affects it, and keeps its name.",
-        "%(count)d notices that are not over affect it, and keep its name.",
+        "%(count)d open notice affects it and keeps its name.",
+        "%(count)d open notices affect it and keep its name.",
         count,
     ) % {"count": count}
     context = {
         "title": gettext("Remove %(name)s?") % {"name": resource.name},
-        "consequences": [gettext("Its token is worth nothing from then on."), *([under_way] if count else [])],
+        "consequences": [gettext("Its token stops working immediately."), *([under_way] if count else [])],
         "cancel_url": reverse("maintenance:resources"),
         "cancel_text": gettext("Keep it"),
         "confirm_text": gettext("Remove resource"),

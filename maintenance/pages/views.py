@@ -120,7 +120,7 @@ def notice(request, notice_id: UUID) -> HttpResponse:
         "card": notice_card(found, impact, now, request.user.hour_cycle, may_operate),
         "state": state_of(found),
         "steps": [step_row(step, now, request.user.hour_cycle) for step in found.transitions.all()],
-        "approvals": [str(each.resource or each.user or gettext("somebody who is gone")) for each in approvals],
+        "approvals": [str(each.resource or each.user or gettext("a deleted user")) for each in approvals],
         "subscription": subscriptions[found.subscription_id] if len(subscriptions) > 1 else "",
         "now": now,
     }

@@ -220,7 +220,7 @@ def test_second_subscription_does_not_change_the_default(browser, miras_api, inv
     page = browser.get(f"/account/invitations/{invite().pk}/").text
     post_answer(browser, Invitation.objects.get(), "accept")
 
-    assert "go on writing to <strong>default</strong>" in page
+    assert "continue to write to <strong>default</strong>" in page
     assert create_collection(miras_api, "after") == "default"
 
 

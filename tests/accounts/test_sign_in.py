@@ -58,10 +58,10 @@ def test_too_long_redirect_target_is_ignored(client, ada):
 @pytest.mark.parametrize(
     "fields, words",
     [
-        ({"username": "ada", "password": "wrong"}, "Name and password do not belong together."),
-        ({"username": "nobody", "password": "correct horse"}, "Name and password do not belong together."),
+        ({"username": "ada", "password": "wrong"}, "The user name or the password is incorrect."),
+        ({"username": "nobody", "password": "correct horse"}, "The user name or the password is incorrect."),
         ({"username": "a\x00da", "password": "correct horse"}, "Null characters are not allowed."),
-        ({"username": "a" * 100_000, "password": "x"}, "Name and password do not belong together."),
+        ({"username": "a" * 100_000, "password": "x"}, "The user name or the password is incorrect."),
         ({"password": "correct horse"}, "This field is required."),
     ],
 )
@@ -76,7 +76,7 @@ def test_inactive_account_gets_the_same_error_as_an_unknown_one(client, ada):
     ada.is_active = False
     ada.save()
 
-    assert "do not belong together" in client.post("/sign-in/", SIGN_IN).text
+    assert "is incorrect" in client.post("/sign-in/", SIGN_IN).text
 
 
 def test_sign_in_is_refused_after_ten_wrong_passwords(client, ada):
@@ -85,7 +85,7 @@ def test_sign_in_is_refused_after_ten_wrong_passwords(client, ada):
 
     response = client.post("/sign-in/", SIGN_IN)
 
-    assert "Too many failed tries" in response.text
+    assert "Too many failed attempts" in response.text
     assert not response.wsgi_request.user.is_authenticated
 
 
@@ -93,7 +93,7 @@ def test_failures_of_apis_and_form_are_counted_together(client, api_of, ada):
     for _ in range(10):
         api_of().get("/api/tokens", headers={"Authorization": "Basic YWRhOndyb25n"})
 
-    assert "Too many failed tries" in client.post("/sign-in/", SIGN_IN).text
+    assert "Too many failed attempts" in client.post("/sign-in/", SIGN_IN).text
 
 
 def test_sign_in_page_redirects_a_signed_in_user(browser):

@@ -36,7 +36,7 @@ def ada(make_user, clock):
 def sign_in_on_page(address: str, password: str = "correct horse", name: str = "ada") -> int:
     """Return the status that an API would return: 200 for a sign-in, 401 for a failure, 429 for a refused attempt."""
     response = Client(REMOTE_ADDR=address).post("/sign-in/", {"username": name, "password": password})
-    return 200 if response.status_code == 302 else 429 if "Too many failed tries" in response.text else 401
+    return 200 if response.status_code == 302 else 429 if "Too many failed attempts" in response.text else 401
 
 
 def sign_in_with_basic(path: str, address: str, password: str = "correct horse", name: str = "ada") -> int:
@@ -150,7 +150,7 @@ def test_connections_of_one_address_are_counted_together_when_a_proxy_writes_the
     def sign_in() -> int:
         client = Client(headers={"X-Forwarded-For": f"203.0.113.1:1, {address.format(next(ports))}"})
         answer = client.post("/sign-in/", {"username": "ada", "password": "wrong"})
-        return 429 if "Too many failed tries" in answer.text else 401
+        return 429 if "Too many failed attempts" in answer.text else 401
 
     assert [sign_in() for _ in range(FAILURES_OF_NAME.most + 1)] == [401] * FAILURES_OF_NAME.most + [429]
 
@@ -251,5 +251,5 @@ def test_wrong_old_passwords_count_as_failed_sign_ins(ada):
 
     refused = browser.post("/account/password/", {**change, "old_password": "correct horse"})
 
-    assert "Too many failed tries" in refused.text
+    assert "Too many failed attempts" in refused.text
     assert sign_in_on_page(OFFICE) == 429

@@ -27,14 +27,14 @@ def test_secret_field_shows_when_the_secret_was_set(browser, make_job, action, f
 
     page = browser.get(edit_url(job)).text
 
-    assert f'id="id_{field}_helptext">Set on 3 October 2025. Empty keeps it.<' in page
+    assert f'id="id_{field}_helptext">Set on 3 October 2025. Leave empty to keep it.<' in page
 
 
 def test_headers_field_shows_when_credentials_were_set(browser, make_job):
     job = make_job(action=ALL_KINDS["headers"])
     Action.objects.update(secrets_set_at={"request.headers.authorization": "2025-10-03T08:00:00+00:00"})
 
-    assert "******** keeps what is stored: authorization set on 3 October 2025." in browser.get(edit_url(job)).text
+    assert "******** keeps the stored value: authorization set on 3 October 2025." in browser.get(edit_url(job)).text
 
 
 WITH_SECRETS = [
@@ -74,7 +74,7 @@ def test_entered_secret_is_not_sent_back_to_the_page(post, fields, button):
 
     assert not Job.objects.exists()
     assert "opensesame" not in response.text
-    assert "To be written again" in response.text
+    assert "Enter these again" in response.text
 
 
 @pytest.mark.parametrize("fields", [fields for fields in WITH_SECRETS if "what" not in fields])
@@ -112,7 +112,7 @@ def test_uri_field_shows_when_its_secrets_were_set(browser, make_job):
     job = make_job(action=MARKED)
     Action.objects.update(secrets_set_at={"request.query.code": "2025-10-03T08:00:00+00:00"})
 
-    assert "******** keeps what is stored: code set on 3 October 2025." in browser.get(edit_url(job)).text
+    assert "******** keeps the stored value: code set on 3 October 2025." in browser.get(edit_url(job)).text
     assert "Parameter code" in browser.get(f"/admin/jobs/job/{job.pk}/").text
 
 

@@ -24,7 +24,7 @@ def test_too_large_quota_interval_is_refused(browser, subscription):
 
     response = browser.post(f"{LIST}add/", {**FORM, "subscription": subscription.pk, **quota})
 
-    assert "Write a number from 1 to 1000" in response.text
+    assert "Enter a number from 1 to 1000" in response.text
     assert not JobCollection.objects.exists()
 
 
@@ -41,7 +41,7 @@ def test_error_of_a_second_free_collection_is_shown_at_the_plan(browser, subscri
 def test_tag_values_must_be_text(browser, subscription):
     response = browser.post(f"{LIST}add/", {**FORM, "subscription": subscription.pk, "tags": '{"team": 1}'})
 
-    assert "Write an object of texts" in response.text
+    assert "Enter a JSON object with text values" in response.text
 
 
 def test_disabled_collection_stops_its_jobs(browser, collection, make_job):

@@ -23,9 +23,9 @@ def test_dashboard_without_a_scheduler_explains_how_to_start_it(browser):
 @pytest.mark.parametrize(
     "kind, message",
     [
-        (None, "The scheduler is alive"),
-        ("beat", "The scheduler stands still"),
-        ("worker", "No worker is alive"),
+        (None, "The scheduler is running"),
+        ("beat", "The scheduler is not running"),
+        ("worker", "No worker is running"),
     ],
 )
 def test_process_without_heartbeats_is_reported(browser, alive, kind, message):
@@ -55,7 +55,7 @@ def test_group_without_a_worker_is_reported_before_and_after_its_runs_wait(
     Trigger.objects.update(next_fire_at=None)
     waiting = browser.get("/admin/pulse/")
 
-    assert "Nobody serves message-processor" in before
+    assert "No worker serves message-processor" in before
     assert "Runs of its triggers will wait until a worker is started with --queues message-processor" in before
     assert "1 run waits until a worker is started" in waiting.text
     assert waiting.context["waiting"] == 1
@@ -68,7 +68,7 @@ def test_several_groups_without_workers_are_summarized(browser, alive, make_job,
 
     page = browser.get("/admin/pulse/").text
 
-    assert "Nobody serves a and 2 other groups" in page
+    assert "No worker serves a and 2 other groups" in page
     assert "--queues a,b,c" in page
 
 
@@ -77,7 +77,7 @@ def test_group_with_a_worker_is_not_reported(browser, alive, make_job, make_trig
     Trigger.objects.update(next_fire_at=timezone.now())
     Process.objects.filter(kind="worker").update(queues=["default", "message-processor"])
 
-    assert "The scheduler is alive" in browser.get("/admin/pulse/").text
+    assert "The scheduler is running" in browser.get("/admin/pulse/").text
 
 
 def test_a_run_that_waits_for_its_next_attempt_is_not_overdue(browser, alive, make_job, make_run):
@@ -85,7 +85,7 @@ def test_a_run_that_waits_for_its_next_attempt_is_not_overdue(browser, alive, ma
 
     response = browser.get("/admin/pulse/")
 
-    assert "The scheduler is alive" in response.text
+    assert "The scheduler is running" in response.text
     assert response.context["overdue"] == 0
 
 

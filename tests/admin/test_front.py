@@ -41,7 +41,7 @@ def test_user_without_a_membership_gets_an_explanation(client, make_user, addres
 
     assert response.status_code == 403
     assert "These pages are for members of a subscription" in response.text
-    assert "Sign in as somebody else" in response.text
+    assert "Sign in as another user" in response.text
     assert 'href="/admin/' not in response.text
 
 
@@ -95,8 +95,8 @@ def test_not_found_page_links_to_pages_of_the_user(browser, client, make_user):
     anonymous_page = client.get("/nothing").text
 
     assert staff.status_code == 404
-    assert "Look through jobs" in staff.text
-    assert "Look through jobs" not in plain
+    assert "View jobs" in staff.text
+    assert "View jobs" not in plain
     assert "Open the calendar" in plain
     assert "Open the calendar" not in anonymous_page
 
@@ -104,15 +104,15 @@ def test_not_found_page_links_to_pages_of_the_user(browser, client, make_user):
 def test_error_pages_need_no_database_and_no_user():
     request = RequestFactory().get("/admin/")
 
-    assert "Something is wrong here" in server_error(request).content.decode()
-    assert "cannot be read" in bad_request(request, None).content.decode()
+    assert "Something went wrong" in server_error(request).content.decode()
+    assert "Invalid request" in bad_request(request, None).content.decode()
 
 
-def test_csrf_error_page_says_that_the_form_is_out_of_date(rf):
+def test_csrf_error_page_says_that_the_form_has_expired(rf):
     request = rf.get("/admin/")
     request.user = AnonymousUser()
 
-    assert "out of date" in render_to_string("403_csrf.html", request=request)
+    assert "This form has expired" in render_to_string("403_csrf.html", request=request)
 
 
 SIGN_IN = {"username": "ada", "password": "correct horse"}

@@ -60,7 +60,7 @@ def test_run_page_shows_a_past_hold(browser, job, db2):
     page = get_run_page(browser, run)
 
     assert parse_activity(page)[:3] == [
-        "08:00:00 Due by the schedule occurrence 1",
+        "08:00:00 Due by schedule occurrence 1",
         "08:00:00 Held by maintenance: Reboot of db-2 until 08:30:00",
         "08:30:00 Released after 30 min",
     ]
@@ -87,7 +87,7 @@ def test_run_page_shows_how_long_a_run_has_been_held(browser, job, db2):
 
     steps = parse_activity(get_run_page(browser, Run.objects.get()))
 
-    assert steps[1] == "08:00:00 Held by maintenance: Reboot of db-2 for 2 h 00 min now"
+    assert steps[1] == "08:00:00 Held by maintenance: Reboot of db-2 for 2 h 00 min so far"
     assert len(steps) == 2
 
 
@@ -114,10 +114,10 @@ def test_skipped_run_links_to_the_run_that_blocked_it(browser, make_job):
     page = get_run_page(browser, second)
 
     assert parse_activity(page)[1:] == [
-        "09:00:00 An earlier run was still going that of today 08:00",
+        "09:00:00 An earlier run was still running the run of today 08:00",
         "09:00:00 Skipped another run of this job was still going",
     ]
-    assert f'<a href="/admin/jobs/run/{first.pk}/change/">that of today 08:00</a>' in page.text
+    assert f'<a href="/admin/jobs/run/{first.pk}/change/">the run of today 08:00</a>' in page.text
 
 
 def test_run_page_shows_for_which_run_it_waits_or_waited(browser, make_job):
@@ -127,12 +127,16 @@ def test_run_page_shows_for_which_run_it_waits_or_waited(browser, make_job):
     first, second = Run.objects.order_by("fire_at")
     [leased] = lease([str(first.pk)], "worker", EIGHT)
     lease([str(second.pk)], "worker", EIGHT + HOUR)
-    assert parse_activity(get_run_page(browser, second))[1] == "09:00:00 Waits for an earlier run that of today 08:00"
+    assert (
+        parse_activity(get_run_page(browser, second))[1] == "09:00:00 Waits for an earlier run the run of today 08:00"
+    )
 
     record([(leased, AttemptResult(True, "200 OK"))], EIGHT + HOUR + MINUTE)
     execute(second, EIGHT + HOUR + MINUTE)
 
-    assert parse_activity(get_run_page(browser, second))[1] == "09:01:00 Waited for an earlier run that of today 08:00"
+    assert (
+        parse_activity(get_run_page(browser, second))[1] == "09:01:00 Waited for an earlier run the run of today 08:00"
+    )
 
 
 def test_run_page_says_that_the_blocking_run_was_deleted(browser, make_job):
@@ -144,7 +148,7 @@ def test_run_page_says_that_the_blocking_run_was_deleted(browser, make_job):
     lease([str(second.pk)], "worker", EIGHT + HOUR)
     first.delete()
 
-    assert parse_activity(get_run_page(browser, second))[1].endswith("its history is gone")
+    assert parse_activity(get_run_page(browser, second))[1].endswith("its history was deleted")
 
 
 def test_run_page_without_waiting_shows_no_waiting_step(browser, make_job):
@@ -154,7 +158,7 @@ def test_run_page_without_waiting_shows_no_waiting_step(browser, make_job):
     execute(run, EIGHT)
 
     assert [step.split(" ", 1)[1] for step in parse_activity(get_run_page(browser, run))] == [
-        "Due by the schedule occurrence 1",
+        "Due by schedule occurrence 1",
         "Attempt 1 succeeded 200 OK",
         "Succeeded",
     ]

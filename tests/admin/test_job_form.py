@@ -139,13 +139,13 @@ def test_days_of_other_frequencies_are_ignored(post):
     [
         ({"interval": "0"}, "interval", "Must be 1 to"),
         ({"interval": "two"}, "interval", "two"),
-        ({"interval": "1 2"}, "interval", "Write one number"),
+        ({"interval": "1 2"}, "interval", "Enter one number"),
         ({"hours": "25"}, "hours", "25"),
         ({"frequency": "Month", "month_days": "32"}, "month_days", "32"),
         ({"frequency": "Month", "month_days": "1", "monthly_occurrences": "Friday 1"}, "monthly_occurrences", "Cannot"),
         ({"frequency": "Month", "monthly_occurrences": "Freitag 1"}, "monthly_occurrences", "Freitag"),
         ({"end": "2026-01-01T00:00"}, "end", "Must be in the future"),
-        ({"start": "soon"}, "start", "Write a moment"),
+        ({"start": "soon"}, "start", "Enter a date and a time"),
         ({"uri": ""}, "uri", "Is required"),
         ({"uri": "ftp://example.com/"}, "uri", "ftp"),
         ({"headers": "no colon"}, "headers", "has no colon"),
@@ -216,7 +216,7 @@ def test_stored_password_is_not_shown_and_kept_if_left_empty(post, make_job, bro
     post(edit_url(job), revision=1, uri="https://example.com/", authentication="Basic", username="ada", interval="2")
 
     assert "opensesame" not in page
-    assert "Empty keeps it." in page
+    assert "Leave empty to keep it." in page
     job.refresh_from_db()
     assert job.action.secrets == {"request.authentication.password": "opensesame"}
 
@@ -252,7 +252,7 @@ def test_form_of_an_outdated_version_is_refused(post, make_job):
 
     response = post(edit_url(job), revision=2)
 
-    assert "somebody saved version 3" in response.text.lower()
+    assert "someone saved version 3" in response.text.lower()
 
 
 def test_completed_job_has_no_form(browser, make_job):
@@ -261,7 +261,7 @@ def test_completed_job_has_no_form(browser, make_job):
 
     response = browser.get(edit_url(job), follow=True)
 
-    assert "which is final" in response.text
+    assert "cannot be changed" in response.text
 
 
 # JSON
@@ -357,7 +357,7 @@ def test_new_job_also_runs_now_on_request(post, frozen_clock, start):
 
     assert saved_job(response).runs.get().origin == "manual"
     assert Trigger.objects.get().next_fire_at > WEDNESDAY
-    assert "It runs once now. The next run is" in read_messages(response)
+    assert "It runs once immediately. The next run is" in read_messages(response)
 
 
 def test_single_run_now_runs_only_once(post, frozen_clock):
@@ -384,7 +384,7 @@ def test_new_job_with_only_the_current_time_runs_immediately(post, frozen_clock,
 @pytest.mark.parametrize(
     "fields, field, message",
     [
-        ({"frequency": "", "start": ""}, "start", "Say when. To run it at once there is Run now"),
+        ({"frequency": "", "start": ""}, "start", "Enter a start. To run the job immediately, use Run now"),
         ({"frequency": "", "start": "2020-01-05T08:00"}, "start", "Must be ahead without a recurrence"),
         ({"when": "json", "schedule_json": "{}"}, "schedule_json", "is required without a recurrence"),
     ],
@@ -440,7 +440,7 @@ def test_preview_shows_the_times_after_saving(post, frozen_clock):
     with_run_now = post(PREVIEW, start="", first_run="now").context["preview"].rows
 
     assert f"{rows[0]['at']:%d %H:%M}" == "05 12:32"
-    assert (with_run_now[0]["at"], with_run_now[0]["remarks"]) == (WEDNESDAY, ["once, besides the schedule"])
+    assert (with_run_now[0]["at"], with_run_now[0]["remarks"]) == (WEDNESDAY, ["once, in addition to the schedule"])
     assert [row["at"] for row in with_run_now[1:]] == [row["at"] for row in rows]
 
 
@@ -464,12 +464,12 @@ def test_preview_shows_a_description_times_and_the_document(post):
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"misfire": "fire_once"}, "the next three: the last of them runs late, once."),
-        ({"misfire": "fire_all"}, "the next three: each runs late, one after the other in order"),
-        ({"misfire": "skip"}, "the next three: none of them runs"),
-        ({"frequency": "", "misfire": "fire_all"}, "the next one: it runs late."),
-        ({"frequency": "", "misfire": "skip"}, "the next one: it does not run"),
-        ({"misfire": "sometimes"}, "the last of them runs late, once."),  # an invalid value is shown as the default
+        ({"misfire": "fire_once"}, "the next three runs, only the last one runs, late."),
+        ({"misfire": "fire_all"}, "the next three runs, each runs late, one after the other"),
+        ({"misfire": "skip"}, "the next three runs, all of them are skipped"),
+        ({"frequency": "", "misfire": "fire_all"}, "the next run, the run starts late."),
+        ({"frequency": "", "misfire": "skip"}, "the next run, the run is skipped"),
+        ({"misfire": "sometimes"}, "only the last one runs, late."),  # an invalid value is shown as the default
     ],
 )
 def test_preview_describes_the_misfire_policy(post, fields, message):
@@ -514,7 +514,7 @@ def test_preview_shows_times_in_the_zone_of_the_user(post, owner):
     page = post(PREVIEW, frequency="Day", hours="6", minutes="0", start="2027-03-27T00:00").text
 
     assert '>07:00</time> <span class="zone">06:00 UTC</span>' in page
-    assert "1 h later in Berlin from here" in page
+    assert "1 h later in Berlin from this run on" in page
 
 
 def test_action_of_the_fixtures_is_shown_as_fields(browser, make_job):

@@ -46,7 +46,7 @@ def test_new_signing_secret_is_shown_only_once(browser, make_job):
     for page in ("signing/", "", "document/", "history/"):
         assert secret not in browser.get(job_url(job, page)).text
     assert secret not in str(dict(browser.session))
-    assert LogEntry.objects.get().get_change_message() == "Made a signing secret."
+    assert LogEntry.objects.get().get_change_message() == "Created a signing secret."
 
 
 @pytest.mark.parametrize("overlap, hours", [("0", 0), ("3600", 1), ("86400", 24), ("604800", 168)])
@@ -72,7 +72,7 @@ def test_signing_secrets_can_be_removed(browser, signed):
     page = browser.post(job_url(signed, "signing/"), {"order": "remove"}, follow=True).text
 
     assert not SigningSecret.objects.exists()
-    assert "Requests are not signed any more." in page
+    assert "Requests are no longer signed." in page
     assert LogEntry.objects.get().get_change_message() == "Removed the signing secrets."
 
 
@@ -81,8 +81,8 @@ def test_job_page_shows_the_age_of_its_signing_secrets(browser, signed):
 
     page = browser.get(job_url(signed)).text
 
-    assert "with a secret of" in page
-    assert "<dt>One before</dt><dd>signs until" in page
+    assert "<dt>Signing secret</dt><dd>created " in page
+    assert "<dt>Previous signing secret</dt><dd>active until" in page
 
 
 def test_job_that_sends_messages_has_no_signing_page(browser, make_job):
@@ -119,7 +119,7 @@ def make_calling_job(make_job, target, reachable):
 def test_call_test_page_warns_that_the_target_is_called(browser, make_calling_job, target):
     page = browser.get(job_url(make_calling_job(), "test/")).text
 
-    assert "The target is really called" in page
+    assert "This calls the target" in page
     assert "Send the error action" in page
     assert target.calls == []
 
@@ -167,7 +167,7 @@ def test_disabled_or_completed_job_can_be_tested(browser, make_calling_job, targ
     job = make_calling_job()
     Job.objects.update(state=state)
 
-    assert f"That the job is {state} does not matter" in browser.get(job_url(job, "test/")).text
+    assert f"The test works although the job is {state}." in browser.get(job_url(job, "test/")).text
     browser.post(job_url(job, "test/"), {"part": "action"})
 
     assert len(target.calls) == 1

@@ -18,7 +18,7 @@ def test_job_page_shows_schedule_next_runs_and_policies(browser, make_job):
 
     assert "Every day at 08:00 UTC." in page
     assert page.count('<ol class="upcoming">') == 1
-    assert "waits for the one before" in page
+    assert "queue all runs" in page
     assert "4 more times, 30 s apart" in page
 
 
@@ -66,7 +66,7 @@ def test_run_now_creates_a_run_and_redirects_to_it(browser, make_job):
     run = Run.objects.get()
     assert (run.origin, run.job) == (Run.Origin.MANUAL, job)
     assert response.url == f"/admin/jobs/run/{run.pk}/change/"
-    assert LogEntry.objects.get().get_change_message() == "Ordered to run."
+    assert LogEntry.objects.get().get_change_message() == "Run queued."
 
 
 def test_run_now_of_a_disabled_job_is_refused_with_the_reason(browser, make_job):
@@ -92,7 +92,7 @@ def test_job_is_disabled_and_enabled_with_entries_in_its_history(browser, make_j
     browser.post(f"{job_url(job)}state/", {"state": "enabled"})
     changes = browser.get(f"{job_url(job)}history/").text
 
-    assert "Nothing while the job is disabled." in stopped
+    assert "No runs while the job is disabled." in stopped
     assert "Disabled." in changes
     assert "Enabled." in changes
 

@@ -96,7 +96,7 @@ def test_confirmation_without_accepted_jobs_has_no_button(browser, make_job, col
 
     page = browser.post(LIST, {"_selected_action": [job.pk], "action": "run_ticked", "index": 0}).text
 
-    assert "None of them" in page
+    assert "Not possible for any of them" in page
     assert "its jobs cannot be run" in page
     assert "Run 0 of 1 job" in page
     assert '<button class="button primary" type="submit">Run' not in page
@@ -118,7 +118,7 @@ def test_confirmed_action_names_refused_jobs(browser, make_job):
     page = browser.post(LIST, form, follow=True).text
 
     assert Run.objects.get().job == running
-    assert "Ordered to run: 1 job." in page
+    assert "Run queued: 1 job." in page
     assert "only an enabled job can be run" in page
 
 

@@ -48,7 +48,7 @@ def runs(job, make_run):
 def test_home_shows_an_outage_and_counts_missed_runs(browser, alive, outage, runs):
     response = browser.get("/admin/")
 
-    assert response.context["health"].word == "The scheduler is alive"
+    assert response.context["health"].word == "The scheduler is running"
     assert response.context["health"].advice == f"{OUTAGE_TEXT}. 3 runs were missed in the last 24 h."
     assert response.context["missed"] == 3
     (row,) = response.context["outage_rows"]
@@ -73,7 +73,7 @@ def test_several_outages_are_summarized(browser, alive):
 
     response = browser.get("/admin/")
 
-    assert response.context["health"].advice == "It did not run 2 times in the last 24 h, 4 min in all."
+    assert response.context["health"].advice == "It had 2 outages in the last 24 h, 4 min in total."
     assert len(response.context["outage_rows"]) == 2
 
 
@@ -83,7 +83,7 @@ def test_stopped_scheduler_is_shown_with_its_last_pass(browser):
 
     response = browser.get("/admin/")
 
-    assert response.context["health"].word == "The scheduler stands still"
+    assert response.context["health"].word == "The scheduler is not running"
     assert "5 min ago" in response.context["health"].advice
     assert [row["words"] for row in response.context["outage_rows"]] == ["The scheduler has not run since 12:27:00"]
 

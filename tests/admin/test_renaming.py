@@ -88,7 +88,7 @@ def test_form_of_a_job_that_was_moved_meanwhile_is_refused(browser, make_job, se
 
     response = browser.post(address, form | {"name": "restore"})
 
-    assert "somebody saved version 2" in response.text.lower()
+    assert "someone saved version 2" in response.text.lower()
     assert list(Job.objects.values_list("name", "collection__name")) == [("backup", "daily")]
 
 

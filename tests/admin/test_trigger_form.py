@@ -138,20 +138,20 @@ def test_unchanged_member_of_a_definition_is_kept_exactly(submit_form, job, make
         ({"expression": "0 15 10 ? * MONDAY"}, "expression", "day of week"),
         ({"expression": "0 * * * * ?", "time_zone": "Mars/Olympus"}, "time_zone", "Mars/Olympus"),
         ({"expression": "0 0 0 * * ?", "start": "2030-01-01T00:00", "end": "2029-01-01T00:00"}, "end", "startTime"),
-        ({"expression": "0 0 0 * * ?", "start": "soon"}, "start", "Write a moment"),
-        ({"format": "simple", "interval": "soon"}, "interval", "Write a duration"),
+        ({"expression": "0 0 0 * * ?", "start": "soon"}, "start", "Enter a date and a time"),
+        ({"format": "simple", "interval": "soon"}, "interval", "Enter a duration"),
         ({"format": "simple", "interval": "PT0S"}, "interval", "Must be 1 to"),
         ({"format": "simple", "repeat_count": "3"}, "interval", "required"),
         ({"format": "simple", "repeat_count": "-2", "interval": "PT1M"}, "repeat_count", "Must be -1 to"),
         ({"format": "once"}, "at", "required"),
         ({"format": "azure", "schedule_json": "["}, "schedule_json", "line 1"),
-        ({"format": "azure", "schedule_json": '{"recurence": {}}'}, "schedule_json", "'recurence' is not known"),
+        ({"format": "azure", "schedule_json": '{"recurence": {}}'}, "schedule_json", "'recurence' is not a member"),
         (
             {"format": "azure", "schedule_json": '{"recurrence": {"frequency": "x"}}'},
             "schedule_json",
             "recurrence.freq",
         ),
-        ({"format": "outlook", "schedule_json": dumps(BERLIN_AT_TEN)}, "schedule_json", "'dateTime' is not known"),
+        ({"format": "outlook", "schedule_json": dumps(BERLIN_AT_TEN)}, "schedule_json", "'dateTime' is not a member"),
         ({"format": "outlook", "schedule_json": dumps({"start": BERLIN_AT_TEN})}, "schedule_json", "end: is required"),
         ({"format": "rrule", "schedule_json": dumps(RULE | {"rrule": "FREQ=X"})}, "schedule_json", "FREQ must not be"),
         ({"expression": "0 0 0 * * ?", "name": "default"}, "name", "the schedule in the job itself"),
@@ -191,7 +191,7 @@ def test_concurrent_change_of_a_trigger_is_not_overwritten(browser, submit_form,
 
     response = browser.post(trigger_url(trigger, "change"), form | {"priority": "2"})
 
-    assert "while you were writing" in response.text
+    assert "while you were editing" in response.text
     assert Trigger.objects.get().priority == 1
 
 
@@ -272,10 +272,10 @@ def test_preview_shows_errors_and_warnings(submit_form, alive, job, fields, mess
 @pytest.mark.parametrize(
     "fields, message",
     [
-        ({"misfire": "fire_all"}, "each runs late, one after the other in order"),
+        ({"misfire": "fire_all"}, "each runs late, one after the other"),
         # fire times within the threshold still run, late ones do not
-        ({"expression": "*/10 * * * * ?", "threshold": "PT1M"}, "none of them runs"),
-        ({"expression": "*/10 * * * * ?", "threshold": "PT1S"}, "the last of them runs late, once."),
+        ({"expression": "*/10 * * * * ?", "threshold": "PT1M"}, "all of them are skipped"),
+        ({"expression": "*/10 * * * * ?", "threshold": "PT1S"}, "only the last one runs, late."),
     ],
 )
 def test_preview_describes_the_misfire_policy(submit_form, job, fields, message):

@@ -42,7 +42,7 @@ def test_event_trigger_gets_its_start_when_it_is_enabled(browser, submit_form, s
         browser.post(trigger_url(trigger, "state"), {"enabled": "yes"})
 
     enabled = Trigger.objects.get(pk=trigger.pk)
-    assert "an event switches it on: it then starts at 21:00 UTC" in page_before
+    assert "enabled by an event; then starts at 21:00 UTC" in page_before
     assert now < enabled.next_fire_at <= now + timedelta(days=1, seconds=1)
     assert (enabled.next_fire_at.hour, enabled.next_fire_at.minute) == (21, 0)
 
@@ -51,7 +51,7 @@ def test_deleting_a_trigger_keeps_its_job(browser, trigger):
     confirmation = browser.get(trigger_url(trigger, "delete")).text
     deleted = browser.post(trigger_url(trigger, "delete"), {"post": "yes"})
 
-    assert "Runs that it has made stay" in confirmation
+    assert "Its past runs stay" in confirmation
     assert deleted.url == f"/admin/jobs/job/{trigger.job_id}/"
     assert not Trigger.objects.exists()
     assert Job.objects.exists()
@@ -81,7 +81,7 @@ def test_completed_job_cannot_get_a_trigger(browser, job):
 
     page = browser.get(add_url(job), follow=True).text
 
-    assert "which is final" in page
+    assert "cannot be changed" in page
     assert "Add a trigger" not in page
 
 
@@ -98,7 +98,7 @@ def test_row_shows_trigger_job_and_schedule(browser, alive, make_job, make_trigg
     assert f'href="/admin/jobs/job/{job.pk}/change/">Own schedule</a>' in page
     assert page.count(f'href="/admin/jobs/job/{job.pk}/">backup') == 2
     assert "every hour at :00 UTC" in page
-    assert page.count("nobody serves it: its runs wait") == 1
+    assert page.count("no worker serves it: its runs wait") == 1
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_trigger_list_is_sorted_by_next_fire_time(browser, job, make_trigger):
 
 
 def test_empty_trigger_list_shows_a_hint(browser, subscription):
-    assert "A job gets its triggers on its page." in browser.get(LIST).text
+    assert "Add triggers on the page of a job." in browser.get(LIST).text
     assert "No trigger matches" in browser.get(LIST + "?q=nothing").text
 
 

@@ -39,7 +39,7 @@ def test_job_page_shows_that_a_job_runs_only_manually(browser, job_without_sched
     page = browser.get(job_url("page", job_without_schedule)).content.decode()
 
     assert "No schedule of its own." in page
-    assert "Nothing by itself: it runs by hand." in page
+    assert "No schedule: it runs only when started manually." in page
 
 
 def test_job_page_shows_all_schedules_and_their_next_times(browser, job_with_triggers):
@@ -61,7 +61,7 @@ def test_job_list_shows_all_schedules_and_the_earliest_time(browser, job_without
     assert rows["several"].next_at == Trigger.objects.get(name="every-minute").next_fire_at
     assert rows["bare"].next_at is None
     text = page.content.decode()
-    assert "only by hand" in text
+    assert "manual only" in text
     assert "; every minute (UTC); every hour at :00" in text
 
 
@@ -72,7 +72,7 @@ def test_confirmation_for_selected_jobs_shows_their_schedules(browser, job_witho
     )
 
     assert page.status_code == 200
-    assert "only by hand" in page.content.decode()
+    assert "manual only" in page.content.decode()
 
 
 def test_saving_a_job_without_a_schedule_adds_none(browser, job_without_schedule):
@@ -121,7 +121,7 @@ def test_form_without_a_schedule_has_a_preview_and_a_json_form(browser, job_with
     )
 
     assert form["frequency"] == ["None"]
-    assert "it runs by hand, and by the triggers beside it" in preview.content.decode()
+    assert "it runs only manually and by its additional triggers" in preview.content.decode()
     assert submitted(switched.content.decode(), "job_form")["schedule_json"] == ["null"]
     assert submitted(back.content.decode(), "job_form")["frequency"] == ["None"]
 

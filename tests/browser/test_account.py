@@ -30,7 +30,7 @@ def test_chosen_language_and_clock_format_are_saved(signed_in):
     page = signed_in()
 
     page.get_by_label("Language", exact=True).select_option("de")
-    page.get_by_label("Times are written as").select_option("12")
+    page.get_by_label("Time format").select_option("12")
     page.get_by_role("button", name="Save changes").click()
 
     expect(page.get_by_role("status")).to_contain_text("Gespeichert.")
@@ -51,12 +51,12 @@ def test_token_is_created_and_revoked(signed_in):
     page = signed_in()
     page.get_by_role("main").get_by_role("link", name="API tokens").click()
     page.get_by_label("Name").fill("ci")
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_role("button", name="Create token").click()
     expect(page.locator("#token")).to_be_visible()
 
-    page.get_by_role("link", name="It is copied").click()
+    page.get_by_role("link", name="Done").click()
     page.get_by_role("link", name="Revoke ci…").click()
-    page.get_by_role("button", name="Revoke it").click()
+    page.get_by_role("button", name="Revoke").click()
 
     expect(page.get_by_role("status")).to_contain_text("Revoked: ci")
 

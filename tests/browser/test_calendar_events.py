@@ -71,11 +71,11 @@ def test_weekly_series_is_created_and_shown_in_each_view(open_page, sign_in, use
     page.get_by_label("Weekly", exact=True).check()
     expect(page.get_by_role("checkbox", name="Tuesday")).to_be_checked()
     page.get_by_role("checkbox", name="Thursday").check()
-    preview = page.get_by_role("complementary", name="What this means")
+    preview = page.get_by_role("complementary", name="Preview")
     expect(preview).to_contain_text("Every week on Tuesday and Thursday from 10:00 to 11:00 Europe/Berlin.")
     expect(preview.get_by_role("listitem")).to_have_count(10)
     expect(preview.get_by_role("listitem").nth(6)).to_contain_text("Clock went back on 26 October")
-    page.get_by_label("Place").fill("Room Spree")
+    page.get_by_label("Location").fill("Room Spree")
     page.get_by_role("button", name="Create series").click()
 
     expect(status_message(page)).to_contain_text("Created: Ledger review, Tue 7 October 2098, 10:00–11:00.")
@@ -94,7 +94,7 @@ def test_occurrence_is_moved_and_another_is_cancelled_and_restored(open_page, si
     expect(popover(page)).to_contain_text("Wed 8 October 2098, 09:00–09:15 Berlin")
     expect(popover(page)).to_contain_text("Every week from Monday to Friday from 09:00 to 09:15 Europe/Berlin")
     popover(page).get_by_role("link", name="Edit…").click()
-    expect(page.get_by_text("Only Wed 8 October 2098 is changed; the rest of the series stays.")).to_be_visible()
+    expect(page.get_by_text("Only Wed 8 October 2098 is changed, not the rest of the series.")).to_be_visible()
     expect(page.get_by_label("Weekly", exact=True)).to_have_count(0)
 
     page.get_by_label("Starts").fill("2098-10-09T14:00")
@@ -111,10 +111,10 @@ def test_occurrence_is_moved_and_another_is_cancelled_and_restored(open_page, si
     expect(popover(page)).to_contain_text("moved from 09:00")
     page.keyboard.press("Escape")
     item_on(page, "2098-10-10").click()
-    popover(page).get_by_role("button", name="Cancel this one").click()
+    popover(page).get_by_role("button", name="Cancel occurrence").click()
     expect(item_on(page, "2098-10-10")).to_have_count(0)
-    page.get_by_role("link", name="Put it back").click()
-    page.get_by_role("button", name="Put back").click()
+    page.get_by_role("link", name="Restore").click()
+    page.get_by_role("button", name="Restore").click()
     expect(item_on(page, "2098-10-10")).to_have_count(1)
     assert [each.original_day for each in stand_up.exceptions.all()] == [day("2098-10-08")]
 
@@ -126,7 +126,7 @@ def test_change_of_this_and_following_creates_a_second_series(open_page, sign_in
     popover(page).get_by_role("link", name="Edit…").click()
     page.get_by_role("link", name="This and following").click()
     expect(
-        page.get_by_text("From Mon 20 October 2098 on. The series ends before, and another one begins.")
+        page.get_by_text("From Mon 20 October 2098 on. This series ends before that day, and a new series begins.")
     ).to_be_visible()
     expect(page.get_by_label("Every weekday")).to_be_checked()
 
@@ -160,7 +160,7 @@ def test_deletion_offers_three_scopes(open_page, sign_in, stand_up):
 def test_page_and_form_use_the_selected_zone(open_page, sign_in, stand_up):
     page = sign_in(open_page())
     page.goto(view_url("month"))
-    page.get_by_label("Zone", exact=True).select_option("UTC")
+    page.get_by_label("Time zone", exact=True).select_option("UTC")
 
     expect(item_on(page, "2098-10-08")).to_contain_text("07:00")
     expect(item_on(page, "2098-10-28")).to_contain_text("08:00")
@@ -169,7 +169,7 @@ def test_page_and_form_use_the_selected_zone(open_page, sign_in, stand_up):
     expect(popover(page)).to_contain_text("09:00 Berlin")
     page.keyboard.press("Escape")
     page.get_by_role("link", name="New event").click()
-    expect(page.get_by_label("Zone")).to_have_value("UTC")
+    expect(page.get_by_label("Time zone")).to_have_value("UTC")
 
 
 def test_feed_is_created_read_and_revoked(open_page, sign_in, stand_up, client):
@@ -178,7 +178,7 @@ def test_feed_is_created_read_and_revoked(open_page, sign_in, stand_up, client):
     page.get_by_role("link", name="Subscribe to this view").click()
     expect(page.get_by_role("list").filter(has_text="Team")).to_be_visible()
     page.get_by_label("Name").fill("Telephone")
-    page.get_by_role("button", name="Make the address").click()
+    page.get_by_role("button", name="Create address").click()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     page.get_by_role("searchbox").press("ControlOrMeta+v")
@@ -193,10 +193,10 @@ def test_feed_is_created_read_and_revoked(open_page, sign_in, stand_up, client):
     assert "SUMMARY:Round" in again
     assert "EXDATE" in again
 
-    page.get_by_role("link", name="It is copied").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("row", name="Telephone")).not_to_contain_text("never")
     page.get_by_role("link", name="Revoke Telephone…").click()
-    page.get_by_role("button", name="Revoke it").click()
+    page.get_by_role("button", name="Revoke").click()
     expect(status_message(page)).to_contain_text("Revoked: Telephone.")
     assert client.get(address).status_code == 404
 
@@ -227,13 +227,13 @@ def test_event_is_created_and_changed_with_the_keyboard_only(open_page, sign_in,
     page.keyboard.type("2")
     tab_to(page.get_by_role("checkbox", name="Friday"))
     press("Space")
-    tab_to(page.get_by_label("Without end"))
+    tab_to(page.get_by_label("Never"))
     press("ArrowDown")
     press("ArrowDown")
-    tab_to(page.get_by_label("How many"))
+    tab_to(page.get_by_label("Number of occurrences", exact=True))
     press("Control+a")
     page.keyboard.type("4")
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text(
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text(
         "Every 2 weeks on Wednesday and Friday from 09:00 to 10:00 Europe/Berlin, until 24 October 2098, 4 times."
     )
     tab_to(page.get_by_role("button", name="Create series"))
@@ -249,7 +249,7 @@ def test_event_is_created_and_changed_with_the_keyboard_only(open_page, sign_in,
     expect(popover(page)).to_be_focused()
     tab_to(popover(page).get_by_role("link", name="Edit…"))
     press("Enter")
-    tab_to(page.get_by_label("Place"))
+    tab_to(page.get_by_label("Location"))
     page.keyboard.type("Room Spree")
     press("Enter")
     expect(page.get_by_role("row", name="Ledger review").first).to_contain_text("Room Spree")
@@ -265,7 +265,7 @@ def test_form_converts_between_timed_and_all_day(open_page, sign_in, user_in_ber
     page.get_by_label("First day", exact=True).fill("2098-10-10")
     expect(page.get_by_label("Last day").first).to_have_value("2098-10-10")
     page.get_by_label("Last day").first.fill("2098-10-12")
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text(
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text(
         "Fri 10 October 2098 – Sun 12 October 2098, all day."
     )
     page.get_by_label("All day").uncheck()
@@ -289,13 +289,13 @@ def test_patterns_follow_the_start_until_they_are_edited(open_page, sign_in, use
     page = sign_in(open_page())
     page.goto("/calendar/events/new?start=2098-10-08T10:00")
     day_of_month = page.get_by_label("Day of the month")
-    page.get_by_label("Which").first.select_option("last")
+    page.get_by_label("Position in the month").first.select_option("last")
 
     page.get_by_label("Starts").fill("2098-11-25T10:00")
 
     expect(day_of_month).to_have_value("25")
-    expect(page.get_by_label("Which").first).to_have_value("last")
-    expect(page.get_by_label("Which").last).to_have_value("fourth")
+    expect(page.get_by_label("Position in the month").first).to_have_value("last")
+    expect(page.get_by_label("Position in the month").last).to_have_value("fourth")
     expect(page.get_by_label("Monthly, on a weekday")).to_be_checked()  # because its field was edited
 
 
@@ -306,7 +306,7 @@ def test_concurrent_change_is_shown_and_can_be_overwritten(open_page, sign_in, s
     editing.change(stand_up, {"subject": "Theirs"}, timezone.now())
     page.get_by_role("button", name="Save changes").click()
 
-    expect(page.get_by_role("alert")).to_contain_text("Somebody changed it while you were writing.")
+    expect(page.get_by_role("alert")).to_contain_text("Someone changed it while you were editing.")
     expect(page.get_by_label("Title")).to_have_value("Mine")
     page.get_by_role("button", name="Save changes").click()
     expect(status_message(page)).to_contain_text("Saved: Mine")
@@ -322,17 +322,15 @@ def test_events_can_be_managed_without_javascript(open_page, sign_in, stand_up):
     page.get_by_label("Weekly", exact=True).check()
     page.get_by_role("checkbox", name="Wednesday").check()
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text(
-        "Every week on Wednesday from 09:00"
-    )
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every week on Wednesday from 09:00")
     page.get_by_role("button", name="Save changes").click()
 
     expect(page.locator(".month .item.event")).to_have_count(5)
     item_on(page, "2098-10-08").click()
-    page.get_by_role("button", name="Cancel this one").click()
+    page.get_by_role("button", name="Cancel occurrence").click()
     expect(page.locator(".month .item.event")).to_have_count(4)
-    page.get_by_role("link", name="Put it back").click()
-    page.get_by_role("button", name="Put back").click()
+    page.get_by_role("link", name="Restore").click()
+    page.get_by_role("button", name="Restore").click()
     item_on(page, "2098-10-15").click()
     page.get_by_role("link", name="Delete…").click()
     page.get_by_label("The series").check()
@@ -349,13 +347,13 @@ def test_calendar_is_created_shared_and_deleted(open_page, sign_in, user_in_berl
     page.get_by_label("Plum").check()
     page.get_by_role("button", name="Create calendar").click()
 
-    page.get_by_label("Who").select_option(label="João Prado (joao)")
+    page.get_by_label("Person").select_option(label="João Prado (joao)")
     page.get_by_role("button", name="Share").click()
-    expect(page.get_by_role("row", name="João Prado")).to_contain_text("sees it")
-    page.get_by_role("button", name="Let João Prado (joao) change events").click()
-    expect(page.get_by_role("row", name="João Prado")).to_contain_text("changes its events")
+    expect(page.get_by_role("row", name="João Prado")).to_contain_text("can view")
+    page.get_by_role("button", name="Let João Prado (joao) edit events").click()
+    expect(page.get_by_role("row", name="João Prado")).to_contain_text("can edit")
     page.get_by_role("button", name="Remove João Prado (joao)").click()
-    expect(status_message(page)).to_contain_text("João Prado (joao) sees it no more.")
+    expect(status_message(page)).to_contain_text("João Prado (joao) no longer has access.")
     page.get_by_role("link", name="Delete…").click()
     page.get_by_role("button", name="Delete calendar").click()
     expect(page.get_by_role("row", name="On call")).to_have_count(0)
@@ -369,13 +367,13 @@ def test_file_is_previewed_and_imported(open_page, sign_in, user_in_berlin, tmp_
     page.get_by_role("link", name="Calendars", exact=True).click()
     page.get_by_role("link", name="Import…").click()
     page.get_by_label("File").set_input_files(file)
-    page.get_by_role("button", name="Show what would become of it").click()
+    page.get_by_role("button", name="Preview import").click()
 
-    expect(page.get_by_role("row", name="Größe prüfen")).to_contain_text("taken")
-    expect(page.get_by_role("row", name="Buy milk")).to_contain_text("refused")
-    page.get_by_role("button", name="Take it").click()
-    expect(status_message(page)).to_contain_text("Calendar: 1 taken, 1 refused.")
-    page.get_by_role("navigation", name="Where you are").get_by_role("link", name="Calendar").click()
+    expect(page.get_by_role("row", name="Größe prüfen")).to_contain_text("new")
+    expect(page.get_by_role("row", name="Buy milk")).to_contain_text("rejected")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(status_message(page)).to_contain_text("Calendar: 1 new, 1 rejected.")
+    page.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="Calendar").click()
     expect(page.locator(".month .item.event", has_text="Größe prüfen")).to_have_count(3)
 
 
@@ -449,7 +447,7 @@ def test_form_errors_popovers_and_results_are_accessible_and_fit(
     expect(page.get_by_role("alert")).to_contain_text("Please correct the errors below.")
     faults += find_accessibility_faults(page)
     page.goto(f"/calendar/calendars/feeds/new?calendar={stand_up.calendar_id.hex}")
-    page.get_by_role("button", name="Make the address").click()
+    page.get_by_role("button", name="Create address").click()
     page.locator("#address").wait_for()
     faults += find_accessibility_faults(page)
     page.goto(view_url("agenda"))
@@ -457,8 +455,8 @@ def test_form_errors_popovers_and_results_are_accessible_and_fit(
     popover(page).wait_for()
     faults += find_accessibility_faults(page)
     page.goto("/calendar/calendars/import")
-    page.get_by_label("Or its text").fill(FILE)
-    page.get_by_role("button", name="Show what would become of it").click()
+    page.get_by_label("Or paste the text").fill(FILE)
+    page.get_by_role("button", name="Preview import").click()
     page.get_by_role("row", name="Buy milk").wait_for()
     faults += find_accessibility_faults(page)
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):

@@ -266,7 +266,7 @@ def test_zone_is_changed_by_selection_and_by_name(calendar_page):
     page = calendar_page
     page.goto("/calendar/?view=day&date=2026-10-21")
 
-    page.get_by_label("Zone", exact=True).select_option("UTC")
+    page.get_by_label("Time zone", exact=True).select_option("UTC")
     expect(page.locator(".zones")).to_have_text(re.compile(r"UTC\s*Berlin"))
     page.get_by_label("Times in").fill("Kolkata")
     page.get_by_label("Times in").press("Enter")

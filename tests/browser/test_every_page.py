@@ -111,7 +111,7 @@ def test_sign_in_page_is_accessible_also_with_an_error(open_page, find_accessibi
     page.get_by_label("User name").fill("ada")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_text("do not belong together").wait_for()
+    page.get_by_text("is incorrect").wait_for()
 
     assert faults_without_error + find_accessibility_faults(page) == []
 
@@ -125,7 +125,7 @@ def test_pages_with_a_secret_or_a_test_result_are_accessible(
     page = sign_in(open_page(width=390))
 
     page.goto(f"/admin/jobs/job/{jobs_of_all_kinds[0].pk}/signing/")
-    page.get_by_role("button", name="Make a new secret").click()
+    page.get_by_role("button", name="Create a new secret").click()
     page.locator("#secret").wait_for()
     faults = find_accessibility_faults(page)
     page.goto(f"/admin/jobs/job/{jobs_of_all_kinds[0].pk}/test/")

@@ -25,7 +25,7 @@ def form(open_page, sign_in, owner):
 def test_request_replaced_by_a_newer_one_is_no_fault(form):
     form.get_by_label("Starts").fill("2098-10-10T14:00")
 
-    expect(form.get_by_role("complementary", name="What this means")).to_contain_text("Fri 10 October 2098")
+    expect(form.get_by_role("complementary", name="Preview")).to_contain_text("Fri 10 October 2098")
 
 
 def test_open_request_of_a_left_page_is_no_fault(form):

@@ -66,10 +66,10 @@ def test_notice_is_announced_approved_and_completed(open_page, sign_in, servers,
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Maintenance").click()
     page.locator(".page-head").get_by_role("link", name="Announce…").click()
 
-    page.get_by_label("What is done").select_option("Reboot")
+    page.get_by_label("Maintenance type").select_option("Reboot")
     page.get_by_role("checkbox", name="db-2").check()
     page.get_by_role("checkbox", name="db-3").check()
-    page.get_by_label("Interruption in minutes").fill("90")
+    page.get_by_label("Interruption, in minutes").fill("90")
     page.get_by_label("Description").fill("Kernel update")
     page.get_by_role("button", name="Announce").click()
 
@@ -77,7 +77,7 @@ def test_notice_is_announced_approved_and_completed(open_page, sign_in, servers,
     card = page.get_by_role("region", name="Reboot of db-2 and db-3")
     expect(card).to_contain_text("Waiting for approval")
     expect(card.locator(".countdown time")).to_have_text(re.compile("1[45] min"))  # a busy machine may take seconds
-    expect(card).to_contain_text("listening")
+    expect(card).to_contain_text("db-2 polling, last seen")
     card.get_by_role("link", name="Approve Reboot of db-2 and db-3…", exact=True).click()
     page.get_by_role("button", name="Approve").click()
 
@@ -88,8 +88,8 @@ def test_notice_is_announced_approved_and_completed(open_page, sign_in, servers,
     page.get_by_role("button", name="Complete").click()
 
     expect(status_message(page)).to_contain_text("Completed: Reboot of db-2 and db-3.")
-    expect(page.get_by_role("heading", name="Nothing is announced")).to_be_visible()
-    steps = page.get_by_role("region", name="What happened").get_by_role("listitem")
+    expect(page.get_by_role("heading", name="No maintenance is announced")).to_be_visible()
+    steps = page.get_by_role("region", name="History").get_by_role("listitem")
     expect(steps).to_have_count(3)
     expect(steps.last).to_contain_text("Completed")
     assert Notice.objects.get().status == "completed"
@@ -153,12 +153,12 @@ def test_time_field_is_shown_only_for_a_chosen_time(open_page, sign_in, servers)
     page.goto("/maintenance/announce")
 
     expect(page.locator("#id_not_before")).to_be_hidden()
-    page.get_by_role("radio", name="not before a time").check()
+    page.get_by_role("radio", name="not before a given time").check()
     expect(page.locator("#id_not_before")).to_be_visible()
     page.get_by_role("button", name="Announce").click()
 
     expect(page.get_by_role("alert")).to_contain_text("Resources")
-    expect(page.locator("#id_resources_error")).to_have_text("Pick at least one")
+    expect(page.locator("#id_resources_error")).to_have_text("Select at least one")
 
 
 def test_token_of_a_new_resource_is_shown_once(open_page, sign_in, servers):
@@ -166,11 +166,11 @@ def test_token_of_a_new_resource_is_shown_once(open_page, sign_in, servers):
     page.goto("/maintenance/resources/")
     page.get_by_role("link", name="New resource").click()
     page.get_by_label("Name").fill("cache-1")
-    page.get_by_role("button", name="Make resource").click()
+    page.get_by_role("button", name="Create resource").click()
 
     expect(page.locator("#token")).to_be_visible()
     expect(page.get_by_role("button", name="Copy")).to_be_visible()
-    page.get_by_role("link", name="It is copied").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("rowheader", name="cache-1")).to_be_visible()
 
 
@@ -179,13 +179,11 @@ def test_maintenance_policy_of_a_job_can_be_changed(open_page, sign_in, job_with
     page.goto(f"/admin/jobs/job/{job_with_notices.pk}/")
     expect(page.locator(".upcoming .remark[data-state=held]").first).to_contain_text("Held by maintenance")
 
-    page.get_by_role("link", name="Change what it does about maintenance").click()
-    page.get_by_label("runs as planned").check()
+    page.get_by_role("link", name="Change the maintenance policy").click()
+    page.get_by_label("run as planned").check()
     page.get_by_role("button", name="Save changes").click()
 
-    expect(page.get_by_role("region", name="Maintenance")).to_contain_text(
-        "Runs as planned while there is work on db-2"
-    )
+    expect(page.get_by_role("region", name="Maintenance")).to_contain_text("Runs as planned during maintenance of db-2")
     expect(page.locator(".upcoming .remark[data-state=held]")).to_have_count(0)
 
 

@@ -75,7 +75,7 @@ def test_running_operation_can_be_cancelled_in_the_list(open_page, sign_in, oper
 
     page.get_by_role("button", name="Cancel: Delete collection").click()
 
-    page.get_by_text("It ends before its next step.").wait_for()
+    page.get_by_text("The operation stops before its next step.").wait_for()
     assert Operation.objects.get(pk=operation.pk).cancel_requested_at is not None
 
 
@@ -96,7 +96,7 @@ def test_selected_operations_are_cancelled_after_confirmation(
     faults += find_accessibility_faults(page)
     page.get_by_role("button", name="Cancel 5 operations").click()
 
-    page.get_by_text("Asked to end before the next step: 2 operations.").wait_for()
-    assert page.get_by_text("It is over already").count() == 3
+    page.get_by_text("Cancellation requested: 2 operations.").wait_for()
+    assert page.get_by_text("Already ended").count() == 3
     assert Operation.objects.filter(cancel_requested_at=None).count() == 3
     assert not faults, "\n".join(faults)

@@ -26,7 +26,7 @@ def test_job_is_created_previewed_corrected_and_run(open_page, owner, collection
     page.wait_for_url("**/admin/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
     page.get_by_role("link", name="New job").first.click()
-    preview = page.get_by_role("complementary", name="What this means")
+    preview = page.get_by_role("complementary", name="Preview")
 
     page.get_by_label("Name", exact=True).fill("backup")
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
@@ -52,7 +52,7 @@ def test_job_is_created_previewed_corrected_and_run(open_page, owner, collection
     expect(page.get_by_role("status")).to_contain_text("The next run is Mon 11 January 2027, 06:30 UTC")
 
     page.get_by_role("button", name="Run now").click()
-    expect(page.get_by_text("Ordered by hand")).to_be_visible()
+    expect(page.get_by_text("Started manually")).to_be_visible()
     run = Run.objects.get()
     assert (run.job.name, run.origin) == ("backup", Run.Origin.MANUAL)
 
@@ -151,7 +151,7 @@ def test_entered_secrets_are_not_sent_to_the_preview(open_page, sign_in, owner, 
     page.get_by_label("Password", exact=True).fill("opensesame")
     page.get_by_label("Repeats").select_option("Hour")
 
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every hour")
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every hour")
     assert sent
     assert not any("opensesame" in text for text in sent)
 
@@ -164,7 +164,7 @@ def test_signing_secret_is_shown_once_and_signing_stopped(open_page, sign_in, ow
 
     secret = page.locator("#secret").inner_text()
     assert secret.startswith("whsec_")
-    page.get_by_role("link", name="It is copied").click()
+    page.get_by_role("link", name="Done").click()
     expect(page.get_by_role("heading", name="Every request is signed")).to_be_visible()
     assert secret not in page.content()
 
@@ -180,13 +180,13 @@ def test_test_request_is_sent_and_its_response_shown(open_page, sign_in, owner, 
     page = sign_in(open_page())
     page.goto(f"/admin/jobs/job/{job.pk}/")
     page.get_by_role("link", name="Send a test…").click()
-    expect(page.get_by_text("The target is really called")).to_be_visible()
+    expect(page.get_by_text("This calls the target")).to_be_visible()
     assert target.calls == []
 
     page.get_by_role("button", name="Send a test").click()
 
     expect(page.get_by_role("group", name="The request")).to_contain_text("POST /hook")
-    expect(page.get_by_role("group", name="The answer")).to_contain_text("ok")
+    expect(page.get_by_role("group", name="The response")).to_contain_text("ok")
     assert len(target.calls) == 1
 
 
@@ -198,7 +198,7 @@ def test_job_form_previews_and_saves_without_javascript(open_page, sign_in, owne
     page.get_by_label("Repeats").select_option("Hour")
 
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every hour")
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every hour")
     assert not Job.objects.exists()
 
     page.get_by_role("button", name="Save job").click()
@@ -213,11 +213,11 @@ def test_schedule_switches_to_json_and_back_with_its_values(open_page, sign_in, 
     page.get_by_label("Repeats").select_option("Hour")
 
     with page.expect_navigation():  # a field that is filled before the scripts have run starts no preview
-        page.get_by_role("group", name="How the schedule is written").get_by_role("button", name="JSON").click()
+        page.get_by_role("group", name="Schedule format").get_by_role("button", name="JSON").click()
     expect(page.get_by_label("Schedule as JSON", exact=True)).to_have_value(re.compile('"frequency": "Hour"'))
     page.get_by_label("Schedule as JSON", exact=True).fill('{"recurrence": {"frequency": "Day", "interval": 2}}')
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("very 2 days")
-    page.get_by_role("group", name="How the schedule is written").get_by_role("button", name="Fields").click()
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("very 2 days")
+    page.get_by_role("group", name="Schedule format").get_by_role("button", name="Fields").click()
 
     expect(page.get_by_label("Repeats")).to_have_value("Day")
     expect(page.get_by_label("Name", exact=True)).to_have_value("backup")
@@ -262,12 +262,12 @@ def test_keys_open_jobs_and_search(open_page, sign_in, owner, collection):
 def test_keyboard_dialog_is_centred_and_returns_the_focus(open_page, sign_in, owner):
     page = sign_in(open_page())
     page.goto("/admin/")
-    sheet = page.get_by_role("dialog", name="Keyboard")
+    sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
     page.keyboard.press("Tab")
     focused = page.evaluate("document.activeElement.outerHTML")
 
     page.keyboard.press("?")
-    expect(sheet.get_by_text("these keys")).to_be_in_viewport(ratio=1)
+    expect(sheet.get_by_text("show keyboard shortcuts")).to_be_in_viewport(ratio=1)
     box = sheet.bounding_box()
     assert box["x"] + box["width"] / 2 == pytest.approx(640, abs=10)
     assert box["y"] + box["height"] / 2 == pytest.approx(450, abs=10)
@@ -279,7 +279,7 @@ def test_keyboard_dialog_is_centred_and_returns_the_focus(open_page, sign_in, ow
     expect(sheet).to_be_hidden()
     assert page.evaluate("document.activeElement.outerHTML") == focused
 
-    page.get_by_role("button", name="Keyboard").click()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
     expect(sheet).to_be_visible()
     page.keyboard.press("?")
     expect(sheet).to_be_hidden()

@@ -74,7 +74,7 @@ def test_home_cards_and_run_page_refresh(open_page, sign_in, owner, make_job):
     expect(page.locator("#running-now-card")).to_contain_text("backup")
     finish(run)
     page.clock.fast_forward(10_500)
-    expect(page.locator("#running-now-card")).to_contain_text("Nothing.")
+    expect(page.locator("#running-now-card")).to_contain_text("None.")
     expect(page.locator("#failed-last-card")).to_contain_text("backup")
 
     run = make_run(run.job, 1, state="running")

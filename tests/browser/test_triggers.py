@@ -13,14 +13,14 @@ def test_trigger_is_created_previewed_corrected_disabled_and_deleted(open_page, 
     page = sign_in(open_page())
     page.goto(f"/admin/jobs/job/{job_with_runs.pk}/")
     page.get_by_role("link", name="Add a trigger").click()
-    preview = page.get_by_role("complementary", name="What this means")
+    preview = page.get_by_role("complementary", name="Preview")
 
     page.get_by_label("Name", exact=True).fill("nightly")
     page.get_by_label("Cron expression").fill("0 30 2 28 3 ?")
     page.get_by_label("Time zone").fill("Europe/Berlin")
     expect(preview.get_by_role("listitem")).to_have_count(10)
     expect(preview).to_contain_text("moved from 02:30, which clocks skip")
-    page.get_by_label("As Quartz does").check()
+    page.get_by_label("Like Quartz").check()
     expect(preview).to_contain_text("left out: clocks skip it")
     page.get_by_label("Group").fill("message-processor")
     expect(preview).to_contain_text("Nobody serves message-processor: its runs wait.")
@@ -34,7 +34,7 @@ def test_trigger_is_created_previewed_corrected_disabled_and_deleted(open_page, 
     page.get_by_role("button", name="Save trigger").click()
 
     expect(page.get_by_role("rowheader", name="nightly")).to_contain_text("the last Friday of each month")
-    expect(page.get_by_role("cell", name="nobody serves it: its runs wait")).to_be_visible()
+    expect(page.get_by_role("cell", name="no worker serves it: its runs wait")).to_be_visible()
     page.get_by_role("button", name="Disable nightly").click()
     expect(page.get_by_role("status").first).to_contain_text("Disabled: nightly.")
     page.get_by_role("button", name="Enable nightly").click()
@@ -57,7 +57,7 @@ def test_fields_of_other_formats_are_hidden(open_page, sign_in, owner, job_with_
     }
 
     for format, names in shown.items():
-        page.get_by_label("Written as").select_option(format)
+        page.get_by_label("Schedule format").select_option(format)
         visible = {name for name in set.union(*shown.values()) if page.locator(f"[name={name}]").first.is_visible()}
         assert visible == names
 
@@ -66,11 +66,11 @@ def test_trigger_form_previews_and_saves_without_javascript(open_page, sign_in, 
     page = sign_in(open_page(javascript=False))
     page.goto(f"/admin/triggers/trigger/add/?job={job_with_runs.pk}")
     page.get_by_label("Name", exact=True).fill("often")
-    page.get_by_label("Written as").select_option("simple")
+    page.get_by_label("Schedule format").select_option("simple")
     page.get_by_role("textbox", name="Interval").fill("PT90S")
 
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("complementary", name="What this means")).to_contain_text("Every 90 seconds")
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every 90 seconds")
     page.get_by_role("button", name="Save trigger").click()
 
     expect(page.get_by_role("rowheader", name="often")).to_be_visible()
@@ -81,9 +81,9 @@ def test_job_is_created_without_a_schedule(open_page, sign_in, owner, collection
     page.goto("/admin/jobs/job/add/")
     page.get_by_label("Name", exact=True).fill("bare")
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
-    page.get_by_label("Repeats").select_option("By hand and by its triggers only")
+    page.get_by_label("Repeats").select_option("Never: only manually and by triggers")
     expect(page.get_by_label("Start, in UTC")).to_be_hidden()
-    expect(page.get_by_label("If it was missed")).to_be_hidden()
+    expect(page.get_by_label("Missed runs")).to_be_hidden()
 
     page.get_by_role("button", name="Save job").click()
 

@@ -44,11 +44,11 @@ def test_list_has_own_and_shared_calendars(browser, team, owner, make_user):
     response = browser.get("/calendar/calendars/")
 
     assert [(row["calendar"].name, row["people"]) for row in response.context["own"]] == [
-        ("Calendar", "nobody else"),
-        ("Team", "1 sees it"),
+        ("Calendar", "nobody"),
+        ("Team", "1 can view"),
     ]
     assert [(row["calendar"].name, row["owner"], row["may"]) for row in response.context["shared"]] == [
-        ("Finance", "João Prado (joao)", "changes its events")
+        ("Finance", "João Prado (joao)", "can edit")
     ]
     assert b"Hidden" not in response.content
 
@@ -122,7 +122,7 @@ def test_calendar_is_deleted_after_confirmation(browser, team, make_event, make_
 
     confirmation = browser.get(calendar_url(team, "delete"))
     assert (
-        "With it go 1 event or series, its feed addresses, and what it shows to 1 person."
+        "This also deletes 1 event or series and its feed addresses, and ends the access of 1 person."
         in confirmation.content.decode()
     )
 
@@ -342,10 +342,10 @@ def test_import_is_previewed_for_each_component(send, field):
 
     rows = response.context["report"]["rows"]
     assert [(row["line"].line, row["line"].summary, str(row["word"])) for row in rows] == [
-        (4, "Größe prüfen", "taken"),
-        (12, "Buy milk", "refused"),
+        (4, "Größe prüfen", "new"),
+        (12, "Buy milk", "rejected"),
     ]
-    assert response.context["report"]["counts"] == "1 taken, 1 refused"
+    assert response.context["report"]["counts"] == "1 new, 1 rejected"
     assert not Event.objects.exists()
 
 
@@ -357,7 +357,7 @@ def test_previewed_import_can_be_confirmed(browser, team, send):
 
     assert response.url == "/calendar/calendars/?view=week"
     assert Event.objects.get().calendar == team
-    assert "Team: 1 taken, 1 refused." in browser.get(response.url).content.decode()
+    assert "Team: 1 new, 1 rejected." in browser.get(response.url).content.decode()
 
 
 def test_second_import_of_the_same_file_changes_nothing(send):
@@ -365,7 +365,7 @@ def test_second_import_of_the_same_file_changes_nothing(send):
 
     response = send(text=FILE)
 
-    assert response.context["report"]["counts"] == "1 as it was, 1 refused"
+    assert response.context["report"]["counts"] == "1 unchanged, 1 rejected"
     assert b"Take it" not in response.content
 
 
@@ -393,7 +393,7 @@ def test_large_previewed_file_can_be_imported(send):
     content = FILE.replace("VERSION:2.0", "\n".join(["VERSION:2.0", *filler])).replace("\r\n", "\n")
     assert 800_000 < len(content) < 900_000
 
-    assert send(file=upload_file(content)).context["report"]["counts"] == "1 taken, 1 refused"
+    assert send(file=upload_file(content)).context["report"]["counts"] == "1 new, 1 rejected"
     assert send(text=content.replace("\n", "\r\n"), _take="1").status_code == 302
     assert Event.objects.exists()
 

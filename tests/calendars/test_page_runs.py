@@ -128,7 +128,7 @@ def test_frequent_job_is_one_line_with_its_failures(load_page, make_planned):
     week = load_page("view=week")
     assert "poll 2 failed , every 5 min, 288 runs, 2 failed" in bands(week)
     assert "poll" not in run_texts(week)
-    assert "every 5 min, condensed" in load_page("view=agenda&date=2026-10-20")
+    assert "every 5 min, summarized" in load_page("view=agenda&date=2026-10-20")
 
 
 def test_sidebar_counts_the_runs_in_view(load_page, make_planned, make_job, subscription):

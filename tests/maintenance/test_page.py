@@ -26,7 +26,7 @@ REBOOT = EventType.REBOOT
 def test_empty_page_links_to_the_form_for_a_new_resource(browser):
     answer = browser.get("/maintenance/")
 
-    assert "Nothing is announced" in answer.content.decode()
+    assert "No maintenance is announced" in answer.content.decode()
     assert "/maintenance/resources/new" in answer.content.decode()
 
 
@@ -57,10 +57,10 @@ def test_scheduled_notice_shows_affected_resources_runs_and_jobs(browser, make_r
     (card,) = browser.get("/maintenance/").context["cards"]
 
     assert (card["notice"], card["title"]) == (notice, "Reboot of db-2")
-    assert [(each["name"], each["seen"]) for each in card["resources"]] == [("db-2", "has never polled")]
+    assert [(each["name"], each["seen"]) for each in card["resources"]] == [("db-2", "never polled")]
     assert [(each["run"], each["since"]) for each in card["live"]] == [(run, "38 min")]
     assert [each["job"] for each in card["to_be_held"]] == [job]
-    assert card["to_be_held"][0]["words"].endswith(", not at all")
+    assert card["to_be_held"][0]["words"].endswith(", skipped")
 
 
 def test_countdown_is_rendered_in_the_zone_hour_cycle_and_language_of_the_user(
@@ -90,7 +90,7 @@ def test_start_is_also_shown_in_utc_if_the_zone_of_the_user_differs(
     notice = make_notice(make_resource())
 
     for address in ("/maintenance/", f"/maintenance/notices/{notice.pk}/"):
-        (start,) = re.findall(r"then it starts by itself: (.*?)</small>", browser.get(address).text)
+        (start,) = re.findall(r"starts automatically: (.*?)</small>", browser.get(address).text)
         assert start.count(f"{notice.not_before:%H:%M}") == 1
         assert start.endswith(" UTC") is not is_utc
 
@@ -116,9 +116,9 @@ def test_cancelled_notice_and_cancelled_run_have_different_translations(
 @pytest.mark.parametrize(
     "last_seen, words, state",
     [
-        (None, "has never polled", "idle"),
-        (timedelta(seconds=3), "listening, 3 s ago", "success"),
-        (timedelta(hours=30), "silent, last seen 1 day 6 h ago", "warning"),
+        (None, "never polled", "idle"),
+        (timedelta(seconds=3), "polling, last seen 3 s ago", "success"),
+        (timedelta(hours=30), "not polling, last seen 1 day 6 h ago", "warning"),
     ],
 )
 def test_resource_shows_when_it_last_polled(browser, make_resource, last_seen, words, state):
@@ -282,7 +282,7 @@ def test_notice_with_resources_of_two_subscriptions_is_refused(browser, make_res
 
     answer = browser.post("/maintenance/announce", announcement_values(make_resource(), other))
 
-    assert answer.context["form"].errors == {"resources": ["Pick resources of one subscription"]}
+    assert answer.context["form"].errors == {"resources": ["Select resources of one subscription only"]}
 
 
 # Actions
@@ -333,10 +333,10 @@ def test_confirmation_shows_the_consequences_of_an_action(browser, make_resource
     def list_consequences(verb):
         return browser.get(f"/maintenance/notices/{notice.pk}/{verb}").context["consequences"][1:]
 
-    held, runs = "Planned runs of 2 jobs are held until its end.", "1 job runs once because of it."
+    held, runs = "Planned runs of 2 jobs are held until the maintenance ends.", "1 job runs once as its policy says."
     assert [list_consequences(verb) for verb in ("approve", "drain", "cancel")] == [
         [held, runs],
-        ["Nothing runs on its resources now."],
+        ["No run is in progress on its resources."],
         [runs],
     ]
     lifecycle.approve([notice], "ada", now)
@@ -344,13 +344,13 @@ def test_confirmation_shows_the_consequences_of_an_action(browser, make_resource
     Run.objects.filter(pk=patch_run.pk).update(state=Run.State.RUNNING, started_at=now)
     dispatch_due(now + timedelta(hours=2))
 
-    assert list_consequences("complete") == ["2 held runs are let go, as their jobs have it.", runs]
+    assert list_consequences("complete") == ["2 held runs are released as their jobs' policies say.", runs]
     [row] = browser.get("/maintenance/").context["under_way"]
     assert (row["live"], row["held"]) == (1, 2)
-    assert "1 going on, 2 held" in browser.get("/maintenance/").text
+    assert "1 running, 2 held" in browser.get("/maintenance/").text
 
 
-CHANGED_MEANWHILE = ["Somebody was quicker: this is how it is now."]
+CHANGED_MEANWHILE = ["Someone else changed the notice first. This is its current state."]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_shorter_notice_than_the_minimum_requires_confirmation(browser, make_res
     form_values = announcement_values(make_resource(), starts="at", not_before=soon)
 
     response = browser.post("/maintenance/announce", form_values)
-    assert "Reboot is promised 15 min of notice, and this gives less." in response.text
+    assert "Reboot requires 15 min of notice. This start time gives less." in response.text
     assert not Notice.objects.exists()
 
     browser.post("/maintenance/announce", {**form_values, "_anyway": "1"})
@@ -123,13 +123,13 @@ def test_forms_mark_resources_that_do_not_poll(browser, make_resource, make_noti
         (group,) = browser.get(address).context["form"].groups
         assert {resource.name: silent for _, resource, silent in group["boxes"]} == {
             "db-1": "",
-            "db-2": "silent, last seen 2 days ago",
-            "db-3": "has never polled",
+            "db-2": "not polling, last seen 2 days ago",
+            "db-3": "never polled",
         }
 
 
 def test_announcement_form_without_resources_shows_a_note(browser):
-    assert "There is no resource yet" in browser.get("/maintenance/announce").text
+    assert "No resources yet" in browser.get("/maintenance/announce").text
 
 
 def test_resource_in_the_query_is_preselected(browser, make_resource):
@@ -204,4 +204,4 @@ def test_started_notice_cannot_be_changed(browser, make_resource, make_notice):
 
     answer = browser.post(f"/maintenance/notices/{notice.pk}/change", {"description": "x"}, follow=True)
 
-    assert read_messages(answer) == ["Somebody was quicker: this is how it is now."]
+    assert read_messages(answer) == ["Someone else changed the notice first. This is its current state."]

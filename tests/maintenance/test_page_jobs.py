@@ -32,7 +32,7 @@ def job_url(job) -> str:
 
 
 def test_job_page_without_a_policy_says_so(browser, job):
-    assert "Heeds none: it runs as planned." in browser.get(job_url(job)).text
+    assert "No maintenance policy: the job runs as planned." in browser.get(job_url(job)).text
 
 
 def test_policy_form_is_stored_and_described_on_the_job_page(browser, job):
@@ -45,8 +45,8 @@ def test_policy_form_is_stored_and_described_on_the_job_page(browser, job):
     assert answer.request["PATH_INFO"] == job_url(job)
     assert answer.context["maintenance_policy"]["named"] == "db-2 and rack=r7"
     assert answer.context["maintenance_policy"]["does"] == [
-        "Planned runs are held while it lasts, from 15 min before it, and do not run at all.",
-        "Runs once when it is announced and completed.",
+        "Holds planned runs during maintenance, from 15 min before it, and skips them.",
+        "Runs once when maintenance is announced and completed.",
     ]
 
 
@@ -72,7 +72,7 @@ def test_policy_form_offers_a_limited_number_of_resources_with_a_note(
     page = browser.get(policy_url(job))
 
     assert len(page.context["form"].fields["resources"].choices) == limit
-    assert ("a label names any number" in page.text) is is_cut
+    assert ("A label selects any number" in page.text) is is_cut
 
 
 def test_unchanged_lead_time_keeps_its_seconds(browser, job):
@@ -121,7 +121,7 @@ def test_next_runs_that_will_be_held_are_marked(browser, job, subscription):
     assert held.count(True) == 2
     assert not held[0]
     first, latest = (row["held"] for row in rows if row["held"])
-    assert first == "held by maintenance: Reboot of db-2; a later fire time runs for it"
+    assert first == "held by maintenance: Reboot of db-2; a later fire time runs instead"
     assert latest.startswith("held by maintenance: Reboot of db-2; it runs once afterwards, at about today ")
     assert "Held by maintenance: Reboot of db-2" in browser.get(job_url(job)).text
 

@@ -93,7 +93,7 @@ def test_error_of_a_used_name_is_shown_at_its_field(browser, db_2, make_resource
 def test_new_token_replaces_the_old_one(browser, db_2):
     address, before = f"/maintenance/resources/{db_2.pk}/token", db_2.digest
 
-    assert "The one before is worth nothing" in browser.get(address).text
+    assert "The current token stops working immediately" in browser.get(address).text
     db_2.refresh_from_db()
     assert db_2.digest == before
     token = read_token(browser.post(address))
@@ -106,7 +106,7 @@ def test_removed_resource_stays_in_notices_by_name(browser, db_2):
     announce(db_2, now=timezone.now())
     address = f"/maintenance/resources/{db_2.pk}/remove"
 
-    assert "1 notice that is not over affects it" in browser.get(address).text
+    assert "1 open notice affects it" in browser.get(address).text
     browser.post(address)
 
     assert not Resource.objects.exists()

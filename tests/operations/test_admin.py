@@ -105,9 +105,9 @@ def test_operation_can_be_cancelled_on_its_page(browser, make_operation, collect
 
     page = browser.post(f"{LIST}{operation.pk}/cancel/", follow=True)
 
-    assert "It ends before its next step" in page.text
+    assert "The operation stops before its next step" in page.text
     assert Operation.objects.get().state == "canceled"
-    assert "It is over already" in browser.post(f"{LIST}{operation.pk}/cancel/", follow=True).text
+    assert "already ended" in browser.post(f"{LIST}{operation.pk}/cancel/", follow=True).text
 
 
 def test_list_has_cancel_buttons_for_open_operations(browser, make_operation):
@@ -137,8 +137,8 @@ def test_selected_operations_are_cancelled_and_ended_ones_are_named(browser, mak
 
     page = browser.post(LIST, form, follow=True).text
 
-    assert "Asked to end before the next step: 2 operations." in page
-    assert "It is over already: Delete collection default/over." in page
+    assert "Cancellation requested: 2 operations." in page
+    assert "Already ended: Delete collection default/over." in page
     first.refresh_from_db()
     second.refresh_from_db()
     ended.refresh_from_db()
@@ -159,7 +159,7 @@ def test_selected_operations_of_other_subscriptions_are_not_cancelled(sign_in_as
     page = sign_in_as(user).post(LIST, form, follow=True).text
 
     assert "1 operation." in page
-    assert "You may not cancel: Delete collection default/theirs." in page
+    assert "You do not have permission to cancel: Delete collection default/theirs." in page
     assert Operation.objects.exclude(cancel_requested_at=None).get() == own
 
 
@@ -218,7 +218,7 @@ def test_operations_are_in_the_menu(browser):
 def test_collection_is_deleted_by_an_operation_from_the_admin(browser, collection, many_jobs, step_once, carry_out):
     page = browser.post(f"{COLLECTIONS}{collection.pk}/delete/", {"post": "yes"}, follow=True)
     operation = Operation.objects.get()
-    assert "Being deleted: nightly" in page.text
+    assert "Deleting nightly" in page.text
     assert operation.requested_by.username == "ada"
 
     step_once(operation)

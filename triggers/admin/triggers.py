@@ -139,11 +139,11 @@ class TriggerAdmin(DomainErrorAdminMixin):
         job = trigger.job
         return format_html('<a href="{}">{}</a><span class="sub">{}</span>', address, job.name, job.collection.name)
 
-    @admin.display(description="Next")
+    @admin.display(description="Next run")
     def next_fire(self, trigger: Trigger) -> str:
         return render_to_string("admin/triggers/trigger/_next.html", trigger.row)
 
-    @admin.display(description="Written as")
+    @admin.display(description="Format")
     def written_as(self, trigger: Trigger) -> str:
         return trigger.row["format"]
 
@@ -166,7 +166,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         if trigger and trigger.name == MAIN:
             return HttpResponseRedirect(reverse("admin:jobs_job_change", args=[job.pk]))
         if job.is_final:
-            messages.error(request, f"{job.name} is {job.state}, which is final. It can only be deleted.")
+            messages.error(request, f"{job.name} is {job.state}. It cannot be changed, only deleted.")
             return _redirect_to_job(job)
         now = timezone.now()
         form = TriggerForm(request.POST or None, job=job, trigger=trigger)

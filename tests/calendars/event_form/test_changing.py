@@ -142,10 +142,11 @@ def test_form_shows_how_many_exceptions_a_change_deletes(browser, fields_of_seri
     }
 
     assert consequences["series"] == (
-        "10 occurrences, past ones too. If its days or times change, 2 that differ or are cancelled come afresh."
+        "10 occurrences, including past ones."
+        " If you change its days or times, 2 changed or cancelled occurrences are reset."
     )
     assert consequences["following"].startswith(
-        "From Tue 6 January on. The series ends before, and another one begins. If"
+        "From Tue 6 January on. This series ends before that day, and a new series begins. If"
     )
 
 
@@ -167,7 +168,7 @@ def test_concurrent_change_is_shown_and_can_be_overwritten(browser, weekly, scop
     refused = browser.post(address, values)
 
     assert refused.context["conflict"]
-    assert b"Somebody changed it while you were writing" in refused.content
+    assert b"Someone changed it while you were editing" in refused.content
     assert {each.subject for each in Event.objects.all()} == {"Theirs"}
     again = submitted(refused.content.decode(), "event_form")
     assert browser.post(address, again).status_code == 302

@@ -26,13 +26,13 @@ def test_preview_describes_the_series_and_lists_ten_occurrences(preview):
 
     summary = answer.context["preview"]
     assert summary.text == "Every week on Tuesday from 10:00 to 11:00 Europe/Berlin."
-    assert (summary.heading, len(summary.rows)) == ("The next ten", 10)
+    assert (summary.heading, len(summary.rows)) == ("Next ten occurrences", 10)
     assert [(row.day, row.clock, row.utc_text) for row in summary.rows[:2]] == [
         ("Tue 20 October 2099", "10:00", "08:00 UTC"),
         ("Tue 27 October 2099", "10:00", "09:00 UTC"),
     ]
     assert summary.rows[1].notes == ["Clock went back on 25 October"]
-    assert summary.note == "10:00 stays 10:00 in Berlin when its clock changes; in UTC it moves by 1 h."
+    assert summary.note == "When the clock changes, the time stays 10:00 in Berlin and moves by 1 h in UTC."
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_preview_of_a_counted_series_lists_all_occurrences(preview):
     summary = preview(start="2099-01-01T10:00", end="2099-01-01T11:00", pattern="daily", range="numbered", times=3)
     summary = summary.context["preview"]
 
-    assert (summary.heading, len(summary.rows)) == ("All that are left", 3)
+    assert (summary.heading, len(summary.rows)) == ("Remaining occurrences", 3)
     assert summary.text.endswith("until 3 January 2099, 3 times.")
 
 
 def test_a_preview_shows_the_first_error_and_saves_nothing(preview):
     answer = preview(pattern="daily", daily_interval="0")
 
-    assert "Days between: Take a whole number" in answer.content.decode()
+    assert "Days between: Enter a whole number" in answer.content.decode()
     assert not Event.objects.exists()
 
 
@@ -86,4 +86,4 @@ def test_preview_of_a_cancelled_occurrence_shows_an_error(preview, weekly):
 
     answer = preview(f"/calendar/events/preview?event={weekly.pk.hex}_20260112")
 
-    assert answer.context["preview"].error == "This occurrence is not there any more."
+    assert answer.context["preview"].error == "This occurrence no longer exists."

@@ -177,13 +177,13 @@ def test_notice_without_an_end_holds_runs_indefinitely(load_page, db2, invoices,
 
     day = load_page(f"view=day&date={THURSDAY}")
 
-    assert notices(day) == ["warning: 17:30 Reboot of db-2 , maintenance, waiting for approval, nobody knows how long"]
+    assert notices(day) == ["warning: 17:30 Reboot of db-2 , maintenance, waiting for approval, duration unknown"]
     assert 'background maintenance" data-h="17" data-m="30" data-dh="6" data-dm="30"' in day
     assert runs(day) == ["held: 18:00 invoices , held, held by maintenance: Reboot of db-2"]
     assert runs(load_page(f"view=day&date={FRIDAY}")) == runs(day)  # the hold has no known end
     assert notices(load_page(f"view=day&date={FRIDAY}")) == []
     assert popover("notice")["when"] == "from Thu 29 October, 17:30"
-    assert "nobody knows when it ends" in popover("run")["replacement"]
+    assert "the end is unknown" in popover("run")["replacement"]
     start(notice, LATER)
     assert "from 14:32" in " ".join(rows(load_page("view=agenda")))
 
@@ -195,9 +195,7 @@ def test_overdue_notice_continues_to_hold_runs(load_page, db2, make_planned, clo
 
     day = load_page("view=day")
 
-    assert notices(day) == [
-        "running: 14:32 Reboot of db-2 , maintenance, started, longer than 10 min, nobody knows how long"
-    ]
+    assert notices(day) == ["running: 14:32 Reboot of db-2 , maintenance, started, longer than 10 min, end unknown"]
     assert 'background maintenance" data-h="14" data-m="32" data-dh="9" data-dm="28"' in day
     assert runs(day) == ["held: 16:00 invoices , held, held by maintenance: Reboot of db-2"]
 
@@ -214,10 +212,10 @@ def test_notice_with_a_duration_of_zero_holds_runs_until_it_is_ended(load_page, 
 @pytest.mark.parametrize(
     "members, expected",
     [
-        ({"has_started": True, "duration_s": 600}, "longer than 10 min, nobody knows how long"),
-        ({"has_started": True}, "nobody knows how long"),
-        ({"has_started": True, "duration_s": 0}, "no interruption, nobody knows how long"),
-        ({"not_before": LATER + 3 * HOUR, "duration_s": 0}, "no interruption, nobody knows how long"),
+        ({"has_started": True, "duration_s": 600}, "longer than 10 min, end unknown"),
+        ({"has_started": True}, "duration unknown"),
+        ({"has_started": True, "duration_s": 0}, "no interruption, end unknown"),
+        ({"not_before": LATER + 3 * HOUR, "duration_s": 0}, "no interruption, end unknown"),
         ({"has_started": True, "duration_s": 7200}, "about 2 h"),
         ({"not_before": LATER + 3 * HOUR, "duration_s": 7200}, "about 2 h"),
         ({"has_started": True, "duration_s": 600, "ends_after_duration": True}, "10 min"),  # the notice has ended
@@ -228,10 +226,10 @@ def test_duration_of_a_notice_has_the_same_text_in_all_places(load_page, client,
     clock.move_to(LATER + HOUR)
 
     day, agenda = load_page("view=day"), load_page("view=agenda")
-    assert notice.is_open_ended(LATER + HOUR) is ("nobody knows" in expected) or expected == "10 min"
+    assert notice.is_open_ended(LATER + HOUR) is ("unknown" in expected) or expected == "10 min"
     for page in (day, agenda):
-        assert ("nobody knows" in page) is ("nobody knows" in expected)
-        assert "nobody knows" not in expected or expected in page
+        assert ("unknown" in page) is ("unknown" in expected)
+        assert "unknown" not in expected or expected in page
     for address in (
         f"/calendar/notices/{notice.pk}",
         f"/admin/maintenance/notice/{notice.pk}/change/",
@@ -260,7 +258,7 @@ def test_popover_shows_all_values_of_a_notice(load_page, client, db2, subscripti
         "Kernel &lt;update&gt;",
         "Approved by nobody",
         "invoices: Thu 29 October, 18:00, once after",
-        "Open maintenance",
+        "Open notice",
     ):
         assert expected in page, expected
     assert f'href="/maintenance/notices/{notice.pk}/"' in response.content.decode()

@@ -26,7 +26,7 @@ def test_private_event_in_a_shared_calendar_shows_only_its_time(load_page, make_
     assert "Doctor" not in load_page() + load_page("view=day&date=2026-01-05") + load_page(
         "view=agenda&date=2026-01-05"
     )
-    assert "Nothing is called that" in load_page("q=doctor")
+    assert "No results" in load_page("q=doctor")
 
 
 def test_runs_of_other_subscriptions_are_not_shown(load_page, make_job, viewer, make_user):

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("query, name", [("view=year", "view"), ("date=0001-01-01", "date"), ("zone=Nowhere", "zone")])
 def test_error_names_the_invalid_query_parameter(load_page, query, name):
-    assert f"Its “{name}” is not as it should be" in load_page(query, status=400)
+    assert f"The parameter “{name}” is invalid" in load_page(query, status=400)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_week_with_a_clock_change_notes_it_and_has_the_hour_twice(load_page):
     page = load_page("view=week&date=2026-10-25")
 
     assert "Sunday has 25 hours." in page
-    assert "At 03:00 the clock in Berlin goes back to 02:00." in page
+    assert "At 03:00, the clock in Berlin goes back to 02:00." in page
     assert 'data-hours="25"' in page
     assert page.count("background missing") == 6
     assert "02:00 again, UTC+1" in column(page, "2026-10-25")

@@ -52,7 +52,7 @@ def test_only_the_last_outages_are_shown_and_the_others_counted(load_page, make_
 
     assert page.count("The scheduler did not run from") == 3
     assert OUTAGE_TEXT in page
-    assert "Before that, it did not run 2 times more." in page
+    assert "There were 2 more outages before that." in page
 
 
 def test_outage_is_not_shown_outside_its_window_or_without_runs(load_page, make_job):

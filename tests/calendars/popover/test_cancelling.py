@@ -19,7 +19,7 @@ def test_occurrence_is_cancelled_and_restored(browser, weekly):
 
     cancelled = browser.get(address(weekly, "2026-01-12"))
     assert popover_item(cancelled)["is_cancelled"]
-    assert b"Put back" in cancelled.content
+    assert b"Restore" in cancelled.content
     assert b"Edit" not in cancelled.content
 
     browser.post(address(weekly, "2026-01-12", "/restore"))
@@ -51,7 +51,7 @@ def test_second_cancel_shows_a_message(browser, weekly):
 
     answer = browser.post(address(weekly, "2026-01-12", "/cancel"), follow=True)
 
-    assert b"It is cancelled already." in answer.content
+    assert b"It is already cancelled." in answer.content
 
 
 def test_a_single_event_has_no_occurrence_to_cancel(browser, make_event):

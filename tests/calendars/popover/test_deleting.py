@@ -30,8 +30,8 @@ def test_confirmation_counts_the_occurrences_to_delete(browser, weekly):
     choices = [(each["name"], each["consequence"], each["answer"]) for each in question.context["choices"]]
     assert choices == [
         ("This occurrence", "Mon 26 January, 10:00–11:00", "Delete this occurrence"),
-        ("This and following", "From Mon 26 January on", "Delete 7 occurrences"),
-        ("The series", "10 occurrences, past ones too", "Delete 10 occurrences"),
+        ("This and following", "Mon 26 January and later", "Delete 7 occurrences"),
+        ("The series", "10 occurrences, including past ones", "Delete 10 occurrences"),
     ]
 
 

@@ -78,7 +78,7 @@ def test_popover_shows_past_holds_of_a_run(browser, job_with_runs, subscription)
     assert (hold["what"], hold["url"]) == ("held by maintenance: Reboot of db-2", "")
 
 
-@pytest.mark.parametrize("state, label", [("skipped", "Still going"), ("succeeded", "Waited for")])
+@pytest.mark.parametrize("state, label", [("skipped", "Still running"), ("succeeded", "Waited for")])
 def test_popover_links_to_the_run_that_blocked_it(browser, job_with_runs, state, label):
     blocking_run = Run.objects.get(state="failed")
     Run.objects.filter(state=state).update(blocked_by=blocking_run.pk)
