@@ -20,6 +20,7 @@ from jobs.locking import lock_collections_of
 from jobs.models import SECRET_PATH, Job, SigningSecret
 
 SECRET_BYTES = 32
+SIGNATURE = "webhook-signature"
 OVERLAP_MOST = timedelta(days=30)
 LIVE_MOST = 10  # valid secrets of a job; each adds a signature to every request
 
@@ -62,5 +63,5 @@ def signature_headers(secrets: Sequence[str], run_id: object, now: datetime, bod
     return {
         "webhook-id": str(run_id),
         "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": " ".join(signatures),
+        SIGNATURE: " ".join(signatures),
     }

@@ -542,6 +542,7 @@ def _refuse_move(collection: JobCollection) -> None:
         return
     quotas.refuse_move(collection)
     for trigger in Trigger.objects.filter(job__collection=collection).select_related("job__action"):
-        quotas.refuse_job(collection, trigger.job.action.document, trigger.definition.get("recurrence"))
+        recurrence = trigger.definition.get("recurrence") if trigger.format == FORMAT else None
+        quotas.refuse_job(collection, trigger.job.action.document, recurrence)
         if trigger.name != MAIN and quotas.allows_less(collection, before):
             _refuse_trigger(collection, trigger, "properties.sku.name")

@@ -12,6 +12,7 @@ components are imported anyway.
 These further events have their own UIDs, derived from the UID in the file, so that the next import finds them again.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -37,7 +38,8 @@ from calendars.occurrences import Occurrences
 from recurrence.wire.rrule import rrule_of
 
 LARGEST = 1_048_576  # bytes of a file
-MOST_CHANGES = 2_000  # in one transaction
+MOST_CHANGES = 2_000  # by one import
+GROUPS = 200  # groups of components with one UID in one transaction
 BATCH = 500  # rows that are read at once
 NAMES_OF_UTC = {"UTC", "Etc/GMT"}  # our feeds use the second name for series in UTC
 
@@ -45,7 +47,10 @@ NAMES_OF_UTC = {"UTC", "Etc/GMT"}  # our feeds use the second name for series in
 def import_calendar(
     calendar: Calendar, content: str | bytes, now: datetime, *, dry_run: bool = False, viewer=None
 ) -> Report:
-    """Import the file into `calendar` in one transaction.  A `dry_run` returns the report and changes nothing.
+    """Import the file into `calendar`.  A `dry_run` returns the report and changes nothing.
+
+    A large file is imported in several transactions, and other writers have as much time between two of them: SQLite
+    lets only one write.  An import that is interrupted can be repeated, because UIDs identify the events.
 
     `viewer` is the person who imports, by default the owner of the calendar.  Private events of another owner are not
     changed.  Raises CalendarError if the file is not iCalendar, or too large.
@@ -54,22 +59,27 @@ def import_calendar(
         raise CalendarError(f"must have at most {LARGEST} bytes", path="file", code="too_large")
     lines: list[Line] = []
     groups = parse_groups(parser.read(content), calendar, now, lines)
-    with transaction.atomic():
-        (locked,) = lock_calendars(calendar.pk)
-        importer = Import(locked, groups, now, viewer or locked.owner)
-        for group in groups:
-            importer.import_group(group)
-        if dry_run:
-            transaction.set_rollback(True)
+    change_count = 0
+    for first in range(0, len(groups), GROUPS):
+        started_at = time.monotonic()
+        with transaction.atomic():
+            (locked,) = lock_calendars(calendar.pk)
+            importer = Import(locked, groups[first : first + GROUPS], now, viewer or locked.owner, change_count)
+            importer.import_groups()
+            if dry_run:
+                transaction.set_rollback(True)
+        change_count = importer.change_count
+        if first + GROUPS < len(groups):
+            time.sleep(time.monotonic() - started_at)
     return Report(tuple(sorted(lines, key=lambda line: line.line)), dry_run)
 
 
 class Import:
-    """One import into a locked calendar, with the events that are already there."""
+    """The import of some groups of a file into a locked calendar, with the events that are already there."""
 
-    def __init__(self, calendar: Calendar, groups: list[UidGroup], now: datetime, viewer):
-        self.calendar, self.now, self.viewer = calendar, now, viewer
-        self.change_count = 0
+    def __init__(self, calendar: Calendar, groups: list[UidGroup], now: datetime, viewer, change_count: int):
+        self.calendar, self.groups, self.now, self.viewer = calendar, groups, now, viewer
+        self.change_count = change_count  # of the whole file
         self.used_uids: set[str] = set()
         self.new_ids: set[UUID] = set()
         self.uids_by_file_uid: defaultdict[str, set[str]] = defaultdict(set)  # of stored events
@@ -89,6 +99,10 @@ class Import:
         event.calendar = self.calendar
         self.events_by_uid[event.uid] = event
         self.uids_by_file_uid[event.uid.partition(OWN)[0]].add(event.uid)
+
+    def import_groups(self) -> None:
+        for group in self.groups:
+            self.import_group(group)
 
     def import_group(self, group: UidGroup) -> None:
         """Import a group: its master, its overrides, and the deletion of obsolete further events."""

@@ -18,7 +18,7 @@ from jobs.actions.secret_names import is_secret_header, is_secret_member, marks_
 from jobs.actions.secret_variants import PART_LENGTH, search_forms, unescaped_texts
 from jobs.actions.templates import PLACEHOLDER
 from jobs.encryption import MASK, Secrets
-from jobs.signing import signature_headers
+from jobs.signing import SIGNATURE, signature_headers
 
 # Limits of the original service
 HEADERS_LIMIT = 50
@@ -98,7 +98,7 @@ def prepare(request: Mapping[str, Any], secrets: Mapping[str, str], context: Con
         url=_url(fill(address, templates.in_uri)),
         headers=_replaced(headers, own),
         body=body,
-        hidden=_hidden(credential, secrets, keys),
+        hidden=_hidden([credential or "", *_signatures(signature)], secrets, keys),
         private=frozenset(
             {name.lower() for name in headers if is_secret_header(name, secret_headers)}
             | {name.lower() for name in signature}
@@ -123,14 +123,19 @@ def _replaced(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[str, s
     return {name: text for name, text in headers.items() if name.lower() not in own_names} | dict(own)
 
 
-def _hidden(credential: str | None, secrets: Mapping[str, str], keys: Sequence[str]) -> tuple[str, ...]:
+def _signatures(headers: Mapping[str, str]) -> list[str]:
+    """Return the signatures in the header `webhook-signature`, which is a list of `v1,SIGNATURE`."""
+    return [each.partition(",")[2] for each in headers.get(SIGNATURE, "").split()]
+
+
+def _hidden(credentials: Sequence[str], secrets: Mapping[str, str], keys: Sequence[str]) -> tuple[str, ...]:
     """Return the credentials that history must not contain, for `Call.hidden`.  A PFX is left out: it is never sent."""
     sent = [text for path, text in secrets.items() if path.startswith("authentication.") and not path.endswith(".pfx")]
     for path, text in secrets.items():
         if path.startswith("headers."):
             value = text.strip()  # no server hands on the blanks around a value, RFC 9110, 5.5
             sent += [value, *(part for reading in unescaped_texts(value) for part in _parts(reading))]
-    return search_forms(credential or "", *sent, *address_keys.texts_of(keys))
+    return search_forms(*credentials, *sent, *address_keys.texts_of(keys))
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -188,13 +193,16 @@ def _used(
     present_names: Collection[str],
     old_request: Mapping[str, Any],
 ) -> list[str] | None:
-    """Return the marks of names that the request has.  A new mark of a missing name is refused: it protects nothing."""
+    """Return the marks.  A new mark of a name that the request does not have is refused, because it protects nothing.
+
+    A stored mark stays while its name is missing, so that the next value of that name is secret too.
+    """
     known, previous = ({each.lower() for each in names} for names in (present_names, old_request.get(name, ())))
     unused = [each for each in marked if each.lower() not in known]
     is_known = REQUEST[name].marks not in members.refused
     if is_known and (unknown := [each for each in unused if each.lower() not in previous]):
         members.fault(name, f"must name what the request has: there is no {shorten_repr(unknown[0])}", "unknown_value")
-    return [each for each in marked if each not in unused] or None
+    return [each for each in marked if each not in unused or each.lower() in previous] or None
 
 
 @collected

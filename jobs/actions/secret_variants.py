@@ -92,9 +92,13 @@ def mask_secrets(text: str, needles: Sequence[str], end: int | None = None) -> s
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Yield the credential, and what a target reads that undoes its escapes and removes the blanks around it."""
+    """Yield the credential, and what a target reads that undoes its escapes and removes what carries no meaning.
+
+    That is the blanks around it, and the padding of base64 at its end.
+    """
     yield text
-    yield from (each.strip() for each in unescaped_texts(text) if len(each.strip()) >= KEY_LENGTH)
+    for each in unescaped_texts(text):
+        yield from (part for part in (each.strip(), each.strip().rstrip("=")) if len(part) >= KEY_LENGTH)
 
 
 def _forms(text: str) -> Iterator[str]:

@@ -114,6 +114,14 @@ def test_signature_is_verified_by_the_standardwebhooks_package(receiver, method,
     assert (outcome.succeeded, outcome.status_code) == (True, 204)
 
 
+def test_signature_that_a_target_repeats_is_not_stored():
+    call = prepared(document(body="hello"), signing_secrets=(NEW, OLD))
+
+    repeated = call.headers["webhook-signature"].split()
+    assert len(repeated) == 2
+    assert call.hide(f"the signatures {repeated[0][3:]} and {repeated[1]}") == "the signatures ******** and v1,********"
+
+
 def test_signature_is_that_of_the_body_with_placeholders_filled_in(receiver):
     headers = {"Content-Type": "application/json"}
     action = document(receiver.url, template=True, body='{"job": "{{ job.name }}"}', headers=headers)

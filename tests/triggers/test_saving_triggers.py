@@ -390,6 +390,21 @@ def test_time_of_the_quota_check_has_a_limit_for_rare_rules(make_job, make_trigg
     assert time.thread_time() - started < 5
 
 
+def test_collection_with_a_trigger_of_each_format_can_move_to_a_higher_plan(make_job, make_trigger, collection):
+    job, start = make_job(schedule=None), {"dateTime": "2030-01-07T09:00:00", "timeZone": "UTC"}
+    pattern = {"pattern": {"type": "daily", "interval": 1}, "range": {"type": "noEnd", "startDate": "2030-01-07"}}
+    outlook = {"start": start, "end": {**start, "dateTime": "2030-01-07T10:00:00"}, "recurrence": pattern}
+    make_trigger(job, "outlook", "outlook", definition=outlook)
+    make_trigger(job, "rrule", "rrule", definition={"start": start, "rrule": "FREQ=DAILY"})
+    make_trigger(job, "azure", "azure", definition={"recurrence": {"frequency": "Day"}})
+    JobCollection.objects.update(sku="Standard")
+    collection.sku = "P10Premium"
+
+    save_collection(collection, NOW)
+
+    assert JobCollection.objects.get().sku == "P10Premium"
+
+
 @pytest.mark.parametrize(
     "format, definition",
     [

@@ -5,6 +5,7 @@ from time import process_time
 from zoneinfo import available_timezones
 
 import pytest
+from django.db import connection
 
 from calendars.ics import importing, recurrence, timezones
 from calendars.ics.importing import import_calendar
@@ -19,6 +20,23 @@ MAX_IMPORT_S = 15  # several times the time that each of these imports takes
 
 def date_property(name: str, dates: list[date], time: str = "T100000", zone: str = "Europe/Berlin") -> str:
     return f"{name};TZID={zone}:" + ",".join(f"{day:%Y%m%d}{time}" for day in dates)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_other_writers_get_their_turn_between_the_transactions_of_a_large_file(calendar, monkeypatch, dry_run):
+    monkeypatch.setattr(importing, "GROUPS", 2)
+    monkeypatch.setattr(importing, "MOST_CHANGES", 4)
+    pauses = []
+    monkeypatch.setattr(
+        importing.time, "sleep", lambda seconds: pauses.append((connection.in_atomic_block, Event.objects.count()))
+    )
+
+    file = build_file(*(vevent(uid=str(n)) for n in range(5)))
+    report = import_calendar(calendar, file, NOW, dry_run=dry_run)
+
+    assert pauses == ([(False, 0), (False, 0)] if dry_run else [(False, 2), (False, 4)])
+    assert [each.status for each in report.lines] == [TAKEN] * 4 + [REFUSED]
 
 
 def test_number_of_changes_by_one_file_is_limited(calendar, monkeypatch):

@@ -107,8 +107,21 @@ def test_client_without_secret_headers_preserves_them():
     changed = saved(sent, action)
     assert changed.secrets == {"request.headers.x-foo": "open-sesame-2"}
     assert changed.document == action.document
-    del sent["request"]["headers"]["X-Foo"]
-    assert "secretHeaders" not in saved(sent, action).document["request"]
+
+
+def test_mark_of_a_missing_header_is_preserved_for_its_next_value():
+    action = saved(MARKED)
+    sent = documents.render(action)
+    del sent["request"]["secretHeaders"], sent["request"]["headers"]["X-Foo"]
+    without_header = saved(sent, action)
+    assert without_header.secrets == {}
+    assert documents.parse(documents.render(without_header), without_header).document == without_header.document
+
+    sent["request"]["headers"]["X-Foo"] = "open-sesame-2"
+
+    assert saved(sent, without_header).secrets == {"request.headers.x-foo": "open-sesame-2"}
+    sent["request"]["secretHeaders"] = []
+    assert saved(sent, without_header).secrets == {}
 
 
 def test_name_is_removed_from_secret_headers_only_with_a_new_value():
