@@ -1,7 +1,7 @@
 """Limit the concurrent calls of a worker process, in total and per host.  Knows no runs and no database.
 
 A host never gets more slots than it leaves free, so a slow host can take at most half of them.  A tenant leaves a fifth
-of the free slots to other tenants, whatever hosts it calls.  A tenant that has SLOW_SHARE of all slots gets no more
+of the free slots to other tenants, of all slots and of the slots of each host.  A tenant that has SLOW_SHARE of all slots gets no more
 slots for slow hosts; a tenant that has OPEN_SHARE gets no more for any host.  A host without an
 active call is an exception: one slot for it does not depend on the share.
 """
@@ -34,6 +34,7 @@ class Host:
     """The state of a host that has active calls."""
 
     active: dict[Slot, None] = field(default_factory=dict)  # active calls, oldest first
+    tenants: Counter[Hashable] = field(default_factory=Counter)  # active calls of each tenant
     average_s: float = 0.0  # duration of its calls: an average in which recent calls weigh most
     reserved_until: float = 0.0  # when the slot that was reserved last becomes free
 
@@ -70,6 +71,7 @@ class CallLimiter:
             if name not in self._hosts:
                 self._hosts[name] = Host(average_s=self._slow.pop(name, 0.0))
             self._hosts[name].active[slot] = None
+            self._hosts[name].tenants[tenant] += 1
             self._tenants[tenant] += 1
             self._slot_count += 1
             return slot
@@ -129,21 +131,28 @@ class CallLimiter:
         share = math.ceil(self.limit * (SLOW_SHARE if is_slow else OPEN_SHARE))
         left_of_share = max(share - self._tenants[tenant], 0 if active else 1)
         per_host = self.host_limits.get(name, self.per_host)
-        return min(per_host - active, (free - active + 1) // 2, self._free_slots_for(tenant, free), left_of_share)
-
-    def _free_slots_for(self, tenant: Hashable, free: int) -> int:
+        slots = min(per_host - active, (free - active + 1) // 2, left_of_share)
         if tenant is None:
-            return free
-        return (TENANT_SHARE * free - self._tenants[tenant] + TENANT_SHARE) // (TENANT_SHARE + 1)
+            return slots
+        taken = host.tenants[tenant] if host else 0
+        return min(slots, _leave_share(per_host - active, taken), _leave_share(free, self._tenants[tenant]))
 
     def _release_slot(self, slot: Slot) -> None:
         host = self._hosts.get(slot.host)
         if host is None or slot not in host.active:
             return
         del host.active[slot]
+        host.tenants[slot.tenant] -= 1
+        if not host.tenants[slot.tenant]:
+            del host.tenants[slot.tenant]
         if not host.active:
             del self._hosts[slot.host]
             if host.average_s >= SLOW_S:
                 self._slow[slot.host] = host.average_s
                 if len(self._slow) > REMEMBERED:
                     del self._slow[next(iter(self._slow))]
+
+
+def _leave_share(free: int, taken: int) -> int:
+    """Return how many of the free slots a tenant may take that has `taken` of them already."""
+    return (TENANT_SHARE * free - taken + TENANT_SHARE) // (TENANT_SHARE + 1)

@@ -98,6 +98,26 @@ def test_tenant_gets_its_slots_back_when_they_are_released(make_limiter):
     assert limiter.free_slots("another", "a") == 5
 
 
+def test_tenant_leaves_slots_of_a_host_for_others(make_limiter):
+    limiter = make_limiter(1000, 50)
+    busy = [limiter.acquire("shared", "a") for _ in range(50)]
+
+    assert sum(slot is not None for slot in busy) == 40
+    assert [bool(limiter.acquire("shared", "b")) for _ in range(50)].count(True) == 8
+    assert limiter.acquire("other", "a")
+
+    limiter.release(busy[0])
+    assert limiter.acquire("shared", "b")
+    assert not limiter.acquire("shared", "a")
+
+
+@pytest.mark.parametrize("per_host", [1, 2])
+def test_one_tenant_gets_all_slots_of_a_host_with_very_few(make_limiter, per_host):
+    limiter = make_limiter(100, per_host)
+
+    assert sum(bool(limiter.acquire("a", "tenant")) for _ in range(5)) == per_host
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_tenant_gets_a_slot_in_the_smallest_worker(make_limiter, limit):
     assert make_limiter(limit, limit).acquire("a", "tenant")
