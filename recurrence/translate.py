@@ -1,8 +1,8 @@
 """Translate a schedule into another format, and list what the other format cannot express.
 
 A schedule is read into a `Pattern`, which has what crontab lines, Quartz expressions and Azure recurrences have in
-common, and is written from the `Pattern`.  What a format cannot express is left out if the rest still makes sense, and
-is reported in days_are_alternatives case.
+common, and is written from the `Pattern`.  What a format cannot express is reported in every case, and is left out if
+the rest still makes sense.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Decide when a schedule without a start time runs first.
 
-A new schedule runs at once, as in Azure Scheduler.  A changed schedule does not: it counts from its last fire time, or
-begins at its next time if it has not fired yet.
+A new schedule runs at once, as in Azure Scheduler, unless the caller asks for its next time.  A changed schedule does
+not: it counts from its last fire time, or begins at its next time if it has not fired yet.
 """
 
 from collections.abc import Mapping
