@@ -122,6 +122,8 @@ LIMITS = {
     "all locations, or all attendees, of an event": f"{validation.LIST_LENGTH:,} characters as JSON",
     "a reminder of an event": f"{REMINDER_MOST:,} minutes ahead",
     "an event": f"{event_times.LONGEST // DAY:,} days long, in the years {YEARS[0]} to {YEARS[-1]}",
+    "events of a calendar; a series is one event": f"{editing.EVENTS:,}",
+    "calendars of an account": f"{editing.CALENDARS}",
     "`key` of an event": f"{editing.KEY_LENGTH} characters",
     "`name` of a calendar or a feed": f"{calendars.NAME_LENGTH} characters",
     "`search` of events": f"{events.SEARCH_LENGTH} characters",
