@@ -131,6 +131,7 @@ LIMITS = {
     "events that a search on the calendar page reads": (
         f"{search.MAX_SEARCHED:,}, with {search.MAX_EXCEPTIONS:,} changed occurrences together"
     ),
+    "events that a search on the calendar page shows": f"{search.MOST_EVENTS}",
     "`key` of an event": f"{editing.KEY_LENGTH} characters",
     "`name` of a calendar or a feed": f"{calendars.NAME_LENGTH} characters",
     "`search` of events": f"{events.SEARCH_LENGTH} characters",

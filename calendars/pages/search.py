@@ -36,7 +36,7 @@ class SearchResults:
     event_count: int
     job_count: int
     days: tuple[date, ...]
-    is_partial: bool = False  # there are more events than one search reads
+    is_partial: bool = False  # there are more events than one search reads or shows
 
 
 def search(user, context: ViewContext) -> SearchResults:
@@ -78,8 +78,8 @@ def matching_events(
 ) -> tuple[list[str], bool]:
     """Return the ids of at most MOST_EVENTS events that match, or of which an exception matches.
 
-    The second value is True if there are more than MAX_SEARCHED events or MAX_EXCEPTIONS exceptions. The others are not
-    read: own calendars come first, and in each the events that start earlier.
+    The second value is True if more match, or if there are more than MAX_SEARCHED events or MAX_EXCEPTIONS exceptions.
+    These are not read: own calendars come first, and in each the events that start earlier.
     """
     calendars = sorted(calendars, key=lambda calendar: calendar.owner_id != user.pk)
     by_calendar = load_rows([each.id for each in calendars], start, end, MAX_SEARCHED, "categories")
@@ -92,7 +92,8 @@ def matching_events(
         versions = [details, *(Details(**changes) for changes in changed.get(event.pk.hex, ()))]
         if any(text_matches(details_for(user, event, each), wanted) for each in versions):
             found.append(event.id_text)
-    return found[:MOST_EVENTS], has_more_exceptions or len(rows) > MAX_SEARCHED
+    is_partial = has_more_exceptions or len(rows) > MAX_SEARCHED or len(found) > MOST_EVENTS
+    return found[:MOST_EVENTS], is_partial
 
 
 def changed_details(events: list[str], start: datetime, end: datetime) -> tuple[dict[str, list[dict]], bool]:

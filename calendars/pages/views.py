@@ -158,7 +158,9 @@ def search_values(context: ViewContext, found: SearchResults) -> dict[str, Any]:
     if notices := len(found.contents.notices):
         counts += ", " + ngettext("%d notice", "%d notices", notices) % notices
     values = {"before": BEFORE, "after": AFTER}
-    more_events = gettext("There are more events than a search can read. Hide calendars to search the others.")
+    more_events = gettext(
+        "There are more events than a search can read or show. Hide calendars, or search for a longer text."
+    )
     return {
         "main": "calendar/_search_results.html",
         "more_events": more_events if found.is_partial else "",

@@ -212,13 +212,24 @@ def test_search_reads_a_limited_number_of_events(load_page, make_series, make_ev
 
     page = load_page("q=stand")
 
-    assert "There are more events than a search can read." in page
+    assert "There are more events than a search can read or show." in page
     assert "2 events" in page
     assert "Stand-3" not in page
     monkeypatch.setattr(search, "MAX_SEARCHED", 3)
     page = load_page("q=stand")
     assert "than a search can read" not in page
     assert "3 events" in page
+
+
+def test_search_says_that_more_events_match_than_it_shows(load_page, make_series, monkeypatch):
+    make_series(3, prefix="Stand-")
+    monkeypatch.setattr(search, "MOST_EVENTS", 2)
+
+    page = load_page("q=stand")
+
+    assert "There are more events than a search can read or show." in page
+    assert "2 events" in page
+    assert "than a search can read" not in load_page("q=stand-3")
 
 
 def test_search_reads_a_limited_number_of_exceptions(load_page, make_event, monkeypatch):
@@ -229,6 +240,6 @@ def test_search_reads_a_limited_number_of_exceptions(load_page, make_event, monk
 
     page = load_page("q=other")
 
-    assert "There are more events than a search can read." in page
+    assert "There are more events than a search can read or show." in page
     monkeypatch.setattr(search, "MAX_EXCEPTIONS", 2)
     assert "than a search can read" not in load_page("q=other")
