@@ -62,8 +62,10 @@ AT_A_RESOURCE = {"404": "There is no such thing, or the caller may not see it."}
 HAS_CONFLICTS = (
     "/api/calendars",
     "/api/collections",
+    "/api/events",
     "/api/jobs",
     "/api/notices",
+    "/api/occurrences",
     "/api/operations",
     "/api/resources",
     "/api/runs",

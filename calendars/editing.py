@@ -20,7 +20,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from calendars.body_text import BODY, complete_body
-from calendars.errors import CalendarError, ChangedSince
+from calendars.errors import CalendarError, ChangedSince, TooManyEvents
 from calendars.event_times import Times, WallTime, apply_changes, rebase_recurrence
 from calendars.locking import (
     Revision,
@@ -58,6 +58,7 @@ __all__ = [
 KEY_LENGTH = 255  # characters of an iCalendar uid, and of an idempotency key (`transaction_id`)
 NAME_LENGTH = 255
 CALENDARS = 250  # of one person
+EVENTS = 10_000  # of one calendar; a series is one event
 TIME_NAMES = ("start", "end", "is_all_day", "recurrence")
 
 
@@ -86,7 +87,8 @@ def create(
         event.calendar = calendar
         update_bounds(event)
         event.save(force_insert=True)
-        bump_revision(calendar, now)
+        if not bump_revision(calendar, now, max_events=EVENTS):
+            raise TooManyEvents(EVENTS)
     return event, True
 
 
@@ -153,7 +155,11 @@ def change_following(
     with locked_event(event) as event:
         Occurrences(event).get_exception(day, revision)
         stored = event.recurrence
-        rest = event if day == event.series.days.start else _split_series(event, day, now)
+        if day == event.series.days.start:
+            rest = event
+        else:
+            _refuse_full(event.calendar)
+            rest = _split_series(event, day, now)
         if changes.get("recurrence") is not None:
             first = changes["start"].wall.date() if changes.get("start") else day
             changes = {
@@ -188,6 +194,7 @@ def move(event: Event, calendar: Calendar, now: datetime) -> Event:
             return event
         if target.owner_id != source.owner_id and event.exceptions.filter(changes__sensitivity__in=PRIVATE).exists():
             raise CalendarError("must be one of the same owner: an occurrence is private", path="calendarId")
+        _refuse_full(target)
         if target.events.filter(transaction_id=event.transaction_id, transaction_id__isnull=False).exists():
             event.transaction_id = None
         event.calendar = target
@@ -260,6 +267,12 @@ def _change(event: Event, changes: Mapping[str, Any], now: datetime) -> None:
     elif new.zone != old.zone:
         localize_all(event)
     save(event, now)
+
+
+def _refuse_full(calendar: Calendar) -> None:
+    """Raise TooManyEvents if the calendar has EVENTS events or more.  The caller has locked the calendar."""
+    if calendar.events.count() >= EVENTS:
+        raise TooManyEvents(EVENTS)
 
 
 def _set_details(event: Event, details: Mapping[str, Any]) -> None:

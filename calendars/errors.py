@@ -10,7 +10,7 @@ class CalendarError(RequestError):
     `ends_before_it_starts`    the end of an event lies before its start
     `crosses_a_neighbour`      an occurrence would land on the day of its neighbour, or beyond it
     `is_default`               the default calendar cannot be deleted
-    `too_many` `too_long`      a limit is exceeded
+    `too_many` `too_long`      a limit is exceeded; see also TooManyEvents
     `not_found`                the object does not exist, or no longer exists
     `changed_since`            the object changed after the caller read it
 
@@ -23,6 +23,16 @@ class Gone(CalendarError):
 
     def __init__(self, message: str = "there is no such occurrence"):
         super().__init__(message, code="not_found")
+
+
+class TooManyEvents(CalendarError):
+    """The calendar has as many events as a calendar may have.  The status of our own API is that of a quota."""
+
+    status = 409
+
+    def __init__(self, limit: int):
+        message = f"a calendar has at most {limit} events: delete events, or use another calendar"
+        super().__init__(message, code="too_many")
 
 
 class ChangedSince(CalendarError):

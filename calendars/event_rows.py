@@ -1,11 +1,12 @@
 """Light-weight events for pages that show many of them: read as stored, and parsed only when needed."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cached_property
 from json import loads
+from operator import itemgetter
 from typing import NamedTuple
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from recurrence.series import Series
 from recurrence.wire.zone_names import zone_of
 
 Row = tuple  # of COLUMNS: two rows are equal only if all that a page shows of the events is equal
-CALENDAR, HAS_EXCEPTIONS = 0, 1
+CALENDAR, HAS_EXCEPTIONS, ID, START = 0, 1, 2, 4  # positions in COLUMNS
 TEXT, LONG_TEXT = CharField(), TextField()
 COLUMNS = (  # as text, so that no field of Django parses the values
     Cast("calendar", TEXT),
@@ -101,9 +102,23 @@ class EventSummary:
         )
 
 
-def load_rows(calendars: Iterable[UUID], start: datetime, end: datetime) -> dict[UUID, list[Row]]:
-    """Return rows by calendar: the events that may have an occurrence in [start, end)."""
+def load_rows(
+    calendars: Sequence[UUID], start: datetime, end: datetime, limit: int, *more_columns: str
+) -> dict[UUID, list[Row]]:
+    """Return rows by calendar, ordered by start: the events that may have an occurrence in [start, end).
+
+    If there are more than `limit` events, load the first `limit` + 1 of them: calendar by calendar in their order.  The
+    rest is not loaded.
+    """
+    events = Event.objects.overlapping(start, end).values_list(*COLUMNS, *more_columns)
+    rows = sorted(events.filter(calendar__in=calendars)[: limit + 1], key=itemgetter(START, ID))
+    if len(rows) > limit:  # these are any events: the order of all would take the database long
+        rows = []
+        for calendar in calendars:
+            rows += events.filter(calendar=calendar).order_by("start", "pk")[: limit + 1 - len(rows)]
+            if len(rows) > limit:
+                break
     by_calendar: dict[str, list[Row]] = defaultdict(list)
-    for row in Event.objects.filter(calendar__in=calendars).overlapping(start, end).values_list(*COLUMNS):
+    for row in rows:
         by_calendar[row[CALENDAR]].append(row)
     return {UUID(calendar): rows for calendar, rows in by_calendar.items()}

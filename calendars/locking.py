@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from django.db import transaction
-from django.db.models import F, Max, Min
+from django.db.models import Count, F, Max, Min, OuterRef, Subquery
+from django.db.models.lookups import LessThanOrEqual
 
 from calendars.errors import ChangedSince, Gone
 from calendars.expansion import localize, wall_times
@@ -69,8 +70,16 @@ def save(event: Event, now: datetime, *, series: bool = True) -> None:
     bump_revision(event.calendar, now)
 
 
-def bump_revision(calendar: Calendar, now: datetime) -> None:
-    Calendar.objects.filter(pk=calendar.pk).update(revision=F("revision") + 1, updated_at=now)
+def bump_revision(calendar: Calendar, now: datetime, *, max_events: int | None = None) -> bool:
+    """Increase the revision of the calendar.  Return False if the calendar has more than `max_events` events.
+
+    This is one query, because imports create thousands of events.
+    """
+    rows = Calendar.objects.filter(pk=calendar.pk)
+    if max_events is not None:
+        events = Event.objects.filter(calendar=OuterRef("pk")).order_by().values("calendar")
+        rows = rows.filter(LessThanOrEqual(Subquery(events.annotate(count=Count("*")).values("count")), max_events))
+    return rows.update(revision=F("revision") + 1, updated_at=now) == 1
 
 
 def update_bounds(event: Event) -> None:

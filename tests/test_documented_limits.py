@@ -15,6 +15,7 @@ from calendars.api import calendars, events, occurrences
 from calendars.graph import delta, window_views
 from calendars.ics import importing, recurrence
 from calendars.models import REMINDER_MOST, SUBJECT_LENGTH, YEARS
+from calendars.pages import occurrence_cache, search
 from jobs import names, quotas, run_now, signing
 from jobs.actions import members, previous, requests, service_bus, storage_queue
 from jobs.api import collections, upcoming
@@ -122,6 +123,15 @@ LIMITS = {
     "all locations, or all attendees, of an event": f"{validation.LIST_LENGTH:,} characters as JSON",
     "a reminder of an event": f"{REMINDER_MOST:,} minutes ahead",
     "an event": f"{event_times.LONGEST // DAY:,} days long, in the years {YEARS[0]} to {YEARS[-1]}",
+    "events of a calendar; a series is one event": f"{editing.EVENTS:,}",
+    "calendars of an account": f"{editing.CALENDARS}",
+    "events that a calendar page shows": (
+        f"{occurrence_cache.MAX_EVENTS:,}, with {occurrence_cache.MAX_OCCURRENCES:,} occurrences together"
+    ),
+    "events that a search on the calendar page reads": (
+        f"{search.MAX_SEARCHED:,}, with {search.MAX_EXCEPTIONS:,} changed occurrences together"
+    ),
+    "events that a search on the calendar page shows": f"{search.MOST_EVENTS}",
     "`key` of an event": f"{editing.KEY_LENGTH} characters",
     "`name` of a calendar or a feed": f"{calendars.NAME_LENGTH} characters",
     "`search` of events": f"{events.SEARCH_LENGTH} characters",

@@ -24,7 +24,7 @@ from django.db import transaction
 from django.utils.translation import gettext, ngettext
 
 from calendars import editing
-from calendars.errors import CalendarError
+from calendars.errors import CalendarError, TooManyEvents
 from calendars.event_times import Times, apply_changes
 from calendars.expansion import wall_times
 from calendars.ics import events as ics_events
@@ -150,7 +150,11 @@ class Import:
         event = self.events_by_uid.get(part.uid)
         if event is None:
             self.count_change()
-            event, _ = editing.create(self.calendar, part.changes, self.now, uid=part.uid)
+            try:
+                event, _ = editing.create(self.calendar, part.changes, self.now, uid=part.uid)
+            except TooManyEvents:  # it is no change: further imports of the file would refuse the event, too
+                self.change_count -= 1
+                raise
             self.index_event(event)
             self.new_ids.add(event.pk)
             return event, Status.TAKEN

@@ -47,7 +47,7 @@ class Contents:
     """The contents of a window.
 
     `hidden_jobs` is a lower bound of the number of jobs with more runs than are shown. None means that there may be
-    such jobs, in unknown number.
+    such jobs, in unknown number. `first_events` is the number of expanded events if there are more; None if not.
     """
 
     occurrences: list[Occurrence]
@@ -56,6 +56,7 @@ class Contents:
     calendars: list[Layer[UUID]]
     collections: list[Layer[int]]
     hidden_jobs: int | None = 0
+    first_events: int | None = None
     notices: list[NoticeItem] = field(default_factory=list)
 
 
@@ -70,15 +71,19 @@ def load_contents(
     """
     calendars, collections = layers_of(user, chosen)
     versions = {layer.cache_key: layer.version for layer in calendars if layer.is_shown and layer.cache_key}
-    by_calendar = occurrences_in(versions, user, start, end, zone, cancelled=chosen.cancelled)
-    occurrences = merge_sorted(by_calendar.values())
-    calendars = [replace(layer, count=len(by_calendar.get(layer.id, ()))) for layer in calendars]
+    found = occurrences_in(versions, user, start, end, zone, cancelled=chosen.cancelled)
+    occurrences = merge_sorted(found.by_calendar.values())
+    first_events = None if len(found.complete) == len(versions) else found.event_count
+    calendars = [
+        replace(layer, count=len(found.by_calendar.get(layer.id, ()))) if layer.id in found.complete else layer
+        for layer in calendars
+    ]
 
     announced = load_announced(user, start, end, now)
     shown_ids: list = [layer.id for layer in collections if layer.is_shown]
     if not shown_ids:
         notices = [] if chosen.nomaintenance else notice_items(announced, start, end, zone, now)
-        return Contents(occurrences, [], [], calendars, collections, notices=notices)
+        return Contents(occurrences, [], [], calendars, collections, 0, first_events, notices)
     collection_ids: Collection[int] | None = None if len(shown_ids) == len(collections) else shown_ids
     view = load_runs(
         *(user, start, end, zone, now, collection_ids),
@@ -89,7 +94,7 @@ def load_contents(
     collections = [replace(layer, count=view.counts[layer.id]) for layer in collections]
     view, windows = apply_holds(view, announced, start, end, zone, now)
     notices = [] if chosen.nomaintenance else notice_items(announced, start, end, zone, now, lead_times(windows))
-    return Contents(occurrences, view.runs, view.bands, calendars, collections, view.hidden_jobs, notices)
+    return Contents(occurrences, view.runs, view.bands, calendars, collections, view.hidden_jobs, first_events, notices)
 
 
 def layers_of(user, chosen: Filter) -> tuple[list[Layer[UUID]], list[Layer[int]]]:

@@ -1,13 +1,16 @@
 """Search by name: events with their nearest occurrences, jobs with their nearest runs, and notices."""
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
+from calendars.event_rows import HAS_EXCEPTIONS, ID, CalendarSummary, EventSummary, load_rows
 from calendars.expansion import Occurrence, details_for, occurrences
 from calendars.items import Band, RunItem
+from calendars.json_members import WithoutMembers
 from calendars.models import DETAILS, Details, Event, EventException
 from calendars.pages.maintenance_holds import apply_holds
 from calendars.pages.notices import load_announced, names_of, notice_items, title_of
@@ -22,6 +25,8 @@ BEFORE, AFTER = 3, 5  # occurrences or runs of each event or job
 EVENTS_BACK, EVENTS_AHEAD = 92, 366  # days
 RUNS_BACK, RUNS_AHEAD = 31, 31
 MOST_EVENTS, MOST_JOBS = 100, 100
+MAX_SEARCHED, MAX_EXCEPTIONS = 5_000, 10_000  # events and exceptions that one search reads
+NOT_SEARCHED = ("body", "body_text", "attendees")
 Item = TypeVar("Item", Occurrence, RunItem, Band)
 
 
@@ -31,6 +36,7 @@ class SearchResults:
     event_count: int
     job_count: int
     days: tuple[date, ...]
+    is_partial: bool = False  # there are more events than one search reads or shows
 
 
 def search(user, context: ViewContext) -> SearchResults:
@@ -41,7 +47,8 @@ def search(user, context: ViewContext) -> SearchResults:
     wanted = context.query.text.casefold()
     calendars, collections = layers_of(user, context.query.filter)
     start, end = (midnight(context.today + days * ONE_DAY, context.zone) for days in (-EVENTS_BACK, EVENTS_AHEAD))
-    events = matching_events(user, [layer.id for layer in calendars if layer.is_shown], wanted, start, end)
+    shown = [layer.cache_key.calendar for layer in calendars if layer.is_shown and layer.cache_key]
+    events, is_partial = matching_events(user, shown, wanted, start, end)
     found = occurrences(
         Event.objects.filter(pk__in=events),
         start,
@@ -60,28 +67,46 @@ def search(user, context: ViewContext) -> SearchResults:
         [] if context.query.filter.nomaintenance else [each for each in announced if notice_matches(each, wanted)]
     )
     notices = notice_items(matching_notices, start, end, context.zone, context.now)
-    contents = Contents(found, runs, bands, calendars, collections, folded, notices)
+    contents = Contents(found, runs, bands, calendars, collections, folded, notices=notices)
     jobs = {run.job_id for run in runs} | {band.job_id for band in bands}
     days = run_of_days(context.today - EVENTS_BACK * ONE_DAY, EVENTS_BACK + EVENTS_AHEAD)
-    return SearchResults(contents, len({each.event.pk for each in found}), len(jobs), days)
+    return SearchResults(contents, len({each.event.pk for each in found}), len(jobs), days, is_partial)
 
 
-def matching_events(user, calendars: list, wanted: str, start: datetime, end: datetime) -> list:
-    """Return the ids of at most MOST_EVENTS events that match, or of which an exception matches."""
-    events = list(Event.objects.filter(calendar__in=calendars).overlapping(start, end).select_related("calendar"))
-    changed: dict[Any, list[dict]] = defaultdict(list)
-    exceptions = EventException.objects.filter(
-        event__calendar__in=calendars, is_cancelled=False, start_at__lt=end, end_at__gte=start
+def matching_events(
+    user, calendars: Sequence[CalendarSummary], wanted: str, start: datetime, end: datetime
+) -> tuple[list[str], bool]:
+    """Return the ids of at most MOST_EVENTS events that match, or of which an exception matches.
+
+    The second value is True if more match, or if there are more than MAX_SEARCHED events or MAX_EXCEPTIONS exceptions.
+    These are not read: own calendars come first, and in each the events that start earlier.
+    """
+    calendars = sorted(calendars, key=lambda calendar: calendar.owner_id != user.pk)
+    by_calendar = load_rows([each.id for each in calendars], start, end, MAX_SEARCHED, "categories")
+    rows = [(each, row) for each in calendars for row in by_calendar.get(each.id, ())]
+    changed, has_more_exceptions = changed_details([row[ID] for _, row in rows if row[HAS_EXCEPTIONS]], start, end)
+    found: list[str] = []
+    for calendar, (*row, categories) in rows[:MAX_SEARCHED]:
+        event = EventSummary.from_row(calendar, tuple(row))
+        details = replace(event.details, categories=categories)
+        versions = [details, *(Details(**changes) for changes in changed.get(event.pk.hex, ()))]
+        if any(text_matches(details_for(user, event, each), wanted) for each in versions):
+            found.append(event.id_text)
+    is_partial = has_more_exceptions or len(rows) > MAX_SEARCHED or len(found) > MOST_EVENTS
+    return found[:MOST_EVENTS], is_partial
+
+
+def changed_details(events: list[str], start: datetime, end: datetime) -> tuple[dict[str, list[dict]], bool]:
+    """Return the changed details of at most MAX_EXCEPTIONS exceptions by event, and whether there are more."""
+    rows = EventException.objects.filter(
+        event__in=[UUID(each) for each in events], is_cancelled=False, start_at__lt=end, end_at__gte=start
     )
-    for event_id, changes in exceptions.values_list("event_id", "changes"):
-        changed[event_id].append({name: value for name, value in changes.items() if name in DETAILS})
-    found = [
-        event.pk
-        for event in events
-        if text_matches(details_for(user, event, event.details), wanted)
-        or any(text_matches(details_for(user, event, Details(**changes)), wanted) for changes in changed[event.pk])
-    ]
-    return found[:MOST_EVENTS]
+    changes = WithoutMembers("changes", NOT_SEARCHED)
+    found = list(rows.order_by("event", "start_at").values_list("event", changes)[: MAX_EXCEPTIONS + 1])
+    by_event: dict[str, list[dict]] = defaultdict(list)
+    for event, values in found[:MAX_EXCEPTIONS]:
+        by_event[event.hex].append({name: value for name, value in values.items() if name in DETAILS})
+    return by_event, len(found) > MAX_EXCEPTIONS
 
 
 def text_matches(details: Details, wanted: str) -> bool:

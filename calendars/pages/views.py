@@ -22,7 +22,7 @@ from calendars.pages.month import month
 from calendars.pages.outages import outage_banner
 from calendars.pages.page_data import Contents, load_contents
 from calendars.pages.search import AFTER, BEFORE, SearchResults, search
-from calendars.pages.sidebar import layers, small_month
+from calendars.pages.sidebar import format_count, layers, small_month
 from calendars.pages.stack import call_with_reserved_stack
 from calendars.pages.toolbar import head
 from calendars.pages.view_context import ViewContext
@@ -106,8 +106,20 @@ def shared_values(user: User, context: ViewContext, found: Contents) -> dict[str
         "text": context.query.text,
         "zone_parameter": context.query.zone,
         "folded": folded_entry(context, found),
+        "more_events": more_events_text(found),
         "page_keys": shortcut_keys(),
     }
+
+
+def more_events_text(found: Contents) -> str:
+    """Return the text of the banner about events that the view leaves out; empty if it has all events."""
+    if found.first_events is None:
+        return ""
+    text = gettext(
+        "There are more events than this view can show. Only the first %(count)s are shown."
+        " Hide calendars, or choose a shorter view."
+    )
+    return text % {"count": format_count(found.first_events)}
 
 
 def view_values(context: ViewContext, found: Contents, title: str) -> dict[str, Any]:
@@ -146,8 +158,12 @@ def search_values(context: ViewContext, found: SearchResults) -> dict[str, Any]:
     if notices := len(found.contents.notices):
         counts += ", " + ngettext("%d notice", "%d notices", notices) % notices
     values = {"before": BEFORE, "after": AFTER}
+    more_events = gettext(
+        "There are more events than a search can read or show. Hide calendars, or search for a longer text."
+    )
     return {
         "main": "calendar/_search_results.html",
+        "more_events": more_events if found.is_partial else "",
         "agenda": agenda(context, found.contents, found.days),
         "counts": counts,
         "explained": gettext("of each, up to %(before)d past and %(after)d future occurrences") % values,

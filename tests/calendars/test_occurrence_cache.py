@@ -67,7 +67,7 @@ def as_tuples(found) -> list[tuple]:
 def load_through_cache(viewer, start, end, zone, cancelled=False) -> list:
     versions = {layer.cache_key: layer.version for layer in layers_of(viewer, Filter())[0]}
     found = occurrences_in(versions, viewer, start, end, zone, cancelled=cancelled)
-    return memory.merge_sorted(found.values())
+    return memory.merge_sorted(found.by_calendar.values())
 
 
 @pytest.fixture
