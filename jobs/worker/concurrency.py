@@ -1,8 +1,8 @@
 """Limit the concurrent calls of a worker process, in total and per host.  Knows no runs and no database.
 
 A host never gets more slots than it leaves free, so a slow host can take at most half of them.  A tenant leaves a fifth
-of the free slots to other tenants, of all slots and of the slots of each host.  A tenant that has SLOW_SHARE of all slots gets no more
-slots for slow hosts; a tenant that has OPEN_SHARE gets no more for any host.  A host without an
+of the free slots to other tenants, of all slots and of the slots of each host.  A tenant that has SLOW_SHARE of all
+slots gets no more slots for slow hosts; a tenant that has OPEN_SHARE gets no more for any host.  A host without an
 active call is an exception: one slot for it does not depend on the share.
 """
 
