@@ -83,7 +83,7 @@ class ScheduleForm(forms.Form):
             ("Day", "Every … days"),
             ("Week", "Every … weeks"),
             ("Month", "Every … months"),
-            (NO_SCHEDULE, "Never: only manually and by triggers"),
+            (NO_SCHEDULE, "Only manually or by triggers"),
         ],
     )
     interval = NumbersField(

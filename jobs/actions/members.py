@@ -86,7 +86,7 @@ RETRY_POLICY = ObjectType(
                 "": "4 times, 30 s apart",
                 "None": "None",
                 "Fixed": "Fixed interval",
-                "Exponential": "Exponential: the interval doubles",
+                "Exponential": "Exponential backoff",
             },
             decides=True,
         ),

@@ -205,6 +205,19 @@ def test_job_form_previews_and_saves_without_javascript(open_page, sign_in, owne
     expect(page.get_by_role("heading", name="backup")).to_be_visible()
 
 
+def test_preview_shows_what_was_entered_before_the_scripts_had_loaded(open_page, sign_in, owner, collection):
+    page = sign_in(open_page())
+    pending_routes = []
+    page.route("**/htmx*.js", lambda route: pending_routes.append(route))
+    page.goto("/admin/jobs/job/add/", wait_until="commit")
+    page.get_by_label("Repeats").select_option("Hour")
+    expect(page.get_by_role("complementary", name="Preview")).not_to_contain_text("Every hour")
+
+    pending_routes[0].continue_()
+
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every hour")
+
+
 def test_schedule_switches_to_json_and_back_with_its_values(open_page, sign_in, owner, collection):
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/add/")

@@ -149,7 +149,6 @@ EXAMPLES: dict[str, list[str]] = {
     "jobs.durations: _ISO": ["P1Y2M3W4DT5H6M7.8S"],
     "jobs.durations: _MISPLACED_DAYS": ["PT12D"],
     "jobs.echo_view: [2-5][0-9]{2}": ["200"],
-    "jobs.echo_view: KEPT_BACK": ["x-api-key", "sig"],
     "jobs.encryption: CIPHERTEXT": ["gAAAAaB3_-=="],
     "api.json_object: UNSTORABLE": ["a\x00\ud800"],
     r"jobs.names: \A[A-Za-z0-9_().-]*[A-Za-z0-9_()-]\Z": ["a.b(1)"],
