@@ -7,7 +7,10 @@
       const initial = [...field.options].findIndex((option) => option.defaultSelected);
       return field.selectedIndex !== Math.max(initial, 0);
     }
-    return "defaultValue" in field && field.value !== field.defaultValue;
+    if (!("defaultValue" in field)) return false;
+    const initial = field.cloneNode();
+    initial.value = field.defaultValue; // the browser writes some values in another form, such as a time without seconds
+    return field.value !== initial.value;
   };
   addEventListener("load", () => {
     for (const form of document.querySelectorAll("form[hx-target='#preview']")) {

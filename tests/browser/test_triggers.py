@@ -45,6 +45,25 @@ def test_trigger_is_created_previewed_corrected_disabled_and_deleted(open_page, 
     assert not Trigger.objects.filter(name="nightly").exists()
 
 
+def test_form_that_nobody_has_changed_requests_no_preview(open_page, sign_in, owner, job_with_triggers):
+    page = sign_in(open_page())
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
+    triggers = job_with_triggers.triggers.exclude(name="default")
+
+    for address in (
+        *(f"/admin/triggers/trigger/{trigger.pk}/change/" for trigger in triggers),
+        f"/admin/jobs/job/{job_with_triggers.pk}/change/",
+    ):
+        page.goto(address)
+        page.wait_for_timeout(400)  # longer than a form waits after an input
+
+    assert [url for url in requests if "/preview/" in url] == []
+    page.get_by_label("Name", exact=True).fill("another")
+    with page.expect_request("**/preview/*"):
+        pass
+
+
 def test_fields_of_other_formats_are_hidden(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page())
     page.goto(f"/admin/triggers/trigger/add/?job={job_with_runs.pk}")
