@@ -35,8 +35,9 @@ run: $(VENV)/.run ## Install what is missing and start Quando here; Ctrl-C stops
 test test-all coverage clocks: export PYTHONDONTWRITEBYTECODE =
 test test-all coverage clocks: export PYTHONPYCACHEPREFIX = $(CURDIR)/$(VENV)/pycache
 
-# the tests of live installations depend on the time, so no other tests run at the same time
-ALONE := $(BIN)/pytest -q tests/live
+# the tests of live installations depend on the time, so no other tests run at the same time; the two workers share no
+# installation
+ALONE := $(BIN)/pytest -q -n 2 --dist loadfile tests/live
 # the order is that of the collection: browser tests last, see tests/conftest.py
 TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/live
 # --reuse-db: no database is dropped at the end, because the whole server is deleted
@@ -92,6 +93,7 @@ texts: $(VENV)/.dev ## Bring the catalogues of translations up to date with the 
 bench: $(VENV)/.dev ## Measure the engine, the calendar page, the dispatch and the calls; takes minutes
 	$(BIN)/python -m bench.next_fire
 	$(BIN)/python -m bench.cron
+	$(BIN)/python -m bench.formats
 	$(BIN)/python -m bench.series
 	$(BIN)/python -m bench.calendar_page
 	$(BIN)/python -m bench.dispatch
@@ -106,15 +108,22 @@ lock: $(VENV)/.dev ## Pin the newest versions that requirements/*.in allow; UPGR
 
 UPGRADE ?= --upgrade
 
+# the headless shell is the same browser without its window, and quicker; the tests also run with chromium
 browser: ## Install what the browser tests and the README's example need, if it is missing
-	@missing=; for name in chromium curl; do command -v $$name >/dev/null 2>&1 || missing="$$missing $$name"; done; \
+	@missing=; for name in chromium-headless-shell curl; do command -v $$name >/dev/null 2>&1 || missing="$$missing $$name"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
-	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then \
-		echo "The tests need these programs, please install them:$$missing" >&2; exit 1; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		echo "Installing$$missing"; \
+		apt-get update -qq >/dev/null; \
+		for name in $$missing; do $(APT_INSTALL) $$name >/dev/null && continue; \
+			[ $$name = curl ] || command -v chromium >/dev/null 2>&1 || $(APT_INSTALL) chromium >/dev/null; done; \
 	fi; \
-	echo "Installing$$missing"; \
-	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing; } >/dev/null \
-	|| { echo "The tests need these programs, and apt-get could not install them:$$missing" >&2; exit 1; }
+	found=; for name in chromium-headless-shell chromium; do command -v $$name >/dev/null 2>&1 && found=$$name; done; \
+	if [ -z "$$found" ] || ! command -v curl >/dev/null 2>&1; then \
+		echo "The tests need curl and chromium-headless-shell (or chromium), please install them" >&2; exit 1; \
+	fi
+
+APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c '$(NEW_ENOUGH)' || { \

@@ -50,16 +50,16 @@ class RateLimit(Window):
         return 0 < self.most <= cache.get(self.key(origin, now), 0)
 
 
-def address_of(request) -> str:
+def address_of(request, ipv6_prefix: int = IPV6_PREFIX) -> str:
     """Return the caller's address, behind as many proxies as the settings say; empty on a local socket.
 
     For IPv6 return the network: a caller who has one address can send from all others in the network.
     """
-    return network_of(BaseThrottle().get_ident(request) or "")
+    return network_of(BaseThrottle().get_ident(request) or "", ipv6_prefix)
 
 
-def network_of(text: str) -> str:
-    """Return the /64 network of an IPv6 address and any other text as it is; IPv4 within IPv6 becomes IPv4.
+def network_of(text: str, ipv6_prefix: int = IPV6_PREFIX) -> str:
+    """Return the network of an IPv6 address and any other text as it is; IPv4 within IPv6 becomes IPv4.
 
     A port is left out: some proxies write it behind the address, and each connection has another one.
     """
@@ -74,4 +74,4 @@ def network_of(text: str) -> str:
         return text
     if not isinstance(address, IPv6Address):
         return str(address)
-    return str(address.ipv4_mapped or IPv6Network((int(address), IPV6_PREFIX), strict=False))
+    return str(address.ipv4_mapped or IPv6Network((int(address), ipv6_prefix), strict=False))

@@ -277,7 +277,12 @@ def schemas_below(schema: Schema) -> Iterator[tuple[Any, Any, Schema]]:
 # Texts and examples
 
 MISSING = object()
-IDS = {"integer": 1, "uuid": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10", "event": "5b2f8a522c3c4a47a7de8a2f7f3c9d10"}
+IDS = {
+    "integer": 1,
+    "uuid": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10",
+    "event": "5b2f8a522c3c4a47a7de8a2f7f3c9d10",
+    "string": "germany",
+}
 MADE_AGAIN = "The key was sent before: what it made then, as it is now."
 ANSWERS = {"get": "As it is now.", "put": "As it is after the change.", "patch": "As it is after the change."}
 
@@ -312,8 +317,8 @@ def describe_parameter(parameter: Schema, path: str) -> None:
     schema = parameter["schema"]
     if parameter["in"] == "path":
         resource = path.split("/")[2].removesuffix("s")
-        parameter["description"] = f"The id of the {resource}."
         kind = "event" if "pattern" in schema else schema.get("format", schema["type"])
+        parameter["description"] = "The name, in any case." if kind == "string" else f"The id of the {resource}."
         parameter["example"] = IDS[kind]
     lift_example(parameter)
 

@@ -147,13 +147,20 @@ def as_changes(times: Times) -> dict[str, Any]:
     return {"start": times.start.isoformat(), "end": times.end.isoformat(), "is_all_day": times.is_all_day}
 
 
-def localize_all(event: Event) -> None:
-    """Update `start_at` and `end_at` of all exceptions after the zone of the event changed."""
-    exceptions = list(event.exceptions.all())
-    for exception in exceptions:
+def localize_all(event: Event) -> bool:
+    """Update `start_at` and `end_at` of all exceptions after the zone of the event changed.
+
+    Return True if one of them is different now.
+    """
+    changed = []
+    for exception in event.exceptions.all():
+        before = exception.start_at, exception.end_at
         exception.event = event
         _set_instants(exception)
-    EventException.objects.bulk_update(exceptions, INSTANT_FIELDS)
+        if (exception.start_at, exception.end_at) != before:
+            changed.append(exception)
+    EventException.objects.bulk_update(changed, INSTANT_FIELDS, BATCH)
+    return bool(changed)
 
 
 def _set_instants(exception: EventException) -> None:

@@ -68,7 +68,7 @@ def lowercase_label(word: str) -> str:
 
 
 def outcome_of(run: Run) -> Badge:
-    if run.state == Run.State.SUCCEEDED and run.started_at and run.started_at - run.fire_at > LATE:
+    if run.state == Run.State.SUCCEEDED and run.started_at and run.started_at - run.planned_start > LATE:
         return SUCCEEDED_LATE
     return OUTCOMES[Run.State(run.state)]
 
@@ -78,7 +78,7 @@ def newest_runs(job_ids: Sequence[int], limit: int) -> dict[int | None, list[Run
     rank = Window(RowNumber(), partition_by=F("job_id"), order_by=F("fire_at").desc())
     newest = Run.objects.without_error_actions().filter(job__in=job_ids).annotate(rank=rank).filter(rank__lte=limit)
     runs: dict[int | None, list[Run]] = defaultdict(list)
-    for run in newest.only("job_id", "state", "fire_at", "started_at", "finished_at").order_by("fire_at"):
+    for run in newest.only("job_id", "state", "fire_at", "starts_at", "started_at", "finished_at").order_by("fire_at"):
         runs[run.job_id].append(run)
     return runs
 

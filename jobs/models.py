@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Lower
+from django.db.models import Q, Value
+from django.db.models.functions import Coalesce, Greatest, Lower
 from django.db.models.lookups import Exact, GreaterThan
 
 from accounts.models import Role, Subscription
@@ -251,9 +251,10 @@ class SecondsBetween(models.Func):
         return self.as_sql(compiler, connection, template=template, arg_joiner=" - ", **context)
 
 
-# a run that started later than this after its fire time is late; a misfire has the same threshold
+# a run that started later than this after its planned start is late; a misfire has the same threshold
 LATE = timedelta(minutes=1)
-BEGAN_LATE = GreaterThan(SecondsBetween("fire_at", "started_at"), LATE.total_seconds())
+PLANNED_START = Coalesce("starts_at", "fire_at")
+BEGAN_LATE = GreaterThan(SecondsBetween(PLANNED_START, "started_at"), LATE.total_seconds())
 # the rule of jobs.badges.outcome_of as a query; `Unindexed`: the index by state is longer than that of late runs
 SUCCEEDED_LATE = Q(BEGAN_LATE, Exact(Unindexed("state", output_field=models.CharField()), "succeeded"))
 
@@ -290,6 +291,11 @@ class RunQuerySet(models.QuerySet):
         """
         others = [state for state in Run.State if state not in Run.PENDING]
         return self.filter(pk__in=list(ids)).exclude(state__in=others)
+
+    def publish(self, now: datetime, **changes) -> int:
+        """Change the runs so that the next pass publishes them, or a later pass if an attempt may not begin yet."""
+        moment = Value(now, models.DateTimeField())
+        return self.update(publish_after=Greatest(Coalesce("not_before", moment), moment), **changes)
 
     def next_publish_after(self) -> datetime | None:
         """Return when the next message about a run is due; None without one."""
@@ -352,6 +358,7 @@ class Run(models.Model):
     parent = models.OneToOneField("self", null=True, on_delete=models.CASCADE, related_name="error_run")
     manual_key = models.CharField(max_length=100, null=True)  # the caller's key for a run by hand
     fire_at = models.DateTimeField()  # when it is meant to run
+    starts_at = models.DateTimeField(null=True)  # the fire time with the jitter of its trigger; null: without jitter
     occurrence = models.PositiveIntegerField(null=True)  # its number within its trigger, from 1; null without a trigger
     is_last = models.BooleanField(default=False)  # the last run of its trigger: the job ends with it
     # the trigger makes up for each missed fire time, so the run queues whatever the overlap policy says, see
@@ -427,6 +434,11 @@ class Run(models.Model):
     @property
     def is_open(self) -> bool:
         return self.state in self.OPEN
+
+    @property
+    def planned_start(self) -> datetime:
+        """The fire time with the jitter of its trigger; lateness is counted from this moment."""
+        return self.starts_at or self.fire_at
 
 
 class RunHold(models.Model):

@@ -100,7 +100,9 @@ def refuse_job(collection: JobCollection, action: Mapping, recurrence: Mapping |
 
 
 def refuse_fires(collection: JobCollection, parsed: Parsed, anchored_at: datetime, is_azure: bool, path: str) -> None:
-    """Raise QuotaExceeded when an additional trigger of a job fires more often than the collection allows.
+    """Raise QuotaExceeded when a schedule fires more often than the collection allows.
+
+    For additional triggers, and for a job's own schedule that Azure Scheduler does not have.
 
     Its real fire times are compared, from its creation `anchored_at` on.  A recurrence without a start time also runs
     at its creation; this run does not count.

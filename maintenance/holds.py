@@ -17,7 +17,7 @@ from django.db.models import F, Q, QuerySet
 from api.errors import RequestError
 from jobs.finishing import finish_jobs
 from jobs.holds import HeldRun, end_holds, start_holds
-from jobs.models import Job, JobCollection, Run, runnable_q
+from jobs.models import Job, JobCollection, Run, RunQuerySet, runnable_q
 from jobs.run_now import run_now
 from maintenance import locking
 from maintenance.errors import MaintenanceError
@@ -245,8 +245,8 @@ def release(runs: Sequence[RunRow], now: datetime) -> None:
     last = {job_id for job_id, of_job in by_job.items() if any(run.is_last for run in of_job)}
     for is_last in (True, False):
         released = [run.id for job_id, run in newest.items() if (job_id in last) is is_last]
-        changes = {"state": Run.State.WAITING, "hold_key": None, "reason": "", "publish_after": now}
-        _update(released, **changes, is_last=is_last)
+        for batch in _batches(released):
+            batch.publish(now, state=Run.State.WAITING, hold_key=None, reason="", is_last=is_last)
     skipped: dict[str, list[UUID]] = defaultdict(list)
     for run in runs:
         if newest.get(run.job_id) != run:
@@ -258,8 +258,12 @@ def release(runs: Sequence[RunRow], now: datetime) -> None:
 
 
 def _update(ids: Sequence[UUID], **changes: Any) -> None:
-    for start in range(0, len(ids), BATCH):
-        Run.objects.filter(pk__in=ids[start : start + BATCH]).update(**changes)
+    for batch in _batches(ids):
+        batch.update(**changes)
+
+
+def _batches(ids: Sequence[UUID]) -> Iterator[RunQuerySet]:
+    return (Run.objects.filter(pk__in=ids[start : start + BATCH]) for start in range(0, len(ids), BATCH))
 
 
 # Runs that notices start, and notices that wait for runs

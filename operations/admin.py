@@ -19,6 +19,7 @@ from jobs import humanize
 from jobs.admin.lists import ReadOnlyAdmin, TimestampedChangeList, badge
 from jobs.badges import Badge
 from operations.models import Operation
+from operations.reports import read_report
 from operations.service import cancel
 
 MAX_REFUSALS_SHOWN = 5  # after a bulk action; more messages would push the list off the screen
@@ -37,7 +38,7 @@ def outcome_of(operation: Operation) -> Badge:
 
 def kind_words(operation: Operation) -> str:
     """Return the kind as text: "Delete collection" for `collection.delete`."""
-    noun, _, verb = operation.kind.partition(".")
+    noun, _, verb = operation.kind.replace("_", " ").partition(".")
     return f"{verb} {noun}".strip().capitalize()
 
 
@@ -103,6 +104,7 @@ class OperationAdmin(ReadOnlyAdmin):
             "took": elapsed_words(operation, now),
             "now": now,
             "may_cancel": may_cancel(request.user, operation),
+            "report": read_report(operation),
         }
         return self.page(request, "admin/operations/operation/page.html", context)
 

@@ -80,7 +80,8 @@ class OperationSerializer(serializers.Serializer):
     subscription = serializers.UUIDField(help_text="The id of the subscription that it works in.")
     kind = serializers.CharField(help_text="What is done, such as `collection.delete`.")
     target = serializers.CharField(
-        help_text="What it is done to: a collection as its resource group, a slash, its name."
+        help_text="What it is done to: a collection as its resource group, a slash, its name; or the version of the"
+        " time zone data that it applies."
     )
     state = serializers.ChoiceField(
         Operation.State.values, help_text="`succeeded`, `failed` and `canceled` are its end and never change."

@@ -15,13 +15,17 @@ class OperationFailed(Exception):
         self.message = message
 
 
+class WorkerNotReady(Exception):
+    """This worker cannot do the step now, but another worker can.  The operation waits for the next message."""
+
+
 class OperationHandler(Protocol):
     """The work of one kind of operation, in short steps.  Every method is called in a transaction."""
 
     def step(self, operation: Operation, now: datetime) -> int:
         """Do one step.  Return how much of the operation is done then, in percent; 100 ends the operation.
 
-        The step may store data for the next step in `operation.state_data`.  Raises OperationFailed.
+        The step may store data for the next step in `operation.state_data`.  Raises OperationFailed and WorkerNotReady.
         """
 
     def undo(self, operation: Operation, now: datetime) -> None:

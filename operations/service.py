@@ -17,7 +17,7 @@ from django.db.models import Value
 from django.db.models.functions import Coalesce
 
 from accounts.models import Subscription, User
-from operations.handlers import OperationFailed, handler_for
+from operations.handlers import OperationFailed, WorkerNotReady, handler_for
 from operations.models import Operation
 
 logger = logging.getLogger(__name__)
@@ -163,12 +163,20 @@ def _step(operation_id: uuid.UUID, token: uuid.UUID, clock: Callable[[], datetim
             operation.heartbeat_at = clock()
             operation.save(update_fields=["percent", "state_data", "heartbeat_at"])
             return True
+    except WorkerNotReady as reason:
+        logger.warning("operation %s waits for another worker: %s", operation_id, reason)
+        _leave(operation_id, token, clock())
     except OperationFailed as failure:
         _fail(operation_id, token, failure.code, failure.message, clock())
     except Exception:
         logger.exception("operation %s failed", operation_id)
         _fail(operation_id, token, *INTERNAL_ERROR, clock())
     return False
+
+
+def _leave(operation_id: uuid.UUID, token: uuid.UUID, now: datetime) -> None:
+    """End the lease without a message: a worker that gets one at once could be this one.  `rescue` sends it later."""
+    Operation.objects.open().filter(pk=operation_id, lease_token=token).update(lease_token=None, published_at=now)
 
 
 def _leased(operation_id: uuid.UUID, token: uuid.UUID) -> Operation | None:

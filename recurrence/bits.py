@@ -25,3 +25,12 @@ def members(mask: int) -> Iterator[int]:
 def count_below(mask: int, limit: int) -> int:
     """Return how many numbers in `mask` are smaller than `limit`."""
     return (mask & ((1 << limit) - 1)).bit_count()
+
+
+def position_of(mask: int, rank: int) -> int:
+    """Return the member of `mask` that has `rank` smaller ones; it must exist."""
+    low, high = 0, mask.bit_length()
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if count_below(mask, middle) <= rank else (low, middle)
+    return low

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from recurrence.composites import Bounded
+from recurrence.composites import Bounded, FirstThen, Skipping, WithExtras
 from recurrence.english_words import clock, listed
 from recurrence.language import ENGLISH
+from recurrence.open_days import OnOpenDays
 from recurrence.rules import QuartzSchedule, WallClock
-from recurrence.schedules import Schedule, just_before
-from recurrence.zones import DAY, EPOCH, SECOND, Gap, Skipped, instant_at, instants_at, skipped
+from recurrence.schedules import FIRST_INSTANT, Schedule, just_before
+from recurrence.zones import DAY, EPOCH, SECOND, Gap, Skipped, instant_at, instants_at, skipped, to_zone
 
 MOST_LISTED = 3  # wall times in one sentence
+LONGEST_GAP = timedelta(days=1)
 
 
 def clock_changes(schedule: Schedule, fires: Sequence[datetime], since: datetime) -> list[str]:
@@ -20,17 +22,21 @@ def clock_changes(schedule: Schedule, fires: Sequence[datetime], since: datetime
     `fires` are all fire times after `since` up to the last one, earliest first.  A skipped wall time is described at
     the fire time that takes its place, or at the next one if the wall time is left out.
     """
-    wall, since = _wall_clock(schedule, since)
+    wall, since = wall_clock_of(schedule, since)
     if wall is None or wall.zone is UTC:
         return [""] * len(fires)
     return [_format(wall, before, fire) for before, fire in zip((since, *fires), fires, strict=False)]
 
 
-def _wall_clock(schedule: Schedule, since: datetime) -> tuple[WallClock | None, datetime]:
+def wall_clock_of(schedule: Schedule, since: datetime) -> tuple[WallClock | None, datetime]:
     """Return the rule in wall times inside `schedule`, if any, and the instant after which it counts."""
     match schedule:
         case Bounded(inner, start, _):
-            return _wall_clock(inner, since if start is None else max(since, just_before(start)))
+            return wall_clock_of(inner, since if start is None else max(since, just_before(start)))
+        case FirstThen(first, then):
+            return wall_clock_of(then, max(since, first))
+        case Skipping(inner) | OnOpenDays(inner) | WithExtras(inner):
+            return wall_clock_of(inner, since)
         case QuartzSchedule(zoned):
             return zoned, since
         case WallClock():
@@ -39,15 +45,7 @@ def _wall_clock(schedule: Schedule, since: datetime) -> tuple[WallClock | None, 
 
 
 def _format(wall: WallClock, since: datetime, fire: datetime) -> str:
-    parts = []
-    for gap in skipped(wall.zone, since, fire):
-        wall_times = [*islice(wall.wall_times(gap.first, gap.beyond), MOST_LISTED + 1)]
-        if wall_times and wall.gap is Gap.SKIP:
-            parts.append(_skipped_text(wall_times, gap))
-        elif wall_times and (fire == gap.at or (wall.gap is Gap.SHIFT and _is_shifted(fire, wall_times, gap))):
-            is_own_time = wall.gap is Gap.END and any(wall.wall_times(gap.beyond, gap.beyond + 1))
-            what = "also takes the place of" if is_own_time else "moved from"
-            parts.append(f"{what} {_times_text(wall_times, gap)}, which clocks skip")
+    parts = _shifted_texts(wall, fire) if wall.gap is Gap.SHIFT else _gap_texts(wall, since, fire)
     if parts[1:]:
         parts = [f"{parts[0]}, and so on {len(parts) - 1} more times"]
     which = instants_at(wall.zone, fire)
@@ -56,9 +54,36 @@ def _format(wall: WallClock, since: datetime, fire: datetime) -> str:
     return "; ".join(parts)
 
 
-def _is_shifted(fire: datetime, wall_times: list[int], gap: Skipped) -> bool:
-    """Return True if `fire` is the instant to which the last of the skipped wall times was shifted."""
-    return timedelta(seconds=wall_times[-1] - gap.first) == fire - gap.at
+def _gap_texts(wall: WallClock, since: datetime, fire: datetime) -> list[str]:
+    """Describe the gaps after `since` whose times are left out, or fire at the end of the gap."""
+    parts = []
+    for gap in skipped(wall.zone, since, fire):
+        wall_times = [*islice(wall.wall_times(gap.first, gap.beyond), MOST_LISTED + 1)]
+        if wall_times and wall.gap is Gap.SKIP:
+            parts.append(_skipped_text(wall_times, gap))
+        elif wall_times and fire == gap.at:
+            parts.append(_moved_text(wall, gap.beyond, _times_text(wall_times, gap)))
+    return parts
+
+
+def _shifted_texts(wall: WallClock, fire: datetime) -> list[str]:
+    """Describe the wall time in a gap that was shifted to `fire`."""
+    parts = []
+    for gap in skipped(wall.zone, max(fire, FIRST_INSTANT + LONGEST_GAP) - LONGEST_GAP, fire):
+        into = (fire - gap.at) // SECOND
+        if gap.first + into < gap.beyond and _has(wall, gap.first + into):
+            parts.append(_moved_text(wall, gap.beyond + into, _clock(gap.first + into)))
+    return parts
+
+
+def _moved_text(wall: WallClock, wall_time: int, times: str) -> str:
+    """Describe the fire time at `wall_time`, to which skipped times were moved."""
+    what = "also takes the place of" if _has(wall, wall_time) else "moved from"
+    return f"{what} {times}, which clocks skip"
+
+
+def _has(wall: WallClock, wall_time: int) -> bool:
+    return any(wall.wall_times(wall_time, wall_time + 1))
 
 
 def _skipped_text(wall_times: list[int], gap: Skipped) -> str:
@@ -79,4 +104,4 @@ def _clock(wall_time: int) -> str:
 
 
 def _wall_time(wall: WallClock, instant: datetime) -> int:
-    return (instant.astimezone(wall.zone).replace(tzinfo=UTC) - EPOCH) // SECOND
+    return (to_zone(instant, wall.zone).replace(tzinfo=UTC) - EPOCH) // SECOND

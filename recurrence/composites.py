@@ -1,9 +1,11 @@
 """Schedules made of other schedules."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from datetime import date, datetime, tzinfo
 
-from recurrence.schedules import FIRST_INSTANT, Schedule, count, just_after, just_before, require_utc
+from recurrence.schedules import FIRST_INSTANT, TICK, Schedule, count, just_after, just_before, require_utc
+from recurrence.zones import parts_of_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +53,80 @@ class FirstThen:
 
     def count_before(self, instant: datetime) -> int:
         return int(self.first < instant) + count(self.then, just_after(self.first), instant)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipping:
+    """The fire times of `schedule` without those on `days`, on the clocks of `zone`, and without `instants`."""
+
+    schedule: Schedule
+    days: frozenset[date]
+    instants: frozenset[datetime]
+    zone: tzinfo
+    _starts: tuple[datetime, ...] = field(init=False, repr=False, compare=False)  # of ranges without fire times
+    _ends: tuple[datetime, ...] = field(init=False, repr=False, compare=False)  # not included
+    _utc_days: frozenset[int] = field(init=False, repr=False, compare=False)  # the ordinals of days with a range
+
+    def __post_init__(self) -> None:
+        for instant in self.instants:
+            require_utc(instant, "instants")
+        ordinals = [day.toordinal() for day in self.days]
+        ranges = [(start, end) for day in ordinals for start, end, _ in parts_of_day(day, self.zone)]
+        merged = _merge(ranges + [(instant, just_after(instant)) for instant in self.instants])
+        object.__setattr__(self, "_starts", tuple(start for start, _ in merged))
+        object.__setattr__(self, "_ends", tuple(end for _, end in merged))
+        days = {day for start, end in ranges for day in range(start.toordinal(), end.toordinal() + 1)}
+        object.__setattr__(self, "_utc_days", frozenset(days | {instant.toordinal() for instant in self.instants}))
+
+    def after(self, instant: datetime) -> datetime | None:
+        fire = self.schedule.after(instant)
+        while fire is not None and fire.toordinal() in self._utc_days:
+            index = bisect_right(self._starts, fire) - 1
+            if index < 0 or fire >= self._ends[index]:
+                return fire
+            fire = self.schedule.after(self._ends[index] - TICK)
+        return fire
+
+    def ranges_within(self, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+        """Return the parts of [start, end) without fire times, each [start, end), earliest first."""
+        first = bisect_right(self._ends, start)
+        found = zip(self._starts[first:], self._ends[first:], strict=True)
+        return [(max(low, start), min(high, end)) for low, high in found if low < end]
+
+
+@dataclass(frozen=True, slots=True)
+class WithExtras:
+    """The fire times of `schedule`, and `instants`."""
+
+    schedule: Schedule
+    instants: frozenset[datetime]
+    _sorted: tuple[datetime, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for instant in self.instants:
+            require_utc(instant, "instants")
+        if not self.instants:
+            raise ValueError("instants must not be empty")
+        object.__setattr__(self, "_sorted", tuple(sorted(self.instants)))
+
+    def after(self, instant: datetime) -> datetime | None:
+        fire = self.schedule.after(instant)
+        if instant >= self._sorted[-1]:
+            return fire
+        extra = self._sorted[bisect_right(self._sorted, instant)]
+        return extra if fire is None or extra < fire else fire
+
+    def within(self, start: datetime, end: datetime) -> list[datetime]:
+        """Return the extra instants in [start, end), earliest first."""
+        return [instant for instant in self._sorted if start <= instant < end]
+
+
+def _merge(ranges: list[tuple[datetime, datetime]]) -> list[tuple[datetime, datetime]]:
+    """Return ranges [start, end) in order, those that meet or overlap as one."""
+    merged: list[tuple[datetime, datetime]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        elif start < end:
+            merged.append((start, end))
+    return merged

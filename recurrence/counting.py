@@ -7,12 +7,15 @@ This module looks at the window alone: its cost depends neither on the schedule'
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
-from recurrence.composites import Bounded, FirstThen
+from recurrence.composites import Bounded, FirstThen, Skipping, WithExtras
 from recurrence.cron import CronRule
 from recurrence.elapsed import EveryWithinPeriod
+from recurrence.open_days import Moves, OnOpenDays, local_day
+from recurrence.periodic import PeriodicRule
 from recurrence.rules import CalendarRule, QuartzSchedule, ZonedRule
 from recurrence.schedules import Every, Schedule, between, count, just_after, just_before
-from recurrence.zones import DAY, day_and_second, stable_range_at
+from recurrence.times import Times
+from recurrence.zones import DAY, EPOCH, NOTHING, SECOND, day_and_second, stable_range_at, start_of_day
 
 ONE_DAY = timedelta(days=1)
 FEW_DAYS = timedelta(days=100)  # in a shorter window the days are counted one by one
@@ -28,17 +31,100 @@ def count_within(schedule: Schedule, start: datetime, end: datetime) -> int:
         case Bounded(inner, first, last):
             beyond = end if last is None else min(end, just_after(last))
             return count_within(inner, start if first is None else max(start, first), beyond)
+        case Skipping(inner):
+            left_out = schedule.ranges_within(start, end)
+            return count_within(inner, start, end) - sum(count_within(inner, low, high) for low, high in left_out)
+        case WithExtras(inner):
+            extras = schedule.within(start, end)
+            new = sum(inner.after(just_before(extra)) != extra for extra in extras)
+            return count_within(inner, start, end) + new
+        case OnOpenDays():
+            return _count_on_open_days(schedule, start, end)
         case QuartzSchedule(zoned):
             return _count_in_zone(schedule, zoned.rule, zoned.zone, start, end)
         case ZonedRule(rule, zone):
             return _count_in_zone(schedule, rule, zone, start, end)
         case CalendarRule(zone=zone) if zone is not UTC:
             return _count_in_zone(schedule, replace(schedule, zone=UTC), zone, start, end)
+        case PeriodicRule():
+            return schedule.count_within(start, end)
         case Every() | EveryWithinPeriod():
             return schedule.count_before(end) - schedule.count_before(start)
         case CalendarRule() | CronRule() if end - start < FEW_DAYS:
             return _by_day(schedule, start, end)
     return count(schedule, start, end)
+
+
+def _count_on_open_days(schedule: OnOpenDays, start: datetime, end: datetime) -> int:
+    """Count by arithmetic on open days that no fire time joins, and one by one on the other open days."""
+    total = 0
+    while start < end:
+        day = local_day(start, schedule.zone)
+        low, high = schedule.days.settled_run_around(day)
+        if low <= start < high:
+            total += count_within(schedule.schedule, start, min(high, end))
+        else:
+            high = max(start_of_day(day + 1, schedule.zone), just_after(start))
+            total += _count_on_day(schedule, day, start, min(high, end))
+        start = high
+    return total
+
+
+def _count_on_day(schedule: OnOpenDays, day: int, start: datetime, end: datetime) -> int:
+    """Count the fire times in [start, end), which lies within one day that other days' fire times may join."""
+    if not schedule.days.is_open(day):
+        return 0
+    target = schedule.days.target(day)
+    if target.moves is not None:
+        moves = ((target.start, target.end, NOTHING), *target.moves)
+        low, high = min(first for first, _, _ in moves), max(last for _, last, _ in moves)
+        inner = _within(schedule.schedule, low, high)
+        if isinstance(inner, Every) and inner.start <= low:
+            return _count_intervals(inner, moves, start, end)
+        times = _times_of(inner, schedule.zone)
+        if times is not None:
+            return _count_times(inner, times, moves, start - target.start, end - target.start)
+    return len(schedule.fires_on(day, start, end))
+
+
+def _count_intervals(every: Every, moves: Moves, start: datetime, end: datetime) -> int:
+    """Count the fire times in [start, end) of an interval, joined by those of other days that move there."""
+    interval = every.interval
+    phases = {(every.start + distance - EPOCH) % interval for _, _, distance in moves}
+    return sum((phase - (start - EPOCH)) // interval - (phase - (end - EPOCH)) // interval for phase in phases)
+
+
+def _count_times(schedule: Schedule, times: Times, moves: Moves, start: timedelta, end: timedelta) -> int:
+    """Count times in [start, end) since midnight for a schedule that has on each day all its `times` or none."""
+    for low, high, _ in moves:
+        fire = schedule.after(just_before(low))
+        if fire is not None and fire < high:
+            return times.count_before(-(-end // SECOND)) - times.count_before(-(-start // SECOND))
+    return 0
+
+
+def _times_of(schedule: Schedule, zone: tzinfo) -> Times | None:
+    """Return the times that a schedule has on the days of `zone`, on each day all or none; None: it varies."""
+    match schedule:
+        case ZonedRule(CalendarRule() | CronRule() as rule, own_zone) if own_zone == zone:
+            return rule.times
+        case CalendarRule(zone=own_zone) if own_zone == zone:
+            return schedule.times
+        case CronRule() if zone is UTC:
+            return schedule.times
+    return None
+
+
+def _within(schedule: Schedule, start: datetime, end: datetime) -> Schedule:
+    """Return the schedule without bounds and skips that do not matter in [start, end)."""
+    match schedule:
+        case Bounded(inner, first, last) if (first or start) <= start and (last or end) >= end:
+            return _within(inner, start, end)
+        case Skipping(inner) if not schedule.ranges_within(start, end):
+            return _within(inner, start, end)
+        case QuartzSchedule(zoned):
+            return zoned
+    return schedule
 
 
 def _count_in_zone(schedule: Schedule, rule: Schedule, zone: tzinfo, start: datetime, end: datetime) -> int:

@@ -58,6 +58,28 @@ class OneDay:
         return 1 << (_nearest_weekday(day, first, length) if self.is_near else day)
 
 
+@dataclass(frozen=True, slots=True)
+class EitherDays:
+    """The days of the month and the days with one of the weekdays."""
+
+    month_days: NumberedDays
+    weekdays: EveryWeekday
+
+    def __call__(self, first: int, length: int) -> int:
+        return self.month_days(first, length) | self.weekdays(first, length)
+
+
+@dataclass(frozen=True, slots=True)
+class BothDays:
+    """The days of the month that have one of the weekdays."""
+
+    month_days: NumberedDays
+    weekdays: EveryWeekday
+
+    def __call__(self, first: int, length: int) -> int:
+        return self.month_days(first, length) & self.weekdays(first, length)
+
+
 def _nearest_weekday(day: int, first: int, length: int) -> int:
     """Return the day from Monday to Friday that is nearest to `day` and in the same month."""
     weekday = (first + day - 1) % 7

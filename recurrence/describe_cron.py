@@ -6,12 +6,13 @@ from itertools import pairwise
 
 from recurrence.bits import lowest, mask_of, members
 from recurrence.cron import ALL_MONTHS, ALL_YEARS, FIRST_YEAR, CronRule, Days
-from recurrence.cron_days import EveryWeekday, NthWeekday, NumberedDays, OneDay
+from recurrence.cron_days import BothDays, EitherDays, EveryWeekday, NthWeekday, NumberedDays, OneDay
 from recurrence.english_words import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
 from recurrence.times import ALL_HOURS, ALL_MINUTES, Times
 
 MOST_CLOCKS = 6  # times of a day that are listed; more are summarized
 MOST_PARTS = 12  # parts of a list; of a longer list only the number is given
+WORKING_DAYS = frozenset(range(5))
 SHORTEST_STEPS = 7  # members of a sequence that is described by its step
 
 Part = tuple[int, int, int]  # the first number, the last number (included), and the step
@@ -156,9 +157,13 @@ def _days(days: Days, months: int) -> str:
         case NthWeekday(weekday, number):
             return f" on the {ORDINALS[number] if number else 'last'} {WEEKDAYS[weekday]} {of_months}"
         case EveryWeekday(weekdays) if len(weekdays) < 7:
-            return f" on {_weekdays(sorted(weekdays))}" + ("" if months == ALL_MONTHS else f" in {_months(months)}")
+            return f" on {_weekdays(weekdays)}{_in_months(months)}"
         case NumberedDays(numbers) if numbers.bit_count() < 31:
-            return f" on {_days_of_month(_parts(numbers))} {of_months}"
+            return f" on {_days_of_month(numbers)} {of_months}"
+        case EitherDays(NumberedDays(numbers), EveryWeekday(weekdays)):
+            return f" on {_days_of_month(numbers)} {of_months} and on {_weekdays(weekdays)}{_in_months(months)}"
+        case BothDays(NumberedDays(numbers), EveryWeekday(weekdays)):
+            return f" on {_days_of_month(numbers)} {of_months}, only on {_weekdays(weekdays)}"
         case EveryWeekday() | NumberedDays():
             return "" if months == ALL_MONTHS else f" on every day {of_months}"
     raise TypeError(f"no words for {days!r}")
@@ -173,13 +178,18 @@ def _one_day(day: int, is_near: bool) -> str:
     return f"{nearest}the day {-day} day{'' if day == -1 else 's'} before the last day"
 
 
-def _weekdays(weekdays: list[int]) -> str:
-    if weekdays == [0, 1, 2, 3, 4]:
+def _weekdays(weekdays: frozenset[int]) -> str:
+    if weekdays == WORKING_DAYS:
         return "weekdays"
-    return listed(f"{WEEKDAYS[day]}s" for day in weekdays)
+    return listed(f"{WEEKDAYS[day]}s" for day in sorted(weekdays))
 
 
-def _days_of_month(parts: list[Part]) -> str:
+def _in_months(months: int) -> str:
+    return "" if months == ALL_MONTHS else f" in {_months(months)}"
+
+
+def _days_of_month(numbers: int) -> str:
+    parts = _parts(numbers)
     if len(parts) == 1 and parts[0][2] > 1:
         first, last, step = parts[0]
         return f"every {ordinal(step)} day from the {ordinal(first)} to the {ordinal(last)}"

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from recurrence.schedules import count, just_after, just_before
+from recurrence.counting import count_within
+from recurrence.schedules import just_after, just_before
 from recurrence.wire.parsed import Parsed
 from recurrence.zones import EPOCH, offset_period_at
 
@@ -52,7 +53,7 @@ def differences(first: Parsed, second: Parsed, created_at: datetime, end: dateti
 def _fires(parsed: Parsed, created_at: datetime, end: datetime) -> Iterator[datetime]:
     left = parsed.count
     if left is not None:
-        left -= count(parsed.schedule, created_at, just_after(created_at))
+        left -= count_within(parsed.schedule, created_at, just_after(created_at))
     fire = parsed.schedule.after(created_at)
     while fire is not None and fire < end and left != 0:
         yield fire

@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from recurrence.schedules import count, just_after, just_before
+from recurrence.counting import count_within
+from recurrence.schedules import just_after, just_before
 from recurrence.wire.parsed import Parsed
 
 
@@ -30,7 +31,7 @@ def preview(
     last = max(bounds)
     left = limit + 1
     if parsed.count is not None:
-        left = min(left, parsed.count - count(parsed.schedule, created_at, just_after(last)))
+        left = min(left, parsed.count - count_within(parsed.schedule, created_at, just_after(last)))
 
     fires: list[datetime] = []
     while len(fires) < left:

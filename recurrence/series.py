@@ -10,17 +10,21 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
+from recurrence.composites import Bounded
 from recurrence.days import LAST_DAY, NumberedRule
-from recurrence.rules import ONE_DAY, WallClock
-from recurrence.schedules import LAST_INSTANT, just_after, just_before
+from recurrence.rules import ONE_DAY, QuartzSchedule, WallClock, ZonedRule
+from recurrence.schedules import LAST_INSTANT, Schedule, just_after, just_before
 from recurrence.zones import (
     DAY,
     EPOCH,
     EPOCH_DAY,
     NOTHING,
+    SECOND,
     Fold,
     Gap,
     StableRange,
+    day_and_second,
+    instant_at,
     instant_of,
     missing_days,
     stable_range_at,
@@ -99,7 +103,11 @@ class Series(WallClock):
         """Return how many occurrences start before `instant`."""
         fire = self.after(just_before(instant))
         found = None if fire is None else self.occurrence_starting_at(fire)
-        beyond = date.fromordinal(self._last + 1) if found is None else found.day
+        return self.count_days_before(date.fromordinal(self._last + 1) if found is None else found.day)
+
+    def count_days_before(self, day: date) -> int:
+        """Return how many occurrences are on an earlier day than `day`."""
+        beyond = min(day, date.fromordinal(self._last + 1))
         missing = (date.fromordinal(ordinal) for ordinal in self._missing)
         return self.days.count_before(beyond) - sum(day < beyond and self._is_rule_day(day) for day in missing)
 
@@ -186,3 +194,43 @@ class Series(WallClock):
         earliest = date.fromordinal(ordinal)
         found = earliest if self._is_series_day(earliest) else self.day_after(earliest)
         return None if found is None else (found.toordinal() - EPOCH_DAY) * DAY + self.start
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesWallTimes:
+    """The wall times at which the occurrences of a series start, as if they were in UTC."""
+
+    series: Series
+
+    def after(self, instant: datetime) -> datetime | None:
+        wall = self.series._wall_time_on_or_after((instant - EPOCH) // SECOND + 1)
+        return None if wall is None else instant_at(wall)
+
+    def count_before(self, instant: datetime) -> int:
+        day, second = day_and_second(instant)
+        return self.series.count_days_before(day if second <= self.series.start else day + ONE_DAY)
+
+
+def series_in(schedule: Schedule) -> Series | None:
+    """Return the series whose occurrences a schedule has; None: it is not made of a series."""
+    match schedule:
+        case Series():
+            return schedule
+        case SeriesWallTimes(series):
+            return series
+        case Bounded(inner) | ZonedRule(inner) | QuartzSchedule(inner):
+            return series_in(inner)
+    return None
+
+
+def occurrence_starting_at(schedule: Schedule, fire: datetime) -> Occurrence | None:
+    """Return the occurrence that begins at a fire time; None: the schedule is not made of a series.
+
+    A fire time that a clock change moved or repeated is the start of an occurrence of the same length.
+    """
+    series = series_in(schedule)
+    if series is None:
+        return None
+    return series.occurrence_starting_at(fire) or Occurrence(
+        fire.astimezone(series.zone).date(), fire, fire + series.length
+    )

@@ -8,6 +8,7 @@ the rest still makes sense.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from recurrence.bits import lowest, mask_of, members
 from recurrence.cron import ALL_MONTHS, ALL_YEARS, FIRST_YEAR, LAST_YEAR
@@ -15,11 +16,13 @@ from recurrence.schedules import just_before
 from recurrence.times import ALL_HOURS, ALL_MINUTES
 from recurrence.wire import azure, crontab, json_values, quartz
 from recurrence.wire.azure import ELAPSED, Frequency
+from recurrence.wire.clocks import ClockChange, Policy, Preset, read_clocks, rendered_clock_change, rendered_instant
 from recurrence.wire.cron_text import SIGNS, as_interval, format_field, format_times, listed
 from recurrence.wire.crontab import ALL_MONTH_DAYS, ALL_WEEKDAYS
 from recurrence.wire.errors import WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.zone_names import iana_name, zone_of
+from recurrence.zones import Fold, Gap
 
 FORMATS = ("cron", "quartz", "azure")
 RENDERERS = {"cron": crontab.render, "quartz": quartz.render, "azure": azure.render}
@@ -29,7 +32,6 @@ NAMES = {"cron": "a crontab line", "quartz": "a Quartz expression", "azure": "an
 NEXT_MINUTE = timedelta(minutes=1)
 HOURS_A_DAY, MINUTES_AN_HOUR, MONTHS_A_YEAR = 24, 60, 12
 MINUTES_A_DAY = HOURS_A_DAY * MINUTES_AN_HOUR
-BOUNDS = ("startTime", "endTime")
 AT_CREATION = "Without a startTime it also runs once when it is created, which the translation does not."
 
 
@@ -65,7 +67,7 @@ class Pattern:
     years: int = ALL_YEARS
     is_stepping: bool = True
     zone: str = "UTC"
-    clock_change: str = "cron"
+    clock_change: ClockChange = Preset.CRON
     start: datetime | None = None
     end: datetime | None = None
     members: Mapping[str, str] = field(default_factory=dict)
@@ -111,7 +113,7 @@ def translate(format: str, definition: Mapping[str, object], to: str, now: datet
 
 
 def _from_cron(definition: Mapping[str, object], now: datetime, losses: list[str], notes: list[str]) -> Pattern:
-    line = crontab.parse_line(definition[crontab.PATH])
+    line = crontab.parse_line(str(definition[crontab.PATH]))
     return Pattern(
         line.hours,
         line.minutes,
@@ -120,8 +122,7 @@ def _from_cron(definition: Mapping[str, object], now: datetime, losses: list[str
         days_are_alternatives=line.days_are_alternatives,
         months=line.months,
         is_stepping=line.is_stepping,
-        zone=_zone_name(definition),
-        members={"zone": "timeZone"},
+        **_clocks_of(definition, now),
     )
 
 
@@ -130,7 +131,6 @@ def _from_quartz(definition: Mapping[str, object], now: datetime, losses: list[s
     fields = quartz.parse_expression(str(rendered[quartz.PATH]))
     days = (fields.day_of_month, fields.day_of_week)
     word = next((each.text for each in days if not each.mask and each.text != "?"), "")
-    start, end = (json_values.instant(rendered[name], name) if name in rendered else None for name in BOUNDS)
     return Pattern(
         fields.hour.mask,
         fields.minute.mask,
@@ -141,12 +141,20 @@ def _from_quartz(definition: Mapping[str, object], now: datetime, losses: list[s
         months=fields.month.mask,
         years=fields.year.mask >> FIRST_YEAR,
         is_stepping=fields.is_stepping,
-        zone=_zone_name(definition),
-        clock_change=str(rendered.get("clockChange", "cron")),
-        start=_start_if_ahead(start, now),
-        end=end,
-        members={"zone": "timeZone", "clock_change": "clockChange", "start": "startTime", "end": "endTime"},
+        **_clocks_of(definition, now),
     )
+
+
+def _clocks_of(definition: Mapping[str, object], now: datetime) -> dict[str, Any]:
+    """Return the properties of a pattern that have the same members in crontab lines and in Quartz expressions."""
+    clocks = read_clocks(definition)
+    return {
+        "zone": _zone_name(definition),
+        "clock_change": clocks.clock_change,
+        "start": _start_if_ahead(clocks.start, now),
+        "end": clocks.end,
+        "members": {"zone": "timeZone", "clock_change": "clockChange", "start": "startTime", "end": "endTime"},
+    }
 
 
 def _zone_name(definition: Mapping[str, object]) -> str:
@@ -164,6 +172,8 @@ def _start_if_ahead(start: datetime | None, now: datetime) -> datetime | None:
 AZURE_MEMBERS = {
     "start": "startTime",
     "end": "recurrence.endTime",
+    "zone": "timeZone",
+    "clock_change": "clockChange",
     "seconds": "startTime",
     "years": "startTime",
     "months": "recurrence.interval",
@@ -172,25 +182,29 @@ AZURE_MEMBERS = {
 
 def _from_azure(definition: Mapping[str, object], now: datetime, losses: list[str], notes: list[str]) -> Pattern | None:
     document = azure.read(definition)
-    recurrence = document.recurrence
-    first = document.start_time or now
-    if first.microsecond and (recurrence is None or recurrence.plan is None):
+    recurrence, start, clocks = document.recurrence, document.start_time, document.clocks
+    if (start or now).microsecond and (recurrence is None or recurrence.plan is None):
         losses.append("startTime: a fraction of a second cannot be said")
     if recurrence is None:
-        return _only(max(first, now), losses)
-    if document.start_time is None and (recurrence.plan or recurrence.frequency is Frequency.MONTH):
+        return _only(max(start or now, now), losses)
+    if start is None and (recurrence.plan or not azure.is_elapsed(recurrence, clocks.zone)):
         notes.append(AT_CREATION)
     if recurrence.count is not None:
         losses.append("recurrence.count: an end after a number of times cannot be said")
-    pattern = _recurring(recurrence, first, document.start_time, losses)
+    in_zone: dict[str, Any] = {"start": _start_if_ahead(start, now), "end": document.end_time}
+    first = start or now
+    if not azure.is_elapsed(recurrence, clocks.zone):
+        first = document.first_wall or azure.wall_time(now, clocks.zone, "timeZone")
+        in_zone |= {
+            "zone": _zone_name(definition),
+            "clock_change": clocks.clock_change,
+            "is_stepping": azure.is_interval(recurrence),
+        }
+    pattern = _recurring(recurrence, first, start is not None, losses)
     if pattern is None:
         return None
-    return replace(
-        pattern,
-        start=_start_if_ahead(document.start_time, now),
-        end=recurrence.end_time,
-        members={**AZURE_MEMBERS, **pattern.members},
-    )
+    ends = {"end": "endTime"} if clocks.end is not None and clocks.end == document.end_time else {}
+    return replace(pattern, **in_zone, members={**AZURE_MEMBERS, **ends, **pattern.members})
 
 
 def _only(at: datetime, losses: list[str]) -> Pattern | None:
@@ -208,13 +222,11 @@ def _only(at: datetime, losses: list[str]) -> Pattern | None:
     )
 
 
-def _recurring(
-    recurrence: azure.Recurrence, first: datetime, start: datetime | None, losses: list[str]
-) -> Pattern | None:
+def _recurring(recurrence: azure.Recurrence, first: datetime, has_start: bool, losses: list[str]) -> Pattern | None:
     frequency, interval = recurrence.frequency, recurrence.interval or 1
     hours, minutes, second = 1 << first.hour, 1 << first.minute, first.second
     if recurrence.plan is not None:
-        times = azure.times_of(frequency, recurrence.plan, first, start.second if start else 0)
+        times = azure.times_of(frequency, recurrence.plan, first, first.second if has_start else 0)
         hours, minutes, second = times.hours, times.minutes, times.first % 60
     pattern = Pattern(hours, minutes, 1 << second, members={"days": "recurrence.schedule"})
     if frequency is Frequency.MONTH:
@@ -342,11 +354,6 @@ def _to_cron(pattern: Pattern, source: Parsed, now: datetime, losses: list[str])
         losses.append(pattern.loss_text("years", "a year cannot be said in a crontab line"))
     if len(losses) > number_of_losses:
         return None
-    bounds = [name for name in ("start", "end") if getattr(pattern, name) is not None]
-    losses += [pattern.loss_text(name, f"a crontab line has no {name}") for name in bounds]
-    if pattern.clock_change != "cron" and pattern.zone != "UTC":
-        message = f"a crontab line follows cron where clocks change, and not {pattern.clock_change}"
-        losses.append(pattern.loss_text("clock_change", message))
     times = format_times(pattern.minutes, 60) + format_times(pattern.hours, 24)
     line = crontab.Line(
         pattern.minutes,
@@ -357,7 +364,7 @@ def _to_cron(pattern: Pattern, source: Parsed, now: datetime, losses: list[str])
         pattern.days_are_alternatives,
         is_stepping=any(sign in times for sign in SIGNS) if pattern.zone == "UTC" else pattern.is_stepping,
     )
-    return {"expression": str(line), **_zone_of(pattern)}
+    return {"expression": str(line), **_clock_members(pattern)}
 
 
 def _to_quartz(pattern: Pattern, source: Parsed, now: datetime, losses: list[str]) -> dict[str, object] | None:
@@ -380,11 +387,7 @@ def _to_quartz(pattern: Pattern, source: Parsed, now: datetime, losses: list[str
     texts = [*times, days, format_field(pattern.months, 1, 12), weekdays]
     if pattern.years != ALL_YEARS:
         texts.append(format_field(pattern.years << FIRST_YEAR, FIRST_YEAR, LAST_YEAR))
-    answer: dict[str, object] = {"expression": " ".join(texts), **_zone_of(pattern)}
-    if pattern.clock_change != "cron":
-        answer["clockChange"] = pattern.clock_change
-    bounds = (("startTime", pattern.start), ("endTime", pattern.end))
-    return answer | {name: azure.rendered(bound) for name, bound in bounds if bound is not None}
+    return {"expression": " ".join(texts), **_clock_members(pattern)}
 
 
 def _day_fields(pattern: Pattern) -> tuple[str, str]:
@@ -396,14 +399,17 @@ def _day_fields(pattern: Pattern) -> tuple[str, str]:
     return format_field(pattern.month_days, 1, 31), "?"
 
 
-def _zone_of(pattern: Pattern) -> dict[str, object]:
-    return {} if pattern.zone == "UTC" else {"timeZone": pattern.zone}
+def _clock_members(pattern: Pattern) -> dict[str, object]:
+    answer: dict[str, object] = {} if pattern.zone == "UTC" else {"timeZone": pattern.zone}
+    if pattern.clock_change is not Preset.CRON:
+        answer["clockChange"] = rendered_clock_change(pattern.clock_change)
+    bounds = (("startTime", pattern.start), ("endTime", pattern.end))
+    return answer | {name: rendered_instant(bound) for name, bound in bounds if bound is not None}
 
 
 def _to_azure(pattern: Pattern, source: Parsed, now: datetime, losses: list[str]) -> dict[str, object] | None:
     step = _month_step(pattern.months)
     refusals = [
-        (pattern.zone != "UTC", "zone", "other zones than UTC cannot be said in an Azure recurrence"),
         (pattern.seconds != 1, "seconds", "other seconds than 0 cannot be said in an Azure recurrence"),
         (pattern.years != ALL_YEARS, "years", "a year cannot be said in an Azure recurrence"),
         (pattern.day_word.endswith("W"), "days", f"{pattern.day_word} cannot be said in an Azure recurrence"),
@@ -420,8 +426,23 @@ def _to_azure(pattern: Pattern, source: Parsed, now: datetime, losses: list[str]
         return None
     recurrence = _recurrence(pattern, step)
     if pattern.end is not None:
-        recurrence["endTime"] = azure.rendered(pattern.end)
-    return {"startTime": azure.rendered(first), "recurrence": recurrence}
+        recurrence["endTime"] = rendered_instant(pattern.end)
+    return {"startTime": rendered_instant(first), "recurrence": recurrence, **_azure_clocks(pattern, recurrence)}
+
+
+def _azure_clocks(pattern: Pattern, recurrence: Mapping[str, object]) -> dict[str, object]:
+    """Return the zone and the clock change.
+
+    If Azure's members do not show whether the pattern is an interval, the preset `cron` is replaced by its policy.
+    """
+    if pattern.zone == "UTC":
+        return {}
+    clock_change = pattern.clock_change
+    read = azure.read({"recurrence": recurrence}).recurrence
+    if clock_change is Preset.CRON and read and azure.is_interval(read) is not pattern.is_stepping:
+        clock_change = Policy(Gap.END, Fold.BOTH if pattern.is_stepping else Fold.FIRST)
+    named = {} if clock_change is Preset.CRON else {"clockChange": rendered_clock_change(clock_change)}
+    return {"timeZone": pattern.zone, **named}
 
 
 def _month_step(months: int) -> int | None:
@@ -453,8 +474,13 @@ def _recurrence(pattern: Pattern, step: int) -> dict[str, object]:
 
 
 def _recurrence_within_a_day(pattern: Pattern) -> dict[str, object]:
-    """Return the recurrence; the members that it leaves out follow from the startTime, which is the first fire time."""
+    """Return the recurrence; the members that it leaves out follow from the startTime, which is the first fire time.
+
+    In a zone a clock change may have moved that fire time, so nothing is left out.
+    """
     minutes = pattern.minutes.bit_count()
+    if pattern.hours == ALL_HOURS and pattern.zone != "UTC":  # minutes without a plan would be elapsed time
+        return {"frequency": "Hour", "schedule": {"minutes": [*members(pattern.minutes)]}}
     if pattern.hours == ALL_HOURS:
         step = MINUTES_AN_HOUR // minutes
         if minutes == 1:
@@ -462,7 +488,7 @@ def _recurrence_within_a_day(pattern: Pattern) -> dict[str, object]:
         if pattern.minutes == mask_of(range(lowest(pattern.minutes), MINUTES_AN_HOUR, step)) and minutes * step == 60:
             return {"frequency": "Minute", "interval": step}
         return {"frequency": "Hour", "schedule": {"minutes": [*members(pattern.minutes)]}}
-    if minutes == pattern.hours.bit_count() == 1:
+    if minutes == pattern.hours.bit_count() == 1 and pattern.zone == "UTC":
         return {"frequency": "Day"}
     return {
         "frequency": "Day",

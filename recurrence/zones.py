@@ -8,7 +8,7 @@ Instants are whole seconds since 1970-01-01 in UTC.  Wall times are whole second
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta, tzinfo
 from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
@@ -16,6 +16,7 @@ from itertools import pairwise
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_DAY = date(1970, 1, 1).toordinal()
 DAY = 86_400  # seconds
+FIRST_SECOND = (1 - EPOCH_DAY) * DAY  # of the calendar
 ENDLESS = 10**12  # seconds: beyond the last year of a date
 SECOND = timedelta(seconds=1)
 NOTHING = timedelta(0)
@@ -76,6 +77,57 @@ def instant_of(wall: datetime, zone: tzinfo) -> datetime:
     (RFC 5545, 3.3.5).  Raises OverflowError at both ends of the calendar.
     """
     return wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
+
+
+def earliest_instant_of(wall: datetime, zone: tzinfo) -> datetime:
+    """Return the first instant at which clocks in `zone` show `wall` or, if they skip it, the end of the gap, in UTC.
+
+    Raises OverflowError at both ends of the calendar.
+    """
+    first, second = instant_of(wall, zone), _second_instant_of(wall, zone)
+    return first if first <= second else _instant(offset_period_at(zone, (first - EPOCH) // SECOND).start)
+
+
+def latest_instant_of(wall: datetime, zone: tzinfo) -> datetime:
+    """Return the last instant at which clocks in `zone` show `wall`, in UTC.
+
+    A wall time that clocks skip is taken with the offset before the gap.  Raises OverflowError at both ends of the
+    calendar.
+    """
+    return max(instant_of(wall, zone), _second_instant_of(wall, zone))
+
+
+@lru_cache(maxsize=4096)
+def start_of_day(day: int, zone: tzinfo) -> datetime:
+    """Return the first instant of the day with this ordinal; for a day after the last one the last instant."""
+    if day > date.max.toordinal():
+        return datetime.max.replace(tzinfo=UTC)
+    midnight = datetime.combine(date.fromordinal(max(day, 1)), time())
+    try:
+        return instant_of(midnight, zone)
+    except OverflowError:  # the first day begins before the first instant
+        return midnight.replace(tzinfo=UTC)
+
+
+def parts_of_day(day: int, zone: tzinfo) -> Iterator[tuple[datetime, datetime, timedelta]]:
+    """Yield the parts [start, end) of the day with this ordinal in which `zone` keeps one offset, and the offset."""
+    low = (day - EPOCH_DAY) * DAY
+    second = max(low - DAY, FIRST_SECOND)
+    while second < low + 2 * DAY:
+        period = offset_period_at(zone, second)
+        start, end = max(period.start, low - period.offset), min(period.end, low + DAY - period.offset)
+        if start < end:
+            beyond = instant_at(end) or datetime.max.replace(tzinfo=UTC)
+            yield _instant(max(start, FIRST_SECOND)), beyond, timedelta(seconds=period.offset)
+        second = period.end
+
+
+def to_zone(instant: datetime, zone: tzinfo) -> datetime:
+    """Return the instant on the clocks of `zone`; in UTC where these leave the years of a datetime."""
+    try:
+        return instant.astimezone(zone)
+    except OverflowError:
+        return instant.astimezone(UTC)
 
 
 def offset_period_at(zone: tzinfo, instant: int) -> OffsetPeriod:
@@ -164,6 +216,10 @@ def clock_shift(zone: tzinfo, start: datetime, end: datetime) -> timedelta:
         total += abs(period.after - period.offset)
         second = period.end
     return timedelta(seconds=total)
+
+
+def _second_instant_of(wall: datetime, zone: tzinfo) -> datetime:
+    return wall.replace(tzinfo=zone, fold=1).astimezone(UTC)
 
 
 def _instant(second: int) -> datetime:

@@ -2,7 +2,9 @@
 
 The server calls it as soon as it has the headers of a request.  The body is received by the event loop, so a client
 that sends slowly costs a connection and no thread.  A client that reads slowly gets its answer in pieces until a
-deadline, so it costs no thread either and little memory: a long answer waits in a temporary file.
+deadline, so it costs no thread either and little memory: a long answer waits in a temporary file.  A client that hangs
+up while its request waits for a thread gets no answer, and nothing of the request remains.  So no more requests wait
+than clients are connected.
 """
 
 import asyncio
@@ -14,7 +16,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from io import BytesIO
-from itertools import count
 from tempfile import SpooledTemporaryFile
 from types import SimpleNamespace
 from typing import IO, Any, NamedTuple, Self
@@ -28,13 +29,16 @@ from scheduler_site import wsgi
 THREADS = 4  # for answers; a request that waits for one of these threads occupies none
 PASSWORD_PAGES = ("/sign-in/", "/account/password/")
 CALLERS_REMEMBERED = 20_000  # addresses and callers whose last turns are known
-IMPORTS = re.compile("/api/calendars/[^/]+/import/*|/calendar/calendars/import")
+HEAD_START = 1_000  # turns; a pause that was longer gives a caller no more precedence
+IPV6_PREFIX = 48  # bits: one site or customer usually has all networks that begin with the same
+IMPORTS = re.compile("/api/(?:calendars|closed-days)/[^/]+/import/*|/calendar/calendars/import")
 BODY_WITHIN_S = 10.0  # from the headers to the end of the body; bytes that arrive extend the time at this rate:
 BODY_BYTES_PER_S = 10_000
 BODY_LIMIT = 2 * settings.BODY_LIMIT  # bytes to receive: enough for a longer body to be refused as too long
 BODY_IN_MEMORY = 16_384  # bytes of one body; a longer body is in a file, so that slow clients do not fill the memory
 PATH_LIMIT = 2_048  # bytes of a path, without its query: each is compared with all patterns of addresses
 HEADER_LIMIT = 8_192  # bytes of one header; the time that Django takes for a longer Content-Type is quadratic
+HEADERS_LIMIT = 32_768  # bytes of all headers and the query; they are in memory while a request waits for its turn
 ANSWER_WITHIN_S = 20.0  # until the client has taken the answer; bytes that it takes extend the time at BODY_BYTES_PER_S
 ANSWER_PIECE = 16_384  # bytes given to the server at once; it asks for more when the client has taken them
 ANSWER_IN_MEMORY = (
@@ -46,7 +50,10 @@ REFUSALS = {
     400: b"the body cannot be read\n",
     408: b"the body did not arrive in time\n",
     414: f"no path may be longer than {PATH_LIMIT} bytes\n".encode(),
-    431: f"no header may be longer than {HEADER_LIMIT} bytes\n".encode(),
+    431: (
+        f"no header may be longer than {HEADER_LIMIT} bytes, "
+        f"and all headers and the query together no longer than {HEADERS_LIMIT} bytes\n"
+    ).encode(),
 }
 
 Scope = dict[str, Any]
@@ -63,7 +70,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if len(environ["PATH_INFO"]) > PATH_LIMIT:
         await refuse(send, 414)
         return
-    if any(len(value) > HEADER_LIMIT for value in header_values(environ)):
+    if size_of_headers(scope) > HEADERS_LIMIT or any(len(value) > HEADER_LIMIT for value in header_values(environ)):
         await refuse(send, 431)
         return
     with SpooledTemporaryFile(BODY_IN_MEMORY) as body:
@@ -71,7 +78,10 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
             await refuse(send, refusal)
             return
         loop, request = asyncio.get_running_loop(), environ | {"wsgi.input": body}
-        answer, parts = await in_turn(environ, lambda: loop.run_in_executor(threads, run, request))
+        try:
+            answer, parts = await in_turn(environ, lambda: loop.run_in_executor(threads, run, request), receive)
+        except ClientDisconnected:
+            return
     with closing(answer):
         await respond(send, *parts)
 
@@ -109,6 +119,11 @@ def environ_of(scope: Scope) -> dict[str, Any]:
     return environ
 
 
+def size_of_headers(scope: Scope) -> int:
+    """Return the bytes of all headers and of the query."""
+    return len(scope["query_string"]) + sum(len(name) + len(value) for name, value in scope["headers"])
+
+
 def header_values(environ: dict[str, Any]) -> Iterator[str]:
     """Yield the headers of the request; one that was sent more than once counts as one."""
     for name, value in environ.items():
@@ -144,6 +159,16 @@ async def collect(body: IO[bytes], environ: dict[str, Any], receive: Receive) ->
     return None
 
 
+class ClientDisconnected(Exception):
+    """The client hung up before its request had a turn."""
+
+
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client hangs up.  What it sends until then belongs to no body, and is dropped."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 class Caller(NamedTuple):
     """Who sends a request, as far as that is known before it is answered."""
 
@@ -154,30 +179,40 @@ class Caller(NamedTuple):
     def of(cls, environ: dict[str, Any]) -> Self:
         from accounts.rate_limits import address_of  # it reads the settings, which `wsgi` checks first
 
-        address = address_of(SimpleNamespace(META=environ, headers=HttpHeaders(environ)))
+        address = address_of(SimpleNamespace(META=environ, headers=HttpHeaders(environ)), IPV6_PREFIX)
         return cls(address, hash(environ.get("HTTP_AUTHORIZATION") or environ.get("HTTP_COOKIE")))
+
+
+class Waiting(NamedTuple):
+    """A request that waits for its turn."""
+
+    caller: Caller
+    arrived: int  # the number of the turn before the latest one
 
 
 class Turns:
     """Turns of requests: at most `most` are answered at the same time, and at most `of_address` of one address.
 
     A request that waits for its turn occupies no thread.  The next turn goes to the address whose last turn is longest
-    ago, and within an address to the credential whose last turn is longest ago.  So a caller with many requests, or
-    many callers with a few, keep nobody else waiting.  A turn ends with the answer, or after `longest_s`.
+    ago, and within an address to the credential whose last turn is longest ago.  Without a last turn, the arrival of
+    the request counts as one, just before the latest: otherwise a stream of new addresses would go before all others.
+    So a caller with many requests, or many callers with a few, keep nobody else waiting.
+
+    A request whose client hangs up loses its place.  A turn ends with the answer, or after `longest_s`.
     """
 
     def __init__(self, most: int, of_address: int, longest_s: float | None = None):
         self.most = most
         self.of_address = of_address
         self.longest_s = longest_s
-        self._waiting: dict[asyncio.Future[None], Caller] = {}  # in the order of their arrival
+        self._waiting: dict[asyncio.Future[None], Waiting] = {}  # in the order of their arrival
         self._taken: Counter[str] = Counter()  # turns of each address
         self._last_turns: dict[str | Caller, int] = {}  # numbers of turns, lowest first
-        self._numbers = count(1)
+        self._number = 0  # of the latest turn
 
-    async def answer(self, caller: Caller, start: Callable[[], Awaitable[Answered]]) -> Answered:
-        """Wait for a turn, start the request and return its answer."""
-        await self._take(caller)
+    async def answer(self, caller: Caller, start: Callable[[], Awaitable[Answered]], receive: Receive) -> Answered:
+        """Wait for a turn, start the request and return its answer; raises ClientDisconnected before the turn."""
+        await self._take(caller, receive)
         try:
             answering = asyncio.ensure_future(start())
             await asyncio.wait([answering], timeout=self.longest_s)
@@ -185,16 +220,23 @@ class Turns:
             self._end(caller)
         return await answering
 
-    async def _take(self, caller: Caller) -> None:
+    async def _take(self, caller: Caller, receive: Receive) -> None:
         turn = asyncio.get_running_loop().create_future()
-        self._waiting[turn] = caller
+        self._waiting[turn] = Waiting(caller, self._number - 1)
         self._give()
+        if turn.done():
+            return
+        disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
         try:
-            await turn
-        except asyncio.CancelledError:
+            await asyncio.wait([turn, disconnect], return_when=asyncio.FIRST_COMPLETED)
+            if not turn.done():
+                raise ClientDisconnected
+        except (asyncio.CancelledError, ClientDisconnected):
             if self._waiting.pop(turn, None) is None:  # the turn was given meanwhile
                 self._end(caller)
             raise
+        finally:
+            disconnect.cancel()
 
     def _end(self, caller: Caller) -> None:
         self._taken -= Counter([caller.address])
@@ -203,24 +245,30 @@ class Turns:
     def _give(self) -> None:
         """Give the free turns to requests that wait."""
         while self._taken.total() < self.most:
-            possible = [turn for turn, caller in self._waiting.items() if self._taken[caller.address] < self.of_address]
+            possible = [
+                turn for turn, request in self._waiting.items() if self._taken[request.caller.address] < self.of_address
+            ]
             if not possible:
                 return
-            turn = min(possible, key=self._last_turns_of)
-            caller = self._waiting.pop(turn)
+            turn = min(possible, key=self._rank)
+            caller, _ = self._waiting.pop(turn)
             self._taken[caller.address] += 1
             self._remember(caller)
             turn.set_result(None)
 
-    def _last_turns_of(self, turn: asyncio.Future[None]) -> tuple[int, int]:
-        caller = self._waiting[turn]
-        return self._last_turns.get(caller.address, 0), self._last_turns.get(caller, 0)
+    def _rank(self, turn: asyncio.Future[None]) -> tuple[int, int]:
+        """Return the numbers of the last turns of the address and of the caller; the lowest rank goes first."""
+        caller, arrived = self._waiting[turn]
+        of_address, of_caller = (
+            max(self._last_turns.get(key, arrived), arrived - HEAD_START) for key in (caller.address, caller)
+        )
+        return of_address, of_caller
 
     def _remember(self, caller: Caller) -> None:
-        number = next(self._numbers)
+        self._number += 1
         for key in (caller.address, caller):
             self._last_turns.pop(key, None)
-            self._last_turns[key] = number
+            self._last_turns[key] = self._number
         while len(self._last_turns) > CALLERS_REMEMBERED:
             del self._last_turns[next(iter(self._last_turns))]
 
@@ -245,11 +293,11 @@ def slow_turns_of(environ: dict[str, Any]) -> Turns | None:
     return passwords if has_password else None
 
 
-async def in_turn(environ: dict[str, Any], start: Callable[[], Awaitable[Answered]]) -> Answered:
+async def in_turn(environ: dict[str, Any], start: Callable[[], Awaitable[Answered]], receive: Receive) -> Answered:
     caller, slow = Caller.of(environ), slow_turns_of(environ)
     if slow is None:
-        return await answers.answer(caller, start)
-    return await slow.answer(caller, lambda: answers.answer(caller, start))
+        return await answers.answer(caller, start, receive)
+    return await slow.answer(caller, lambda: answers.answer(caller, start, receive), receive)
 
 
 def run(environ: dict[str, Any]) -> Answered:

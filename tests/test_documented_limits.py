@@ -22,9 +22,11 @@ from jobs.api import collections, upcoming
 from jobs.models import Sku
 from jobs.worker import overlap, polling, retries
 from maintenance import lifecycle, policies
-from recurrence.wire import azure, crontab, graph, quartz, rrule, simple, zone_names
+from recurrence import periodic
+from recurrence.wire import azure, crontab, graph, quartz, rrule, simple, solar, zone_names
+from recurrence.wire import closed_days as closed_day_documents
 from scheduler_site import errors
-from triggers import misfire, scheduling
+from triggers import closed_days, misfire, scheduling
 from triggers.api import preview, translate
 from triggers.api.triggers import GROUP_LENGTH
 from triggers.models import PRIORITY_MOST, THRESHOLD_LEAST, THRESHOLD_MOST
@@ -62,6 +64,10 @@ LIMITS = {
     ),
     "`maxRecurrence.interval` of a collection": f"1 to {quotas.RECURRENCE_INTERVAL_LIMIT:,}",
     "triggers of a job": f"{scheduling.TRIGGERS_LIMIT}",
+    "calendars of closed days of a subscription": f"{closed_days.CALENDARS_LIMIT}",
+    "items of `dates` and of `holidays` of a calendar of closed days": (
+        f"{closed_day_documents.MAX_DATES:,} and {closed_day_documents.MAX_HOLIDAYS}"
+    ),
     "`misfireThreshold`": f"{THRESHOLD_LEAST // SECOND} second to {THRESHOLD_MOST // DAY} days",
     "`priority`": f"0 to {PRIORITY_MOST:,}",
     "`group`": f"{GROUP_LENGTH} characters",
@@ -84,8 +90,15 @@ LIMITS = {
     "COUNT of `rrule`, with `exdates`, `rdates` or parts that `outlook` cannot express": (
         f"ends within {rrule.FARTHEST_COUNTED // timedelta(days=365)} years of the start"
     ),
+    "INTERVAL of `rrule`, with several times a day and parts that leave out times": (
+        f"repeats within {periodic.MAX_CYCLE:,} days"
+    ),
+    "COUNT of `rrule`, with an INTERVAL that does not divide a day and parts that leave out days": (
+        f"ends within {periodic.MAX_COUNTED_DAYS} days with fire times"
+    ),
     "`numberOfOccurrences` of `outlook`": f"1 to {graph.MOST_OCCURRENCES}",
     "an occurrence of `outlook` and `rrule`": f"{graph.LONGEST // DAY} days long",
+    "`offset` of `solar`": f"{solar.MAX_OFFSET // timedelta(hours=1)} hours before or after",
     "name of a time zone": f"{zone_names.LONGEST} characters",
     # actions
     "`retryPolicy.retryCount`": f"0 to {RETRIES['retryCount'].high}",

@@ -34,8 +34,9 @@ from tests.maintenance.machines import NEWEST, Machine, call, machine, post_noti
 from tests.peers.oauth import TokenAuthority
 from tests.peers.server import Answer, Call, Server
 from tests.site.test_tenancy import routes
+from triggers import closed_days
 from triggers.definitions import TriggerDefinition
-from triggers.models import Trigger
+from triggers.models import ClosedDays, Trigger
 from triggers.scheduling import save_trigger
 
 BASIC, HEADER, OAUTH = "violet-harbour-31", "Bearer amber&lantern<77>", "copper+meadow/58=="
@@ -95,6 +96,7 @@ def everything(owner, make_job, peer, authority, settings, caplog):
     settings.STORAGE_QUEUE_URL = f"{echo.url}/{{account}}"
     settings.SERVICE_BUS_URL = f"{echo.url}/{{namespace}}"
     settings.OAUTH_AUTHORITY = tokens.url
+    closed_days.create(Subscription.objects.get(), "offices", {"weekend": ["sunday"]}, timezone.now())
     certificate = authority.client(password=PFX_PASSWORD)
     oauth = {"type": "ActiveDirectoryOAuth", "tenant": "t", "clientId": "client", "audience": "a", "secret": OAUTH}
     mutual = {"type": "ClientCertificate", "pfx": certificate.pfx, "password": PFX_PASSWORD}
@@ -226,6 +228,9 @@ def addresses(route: str) -> list[str]:
         return ["/api/occurrences?from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z"]
     if "<" not in route:
         return [f"/{route}"]
+    if "closed-days/" in route:
+        key = "name" if route.startswith("api/") else "pk"
+        return [f"/{re.sub('<.*>', str(value), route)}" for value in ClosedDays.objects.values_list(key, flat=True)]
     before, name, after = re.split(r"<(?:\w+:)?(\w+)>", route)
     assert name in ("pk", "id", "object_id"), f"{route} needs a value for {name}"
     return [f"/{before}{pk}{after}" for pk in model_of(before)._base_manager.values_list("pk", flat=True)] or [

@@ -6,4 +6,4 @@ class TriggersConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from triggers import collection_operations  # noqa: F401  # registers its work
+        from triggers import closed_days, collection_operations, zoned_triggers  # noqa: F401  # register their work

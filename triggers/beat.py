@@ -29,6 +29,8 @@ from jobs import outages
 from jobs.models import Process
 from jobs.worker import heartbeat
 from operations import stopping
+from recurrence import zone_data
+from triggers import zone_updates
 from triggers.dispatch import Dispatcher
 from triggers.notify import CHANNEL
 from triggers.publisher import RunPublisher
@@ -54,6 +56,7 @@ class TriggerScheduler(DatabaseScheduler):
         self._reported_at: datetime | None = None
         self._pass_recorded_at: datetime | None = None
         self._database_is_away = False
+        self._has_applied_zone_data = False
         super().__init__(app, *args, lazy=lazy, **kwargs)
         if not lazy:
             gc.freeze()  # the code stays loaded; a search through it for garbage would delay a pass by tens of ms
@@ -79,6 +82,7 @@ class TriggerScheduler(DatabaseScheduler):
         if stopping.is_requested():
             raise SystemExit
         try:
+            self._apply_zone_data()
             wakes_at = self._dispatch()
             while super().tick(*args, **kwargs) == 0:
                 pass
@@ -100,6 +104,12 @@ class TriggerScheduler(DatabaseScheduler):
             heartbeat.sign_off(Process.Kind.BEAT, heartbeat.own_name())
         super().close()
         self.publisher.close()
+
+    def _apply_zone_data(self) -> None:
+        """At the first tick, have stored times recomputed if they were computed with other time zone data."""
+        if not self._has_applied_zone_data:
+            zone_updates.apply_data(zone_data.current(), self.clock())
+            self._has_applied_zone_data = True
 
     def _dispatch(self) -> datetime | None:
         for _ in range(CATCH_UP_PASSES):

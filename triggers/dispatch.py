@@ -21,9 +21,11 @@ from jobs.finishing import finish_jobs
 from jobs.holds import HeldRun, start_holds
 from jobs.models import Job, Run, RunQuerySet
 from jobs.worker.overlap import MADE_UP, job_lock_key
+from recurrence.wire.common import has_closed_rest
+from recurrence.zones import NOTHING
 from triggers.gates import Hold, current_holds
 from triggers.misfire import FirePlan, plan_fires
-from triggers.models import MAIN, Trigger, TriggerQuerySet, parsed
+from triggers.models import MAIN, Trigger, TriggerQuerySet, delayed, parsed
 from triggers.publisher import ReadyRun, RunPublisher
 
 logger = logging.getLogger(__name__)
@@ -31,7 +33,7 @@ logger = logging.getLogger(__name__)
 BATCH = 500  # triggers, or runs to publish, in one transaction
 SEARCHED_BATCH = 100  # the least places for triggers of SEARCHED_FORMATS in one transaction
 LARGE_SHARE = BATCH // 5  # a subscription with more rows in a full batch is busy: it would delay others
-NEWEST = 40 * BATCH  # due triggers, or runs to publish, among which those of other subscriptions are looked for
+NEWEST = 10 * BATCH  # due triggers, or runs to publish, among which those of other subscriptions are looked for
 LOOK_INTERVAL_S = 0.3  # between two such searches, each of which reads NEWEST rows
 TIMES = 2_000  # fire times in one transaction: triggers that are far behind make a smaller batch
 SEARCHED_FORMATS = ("rrule",)  # formats whose fire times are searched day by day: 0.1 s for the longest search
@@ -81,7 +83,7 @@ class Dispatcher:
         """
         if self.publisher.publish(runs):
             return True
-        Run.objects.still_pending(run.id for run in runs).update(publish_after=now)
+        Run.objects.still_pending(run.id for run in runs).publish(now)
         return False
 
 
@@ -106,7 +108,8 @@ def dispatch_due(now: datetime, looks_for_others: bool = True) -> list[ReadyRun]
         _insert(rows, now)
         finished = [each.due.job_id for each in plans if each.is_last and not each.plan.fires]
         finish_jobs(finished, Job.State.COMPLETED, now)  # all their remaining fire times are missed
-    return [ReadyRun(row.queue, row.id, row.subscription_id) for row in rows if row.state == Run.State.WAITING]
+    ready = (row for row in rows if row.state == Run.State.WAITING and row.not_before is None)
+    return [ReadyRun(row.queue, row.id, row.subscription_id) for row in ready]
 
 
 def claim_ready(now: datetime, looks_for_others: bool = True) -> list[ReadyRun]:
@@ -137,6 +140,7 @@ class DueTrigger(NamedTuple):
     format: str
     definition: dict[str, Any]
     anchored_at: datetime
+    closed_days_id: UUID | None
     due_at: datetime
     fire_count: int
     fires_left: int | None
@@ -171,7 +175,8 @@ def _due(now: datetime, looks_for_others: bool) -> list[DueTrigger]:
 
 def _fetch_triggers(due: TriggerQuerySet, limit: int) -> list[DueTrigger]:
     names = (
-        *("id", "name", "format", "definition", "anchored_at", "next_fire_at", "fire_count", "fires_left"),
+        *("id", "name", "format", "definition", "anchored_at", "closed_days_id"),
+        *("next_fire_at", "fire_count", "fires_left"),
         *("misfire", "misfire_threshold", "priority", "group", "lock_key"),
         *("job_id", "job__name", "job__overlap", "job__action_id"),
         *("job__collection__name", "job__collection__subscription_id"),
@@ -191,9 +196,10 @@ def _of_other_subscriptions(
     busy = [subscription_id for subscription_id, count in counts.items() if count > LARGE_SHARE]
     if not busy:
         return due.none()
-    newest = due.order_by(f"-{moment}").values("pk")[:NEWEST]
-    fetched = [row.id for row in batch if row.subscription_id not in busy]
-    return due.filter(pk__in=newest).exclude(pk__in=fetched).exclude(**{f"{subscription}__in": busy})
+    left_out = {row.id for row in batch}
+    # two queries: statistics of a table that grows fast can make PostgreSQL read the newest rows again for each row
+    newest = due.order_by(f"-{moment}").values_list("pk", subscription)[:NEWEST]
+    return due.filter(pk__in=[pk for pk, owner in newest if owner not in busy and pk not in left_out][:BATCH])
 
 
 @dataclass(slots=True)
@@ -205,6 +211,8 @@ class TriggerPlan:
     problem: str = ""
     is_last: bool = False  # the job has no fire time after these
     hold: Hold | None = None  # the job may not start now
+    jitter: timedelta = NOTHING
+    waits: bool = False  # only closed days leave no further fire time
 
     @property
     def last_fire_at(self) -> datetime:
@@ -232,7 +240,12 @@ class TriggerPlan:
                 fields |= {"is_made_up": True, "reason": MADE_UP}
             if self.hold:
                 fields |= {"state": Run.State.HELD, "hold_key": self.hold.key, "reason": self.hold.reason}
-            yield self._row(fire_at, now + REPUBLISH, **fields)
+            starts_at = delayed(fire_at, self.due.id, self.jitter)
+            if self.jitter:
+                fields |= {"starts_at": starts_at}
+            if starts_at > now:
+                fields |= {"not_before": starts_at}
+            yield self._row(fire_at, starts_at if starts_at > now else now + REPUBLISH, **fields)
 
     def is_made_up(self, now: datetime) -> bool:
         """Return True if the runs make up for late fire times.
@@ -277,6 +290,8 @@ class RunRow(NamedTuple):
     missed_until: datetime | None = None
     finished_at: datetime | None = None
     hold_key: str | None = None
+    starts_at: datetime | None = None
+    not_before: datetime | None = None
 
 
 def _plans(triggers: Iterable[DueTrigger], now: datetime) -> list[TriggerPlan]:
@@ -303,10 +318,11 @@ def _plans(triggers: Iterable[DueTrigger], now: datetime) -> list[TriggerPlan]:
 def _plan(due: DueTrigger, now: datetime) -> TriggerPlan:
     """Plan what a trigger does.  A trigger whose schedule cannot be followed stops, and a failed run says why."""
     try:
-        schedule = parsed(due.format, due.definition, due.anchored_at).schedule
-        return TriggerPlan(
-            due, plan_fires(schedule, due.due_at, now, due.misfire, due.misfire_threshold, due.fires_left)
-        )
+        found = parsed(due.format, due.definition, due.anchored_at, due.closed_days_id)
+        plan = plan_fires(found.schedule, due.due_at, now, due.misfire, due.misfire_threshold, due.fires_left)
+        has_budget = due.fires_left is None or len(plan.fires) < due.fires_left
+        waits = has_budget and plan.next_fire_at is None and has_closed_rest(found.schedule, now)
+        return TriggerPlan(due, plan, jitter=found.jitter, waits=waits)
     except Exception as error:
         logger.exception("trigger %s of job %s cannot be followed", due.id, due.job_id)
         return TriggerPlan(
@@ -316,7 +332,11 @@ def _plan(due: DueTrigger, now: datetime) -> TriggerPlan:
 
 def _mark_last(plans: Sequence[TriggerPlan]) -> None:
     """Set `is_last` where the job has nothing left to run: its own schedule is over, and it has no other trigger."""
-    ended = [each for each in plans if each.plan.next_fire_at is None and not each.problem and each.due.name == MAIN]
+    ended = [
+        each
+        for each in plans
+        if each.plan.next_fire_at is None and not each.problem and not each.waits and each.due.name == MAIN
+    ]
     if ended:
         other_triggers = Trigger.objects.filter(job__in=[each.due.job_id for each in ended]).exclude(name=MAIN)
         jobs_with_others = set(other_triggers.values_list("job_id", flat=True))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.db import transaction
@@ -25,7 +26,14 @@ from jobs.forms.fields import FIELDS, JSON
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH, validate_name
 from recurrence.wire import WireError
-from triggers.definitions import SCHEDULE_MEMBERS, JobDefinition, main_trigger
+from triggers.definitions import (
+    FORMAT,
+    SCHEDULE_MEMBERS,
+    JobDefinition,
+    main_trigger,
+    schedule_document,
+    split_schedule,
+)
 from triggers.models import Trigger
 from triggers.schedule_form import NOW, WHEN_FIELDS, ScheduleForm, schedule_fields, schedule_fields_can_express
 from triggers.scheduling import Destination, locked_job, save_job
@@ -96,6 +104,16 @@ class JobForm(ActionForm, ScheduleForm):
         if self.job and not has_schedule and not is_stored_empty:
             self.add_error("start", "Enter a start. To run the job immediately, use Run now on its page")
 
+    @property
+    def subscription_id(self) -> UUID | None:
+        """The subscription of the job, or of the collection that is chosen for a new one; None: none is chosen."""
+        if self.job:
+            return super().subscription_id
+        try:
+            return self.fields["collection"].clean(self["collection"].value()).subscription_id
+        except forms.ValidationError:
+            return None
+
     def mode(self, half: str) -> str:
         """Return the mode of `half` ("when" or "what"): FIELDS or JSON."""
         return JSON if self[half].value() == JSON else FIELDS
@@ -114,9 +132,12 @@ class JobForm(ActionForm, ScheduleForm):
         Raises what `save_job` raises, and Conflict when another user saved the job in the meantime.
         """
         data = self.cleaned_data
+        document = self.schedule_at(now)
+        format, schedule = (FORMAT, None) if document is None else split_schedule(document)
         definition = JobDefinition(
             action=self.action(),
-            schedule=self.schedule_at(now),
+            format=format,
+            schedule=schedule,
             run_now=self.runs_now or (False if self.job else None),
             needs_schedule=True,
             **{name: data[name] for name in ("state", "overlap", "delivery", "misfire")},
@@ -134,7 +155,9 @@ class JobForm(ActionForm, ScheduleForm):
     @property
     def preview_field_names(self) -> str:
         """The names of the fields that a preview needs; none of them holds a secret."""
-        return ",".join(("csrfmiddlewaretoken", "when", "schedule_json", "first_run", "misfire", *WHEN_FIELDS))
+        return ",".join(
+            ("csrfmiddlewaretoken", "collection", "when", "schedule_json", "first_run", "misfire", *WHEN_FIELDS)
+        )
 
     def show_error(self, error: WireError | RequestError) -> None:
         """Show an error of a core at the field that it concerns."""
@@ -145,7 +168,7 @@ class JobForm(ActionForm, ScheduleForm):
         """Return the field of the refused member (None: the whole form), and the message to show there."""
         path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
         path = {"ownSchedule": "startTime", "runNow": "first_run"}.get(path, path)
-        if path.startswith(SCHEDULE_MEMBERS):
+        if isinstance(error, WireError) or path.startswith(("schedule", *SCHEDULE_MEMBERS)):
             half, (field, rest) = "when", self.find_schedule_field(path)
         elif path.startswith("action"):
             half, (field, rest) = "what", self.find_action_field(path)
@@ -186,7 +209,7 @@ def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
     if job is None:
         return {}
     action = documents.render(job.action)
-    schedule = trigger.definition if trigger else None
+    schedule = schedule_document(trigger) if trigger else None
     values = {
         "collection": job.collection,
         "name": job.name,

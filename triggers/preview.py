@@ -16,6 +16,7 @@ from jobs.pages.schedule_preview import (
     preview_schedule,
 )
 from recurrence.wire import WireError
+from triggers import closed_days
 from triggers.groups import unserved_groups
 from triggers.models import MISFIRE_THRESHOLD
 from triggers.trigger_form import WHEN_FIELDS, TriggerForm
@@ -53,5 +54,8 @@ def _preview_stored(form: TriggerForm, now: datetime) -> SchedulePreview:
 
 def _preview(form: TriggerForm, format: str, definition: dict[str, Any], now: datetime) -> SchedulePreview:
     threshold = form.cleaned_data.get("threshold") if form.is_bound else form.trigger and form.trigger.misfire_threshold
-    preview = preview_schedule(definition, form.trigger, now, format, misfire_of(form), threshold or MISFIRE_THRESHOLD)
+    days_id = closed_days.current_version_id(form.job.collection.subscription_id, definition)
+    preview = preview_schedule(
+        definition, form.trigger, now, days_id, format, misfire_of(form), threshold or MISFIRE_THRESHOLD
+    )
     return replace(preview, document=written({"format": format, **definition}))

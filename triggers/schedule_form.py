@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django import forms
 
@@ -18,7 +19,9 @@ from jobs.forms.fields import (
     parse_instant,
 )
 from jobs.models import Job
-from triggers.definitions import FORMAT, SCHEDULE_MEMBERS
+from recurrence import wire
+from triggers import closed_days
+from triggers.definitions import FORMAT, SCHEDULE_MEMBERS, has_same_rule, schedule_document, split_schedule
 from triggers.first_run import refuse_present, with_start_time
 from triggers.models import Trigger
 
@@ -117,7 +120,10 @@ class ScheduleForm(forms.Form):
     )
     when = forms.ChoiceField(choices=[(FIELDS, FIELDS), (JSON, JSON)], initial=FIELDS, widget=forms.HiddenInput)
     schedule_json = OwnScheduleField(
-        label="Schedule as JSON", required=False, help_text="null: it runs only manually and by triggers."
+        label="Schedule as JSON",
+        required=False,
+        help_text=f"format is one of {', '.join(wire.MEMBERS)}; azure if left out. null: it runs only manually and by"
+        " triggers.",
     )
 
     def clean(self) -> None:
@@ -127,22 +133,34 @@ class ScheduleForm(forms.Form):
                 if len(self.cleaned_data.get(name) or []) > 1:
                     self.add_error(name, "Enter one number")
 
+    def clean_schedule_json(self) -> dict[str, Any] | None:
+        """Return the document with its format and without nulls.  A document that is stored is not checked."""
+        document = self.cleaned_data["schedule_json"]
+        if document is None:
+            return None
+        document = {"format": FORMAT} | {name: value for name, value in document.items() if value is not None}
+        if document != self.stored_schedule:
+            _refuse_unknown(document)
+        return document
+
+    @property
+    def stored_schedule(self) -> dict[str, Any] | None:
+        return schedule_document(self.trigger) if self.trigger else None
+
     def schedule(self) -> dict[str, Any] | None:
-        """Return the schedule that the form describes; None: the job has none of its own.
+        """Return the schedule that the form describes, with its format; None: the job has none of its own.
 
         If no field of the schedule was changed, return the stored one unchanged, so that saving another field does not
         count as a new schedule.
         """
         if self.cleaned_data["when"] == JSON:
-            document = self.cleaned_data["schedule_json"]
-            return None if document is None else _pick(document)
-        if (
-            self.trigger
-            and schedule_fields_can_express(self.trigger.definition)
-            and not set(WHEN_FIELDS) & set(self.changed_data)
-        ):
-            return self.trigger.definition
-        return None if self.cleaned_data["frequency"] == NO_SCHEDULE else schedule_of(self.cleaned_data)
+            return self.cleaned_data["schedule_json"]
+        stored = self.stored_schedule
+        if stored and schedule_fields_can_express(stored) and not set(WHEN_FIELDS) & set(self.changed_data):
+            return stored
+        if self.cleaned_data["frequency"] == NO_SCHEDULE:
+            return None
+        return {"format": FORMAT, **schedule_of(self.cleaned_data)}
 
     def schedule_at(self, now: datetime) -> dict[str, Any] | None:
         """Return the schedule as it is saved at `now`: a new one that repeats gets a start time.
@@ -151,12 +169,26 @@ class ScheduleForm(forms.Form):
         the user chose to run the job now.
         """
         schedule = self.schedule()
-        stored = self.trigger.definition if self.trigger else None
-        if schedule is None or schedule == stored:
+        if schedule is None or schedule == self.stored_schedule:
             return schedule
+        format, definition = split_schedule(schedule)
+        if self.trigger and has_same_rule(self.trigger, format, definition):
+            return schedule
+        days_id = self.closed_days_id(definition)
         if self.job and not self.runs_now:
-            refuse_present(schedule, now)
-        return with_start_time(FORMAT, schedule, now, self.trigger.previous_fire_at if self.trigger else None)
+            refuse_present(format, definition, now, days_id)
+        counted_from = self.trigger.previous_fire_at if self.trigger else None
+        return {"format": format, **with_start_time(format, definition, now, counted_from, days_id)}
+
+    @property
+    def subscription_id(self) -> UUID | None:
+        """The subscription of the job; None while a new job has none."""
+        return self.job.collection.subscription_id if self.job else None
+
+    def closed_days_id(self, definition: Mapping[str, Any]) -> UUID | None:
+        """Return the newest version of the calendar that a definition names; None without a calendar of that name."""
+        subscription_id = self.subscription_id
+        return closed_days.current_version_id(subscription_id, definition) if subscription_id else None
 
     @property
     def runs_now(self) -> bool:
@@ -174,10 +206,13 @@ RECURRENCE_MEMBERS = {"frequency", "interval", "count", "endTime", "schedule"}
 PLAN_MEMBERS = {*SCHEDULE_FIELDS, "monthlyOccurrences"}
 
 
-def schedule_fields_can_express(definition: Mapping | None) -> bool:
+def schedule_fields_can_express(schedule: Mapping | None) -> bool:
     """Return True if the form's fields can show the whole schedule: each member has a field that keeps its value."""
-    if definition is None:
+    if schedule is None:
         return True
+    format, definition = split_schedule(schedule)
+    if format != FORMAT:
+        return False
     recurrence = definition.get("recurrence") or {}
     plan = recurrence.get("schedule") or {} if isinstance(recurrence, Mapping) else None
     if not isinstance(plan, Mapping) or not set(plan) <= PLAN_MEMBERS:
@@ -193,15 +228,16 @@ def schedule_fields_can_express(definition: Mapping | None) -> bool:
     )
 
 
-def schedule_fields(definition: Mapping | None) -> dict[str, Any]:
-    if definition is None:
+def schedule_fields(schedule: Mapping | None) -> dict[str, Any]:
+    """Return the values of the fields that show a schedule of the format FORMAT; None: the job has none of its own."""
+    if schedule is None:
         return dict.fromkeys(WHEN_FIELDS) | {"frequency": NO_SCHEDULE}
-    recurrence = definition.get("recurrence") or {}
+    recurrence = schedule.get("recurrence") or {}
     plan = recurrence.get("schedule") or {}
     values: dict[str, Any] = dict.fromkeys(WHEN_FIELDS)
     values["frequency"] = str(recurrence.get("frequency") or "").capitalize()
     values["start"], values["end"] = (
-        parse_instant(definition.get("startTime")),
+        parse_instant(schedule.get("startTime")),
         parse_instant(recurrence.get("endTime")),
     )
     for name in ("interval", "count"):
@@ -214,7 +250,7 @@ def schedule_fields(definition: Mapping | None) -> dict[str, Any]:
 
 
 def schedule_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schedule document of the fields.  Fields for days that the frequency hides are ignored."""
+    """Return the definition of the fields.  Fields for days that the frequency hides are ignored."""
     frequency = values.get("frequency")
     plan = {"minutes": values.get("minutes"), "hours": values.get("hours")}
     if frequency == "Week":
@@ -237,8 +273,14 @@ def schedule_of(values: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _pick(document: Mapping) -> dict[str, Any]:
-    return {name: document[name] for name in SCHEDULE_MEMBERS if document.get(name) is not None}
+def _refuse_unknown(schedule: Mapping[str, Any]) -> None:
+    """Raise ValidationError for an unknown format, and for a member that the format does not have."""
+    format, definition = split_schedule(schedule)
+    if not isinstance(format, str) or format not in wire.MEMBERS:
+        raise forms.ValidationError(f"format: must be one of {', '.join(wire.MEMBERS)}")
+    unknown = next(wire.unknown_members(definition, wire.MEMBERS[format]), None)
+    if unknown:
+        raise forms.ValidationError(f"{unknown.path[:100]}: is not known here; use {', '.join(unknown.known)}")
 
 
 def _without_empty(members: Mapping[str, Any]) -> dict[str, Any]:

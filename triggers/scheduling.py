@@ -4,6 +4,7 @@ Every surface uses this module, so that the REST API, the API of the resource ma
 Each function is one transaction: it does all of its work, or it raises and changes nothing.
 
 Rows are locked in one order, so that two writers never wait for each other: subscription, collection, triggers, job.
+A change of closed days locks all collections of its subscription, in the order of their keys, and then the triggers.
 A beat that dispatches uses the same order.  The locks leave the rows' keys free (`no_key`), because new runs refer to
 these keys.  Several triggers are locked in no order: a writer that waits for triggers holds the lock of their
 collection, and a beat takes only triggers that are not locked.
@@ -12,7 +13,7 @@ collection, and a beat takes only triggers that are not locked.
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.core.exceptions import ValidationError
@@ -30,9 +31,21 @@ from jobs.run_now import run_now
 from jobs.warnings import first_expiry
 from jobs.worker.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
-from triggers import first_run, next_fire
-from triggers.definitions import FORMAT, JobDefinition, TriggerDefinition, canonical, document_of, merge_patch
-from triggers.models import MAIN, Trigger
+from triggers import closed_days, first_run, next_fire
+from triggers.definitions import (
+    FORMAT,
+    JobDefinition,
+    TriggerDefinition,
+    are_equivalent,
+    azure_members,
+    canonical,
+    document_of,
+    has_same_rule,
+    is_azure,
+    merge_job_patch,
+    split_schedule,
+)
+from triggers.models import MAIN, Trigger, parse
 from triggers.notify import notify_beat
 
 TRIGGERS_LIMIT = 100  # triggers of a job
@@ -47,7 +60,13 @@ JOB_FIELDS = ("collection", "name", "state", "action", "overlap", "delivery")  #
 TRIGGER_FIELDS = (  # the fields that callers can change
     *("name", "format", "enabled", "priority", "group", "data_map", "misfire", "misfire_threshold"),
 )
-UNVERSIONED_FIELDS = ("next_fire_at", "anchored_at", "fires_left", "definition")  # a change makes no new version
+UNVERSIONED_FIELDS = (
+    "next_fire_at",
+    "anchored_at",
+    "fires_left",
+    "definition",
+    "closed_days",
+)  # a change makes no new version
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +103,15 @@ def save_job(
         triggers = _locked_triggers(job) if job else {}
         main = triggers.get(MAIN)
         before, main_before = (_job_values(job, main) if job else None), (_trigger_values(main) if main else None)
-        trigger = _main_trigger(job, main, definition, now)
+        schedule_before = (main.format, main.definition) if main else None
+        trigger = _main_trigger(collection, job, main, definition, now)
         if job:
             _locked(job)
             job.collection = collection
             _relocate(job, triggers.values(), target, to.name or job.name)
-        quotas.refuse_job(target, action.document, (definition.schedule or {}).get("recurrence"))
+        quotas.refuse_job(target, action.document, _recurrence_of(trigger) if trigger else None)
+        if trigger and ((trigger.format, trigger.definition) != schedule_before or target.pk != collection.pk):
+            _refuse_own_schedule(target, trigger)
         created = job is None
         if job is None:
             quotas.refuse_another_job(collection)
@@ -124,14 +146,22 @@ def patch_job(job: Job, patch: Mapping, now: datetime, to: Destination = STAY, *
 
     The job is renamed or moved as `to` says.
     """
+
+    def merge(job: Job) -> JobDefinition:
+        return JobDefinition.of(merge_job_patch(document_of(job), patch), **settings)
+
+    return change_job(job, merge, now, to)
+
+
+def change_job(job: Job, change: Callable[[Job], JobDefinition], now: datetime, to: Destination = STAY) -> Job:
+    """Save the definition that `change` returns for the stored job; the job is renamed or moved as `to` says."""
     with transaction.atomic():
         locked = _lock_both_collections(job, to)  # patches run one after the other, so that none is lost
         job.refresh_from_db()
         refuse_moved(job, locked)
         job.action = Action.objects.defer("secrets").get(pk=job.action_id)
         refuse_ended(job)
-        definition = JobDefinition.of(merge_patch(document_of(job), patch), **settings)
-        return save_job(job.collection, job.name, definition, now, to)[0]
+        return save_job(job.collection, job.name, change(job), now, to)[0]
 
 
 def refuse_ended(job: Job) -> None:
@@ -211,9 +241,12 @@ def save_trigger(
             _rename_trigger(trigger, new_name, triggers)
         if not _is_same_schedule(trigger, definition):
             schedule = definition.format, definition.definition
-            _set_schedule(
-                trigger, *schedule, now, None if created else first_run.anchor_of_change(trigger, *schedule, now)
-            )
+            days_id = closed_days.current_version_id(collection.subscription_id, definition.definition)
+            if not created and has_same_rule(trigger, *schedule):
+                _change_common_members(trigger, definition.definition, now, days_id)
+            else:
+                anchor = None if created else first_run.anchor_of_change(trigger, *schedule, now, days_id)
+                _set_schedule(trigger, *schedule, now, days_id, anchor)
             _refuse_trigger(collection, trigger, "definition")
         elif definition.enabled and not trigger.enabled:
             trigger.next_fire_at = None
@@ -241,6 +274,26 @@ def change_trigger(
         lock_collection(trigger.job.collection_id)
         trigger = Trigger.objects.select_related("job").get(pk=trigger.pk)
         return save_trigger(trigger.job, trigger.name, change(TriggerDefinition.stored(trigger)), now)[0]
+
+
+def change_definition(trigger: Trigger, change: Callable[[Mapping], Mapping], now: datetime) -> None:
+    """Replace the stored definition of a trigger, also of a job's own schedule, by what `change` returns for it.
+
+    Raises what `change`, `save_trigger` and `save_job` raise.
+    """
+
+    def of_trigger(stored: TriggerDefinition) -> TriggerDefinition:
+        return replace(stored, definition=canonical(stored.format, change(stored.definition)))
+
+    def of_job(job: Job) -> JobDefinition:
+        document = document_of(job)
+        format, definition = split_schedule(document["schedule"])
+        return JobDefinition.of({**document, "schedule": {"format": format, **change(definition)}})
+
+    if trigger.name == MAIN:
+        change_job(trigger.job, of_job, now)
+    else:
+        change_trigger(trigger, of_trigger, now)
 
 
 def load_secrets(action: Action) -> Action:
@@ -349,18 +402,26 @@ def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:
 
 def _is_same_schedule(trigger: Trigger, definition: TriggerDefinition) -> bool:
     """Return True if the schedule equals the stored one, even if written differently."""
-    return trigger.format == definition.format and _are_equivalent(
+    return trigger.format == definition.format and are_equivalent(
         trigger.format, trigger.definition, definition.definition
     )
 
 
-def _are_equivalent(format: str, ours: Mapping, theirs: Mapping) -> bool:
-    if ours == theirs:
-        return True
-    try:
-        return wire.render(format, ours) == wire.render(format, theirs)
-    except wire.WireError:  # the stored document dates from a different parser, or the new one is wrong
-        return False
+def _change_common_members(
+    trigger: Trigger, definition: Mapping, now: datetime, closed_days_id: uuid.UUID | None
+) -> None:
+    """Give the trigger other skips, extras, closed days, jitter or another rule for clock changes.
+
+    Its schedule goes on from the anchor that it has.
+
+    So a run that is left out or moved does not begin the count again.  A fire time that is due stays due.
+    Raises WireError.
+    """
+    wire.refuse_unreachable(parse(trigger.format, definition, trigger.anchored_at, closed_days_id), now)
+    trigger.definition = dict(definition)
+    trigger.closed_days_id = closed_days_id
+    if trigger.next_fire_at is not None and trigger.next_fire_at > now:
+        trigger.next_fire_at = None
 
 
 def _run_also_now(job: Job, now: datetime) -> None:
@@ -375,32 +436,44 @@ def _run_also_now(job: Job, now: datetime) -> None:
 
 
 def _set_schedule(
-    trigger: Trigger, format: str, definition: Mapping, now: datetime, anchor: datetime | None = None
+    trigger: Trigger,
+    format: str,
+    definition: Mapping,
+    now: datetime,
+    closed_days_id: uuid.UUID | None,
+    anchor: datetime | None = None,
 ) -> None:
-    """Give the trigger a new schedule, which counts from `anchor`, by default from `now`.  Raises WireError."""
-    parsed = wire.parse(format, definition, now)
+    """Give the trigger a new schedule, which counts from `anchor`, by default from `now`.  Raises WireError.
+
+    `closed_days_id` is the current version of the calendar of closed days that the definition names.
+    """
+    parsed = parse(format, definition, now, closed_days_id)
     wire.refuse_unreachable(parsed, now)
     trigger.format = format
     trigger.definition = dict(definition)
+    trigger.closed_days_id = closed_days_id
     trigger.anchored_at = anchor or now
     trigger.fires_left = parsed.count
     trigger.next_fire_at = None
 
 
-def _main_trigger(job: Job | None, stored: Trigger | None, definition: JobDefinition, now: datetime) -> Trigger | None:
+def _main_trigger(
+    collection: JobCollection, job: Job | None, stored: Trigger | None, definition: JobDefinition, now: datetime
+) -> Trigger | None:
     """Return the job's trigger MAIN with the definition's schedule; None: the job has no schedule of its own.
 
     The trigger is `stored`, or a new one.  A changed schedule is checked.
     """
-    schedule = definition.schedule
+    format, schedule = definition.format, definition.schedule
     if (
         stored
         and schedule is not None
-        and stored.format == FORMAT
-        and _are_equivalent(FORMAT, stored.definition, schedule)
+        and stored.format == format
+        and are_equivalent(format, stored.definition, schedule)
     ):
         return stored
-    if job and not schedule and (stored is None or definition.run_now is not None):
+    is_empty = format == FORMAT and not schedule
+    if job and is_empty and (stored is None or definition.run_now is not None):
         if schedule is not None and definition.needs_schedule:
             raise Invalid("needs a startTime or a recurrence", path="ownSchedule", code="required")
         schedule = None
@@ -409,35 +482,49 @@ def _main_trigger(job: Job | None, stored: Trigger | None, definition: JobDefini
             next_fire.reopen(job)
         return None
     trigger = stored or Trigger(name=MAIN)
-    if job:
-        _change_schedule(job, trigger, schedule, definition.run_now, now)
+    days_id = closed_days.current_version_id(collection.subscription_id, schedule)
+    if job and stored and has_same_rule(stored, format, schedule):
+        _change_common_members(trigger, schedule, now, days_id)
         next_fire.reopen(job)
-        return trigger
-    if definition.run_now is False:
-        first_run.refuse_present(schedule, now)
-        schedule = first_run.with_start_time(FORMAT, schedule, now)
-    _set_schedule(trigger, FORMAT, schedule, now)
+    elif job:
+        _change_schedule(job, trigger, format, schedule, days_id, definition.run_now, now)
+        next_fire.reopen(job)
+    else:
+        if definition.run_now is False:
+            first_run.refuse_present(format, schedule, now, days_id)
+            schedule = first_run.with_start_time(format, schedule, now, closed_days_id=days_id)
+        _set_schedule(trigger, format, schedule, now, days_id)
+    first_run.refuse_ended(trigger, now)
     return trigger
 
 
-def _change_schedule(job: Job, trigger: Trigger, schedule: Mapping, at_once: bool | None, now: datetime) -> None:
+def _change_schedule(
+    job: Job,
+    trigger: Trigger,
+    format: str,
+    schedule: Mapping,
+    days_id: uuid.UUID | None,
+    at_once: bool | None,
+    now: datetime,
+) -> None:
     """Replace the job's own schedule.  A schedule without a start time does not run at once, with one exception.
 
     With `at_once` None it runs at once, as in Azure Scheduler, if no own schedule of the job has fired yet.  With
     False, a schedule whose only fire time is the present one is refused.  A first run that is due stays due.
     """
     if at_once is False:
-        first_run.refuse_present(schedule, now)
+        first_run.refuse_present(format, schedule, now, days_id)
     due_at, anchored_at = trigger.next_fire_at, trigger.anchored_at
     has_fired = trigger.previous_fire_at is not None
     is_due = not has_fired and due_at is not None and due_at == anchored_at <= now
-    if is_due and wire.begins_at_creation(FORMAT, schedule):
-        _set_schedule(trigger, FORMAT, schedule, now, anchored_at)
+    if is_due and wire.begins_at_creation(format, schedule):
+        _set_schedule(trigger, format, schedule, now, days_id, anchored_at)
         trigger.next_fire_at = due_at
     elif has_fired or at_once is not None:
-        _set_schedule(trigger, FORMAT, schedule, now, first_run.anchor_of_change(trigger, FORMAT, schedule, now))
+        anchor = first_run.anchor_of_change(trigger, format, schedule, now, days_id)
+        _set_schedule(trigger, format, schedule, now, days_id, anchor)
     else:
-        _set_schedule(trigger, FORMAT, schedule, now)
+        _set_schedule(trigger, format, schedule, now, days_id)
     # a skipped last run of the old schedule must not make the job run when the job is enabled
     job.runs.filter(trigger_name=MAIN, fire_at=trigger.anchored_at, is_last=True).update(is_last=False)
 
@@ -446,7 +533,7 @@ def _job_values(job: Job, main: Trigger | None) -> tuple:
     """Return the values of a job that callers can change, for comparison."""
     return (
         *(job.collection_id, job.name, job.state, job.overlap, job.delivery, job.action_id),
-        main and (main.definition, main.misfire),
+        main and (main.format, main.definition, main.misfire),
     )
 
 
@@ -530,8 +617,22 @@ def _clean(row, exclude: Sequence[str] = ()) -> None:
         raise Invalid(messages[0], path=field) from None
 
 
+def _recurrence_of(trigger: Trigger) -> Mapping | None:
+    """Return the recurrence of a schedule of Azure Scheduler, whose frequency and interval are compared with limits."""
+    return (azure_members(trigger.format, trigger.definition) or {}).get("recurrence")
+
+
+def _refuse_own_schedule(collection: JobCollection, main: Trigger) -> None:
+    """Raise QuotaExceeded when a job's own schedule fires more often than the collection allows.
+
+    For schedules that Azure Scheduler does not have.  `_recurrence_of` has the rule for the others.
+    """
+    if not is_azure(main):
+        _refuse_trigger(collection, main, "schedule")
+
+
 def _refuse_trigger(collection: JobCollection, trigger: Trigger, path: str) -> None:
-    """Raise QuotaExceeded when an additional trigger fires more often than the collection allows."""
+    """Raise QuotaExceeded when a trigger fires more often than the collection allows."""
     quotas.refuse_fires(collection, trigger.parsed, trigger.anchored_at, trigger.format == FORMAT, path)
 
 
@@ -542,7 +643,6 @@ def _refuse_move(collection: JobCollection) -> None:
         return
     quotas.refuse_move(collection)
     for trigger in Trigger.objects.filter(job__collection=collection).select_related("job__action"):
-        recurrence = trigger.definition.get("recurrence") if trigger.format == FORMAT else None
-        quotas.refuse_job(collection, trigger.job.action.document, recurrence)
-        if trigger.name != MAIN and quotas.allows_less(collection, before):
+        quotas.refuse_job(collection, trigger.job.action.document, _recurrence_of(trigger))
+        if not (trigger.name == MAIN and is_azure(trigger)) and quotas.allows_less(collection, before):
             _refuse_trigger(collection, trigger, "properties.sku.name")

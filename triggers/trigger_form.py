@@ -4,6 +4,7 @@ Each format has its own fields; the style sheet shows those of the chosen format
 are written in JSON.  Members whose fields were not changed stay exactly as they are stored.
 """
 
+import json
 import re
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,8 +20,10 @@ from jobs.forms.fields import CODE, JSONDocumentField, MomentField, TextNotation
 from jobs.models import Job, JobCollection
 from jobs.names import NAME_LENGTH, validate_group, validate_trigger_name
 from recurrence.english_words import listed
-from recurrence.wire import WireError, graph, rrule, simple
-from triggers.definitions import SCHEDULE_MEMBERS, TriggerDefinition, canonical
+from recurrence.wire import WireError, azure, common, graph, rrule_schedule, simple, solar
+from recurrence.wire.clocks import PRESETS
+from recurrence.wire.json_values import Known
+from triggers.definitions import TriggerDefinition, canonical
 from triggers.forms import MISFIRE_CHOICES, MISFIRE_HELP
 from triggers.mint.jobs import enabled_triggers
 from triggers.models import (
@@ -37,37 +40,61 @@ from triggers.scheduling import LOCK_KEY, save_trigger
 SECOND, MILLISECOND = timedelta(seconds=1), timedelta(milliseconds=1)
 FORMATS = {
     "quartz": "Cron expression",
+    "cron": "Crontab line",
     "simple": "Interval",
     "once": "Once",
     "azure": "Azure recurrence",
     "outlook": "Calendar series",
     "rrule": "iCalendar rule",
+    "solar": "Sun",
 }
 SHORT_NAMES = {
     "quartz": "Cron",
+    "cron": "Crontab",
     "simple": "Interval",
     "once": "Once",
     "azure": "Azure",
     "outlook": "Calendar",
     "rrule": "iCalendar",
+    "solar": "Sun",
 }
 # the formats that are written as a JSON document, with their members
-DOCUMENTS = {"azure": SCHEDULE_MEMBERS, "outlook": graph.MEMBERS, "rrule": rrule.MEMBERS}
+DOCUMENTS: dict[str, Known] = {
+    "azure": azure.MEMBERS,
+    "outlook": graph.MEMBERS,
+    "rrule": rrule_schedule.MEMBERS,
+    "solar": solar.MEMBERS,
+}
+EXPRESSION_PLACES = {
+    "expression": "expression",
+    "timeZone": "time_zone",
+    "clockChange": "clock_change",
+    "startTime": "start",
+    "endTime": "end",
+}
 # by format, the field of each member of a definition
 PLACES = {
-    "quartz": {
-        "expression": "expression",
-        "timeZone": "time_zone",
-        "clockChange": "clock_change",
-        "startTime": "start",
-        "endTime": "end",
-    },
+    "quartz": EXPRESSION_PLACES,
+    "cron": EXPRESSION_PLACES,
     "simple": {"startTime": "start", "endTime": "end", "interval": "interval", "repeatCount": "repeat_count"},
     "once": {"at": "at"},
     **{format: {} for format in DOCUMENTS},
 }
 # the main field of each format
-FIRST = {"quartz": "expression", "simple": "interval", "once": "at", **dict.fromkeys(DOCUMENTS, "schedule_json")}
+FIRST = {
+    "quartz": "expression",
+    "cron": "expression",
+    "simple": "interval",
+    "once": "at",
+    **dict.fromkeys(DOCUMENTS, "schedule_json"),
+}
+# the words of a clock change that is a policy
+SKIPPED_IN_WORDS = {
+    "next": "run once, right after the change",
+    "shift": "run later by the size of the change",
+    "skip": "do not run",
+}
+REPEATED_IN_WORDS = {"first": "the first time", "second": "the second time", "both": "both times"}
 # the fields of the settings that are not part of a definition, by the core's path
 SETTINGS = {"name": "name", "group": "group", "priority": "priority", f"triggerDataMap.{LOCK_KEY}": "lock_key"}
 
@@ -110,7 +137,8 @@ class TriggerForm(forms.Form):
             attrs={**CODE, "autocapitalize": "none", "autocomplete": "off", "placeholder": "0 15 10 ? * MON-FRI"}
         ),
         help_text="Quartz format: second, minute, hour, day of month, month, day of week (1 is Sunday), and optionally"
-        " year. One of the two day fields must be ?.",
+        " year. One of the two day fields must be ?. A crontab line has five fields, from minute to day of week (0 or 7"
+        " is Sunday), or is a word such as @daily.",
     )
     time_zone = forms.CharField(
         label="Time zone",
@@ -152,7 +180,8 @@ class TriggerForm(forms.Form):
         label="Recurrence as JSON",
         required=False,
         help_text="Azure recurrence: startTime and recurrence. Calendar series: start, end and recurrence, as in an"
-        " event of Microsoft Graph. iCalendar rule: start, end, rrule, exdates and rdates.",
+        " event of Microsoft Graph. iCalendar rule: start, end, rrule, exdates and rdates. Sun: event, latitude,"
+        " longitude and offset.",
     )
 
     priority = forms.IntegerField(
@@ -184,6 +213,12 @@ class TriggerForm(forms.Form):
         self.job = job
         self.trigger = trigger
         super().__init__(data, initial=initial_of(trigger), **kwargs)
+        policy = self.initial.get("clock_change")
+        if policy and policy not in PRESETS:
+            self.fields["clock_change"].choices = [
+                *self.fields["clock_change"].choices,
+                (policy, policy_in_words(policy)),
+            ]
 
     def clean_threshold(self) -> timedelta:
         threshold = self.cleaned_data["threshold"]
@@ -195,9 +230,10 @@ class TriggerForm(forms.Form):
         super().clean()
         members = DOCUMENTS.get(self.cleaned_data.get("format", ""))
         if members and "schedule_json" in self.changed_data:
-            unknown = [name for name in self.cleaned_data.get("schedule_json", {}) if name not in members]
+            known = [*members, *common.MEMBERS]
+            unknown = [name for name in self.cleaned_data.get("schedule_json", {}) if name not in known]
             if unknown:
-                self.add_error("schedule_json", f"{unknown[0][:50]!r} is not a member here. Use {listed(members)}")
+                self.add_error("schedule_json", f"{unknown[0][:50]!r} is not a member here. Use {listed(known)}")
 
     def schedule(self, now: datetime) -> tuple[str, dict[str, Any]]:
         """Return the format and the definition that saving at `now` would store.
@@ -285,7 +321,8 @@ class TriggerForm(forms.Form):
         for member, name in PLACES[format].items():
             is_unchanged = stored is not None and name not in changed
             document[member] = stored.get(member) if stored is not None and is_unchanged else _member(name, data[name])
-        return {member: value for member, value in document.items() if value not in (None, "")}
+        fieldless = {member: value for member, value in (stored or {}).items() if member not in document}
+        return {member: value for member, value in document.items() if value not in (None, "")} | fieldless
 
     def _data_map(self) -> dict[str, Any]:
         data_map = dict(self.trigger.data_map) if self.trigger else {}
@@ -342,7 +379,9 @@ def _field_value(name: str, value: Any) -> Any:
             return None
     if name == "interval":
         return None if value in (None, "") else int(value) * MILLISECOND
-    return "cron" if name == "clock_change" and value is None else value
+    if name == "clock_change":
+        return json.dumps(value) if isinstance(value, dict) else value or "cron"
+    return value
 
 
 def _member(name: str, value: Any) -> Any:
@@ -351,7 +390,18 @@ def _member(name: str, value: Any) -> Any:
         return f"{value:%Y-%m-%dT%H:%M:%SZ}"
     if name == "interval":
         return None if value is None else value // MILLISECOND
+    if name == "clock_change" and value.startswith("{"):
+        return json.loads(value)
     return None if (name, value) == ("clock_change", "cron") else value
+
+
+def policy_in_words(policy: str) -> str:
+    """Return a text for a policy that is neither like Cronos nor like Quartz.  `policy` is its JSON."""
+    members = json.loads(policy)
+    gap = SKIPPED_IN_WORDS[str(members.get("gap") or "next").lower()]
+    return (
+        f"Skipped times {gap}. A repeated time runs {REPEATED_IN_WORDS[str(members.get('repeat') or 'first').lower()]}."
+    )
 
 
 def format_in_words(format: str) -> str:

@@ -72,11 +72,18 @@ class ExpectedRun:
     is_superseded: bool = False
 
     @property
+    def starts_at(self) -> datetime:
+        """The fire time with the jitter of its trigger."""
+        return self.trigger.start_of(self.fire_at) if self.trigger else self.fire_at
+
+    @property
     def runs_at(self) -> datetime | None:
         """The moment at which it runs; None when it does not run, and when the moment is not known."""
         if self.hold is None:
-            return self.fire_at
-        return None if self.hold.is_dropped or self.is_superseded else self.hold.until
+            return self.starts_at
+        if self.hold.is_dropped or self.is_superseded or self.hold.until is None:
+            return None
+        return max(self.hold.until, self.starts_at)
 
 
 def expected_runs(triggers: Iterable[Trigger], windows: Sequence[HoldWindow]) -> Iterator[ExpectedRun]:
@@ -247,7 +254,7 @@ def _next_fire(triggers: Sequence[Trigger], windows: Sequence[HoldWindow]) -> Ex
         firsts = [(fire, trigger) for trigger in triggers if (fire := next(fires_of(trigger, since), None))]
         if not firsts:
             return None
-        fire, trigger = min(firsts, key=lambda each: (each[0], each[1].pk))
+        fire, trigger = min(firsts, key=lambda each: (each[1].start_of(each[0]), each[0], each[1].pk))
         hold = find_hold(windows, fire)
         if hold is None or not hold.is_dropped or hold.until is None:
             return ExpectedRun(fire, trigger, hold)

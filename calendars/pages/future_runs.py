@@ -71,7 +71,8 @@ def triggers_of_jobs(query: WindowQuery, ids: Sequence[int]):
     next_fire_at = Case(When(would_fire, then="triggers__next_fire_at"), output_field=DateTimeField())
     return jobs.annotate(next_at=next_fire_at, last_duration=last_duration("pk")).values_list(
         *("pk", "name", "collection_id", "triggers__pk", "triggers__name", "triggers__format"),
-        *("triggers__definition", "triggers__anchored_at", "next_at", "triggers__fires_left", "last_duration"),
+        *("triggers__definition", "triggers__anchored_at", "triggers__closed_days_id"),
+        *("next_at", "triggers__fires_left", "last_duration"),
     )
 
 
@@ -85,7 +86,7 @@ def coming_triggers(query: WindowQuery, ids: Sequence[int]):
         .annotate(last_duration=last_duration("job_id"))
         .values_list(
             *("job_id", "job__name", "job__collection_id", "pk", "name", "format"),
-            *("definition", "anchored_at", "next_fire_at", "fires_left", "last_duration"),
+            *("definition", "anchored_at", "closed_days_id", "next_fire_at", "fires_left", "last_duration"),
         )
     )
 

@@ -75,6 +75,7 @@ class UpcomingTrigger(NamedTuple):
     format: str | None
     definition: dict[str, Any] | None
     anchored_at: datetime | None
+    closed_days_id: UUID | None
     next_fire_at: datetime | None
     fires_left: int | None
     last_duration: timedelta | None
@@ -84,7 +85,7 @@ class UpcomingTrigger(NamedTuple):
         """The schedule; None without a trigger, or if its definition is not valid any more."""
         if self.format is None or self.definition is None or self.anchored_at is None:
             return None
-        parsed = parsed_or_none(self.format, self.definition, self.anchored_at)
+        parsed = parsed_or_none(self.format, self.definition, self.anchored_at, self.closed_days_id)
         return parsed.schedule if parsed else None
 
 

@@ -102,7 +102,7 @@ def rows_of(query: WindowQuery, jobs: Sequence[JobWindow]) -> Iterable[Any]:
         parts.append(Q(job__in=with_spans, missed_until__gte=query.start, fire_at__lt=query.end))
     rows = Run.objects.without_error_actions().filter(reduce(or_, parts), state__in=query.states)
     return rows.annotate(name=F("job__name"), collection_id=F("job__collection_id")).only(
-        *("job_id", "trigger_name", "fire_at", "state", "reason", "missed_count", "missed_until"),
+        *("job_id", "trigger_name", "fire_at", "starts_at", "state", "reason", "missed_count", "missed_until"),
         *("attempt_count", "started_at", "finished_at"),
     )
 
@@ -145,7 +145,7 @@ def run_item(run: Any, now: datetime, addresses: Addresses) -> RunItem:
 
 def state_label(run: Run, outcome: Badge) -> str:
     if outcome is SUCCEEDED_LATE and run.started_at:
-        return gettext("Late by %s") % humanize.format_duration(run.started_at - run.fire_at)
+        return gettext("Late by %s") % humanize.format_duration(run.started_at - run.planned_start)
     if run.state == Run.State.FAILED and run.attempt_count > 1:
         return gettext("Failed after %d attempts") % run.attempt_count
     return gettext(outcome.word)

@@ -199,7 +199,7 @@ def delay_text(run: Run) -> str:
     """Return by how much a late run was late."""
     if outcome_of(run).mark != "late" or run.started_at is None:
         return ""
-    return humanize.format_elapsed(run.started_at - run.fire_at)
+    return humanize.format_elapsed(run.started_at - run.planned_start)
 
 
 def typical_duration(newest: Sequence[Run]) -> str:

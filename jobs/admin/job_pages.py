@@ -1,5 +1,7 @@
 """The pages of one job, and the actions of users on them."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
@@ -15,7 +17,7 @@ from jobs.models import Job, Run
 from jobs.pages.jobs import job_page
 from jobs.run_now import run_now
 from maintenance.pages.job_policy import policy_card
-from triggers.definitions import document_of
+from triggers.definitions import document_of, main_trigger
 
 ORDERED = {"run": "Run queued", Job.State.DISABLED: "Disabled", Job.State.ENABLED: "Enabled"}
 
@@ -31,9 +33,9 @@ class JobPages:
         return TemplateResponse(request, "admin/jobs/job/page.html", {**context, "tab": "runs"})
 
     def document_view(self, request, object_id: int) -> HttpResponse:
-        """Show the job as a JSON document that the API accepts unchanged."""
+        """Show the job as a JSON document that PUT of /api/jobs accepts unchanged."""
         job = self.find_visible(request, object_id)
-        document = written({"properties": document_of(job)})
+        document = written(job_document(job))
         now = timezone.now()
         page = job_page(job, now)
         context = {**self._page_context(request, job), **page, "document": document}
@@ -71,6 +73,12 @@ class JobPages:
             else:
                 messages.success(request, f"{ORDERED[state]}: {job.name}.")
         return HttpResponseRedirect(reverse("admin:jobs_job_page", args=[job.pk]))
+
+
+def job_document(job: Job) -> dict[str, Any]:
+    main = main_trigger(job)
+    own = {"misfire": main.misfire} if main else {"ownSchedule": False}
+    return {"name": job.name, **document_of(job), **own, "overlap": job.overlap, "delivery": job.delivery}
 
 
 def _find_run(job: Job, run_id: str) -> Run | None:

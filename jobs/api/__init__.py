@@ -2,18 +2,7 @@
 
 Lists and answers are built from plain rows, without model instances.  The serializers here parse requests; for answers
 they only provide the OpenAPI description.
+
+The views are in `urls`, which is not imported here: `triggers.api` imports modules of this package, and jobs import
+its field for schedules.
 """
-
-from django.urls import include, path
-from rest_framework.routers import SimpleRouter
-
-from jobs.api.collections import Collections
-from jobs.api.jobs import Jobs
-from jobs.api.runs import Runs
-
-router = SimpleRouter(trailing_slash=False, use_regex_path=False)
-router.register("collections", Collections, basename="collection")
-router.register("jobs", Jobs, basename="job")
-router.register("runs", Runs, basename="run")
-
-urlpatterns = [path("", include(router.urls))]

@@ -52,7 +52,7 @@ JOBS = [
                     },
                 },
             },
-            "recurrence": {"frequency": "Day", "schedule": {"hours": [19], "minutes": [0]}},
+            "schedule": {"format": "quartz", "expression": "0 0 19 ? * MON-FRI", "timeZone": "Europe/Berlin"},
         },
         request_only=True,
     ),

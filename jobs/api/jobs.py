@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -25,7 +25,7 @@ from accounts.access import as_field_error, require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role
 from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, respond
-from api.errors import Conflict, Invalid
+from api.errors import Conflict, Invalid, RequestError
 from api.fields import Document, FlagField, InstantField, Messages, TextField, WholeNumberField, WordField, read
 from api.filters import TextFilter, WholeNumberFilter, WordFilter
 from api.idempotency import IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_OR_MEMBER, idempotency_key, repeatable
@@ -45,9 +45,12 @@ from jobs.names import NAME_LENGTH
 from jobs.run_now import KEY_LENGTH, run_now
 from jobs.signing import OVERLAP_MOST
 from jobs.warnings import warnings_of
-from recurrence.wire import WireError, azure, json_values
-from triggers.definitions import SCHEDULE_MEMBERS, JobDefinition, document_of, merge_patch
+from recurrence.wire import WireError, json_values
+from triggers.api.fields import ScheduleField
+from triggers.api.triggers import canonical_definition
+from triggers.definitions import SCHEDULE_MEMBERS, JobDefinition, azure_members, document_of, merge_job_patch
 from triggers.deletion import delete_job
+from triggers.descriptions import job_schedule_warnings
 from triggers.models import MAIN, Trigger
 from triggers.scheduling import Destination, load_secrets, patch_job, refuse_ended, save_job, set_job_state
 from triggers.upcoming import next_runs
@@ -73,6 +76,11 @@ class StartTimeField(Messages, serializers.Field):
 @with_example(
     {
         "action": {"type": "Https", "request": {"method": "POST", "uri": "https://shop.example.com/orders/collect"}},
+        "schedule": {
+            "format": "azure",
+            "startTime": "2026-01-05T08:00:00Z",
+            "recurrence": {"frequency": "Day", "interval": 1},
+        },
         "startTime": "2026-01-05T08:00:00Z",
         "recurrence": {"frequency": "Day", "interval": 1},
         "ownSchedule": True,
@@ -94,12 +102,24 @@ class JobReplacement(Document):
     ownSchedule = FlagField(
         required=False,
         help_text="`false`: it has no schedule of its own, so that it runs by hand and by the triggers beside it only."
-        "  Left out, a new job has one, and a job without one stays so until it is given a startTime or a recurrence.",
+        "  Left out, a new job has one, and a job without one stays so until it is given a schedule.",
+    )
+    schedule = ScheduleField(
+        required=False,
+        allow_null=True,
+        help_text="When it runs, in any format.  Together with `startTime` or `recurrence` it must say the same.",
     )
     startTime = StartTimeField(
-        required=False, allow_null=True, help_text="When it runs first; a time without an offset is in UTC."
+        required=False,
+        allow_null=True,
+        help_text="When it runs first; a time without an offset is in UTC.  Short for a schedule of the format"
+        " `azure`.",
     )
-    recurrence = RecurrenceField(required=False, allow_null=True, help_text="Without one it runs once.")
+    recurrence = RecurrenceField(
+        required=False,
+        allow_null=True,
+        help_text="How it repeats; without one it runs once.  Short for a schedule of the format `azure`.",
+    )
     state = WordField(
         ["enabled", "disabled"], default="enabled", help_text="While it is disabled, its schedule does not run it."
     )
@@ -178,6 +198,11 @@ class JobWarningSerializer(serializers.Serializer):
         "name": "collect-orders",
         "state": "enabled",
         "action": {"type": "Https", "request": {"method": "POST", "uri": "https://shop.example.com/orders/collect"}},
+        "schedule": {
+            "format": "azure",
+            "startTime": "2026-01-05T08:00:00Z",
+            "recurrence": {"frequency": "Day", "interval": 1},
+        },
         "startTime": "2026-01-05T08:00:00Z",
         "recurrence": {"frequency": "Day", "interval": 1},
         "ownSchedule": True,
@@ -205,14 +230,19 @@ class JobSerializer(serializers.Serializer):
     name = serializers.CharField(help_text="Unique in its collection, in any case.")
     state = serializers.ChoiceField(Job.State.values, help_text="`completed` and `faulted` are final.")
     action = ActionField(help_text="What a run does, without its secrets.")
+    schedule = ScheduleField(allow_null=True, help_text="When it runs; null: it has no schedule of its own.")
     startTime = InstantField(
-        allow_null=True, help_text="When it runs first; null: at its creation, or it has no schedule of its own."
+        allow_null=True,
+        help_text="That of `schedule`, if this is in the format `azure` and in UTC and has no other members; null:"
+        " it is another schedule, or has none.",
     )
     recurrence = RecurrenceField(
-        allow_null=True, help_text="How it repeats; null: it runs once, or it has no schedule of its own."
+        allow_null=True,
+        help_text="That of `schedule`, if this is in the format `azure` and in UTC and has no other members; null:"
+        " it is another schedule, or has none.",
     )
     ownSchedule = serializers.BooleanField(
-        help_text="Whether it runs by startTime and recurrence; `false`: only by hand and by the triggers beside it."
+        help_text="Whether it has a `schedule`; `false`: it runs only by hand and by its additional triggers."
     )
     triggerCount = serializers.IntegerField(help_text="How many triggers it has beside its own schedule.")
     overlap = serializers.ChoiceField(
@@ -328,7 +358,8 @@ class Jobs(ApiViewSet):
             definition = JobDefinition.of(
                 request.data, run_now=members.get("runNow"), **settings_in(request.data, members)
             )
-            job, _ = save_job(collection, members["name"], definition, timezone.now())
+            with schedule_paths(request.data):
+                job, _ = save_job(collection, members["name"], definition, timezone.now())
         return created(request, f"/api/jobs/{job.pk}", job_response(Job.objects, job.pk))
 
     @extend_schema(
@@ -344,14 +375,16 @@ class Jobs(ApiViewSet):
         to = destination_in(request, members)
         with locked_job(request, job, to) as job:
             definition = JobDefinition.of(request.data, run_now=members["runNow"], **settings_in(request.data, members))
-            save_job(job.collection, job.name, definition, timezone.now(), to)
+            with schedule_paths(request.data):
+                save_job(job.collection, job.name, definition, timezone.now(), to)
         return job_response(Job.objects, pk)
 
     @extend_schema(
         operation_id="patchJob",
         summary="Change a job",
-        description="Objects are merged, lists and values replaced; null removes an optional member.  `name` renames"
-        " it and `collection` moves it; its runs keep the names that they were made with.",
+        description="Objects are merged, lists and values replaced; null removes an optional member.  A `schedule` of"
+        " another format replaces the one before, and `startTime` and `recurrence` change only a schedule that consists"
+        " of them.  `name` renames it and `collection` moves it; its runs keep the names that they were made with.",
         request=JobReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
@@ -368,7 +401,7 @@ class Jobs(ApiViewSet):
         )
         patch = {name: request.data[name] for name in DOCUMENT_MEMBERS if name in request.data}
         to, run_now = destination_in(request, members), members.get("runNow", False)
-        with locked_job(request, job, to) as job:
+        with locked_job(request, job, to) as job, schedule_paths(request.data):
             patch_job(job, patch, timezone.now(), to, run_now=run_now, **settings_in(patch, members))
         return job_response(Job.objects, pk)
 
@@ -460,8 +493,8 @@ class Jobs(ApiViewSet):
 
 
 WITH_ACTION = Job.objects.select_related("collection", "action").defer("action__secrets")
-MERGED = ("action", "recurrence")
-DOCUMENT_MEMBERS = ("action", "startTime", "recurrence", "state")
+MERGED = ("action", "schedule", "recurrence")
+DOCUMENT_MEMBERS = ("action", "schedule", "startTime", "recurrence", "state")
 SETTINGS = ("overlap", "delivery", "misfire")
 JOB_COLUMNS = (
     *("id", "collection_id", "collection__name", "name", "state", "overlap", "delivery"),
@@ -469,16 +502,20 @@ JOB_COLUMNS = (
     *("execution_count", "failure_count", "faulted_count", "last_execution_at", "revision"),
     *("created_at", "updated_at", "finished_at"),
 )
-TRIGGER_FIELDS = ("name", "format", "definition", "anchored_at", "misfire", "next_fire_at", "fires_left")
+TRIGGER_FIELDS = ("name", "format", "definition", "anchored_at", "closed_days", "misfire", "next_fire_at", "fires_left")
 
 
 def merge_into_job(job: Job, patch: object) -> object:
-    """Return the patch with its objects merged into those of the job, so that whole objects can be checked."""
+    """Return the patch with its objects merged into those of the job, so that whole objects can be checked.
+
+    Raise Invalid for a recurrence that the job's schedule does not have.
+    """
     if not isinstance(patch, Mapping):
         return patch
     objects = {name: patch[name] for name in MERGED if isinstance(patch.get(name), Mapping)}
-    merged = merge_patch(document_of(job), objects)
-    return {**patch, **{name: merged[name] for name in objects}}
+    removal = {"schedule": None} if patch.get("schedule", {}) is None else {}
+    merged = merge_job_patch(document_of(job), objects | removal)
+    return {**patch, **{name: merged[name] for name in objects if name in merged}}
 
 
 def destination_in(request: Request, members: Mapping[str, Any]) -> Destination:
@@ -502,11 +539,35 @@ def settings_in(document: Mapping[str, Any], members: Mapping[str, Any]) -> dict
     chosen = {name: members[name] for name in SETTINGS if name in members}
     if "misfire" in chosen:
         chosen["misfire"] = chosen["misfire"] or Trigger.Misfire.FIRE_ONCE.value
-    given = [name for name in SCHEDULE_MEMBERS if document.get(name) is not None]
+    given = [name for name in (*SCHEDULE_MEMBERS, "schedule") if document.get(name) is not None]
     if given and not members.get("ownSchedule", True):
         raise Invalid("cannot stand beside `ownSchedule: false`", path=given[0], code="not_allowed")
     own_schedule = members.get("ownSchedule")
-    return chosen | {"own_schedule": own_schedule is not False, "needs_schedule": own_schedule is True}
+    needs_schedule = own_schedule is True or "schedule" in given
+    return chosen | {"own_schedule": own_schedule is not False, "needs_schedule": needs_schedule}
+
+
+@contextmanager
+def schedule_paths(document: Mapping[str, Any]) -> Iterator[None]:
+    """Rewrite the paths of errors that cores raise in the block, if the request has its schedule in `schedule`.
+
+    The members of a schedule are then below `schedule`.
+    """
+    if document.get("schedule") is None:
+        yield
+        return
+    try:
+        yield
+    except WireError as error:
+        for each in (error, *error.others):
+            each.path = f"schedule.{each.path}"
+        raise
+    except RequestError as error:
+        if error.path == "ownSchedule" and "ownSchedule" not in document:
+            error.path = "schedule"
+        if (error.path or "").split(".")[0] in SCHEDULE_MEMBERS:
+            error.path = f"schedule.{error.path}"
+        raise
 
 
 def change_state(request, pk: int, state: Job.State) -> Response:
@@ -544,7 +605,8 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
     signed = signing_secrets_of(ids, now)
     for row in rows:
         own = triggers[row["id"]].get(MAIN)
-        schedule = published_schedule(orjson.dumps(own.definition)) if own else {}
+        definition = canonical_definition(own.format, orjson.dumps(own.definition)) if own else {}
+        azure = (azure_members(own.format, definition) if own else None) or {}
         next_run = expected.get(row["id"])
         yield {
             "id": row["id"],
@@ -553,8 +615,9 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
             "name": row["name"],
             "state": row["state"],
             "action": row["action__document"],
-            "startTime": schedule.get("startTime"),
-            "recurrence": schedule.get("recurrence"),
+            "schedule": {"format": own.format, **definition} if own else None,
+            "startTime": azure.get("startTime"),
+            "recurrence": azure.get("recurrence"),
             "ownSchedule": own is not None,
             "triggerCount": len(triggers[row["id"]].keys() - {MAIN}),
             "overlap": row["overlap"],
@@ -573,7 +636,13 @@ def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
             "secretsSetAt": row["action__secrets_set_at"],
             "unicodeHosts": unicode_hosts(row["action__document"]),
             "signing": rendered_signing(signed[row["id"]]),
-            "warnings": [asdict(warning) for warning in warnings_of(row["action__document"], now)],
+            "warnings": [
+                asdict(warning)
+                for warning in (
+                    *warnings_of(row["action__document"], now),
+                    *(job_schedule_warnings(own, now) if own else ()),
+                )
+            ],
         }
 
 
@@ -587,9 +656,3 @@ def signing_secrets_of(job_ids: Sequence[int], now: datetime) -> dict[int, list[
 
 def rendered_signing(secrets: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {"since": secrets[0]["createdAt"], "secrets": secrets} if secrets else None
-
-
-@lru_cache(maxsize=10_000)
-def published_schedule(definition: bytes) -> dict[str, Any]:
-    """Return a stored schedule in the published form.  `definition` is JSON, so that it can be a key of the cache."""
-    return azure.render(orjson.loads(definition))

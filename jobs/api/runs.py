@@ -41,6 +41,7 @@ from jobs.names import NAME_LENGTH
         "errorRun": None,
         "key": None,
         "fireAt": "2026-01-05T08:00:00Z",
+        "startsAt": "2026-01-05T08:00:00Z",
         "occurrence": 12,
         "state": "succeeded",
         "reason": "",
@@ -67,7 +68,8 @@ class RunSerializer(serializers.Serializer):
     parent = serializers.UUIDField(allow_null=True, help_text="The failed run that an error action follows.")
     errorRun = serializers.UUIDField(allow_null=True, help_text="The run of its error action, if one follows it.")
     key = serializers.CharField(allow_null=True, help_text="The caller's own key of a run by hand.")
-    fireAt = InstantField(help_text="When it is meant to run.")
+    fireAt = InstantField(help_text="When it is due by its schedule, without jitter.")
+    startsAt = InstantField(help_text="When it is meant to start: `fireAt`, and the jitter of its schedule.")
     occurrence = serializers.IntegerField(allow_null=True, help_text="Its number among its trigger's, from 1.")
     state = serializers.ChoiceField(Run.State.values, help_text="How far it is.")
     reason = serializers.CharField(
@@ -265,7 +267,17 @@ EXPLAINED = (Run.State.FAILED, Run.State.LOST, Run.State.RETRYING)  # states who
 RUN_COLUMNS = (
     *("id", "subscription_id", "job_id", "job_name", "collection_name", "trigger_name", "origin", "parent_id"),
     "error_run__id",
-    *("manual_key", "fire_at", "occurrence", "state", "reason", "blocked_by", "missed_count", "missed_until"),
+    *(
+        "manual_key",
+        "fire_at",
+        "starts_at",
+        "occurrence",
+        "state",
+        "reason",
+        "blocked_by",
+        "missed_count",
+        "missed_until",
+    ),
     *("attempt_count", "not_before", "created_at", "started_at", "finished_at"),
 )
 ATTEMPT_COLUMNS = (
@@ -317,6 +329,7 @@ def rendered_run(row: Mapping[str, Any], last: LastAttempt) -> dict[str, Any]:
         "errorRun": row["error_run__id"],
         "key": row["manual_key"],
         "fireAt": row["fire_at"],
+        "startsAt": row["starts_at"] or row["fire_at"],
         "occurrence": row["occurrence"],
         "state": row["state"],
         "reason": row["reason"] or (last.message if row["state"] in EXPLAINED else ""),
@@ -325,7 +338,7 @@ def rendered_run(row: Mapping[str, Any], last: LastAttempt) -> dict[str, Any]:
         "missedCount": row["missed_count"],
         "missedUntil": row["missed_until"],
         "attemptCount": row["attempt_count"],
-        "nextAttemptAt": None if row["state"] == Run.State.FOLLOWING else row["not_before"],
+        "nextAttemptAt": row["not_before"] if row["state"] == Run.State.RETRYING else None,
         "nextPollAt": row["not_before"] if row["state"] == Run.State.FOLLOWING else None,
         "createdAt": row["created_at"],
         "startedAt": row["started_at"],

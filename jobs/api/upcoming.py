@@ -47,6 +47,7 @@ PARAMETERS = [
 @with_example(
     {
         "fireAt": "2026-01-05T08:00:00Z",
+        "startsAt": "2026-01-05T08:00:00Z",
         "runsAt": "2026-01-05T08:10:00Z",
         "expected": "held",
         "trigger": 1,
@@ -55,7 +56,8 @@ PARAMETERS = [
     }
 )
 class UpcomingRunSerializer(serializers.Serializer):
-    fireAt = InstantField(help_text="When it is due.")
+    fireAt = InstantField(help_text="When it is due, without jitter.")
+    startsAt = InstantField(help_text="When it starts unless something holds it: `fireAt`, and the jitter.")
     runsAt = InstantField(
         allow_null=True,
         help_text="When it runs, as far as is known: after a hold, if it is held.  Null: see `expected`.",
@@ -148,6 +150,7 @@ def rendered_run(run: ExpectedRun, ids: Mapping[str, int], held: HeldRun | None)
     name = run.trigger.name if run.trigger else (held and held.trigger_name) or ""
     return {
         "fireAt": run.fire_at,
+        "startsAt": run.starts_at,
         "runsAt": run.runs_at,
         "expected": expectation(run),
         "trigger": ids.get(name),

@@ -19,11 +19,13 @@ from jobs.api.conditional_writes import get_if_match, version_of
 from jobs.arm.collections import collection_id, operation_response, progress_headers
 from jobs.arm.lists import filter_of, page, wrong_token
 from jobs.arm.resources import SchedulerView, instant, present, refuse_other_id, refuse_other_progress
+from jobs.arm.schedules import keep_schedule, patch_definition, render_schedule
 from jobs.models import Job
 from jobs.run_now import run_now
 from operations.arm_base import PROVIDER, parameter
-from recurrence.wire import WireError, azure
-from triggers import definitions, deletion, scheduling
+from recurrence.wire import WireError
+from triggers import deletion, scheduling
+from triggers.definitions import JobDefinition, main_trigger
 from triggers.models import MAIN
 
 JOB_MEMBERS = ("action", "recurrence", "startTime", "state")  # members that are below `properties` in this contract
@@ -66,11 +68,13 @@ class OneJob(JobView):
         conditions = Conditions.from_request(request)
         properties = JsonObject(request.data, "").required_members("properties")
         refuse_other_progress(properties)
-        definition = definitions.JobDefinition.of(properties.value)
+        document = {name: properties.value[name] for name in JOB_MEMBERS if name in properties.value}
+        definition = JobDefinition.of(document)
         with transaction.atomic():
             scheduling.lock_collection(collection.pk)
             found = Job.objects.named(collection, kwargs["job"]).only("revision").first()
             conditions.refuse(found and version_of(found))
+            definition = keep_schedule(main_trigger(found), definition) if found else definition
             job, created = scheduling.save_job(collection, kwargs["job"], definition, timezone.now())
         return operation_response(render_job(job), 201 if created else 200)
 
@@ -86,7 +90,7 @@ class OneJob(JobView):
         if changes.get("state", "") is None:
             del changes["state"]  # a state cannot be removed
         with get_if_match(request, job):
-            job = scheduling.patch_job(job, changes, timezone.now())
+            job = scheduling.change_job(job, lambda job: patch_definition(job, changes), timezone.now())
         return operation_response(render_job(job))
 
     def delete(self, request, **kwargs):
@@ -105,7 +109,7 @@ class JobRun(SchedulerView):
 
 def render_job(job: Job) -> dict[str, Any]:
     triggers = list(job.triggers.all())
-    schedule = next((azure.render(each.definition) for each in triggers if each.name == MAIN), {})
+    schedule = render_schedule(next((each for each in triggers if each.name == MAIN), None))
     next_fire_at = min((each.next_fire_at for each in triggers if each.next_fire_at), default=None)
     properties = present(
         startTime=schedule.get("startTime"),

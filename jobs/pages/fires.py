@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from django.utils import timezone
 
 from jobs import humanize
+from recurrence.zones import to_zone
 
 NOTHING = timedelta(0)
 UPCOMING = 10  # fire times that a page lists
@@ -27,7 +28,7 @@ def fire_rows(
     offset: timedelta | None = None  # of the viewer's zone from `zone`
     blanks = [""] * len(fires)
     for fire, note, hold in zip(fires, notes or blanks, held or blanks, strict=True):
-        local, own = timezone.localtime(fire), fire.astimezone(zone)
+        local, own = to_zone(fire, timezone.get_current_timezone()), to_zone(fire, zone)
         previous, offset = offset, (local.utcoffset() or NOTHING) - (own.utcoffset() or NOTHING)
         rows.append(
             {

@@ -26,7 +26,7 @@ from jobs.pages.runs import run_rows
 from jobs.warnings import JobWarning, warnings_of
 from recurrence.schedules import LAST_INSTANT
 from triggers.definitions import main_trigger
-from triggers.descriptions import describe_trigger, sort_triggers
+from triggers.descriptions import describe_trigger, job_schedule_warnings, sort_triggers
 from triggers.gates import HoldWindow, forecast
 from triggers.groups import unserved_groups
 from triggers.mint.jobs import EVENTS
@@ -73,9 +73,16 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "runs": run_rows(page, now),
         "older": page[-1].pk if older and page else None,
         "is_first_page": before is None,
-        "fires": fire_rows(
-            [each.fire_at for each in expected], now, held=[held_in_words(each, now) for each in expected]
-        ),
+        "fires": [
+            {**row, "trigger_id": each.trigger and each.trigger.pk}
+            for row, each in zip(
+                fire_rows(
+                    [each.fire_at for each in expected], now, held=[held_in_words(each, now) for each in expected]
+                ),
+                expected,
+                strict=True,
+            )
+        ],
         "next_run": next_run_row(job, triggers, next_run, now),
         "no_run_reason": "" if next_run else no_run_reason(job, triggers).sentence,
         "rules": rules(job, trigger),
@@ -109,7 +116,9 @@ def trigger_row(trigger: Trigger, job: Job, served: Collection[str], windows: Se
 
 
 def warning_rows(job: Job, now: datetime) -> list[dict]:
-    return [warning_row(warning) for warning in warnings_of(job.action.document, now)]
+    main = main_trigger(job)
+    found = [*warnings_of(job.action.document, now), *(job_schedule_warnings(main, now) if main else ())]
+    return [warning_row(warning) for warning in found]
 
 
 def warning_row(warning: JobWarning) -> dict:

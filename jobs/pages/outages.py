@@ -46,7 +46,7 @@ def outages_of_runs(runs: Sequence[Run]) -> dict[UUID, Outage]:
 
     It takes one query for all runs, and none if all of them started at once.
     """
-    delayed = [run for run in runs if run.started_at is None or run.started_at - run.fire_at > AT_ONCE]
+    delayed = [run for run in runs if run.started_at is None or run.started_at - run.planned_start > AT_ONCE]
     if not delayed:
         return {}
     times = [run.fire_at for run in delayed]

@@ -37,7 +37,9 @@ def run_rows(runs: Sequence[Run], now: datetime) -> list[dict]:
 def error_runs_of(runs: Iterable[Run]) -> dict[UUID | None, dict]:
     """Return the rows of the error actions that follow these runs, by the id of the failed run."""
     failed = [run.pk for run in runs if run.state == Run.State.FAILED]
-    found = Run.objects.filter(parent__in=failed).only("parent_id", "state", "fire_at", "started_at", "finished_at")
+    found = Run.objects.filter(parent__in=failed).only(
+        *("parent_id", "state", "fire_at", "starts_at", "started_at", "finished_at")
+    )
     return {run.parent_id: error_run_row(run) for run in found}
 
 
@@ -107,10 +109,14 @@ def timeline(run: Run, attempts: Sequence[Attempt], now: datetime, holds: Sequen
     The `state` of a stage is the colour of the line from it to the next one.
     """
     stages = [{"name": "Planned", "at": run.fire_at, "note": f"{run.fire_at.astimezone(UTC):%H:%M:%S} UTC"}]
+    if run.starts_at:
+        note = f"{humanize.format_elapsed(run.starts_at - run.fire_at)} of jitter"
+        stages.append({"name": "Start with jitter", "at": run.starts_at, "note": note})
     stages += hold_stages(holds)
     for previous, attempt in zip([None, *attempts], attempts, strict=False):
         if previous is None:
-            note = f"after {humanize.format_elapsed(attempt.started_at - run.fire_at)}{held_duration_text(holds, now)}"
+            lateness = humanize.format_elapsed(attempt.started_at - run.planned_start)
+            note = f"after {lateness}{held_duration_text(holds, now)}"
             stages.append({"name": "Started", "at": attempt.started_at, "note": note, "state": "running"})
         else:
             waited = attempt.started_at - (previous.finished_at or previous.started_at)
@@ -124,11 +130,11 @@ def timeline(run: Run, attempts: Sequence[Attempt], now: datetime, holds: Sequen
                 }
             )
     if run.finished_at:
-        total = f"{humanize.format_elapsed(run.finished_at - run.fire_at)} in total"
+        total = f"{humanize.format_elapsed(run.finished_at - run.planned_start)} in total"
         stages.append(
             {"name": outcome_of(run).word, "at": run.finished_at, "note": total, "state": outcome_of(run).state}
         )
-    elif run.not_before and run.not_before > now:
+    elif attempts and run.not_before and run.not_before > now:
         stages[-1] |= {"waits": True}
         name = "Next poll" if run.state == Run.State.FOLLOWING else "Next attempt"
         stages.append({"name": name, "at": run.not_before, "note": humanize.format_relative(run.not_before, now)})
@@ -159,7 +165,7 @@ def timeline_steps(run: Run, attempts: Sequence[Attempt], now: datetime, holds: 
         note = f"{humanize.format_relative(run.not_before, now)}, after {poll_count}"
         steps.append(_step(outcome, run.not_before, "Next poll of the operation", note))
     elif run.finished_at:
-        lateness = run.started_at - run.fire_at if run.started_at else None
+        lateness = run.started_at - run.planned_start if run.started_at else None
         late = f"started {humanize.format_elapsed(lateness)} late" if outcome.mark == "late" and lateness else ""
         note = run.reason or (late + held_duration_text(holds, now) if late else "")
         steps.append(_step(outcome, run.finished_at, outcome.word, note))

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.forms import Form
 
@@ -14,12 +15,13 @@ from recurrence.clock_changes import clock_changes
 from recurrence.describe import describe
 from recurrence.preview import preview
 from recurrence.schedules import Schedule, just_after
-from recurrence.wire import WireError, parse, refuse_unreachable
-from triggers.definitions import FORMAT
+from recurrence.wire import WireError, refuse_unreachable
+from triggers.definitions import FORMAT, schedule_document, split_schedule
+from triggers.descriptions import clock_change_warnings
 from triggers.first_run import anchor_of_change
 from triggers.forms import JobForm
 from triggers.misfire import plan_fires
-from triggers.models import MISFIRE_THRESHOLD, Trigger
+from triggers.models import MISFIRE_THRESHOLD, Trigger, parse
 from triggers.schedule_form import WHEN_FIELDS
 from triggers.upcoming import next_fire_times
 
@@ -46,13 +48,15 @@ def preview_schedule(
     schedule: dict,
     trigger: Trigger | None,
     now: datetime,
+    closed_days_id: UUID | None,
     format: str = FORMAT,
     misfire: str = Trigger.Misfire.FIRE_ONCE,
     threshold: timedelta = MISFIRE_THRESHOLD,
 ) -> SchedulePreview:
     """Return what saving `schedule` at `now` would lead to.
 
-    An unchanged schedule continues with the next fire time of its trigger.
+    An unchanged schedule continues with the next fire time of its trigger.  A changed one keeps off the closed days of
+    `closed_days_id`, the newest version of the calendar that it names.
     Raise WireError if saving would be refused.
     """
     is_unchanged = trigger is not None and (trigger.format, trigger.definition) == (format, schedule)
@@ -60,17 +64,18 @@ def preview_schedule(
         fires = next_fire_times([trigger], UPCOMING + 1)
         more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
     else:
-        parsed = parse(format, schedule, now)
+        days_id = trigger.closed_days_id if trigger is not None and is_unchanged else closed_days_id
+        parsed = parse(format, schedule, now, days_id)
         refuse_unreachable(parsed, now)
         if trigger is not None and not is_unchanged:
-            parsed = parse(format, schedule, anchor_of_change(trigger, format, schedule, now))
+            parsed = parse(format, schedule, anchor_of_change(trigger, format, schedule, now, days_id), days_id)
         fires, more = preview(parsed, created_at=now, limit=UPCOMING)
     sentence = describe(parsed)
     return SchedulePreview(
         words=sentence[:1].upper() + sentence[1:] + ".",
         rows=fire_rows(fires, now, parsed.zone, clock_changes(parsed.schedule, fires, now)),
         more=more,
-        warnings=parsed.warnings,
+        warnings=(*parsed.warnings, *clock_change_warnings(parsed, now)),
         document=written(schedule),
         if_missed=if_missed(parsed.schedule, fires, misfire, threshold),
     )
@@ -110,7 +115,7 @@ def preview_job_form(form: JobForm, now: datetime) -> SchedulePreview:
     elif not form.is_bound:
         if form.job is None:
             return SchedulePreview(error="Choose how often it repeats and when it starts.", is_hint=True)
-        schedule = form.trigger.definition if form.trigger else None
+        schedule = schedule_document(form.trigger) if form.trigger else None
     elif error_preview := preview_form_errors(form, ("when", *WHEN_FIELDS, "schedule_json")):
         return error_preview
     else:
@@ -121,7 +126,11 @@ def preview_job_form(form: JobForm, now: datetime) -> SchedulePreview:
         )
     try:
         to_save = (form.schedule_at(now) if form.is_bound else None) or schedule
-        schedule_preview = preview_schedule(to_save, form.trigger, now, misfire=misfire_of(form))
+        format, definition = split_schedule(to_save)
+        schedule_preview = preview_schedule(
+            definition, form.trigger, now, form.closed_days_id(definition), format, misfire_of(form)
+        )
+        schedule_preview = replace(schedule_preview, document=written(to_save))
         return also_now(schedule_preview, now) if form.is_bound and form.runs_now else schedule_preview
     except (WireError, RequestError) as error:
         return preview_core_error(form, error, schedule)

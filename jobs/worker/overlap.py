@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from django.db.models import BigIntegerField
+from django.db.models import BigIntegerField, Q
 
 from jobs import bulk_sql
 from jobs.finishing import finish_jobs
@@ -59,7 +59,7 @@ def admit(runs: Sequence[Run], now: datetime) -> list[Run]:
     contested = [run for run in runs if run.lock_key and run.state == Run.State.WAITING]
     if not contested:
         return list(runs)
-    queues, active = _queues_for(contested)
+    queues, active = _queues_for(contested, now)
     starting = {key: queue.pop(0).id for key, queue in queues.items() if key not in active}
     blocked = [run for run in contested if run.pk != starting.get(run.lock_key)]
     queued = [run for run in blocked if _may_wait(run, queues[run.lock_key])]
@@ -90,14 +90,19 @@ def release_next(ended: Sequence[Run], now: datetime) -> None:
     if releasing:
         keys = {run.lock_key for run in releasing}
         waiting = Run.objects.filter(
-            job_id__in={run.job_id for run in releasing}, lock_key__in=keys, state=Run.State.WAITING
+            may_begin(now), job_id__in={run.job_id for run in releasing}, lock_key__in=keys, state=Run.State.WAITING
         )
         # skip runs that a gate is about to hold, which may wait for the ended runs; skipped runs check again later
         unlocked = waiting.order_by(*IN_LINE).select_for_update(no_key=True, skip_locked=True)
         first: dict[str | None, uuid.UUID] = {}
         for key, run_id in unlocked.values_list("lock_key", "pk"):
             first.setdefault(key, run_id)
-        Run.objects.filter(pk__in=list(first.values())).update(publish_after=now)
+        Run.objects.filter(pk__in=list(first.values())).publish(now)
+
+
+def may_begin(now: datetime) -> Q:
+    """Return the condition that the jitter of a waiting run is over."""
+    return Q(not_before=None) | Q(not_before__lte=now)
 
 
 def _is_named(run: Run) -> bool:
@@ -134,17 +139,19 @@ class Waiting(NamedTuple):
 Lines = dict[str | None, list[Waiting]]
 
 
-def _queues_for(contested: Sequence[Run]) -> tuple[Lines, dict[str | None, uuid.UUID]]:
+def _queues_for(contested: Sequence[Run], now: datetime) -> tuple[Lines, dict[str | None, uuid.UUID]]:
     """Return the queues and the runs that have the lock, both by lock key.  Each queue is in starting order.
 
     A queue has all waiting runs if the job's policy queues.  Otherwise it has the contested runs and the made-up runs:
-    a new run must not start between two made-up runs.
+    a new run must not start between two made-up runs.  A run that waits for its jitter is in no queue yet.
     """
     keys, jobs = {run.lock_key for run in contested}, [run.job_id for run in contested if run.job_id]
     columns = ("lock_key", "state", *Waiting._fields)
     of_keys = Run.objects.filter(lock_key__in=keys).order_by()
     of_job = Unindexed("job_id", output_field=BigIntegerField())  # the index by job contains its whole history
-    made_up = of_keys.alias(of_job=of_job).filter(of_job__in=jobs, is_made_up=True, state=Run.State.WAITING)
+    made_up = of_keys.alias(of_job=of_job).filter(
+        may_begin(now), of_job__in=jobs, is_made_up=True, state=Run.State.WAITING
+    )
     active: dict[str | None, uuid.UUID] = {}
     queues: dict[str | None, set[Waiting]] = defaultdict(set)
     for run in contested:
@@ -159,7 +166,7 @@ def _queues_for(contested: Sequence[Run]) -> tuple[Lines, dict[str | None, uuid.
     if queueing := [run for run in contested if _can_queue(run)]:
         keys = {run.lock_key for run in queueing}
         jobs = [run.job_id for run in contested if run.lock_key in keys and run.job_id]
-        of_jobs = Run.objects.filter(job_id__in=jobs, lock_key__in=keys, state=Run.State.WAITING)
+        of_jobs = Run.objects.filter(may_begin(now), job_id__in=jobs, lock_key__in=keys, state=Run.State.WAITING)
         for key, *fields in of_jobs.values_list("lock_key", *Waiting._fields):
             queues[key].add(Waiting(*fields))
     return {key: sorted(queue) for key, queue in queues.items()}, active

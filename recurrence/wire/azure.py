@@ -3,7 +3,7 @@
 Source: the published article on advanced schedules and recurrence, with its table of start times, its table of schedule
 elements and its thirty-one examples.  Where the article is silent or contradicts itself, these rules hold:
 
-* Everything is UTC, and a week begins on Monday.  With an interval, periods are counted from the one that holds the
+* A week begins on Monday.  With an interval, periods are counted from the one that holds the
   first execution, which is the start time or, without one, the creation.
 * Fire times of a recurrence with a `schedule`, and of one by months, have the seconds of the start time (0 without one)
   and no fractions.  Other recurrences repeat the start time as it is.
@@ -11,13 +11,17 @@ elements and its thirty-one examples.  Where the article is silent or contradict
   hours keeps the minute of its first execution.  The interval counts elapsed minutes or hours.
 * A fire time exactly at the creation is due, one exactly at `endTime` still runs.  `count` and `endTime` may both be
   given.  Months without the day are skipped.
+* Everything is UTC.  With our extension `timeZone`, hours, minutes, days, weeks and months are those of the zone's
+  clocks, and times without an offset are wall times.  Only intervals of minutes and hours without a `schedule` count
+  elapsed time then.  The common members `clockChange` and `endTime` are accepted too.
 * `monthDays` with `monthlyOccurrences`, a schedule's `months`, and the frequencies year and second are refused.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
+from typing import cast
 
 from recurrence.composites import Bounded, FirstThen
 from recurrence.days import DateRule, EveryNDays, MonthDays, NthWeekdays, Weekly
@@ -25,7 +29,16 @@ from recurrence.elapsed import EveryWithinPeriod
 from recurrence.rules import CalendarRule
 from recurrence.schedules import Every, Once, Schedule
 from recurrence.times import Times
-from recurrence.wire import json_values
+from recurrence.wire import clocks, json_values
+from recurrence.wire.clocks import (
+    UTC_CLOCKS,
+    Clocks,
+    in_zone,
+    read_clocks,
+    read_end,
+    render_clocks,
+    rendered_bound,
+)
 from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 
@@ -58,6 +71,7 @@ ELAPSED = {
     Frequency.DAY: timedelta(days=1),
     Frequency.WEEK: timedelta(weeks=1),
 }
+WITHIN_A_DAY = (Frequency.MINUTE, Frequency.HOUR)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 FREQUENCY_WORDS = {frequency.value.lower(): frequency for frequency in Frequency}
@@ -71,7 +85,7 @@ SCHEDULE_MEMBERS = {
     **dict.fromkeys(OCCURRENCES_SPELLINGS, OCCURRENCE_MEMBERS),
 }
 RECURRENCE_MEMBERS = {**dict.fromkeys(("frequency", "interval", "count", "endTime")), "schedule": SCHEDULE_MEMBERS}
-MEMBERS = {"startTime": None, "recurrence": RECURRENCE_MEMBERS}
+MEMBERS: json_values.Known = {"recurrence": RECURRENCE_MEMBERS, **clocks.MEMBERS}
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
@@ -84,28 +98,31 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     _refuse_bounds(document, created_at)
     count = document.recurrence.count if document.recurrence else None
     warnings = json_values.warnings_of_unknown(definition, MEMBERS)
-    return Parsed(_compile(document, created_at), count, UTC, tuple(warnings))
+    return Parsed(_compile(document, created_at), count, document.clocks.zone, tuple(warnings))
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
     """Return a definition as the service answers it: names and words as published, instants in UTC.
 
-    Members that were not sent and unknown members are absent.  Raises WireError where `parse` would, except for bounds
-    that depend on the creation.
+    In another zone, times without an offset stay wall times.  Members that were not sent and unknown members are
+    absent.  Raises WireError where `parse` would, except for bounds that depend on the creation.
     """
     document = read(definition)
     answer: dict[str, object] = {}
-    if document.start_time is not None:
-        answer["startTime"] = rendered(document.start_time)
+    if definition.get("startTime") is not None:
+        answer["startTime"] = rendered_bound(definition["startTime"], "startTime", document.clocks.zone)
     if document.recurrence is not None:
-        answer["recurrence"] = _render_recurrence(document.recurrence)
-    return answer
+        end = cast(Mapping[str, object], definition["recurrence"]).get("endTime")
+        answer["recurrence"] = _render_recurrence(
+            document.recurrence,
+            None if end is None else rendered_bound(end, "recurrence.endTime", document.clocks.zone),
+        )
+    return answer | render_clocks(definition, document.clocks, has_wall_bounds=True)
 
 
 def start_time(definition: Mapping[str, object]) -> datetime | None:
     """Return the start time of a definition; None: it has none.  Raises WireError for a wrong one."""
-    start = definition.get("startTime")
-    return None if start is None else json_values.instant(start, "startTime")
+    return None if definition.get("startTime") is None else read_clocks(definition, has_wall_bounds=True).start
 
 
 # Reading
@@ -122,6 +139,9 @@ class Plan:
     monthly_occurrences: tuple[tuple[int, int | None], ...] | None
 
 
+NO_PLAN = Plan(None, None, None, None, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Recurrence:
     frequency: Frequency
@@ -133,23 +153,56 @@ class Recurrence:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    start_time: datetime | None
+    """A definition.  `first_wall` is the start time on the clocks, as if it were in UTC; None: there is no start."""
+
+    clocks: Clocks
+    first_wall: datetime | None
     recurrence: Recurrence | None
+
+    @property
+    def start_time(self) -> datetime | None:
+        return self.clocks.start
+
+    @property
+    def end_time(self) -> datetime | None:
+        ends = [self.clocks.end, self.recurrence.end_time if self.recurrence else None]
+        return min((end for end in ends if end is not None), default=None)
 
 
 def read(definition: Mapping[str, object]) -> Document:
     """Read a definition.  Raises WireError with all faults, except for bounds that depend on the creation."""
     faults = Faults()
+    clocks = faults.read(read_clocks, definition, has_wall_bounds=True) or UTC_CLOCKS
+    first_wall = faults.read(_first_wall, definition.get("startTime"), clocks) if clocks.start else None
     recurrence = definition.get("recurrence")
     document = Document(
-        start_time=faults.read(start_time, definition),
-        recurrence=None if recurrence is None else faults.read(_read_recurrence, recurrence),
+        clocks,
+        first_wall,
+        None if recurrence is None else faults.read(_read_recurrence, recurrence, clocks.zone),
     )
     faults.refuse()
     return document
 
 
-def _read_recurrence(value: object) -> Recurrence:
+def _first_wall(value: object, clocks: Clocks) -> datetime:
+    """Return the start time as a wall time: as it was written if it has no offset, although clocks may skip it."""
+    if clocks.zone is UTC:
+        return cast(datetime, clocks.start)
+    time = json_values.instant_or_wall(value, "startTime")
+    return wall_time(time, clocks.zone, "startTime") if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def wall_time(instant: datetime, zone: tzinfo, path: str) -> datetime:
+    """Return what clocks in `zone` show at `instant`, as if it were in UTC."""
+    if zone is UTC:
+        return instant
+    try:
+        return instant.astimezone(zone).replace(tzinfo=UTC, fold=0)
+    except OverflowError:
+        raise WireError(path, "out_of_range", f"must be a time that exists in {zone}") from None
+
+
+def _read_recurrence(value: object, zone: tzinfo) -> Recurrence:
     path = "recurrence"
     members = json_values.mapping(value, path)
     faults = Faults()
@@ -160,7 +213,7 @@ def _read_recurrence(value: object) -> Recurrence:
         frequency,
         None if interval is None else faults.read(json_values.integer, interval, f"{path}.interval", 1, max_interval),
         None if count is None else faults.read(json_values.integer, count, f"{path}.count", 1, LARGEST_COUNT),
-        None if end is None else faults.read(json_values.instant, end, f"{path}.endTime"),
+        None if end is None else faults.read(read_end, end, zone, f"{path}.endTime"),
         None if plan is None else faults.read(_read_plan, plan, frequency),
     )
     faults.refuse()
@@ -266,12 +319,12 @@ def _refuse_bounds(document: Document, created_at: datetime) -> None:
     start, recurrence = document.start_time, document.recurrence
     if start is not None and start - created_at > FARTHEST_START:
         raise WireError("startTime", "out_of_range", f"must be at most {FARTHEST_START.days} days ahead")
-    if recurrence is None or recurrence.end_time is None:
-        return
-    if recurrence.end_time <= created_at:
-        raise WireError("recurrence.endTime", "out_of_range", "must be in the future")
-    if start is not None and recurrence.end_time < start:
-        raise WireError("recurrence.endTime", "out_of_range", "must not be earlier than startTime")
+    ends = {"recurrence.endTime": recurrence.end_time if recurrence else None, "endTime": document.clocks.end}
+    for path, end in ends.items():
+        if end is not None and end <= created_at:
+            raise WireError(path, "out_of_range", "must be in the future")
+        if end is not None and start is not None and end < start:
+            raise WireError(path, "out_of_range", "must not be earlier than startTime")
 
 
 def _compile(document: Document, created_at: datetime) -> Schedule:
@@ -280,16 +333,24 @@ def _compile(document: Document, created_at: datetime) -> Schedule:
     Its columns are a start time that is absent, past or ahead; its rows are no recurrence, a recurrence, and a
     recurrence with a schedule.
     """
-    start, recurrence = document.start_time, document.recurrence
+    start, recurrence, end = document.start_time, document.recurrence, document.end_time
     if recurrence is None:
         return Once(max(start or created_at, created_at))
-    if recurrence.plan is None and recurrence.frequency is not Frequency.MONTH:
-        return _bounded(_elapsed(recurrence, start or created_at, created_at), None, recurrence.end_time)
+    if is_elapsed(recurrence, document.clocks.zone):
+        return _bounded(_elapsed(recurrence, start or created_at, created_at), None, end)
+    rule = _in_zone(document, created_at)
     if start is None:
-        return _bounded(FirstThen(created_at, _rule(recurrence, None, created_at)), None, recurrence.end_time)
+        return _bounded(FirstThen(created_at, rule), None, end)
     if recurrence.plan is None:
         start = start.replace(microsecond=0)  # fire times have no fractions: with one, the first would be too early
-    return _bounded(_rule(recurrence, start, created_at), max(start, created_at), recurrence.end_time)
+    return _bounded(rule, max(start, created_at), end)
+
+
+def is_elapsed(recurrence: Recurrence, zone: tzinfo) -> bool:
+    """Return True if the interval counts elapsed time, and not days, weeks or months as clocks show them."""
+    if recurrence.plan is not None or recurrence.frequency is Frequency.MONTH:
+        return False
+    return zone is UTC or recurrence.frequency in WITHIN_A_DAY
 
 
 def _bounded(schedule: Schedule, start: datetime | None, until: datetime | None) -> Schedule:
@@ -303,14 +364,33 @@ def _elapsed(recurrence: Recurrence, first: datetime, created_at: datetime) -> E
     return Every(interval, first + missed * interval)
 
 
-def _rule(recurrence: Recurrence, start: datetime | None, created_at: datetime) -> CalendarRule | EveryWithinPeriod:
-    first = start or created_at
+def _in_zone(document: Document, created_at: datetime) -> Schedule:
+    recurrence, clocks = document.recurrence, document.clocks
+    assert recurrence is not None
+    first = document.first_wall or wall_time(created_at, clocks.zone, "timeZone")
+    second = first.second if document.first_wall or recurrence.plan is None else 0
+    return in_zone(_rule(recurrence, first, second), clocks.zone, clocks.clock_change, is_interval(recurrence))
+
+
+def is_interval(recurrence: Recurrence) -> bool:
+    """Return True if the recurrence has every hour or minute, or counts them, like a cron field with `*` or `/`."""
+    plan = recurrence.plan
+    if plan is None:
+        return False
+    if recurrence.frequency in WITHIN_A_DAY and (recurrence.interval or 1) > 1:
+        return True
+    has_all_minutes = recurrence.frequency is Frequency.MINUTE and plan.minutes is None
+    return has_all_minutes or (plan.hours is None and _runs_every_hour(recurrence.frequency, plan))
+
+
+def _rule(recurrence: Recurrence, first: datetime, second: int) -> CalendarRule | EveryWithinPeriod:
+    """Return the rule in wall times; `first` is the wall time from which it counts."""
     frequency, interval, plan = recurrence.frequency, recurrence.interval or 1, recurrence.plan
     if plan is None:
-        days = MonthDays(first.date(), frozenset({first.day}), interval)
-        return CalendarRule(days, Times.of([first.hour], [first.minute], [first.second]), UTC)
-    times = times_of(frequency, plan, first, start.second if start else 0)
-    if frequency not in (Frequency.MINUTE, Frequency.HOUR):
+        times = Times.of([first.hour], [first.minute], [second])
+        return CalendarRule(_days(frequency, interval, NO_PLAN, first), times, UTC)
+    times = times_of(frequency, plan, first, second)
+    if frequency not in WITHIN_A_DAY:
         return CalendarRule(_days(frequency, interval, plan, first), times, UTC)
     if interval == 1:
         return CalendarRule(EveryNDays(first.date()), times, UTC)
@@ -320,9 +400,13 @@ def _rule(recurrence: Recurrence, start: datetime | None, created_at: datetime) 
 def times_of(frequency: Frequency, plan: Plan, first: datetime, second: int) -> Times:
     if frequency is Frequency.MINUTE:
         return Times.of(plan.hours or range(24), plan.minutes or range(60), [second])
-    every_hour = frequency is Frequency.HOUR or (MINUTES_ALONE_RUN_EVERY_HOUR and plan.minutes is not None)
-    hours = plan.hours or (range(24) if every_hour else [first.hour])
+    hours = plan.hours or (range(24) if _runs_every_hour(frequency, plan) else [first.hour])
     return Times.of(hours, plan.minutes or [first.minute], [second])
+
+
+def _runs_every_hour(frequency: Frequency, plan: Plan) -> bool:
+    """Return True if a plan without hours runs in every hour, and not only in that of the first run."""
+    return frequency in WITHIN_A_DAY or (MINUTES_ALONE_RUN_EVERY_HOUR and plan.minutes is not None)
 
 
 def _days(frequency: Frequency, interval: int, plan: Plan, first: datetime) -> DateRule:
@@ -339,12 +423,12 @@ def _days(frequency: Frequency, interval: int, plan: Plan, first: datetime) -> D
 # Rendering
 
 
-def _render_recurrence(recurrence: Recurrence) -> dict[str, object]:
+def _render_recurrence(recurrence: Recurrence, end: str | None) -> dict[str, object]:
     answer: dict[str, object] = {
         "frequency": recurrence.frequency.value,
         "interval": recurrence.interval,
         "count": recurrence.count,
-        "endTime": recurrence.end_time and rendered(recurrence.end_time),
+        "endTime": end,
         "schedule": recurrence.plan and _render_plan(recurrence.plan),
     }
     return {name: value for name, value in answer.items() if value is not None}
@@ -364,7 +448,3 @@ def _render_plan(plan: Plan) -> dict[str, object]:
 
 def _render_occurrence(day: int, number: int | None) -> dict[str, object]:
     return {"day": WEEKDAYS[day]} if number is None else {"day": WEEKDAYS[day], "Occurrence": number}
-
-
-def rendered(instant: datetime) -> str:
-    return instant.isoformat().replace("+00:00", "Z")

@@ -2,31 +2,31 @@
 
 Source: Vixie's cron and its manual page crontab(5).  If one of the two day fields begins with `*`, a day must satisfy
 both fields; else one of them is enough.  A line that cron implementations understand differently, such as `5/15` or
-`FRI-SUN`, is refused: it would run at other times elsewhere.  Where clocks change, a line follows the rule of Cronos,
-as Quartz expressions do.  Debian's cron differs: it leaves out the times in a gap if minute or hour begins with `*`.
+`FRI-SUN`, is refused: it would run at other times elsewhere.  Where clocks change, a line follows the rule of Cronos by
+default, as Quartz expressions do.  Debian's cron differs: it leaves out the times in a gap if minute or hour begins
+with `*`.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
-from operator import and_, or_
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NoReturn
 
 from recurrence.bits import mask_of, members
 from recurrence.cron import CronRule, Days, DaysOfShape
-from recurrence.cron_days import EveryWeekday, NumberedDays
-from recurrence.rules import in_zone_by_cron
+from recurrence.cron_days import BothDays, EitherDays, EveryWeekday, NumberedDays
 from recurrence.schedules import just_before
 from recurrence.times import Times
-from recurrence.wire import json_values
+from recurrence.wire import clocks, json_values
+from recurrence.wire.clocks import Clocks, read_clocks, render_clocks
 from recurrence.wire.cron_text import SIGNS, as_interval, format_field, format_times, listed, without_star
 from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.zone_names import iana_name, zone_of
 
 PATH = "expression"
-MEMBERS = dict.fromkeys((PATH, "timeZone"))
+MEMBERS: json_values.Known = {PATH: None, **clocks.MEMBERS}
 LONGEST = 256  # characters
 WORDS = {
     "@YEARLY": "0 0 1 1 *",
@@ -113,7 +113,11 @@ class Line:
 
     @property
     def rule(self) -> CronRule:
-        return CronRule(Times(self.hours, self.minutes), Days(self._days_text(), self._days_of_shape()), self.months)
+        """The rule in UTC."""
+        return _rule(self)
+
+    def days(self) -> Days:
+        return Days(self._days_text(), self._days_of_shape())
 
     def _days_text(self) -> str:
         """Return the days as Quartz writes them, so that equal rules compare equal.
@@ -134,8 +138,12 @@ class Line:
             return month_days
         if self.month_days == ALL_MONTH_DAYS:
             return weekdays
-        combine = or_ if self.days_are_alternatives else and_
-        return lambda first, length: combine(month_days(first, length), weekdays(first, length))
+        return (EitherDays if self.days_are_alternatives else BothDays)(month_days, weekdays)
+
+
+@lru_cache(maxsize=4096)
+def _rule(line: Line) -> CronRule:
+    return CronRule(Times(line.hours, line.minutes), line.days(), line.months)
 
 
 def _with_star(mask: int, low: int, high: int) -> str:
@@ -148,40 +156,45 @@ def _with_star(mask: int, low: int, high: int) -> str:
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
-    """Compile `expression` and `timeZone`, UTC by default.
+    """Compile `expression`, and the members of `recurrence.wire.clocks`.
 
-    A line that never fires is no error; the result has a warning.  Raises WireError.
+    A line that never fires again is no error; the result has a warning.  Raises WireError.
     """
-    line, zone = _read(definition)
-    schedule = in_zone_by_cron(line.rule, zone, line.is_stepping)
+    line, clocks = _read(definition)
+    schedule = clocks.schedule_of(line.rule, line.is_stepping)
     warnings = json_values.warnings_of_unknown(definition, MEMBERS)
     if schedule.after(just_before(created_at.astimezone(UTC))) is None:
         warnings.append("It will not fire again.")
-    return Parsed(schedule, None, zone, tuple(warnings), may_never_fire=True)
+    return Parsed(schedule, None, clocks.zone, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """Return the definition with canonical text, and the zone's IANA name.  Raises WireError where `parse` would."""
-    line, _ = _read(definition)
-    answer: dict[str, object] = {PATH: str(line)}
-    if definition.get("timeZone") is not None:
-        answer["timeZone"] = iana_name(definition["timeZone"], "timeZone")
-    return answer
+    """Return the definition with single spaces, names in capitals, words such as `@daily`, and the zone's IANA name.
+
+    Members that were not sent and unknown members are absent.  Raises WireError where `parse` would.
+    """
+    _, clocks = _read(definition)
+    text = " ".join(str(definition[PATH]).upper().split())
+    return {PATH: text.lower() if text in WORDS else text, **render_clocks(definition, clocks)}
 
 
-def _read(definition: Mapping[str, object]) -> tuple[Line, tzinfo]:
+def _read(definition: Mapping[str, object]) -> tuple[Line, Clocks]:
     faults = Faults()
-    line = faults.read(parse_line, definition.get(PATH))
-    zone = faults.read(zone_of, definition.get("timeZone"), "timeZone")
+    line = faults.read(_line_of, definition.get(PATH))
+    clocks = faults.read(read_clocks, definition)
     faults.refuse()
-    return line, zone
+    return line, clocks
 
 
-def parse_line(value: object) -> Line:
-    """Parse a line.  Raises a WireError that names the field, its text, and what would be accepted."""
+def _line_of(value: object) -> Line:
     if value is None:
         raise WireError(PATH, "required", "is required, such as */15 9-17 * * MON-FRI")
-    text = json_values.text(value, PATH)
+    return parse_line(json_values.text(value, PATH))
+
+
+@lru_cache(maxsize=4096)
+def parse_line(text: str) -> Line:
+    """Parse a line.  Raises a WireError that names the field, its text, and what would be accepted."""
     if len(text) > LONGEST:
         raise WireError(PATH, "out_of_range", f"must have at most {LONGEST} characters, not {len(text)}")
     if not text.isascii():

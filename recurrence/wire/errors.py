@@ -22,6 +22,7 @@ class WireError(ValueError):
     `required`       a member is missing
     `invalid`        a value is of the wrong type or form
     `out_of_range`   a number, a list's length or an instant lies outside what is accepted
+    `unknown`        a member is not known
     `unknown_value`  a word is not one of those that the format knows
     `not_allowed`    a member cannot be used together with another one, or with this frequency
     `never_fires`    the schedule has no fire time, or none within the search horizon

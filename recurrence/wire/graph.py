@@ -21,7 +21,8 @@ from recurrence.days import LAST_DAY, EveryNDays, MonthDay, NthOfWeekdays, Numbe
 from recurrence.rules import ONE_DAY
 from recurrence.schedules import just_before
 from recurrence.series import MARGIN, Series, last_day
-from recurrence.wire import json_values
+from recurrence.wire import clocks, json_values
+from recurrence.wire.clocks import SERIES_POLICY, Clocks, read_clocks, render_clocks
 from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.wire.zone_names import zone_of
@@ -42,7 +43,12 @@ RECURRENCE_MEMBERS = {
     "range": dict.fromkeys(("type", "startDate", "endDate", "recurrenceTimeZone", "numberOfOccurrences")),
 }
 ANNOTATIONS = ("@odata.",)  # prefixes of members that clients of Graph add
-MEMBERS = {"start": DATE_TIME_MEMBERS, "end": DATE_TIME_MEMBERS, "recurrence": RECURRENCE_MEMBERS}
+MEMBERS: json_values.Known = {
+    "start": DATE_TIME_MEMBERS,
+    "end": DATE_TIME_MEMBERS,
+    "recurrence": RECURRENCE_MEMBERS,
+    **clocks.MEMBERS,
+}
 
 DATE_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(?:\.\d{0,7})?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
@@ -63,16 +69,18 @@ class Recurrence:
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
-    """Compile an event's `start`, `end` and `recurrence`.
+    """Compile an event's `start`, `end` and `recurrence`, and the members of `recurrence.wire.clocks`.
 
-    A series that has ended is no error; the result has a warning.  Raises WireError.
+    A `timeZone` can only repeat the zone of the recurrence.  A series that has ended is no error; the result has a
+    warning.  Raises WireError.
     """
-    recurrence = _read_event(definition)
+    recurrence, clocks = _read_event(definition)
+    schedule = clocks.schedule_of_series(recurrence.series)
     warnings = json_values.warnings_of_unknown(definition, MEMBERS, ANNOTATIONS)
-    if recurrence.series.after(just_before(created_at)) is None:
+    if schedule.after(just_before(created_at)) is None:
         warnings.append("It will not fire again.")
     excess = excess_of(recurrence.document)
-    return Parsed(recurrence.series, None, recurrence.zone, tuple(warnings), may_never_fire=True, excess=excess)
+    return Parsed(schedule, None, recurrence.zone, tuple(warnings), may_never_fire=True, excess=excess)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
@@ -80,12 +88,13 @@ def render(definition: Mapping[str, object]) -> dict[str, object]:
 
     Raises WireError where `parse` would.
     """
-    recurrence = _read_event(definition)
+    recurrence, clocks = _read_event(definition)
     zone = cast(Mapping[str, object], recurrence.document["range"])["recurrenceTimeZone"]
     return {
         "start": {"dateTime": recurrence.start.isoformat(), "timeZone": zone},
         "end": {"dateTime": recurrence.end.isoformat(), "timeZone": zone},
         "recurrence": recurrence.document,
+        **render_clocks(definition, clocks),
     }
 
 
@@ -232,13 +241,15 @@ class Limits:
     zone_name: str
 
 
-def _read_event(definition: Mapping[str, object]) -> Recurrence:
+def _read_event(definition: Mapping[str, object]) -> tuple[Recurrence, Clocks]:
     faults = Faults()
     span = faults.read(read_span, definition)
-    faults.read(read_parts, definition.get("recurrence"), "recurrence")
+    parts = faults.read(read_parts, definition.get("recurrence"), "recurrence")
+    own_zone = (parts[1].zone or span[2]) if span and parts else None
+    clocks = faults.read(read_clocks, definition, own_zone=own_zone, default=SERIES_POLICY)
     faults.refuse()
     start, end, zone, name = span
-    return read(definition["recurrence"], start, end, zone, zone_name=name)
+    return read(definition["recurrence"], start, end, zone, zone_name=name), clocks
 
 
 def _read_pattern(members: Mapping[str, object], path: str) -> Pattern:

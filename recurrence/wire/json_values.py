@@ -22,7 +22,7 @@ DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # the forms of ISO 8601 that schedulers write: a date, or a date and a time, with up to seven digits after the seconds
 INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)"
-    r"(?:[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,7}))?)?(?:[Zz]|([+-])(\d\d):?([0-5]\d))?)?",
+    r"(?:[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,7}))?)?(?:([Zz])|([+-])(\d\d):?([0-5]\d))?)?",
     re.ASCII,
 )
 
@@ -45,6 +45,15 @@ def integer(value: object, path: str, lowest: int, highest: int) -> int:
     if not lowest <= value <= highest:
         _refuse(path, "out_of_range", f"must be {lowest} to {highest}", value)
     return value
+
+
+def number(value: object, path: str, lowest: int, highest: int) -> float:
+    """Read a number with or without a fraction."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse(path, "invalid", "must be a number", value)
+    if not lowest <= value <= highest:
+        _refuse(path, "out_of_range", f"must be {lowest} to {highest}", value)
+    return float(value)
 
 
 def number_from_either_end(value: object, path: str, highest: int) -> int:
@@ -92,15 +101,24 @@ def instant(value: object, path: str) -> datetime:
 
     A date without a time is its midnight.  A seventh digit of the second's fraction is dropped.
     """
+    time = instant_or_wall(value, path)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def instant_or_wall(value: object, path: str) -> datetime:
+    """Read an ISO 8601 time: an instant in UTC if it has an offset, else a wall time, which has no tzinfo."""
     match = INSTANT.fullmatch(text(value, path))
     if match is None:
         _refuse(path, "invalid", "must be a time such as 2026-01-05T08:00:00Z", value)
-    year, month, day, hour, minute, second, fraction, sign, offset_hours, offset_minutes = match.groups(default="0")
+    year, month, day, hour, minute, second, fraction, zulu, sign, offset_hours, offset_minutes = match.groups("0")
     microsecond = int(fraction[:6].ljust(6, "0"))
+    zone = None if zulu == sign == "0" else UTC
     try:
-        wall = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), microsecond, UTC)
+        time = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), microsecond, zone)
+        if sign == "0":
+            return time
         offset = timezone(timedelta(hours=int(offset_hours), minutes=int(offset_minutes))).utcoffset(None)
-        return wall + offset if sign == "-" else wall - offset
+        return time + offset if sign == "-" else time - offset
     except (ValueError, OverflowError):
         _refuse(path, "out_of_range", "must be a time that exists", value)
 

@@ -1,10 +1,11 @@
 """The result of every format's parser."""
 
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import timedelta, tzinfo
 
 from recurrence.schedules import Schedule
 from recurrence.wire.errors import WireError
+from recurrence.zones import NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Parsed:
     * `warnings` are sentences for the author.
     * `may_never_fire` is True for formats in which a schedule without a further fire time is valid and has a warning.
     * `excess` is the error for a limit that holds for new documents only; stored documents keep working.
+    * `jitter` is the limit of the delays of `recurrence.jitter`; zero: no delay.  Fire times are without the delay.
     """
 
     schedule: Schedule
@@ -25,3 +27,4 @@ class Parsed:
     warnings: tuple[str, ...] = ()
     may_never_fire: bool = False
     excess: WireError | None = None
+    jitter: timedelta = NOTHING

@@ -12,22 +12,18 @@ from functools import lru_cache
 from typing import NoReturn
 
 from recurrence.bits import mask_of, members
-from recurrence.composites import Bounded
 from recurrence.cron import FIRST_YEAR, LAST_YEAR, CronRule, Days, DaysOfShape
 from recurrence.cron_days import EveryWeekday, NthWeekday, NumberedDays, OneDay
-from recurrence.rules import QuartzSchedule, ZonedRule, in_zone_by_cron
 from recurrence.schedules import Schedule, just_before
 from recurrence.times import Times
-from recurrence.wire import json_values
+from recurrence.wire import clocks, json_values
+from recurrence.wire.clocks import ClockChange, Clocks, Preset, read_clocks, render_clocks
 from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
-from recurrence.wire.zone_names import iana_name, zone_of
-from recurrence.zones import Fold, Gap
 
 LONGEST = 256  # characters
 PATH = "expression"
-CLOCK_CHANGES = ("cron", "quartz")
-MEMBERS = dict.fromkeys((PATH, "timeZone", "clockChange", "startTime", "endTime"))
+MEMBERS: json_values.Known = {PATH: None, **clocks.MEMBERS}
 
 MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 WEEKDAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -114,14 +110,12 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     An expression that never fires again is no error; the result has a warning.  Raises WireError.
     """
     document = _read(definition)
-    schedule = in_zone(document.expression, document.zone, document.clock_change)
-    if document.start or document.end:
-        schedule = Bounded(schedule, document.start, document.end)
+    schedule = document.clocks.schedule_of(document.expression.rule, document.expression.is_stepping)
     warnings = [
         *json_values.warnings_of_unknown(definition, MEMBERS),
         *_never_again(schedule, created_at.astimezone(UTC)),
     ]
-    return Parsed(schedule, None, document.zone, tuple(warnings), may_never_fire=True)
+    return Parsed(schedule, None, document.clocks.zone, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
@@ -130,22 +124,12 @@ def render(definition: Mapping[str, object]) -> dict[str, object]:
     Members that were not sent and unknown members are absent.  Raises WireError where `parse` would.
     """
     document = _read(definition)
-    answer: dict[str, object] = {PATH: str(document.expression)}
-    if definition.get("timeZone") is not None:
-        answer["timeZone"] = iana_name(definition["timeZone"], "timeZone")
-    if definition.get("clockChange") is not None:
-        answer["clockChange"] = document.clock_change
-    for name, bound in (("startTime", document.start), ("endTime", document.end)):
-        if bound is not None:
-            answer[name] = bound.isoformat().replace("+00:00", "Z")
-    return answer
+    return {PATH: str(document.expression), **render_clocks(definition, document.clocks)}
 
 
-def in_zone(expression: Expression, zone: tzinfo, clock_change: str = "cron") -> Schedule:
+def in_zone(expression: Expression, zone: tzinfo, clock_change: ClockChange = Preset.CRON) -> Schedule:
     """Return the schedule of an expression in the wall times of a zone."""
-    if clock_change == "quartz" and zone is not UTC:
-        return QuartzSchedule(ZonedRule(expression.rule, zone, Gap.SKIP, Fold.SECOND))
-    return in_zone_by_cron(expression.rule, zone, expression.is_stepping)
+    return clocks.in_zone(expression.rule, zone, clock_change, expression.is_stepping)
 
 
 @lru_cache(maxsize=4096)
@@ -338,23 +322,14 @@ def _weekdays(text: str) -> DaysOfShape:
 @dataclass(frozen=True, slots=True)
 class Document:
     expression: Expression
-    zone: tzinfo
-    clock_change: str
-    start: datetime | None
-    end: datetime | None
+    clocks: Clocks
 
 
 def _read(definition: Mapping[str, object]) -> Document:
     faults = Faults()
-    start, end = (faults.read(_bound, definition.get(name), name) for name in ("startTime", "endTime"))
-    if start and end and end < start:
-        faults.add(WireError("endTime", "out_of_range", "must not be earlier than startTime"))
     document = Document(
         faults.read(_expression, definition.get(PATH)),
-        faults.read(zone_of, definition.get("timeZone"), "timeZone"),
-        faults.read(_clock_change, definition.get("clockChange")),
-        start,
-        end,
+        faults.read(read_clocks, definition),
     )
     faults.refuse()
     return document
@@ -364,16 +339,6 @@ def _expression(value: object) -> Expression:
     if value is None:
         raise WireError(PATH, "required", "must be a cron expression such as 0 15 10 ? * MON-FRI")
     return parse_expression(json_values.text(value, PATH))
-
-
-def _clock_change(value: object) -> str:
-    if value is None:
-        return CLOCK_CHANGES[0]
-    return json_values.word(value, "clockChange", {name: name for name in CLOCK_CHANGES})
-
-
-def _bound(value: object, path: str) -> datetime | None:
-    return None if value is None else json_values.instant(value, path)
 
 
 def _never_again(schedule: Schedule, created_at: datetime) -> Iterator[str]:

@@ -13,11 +13,9 @@ from functools import lru_cache
 from recurrence.dateutil_rule import Budget, DateutilDays, no_budget
 from recurrence.days import EveryNDays, MonthDay, NthOfWeekdays, NumberedRule, Weekly
 from recurrence.rules import ONE_DAY
-from recurrence.schedules import just_before
 from recurrence.series import Series, last_day
 from recurrence.wire import graph, json_values
-from recurrence.wire.errors import Faults, WireError
-from recurrence.wire.parsed import Parsed
+from recurrence.wire.errors import WireError
 from recurrence.zones import instant_of, missing_days
 
 FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
@@ -31,10 +29,6 @@ FARTHEST_COUNTED = timedelta(days=36_525)  # to the end of a series with COUNT: 
 FAR_BEFORE_THE_END = date.max - FARTHEST_COUNTED
 MAX_WEEKDAYS_OF_MONTH = 5
 MAX_DAYS_OF_PERIOD = {"DAILY": 1, "WEEKLY": 7, "MONTHLY": 31, "YEARLY": 366}
-MEMBERS = {
-    **dict.fromkeys(("start", "end"), graph.DATE_TIME_MEMBERS),
-    **dict.fromkeys(("rrule", "exdates", "rdates")),
-}
 MAX_RULE_LENGTH = 1000  # characters
 LARGEST = 2**31 - 1
 
@@ -44,34 +38,6 @@ UNTIL = re.compile(r"(\d{8})(?:T(\d{6})(Z)?)?", re.ASCII)
 
 
 ByArithmetic = EveryNDays | Weekly | MonthDay | NthOfWeekdays
-
-
-def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
-    """Compile `start` and `end` as in an event of Graph, `rrule`, and the lists of dates `exdates` and `rdates`.
-
-    Without an end the occurrences have no length.  A series that has ended is no error; the result has a warning.
-    Raises WireError.
-    """
-    series = _read_definition(definition)
-    warnings = json_values.warnings_of_unknown(definition, MEMBERS)
-    if series.after(just_before(created_at)) is None:
-        warnings.append("It will not fire again.")
-    return Parsed(series, None, series.zone, tuple(warnings), may_never_fire=True)
-
-
-def render(definition: Mapping[str, object]) -> dict[str, object]:
-    """Return the definition with its times, rule and dates in canonical form.  Raises WireError where `parse` would."""
-    _read_definition(definition)
-    answer: dict[str, object] = {}
-    for name in ("start", "end"):
-        if definition.get(name) is not None:
-            wall, zone_name, _ = graph.read_date_time(definition[name], name)
-            answer[name] = {"dateTime": wall.isoformat(), "timeZone": zone_name}
-    answer["rrule"] = _text(_parts(definition["rrule"], "rrule"))
-    for name in ("exdates", "rdates"):
-        if days := _dates(definition.get(name), name):
-            answer[name] = [day.isoformat() for day in sorted(days)]
-    return answer
 
 
 def read(
@@ -90,14 +56,14 @@ def read(
     days that python-dateutil searches, now and at each later use of the series.  The `last` day of a rule with COUNT
     that only python-dateutil understands is None if it is more than a century after the first.  Raises WireError.
     """
-    parts = _parts(rule, path)
+    parts = read_parts(rule, path)
     _refuse_other_times(parts, start, path)
     length = graph.length_of(start, end)
     last = _last_day(parts, start, zone)
-    days = None if exdates or rdates else _days(parts, start.date(), zone)
+    days = None if exdates or rdates else arithmetic_days(parts, start.date(), zone)
     if days is None:
         missing = frozenset(map(date.fromordinal, missing_days(zone)))
-        days = _dateutil_days(parts, start.date(), last, missing.union(exdates), frozenset(rdates), path, budget)
+        days = dateutil_days(parts, start.date(), last, missing.union(exdates), frozenset(rdates), path, budget)
         if "COUNT" in parts or (last and rdates):
             bound = max(last, *rdates) if last else None
             last = days.last_before(min(days.start, FAR_BEFORE_THE_END) + FARTHEST_COUNTED) or bound
@@ -116,10 +82,10 @@ def graph_of(
     Its `startDate` is the first day that fits.  An event whose start does not fit the rule must be moved to that day.
     Raises WireError for a wrong rule, and for an end before the start.
     """
-    parts = _parts(rule, path)
+    parts = read_parts(rule, path)
     _refuse_other_times(parts, start, path)
     last = _last_day(parts, start, zone)
-    days = _days(parts, start.date(), zone)
+    days = arithmetic_days(parts, start.date(), zone)
     pattern = days and graph.pattern_of(days)
     if days is None or pattern is None or (last is not None and last < days.start):
         return None
@@ -146,40 +112,14 @@ def rrule_of(series: Series, *, is_all_day: bool = False) -> str | None:
         parts["UNTIL"] = _format_date(end.day) if is_all_day else f"{_format_date(end.start.replace(tzinfo=None))}Z"
     elif isinstance(series.days, DateutilDays) and series.days.count:
         parts["COUNT"] = str(series.days.count)
-    return _text(parts)
+    return written(parts)
 
 
 # Reading
 
 
-def _read_definition(definition: Mapping[str, object]) -> Series:
-    faults = Faults()
-    span = faults.read(graph.read_span, {"end": definition.get("start"), **_without_nulls(definition)})
-    if definition.get("rrule") is None:
-        faults.add(WireError("rrule", "required", "is required"))
-    else:
-        faults.read(_parts, definition["rrule"], "rrule")
-    exdates, rdates = (faults.read(_dates, definition.get(name), name) for name in ("exdates", "rdates"))
-    faults.refuse()
-    start, end, zone, _ = span
-    series = read(definition["rrule"], start, end, zone, exdates, rdates)
-    if isinstance(series.days, DateutilDays) and series.days.count and series.last is None:
-        message = "must have a COUNT that ends within a hundred years of the start; UNTIL can name a later end"
-        raise WireError("rrule", "out_of_range", message)
-    return series
-
-
-def _without_nulls(definition: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in definition.items() if value is not None}
-
-
-def _dates(value: object, path: str) -> frozenset[date]:
-    items = [] if value is None or value == [] else json_values.items(value, path)
-    return frozenset(json_values.each(items, json_values.day))
-
-
-def _parts(rule: object, path: str) -> dict[str, str]:
-    """Return the parts of a rule by name; the form of each is checked."""
+def read_parts(rule: object, path: str, frequencies: Collection[str] = FREQUENCIES) -> dict[str, str]:
+    """Return the parts of a rule by name; the form of each is checked.  Raises WireError."""
     text = json_values.text(rule, path).strip().upper().removeprefix("RRULE:")
     if len(text) > MAX_RULE_LENGTH:
         raise WireError(path, "out_of_range", f"must have at most {MAX_RULE_LENGTH} characters, not {len(text)}")
@@ -190,14 +130,14 @@ def _parts(rule: object, path: str) -> dict[str, str]:
             raise WireError(path, "unknown_value", f"{json_values.shown(name)} is none of {', '.join(FORMS)}")
         if name in parts:
             raise WireError(path, "not_allowed", f"{name} must be given once")
-        if not FORMS[name](value):
+        if not (value in frequencies if name == "FREQ" else FORMS[name](value)):
             raise WireError(path, "invalid", f"{name} must not be {json_values.shown(value)}")
         parts[name] = value
     if "FREQ" not in parts:
-        raise WireError(path, "required", f"must have a FREQ, which is one of {', '.join(FREQUENCIES)}")
+        raise WireError(path, "required", f"must have a FREQ, which is one of {', '.join(frequencies)}")
     if "COUNT" in parts and "UNTIL" in parts:
         raise WireError(path, "not_allowed", "COUNT and UNTIL cannot stand together")
-    if parts["FREQ"] in ("DAILY", "WEEKLY") and re.search(r"\d", parts.get("BYDAY", "")):
+    if parts["FREQ"] not in ("MONTHLY", "YEARLY") and re.search(r"\d", parts.get("BYDAY", "")):
         raise WireError(path, "not_allowed", f"BYDAY must have no numbers with FREQ={parts['FREQ']}")
     return parts
 
@@ -231,13 +171,13 @@ def _are_days(value: str) -> bool:
 
 def _is_end(value: str) -> bool:
     try:
-        return _until(value) is not None
+        return read_until(value) is not None
     except ValueError:
         return False
 
 
 FORMS: dict[str, Callable[[str], bool]] = {
-    "FREQ": FREQUENCIES.__contains__,
+    "FREQ": str.isalpha,
     "INTERVAL": _is_number,
     "COUNT": _is_number,
     "UNTIL": _is_end,
@@ -257,7 +197,7 @@ FORMS: dict[str, Callable[[str], bool]] = {
 # Compiling
 
 
-def _until(value: str) -> date | datetime | None:
+def read_until(value: str) -> date | datetime | None:
     """Return a date, a wall time or an instant.
 
     Returns None for a text in another form, and raises ValueError for a date or time that does not exist.
@@ -274,7 +214,7 @@ def _until(value: str) -> date | datetime | None:
 
 def _last_day(parts: Mapping[str, str], start: datetime, zone: tzinfo) -> date | None:
     """Return the last day on which an occurrence with the start's time of day is not later than UNTIL; None: no end."""
-    until = _until(parts.get("UNTIL", ""))
+    until = read_until(parts.get("UNTIL", ""))
     if not isinstance(until, datetime):
         return until
     try:
@@ -286,7 +226,7 @@ def _last_day(parts: Mapping[str, str], start: datetime, zone: tzinfo) -> date |
         return until.date()
 
 
-def _days(parts: Mapping[str, str], start: date, zone: tzinfo) -> NumberedRule | None:
+def arithmetic_days(parts: Mapping[str, str], start: date, zone: tzinfo) -> NumberedRule | None:
     """Return the days as a rule by arithmetic that begins with the first day that fits; None: there is no such rule."""
     rule = _rule(parts, start)
     first = rule and rule.on_or_after(start)
@@ -303,8 +243,8 @@ def _rule(parts: Mapping[str, str], start: date) -> ByArithmetic | None:
     if any(name in parts for name in DATEUTIL_ONLY_PARTS):
         return None
     frequency, interval = parts["FREQ"], int(parts.get("INTERVAL", 1))
-    months, month_days, positions = (_integers(parts, name) for name in ("BYMONTH", "BYMONTHDAY", "BYSETPOS"))
-    weekdays = _weekdays(parts)
+    months, month_days, positions = (integers(parts, name) for name in ("BYMONTH", "BYMONTHDAY", "BYSETPOS"))
+    weekdays = weekdays_of(parts)
     every = frozenset(day for number, day in weekdays if number is None)
     if not (months or month_days or positions) and len(every) == len(weekdays):  # at most weekdays without numbers
         if frequency == "WEEKLY":
@@ -389,16 +329,16 @@ def _shortest(beginning: date, step: int) -> int:
     return min(MIN_DAYS_OF_MONTH[(beginning.month - 1 + n * step) % MONTHS_A_YEAR] for n in range(MONTHS_A_YEAR))
 
 
-def _integers(parts: Mapping[str, str], name: str) -> list[int]:
+def integers(parts: Mapping[str, str], name: str) -> list[int]:
     return sorted({int(item) for item in parts[name].split(",")}) if name in parts else []
 
 
-def _weekdays(parts: Mapping[str, str]) -> set[tuple[int | None, int]]:
+def weekdays_of(parts: Mapping[str, str]) -> set[tuple[int | None, int]]:
     items = parts["BYDAY"].split(",") if "BYDAY" in parts else []
     return {(int(item[:-2]) if item[:-2] else None, WEEKDAYS.index(item[-2:])) for item in items}
 
 
-def _dateutil_days(
+def dateutil_days(
     parts: Mapping[str, str],
     start: date,
     last: date | None,
@@ -408,7 +348,7 @@ def _dateutil_days(
     budget: Budget,
 ) -> DateutilDays:
     dateutil_parts = _without_impossible_numbers(parts)
-    rule = _text({name: value for name, value in dateutil_parts.items() if name not in NOT_FOR_DATEUTIL})
+    rule = written({name: value for name, value in dateutil_parts.items() if name not in NOT_FOR_DATEUTIL})
     count = int(parts["COUNT"]) if "COUNT" in parts else None
     try:
         if not all(dateutil_parts.values()):
@@ -431,7 +371,7 @@ def _without_impossible_numbers(parts: Mapping[str, str]) -> dict[str, str]:
     """
     frequency, found = parts["FREQ"], dict(parts)
     if "BYSETPOS" in parts:
-        positions = [each for each in _integers(parts, "BYSETPOS") if abs(each) <= MAX_DAYS_OF_PERIOD[frequency]]
+        positions = [each for each in integers(parts, "BYSETPOS") if abs(each) <= MAX_DAYS_OF_PERIOD[frequency]]
         found["BYSETPOS"] = ",".join(map(str, positions))
     if frequency == "MONTHLY" or "BYMONTH" in parts:
         days = [day for day in parts.get("BYDAY", "").split(",") if abs(int(day[:-2] or 0)) <= MAX_WEEKDAYS_OF_MONTH]
@@ -456,7 +396,7 @@ def _parts_of(days: NumberedRule) -> dict[str, str] | None:
         case NthOfWeekdays(start, weekdays, number, months):
             return _months(start, months) | {"BYDAY": _listed(weekdays), "BYSETPOS": str(number)}
         case DateutilDays(anchor, rule) if anchor == days.start and not (days.exdates or days.rdates):
-            return _parts(rule, "rrule")
+            return read_parts(rule, "rrule")
     return None
 
 
@@ -481,7 +421,7 @@ def _listed(weekdays: frozenset[int]) -> str:
     return ",".join(WEEKDAYS[day] for day in sorted(weekdays))
 
 
-def _text(parts: Mapping[str, str]) -> str:
+def written(parts: Mapping[str, str]) -> str:
     return ";".join(f"{name}={parts[name]}" for name in FORMS if name in parts)
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from recurrence.composites import Bounded
 from recurrence.schedules import TICK, Every, Once, Schedule, just_before
 from recurrence.wire import json_values
+from recurrence.wire.clocks import read_display_zone, render_display_zone
 from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
 from recurrence.zones import EPOCH
@@ -19,16 +20,18 @@ MILLISECOND = timedelta(milliseconds=1)
 LONGEST_INTERVAL = 100 * 365 * 86_400_000  # milliseconds
 MOST_REPEATS = 2**31 - 1
 FOREVER = -1
-MEMBERS = dict.fromkeys(("startTime", "endTime", "interval", "repeatCount"))
+MEMBERS = dict.fromkeys(("startTime", "endTime", "interval", "repeatCount", "timeZone", "clockChange"))
 
 
 def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     """Compile `startTime` (without one: at once), `endTime`, `interval` in milliseconds and `repeatCount`.
 
-    Without an interval it fires once.  An interval without a count repeats without limit.  Raises WireError.
+    `timeZone` is the zone in which people see the times.  Without an interval it fires once.  An interval without a
+    count repeats without limit.  Raises WireError.
     """
     created_at = created_at.astimezone(UTC)
     start, end, interval, repeats = _read(definition)
+    zone = read_display_zone(definition)
     start = start or created_at
     if end is not None and end <= start:
         raise WireError("endTime", "out_of_range", "must be later than startTime")
@@ -36,7 +39,7 @@ def parse(definition: Mapping[str, object], created_at: datetime) -> Parsed:
     warnings = json_values.warnings_of_unknown(definition, MEMBERS)
     if schedule.after(just_before(created_at)) is None:
         warnings.append("It will not fire again.")
-    return Parsed(schedule, None, UTC, tuple(warnings), may_never_fire=True)
+    return Parsed(schedule, None, zone, tuple(warnings), may_never_fire=True)
 
 
 def render(definition: Mapping[str, object]) -> dict[str, object]:
@@ -54,7 +57,7 @@ def render(definition: Mapping[str, object]) -> dict[str, object]:
         "interval": interval,
         "repeatCount": repeats,
     }
-    return {name: value for name, value in answer.items() if value is not None}
+    return {name: value for name, value in answer.items() if value is not None} | render_display_zone(definition)
 
 
 def start_time(definition: Mapping[str, object]) -> datetime | None:
@@ -70,6 +73,7 @@ def _read(definition: Mapping[str, object]) -> tuple[datetime | None, datetime |
         faults.add(WireError("interval", "required", "is required with a repeatCount"))
     start = faults.read(start_time, definition)
     end = faults.read(moment, definition.get("endTime"), "endTime")
+    faults.read(read_display_zone, definition)
     faults.refuse()
     return start, end, interval, repeats
 

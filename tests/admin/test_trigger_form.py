@@ -12,6 +12,7 @@ from recurrence.wire import render, simple
 from tests.admin.forms import submitted
 from tests.admin.trigger_pages import PREVIEW, add_url, trigger_url
 from tests.conftest import WEDNESDAY
+from triggers import closed_days
 from triggers.models import Trigger
 
 BERLIN_AT_TEN = {"dateTime": "2027-06-07T10:00:00", "timeZone": "Europe/Berlin"}
@@ -52,6 +53,11 @@ DAILY = {"startTime": "2027-06-01T00:00:00Z", "recurrence": {"frequency": "Day"}
         ),
         ({"expression": "0 0 0 * * ?"}, "quartz", {"expression": "0 0 0 * * ?"}),
         (
+            {"expression": "0 9 * * mon-fri", "time_zone": "Europe/Berlin", "clock_change": "quartz"},
+            "cron",
+            {"expression": "0 9 * * mon-fri", "timeZone": "Europe/Berlin", "clockChange": "quartz"},
+        ),
+        (
             {"start": "2027-01-01T00:00", "interval": "PT15M", "repeat_count": "3"},
             "simple",
             {"startTime": "2027-01-01T00:00:00Z", "interval": 900_000, "repeatCount": 3},
@@ -72,6 +78,43 @@ def test_fields_of_a_format_become_its_definition(submit_form, job, fields, form
 
     assert saved.url == f"/admin/jobs/job/{job.pk}/"
     assert (Trigger.objects.get().format, Trigger.objects.get().definition) == (format, definition)
+
+
+def test_policy_of_clock_changes_is_shown_and_stays(client, submit_form, job, make_trigger):
+    policy = {"gap": "shift", "repeat": "both"}
+    definition = {"expression": "30 2 * * *", "timeZone": "Europe/Berlin", "clockChange": policy}
+    trigger = make_trigger(job, format="cron", definition=definition)
+
+    page = client.get(trigger_url(trigger, "change")).content.decode()
+    submit_form(trigger_url(trigger, "change"), expression="45 2 * * *")
+
+    assert "Skipped times run later by the size of the change. A repeated time runs both times." in page
+    assert Trigger.objects.get().definition == definition | {"expression": "45 2 * * *"}
+
+
+@pytest.mark.parametrize(
+    "format, definition, fields, changed",
+    [
+        ("simple", {"interval": 60_000}, {"interval": "PT2M"}, {"interval": 120_000}),
+        ("once", {"at": "2027-01-01T00:00:00Z"}, {"at": "2027-01-02T00:00"}, {"at": "2027-01-02T00:00:00Z"}),
+    ],
+)
+def test_members_without_a_field_stay(submit_form, job, make_trigger, format, definition, fields, changed):
+    without_fields = {"timeZone": "Asia/Kolkata", "jitter": "PT30S"}
+    trigger = make_trigger(job, format=format, definition=definition | without_fields)
+
+    submit_form(trigger_url(trigger, "change"), **fields)
+
+    assert Trigger.objects.get().definition == changed | without_fields
+
+
+def test_members_of_another_format_do_not_stay(submit_form, job, make_trigger):
+    definition = {"interval": 60_000, "timeZone": "Asia/Kolkata", "jitter": "PT30S"}
+    trigger = make_trigger(job, format="simple", definition=definition)
+
+    submit_form(trigger_url(trigger, "change"), format="once", at="2027-01-02T00:00")
+
+    assert Trigger.objects.get().definition == {"at": "2027-01-02T00:00:00Z"}
 
 
 def test_trigger_settings_are_stored(submit_form, job):
@@ -103,6 +146,7 @@ def test_trigger_settings_are_stored(submit_form, job):
     [
         ("quartz", {"expression": "0 0  0 ? * mon", "timeZone": "UTC", "clockChange": "cron"}),
         ("quartz", {"expression": "0 0 0 * * ?", "startTime": "2027-01-01T00:00:00.25Z"}),
+        ("cron", {"expression": "@daily", "timeZone": "Europe/Berlin", "clockChange": {"repeat": "both"}}),
         ("simple", {"startTime": "1372916749001", "interval": "86400000", "repeatCount": -1}),
         ("simple", {"interval": 1_234}),
         ("once", {"at": 4_102_444_800_123}),
@@ -129,6 +173,23 @@ def test_unchanged_member_of_a_definition_is_kept_exactly(submit_form, job, make
     changed = Trigger.objects.get()
     assert simple.render(changed.definition) == simple.render(stored | {"repeatCount": 5})
     assert changed.data_map == {"other": 1}
+
+
+def test_members_without_a_field_are_kept_when_another_member_changes(submit_form, job, make_trigger):
+    stored = {"expression": "0 0 9 * * ?", "skips": ["2027-12-24"], "jitter": "PT5M"}
+    trigger = make_trigger(job, format="quartz", definition=stored)
+
+    submit_form(trigger_url(trigger, "change"), expression="0 0 10 * * ?")
+
+    assert Trigger.objects.get().definition == stored | {"expression": "0 0 10 * * ?"}
+
+
+def test_a_document_can_have_the_members_of_every_format(submit_form, job):
+    members = {"skips": ["2027-12-24"], "extras": ["2027-12-23T09:00:00Z"]}
+
+    submit_form(add_url(job), name="extra", format="rrule", schedule_json=dumps(RULE | members))
+
+    assert Trigger.objects.get().definition == RULE | members
 
 
 @pytest.mark.parametrize(
@@ -306,6 +367,26 @@ def test_preview_of_a_change_shows_the_next_fire_time_after_saving(submit_form, 
 
     trigger.refresh_from_db()
     assert preview_rows[0]["at"] == trigger.next_fire_at == WEDNESDAY + timedelta(hours=2)
+
+
+def test_preview_keeps_off_the_closed_days_that_the_form_names(submit_form, subscription, job, make_trigger):
+    daily = {"startTime": "2026-11-05T00:00:00Z", "recurrence": {"frequency": "Day"}}
+    with time_machine.travel(WEDNESDAY, tick=False):
+        for name, day in (("office", "2026-11-05"), ("holidays", "2026-11-06")):
+            closed_days.create(subscription, name, {"dates": [{"date": day}]}, WEDNESDAY)
+        stored = daily | {"closedDays": {"calendar": "holidays", "rule": "skip"}}
+        trigger = make_trigger(job, now=WEDNESDAY, format="azure", definition=stored)
+        previews = [
+            submit_form(
+                trigger_url(trigger, "change"),
+                to=f"{PREVIEW}?trigger={trigger.pk}",
+                schedule_json=dumps(daily | {"closedDays": {"calendar": name, "rule": "skip"}}),
+            ).context["preview"]
+            for name in ("holidays", "office", "nowhere")
+        ]
+
+    assert [[row["at"].day for row in preview.rows[:2]] for preview in previews] == [[5, 7], [6, 7], []]
+    assert "closedDays.calendar: must be the name of a closed-day calendar, not 'nowhere'" in previews[2].error
 
 
 def test_preview_button_works_without_javascript(submit_form, job):

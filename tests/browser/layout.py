@@ -28,11 +28,19 @@ FIND = """() => {
 }"""
 
 
+def resize(page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+
+
+def scrolls_sideways(page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
 def find_overflow(page, *widths: int) -> list[str]:
     """Return the boxes that do not fit at each of the window widths. The window size is restored."""
     size, faults = page.viewport_size, []
     for width in widths:
-        page.set_viewport_size({"width": width, "height": 900})
+        resize(page, width)
         faults += [f"at {width} px: {fault}" for fault in page.evaluate(FIND)]
     page.set_viewport_size(size)
     return faults

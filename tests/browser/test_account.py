@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from accounts.models import Role, User
 from tests.browser.conftest import press_in_sequence
+from tests.browser.layout import scrolls_sideways
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,7 +71,7 @@ def test_translated_account_pages_are_accessible_and_fit_a_phone(signed_in, find
     for address in ("/account/", "/account/tokens/", "/account/password/"):
         page.goto(address)
         faults += [f"{address} {fault}" for fault in find_accessibility_faults(page)]
-        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        if scrolls_sideways(page):
             faults.append(f"{address} scrolls sideways")
 
     assert not faults, "\n".join(faults)

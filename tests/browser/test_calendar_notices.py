@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from jobs.models import Run
 from maintenance.models import Notice, Resource
+from tests.browser.layout import scrolls_sideways
 from tests.maintenance.notices import announce, holds, resource
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -148,7 +149,7 @@ def test_views_with_notices_are_accessible_and_fit(
 
     def check_page(where: str) -> None:
         faults.extend(f"{where} {fault}" for fault in find_accessibility_faults(page) if not is_half_covered(fault))
-        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        if scrolls_sideways(page):
             faults.append(f"{where} scrolls sideways")
 
     for view in VIEWS:

@@ -12,6 +12,7 @@ from calendars import editing
 from calendars.editing import WallTime
 from calendars.models import Calendar
 from jobs.models import Run
+from tests.browser.layout import scrolls_sideways
 from triggers.definitions import JobDefinition
 from triggers.scheduling import save_job
 
@@ -98,10 +99,6 @@ def focused_text(page) -> str:
     return page.evaluate(
         "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()"
     )
-
-
-def scrolls_sideways(page) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

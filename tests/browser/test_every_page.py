@@ -7,12 +7,19 @@ from django.utils import timezone
 from accounts.invitations import invite
 from accounts.models import ApiToken, Role, Subscription
 from jobs.models import Run
-from tests.browser.layout import find_overflow
+from tests.browser.layout import find_overflow, scrolls_sideways
 from tests.conftest import utc
+from triggers import closed_days
+from triggers.models import ClosedDays
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+CLOSED_DAYS = {
+    "weekend": ["saturday", "sunday"],
+    "holidays": [{"country": "DE", "subdivision": "BE"}],
+    "dates": [{"from": "2026-12-24", "to": "2027-01-01", "name": "Company holidays"}],
+}
 WIDTHS = (320, 390, 520, 640, 720, 800, 960)  # 640 to 960: common windows at a zoom of 200 %
 
 
@@ -24,6 +31,7 @@ def page_urls(job, owner, jobs_of_all_kinds, job_with_triggers) -> list[str]:
     other_subscription, now = Subscription.objects.create(name="elsewhere"), timezone.now()
     received = invite(other_subscription, owner.username, Role.READER, owner, now)
     invite(job.collection.subscription, "grace@example.com", Role.READER, owner, now)
+    closed_days.create(job.collection.subscription, "germany", CLOSED_DAYS, now)
     return [
         "/admin/",
         "/admin/outcomes/",
@@ -50,6 +58,12 @@ def page_urls(job, owner, jobs_of_all_kinds, job_with_triggers) -> list[str]:
         f"/admin/triggers/trigger/add/?job={job_with_triggers.pk}",
         *(f"/admin/triggers/trigger/{trigger.pk}/change/" for trigger in other_triggers),
         f"/admin/triggers/trigger/{other_triggers[0].pk}/delete/",
+        f"/admin/triggers/trigger/{other_triggers[0].pk}/fire-times/",
+        "/clock-changes/",
+        "/closed-days/",
+        "/closed-days/new",
+        *(f"/closed-days/{pk}/" for pk in ClosedDays.objects.values_list("pk", flat=True)),
+        *(f"/closed-days/{pk}/remove" for pk in ClosedDays.objects.values_list("pk", flat=True)),
         "/admin/jobs/run/",
         *(f"/admin/jobs/run/{run}/change/" for run in runs),
         "/admin/jobs/jobcollection/",
@@ -134,7 +148,7 @@ def test_pages_with_a_secret_or_a_test_result_are_accessible(
     faults += find_accessibility_faults(page)
 
     assert not faults, "\n".join(faults)
-    assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert not scrolls_sideways(page)
 
 
 @pytest.mark.parametrize("now", ["2026-11-04T00:00:00Z", "2026-11-04T23:59:00Z"])
@@ -143,4 +157,4 @@ def test_dashboard_does_not_scroll_sideways_at_the_start_and_end_of_a_day(open_p
         page = sign_in(open_page(width=390))
         page.goto("/admin/")
 
-        assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        assert not scrolls_sideways(page)

@@ -70,6 +70,7 @@ def test_fields_of_other_formats_are_hidden(open_page, sign_in, owner, job_with_
     series = {"start", "end"}
     shown = {
         "quartz": {"expression", "time_zone", "clock_change", *series},
+        "cron": {"expression", "time_zone", "clock_change", *series},
         "simple": {"interval", "repeat_count", *series},
         "once": {"at"},
         "azure": {"schedule_json"},

@@ -88,7 +88,7 @@ class Installation:
         return self.log.read_text()
 
     def wait_until_ready(self) -> "Installation":
-        eventually(lambda: READY in self.logs or self.process.poll() is not None, within=60)
+        eventually(lambda: READY in self.logs or self.process.poll() is not None, within=180)  # on a busy machine
         assert READY in self.logs, self.logs
         return self
 

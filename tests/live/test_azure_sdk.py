@@ -128,15 +128,24 @@ def test_collections_are_listed_by_group_and_by_subscription(client, collection)
     )
 
 
-def test_pager_reads_all_pages(client, live):
-    live.manage(
-        *("shell", "--verbosity", "0", "--command"),
-        "from accounts.models import Subscription; from jobs.models import JobCollection;"
+@pytest.fixture
+def many_collections(live):
+    """Fill the resource group `many` for this test; the plan Standard limits their number for all other tests."""
+
+    def run(statement: str) -> None:
+        imports = "from accounts.models import Subscription; from jobs.models import JobCollection;"
+        live.manage("shell", "--verbosity", "0", "--command", imports + statement)
+
+    run(
         f"subscription = Subscription.objects.get(pk='{live.subscription_id}');"
         "JobCollection.objects.bulk_create(JobCollection(subscription=subscription, resource_group='many',"
-        " name=f'c{number:04}') for number in range(1001))",
+        " name=f'c{number:04}') for number in range(1001))"
     )
+    yield
+    run("JobCollection.objects.filter(resource_group='many').delete()")
 
+
+def test_pager_reads_all_pages(client, many_collections):
     pages = [list(page) for page in client.job_collections.list_by_resource_group("many", **PLAIN).by_page()]
 
     assert [len(page) for page in pages] == [1000, 1]
@@ -291,6 +300,78 @@ def test_jobs_are_listed_and_filtered(client, collection):
     assert names(top=1, skip=1) == ["b"]
     assert names(filter="state eq Enabled") == ["a", "c"]
     assert names(filter="state eq Faulted") == []
+
+
+def schedules() -> dict[str, dict]:
+    """Return schedules that the client has no words for, and one in UTC that it has, by the names of jobs."""
+    start = f"{in_days(1):%Y-%m-%dT10:00:00}"
+    berlin = {"dateTime": start, "timeZone": "Europe/Berlin"}
+    return {
+        "cron-in-berlin": {"format": "quartz", "expression": "0 0 9 ? * MON-FRI", "timeZone": "Europe/Berlin"},
+        "cron-in-utc": {"format": "quartz", "expression": "0 30 9 ? * MON-FRI"},
+        "interval": {"format": "simple", "interval": 5_400_000},  # counts from its creation, with its microseconds
+        "once": {"format": "once", "at": f"{start}.123456Z"},
+        "series": {"format": "rrule", "start": berlin, "rrule": "FREQ=MONTHLY;BYDAY=2MO"},
+    }
+
+
+@pytest.fixture
+def of_other_formats(live, client, collection) -> dict[str, str]:
+    """The addresses in our own API of jobs with such schedules, by name."""
+    found = live.request("GET", f"/api/collections?name={collection}")[1]["value"]
+    [collection_id] = [each["id"] for each in found if each["name"] == collection]
+    action = {"type": "Http", "request": {"uri": "http://127.0.0.1:9/", "method": "GET"}}
+    addresses = {}
+    for name, schedule in schedules().items():
+        document = {"collection": collection_id, "name": name, "action": action, "schedule": schedule}
+        status, job = live.request("POST", "/api/jobs", document)
+        assert status == 201, job
+        addresses[name] = f"/api/jobs/{job['id']}"
+    return addresses
+
+
+def test_jobs_with_schedules_of_other_formats_are_listed_and_read(client, collection, of_other_formats):
+    listed = {found.name.partition("/")[2]: found for found in client.jobs.list(GROUP, collection, **PLAIN)}
+
+    assert listed.keys() == of_other_formats.keys()
+    for name, job in listed.items():
+        assert client.jobs.get(GROUP, collection, name, **PLAIN).properties.start_time == job.properties.start_time
+        assert job.properties.start_time is not None
+        assert job.properties.status.next_execution_time is not None
+    recurrences = {name: job.properties.recurrence for name, job in listed.items() if job.properties.recurrence}
+    assert recurrences.keys() == {"cron-in-utc"}
+    assert recurrences["cron-in-utc"].frequency == models.RecurrenceFrequency.WEEK
+    assert listed["once"].properties.start_time.microsecond == 123_000
+
+
+@pytest.mark.parametrize("write", ["create_or_update", "patch"])
+def test_job_with_a_schedule_of_another_format_is_sent_back_as_it_was_read(
+    live, client, collection, of_other_formats, write
+):
+    for name, address in of_other_formats.items():
+        schedule = live.request("GET", address)[1]["schedule"]
+        read = client.jobs.get(GROUP, collection, name, **PLAIN)
+
+        written = getattr(client.jobs, write)(GROUP, collection, name, read, **PLAIN)
+
+        assert written.properties.start_time == read.properties.start_time
+        assert written.properties.recurrence == read.properties.recurrence
+        assert live.request("GET", address)[1]["schedule"] == schedule
+
+
+def test_changed_job_with_a_schedule_of_another_format_keeps_it(live, client, collection, of_other_formats):
+    for name, address in of_other_formats.items():
+        before = live.request("GET", address)[1]
+        read = client.jobs.get(GROUP, collection, name, **PLAIN)
+        read.properties.action.request.method = "PUT"
+        client.jobs.create_or_update(GROUP, collection, name, read, **PLAIN)
+        disabled = models.JobDefinition(properties=models.JobProperties(state=models.JobState.DISABLED))
+
+        client.jobs.patch(GROUP, collection, name, disabled, **PLAIN)
+
+        after = live.request("GET", address)[1]
+        assert (after["state"], after["action"]["request"]["method"]) == ("disabled", "PUT")
+        assert after["schedule"] == before["schedule"]
 
 
 def test_manual_run_is_in_the_history(client, collection, target):

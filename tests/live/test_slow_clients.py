@@ -1,5 +1,6 @@
-"""Clients that send slowly or stop: other clients get responses in the meantime, and the slow ones are disconnected."""
+"""Clients that send slowly, stop or hang up: others get responses in the meantime, and nothing of them remains."""
 
+import base64
 import os
 import re
 import select
@@ -14,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+import psutil
 import pytest
 
 from scheduler_site.supervisor import parse_procfile
@@ -21,6 +23,7 @@ from tests.live.installation import BASE_DIR
 from tests.peers.server import eventually, free_port
 
 SLOW_CONNECTIONS = 200  # concurrent connections
+ABANDONED = 300  # requests whose clients hang up
 BODY = b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\nname="
 HEADERS = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
 DEADLINE = re.compile(r"(--http1-header-read-timeout) \d+")
@@ -81,19 +84,32 @@ def test_slow_clients_do_not_delay_others(live):
     assert statistics.median(durations) < 1, durations
 
 
+def start_web(port: int, variables: dict[str, str], options: str) -> subprocess.Popen:
+    """Start a web process, with `options` in place of the Procfile's deadline for headers."""
+    command, changed = DEADLINE.subn(options, parse_procfile((BASE_DIR / "Procfile").read_text())["web"])
+    assert changed == 1
+    command = command.replace("${PORT:-8000}", str(port)).replace("${HOST:-127.0.0.1}", "127.0.0.1")
+    return subprocess.Popen([sys.executable, *shlex.split(command)[1:]], cwd=BASE_DIR, env=variables)
+
+
 @pytest.fixture
 def web_with_short_deadline(tmp_path):
     """The port of a web process with the options of the Procfile, except a short deadline for headers."""
     port = free_port()
-    command, changed = DEADLINE.subn(r"\1 1000", parse_procfile((BASE_DIR / "Procfile").read_text())["web"])
-    assert changed == 1
-    command = command.replace("${PORT:-8000}", str(port)).replace("${HOST:-127.0.0.1}", "127.0.0.1")
-    process = subprocess.Popen(
-        [sys.executable, *shlex.split(command)[1:]],
-        cwd=BASE_DIR,
-        env=os.environ | {"DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "scheduler_site.settings"},
-    )
+    variables = os.environ | {"DATA_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "scheduler_site.settings"}
+    process = start_web(port, variables, r"\1 1000")
     yield port
+    process.terminate()
+    process.wait(timeout=20)
+
+
+@pytest.fixture
+def web_behind_a_proxy(live):
+    """The port and the worker of another web process of the installation, which reads `X-Forwarded-For`."""
+    port = free_port()
+    process = start_web(port, live.variables | {"PROXIES": "1"}, r"\g<0>")
+    assert eventually(lambda: accepts(port), within=60)
+    yield port, psutil.Process(process.pid).children()[0]
     process.terminate()
     process.wait(timeout=20)
 
@@ -111,3 +127,44 @@ def accepts(port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def request_with_a_password(address: str, name: str, size: int = 0) -> bytes:
+    """Return a request with a wrong password, almost as many bytes of headers as are allowed, and a body."""
+    credential = base64.b64encode(f"{name}:wrong".encode()).decode()
+    lines = [
+        "POST /api/jobs HTTP/1.1",
+        "Host: 127.0.0.1",
+        f"X-Forwarded-For: {address}",
+        f"Authorization: Basic {credential}",
+        "Content-Type: application/json",
+        f"Content-Length: {size}",
+        *(f"X-Long-{number}: {'a' * 8_000}" for number in range(4)),
+    ]
+    return "\r\n".join([*lines, "", "x" * size]).encode()
+
+
+def send_and_receive(port: int, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(request)
+        return connection.recv(100)
+
+
+def test_abandoned_requests_leave_nothing(web_behind_a_proxy):
+    """One address sends requests that are slow to answer, each with a body in a temporary file, and hangs up."""
+    port, worker = web_behind_a_proxy
+    assert b" 401 " in send_and_receive(port, request_with_a_password("198.51.100.1", "nobody"))
+    files, memory = worker.num_fds(), worker.memory_info().rss
+
+    for number in range(ABANDONED):
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(request_with_a_password("198.51.100.1", f"nobody{number}", size=50_000))
+            time.sleep(0.005)  # the server receives it
+    began = time.monotonic()
+    answer = send_and_receive(port, request_with_a_password("198.51.100.2", "nobody"))
+    duration = time.monotonic() - began
+
+    assert b" 401 " in answer
+    assert duration < 3
+    assert eventually(lambda: worker.num_fds() <= files + 10, within=3)
+    assert worker.memory_info().rss - memory < 12 * 2**20

@@ -196,6 +196,28 @@ def test_failed_step_is_rolled_back(accept, handler):
     assert (operation.error_code, operation.error_message, handler.undone) == ("NoRoom", "there is none", 1)
 
 
+def test_operation_that_this_worker_cannot_do_waits_for_another_one(
+    accept, handler, sent_ids, caplog, django_capture_on_commit_callbacks
+):
+    operation = accept()
+    handler.failure = handlers.WorkerNotReady("it is too old")
+
+    with django_capture_on_commit_callbacks(execute=True):
+        service.carry_out(operation.pk, clock_at(NOW), lambda: False)
+
+    operation.refresh_from_db()
+    assert (operation.state, operation.lease_token, handler.steps, handler.undone) == ("running", None, 1, 0)
+    assert f"operation {operation.pk} waits for another worker: it is too old" in caplog.text
+    assert sent_ids == []  # a message at once could come back to this worker
+
+    service.rescue(NOW + PUBLISH_TIMEOUT + SECOND)
+    assert sent_ids == [str(operation.pk)]
+    handler.failure = None
+    service.carry_out(operation.pk, clock_at(NOW + PUBLISH_TIMEOUT), lambda: False)
+    operation.refresh_from_db()
+    assert operation.state == "succeeded"
+
+
 def test_internal_error_shows_no_details(accept, handler):
     operation = accept()
     handler.failure = ZeroDivisionError("a secret")

@@ -1,5 +1,6 @@
 """The base of the servers of the tests: real servers on loopback, in threads of the process of the tests."""
 
+import random
 import socket
 import ssl
 import sys
@@ -28,8 +29,15 @@ def eventually(question: Callable[[], object], within: float = 10.0):
 
 
 def free_port() -> int:
-    with socket.create_server((HOST, 0)) as probe:
-        return probe.getsockname()[1]
+    """Return a port that is free now.
+
+    The system gives the ports from 32768 on to outgoing connections and to servers without a fixed port, also of other
+    processes of tests, so none of them is returned.
+    """
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_768)
+        with suppress(OSError), socket.create_server((HOST, port)):
+            return port
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,59 @@ def test_fire_time_has_a_remark_on_its_clock_change(expression, since, expected)
     assert clock_remarks(expression, since, limit=len(expected)) == expected
 
 
+def test_fire_times_of_a_schedule_with_skips_and_extra_times_have_remarks():
+    extras = ["2026-03-08T12:00:00Z"]
+
+    assert clock_remarks("0 30 2 * * ?", SPRING, skips=["2026-03-09"], extras=extras) == [
+        "moved from 02:30, which clocks skip",
+        "",
+        "",
+    ]
+    assert clock_remarks("0 30 2 * * ?", SPRING, skips=["2026-03-08"], extras=extras) == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    "expression, since, policy, expected",
+    [
+        (
+            "0 15,45 2 * * ?",
+            SPRING,
+            {"gap": "shift"},
+            ["moved from 02:15, which clocks skip", "moved from 02:45, which clocks skip", ""],
+        ),
+        ("0 30 2,3 * * ?", SPRING, {"gap": "shift"}, ["also takes the place of 02:30, which clocks skip", ""]),
+        ("0 30 3 * * ?", SPRING, {"gap": "shift"}, ["", ""]),
+        (
+            "0 15,45 2 * * ?",
+            SPRING,
+            {"gap": "skip"},
+            ["02:15 and 02:45 on 8 March 2026 are left out: clocks skip them", ""],
+        ),
+        ("0 30 1 * * ?", AUTUMN, {"repeat": "second"}, ["01:30 happens twice; this is the second", ""]),
+        (
+            "0 30 1 * * ?",
+            AUTUMN,
+            {"repeat": "both"},
+            ["01:30 happens twice; this is the first", "01:30 happens twice; this is the second", ""],
+        ),
+    ],
+)
+def test_fire_time_has_a_remark_on_the_policy_of_its_clock_change(expression, since, policy, expected):
+    assert clock_remarks(expression, since, limit=len(expected), clockChange=policy) == expected
+
+
+def test_recurrence_without_a_start_has_remarks_after_its_creation():
+    definition = {"timeZone": "America/New_York", "recurrence": {"frequency": "Day", "schedule": {"hours": [2]}}}
+    parsed = parse("azure", definition, utc("2026-03-07T12:30Z"))
+    fires, _ = preview(parsed, created_at=utc("2026-03-07T12:30Z"), limit=3)
+
+    assert clock_changes(parsed.schedule, fires, utc("2026-03-07T12:30Z")) == [
+        "",
+        "moved from 02:30, which clocks skip",
+        "",
+    ]
+
+
 @pytest.mark.parametrize(
     "expression, since, expected",
     [

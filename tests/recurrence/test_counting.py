@@ -14,6 +14,7 @@ from recurrence.schedules import Every, Once, between
 from recurrence.times import Times
 from recurrence.zones import Fold, Gap
 from tests.recurrence.samples import CREATED_AT, date_rules, documents, instants, times, utc
+from tests.recurrence.wire.graph_events import event
 
 ZONES = (
     "Europe/Berlin",
@@ -49,6 +50,26 @@ def test_count_of_a_quartz_expression_equals_a_walk(expression, zone, clock_chan
 @given(documents(), windows(most_days=10))
 def test_count_of_an_azure_recurrence_equals_a_walk(document, window):
     schedule = wire.parse("azure", document, CREATED_AT).schedule
+
+    assert count_within(schedule, *window) == count_by_walking(schedule, *window)
+
+
+POLICIES = st.fixed_dictionaries(
+    {"gap": st.sampled_from(["next", "shift", "skip"]), "repeat": st.sampled_from(["first", "second", "both"])}
+)
+
+
+@given(documents(), st.sampled_from(ZONES), st.sampled_from(["cron", "quartz"]) | POLICIES, windows(most_days=10))
+def test_count_of_an_azure_recurrence_in_a_zone_equals_a_walk(document, zone, clock_change, window):
+    schedule = wire.parse("azure", document | {"timeZone": zone, "clockChange": clock_change}, CREATED_AT).schedule
+
+    assert count_within(schedule, *window) == count_by_walking(schedule, *window)
+
+
+@given(st.sampled_from(ZONES), POLICIES, st.sampled_from(["00:00", "02:30", "01:30"]), windows(most_days=400))
+def test_count_of_a_series_with_a_policy_equals_a_walk(zone, policy, time, window):
+    series = event({"type": "daily"}, start=f"2026-01-05T{time}:00", zone=zone)
+    schedule = wire.parse("outlook", series | {"clockChange": policy}, CREATED_AT).schedule
 
     assert count_within(schedule, *window) == count_by_walking(schedule, *window)
 

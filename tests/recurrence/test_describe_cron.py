@@ -210,15 +210,18 @@ def test_zone_and_bounds_are_described(members, expected):
         ("15 10 * * MON-FRI", "at 10:15 UTC on weekdays"),
         ("15 10 1,15 * *", "at 10:15 UTC on the 1st and 15th of each month"),
         ("15 10 * 3 *", "at 10:15 UTC on every day of March"),
+        ("15 10 13 * FRI", "at 10:15 UTC on the 13th of each month and on Fridays"),
+        ("15 10 1,15 6 MON-FRI", "at 10:15 UTC on the 1st and 15th of June and on weekdays in June"),
+        ("15 10 1-7 * */7", "at 10:15 UTC on the 1st to 7th of each month, only on Sundays"),
+        (
+            "*/15 * */2 3 1",
+            "every 15 minutes (UTC) on every 2nd day from the 1st to the 31st of March, only on Mondays",
+        ),
+        ("@daily", "every day at 00:00 UTC"),
     ],
 )
 def test_crontab_line_is_described_like_a_quartz_expression(line, expected):
     assert describe(crontab.parse({"expression": line}, CREATED_AT)) == expected
-
-
-def test_crontab_line_with_both_kinds_of_days_is_not_described():
-    with pytest.raises(TypeError, match="no words for Days"):
-        describe(crontab.parse({"expression": "15 10 1 * MON"}, CREATED_AT))
 
 
 def test_expression_that_never_fires_is_described():

@@ -12,6 +12,7 @@ from operations.models import Operation
 from tests.calendars.conftest import times
 from tests.conftest import NOW
 from tests.maintenance.notices import announce, resource
+from triggers import closed_days
 
 
 @pytest.fixture
@@ -55,6 +56,7 @@ def existing(one_connection, make_job, make_trigger, owner, subscription):
         "events": series.pk.hex,
         "feeds": feed.pk,
         "occurrences": f"{series.pk.hex}_20260106",
+        "closed-days": closed_days.create(subscription, "offices", {}, NOW).name,
         "collections": job.collection_id,
         "jobs": job.pk,
         "notices": str(announce(machine, now=timezone.now()).pk),

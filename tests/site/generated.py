@@ -45,7 +45,7 @@ class GeneratedClient:
     def call(self, operation: Mapping[str, Any]):
         """Return the generated function for an operation of the description."""
         name = re.sub("(?<=[a-z])(?=[A-Z])", "_", operation["operationId"]).lower()
-        return import_module(f"{PACKAGE}.api.{operation['tags'][0]}.{name}").sync_detailed
+        return import_module(f"{PACKAGE}.api.{operation['tags'][0].replace('-', '_')}.{name}").sync_detailed
 
     def hints(self, model: type) -> dict[str, Any]:
         """Return the types of the members of a class."""

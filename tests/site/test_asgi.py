@@ -4,6 +4,9 @@ import asyncio
 import threading
 import time
 import tracemalloc
+from collections.abc import Iterator
+from functools import partial
+from itertools import count, cycle, islice
 
 import pytest
 from django.conf import settings
@@ -189,6 +192,11 @@ def test_long_response_does_not_delay_password_checks(monkeypatch):
     asyncio.run(send_both())
 
 
+async def still_connected() -> dict:
+    """The `receive` of a request whose client sends nothing more and waits."""
+    await asyncio.Event().wait()
+
+
 async def order_of_turns(turns: asgi.Turns, *callers: asgi.Caller, late: tuple[asgi.Caller, ...] = ()) -> list:
     """Return the callers in the order of their turns; the `late` ones arrive after the third turn."""
     order, tasks = [], []
@@ -197,9 +205,14 @@ async def order_of_turns(turns: asgi.Turns, *callers: asgi.Caller, late: tuple[a
         order.append(caller)
         await asyncio.sleep(0)
         if len(order) == 3:
-            tasks.extend(asyncio.create_task(turns.answer(each, lambda each=each: answer(each))) for each in late)
+            tasks.extend(
+                asyncio.create_task(turns.answer(each, lambda each=each: answer(each), still_connected))
+                for each in late
+            )
 
-    tasks.extend(asyncio.create_task(turns.answer(each, lambda each=each: answer(each))) for each in callers)
+    tasks.extend(
+        asyncio.create_task(turns.answer(each, lambda each=each: answer(each), still_connected)) for each in callers
+    )
     while not all(task.done() for task in tasks):
         await asyncio.gather(*tasks)
     return order
@@ -212,17 +225,175 @@ def test_next_turn_goes_to_the_address_that_waits_longest_for_one():
     order = asyncio.run(order_of_turns(asgi.Turns(1, of_address=1), *flood, late=(late, late)))
 
     assert len(order) == 42
-    assert order.index(late) <= 20
     assert order[:20] == flood[0:40:2]
+    assert order.index(late) == 22  # after the two whose turns were before the latest one
 
 
-def test_late_address_waits_for_present_turns_only():
+def test_late_address_waits_for_one_turn_of_each_present_address():
     turns = asgi.Turns(1, of_address=1)
     flood = [asgi.Caller(f"192.0.2.{number % 4}", 0) for number in range(40)]
     asyncio.run(order_of_turns(turns, *flood))
     late = asgi.Caller("198.51.100.1", 0)
 
-    assert asyncio.run(order_of_turns(turns, *flood, late=(late,))).index(late) <= 4
+    assert asyncio.run(order_of_turns(turns, *flood, late=(late,))).index(late) <= 3 + 4
+
+
+async def turns_until_third_answer(busy: asgi.Caller, others: Iterator[asgi.Caller]) -> int:
+    """Return how many turns are given until `busy`, which sends one request after the other, has had three.
+
+    Two of the others arrive during each turn.
+    """
+    turns, order, tasks = asgi.Turns(1, of_address=1), [], []
+
+    def arrive(*callers: asgi.Caller) -> None:
+        tasks.extend(
+            asyncio.create_task(turns.answer(each, partial(answer, each), still_connected)) for each in callers
+        )
+
+    async def answer(caller: asgi.Caller) -> None:
+        order.append(caller)
+        arrive(*islice(others, 2), *[busy] * (caller == busy))
+
+    await order_of_turns(turns, *islice(others, 50))
+    arrive(busy)
+    while order.count(busy) < 3 and len(order) < 100:
+        await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return len(order)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        (asgi.Caller(f"2001:db8:{number:x}::/48", 0) for number in count()),
+        cycle([asgi.Caller(f"198.51.100.{number}", 0) for number in range(50)]),  # each has had a turn before
+        (asgi.Caller("192.0.2.1", number) for number in count(2)),  # credentials of the same address
+    ],
+    ids=["new addresses", "many addresses", "new credentials"],
+)
+def test_stream_of_others_does_not_starve_a_caller_at_work(monkeypatch, others):
+    monkeypatch.setattr(asgi, "HEAD_START", 5)
+
+    assert asyncio.run(turns_until_third_answer(asgi.Caller("192.0.2.1", 1), others)) < 60
+
+
+def test_networks_of_one_site_are_one_caller(wsgi_calls):
+    addresses = ("2001:db8:1::1", "2001:db8:1:2::1", "2001:db8:2::1")
+
+    callers = [asgi.Caller.of(asgi.environ_of(scope(client=(address, "1")))) for address in addresses]
+
+    assert callers[0] == callers[1] != callers[2]
+
+
+def run_request_that_waits(monkeypatch, *messages: dict) -> tuple[list[bytes], list[dict]]:
+    """Send a request for `/second` while another one has the only turn; the client then sends the messages.
+
+    Return the paths that were answered and what was sent to the client.
+    """
+    is_over, answered, sent = threading.Event(), [], []
+
+    def application(environ, start_response):
+        is_over.wait(5)
+        answered.append(environ["PATH_INFO"])
+        start_response("200 OK", [])
+        return Chunks([b"answer"])
+
+    async def receive() -> dict:
+        return received.pop(0) if received else await still_connected()
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    async def send_both() -> None:
+        first = asyncio.create_task(status_of(scope("/first", "GET")))
+        await asyncio.sleep(0.01)
+        second = asyncio.create_task(asgi.application(scope("/second", headers=BODY), receive, send))
+        done, _ = await asyncio.wait([second], timeout=0.1)
+        was_dropped.append(bool(done))
+        is_over.set()
+        await asyncio.gather(first, second)
+
+    received, was_dropped = [piece(b"x" * 5, more=True), *messages], []
+    monkeypatch.setattr(asgi.wsgi, "application", application)
+    monkeypatch.setattr(asgi, "answers", asgi.Turns(1, of_address=1))
+    asyncio.run(asyncio.wait_for(send_both(), 10))
+    assert was_dropped == [not sent]
+    return answered, sent
+
+
+BODY = (("content-length", "5"),)
+DISCONNECT = {"type": "http.disconnect"}
+
+
+@pytest.mark.parametrize("messages", [(DISCONNECT,), (piece(b""), DISCONNECT)])
+def test_request_of_a_client_that_hangs_up_is_dropped_at_once(monkeypatch, messages):
+    assert run_request_that_waits(monkeypatch, piece(b""), *messages) == (["/first"], [])
+
+
+def test_request_of_a_client_that_waits_is_answered(monkeypatch):
+    answered, sent = run_request_that_waits(monkeypatch, piece(b""))
+
+    assert answered == ["/first", "/second"]
+    assert sent[0]["status"] == 200
+
+
+def test_place_of_a_request_whose_client_hung_up_goes_to_the_next(monkeypatch):
+    turns = asgi.Turns(1, of_address=1)
+    first, gone, third = (asgi.Caller(f"192.0.2.{number}", 0) for number in range(3))
+    answered = []
+
+    async def answer(caller: asgi.Caller) -> None:
+        await is_over.wait()
+        answered.append(caller)
+
+    async def hung_up() -> dict:
+        return DISCONNECT
+
+    async def ask_all() -> list:
+        receives = {first: still_connected, gone: hung_up, third: still_connected}
+        tasks = [
+            asyncio.create_task(turns.answer(caller, partial(answer, caller), receive))
+            for caller, receive in receives.items()
+        ]
+        with pytest.raises(asgi.ClientDisconnected):
+            await tasks[1]
+        is_over.set()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    is_over = asyncio.Event()
+    asyncio.run(asyncio.wait_for(ask_all(), 5))
+
+    assert answered == [first, third]
+    assert turns._waiting == {}
+
+
+def test_request_that_has_begun_goes_on_without_its_client(wsgi_calls):
+    status, _, _ = call_application(scope(headers=BODY), piece(b"hello"), DISCONNECT)
+
+    assert status == 200
+
+
+def test_headers_that_are_long_together_are_refused_without_a_thread(wsgi_calls):
+    half = "a" * (asgi.HEADERS_LIMIT // 8)
+    headers = [(f"x-{number}", half) for number in range(4)]
+
+    accepted, *_ = call_application(scope(method="GET", headers=tuple(headers), query_string=b"q=" + b"a" * 8_000))
+    calls = len(wsgi_calls)
+    status, answered, body = call_application(scope(method="GET", headers=tuple(headers), query_string=b"q" * 17_000))
+
+    assert (accepted, calls) == (200, len(wsgi_calls)) == (200, 1)
+    assert (status, answered[b"connection"]) == (431, b"close")
+    assert str(asgi.HEADERS_LIMIT) in body.decode()
+
+
+@pytest.mark.parametrize("name", ["x-{}", "x-{}-" + "n" * 400])
+def test_many_headers_are_refused_without_a_thread(wsgi_calls, name):
+    headers = tuple((name.format(number), "a" * (400 if "n" in name else 800)) for number in range(50))
+
+    assert call_application(scope(method="GET", headers=headers))[0] == 431
+    assert wsgi_calls == []
 
 
 def test_credentials_of_one_address_take_turns():
@@ -240,8 +411,8 @@ def test_request_that_is_cancelled_before_its_response_keeps_no_turn(is_given):
 
     async def ask_and_cancel() -> list:
         is_over = asyncio.Event()
-        running = asyncio.create_task(turns.answer(first, is_over.wait))
-        waiting = asyncio.create_task(turns.answer(second, is_over.wait))
+        running = asyncio.create_task(turns.answer(first, is_over.wait, still_connected))
+        waiting = asyncio.create_task(turns.answer(second, is_over.wait, still_connected))
         await asyncio.sleep(0)
         if is_given:
             turns._end(first)
@@ -265,13 +436,10 @@ def test_number_of_remembered_callers_is_limited(monkeypatch):
 async def status_of(request: dict) -> int:
     sent = []
 
-    async def receive():
-        await asyncio.Event().wait()
-
     async def send(message):
         sent.append(message)
 
-    await asgi.application(request, receive, send)
+    await asgi.application(request, still_connected, send)
     return sent[0]["status"]
 
 
@@ -398,7 +566,7 @@ def test_file_is_not_read_faster_than_the_client_receives_it(large_file):
     async def send(message):
         places.append(large_file.tell())
 
-    asyncio.run(asgi.application(scope(method="GET"), None, send))
+    asyncio.run(asgi.application(scope(method="GET"), still_connected, send))
 
     assert places[:3] == [0, 2 * asgi.ANSWER_PIECE, 3 * asgi.ANSWER_PIECE]
     assert large_file.closed
@@ -419,7 +587,9 @@ def test_answers_for_slow_clients_are_not_in_memory(monkeypatch):
 
     async def hold_all() -> int:
         before = tracemalloc.get_traced_memory()[0]
-        tasks = [asyncio.create_task(asgi.application(scope(method="GET"), None, stopped)) for _ in range(clients)]
+        tasks = [
+            asyncio.create_task(asgi.application(scope(method="GET"), still_connected, stopped)) for _ in range(clients)
+        ]
         while len(waiting) < clients:
             await asyncio.sleep(0.01)
         held = tracemalloc.get_traced_memory()[0] - before
@@ -459,7 +629,7 @@ def test_connection_is_closed_if_the_client_stops_reading(large_file, monkeypatc
         if message["type"] == "http.response.body":
             await asyncio.Event().wait()
 
-    asyncio.run(asyncio.wait_for(asgi.application(scope(method="GET"), None, send), timeout=20))
+    asyncio.run(asyncio.wait_for(asgi.application(scope(method="GET"), still_connected, send), timeout=20))
 
     assert large_file.closed
 
@@ -474,7 +644,7 @@ def test_large_response_gets_more_time(large_file, monkeypatch):
         await asyncio.sleep(0.03)
         received.append(message.get("body", b""))
 
-    asyncio.run(asgi.application(scope(method="GET"), None, send))
+    asyncio.run(asgi.application(scope(method="GET"), still_connected, send))
 
     assert b"".join(received) == b"x" * 20 * asgi.ANSWER_PIECE
 

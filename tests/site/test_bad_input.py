@@ -25,6 +25,7 @@ ROUTES = [
     ("post", "/api/jobs/{job}/signing-secret"),
     ("post", "/api/tokens"),
     ("post", "/api/schedules/preview"),
+    ("post", "/api/schedules/compare"),
     ("post", "/api/calendars"),
     ("put", "/api/calendars/{calendar}"),
     ("patch", "/api/calendars/{calendar}"),

@@ -77,3 +77,37 @@ def test_data_dir_that_others_can_write_to_is_refused(tmp_path):
         protect(tmp_path)
 
     assert mode(tmp_path) == 0o1777
+
+
+def start_broker(folder) -> subprocess.CompletedProcess:
+    """Start the broker of an installation whose database is elsewhere; it refuses to serve another machine."""
+    variables = {
+        "DATA_DIR": str(folder),
+        "DATABASE_URL": "postgresql://db.example.org/quando",
+        "SECRET_KEY": "k" * 50,
+        "ENCRYPTION_KEYS": "KAUoSCCLVVSI1cmNmwviKfmysaqQ3zMaNilu1MuIbW4=",
+        "BROKER_URL": "redis://broker.example.org/0",
+    }
+    command = [sys.executable, "-m", "scheduler_site.broker"]
+    return subprocess.run(
+        command, cwd=settings.BASE_DIR, env=os.environ | variables, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_broker_corrects_a_data_dir_that_others_can_read(tmp_path):
+    tmp_path.chmod(0o755)
+
+    broker = start_broker(tmp_path)
+
+    assert mode(tmp_path) == 0o700
+    assert "could be read by others" in broker.stderr
+
+
+def test_broker_refuses_a_data_dir_that_others_can_write_to(tmp_path):
+    tmp_path.chmod(0o777)
+
+    broker = start_broker(tmp_path)
+
+    assert broker.returncode == 1
+    assert broker.stderr.startswith(f"quando: DATA_DIR {tmp_path} can be written by others")
+    assert list(tmp_path.iterdir()) == []

@@ -57,7 +57,7 @@ def with_existing(part: Any, existing: dict[str, Any], name: str = "") -> Any:
         return {member: with_existing(each, existing, member) for member, each in part.items()}
     if part is None:
         return None
-    if name in ("calendars", "collections"):
+    if name in ("calendars", "collections") and part:
         return [existing[name]]
     if isinstance(part, list):
         return [with_existing(each, existing) for each in part]

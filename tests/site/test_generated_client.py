@@ -11,6 +11,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from calendars.models import Calendar
 from jobs import registry
 from jobs.actions.member_types import Text
 from jobs.actions.members import BROKERED_PROPERTIES
@@ -24,6 +25,7 @@ from tests.maintenance.notices import resource, set_policy
 from tests.peers.tls import Authority
 from tests.site.description import DESCRIPTION
 from tests.site.generated import GeneratedClient
+from triggers.definitions import split_schedule
 
 PATCHES = {
     operations["patch"]["operationId"]: (path, operations["patch"])
@@ -151,6 +153,7 @@ def rolled_back() -> Iterator[None]:
 
 FIXTURES = {
     "patchCalendar": "calendars",
+    "patchClosedDays": "closed_days",
     "patchCollection": "collections",
     "patchEvent": "events",
     "patchFollowing": "followings",
@@ -183,6 +186,35 @@ def calendars(create, make_user):
     )
     patches = [{"name": "Audits"}, {"hue": "plum"}, {"shares": [{"user": "carol", "role": "reader"}]}]
     return [Existing(id=UUID(made["id"]), read=read, patches=patches)]
+
+
+@pytest.fixture
+def closed_days(create, generated_client, owner):
+    shared = str(Calendar.objects.default_of(owner).pk)
+    http = generated_client.get_httpx_client()
+    made, _ = create(
+        "closed-days",
+        {
+            "name": "germany",
+            "weekend": ["sunday"],
+            "holidays": [{"country": "DE", "subdivision": "BE"}],
+            "dates": [{"month": 12, "day": 24, "name": "Christmas Eve"}],
+        },
+    )
+    patches: list[Document] = [
+        {"name": "austria"},
+        {"weekend": ["saturday", "sunday"]},
+        {"holidays": [{"country": "AT", "subdivision": "9"}]},
+        {"dates": [{"date": "2026-06-05", "name": "Bridge day"}]},
+        {"dates": [{"from": "2026-06-05", "to": "2026-06-08"}]},
+        {"calendars": [{"calendar": shared, "category": "Closed"}]},
+    ]
+
+    def read() -> Document:
+        (calendar,) = http.get("/api/closed-days").json()["value"]  # a patch may have renamed it
+        return calendar
+
+    return [Existing(id=made["name"], read=read, patches=patches)]
 
 
 @pytest.fixture
@@ -459,6 +491,10 @@ SCHEDULES: list[tuple[Document, list[Document]]] = [
             {"repeatCount": 8},
         ],
     ),
+    (
+        {"format": "cron", "expression": "0 9 * * MON-FRI", "timeZone": "Europe/Berlin"},
+        [{"expression": "@daily"}, {"timeZone": "Europe/Lisbon"}, {"clockChange": {"gap": "skip", "repeat": "both"}}],
+    ),
     ({"format": "once", "at": f"{NEXT}-01-01T08:00:00Z"}, [{"at": f"{NEXT}-02-01T08:00:00Z"}]),
     (
         {"format": "outlook", "start": clock("10:00:00"), "end": clock("11:00:00"), "recurrence": GRAPH_RECURRENCE},
@@ -485,26 +521,68 @@ SCHEDULES: list[tuple[Document, list[Document]]] = [
             {"rrule": "FREQ=DAILY"},
             {"exdates": [str(MONDAY + timedelta(14))]},
             {"rdates": [str(MONDAY + timedelta(9))]},
+            {"timeZone": "Europe/Berlin"},
+            {"clockChange": "cron"},
+            {"startTime": f"{NEXT}-02-01T08:00:00Z"},
+            {"endTime": f"{LATER}-02-01T08:00:00Z"},
         ],
     ),
+    (
+        {"format": "solar", "event": "sunset", "latitude": 52.52, "longitude": 13.41, "offset": "-PT45M"},
+        [
+            {"event": "dawn"},
+            {"latitude": -33.9},
+            {"longitude": 151.2},
+            {"offset": "PT1H"},
+            {"timeZone": "Europe/Berlin"},
+            {"startTime": f"{NEXT}-02-01T08:00:00Z"},
+            {"endTime": f"{LATER}-02-01T08:00:00Z"},
+        ],
+    ),
+]
+QUARTZ = {
+    "format": "quartz",
+    "expression": "0 15 10 ? * MON-FRI",
+    "timeZone": "Europe/Berlin",
+    "clockChange": {"gap": "next", "repeat": "second"},
+    "startTime": f"{NEXT}-01-01T00:00:00Z",
+    "endTime": f"{LATER}-01-01T00:00:00Z",
+    "skips": [f"{NEXT}-12-31"],
+    "extras": [f"{NEXT}-12-30T09:15:00Z"],
+    "closedDays": {"calendar": "offices", "rule": "after"},
+    "jitter": "PT5M",
+}
+QUARTZ_PATCHES: list[Document] = [
+    {"expression": "0 30 10 ? * MON-FRI"},
+    {"timeZone": "Europe/Lisbon"},
+    {"clockChange": "cron"},
+    {"clockChange": {"gap": "skip"}},
+    {"clockChange": {"repeat": "both"}},
+    {"startTime": f"{NEXT}-02-01T00:00:00Z"},
+    {"endTime": f"{LATER + 1}-01-01T00:00:00Z"},
+    {"skips": [f"{NEXT}-12-24"]},
+    {"extras": [f"{NEXT}-12-23T09:15:00Z"]},
+    {"closedDays": {"calendar": "holidays"}},
+    {"closedDays": {"rule": "before"}},
+    {"jitter": "PT10M"},
+    {"format": "quartz", "expression": "0 45 10 ? * MON-FRI"},
 ]
 
 
 @pytest.fixture
-def triggers(create, make_job):
+def calendars_of_closed_days(create):
+    for name in ("offices", "holidays"):
+        create("closed-days", {"name": name, "weekend": ["saturday", "sunday"]})
+
+
+@pytest.fixture
+def triggers(create, make_job, calendars_of_closed_days):
     made, read = create(
         "triggers",
         {
             "job": make_job().pk,
             "name": "hourly",
-            "schedule": {
-                "format": "quartz",
-                "expression": "0 15 10 ? * MON-FRI",
-                "timeZone": "Europe/Berlin",
-                "clockChange": "quartz",
-                "startTime": f"{NEXT}-01-01T00:00:00Z",
-                "endTime": f"{LATER}-01-01T00:00:00Z",
-            },
+            "schedule": QUARTZ,
             "enabled": False,
             "priority": 3,
             "group": "slow",
@@ -515,12 +593,7 @@ def triggers(create, make_job):
     )
     patches: list[Document] = [
         {"name": "daily"},
-        {"schedule": {"expression": "0 30 10 ? * MON-FRI"}},
-        {"schedule": {"timeZone": "Europe/Lisbon"}},
-        {"schedule": {"clockChange": "cron"}},
-        {"schedule": {"startTime": f"{NEXT}-02-01T00:00:00Z"}},
-        {"schedule": {"endTime": f"{LATER + 1}-01-01T00:00:00Z"}},
-        {"schedule": {"format": "quartz", "expression": "0 45 10 ? * MON-FRI"}},
+        *inside("schedule", *QUARTZ_PATCHES),
         {"enabled": True},
         {"priority": 4},
         {"group": "quick"},
@@ -530,7 +603,8 @@ def triggers(create, make_job):
         {"misfire": "fireAll"},
         {"misfireThreshold": "PT10M"},
     ]
-    follows = {"schedule": {"description", "nextFireAt", "warnings"}, "enabled": {"nextFireAt"}}
+    times = {"nextFireAt", "nextStartsAt"}
+    follows = {"schedule": {"description", "warnings"} | times, "enabled": times}
     return [
         Existing(id=made["id"], read=read, patches=patches, follows=follows),
         *(
@@ -544,7 +618,10 @@ def triggers(create, make_job):
 AUTHENTICATION = "action.errorAction.request.authentication"
 CHANGES_WITH_JOB_MEMBERS = {
     "action.errorAction": {"secretsSetAt.errorAction"},
-    "ownSchedule": {"startTime", "recurrence", "misfire", "nextRunAt"},
+    "ownSchedule": {"schedule", "startTime", "recurrence", "misfire", "nextRunAt"},
+    "schedule": {"ownSchedule", "startTime", "recurrence", "misfire", "nextRunAt"},
+    "startTime": {"schedule.startTime"},
+    "recurrence": {"schedule"},
     "state": {"nextRunAt"},
     "collection": {"collectionName"},
     f"{AUTHENTICATION}.pfx": {f"{AUTHENTICATION}.certificateThumbprint", f"{AUTHENTICATION}.certificateSubjectName"},
@@ -717,14 +794,15 @@ SETTINGS_PATCHES: list[Document] = [
 
 
 @pytest.fixture
-def jobs(generated_client, make_job, authority, collection):
+def jobs(generated_client, make_job, authority, collection, calendars_of_closed_days):
     http = generated_client.get_httpx_client()
     weekly = JobCollection.objects.create(subscription=collection.subscription, name="weekly", sku=collection.sku)
     before = timezone.now() - timedelta(hours=1)  # a secret that is written again gets a new date
     made: list[Existing] = []
 
     def job(action: Document, *patches: Document, schedule: Document = SCHEDULE) -> None:
-        row = make_job(f"job-{len(made)}", action, before, schedule=schedule, **SETTINGS)
+        format, definition = split_schedule({"format": "azure"} | schedule)
+        row = make_job(f"job-{len(made)}", action, before, schedule=definition, format=format, **SETTINGS)
         secrets = {place for patch in patches for place in flat(patch) if place.endswith(SECRETS)}
         made.append(
             Existing(
@@ -812,5 +890,7 @@ def jobs(generated_client, make_job, authority, collection):
         job(task, *inside("recurrence.schedule", others), schedule={"recurrence": recurrence})
     every_two = {"frequency": "Day", "interval": 2, "schedule": {"hours": [9]}}
     job(task, *inside("recurrence", {"frequency": "Week"}), schedule={"recurrence": every_two})
+    for written, format_patches in [(QUARTZ, QUARTZ_PATCHES), *SCHEDULES]:
+        job(task, *inside("schedule", *format_patches), schedule=written)
     job(queue, {"ownSchedule": False}, *inside("action.queueMessage", {"message": "bye"}))
     return made

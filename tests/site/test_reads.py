@@ -25,6 +25,7 @@ from tests.maintenance.machines import NEWEST, Machine, machine
 from tests.maintenance.notices import HOUR, MINUTE, announce, end, holds, resource, set_policy
 from tests.site.test_tenancy import routes
 from tests.test_secrets import MINT_NAME, addresses
+from triggers import closed_days
 
 pytestmark = pytest.mark.django_db
 
@@ -58,6 +59,7 @@ def due(owner, polls, make_job, make_trigger, subscription, now):
     then, db2 = now - 4 * HOUR, polls.resource
     job = make_job("backup", now=then, schedule={"startTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"})
     make_trigger(job, MINT_NAME, definition={"expression": "0 0 0 1 1 ?"})
+    closed_days.create(subscription, "offices", {"weekend": ["sunday"]}, then)
     holds(job, now=then)
     set_policy(make_job("work", now=then, schedule=None), now=then, run_at_phases=["start"])
     site = make_job("site", now=then, schedule=None)

@@ -14,10 +14,11 @@ from tests.calendars.conftest import recurrence, times
 from tests.conftest import NOW, WEDNESDAY
 from tests.maintenance.notices import HOUR, announce, resource, set_policy
 from tests.site.description import DESCRIPTION
-from triggers.models import Trigger
+from triggers import closed_days
+from triggers.models import ClosedDays, ClosedDaysVersion, Trigger
 
 TABLES = (
-    *(JobCollection, Job, Trigger, Action, Run, SigningSecret, Operation),
+    *(JobCollection, Job, Trigger, ClosedDays, ClosedDaysVersion, Action, Run, SigningSecret, Operation),
     *(Calendar, Event, EventException, Feed),
     *(Resource, Notice, Transition, JobMaintenancePolicy),
 )
@@ -78,6 +79,7 @@ CALENDAR = {"name": "x", "shares": [{"user": "bob", "role": "reader"}]}
 COLLECTION = {"tags": {"any": "x"}, "maxRecurrence": {"frequency": "hour"}}
 NOTICE = {"eventType": "Reboot", "resources": ["db-2"]}
 MAINTENANCE_POLICY = {"resources": ["db-2"], "labels": {"any": "x"}}
+CLOSED_DAYS = {"holidays": [{"country": "DE"}], "dates": [{"month": 12, "day": 24}]}
 # every request with a body, and each form of the documents in it
 BODIES = [
     ("post", "/api/tokens", {"name": "x"}),
@@ -104,15 +106,22 @@ BODIES = [
         ("post", "/api/schedules/preview", {"schedule": schedule})
         for schedule in (
             *(AZURE, QUARTZ, OUTLOOK),
+            {"format": "cron", "expression": "0 9 * * MON-FRI", "clockChange": {"gap": "shift", "repeat": "both"}},
             {"format": "simple", "interval": 60_000},
             {"format": "once", "at": "2026-12-01T08:00:00Z"},
+            {"format": "solar", "event": "noon", "latitude": 52.52, "longitude": 13.41, "offset": "PT1H"},
             {"format": "rrule", "start": TIME, "end": TIME, "rrule": "FREQ=DAILY", "exdates": ["2026-12-08"]},
         )
     ),
+    ("post", "/api/schedules/compare", {"before": QUARTZ, "after": OUTLOOK}),
     *(
         ("post", "/api/schedules/translate", {"schedule": schedule, "to": "quartz"})
         for schedule in ({"format": "cron", "expression": "@daily"}, AZURE, QUARTZ)
     ),
+    ("post", "/api/closed-days", {"name": "new", **CLOSED_DAYS}),
+    ("put", "/api/closed-days/{closed-days}", CLOSED_DAYS),
+    ("patch", "/api/closed-days/{closed-days}", CLOSED_DAYS),
+    ("post", "/api/closed-days/{closed-days}/compare", CLOSED_DAYS),
     ("post", "/api/calendars", CALENDAR),
     ("put", "/api/calendars/{calendars}", CALENDAR),
     ("patch", "/api/calendars/{calendars}", CALENDAR),
@@ -129,7 +138,7 @@ BODIES = [
 ]
 # in these objects the caller chooses the names
 FREE = ("tags", "labels", "headers", "triggerDataMap", "arguments", "customMessageProperties")
-IMPORT = "/api/calendars/{id}/import"  # its body is a file
+IMPORTS = ("/api/calendars/{id}/import", "/api/closed-days/{id}/import")  # their bodies are files
 OPERATIONS = [
     (method, path, operation)
     for path, operations in DESCRIPTION["paths"].items()
@@ -154,6 +163,7 @@ def ids(make_job, make_trigger, make_user, owner, subscription, calendar):
     )
     return {
         "calendars": calendar.pk,
+        "closed-days": closed_days.create(subscription, "germany", {}, NOW).name,
         "collections": job.collection_id,
         "events": series.pk.hex,
         "feeds": feeds.make(owner, "spare", NOW, calendar=calendar)[0].pk,
@@ -232,7 +242,7 @@ def test_bodies_include_every_operation_with_a_body():
         for method, route, _ in BODIES
     }
 
-    assert described - {("post", IMPORT)} == tested
+    assert described - {("post", path) for path in IMPORTS} == tested
 
 
 @pytest.mark.parametrize("method, path", [(m, p) for m, p, operation in OPERATIONS if "requestBody" not in operation])

@@ -19,10 +19,12 @@ from tests.calendars.conftest import times
 from tests.conftest import NOW
 from tests.maintenance.notices import announce, resource
 from tests.site.description import DESCRIPTION
-from triggers.models import Trigger
+from triggers import closed_days
+from triggers.models import ClosedDays, Trigger
 
 METHODS = ("get", "post", "put", "patch", "delete")
 WITHOUT_TENANT = {
+    "api/schedules/compare",
     "api/schedules/preview",
     "api/schedules/translate",
     "api/schema",
@@ -43,7 +45,8 @@ def routes(patterns, prefix: str = "") -> list[tuple[str, URLPattern]]:
 
 API_ROUTES = [route for route, _ in routes(get_resolver().url_patterns) if route.startswith("api/")]
 DETAILS = [route for route in API_ROUTES if "<" in route]
-LISTS = [route for route in API_ROUTES if "<" not in route and route not in WITHOUT_TENANT]
+WITHOUT_IDS = {"api/clock-changes"}  # see tests/triggers/test_clock_changes.py
+LISTS = [route for route in API_ROUTES if "<" not in route and route not in WITHOUT_TENANT | WITHOUT_IDS]
 
 
 DESCRIBED = DESCRIPTION["paths"]
@@ -80,6 +83,7 @@ def theirs(make_user, make_job, make_trigger):
     )
     return {
         "calendars": (calendar.pk, uuid.uuid4()),
+        "closed-days": (closed_days.create(subscription, "hers", {}, NOW).name, "missing"),
         "events": (event.pk.hex, uuid.uuid4().hex),
         "feeds": (feed.pk, 10**9),
         "occurrences": (event.pk.hex, uuid.uuid4().hex),
@@ -96,7 +100,7 @@ def theirs(make_user, make_job, make_trigger):
 
 
 TENANTS = (
-    *(JobCollection, Job, Trigger, Run, Subscription, ApiToken),
+    *(JobCollection, Job, Trigger, ClosedDays, Run, Subscription, ApiToken),
     *(Calendar, Share, Event, EventException, Feed),
     *(Resource, Notice, JobMaintenancePolicy, Operation),
 )
@@ -115,6 +119,7 @@ def address(route: str, pk) -> str:
 def test_routes_of_all_resources_are_included():
     resources = {"collections", "jobs", "runs", "subscriptions", "tokens", "triggers"}
     resources |= {"calendars", "events", "feeds", "occurrences"} | {"notices", "operations", "resources"}
+    resources |= {"closed-days"}
     assert {route.split("/")[1] for route in DETAILS} == resources
     assert len(DETAILS) >= 30
     assert len(LISTS) >= 13

@@ -71,6 +71,7 @@ def test_created_trigger_is_returned_completely(api, body):
         "misfireThreshold": "PT1M30S",
         "description": "at 10:15 Europe/Berlin on the last Friday of each month",
         "nextFireAt": f"{stored.next_fire_at:%Y-%m-%dT%H:%M:%SZ}",
+        "nextStartsAt": f"{stored.next_fire_at:%Y-%m-%dT%H:%M:%SZ}",
         "hold": None,
         "previousFireAt": None,
         "warnings": [],
@@ -79,6 +80,34 @@ def test_created_trigger_is_returned_completely(api, body):
     }
     answer = api.get(response["Location"])
     assert (answer.json(), answer["ETag"]) == (trigger, response["ETag"])
+
+
+def test_the_members_that_every_format_has_are_stored_in_canonical_form(api, body):
+    first = f"{WEDNESDAY + timedelta(days=7):%Y-%m-%d}"
+    members = {"extras": [f"{first}T10:00:00+01:00"], "skips": [f"{first}T08:00:00Z", first], "jitter": "PT90M"}
+    canonical = {"skips": [first, f"{first}T08:00:00Z"], "extras": [f"{first}T09:00:00Z"], "jitter": "PT1H30M"}
+
+    response = api.post(ADDRESS, body | {"schedule": ONCE | members})
+
+    assert response.status_code == 201, response.content
+    assert response.json()["schedule"] == ONCE | canonical
+    assert response.json()["nextFireAt"] == f"{first}T09:00:00Z"
+    assert api.patch(response["Location"], {"schedule": ONCE | canonical})["ETag"] == response["ETag"]
+
+
+@pytest.mark.parametrize(
+    "members, target",
+    [
+        ({"skips": [FUTURE]}, "schedule.skips"),
+        ({"skips": [f"{FUTURE[:10]}"]}, "schedule.skips"),
+        ({"extras": [FUTURE.replace("08:00", "08:30")], "jitter": "PT30M"}, "schedule.jitter"),
+    ],
+)
+def test_a_schedule_of_which_nothing_is_left_and_a_wide_jitter_are_refused(api, body, members, target):
+    response = api.post(ADDRESS, body | {"schedule": ONCE | members})
+
+    assert refused(response) == (400, target)
+    assert not Trigger.objects.filter(name="extra").exists()
 
 
 @pytest.mark.parametrize(

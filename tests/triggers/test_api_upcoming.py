@@ -62,6 +62,7 @@ def test_next_ten_fire_times_are_returned(api, make_job):
 
     assert response["value"][0] == {
         "fireAt": "2026-01-05T08:00:00Z",
+        "startsAt": "2026-01-05T08:00:00Z",
         "runsAt": "2026-01-05T08:00:00Z",
         "expected": "run",
         "trigger": trigger.pk,

@@ -54,6 +54,63 @@ def test_window_contains_the_remaining_occurrences_of_a_counted_series(api):
     assert response.json()["more"] is False
 
 
+def test_skips_and_extra_times_are_in_the_preview(api):
+    schedule = DAILY_AT_FIVE | {
+        "skips": ["2026-01-07", "2026-01-08T05:00:00Z"],
+        "extras": ["2026-01-07T09:00:00+01:00"],
+        "recurrence": DAILY_AT_FIVE["recurrence"] | {"count": 4},
+    }
+
+    response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR})
+
+    assert [at[5:16] for at in fires(response)] == ["01-06T05:00", "01-07T08:00", "01-09T05:00", "01-10T05:00"]
+    assert response.json()["description"] == (
+        "every day at 05:00 UTC, except on 7 January 2026 and 8 January 2026 at 05:00 UTC,"
+        " and on 7 January 2026 at 08:00 UTC, 4 times"
+    )
+
+
+def test_a_count_goes_on_after_skipped_fire_times(api):
+    schedule = DAILY_AT_FIVE | {"skips": ["2026-01-07"], "recurrence": DAILY_AT_FIVE["recurrence"] | {"count": 4}}
+
+    response = api.post(ADDRESS, {"schedule": schedule, "now": NEW_YEAR, "after": "2026-01-08T05:00:00Z"})
+
+    assert fires(response) == ["2026-01-09T05:00:00Z", "2026-01-10T05:00:00Z"]
+
+
+def test_the_end_of_an_occurrence_is_shown_with_skips_and_extras_too(api):
+    series = {
+        "format": "rrule",
+        "start": {"dateTime": "2026-01-05T10:00:00", "timeZone": "Europe/Berlin"},
+        "end": {"dateTime": "2026-01-05T11:00:00", "timeZone": "Europe/Berlin"},
+        "rrule": "FREQ=DAILY",
+        "skips": ["2026-01-05"],
+        "extras": ["2026-01-05T12:00:00Z"],
+    }
+
+    first, second = api.post(ADDRESS, {"schedule": series, "now": NEW_YEAR, "count": 2}).json()["occurrences"]
+
+    assert (first["at"], second["at"]) == ("2026-01-05T12:00:00Z", "2026-01-06T09:00:00Z")
+    assert (first["end"], second["end"]) == ("2026-01-05T13:00:00Z", "2026-01-06T10:00:00Z")  # all last an hour
+
+
+@pytest.mark.parametrize(
+    "members, target",
+    [
+        ({"skips": ["24.12.2026"]}, "schedule.skips[0]"),
+        ({"extras": ["2026-12-24"]}, "schedule.extras[0]"),
+        ({"jitter": "PT25H"}, "schedule.jitter"),
+        ({"jitter": "PT24H"}, "schedule.jitter"),
+        ({"closedDays": {"calendar": "berlin", "rule": "skip", "zone": "UTC"}}, "schedule.closedDays.zone"),
+        ({"closedDays": {"calendar": "berlin", "rule": "skip"}}, "schedule.closedDays.calendar"),
+    ],
+)
+def test_a_wrong_common_member_is_refused_with_its_path(api, members, target):
+    response = api.post(ADDRESS, {"schedule": DAILY_AT_FIVE | members, "now": NEW_YEAR})
+
+    assert (response.status_code, response.json()["error"]["target"]) == (400, target)
+
+
 def test_fraction_of_a_second_is_shown_only_if_it_is_not_zero(api):
     schedule = {"format": "azure", "startTime": "2026-01-05T08:00:00.125Z"}
 
@@ -70,7 +127,7 @@ def test_schedule_counts_as_created_at_the_current_time_by_default(api):
     "schedule, target",
     [
         ({"format": "azure", "recurrence": {"frequency": "day", "hours": [5]}}, "schedule.recurrence.hours"),
-        ({"format": "azure", "timeZone": "Europe/Berlin"}, "schedule.timeZone"),
+        ({"format": "azure", "timezone": "Europe/Berlin"}, "schedule.timezone"),
         ({"format": "quartz", "expression": "0 0 * * * ?", "timezone": None}, "schedule.timezone"),
     ],
 )
@@ -140,7 +197,7 @@ LAST_FRIDAY = {"format": "quartz", "expression": "0 15 10 ? * 6L"}
             "schedule.start.timeZone",
         ),
         ({"schedule": EVERY_MONDAY | {"recurrence": {"pattern": {}, "range": {}}}}, "schedule.recurrence.pattern.type"),
-        ({"schedule": {"format": "rrule", "start": EVERY_MONDAY["start"], "rrule": "FREQ=HOURLY"}}, "schedule.rrule"),
+        ({"schedule": {"format": "rrule", "start": EVERY_MONDAY["start"], "rrule": "FREQ=NEVER"}}, "schedule.rrule"),
         ({"schedule": LAST_FRIDAY | {"clockChange": "java"}}, "schedule.clockChange"),
         ({"schedule": LAST_FRIDAY | {"startTime": "tomorrow"}}, "schedule.startTime"),
         ({"schedule": LAST_FRIDAY | {"startTime": "2026-02-01", "endTime": "2026-01-01"}}, "schedule.endTime"),
@@ -384,11 +441,30 @@ json_values = st.recursive(
     max_leaves=5,
 )
 numbers = st.integers(-40, 70)
-instants = st.datetimes().map(lambda wall: wall.isoformat() + "Z")
+wall_times = st.datetimes().map(lambda wall: wall.isoformat())
+instants = wall_times.map(lambda wall: f"{wall}Z")
+clock_changes = (
+    st.sampled_from(["cron", "Quartz"])
+    | st.fixed_dictionaries(
+        {},
+        optional={
+            "gap": st.sampled_from(["next", "Shift", "skip"]) | json_values,
+            "repeat": st.sampled_from(["first", "SECOND", "both"]) | json_values,
+        },
+    )
+    | json_values
+)
+clocks = {
+    "timeZone": st.sampled_from(["UTC", "America/New_York", "romance standard time", "Mars"]) | json_values,
+    "clockChange": clock_changes,
+    "startTime": instants | json_values,
+    "endTime": instants | json_values,
+}
 azure_schedules = st.fixed_dictionaries(
     {"format": st.just("azure")},
-    optional={
-        "startTime": instants | json_values,
+    optional=clocks
+    | {
+        "startTime": wall_times | instants | json_values,
         "recurrence": st.fixed_dictionaries(
             {"frequency": st.sampled_from(["minute", "hour", "day", "week", "month"]) | json_values},
             optional={
@@ -413,20 +489,28 @@ quartz_schedules = st.fixed_dictionaries(
         | st.tuples(quartz_fields, quartz_fields).map(lambda days: f"0 30 2 {days[0]} * {days[1]}")
         | json_values,
     },
-    optional={
-        "timeZone": st.sampled_from(["UTC", "America/New_York", "romance standard time", "Mars"]) | json_values,
-        "clockChange": st.sampled_from(["cron", "Quartz"]) | json_values,
-        "startTime": instants | json_values,
-        "endTime": instants | json_values,
+    optional=clocks,
+)
+cron_fields = st.text("0123456789*/-,FRI ", min_size=1, max_size=6) | st.sampled_from(["0", "*", "5-5", "*/7"])
+cron_schedules = st.fixed_dictionaries(
+    {
+        "format": st.just("cron"),
+        "expression": st.lists(cron_fields, min_size=4, max_size=6).map(" ".join)
+        | st.sampled_from(["@daily", "@reboot"])
+        | json_values,
     },
+    optional=clocks,
 )
 moments = instants | st.integers(-(10**15), 10**15) | st.integers(-(10**15), 10**15).map(str) | json_values
 simple_schedules = st.fixed_dictionaries(
     {"format": st.just("simple")},
     optional=dict.fromkeys(("startTime", "endTime"), moments)
-    | dict.fromkeys(("interval", "repeatCount"), st.integers(-1, 2**32) | json_values),
+    | dict.fromkeys(("interval", "repeatCount"), st.integers(-1, 2**32) | json_values)
+    | {"timeZone": clocks["timeZone"]},
 )
-once_schedules = st.fixed_dictionaries({"format": st.just("once")}, optional={"at": moments})
+once_schedules = st.fixed_dictionaries(
+    {"format": st.just("once")}, optional={"at": moments, "timeZone": clocks["timeZone"]}
+)
 zones = st.sampled_from(["UTC", "Pacific/Apia", "romance standard time", "Mars"]) | json_values
 date_times = st.fixed_dictionaries(
     {"dateTime": st.datetimes().map(lambda wall: wall.isoformat()[:19]) | json_values}, optional={"timeZone": zones}
@@ -472,7 +556,8 @@ outlook_schedules = st.fixed_dictionaries(
             }
         )
         | json_values,
-    }
+    },
+    optional=clocks,
 )
 rules = st.fixed_dictionaries(
     {
@@ -480,7 +565,10 @@ rules = st.fixed_dictionaries(
         "start": date_times,
         "rrule": st.lists(
             st.sampled_from(
-                ["FREQ=DAILY", "FREQ=YEARLY", "BYDAY=MO,2TU", "BYMONTHDAY=31", "BYMONTH=2", "COUNT=3", "UNTIL=20200101"]
+                [
+                    *("FREQ=DAILY", "FREQ=YEARLY", "FREQ=HOURLY", "FREQ=SECONDLY", "BYDAY=MO,2TU", "BYMONTHDAY=31"),
+                    *("BYMONTH=2", "COUNT=3", "UNTIL=20200101", "BYHOUR=2,9", "BYMINUTE=30", "INTERVAL=999"),
+                ]
             ),
             max_size=4,
         ).map(";".join)
@@ -488,7 +576,26 @@ rules = st.fixed_dictionaries(
     },
     optional={"end": date_times, "exdates": st.lists(days, max_size=2), "rdates": st.lists(days, max_size=2)},
 )
-schedules = azure_schedules | quartz_schedules | simple_schedules | once_schedules | outlook_schedules | rules
+degrees = st.floats(-200, 200) | json_values
+solar_schedules = st.fixed_dictionaries(
+    {
+        "format": st.just("solar"),
+        "event": st.sampled_from(["sunrise", "Dusk", "noon", "eclipse"]) | json_values,
+        "latitude": degrees,
+        "longitude": degrees,
+    },
+    optional={"offset": st.sampled_from(["-PT45M", "PT13H", "P1D"]) | json_values, "timeZone": zones},
+)
+schedules = (
+    solar_schedules
+    | azure_schedules
+    | quartz_schedules
+    | cron_schedules
+    | simple_schedules
+    | once_schedules
+    | outlook_schedules
+    | rules
+)
 
 
 class PreviewOfAnySchedule(TestCase):

@@ -20,6 +20,7 @@ from triggers.models import Trigger
 from triggers.scheduling import (
     change_trigger,
     delete_trigger,
+    patch_job,
     save_collection,
     save_trigger,
     set_job_state,
@@ -424,3 +425,40 @@ def test_collection_can_move_to_a_plan_only_if_its_triggers_fit(make_job, make_t
     delete_trigger(trigger, NOW)
     save_collection(collection, NOW)
     assert JobCollection.objects.get().sku == "Free"
+
+
+# Members that every schedule has
+
+
+@pytest.mark.parametrize(
+    "members, following",
+    [
+        ({"skips": ["2026-01-06"]}, "2026-01-07T08:00:00Z"),
+        ({"skips": ["2026-01-06T08:00:00Z"], "extras": ["2026-01-06T10:00:00Z"]}, "2026-01-06T10:00:00Z"),
+        ({"jitter": "PT10M"}, "2026-01-06T08:00:00Z"),
+    ],
+)
+def test_skips_extras_and_jitter_keep_the_anchor_and_the_rest_of_the_count(make_job, make_trigger, members, following):
+    definition = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Day", "count": 5}}
+    trigger = make_trigger(make_job(schedule=None), "daily", "azure", definition=definition)
+    own = make_job("own", schedule=definition)
+    dispatch_due(utc("2026-01-05T08:00:00Z"))
+    before = {each.pk: reloaded(each) for each in (trigger, own.triggers.get())}
+    now = utc("2026-01-05T12:00:00Z")
+
+    make_trigger(trigger.job, "daily", "azure", now=now, definition=definition | members)
+    patch_job(own, {"schedule": {"format": "azure", **definition, **members}}, now)
+
+    for pk, old in before.items():
+        new = Trigger.objects.get(pk=pk)
+        assert (new.anchored_at, new.fires_left) == (old.anchored_at, old.fires_left) == (NOW, 4)
+        assert (new.next_fire_at, new.definition["recurrence"]["count"]) == (utc(following), 5)
+
+
+def test_fire_time_that_is_due_stays_due_when_skips_change(make_job, make_trigger):
+    trigger = make_trigger(make_job(schedule=None), definition={"expression": "0 0 8 * * ?"})
+    now = utc("2026-01-01T08:00:01Z")
+
+    make_trigger(trigger.job, now=now, definition={"expression": "0 0 8 * * ?", "skips": ["2026-01-02"]})
+
+    assert reloaded(trigger).next_fire_at == utc("2026-01-01T08:00:00Z")

@@ -35,6 +35,18 @@ def test_translation_is_returned(api):
     }
 
 
+def test_members_that_every_format_has_are_kept(api):
+    members = {"skips": ["2026-12-24"], "jitter": "PT5M", "closedDays": {"calendar": "berlin", "rule": "after"}}
+
+    response = api.post(ADDRESS, {"schedule": OFFICE_HOURS | members, "to": "quartz"})
+
+    assert response.json()["schedule"] == {
+        "format": "quartz",
+        "expression": "0 */15 9-17 ? * MON-FRI",
+        **members,
+    }
+
+
 def test_a_translation_can_be_previewed(api):
     schedule = api.post(ADDRESS, {"schedule": OFFICE_HOURS, "to": "azure", "now": NEW_YEAR}).json()["schedule"]
 

@@ -29,6 +29,7 @@ from jobs.pages.next_runs import next_run_in_words
 from recurrence.schedules import LAST_INSTANT
 from recurrence.wire import WireError
 from triggers import preview
+from triggers.admin.fire_times import FireTimesView
 from triggers.gates import forecast
 from triggers.mint.jobs import enable
 from triggers.models import GROUP, MAIN, Trigger
@@ -89,7 +90,7 @@ class TriggerChangeList(ListingChangeList):
 
 
 @admin.register(Trigger)
-class TriggerAdmin(DomainErrorAdminMixin):
+class TriggerAdmin(FireTimesView, DomainErrorAdminMixin):
     list_display = ("title", "in_job", "next_fire", "written_as", "in_group", "priority_text", "state")
     list_display_links = None
     list_filter = (FormatFilter, GroupFilter, EnabledFilter)
@@ -124,6 +125,7 @@ class TriggerAdmin(DomainErrorAdminMixin):
         return [
             path("preview/", site(self.preview_view), name="triggers_trigger_preview"),
             path("<int:object_id>/state/", site(self.state_view), name="triggers_trigger_state"),
+            path("<int:object_id>/fire-times/", site(self.fire_times_view), name="triggers_trigger_fire_times"),
             *super().get_urls(),
         ]
 

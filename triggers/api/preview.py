@@ -14,12 +14,17 @@ from api.fields import Document, InstantField, WholeNumberField, read, rendered
 from api.viewsets import DescribedView
 from recurrence import wire
 from recurrence.describe import describe
+from recurrence.jitter import start_of
 from recurrence.preview import preview
-from recurrence.series import Series
+from recurrence.series import occurrence_starting_at
 from recurrence.wire import Parsed
+from recurrence.zones import to_zone
+from triggers.api.closed_days import find_visible
 from triggers.api.fields import ScheduleField, member_paths
+from triggers.descriptions import clock_change_warnings
 
 COUNT = 10
+PREVIEW = "preview"  # the key of the delays of a schedule that is not saved
 MOST = 1_000
 
 
@@ -53,6 +58,7 @@ class PreviewRequest(Document):
 @with_example(
     {
         "at": "2026-01-05T09:00:00Z",
+        "startsAt": "2026-01-05T09:00:00Z",
         "local": "2026-01-05T10:00:00+01:00",
         "end": "2026-01-05T10:00:00Z",
         "endLocal": "2026-01-05T11:00:00+01:00",
@@ -60,6 +66,11 @@ class PreviewRequest(Document):
 )
 class OccurrenceSerializer(serializers.Serializer):
     at = InstantField(help_text="In UTC.")
+    startsAt = InstantField(
+        required=False,
+        help_text="The same time with jitter: of a schedule with jitter only.  The delay depends on the trigger, so a"
+        " saved trigger has other delays.",
+    )
     local = serializers.DateTimeField(help_text="The same instant on the clocks of the schedule's zone.")
     end = InstantField(required=False, help_text="When it ends, in UTC: of a calendar series (`outlook`) only.")
     endLocal = serializers.DateTimeField(required=False, help_text="The same end on the clocks of the schedule's zone.")
@@ -138,7 +149,9 @@ class SchedulePreview(DescribedView, APIView):
             message = f"must be after the window begins, at {rendered(begins_at)}; `from` lets it begin earlier"
             raise serializers.ValidationError({"to": [ErrorDetail(message, "out_of_range")]})
         with member_paths():
-            parsed, created_at = wire.parse_for_window(*document["schedule"], created_at, now, begins_at)
+            parsed, created_at = wire.parse_for_window(
+                *document["schedule"], created_at, now, begins_at, find_visible(request)
+            )
             wire.refuse_unreachable(parsed, created_at)
         fires, more = preview(
             parsed,
@@ -153,14 +166,16 @@ class SchedulePreview(DescribedView, APIView):
                 "description": describe(parsed),
                 "occurrences": [occurrence(fire, parsed) for fire in fires],
                 "more": more,
-                "warnings": parsed.warnings,
+                "warnings": [*parsed.warnings, *clock_change_warnings(parsed, created_at)],
             }
         )
 
 
 def occurrence(fire: datetime, parsed: Parsed) -> dict[str, str]:
-    answer = {"at": rendered(fire), "local": fire.astimezone(parsed.zone).isoformat()}
-    found = parsed.schedule.occurrence_starting_at(fire) if isinstance(parsed.schedule, Series) else None
+    answer = {"at": rendered(fire), "local": to_zone(fire, parsed.zone).isoformat()}
+    if parsed.jitter:
+        answer["startsAt"] = rendered(start_of(fire, parsed.jitter, PREVIEW))
+    found = occurrence_starting_at(wire.base_of(parsed.schedule), fire)
     if found is not None:
-        answer |= {"end": rendered(found.end), "endLocal": found.end.astimezone(parsed.zone).isoformat()}
+        answer |= {"end": rendered(found.end), "endLocal": to_zone(found.end, parsed.zone).isoformat()}
     return answer

@@ -14,6 +14,7 @@ from api.fields import Document, InstantField, WordField, read, rendered
 from api.viewsets import DescribedView
 from recurrence.differences import differences
 from recurrence.translate import FORMATS, MEMBERS, RENDERERS, parse, translate
+from recurrence.wire import common
 from triggers.api.fields import ScheduleField, member_paths
 from triggers.api.schedules import TRANSLATABLE_SCHEDULES
 
@@ -110,6 +111,8 @@ def translated(document: Mapping[str, Any]) -> dict[str, Any]:
     # whole seconds: nobody wrote the fraction of a second at which a schedule counts as created
     now = document.get("now") or timezone.now().replace(microsecond=0)
     (format, definition), to = document["schedule"], document["to"]
+    definition, shared = common.split(definition)
+    members = common.render(shared)  # the same in every format
     source = parse(format, definition, now)
     translation = translate(format, definition, to, now)
     found = []
@@ -117,7 +120,7 @@ def translated(document: Mapping[str, Any]) -> dict[str, Any]:
         target = parse(to, translation.definition, now)
         found = differences(source, target, now, now.replace(year=now.year + YEARS, day=min(now.day, 28)), MOST)
     return {
-        "schedule": None if translation.definition is None else {"format": to, **translation.definition},
+        "schedule": None if translation.definition is None else {"format": to, **translation.definition, **members},
         "cannotSay": translation.losses,
         "differences": [
             {"at": rendered(each.at), "only": "source" if each.only_in_first else "translation"} for each in found

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django_filters import FilterSet
@@ -43,7 +44,7 @@ from triggers import gates
 from triggers.api import examples
 from triggers.api.fields import ScheduleField, member_paths
 from triggers.definitions import TriggerDefinition, canonical, merge_patch
-from triggers.descriptions import describe_definition
+from triggers.descriptions import clock_change_warnings, describe_definition
 from triggers.gates import HoldWindow
 from triggers.models import (
     MAIN,
@@ -53,6 +54,8 @@ from triggers.models import (
     THRESHOLD_LEAST,
     THRESHOLD_MOST,
     Trigger,
+    delayed,
+    parsed_or_none,
 )
 from triggers.scheduling import delete_trigger, save_trigger
 from triggers.upcoming import find_hold
@@ -150,6 +153,7 @@ class TriggerRequest(TriggerReplacement):
         "misfireThreshold": "PT5M",
         "description": "at 10:15 Europe/Berlin on the last Friday of each month",
         "nextFireAt": "2026-01-30T09:15:00Z",
+        "nextStartsAt": "2026-01-30T09:15:00Z",
         "previousFireAt": "2025-12-26T09:15:00Z",
         "warnings": [],
         "createdAt": "2026-01-01T09:30:00Z",
@@ -174,6 +178,7 @@ class TriggerSerializer(serializers.Serializer):
     nextFireAt = InstantField(
         allow_null=True, help_text="Null while it, its job or its collection is stopped, and when nothing is left."
     )
+    nextStartsAt = InstantField(allow_null=True, help_text="`nextFireAt`, and the jitter of the schedule.")
     hold = HoldSerializer(allow_null=True, help_text="What holds the next fire time; null: nothing.")
     previousFireAt = InstantField(allow_null=True, help_text="Its last fire time; null: there was none.")
     warnings = serializers.ListField(child=serializers.CharField(), help_text="What was understood but looks odd.")
@@ -181,14 +186,22 @@ class TriggerSerializer(serializers.Serializer):
     updatedAt = InstantField(help_text="When it was last changed.")
 
 
-@with_example({"job": 1, "group": "default", "enabled": True, "format": "quartz"})
+@with_example({"job": 1, "group": "default", "enabled": True, "closedDays": "germany", "format": "quartz"})
 class TriggerFilter(FilterSet):
     job = WholeNumberFilter(field_name="job_id", help_text="The id of a job.")
     group = TextFilter(max_length=GROUP_LENGTH, help_text="The queue that its runs go to.")
     enabled = FlagFilter(help_text="Only those that are enabled, or that are disabled.")
+    closedDays = TextFilter(
+        method="filter_closed_days",
+        max_length=NAME_LENGTH,
+        help_text="Only those whose schedule names this calendar of closed days.",
+    )
     format = WordFilter(
         choices=[(name, name) for name in sorted(wire.PARSERS)], help_text="Only those with a schedule in this format."
     )
+
+    def filter_closed_days(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+        return rows.filter(closed_days__calendar__name__lower=value.lower())
 
 
 class Triggers(ApiViewSet):
@@ -314,6 +327,7 @@ class Triggers(ApiViewSet):
 
 TRIGGER_COLUMNS = (
     *("id", "job_id", "job__name", "job__collection__name", "name", "enabled", "format", "definition", "anchored_at"),
+    "closed_days_id",
     *("priority", "group", "data_map", "misfire", "misfire_threshold", "next_fire_at", "previous_fire_at"),
     *("created_at", "updated_at"),
 )
@@ -367,13 +381,15 @@ def rendered_triggers(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
     rows, now = list(rows), timezone.now()
     firing = {row["job_id"] for row in rows if row["next_fire_at"]}
     windows = gates.forecast(firing, now, LAST_INSTANT, now)
-    return [rendered_trigger(row, windows.get(row["job_id"], ())) for row in rows]
+    return [rendered_trigger(row, windows.get(row["job_id"], ()), now) for row in rows]
 
 
-def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow]) -> dict[str, Any]:
+def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow], now: datetime) -> dict[str, Any]:
     fire_at = row["next_fire_at"]
     hold = find_hold(windows, fire_at) if fire_at else None
-    description, warnings = describe_definition(row["format"], row["definition"], row["anchored_at"])
+    document = row["format"], row["definition"], row["anchored_at"], row["closed_days_id"]
+    description, warnings = describe_definition(*document)
+    compiled = parsed_or_none(*document)
     return {
         "id": row["id"],
         "job": row["job_id"],
@@ -390,9 +406,10 @@ def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow]) -> d
         "misfireThreshold": durations.render(row["misfire_threshold"]),
         "description": description,
         "nextFireAt": fire_at,
+        "nextStartsAt": fire_at and compiled and delayed(fire_at, row["id"], compiled.jitter),
         "hold": rendered_hold(fire_at, hold),
         "previousFireAt": row["previous_fire_at"],
-        "warnings": warnings,
+        "warnings": [*warnings, *(clock_change_warnings(compiled, now) if compiled else ())],
         "createdAt": row["created_at"],
         "updatedAt": row["updated_at"],
     }

@@ -12,8 +12,11 @@ from tests.recurrence.samples import CREATED_AT, by_day, first, instants
 
 
 def fires(expression, number=4, zone=None):
-    parsed = crontab.parse({"expression": expression, "timeZone": zone}, CREATED_AT)
-    return first(number, parsed.schedule, CREATED_AT)
+    return fires_of({"expression": expression, "timeZone": zone}, number)
+
+
+def fires_of(definition, number):
+    return first(number, crontab.parse(definition, CREATED_AT).schedule, CREATED_AT)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +174,47 @@ def test_line_that_never_fires_gets_a_warning():
         ("@daily", "0 0 * * *"),
     ],
 )
-def test_line_is_rendered_in_canonical_form(line, canonical):
-    assert crontab.render({"expression": line, "colour": 1}) == {"expression": canonical}
+def test_parsed_line_has_a_canonical_text(line, canonical):
+    assert str(parse_line(line)) == canonical
     assert parse_line(canonical) == parse_line(line)
+
+
+@pytest.mark.parametrize(
+    "line, rendered",
+    [
+        (" */15\t9-17  * jan mon-Fri ", "*/15 9-17 * JAN MON-FRI"),
+        ("0 0 */10,15 * 7", "0 0 */10,15 * 7"),
+        ("@Daily", "@daily"),
+    ],
+)
+def test_line_is_rendered_as_it_was_written(line, rendered):
+    assert crontab.render({"expression": line, "colour": 1}) == {"expression": rendered}
+    assert parse_line(rendered) == parse_line(line)
+
+
+def test_definition_has_zone_clock_change_and_bounds():
+    definition = {
+        "expression": "30 2 * * *",
+        "timeZone": "eastern standard time",
+        "clockChange": {"gap": "shift"},
+        "startTime": "2026-03-08T03:00:00-04:00",
+        "endTime": "2026-03-09T06:30:00Z",
+    }
+
+    assert by_day(fires_of(definition, 9)) == "03-08 07:30, 03-09 06:30"
+    assert crontab.render(definition) == definition | {
+        "timeZone": "America/New_York",
+        "clockChange": {"gap": "shift", "repeat": "first"},
+        "startTime": "2026-03-08T07:00:00Z",
+    }
+
+
+def test_equal_lines_have_equal_schedules():
+    schedules = {
+        crontab.parse({"expression": line}, CREATED_AT).schedule for line in ("0 0 1 * 1,5", "00 0 1 * MON,FRI")
+    }
+
+    assert len(schedules) == 1
 
 
 def numbers(low, high, names=()):

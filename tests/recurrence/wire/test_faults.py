@@ -72,11 +72,11 @@ def faults_of(definition: dict, parse) -> list[tuple[str, str]]:
             "quartz",
             {"expression": "* *", "timeZone": "Mars", "clockChange": "java", "startTime": "x", "endTime": 5},
             [
-                ("startTime", "invalid"),
-                ("endTime", "invalid"),
                 ("expression", "invalid"),
                 ("timeZone", "unknown_value"),
                 ("clockChange", "unknown_value"),
+                ("startTime", "invalid"),
+                ("endTime", "invalid"),
             ],
         ),
         (
@@ -139,7 +139,7 @@ def test_all_errors_of_a_crontab_line_are_reported():
 @pytest.mark.parametrize(
     "format, definition, expected",
     [
-        ("azure", {"timeZone": "UTC", "recurrence": {"frequency": "day"}}, [("", "timeZone")]),
+        ("azure", {"timezone": "UTC", "recurrence": {"frequency": "day"}}, [("", "timezone")]),
         (
             "azure",
             {"recurrence": {"every": 2, "schedule": {"weekdays": [], "monthlyOccurrences": [{}, {"nth": 1}]}}},
@@ -162,6 +162,7 @@ def test_all_errors_of_a_crontab_line_are_reported():
             {"start": {"timezone": "UTC"}, "recurrence": {"pattern": {"days": []}, "range": {"until": 1}, "x": 1}},
             [("start", "timezone"), ("recurrence.pattern", "days"), ("recurrence.range", "until"), ("recurrence", "x")],
         ),
+        ("solar", {"place": "x"}, [("", "place")]),
         ("rrule", {"rule": "x", "exdates": [{"a": 1}]}, [("", "rule")]),
         ("outlook", {"start": 5, "recurrence": [1]}, []),  # values that are not objects have no members
     ],

@@ -122,8 +122,11 @@ def test_fire_time_at_the_creation_counts():
 
 
 def test_unknown_members_of_a_definition_get_a_warning():
-    assert parse("quartz", DAILY | {"timezone": "Europe/Berlin", "note": None}, CREATED_AT).warnings == (
+    members = {"timezone": "Europe/Berlin", "note": None, "clockChange": {"gap": "skip", "fold": 1}}
+
+    assert parse("quartz", DAILY | members, CREATED_AT).warnings == (
         "'timezone' is not known here and is ignored",
+        "clockChange: 'fold' is not known here and is ignored",
     )
 
 

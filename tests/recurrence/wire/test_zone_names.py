@@ -1,11 +1,12 @@
-from datetime import UTC
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 from tzlocal.windows_tz import win_tz
 
+from recurrence import wire
 from recurrence.wire import WireError
-from recurrence.wire.zone_names import iana_name, windows_name, zone_of
+from recurrence.wire.zone_names import iana_name, windows_name, zone_of, zones_in
 
 
 @pytest.mark.parametrize(
@@ -114,3 +115,40 @@ def test_zone_name_must_be_text(value):
 
 def test_same_zone_name_returns_the_same_object():
     assert zone_of("Romance Standard Time", "timeZone") is ZoneInfo("Europe/Paris")
+
+
+SPAN = {
+    "start": {"dateTime": "2026-01-05T09:00:00", "timeZone": "W. Europe Standard Time"},
+    "end": {"dateTime": "2026-01-05T10:00:00", "timeZone": "europe/paris"},
+}
+DAILY = {"pattern": {"type": "daily", "interval": 1}, "range": {"type": "noEnd", "startDate": "2026-01-05"}}
+
+
+@pytest.mark.parametrize(
+    "format, document, names",
+    [
+        ("quartz", {"expression": "0 0 9 * * ?", "timeZone": "Asia/Tokyo"}, {"Asia/Tokyo"}),
+        ("quartz", {"expression": "0 0 9 * * ?", "timeZone": "Etc/Zulu"}, set()),
+        ("quartz", {"expression": "0 0 9 * * ?"}, set()),
+        ("azure", {"startTime": "2026-01-05T09:00:00Z"}, set()),
+        ("rrule", SPAN | {"rrule": "FREQ=DAILY"}, {"Europe/Berlin", "Europe/Paris"}),
+        (
+            "outlook",
+            SPAN | {"recurrence": DAILY | {"range": DAILY["range"] | {"recurrenceTimeZone": "Asia/Tokyo"}}},
+            {"Europe/Berlin", "Europe/Paris", "Asia/Tokyo"},
+        ),
+    ],
+)
+def test_zones_of_a_document_are_found_without_compiling_it(format, document, names):
+    found = zones_in(document)
+
+    assert found == names
+    assert str(wire.parse(format, document, datetime(2026, 1, 1, tzinfo=UTC)).zone) in (found or {"UTC"})
+
+
+@pytest.mark.parametrize(
+    "document", [{"timeZone": 7}, {"timeZone": "Nowhere"}, {"timeZone": ["Asia/Tokyo"]}, "x", None]
+)
+def test_texts_that_name_no_zone_are_left_out(document):
+    assert zones_in(document) == set()
+    assert zones_in([document, {"list": [{"timeZone": "Asia/Tokyo"}, document]}]) == {"Asia/Tokyo"}

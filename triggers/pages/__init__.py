@@ -1,0 +1,1 @@
+"""Pages about triggers outside of the administration."""

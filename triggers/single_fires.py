@@ -1,0 +1,102 @@
+"""Leave out, move and add single fire times of a trigger: they are written to `skips` and `extras` of its schedule."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from api.errors import Invalid
+from recurrence.composites import WithExtras
+from recurrence.open_days import OnOpenDays
+from recurrence.schedules import Schedule, just_before
+from recurrence.wire import common
+from recurrence.wire.clocks import rendered_instant
+from triggers.models import Trigger
+from triggers.scheduling import change_definition
+
+
+@dataclass(frozen=True, slots=True)
+class Exceptions:
+    """Dates and instants that a schedule leaves out or adds, as canonical texts in order."""
+
+    skips: list[str]
+    extras: list[str]
+
+    @classmethod
+    def of(cls, definition: Mapping[str, Any]) -> "Exceptions":
+        lists: Any = common.render(common.split(definition)[1])
+        return cls(lists.get("skips", []), lists.get("extras", []))
+
+
+def coming_exceptions(trigger: Trigger, now: datetime) -> Exceptions:
+    """Return the exceptions of a trigger that are not past."""
+    found = Exceptions.of(trigger.definition)
+    today, moment = str(now.astimezone(trigger.parsed.zone).date()), rendered_instant(now.astimezone(UTC))
+    return Exceptions(
+        [each for each in found.skips if each >= (moment if "T" in each else today)],
+        [each for each in found.extras if each >= moment],
+    )
+
+
+def leave_out(trigger: Trigger, fire_at: datetime, now: datetime) -> None:
+    """Leave out a coming fire time.  Raises Invalid when it is none, and what saving the trigger raises."""
+    _change(trigger, now, skip=fire_at)
+
+
+def add(trigger: Trigger, fire_at: datetime, now: datetime) -> None:
+    """Add a fire time after `now`.  Raises Invalid when it is not, and what saving the trigger raises."""
+    _change(trigger, now, extra=fire_at)
+
+
+def move(trigger: Trigger, fire_at: datetime, to: datetime, now: datetime) -> None:
+    """Leave out a coming fire time and add another one.  Raises what `leave_out` and `add` raise."""
+    _change(trigger, now, skip=fire_at, extra=to)
+
+
+def undo(trigger: Trigger, text: str, now: datetime) -> None:
+    """Remove a date or an instant from the skips and the extras of a trigger."""
+
+    def without(definition: Mapping[str, Any]) -> dict[str, Any]:
+        found = Exceptions.of(definition)
+        return _with_exceptions(definition, {*found.skips} - {text}, {*found.extras} - {text})
+
+    change_definition(trigger, without, now)
+
+
+def _change(trigger: Trigger, now: datetime, skip: datetime | None = None, extra: datetime | None = None) -> None:
+    if extra is not None and extra <= now:
+        raise Invalid("must be in the future", path="to", code="out_of_range")
+    left_out = set() if skip is None else {*map(rendered_instant, _nominal_times(trigger, skip, now))}
+    removed = set() if skip is None else {rendered_instant(skip)}
+    added = set() if extra is None else {rendered_instant(extra)}
+
+    def changed(definition: Mapping[str, Any]) -> dict[str, Any]:
+        found = Exceptions.of(definition)
+        return _with_exceptions(definition, {*found.skips} - added | left_out, {*found.extras} - removed | added)
+
+    change_definition(trigger, changed, now)
+
+
+def _with_exceptions(definition: Mapping[str, Any], skips: set[str], extras: set[str]) -> dict[str, Any]:
+    lists = {"skips": sorted(skips), "extras": sorted(extras)}
+    others = {name: value for name, value in definition.items() if name not in lists}
+    return others | {name: value for name, value in lists.items() if value}
+
+
+def _nominal_times(trigger: Trigger, fire_at: datetime, now: datetime) -> list[datetime]:
+    """Return the fire times of the rule that are at this fire time or moved to it; none if it is an extra time alone.
+
+    Raises Invalid when it is no coming fire time.
+    """
+    schedule = trigger.parsed.schedule
+    if fire_at <= now or not _fires_at(schedule, fire_at):
+        raise Invalid("is not a coming fire time of the trigger", path="at", code="out_of_range")
+    if isinstance(schedule, WithExtras):
+        schedule = schedule.schedule
+    if isinstance(schedule, OnOpenDays):
+        return schedule.moved_from(fire_at)
+    return [fire_at] if _fires_at(schedule, fire_at) else []
+
+
+def _fires_at(schedule: Schedule, instant: datetime) -> bool:
+    return schedule.after(just_before(instant)) == instant
