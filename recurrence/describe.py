@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from recurrence.bits import lowest, mask_of, members
+from recurrence.bits import lowest, members
 from recurrence.composites import Bounded, FirstThen, Skipping, WithExtras
 from recurrence.cron import CronRule
 from recurrence.days import DateRule, MonthDays, NthWeekdays
 from recurrence.describe_cron import describe_cron
 from recurrence.describe_series import describe_date_rule, describe_series, with_count
+from recurrence.describe_times import MOST_CLOCKS, describe_hours, describe_minutes, describe_times_in, parts_of
 from recurrence.elapsed import EveryWithinPeriod
 from recurrence.english_words import MONTHS, ORDINALS, WEEKDAYS, clock, each, listed, ordinal, past_the_hour
 from recurrence.language import ENGLISH
@@ -35,7 +36,6 @@ UNITS = (  # longest first
 SOLAR_EVENTS = {SolarEvent.NOON: "solar noon", SolarEvent.MIDNIGHT: "solar midnight"}  # the others are clear
 HOUR = 3600  # seconds
 UNITS_OF_PERIODS = {HOUR: "hour", 60: "minute", 1: "second"}
-MOST_LISTED = 6  # times of a day; more are summarized
 MOST_EXCEPTIONS = 3  # dates and times that are left out or added; of more the number is given
 ON_OPEN_DAYS = {
     Rule.SKIP: "on open days of {}",
@@ -130,12 +130,10 @@ def _every(schedule: Every, zone: tzinfo) -> str:
 
 
 def _on_days(rule: DateRule, times: Times, zone: tzinfo) -> str:
-    days, at = _days(rule), _times(times)
-    if times.per_day <= MOST_LISTED:
-        return f"{days} {at} {zone}"
-    if days == "every day":
-        return f"{at} {zone}"
-    return f"{days}, {at} {zone}"
+    days, at = _days(rule), describe_times_in(times, zone)
+    if times.per_day <= MOST_CLOCKS:
+        return f"{days} {at}"
+    return at if days == "every day" else f"{days}, {at}"
 
 
 def _periodic(rule: PeriodicRule, zone: tzinfo) -> str:
@@ -164,9 +162,10 @@ def _every_within(rule: EveryWithinPeriod, zone: tzinfo) -> str:
     start = f"{ENGLISH.format_date(rule.start)} at {clock(_second_of_day(rule.start))} {zone}"
     words = f"{each(rule.interval, 'minute' if rule.period == 1 else 'hour')} from {start}"
     if times.minutes not in (ALL_MINUTES, 1 << rule.start.minute):
-        words += f", {'only ' if rule.period == 1 else ''}at {_minutes(times)}"
+        minutes = describe_minutes(parts_of(times.minutes), lowest(times.seconds))
+        words += f", {'only ' if rule.period == 1 else ''}{minutes}"
     if times.hours != ALL_HOURS:
-        words += f", only in {_hours(times.hours)}"
+        words += f", only in {describe_hours(parts_of(times.hours))}"
     return words
 
 
@@ -234,44 +233,6 @@ def _nth_weekday(number: int, weekday: str) -> str:
     if number == -1:
         return f"the last {weekday}"
     return f"the {ORDINALS[number]} {weekday}" if number > 0 else f"the {ORDINALS[-number]} {weekday} from the end"
-
-
-# Times
-
-
-def _times(times: Times) -> str:
-    if times.per_day <= MOST_LISTED:
-        return f"at {listed(map(clock, times))}"
-    seconds = [*times]
-    between = f"between {clock(seconds[0])} and {clock(seconds[-1])}"
-    minutes = times.minutes.bit_count()
-    step = 60 // minutes
-    if not _is_contiguous(times.hours) or times.seconds.bit_count() > 1:
-        return f"{times.per_day} times a day {between}"
-    if minutes <= MOST_LISTED:
-        return f"every hour at {_minutes(times)}" + ("" if times.hours == ALL_HOURS else f" {between}")
-    if minutes * step == 60 and times.minutes == mask_of(range(lowest(times.minutes), 60, step)):
-        return f"{each(step, 'minute')} {between}"
-    return f"{times.per_day} times a day {between}"
-
-
-def _minutes(times: Times) -> str:
-    if times.minutes.bit_count() > MOST_LISTED:
-        return f"{times.minutes.bit_count()} minutes of the hour"
-    second = lowest(times.seconds)
-    return listed(past_the_hour(minute, second) for minute in members(times.minutes))
-
-
-def _hours(hours: int) -> str:
-    numbers = [*members(hours)]
-    if len(numbers) > 2 and _is_contiguous(hours):
-        return f"the hours {numbers[0]:02} to {numbers[-1]:02}"
-    return f"{'the hour' if len(numbers) == 1 else 'the hours'} {listed(f'{hour:02}' for hour in numbers)}"
-
-
-def _is_contiguous(mask: int) -> bool:
-    shifted = mask >> lowest(mask)
-    return not shifted & (shifted + 1)
 
 
 def _second_of_day(wall: datetime) -> int:

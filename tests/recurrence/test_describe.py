@@ -55,18 +55,18 @@ def test_recurrence_without_a_schedule_is_described(frequency, interval, expecte
         ("day", 2, {"hours": [5, 12, 17]}, "every 2 days at 05:00, 12:00 and 17:00 UTC"),
         # more than six times a day are summarized
         ("day", 1, {"minutes": 15}, "every hour at :15 UTC"),
-        ("day", 1, {"minutes": QUARTERS}, "every hour at :00, :15, :30 and :45 UTC"),
+        ("day", 1, {"minutes": QUARTERS}, "every 15 minutes (UTC)"),
         ("day", 3, {"minutes": 0}, "every 3 days, every hour at :00 UTC"),
         (
             "day",
             1,
             {"minutes": QUARTERS, "hours": [9, 10, 11]},
-            "every hour at :00, :15, :30 and :45 between 09:00 and 11:45 UTC",
+            "every 15 minutes between 09:00 and 11:45 UTC",
         ),
-        ("day", 1, {"minutes": list(range(2, 60, 5))}, "every 5 minutes between 00:02 and 23:57 UTC"),
+        ("day", 1, {"minutes": list(range(2, 60, 5))}, "every hour, every 5 minutes from :02 to :57 UTC"),
         ("day", 1, {"minutes": list(range(60)), "hours": 9}, "every minute between 09:00 and 09:59 UTC"),
-        ("day", 1, {"minutes": [0, 1], "hours": [0, 5, 9, 20]}, "8 times a day between 00:00 and 20:01 UTC"),
-        ("day", 1, {"minutes": list(range(7)), "hours": [9]}, "7 times a day between 09:00 and 09:06 UTC"),
+        ("day", 1, {"minutes": [0, 1], "hours": [0, 5, 9, 20]}, "at :00 and :01 in the hours 00, 05, 09 and 20 UTC"),
+        ("day", 1, {"minutes": list(range(7)), "hours": [9]}, "every minute from 09:00 to 09:06 UTC"),
         ("week", 1, {"weekDays": "saturday", "hours": 17}, "every week on Saturday at 17:00 UTC"),
         (
             "week",
@@ -78,7 +78,7 @@ def test_recurrence_without_a_schedule_is_described(frequency, interval, expecte
             "week",
             1,
             {"weekDays": ["friday", "thursday", "wednesday", "tuesday", "monday"], "minutes": QUARTERS},
-            "every week from Monday to Friday, every hour at :00, :15, :30 and :45 UTC",
+            "every week from Monday to Friday, every 15 minutes (UTC)",
         ),
         (
             "week",
@@ -132,7 +132,7 @@ def test_recurrence_without_a_schedule_is_described(frequency, interval, expecte
             "minute",
             7,
             {"minutes": list(range(30)), "hours": 9},
-            "every 7 minutes from 5 January 2026 at 08:00 UTC, only at 30 minutes of the hour, only in the hour 09",
+            "every 7 minutes from 5 January 2026 at 08:00 UTC, only every minute from :00 to :29, only in the hour 09",
         ),
     ],
 )  # fmt: skip
