@@ -70,7 +70,6 @@ class Operation(models.Model):
         on_delete=models.SET_NULL,
         db_index=False,
         related_name="+",
-        verbose_name="asked by",
     )
     cancel_requested_at = models.DateTimeField(null=True)
     lease_token = models.UUIDField(null=True)  # of the worker that has leased it; null: none
