@@ -46,7 +46,7 @@ def start_worker(sender, **_) -> None:
         CallLimiter(settings.CALLS, settings.CALLS_PER_HOST, host_limits={task.HOST: settings.TASK_THREADS})
     )
     worker = Worker(
-        sender.hostname, calls, timezone.now, stopping.is_requested, timedelta(seconds=settings.DRAIN_SECONDS)
+        heartbeat.own_name(), calls, timezone.now, stopping.is_requested, timedelta(seconds=settings.DRAIN_SECONDS)
     )
     worker.start()
     workers.append(worker)
@@ -77,8 +77,7 @@ def execute(run_ids: list[str]) -> None:
 @shared_task
 def reap() -> None:
     """Take runs back from workers that vanished."""
-    while rescue.rescue_expired(timezone.now()) == rescue.RESCUE_BATCH:
-        pass
+    rescue.rescue_all(timezone.now())
 
 
 @shared_task

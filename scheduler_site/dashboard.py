@@ -13,6 +13,7 @@ from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db.models import Count, DateTimeField, F, FloatField, Min, Q, Sum, Value
 from django.utils import timezone
 
@@ -25,6 +26,7 @@ from jobs.models import PLANNED_START, PROCESS_SILENCE, Attempt, Job, Outage, Pr
 from jobs.pages.outages import outage_in_words
 from jobs.warnings import SOON
 from scheduler_site.outcome_hours import FAILED, chart_of, chart_title, count_by_hour, runs_url
+from scheduler_site.restarts import recent_restarts
 from triggers.descriptions import describe_trigger
 from triggers.gates import HoldWindow, forecast
 from triggers.groups import groups_with_due_runs
@@ -107,6 +109,7 @@ def health_badge(user, now: datetime) -> dict:
             last_pass, is_passing, workers, unserved, oldest, what_was_missed(recent, counts["missed"], now), now
         ),
         "last_pass": last_pass,
+        "restarts": recent_restarts(settings.DATA_DIR, now),
         "beats": sum(1 for row in beats if row.pk in alive),
         "workers": len(workers),
         "queues": ", ".join(sorted(served)) if user.sees_installation else "",

@@ -1,7 +1,7 @@
 """Start a whole installation in the foreground: `make run`.
 
 It checks what could prevent a start, prepares the database and starts the processes of the Procfile.  It stops all of
-them on Ctrl-C or SIGTERM, or when one of them ends.
+them on Ctrl-C or SIGTERM, or when one of them ends during the start.  A process that ends later is started again.
 """
 
 import logging
@@ -9,11 +9,13 @@ import os
 import socket
 import sys
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from scheduler_site import preflight
 from scheduler_site.preflight import BASE_DIR, PreflightError
+from scheduler_site.restarts import RestartLog
 from scheduler_site.supervisor import BROKER, Supervisor, log, parse_procfile
 from scheduler_site.urls_base import EVERY_INTERFACE, base_url, echo_url
 
@@ -33,6 +35,7 @@ def main() -> int:
     except PreflightError as error:
         print(f"quando: {error}", file=sys.stderr)
         return 1
+    restart_log = RestartLog(folder)
     commands = parse_procfile((BASE_DIR / "Procfile").read_text())
     broker = commands.pop(BROKER)
     if embedded:
@@ -42,7 +45,7 @@ def main() -> int:
         supervisor.start(commands)
     if supervisor.wait_for(lambda: web_answers(host, port)):
         log(welcome(host, port, folder, username, password))
-        supervisor.wait()
+        supervisor.keep_running(lambda name, exit_code: restart_log.add(name, exit_code, datetime.now(UTC)))
     elif password:
         log(f"quando: the first user is {username!r} with the password {password}, which is not shown again")
     return supervisor.stop()

@@ -1,4 +1,7 @@
-"""Run the processes of an installation together: collect their output, and end all of them together."""
+"""Run the processes of an installation together.
+
+Collect their output, start a process again that ended by itself, and end all of them together.
+"""
 
 import os
 import signal
@@ -7,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 READY_WITHIN = 60  # seconds from the start of a process until it answers
@@ -14,6 +18,8 @@ STOP_WITHIN = 6  # seconds from SIGTERM to SIGKILL
 BROKER = "broker"  # the other processes need the broker until they end, so it is started first and stopped last
 BROKER_STOP_WITHIN = 2
 POLL_S = 0.05  # between checks for signals and ended processes
+SHORTEST_RESTART_WAIT_S, LONGEST_RESTART_WAIT_S = 1.0, 30.0  # the wait doubles with each restart
+STABLE_AFTER_S = 60.0  # a process that ran for so long is started again after the shortest wait
 
 
 def parse_procfile(text: str) -> dict[str, str]:
@@ -21,8 +27,27 @@ def parse_procfile(text: str) -> dict[str, str]:
     return {name.strip(): command.strip() for name, _, command in pairs}
 
 
+@dataclass(slots=True)
+class Backoff:
+    """When an ended process is started again.  `due_s` is None while the process runs."""
+
+    started_s: float
+    wait_s: float = SHORTEST_RESTART_WAIT_S
+    due_s: float | None = None
+
+    def plan(self, now_s: float) -> float:
+        """Plan the restart of a process that has ended; return the wait in seconds."""
+        if now_s - self.started_s >= STABLE_AFTER_S:
+            self.wait_s = SHORTEST_RESTART_WAIT_S
+        wait_s, self.wait_s = self.wait_s, min(2 * self.wait_s, LONGEST_RESTART_WAIT_S)
+        self.due_s = now_s + wait_s
+        return wait_s
+
+
 class Supervisor:
-    """Starts processes and watches them until one of them ends or this process gets a signal to stop.
+    """Starts processes and watches them until this process gets a signal to stop.
+
+    A process that ends during the start ends all of them.  After that, `keep_running` starts it again.
 
     Create it before any work that must not be interrupted: afterwards a signal to stop only sets `stop_requested`.
     The signal handler takes no lock: a second signal can interrupt the handler, and would wait for the lock for ever.
@@ -33,6 +58,8 @@ class Supervisor:
         self.stop_requested = False
         self.watchdog: Watchdog | None = None
         self.children: dict[str, subprocess.Popen] = {}
+        self.commands: dict[str, str] = {}
+        self.backoffs: dict[str, Backoff] = {}
         self.relays: list[threading.Thread] = []
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and background jobs ignore signals
@@ -58,6 +85,7 @@ class Supervisor:
             thread.start()
             self.relays.append(thread)
             self.children[name] = child
+            self.commands[name] = command
 
     @property
     def ended_name(self) -> str | None:
@@ -77,9 +105,32 @@ class Supervisor:
             time.sleep(POLL_S)
         return False
 
-    def wait(self) -> None:
-        while not self.is_over:
+    def keep_running(self, report_restart: Callable[[str, int], None]) -> None:
+        """Start ended processes again until a signal to stop arrives.
+
+        `report_restart` gets the name of each process that was started again, and its exit code.
+        """
+        started_s = time.monotonic()
+        self.backoffs = {name: Backoff(started_s) for name in self.children}
+        while not self.stop_requested:
+            for name, child in list(self.children.items()):
+                if child.poll() is not None and self._restart_when_due(name, child, time.monotonic()):
+                    report_restart(name, child.returncode)
             time.sleep(POLL_S)
+
+    def _restart_when_due(self, name: str, child: subprocess.Popen, now_s: float) -> bool:
+        """Plan the restart of an ended process, or start it again if that is due; return True if it was started."""
+        backoff = self.backoffs[name]
+        if backoff.due_s is None:
+            kill_group(child.pid)
+            wait_s = backoff.plan(now_s)
+            log(f"quando: {name} has ended with exit code {child.returncode} and is started again in {wait_s:g} s")
+        elif now_s >= backoff.due_s:
+            backoff.started_s, backoff.due_s = now_s, None
+            self.start({name: self.commands[name]})
+            log(f"quando: {name} was started again")
+            return True
+        return False
 
     def stop(self) -> int:
         """End all processes.  Return the exit code: 0 after a signal to stop, 1 if a process has ended by itself."""
@@ -158,9 +209,14 @@ def terminate(children: list[subprocess.Popen], within: float) -> None:
     for child in children:
         with suppress(subprocess.TimeoutExpired):
             child.wait(max(0.0, deadline - time.monotonic()))
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+        kill_group(child.pid)
         child.wait()
+
+
+def kill_group(leader: int) -> None:
+    """Kill all that remains of a process group."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def relay(name: str, lines: Iterable[bytes]) -> None:

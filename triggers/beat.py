@@ -28,6 +28,7 @@ from django_celery_beat.schedulers import DatabaseScheduler
 from jobs import outages
 from jobs.models import Process
 from jobs.worker import heartbeat
+from jobs.worker.liveness import WorkerMonitor
 from operations import stopping
 from recurrence import zone_data
 from triggers import zone_updates
@@ -52,6 +53,7 @@ class TriggerScheduler(DatabaseScheduler):
         self.publisher = RunPublisher(app)
         self.dispatcher = Dispatcher(self.publisher)
         self.listener = Listener()
+        self.worker_monitor = WorkerMonitor()
         self.started_at = clock()
         self._reported_at: datetime | None = None
         self._pass_recorded_at: datetime | None = None
@@ -115,6 +117,7 @@ class TriggerScheduler(DatabaseScheduler):
         for _ in range(CATCH_UP_PASSES):
             self._record_pass(self.clock())
             self._report(self.clock())
+            self.worker_monitor.check(self.clock(), time.monotonic())
             wakes_at = self.dispatcher.run(self.clock())
             if wakes_at is None or wakes_at > self.clock() or stopping.is_requested():
                 break

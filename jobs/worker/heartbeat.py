@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from jobs.models import Process
 
-INTERVAL = timedelta(seconds=5)
+INTERVAL = timedelta(seconds=2)  # see SILENCE_S in jobs/worker/liveness.py
 
 logger = logging.getLogger(__name__)
 

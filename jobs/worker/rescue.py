@@ -52,6 +52,12 @@ def release_leases(leased: Sequence[Leased], now: datetime) -> None:
         _mark_lost(not_repeatable, "its worker was stopped during the call", now)
 
 
+def rescue_all(now: datetime) -> None:
+    """Take all runs back whose leases have expired, in short transactions."""
+    while rescue_expired(now) == RESCUE_BATCH:
+        pass
+
+
 def rescue_expired(now: datetime) -> int:
     """Take runs back from workers that did not renew their leases in time; return how many there were.
 

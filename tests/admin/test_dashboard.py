@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from jobs.models import Process, Run
 from scheduler_site import dashboard
+from scheduler_site.restarts import RestartLog
 from triggers.models import Trigger
 
 LATER = {"startTime": "2027-06-01T00:00:00Z"}
@@ -32,6 +33,18 @@ def test_process_without_heartbeats_is_reported(browser, alive, kind, message):
     Process.objects.filter(kind=kind).update(seen_at=timezone.now() - timedelta(minutes=5))
 
     assert message in browser.get("/admin/pulse/").text
+
+
+def test_restarted_process_is_reported(browser, alive, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    log = RestartLog(tmp_path)
+    for minutes in (5, 3):
+        log.add("worker", -9, timezone.now() - timedelta(minutes=minutes))
+
+    page = " ".join(browser.get("/admin/pulse/").text.split())
+
+    assert "The worker process was started again" in page
+    assert "after signal 9, 2 times since the start of Quando" in page
 
 
 def test_overdue_trigger_is_reported_as_late_scheduler(browser, alive, make_job):

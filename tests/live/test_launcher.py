@@ -120,16 +120,57 @@ def test_welcome_message_is_the_first_output_of_the_launcher(launch):
     assert [line for line in before if line.strip() and " | " not in line] == []
 
 
-def test_all_processes_end_when_one_dies(launch):
+RECOVERY_S = 15  # from the end of a worker until its runs are tried again
+
+
+def test_killed_processes_are_started_again(launch, target):
     installation = launch().wait_until_ready()
+    start_call(installation, f"{target.url}/slow/30")
+    assert target.wait_for("/slow/30")
+
+    kill(installation, "scheduler_site worker")
+    killed_at = time.monotonic()
+
+    calls = target.wait_for("/slow/30", 2, within=RECOVERY_S)
+    assert time.monotonic() - killed_at < RECOVERY_S
+    assert len({call.headers["Idempotency-Key"] for call in calls}) == 1
+    assert "quando: worker has ended with exit code -9 and is started again in 1 s" in installation.logs
+    kill(installation, "scheduler_site beat", "valkey-server", "granian")
+    assert eventually(lambda: installation.logs.count("was started again") == 4, within=60)
+    assert eventually(lambda: accepts_connections(installation), within=60)
+    start_call(installation, f"{target.url}/ok")
+    assert target.wait_for("/ok")
+    password = re.search(r"Password +([\w-]{16})$", installation.logs, re.MULTILINE)[1]
+    assert "The worker process was started again" in installation.sign_in("ada", password)("/admin/")
     processes = installation.processes()
-    beat = next(process for process in processes if "beat" in process.cmdline())
+    assert installation.stop(signal.SIGTERM) == 0
+    assert not any(map(is_alive, processes))
 
-    beat.kill()
 
-    assert installation.process.wait(timeout=STOP_LIMIT_S) == 1
-    assert "quando: beat has ended with exit code -9, so everything else is stopped" in installation.logs
-    assert eventually(lambda: not any(process.is_running() for process in processes))
+def accepts_connections(installation) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", installation.port), timeout=1):
+        return True
+    return False
+
+
+def start_call(installation, uri: str) -> None:
+    """Create a job that calls `uri` once, now."""
+    collection = COLLECTION.format("calls")
+    installation.request("PUT", collection + VERSION, {"location": "here", "properties": {}})
+    action = {"type": "Http", "request": {"uri": uri, "method": "GET"}}
+    name = uri.rpartition("/")[2]
+    status, answer = installation.request(
+        "PUT", f"{collection}/jobs/job-{name}{VERSION}", {"properties": {"action": action}}
+    )
+    assert status == 201, answer
+
+
+def kill(installation, *commands: str) -> None:
+    """Kill the processes of the Procfile whose command lines contain these texts."""
+    lines = {each: " ".join(each.cmdline()) for each in psutil.Process(installation.process.pid).children()}
+    for command in commands:
+        (process,) = [each for each, line in lines.items() if command in line]
+        process.kill()
 
 
 def send_bursts(process: subprocess.Popen) -> None:
