@@ -1,6 +1,11 @@
 """Errors of the core of jobs.  Surfaces turn them into the error bodies of their protocols."""
 
+from django.db import InterfaceError, InternalError, OperationalError
+
 from api.errors import Conflict
+
+# what an outage of the database raises.  InternalError: the server refuses writes, as after a failover to a standby
+DATABASE_OUTAGE = (OperationalError, InterfaceError, InternalError)
 
 
 class QuotaExceeded(Conflict):

@@ -15,8 +15,6 @@ import psycopg
 from django.db import (
     DEFAULT_DB_ALIAS,
     DatabaseError,
-    InterfaceError,
-    OperationalError,
     close_old_connections,
     connection,
     connections,
@@ -26,6 +24,7 @@ from django.utils import timezone
 from django_celery_beat.schedulers import DatabaseScheduler
 
 from jobs import outages
+from jobs.errors import DATABASE_OUTAGE
 from jobs.models import Process
 from jobs.worker import heartbeat
 from jobs.worker.liveness import WorkerMonitor
@@ -92,7 +91,7 @@ class TriggerScheduler(DatabaseScheduler):
                 self._database_is_away = False
                 logger.info("the database answers again")
             self.listener.wait(self._seconds_until(wakes_at))
-        except (OperationalError, InterfaceError) as error:
+        except DATABASE_OUTAGE as error:
             if not self._database_is_away:
                 self._database_is_away = True
                 logger.error("the database does not answer, so nothing is dispatched: %s", error)
@@ -156,7 +155,7 @@ class Listener:
         try:
             for _ in self._listening().notifies(timeout=seconds, stop_after=1):
                 pass
-        except (psycopg.OperationalError, OperationalError, InterfaceError):
+        except (psycopg.OperationalError, *DATABASE_OUTAGE):
             self.close()  # the next wait connects again; until then the regular passes are enough
             time.sleep(seconds)
 

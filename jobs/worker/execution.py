@@ -21,8 +21,9 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import close_old_connections, connection
 
+from jobs.errors import DATABASE_OUTAGE
 from jobs.models import Run
 from jobs.worker.calls import HttpPool
 from jobs.worker.concurrency import CallLimiter, Slot
@@ -188,7 +189,7 @@ class Worker:
         """
         try:
             write_with_retry(write, items, now)
-        except (OperationalError, InterfaceError):
+        except DATABASE_OUTAGE:
             logger.exception("%s of %s runs has failed", write.__name__, len(items))
         except Exception:
             if len(items) == 1:
@@ -282,7 +283,7 @@ def write_with_retry(write: Write, items: Sequence[Any], now: datetime) -> None:
         try:
             write(items, now)
             return
-        except (OperationalError, InterfaceError) as error:
+        except DATABASE_OUTAGE as error:
             if time.monotonic() >= deadline:
                 raise
             if failures == 1:

@@ -9,7 +9,7 @@ import pytest
 from celery import Celery
 from django.apps import apps
 from django.core.management import call_command
-from django.db import OperationalError, connection, transaction
+from django.db import InternalError, OperationalError, connection, transaction
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask, PeriodicTasks
 
@@ -192,7 +192,15 @@ def test_beat_without_a_broker_still_creates_runs(make_job, tmp_path, caplog):
     beat.close()
 
 
-def test_beat_logs_a_database_outage_once_and_continues(make_job, make_beat, caplog, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [
+        OperationalError("the server closed the connection unexpectedly"),
+        InternalError("cannot execute UPDATE in a read-only transaction"),
+    ],
+    ids=["gone", "read-only"],
+)
+def test_beat_logs_a_database_outage_once_and_continues(error, make_job, make_beat, caplog, monkeypatch):
     caplog.set_level("INFO")
     monkeypatch.setattr("triggers.beat.OUTAGE_WAIT_S", 0.01)
     beat = make_beat()
@@ -200,7 +208,7 @@ def test_beat_logs_a_database_outage_once_and_continues(make_job, make_beat, cap
     make_job(schedule=due_in(-1), now=timezone.now())
 
     def unavailable(now):
-        raise OperationalError("the server closed the connection unexpectedly")
+        raise error
 
     beat.dispatcher.run = unavailable
     tick(beat), tick(beat)

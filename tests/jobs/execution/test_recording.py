@@ -1,7 +1,7 @@
 """Results of runs are recorded even when the record of another run, or the database, fails."""
 
 import pytest
-from django.db import DataError, OperationalError, connection
+from django.db import DataError, InternalError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs import actions
@@ -91,7 +91,7 @@ def test_recording_thread_continues_after_an_error(calling, monkeypatch, caplog)
 
 def test_result_is_recorded_when_the_database_is_back(monkeypatch):
     monkeypatch.setattr(execution.time, "sleep", lambda seconds: None)
-    written, failures = [], [OperationalError("gone"), OperationalError("still gone")]
+    written, failures = [], [OperationalError("gone"), InternalError("read-only")]
 
     def write(items, now):
         if failures:
