@@ -12,6 +12,7 @@ from itertools import islice
 
 from recurrence import wire
 from recurrence.differences import fire_times
+from recurrence.schedules import just_before
 from recurrence.translation.pattern import Context
 from recurrence.translation.reading import read
 from recurrence.translation.writing import write
@@ -34,6 +35,7 @@ NAMES = {
     "solar": "events of the sun",
 }
 PATHS = {"azure": "recurrence", "simple": "interval", "once": "at", "outlook": "recurrence", "rrule": "rrule"}
+CRON_FORMATS = ("cron", "quartz")  # their schedules have a start only if one was written
 COMPARED = 60  # fire times from now on, and after each coming clock change
 CHANGES = 2  # clock changes
 BEFORE_A_CHANGE = timedelta(hours=3)
@@ -69,11 +71,16 @@ def translate(format: str, definition: Mapping[str, object], to: str, now: datet
     context = Context(format, parsed, now)
     own = wire.RENDERERS[format](own)
     source = read(format, own, context)
-    translated = write(to, source, context) if source else None
-    if translated is not None:
-        translated = _checked(to, translated, common.read(shared), context)
-    if translated is not None:
-        translated |= _with_days(members, context)
+    translated = None
+    try:
+        translated = write(to, source, context) if source else None
+        if translated is not None:
+            translated = _checked(to, translated, common.read(shared), context)
+        if translated is not None:
+            translated |= _with_days(members, context)
+    except WireError as error:
+        context.lose(f"{error.path}: {error.message} in {NAMES[to]}")
+        translated = None
     return Translation(translated, tuple(dict.fromkeys(context.losses)), tuple(context.notes))
 
 
@@ -87,24 +94,36 @@ def _with_days(members: Mapping[str, object], context: Context) -> dict[str, obj
     return answer
 
 
-def _checked(to: str, translated: dict[str, object], shared: Common, context: Context) -> dict[str, object] | None:
-    """Return a translation that is valid; add a loss where it differs from the source."""
-    try:
-        target = wire.parse(to, translated, context.now)
-        own = common.read(_with_days({}, context))
-    except WireError as error:
-        context.lose(f"{error.path}: {error.message} in {NAMES[to]}")
-        return None
+def _checked(to: str, translated: dict[str, object], shared: Common, context: Context) -> dict[str, object]:
+    """Return the translation; add a loss where it differs from the source.  Raises WireError for one that is wrong."""
+    target = wire.parse(to, translated, context.now)
+    own = common.read(_with_days({}, context))
     if target.zone != context.parsed.zone and (shared.skipped_days or shared.closed_days or own.skipped_days):
         context.lose(f"timeZone: days of {context.parsed.zone} cannot be said in {NAMES[to]}")
+    elif target.zone != context.parsed.zone:
+        context.notes.append(f"The times of the translation are shown in {target.zone}.")
     if context.extras and (shared.skipped_days or shared.skipped_instants or shared.closed_days):
         context.lose("rdates: days that can be skipped or moved cannot be said")
+    if "startTime" in translated and to in CRON_FORMATS and context.format not in CRON_FORMATS:
+        translated, target = _without_start(to, translated, target, context)
     if not context.losses:
         different = _first_difference(context.parsed, common.apply(own, None, target), context)
         if different is not None:
             path = PATHS.get(context.format, "expression")
             context.lose(f"{path}: other fire times than {NAMES[to]} has from {rendered_instant(different)} on")
     return translated
+
+
+def _without_start(
+    to: str, translated: dict[str, object], target: Parsed, context: Context
+) -> tuple[dict[str, object], Parsed]:
+    """Return the translation without its start if it has the same first fire time then."""
+    shorter = {name: value for name, value in translated.items() if name != "startTime"}
+    unbounded = wire.parse(to, shorter, context.now)
+    since = just_before(context.now)
+    if unbounded.schedule.after(since) == target.schedule.after(since):
+        return shorter, unbounded
+    return translated, target
 
 
 def _first_difference(first: Parsed, second: Parsed, context: Context) -> datetime | None:

@@ -149,17 +149,16 @@ def _without_interval(pattern: Pattern, context: Context) -> Pattern | None:
         reason = "" if number > MONTHS_A_YEAR else ", which do not divide a year,"
         context.lose(pattern.loss_text("interval", f"every {number} months{reason} cannot be said"))
         return None
-    if unit == "week" and pattern.members.get("days"):
+    if unit == "week":
         context.lose(pattern.loss_text("interval", f"every {number} weeks cannot be said"))
         return None
-    days = number * 7 if unit == "week" else number
-    message = f"every {days} days, on from one month to the next, cannot be said"
-    if unit == "week" or days > 31 or first is None:
+    message = f"every {number} days, on from one month to the next, cannot be said"
+    if number > 31 or first is None:
         context.lose(pattern.loss_text("interval", message))
         return None
     context.lose(pattern.loss_text("interval", f"{message}: the count begins anew in each month"))
     day = first.astimezone(context.parsed.zone).day
-    month_days = mask_of(range((day - 1) % days + 1, 32, days))
+    month_days = mask_of(range((day - 1) % number + 1, 32, number))
     return replace(pattern, days=DaySets(month_days=month_days), interval=None)
 
 

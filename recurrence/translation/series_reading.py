@@ -90,10 +90,11 @@ def clocks_of_series(definition: Mapping[str, object], context: Context, last: d
     zone = context.parsed.zone
     clocks: Clocks = read_clocks(definition, own_zone=zone, default=SERIES_POLICY)
     ends = [end for end in (clocks.end, last) if end is not None]
+    start = context.parsed.schedule.after(FIRST_INSTANT) or clocks.start
     return {
         "zone": iana_name(str(zone), "timeZone"),
         "clock_change": clocks.clock_change,
         "is_stepping": False,
-        "start": start_if_ahead(context.parsed.schedule.after(FIRST_INSTANT), context.now),
+        "start": start_if_ahead(start, context.now),
         "end": min(ends, default=None),
     }

@@ -41,6 +41,8 @@ RULE = "in a rule of iCalendar"
 
 def write(to: str, source: Source, context: Context) -> Definition | None:
     """Return the definition in the format `to`; None: it cannot say the schedule, and the losses say why."""
+    if to != "quartz" and isinstance(source, Pattern) and source.years != ALL_YEARS:
+        source = _as_single(source, context) or source
     return WRITERS[to](source, context)
 
 
@@ -62,8 +64,8 @@ def _simple(source: Source, context: Context) -> Definition | None:
     if isinstance(source, Pattern):
         interval, first = interval_of(source), context.first_fire()
         if interval is None or first is None:
-            reason = "" if source.zone == "UTC" else ", and clocks in a zone"
-            context.lose(source.loss_text("all", f"fire times that are not equally far apart{reason} cannot be said"))
+            what = "that are not equally far apart" if source.zone == "UTC" else "that follow the clocks of a zone"
+            context.lose(source.loss_text("all", f"fire times {what} cannot be said by an interval"))
             return None
         if source.length:
             context.lose(source.loss_text("length", "the length of an occurrence cannot be said"))
@@ -202,7 +204,8 @@ def _counted_rule(source: Elapsed, context: Context) -> Definition | None:
     parts = {"FREQ": unit} | ({"INTERVAL": str(seconds // size)} if seconds > size else {})
     parts |= {"COUNT": str(source.count)} if source.count is not None else {}
     answer: Definition = {"start": _date_time(first.replace(tzinfo=None), "UTC"), "rrule": rrule.written(parts)}
-    bounds = {"startTime": source.start, "endTime": source.end}
+    start = source.start if source.start and source.start > first else None
+    bounds = {"startTime": start, "endTime": source.end}
     return answer | {name: rendered_instant(bound) for name, bound in bounds.items() if bound is not None}
 
 

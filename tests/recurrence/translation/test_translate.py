@@ -302,7 +302,7 @@ def test_run_at_creation_is_a_note_and_not_a_difference():
         ("cron", cron("0 0 13 * FRI"), "quartz", ["expression: days of the month or of the week"]),
         ("cron", cron("0 0 13 * FRI"), "azure", ["expression: days of the month and of the week"]),
         ("cron", cron("0 0 */2 * FRI"), "quartz", ["expression: days that must fit both"]),
-        ("azure", azure("Week", interval=2), "quartz", ["recurrence.interval: every 14 days"]),
+        ("azure", azure("Week", interval=2), "quartz", ["recurrence.interval: every 2 weeks"]),
         ("azure", azure("Week", interval=2, weekDays=["Monday"]), "cron", ["recurrence.interval: every 2 weeks"]),
         ("azure", azure("Month", interval=5), "quartz", ["recurrence.interval: every 5 months"]),
         ("azure", azure("Month", monthDays=[1, -1]), "quartz", ["recurrence.schedule.monthDays: several"]),
