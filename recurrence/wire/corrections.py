@@ -34,7 +34,7 @@ MONTHS = (
 )
 WORDS = re.compile(r"[A-Z]+|[^A-Z]+")
 TIME_MEMBERS = ("startTime", "endTime", "at", "recurrence.endTime")
-LOOSE_TIME = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[ T]+(\d{1,2}):(\d\d)(?::(\d\d))?)? ?Z?", re.ASCII)
+LOOSE_TIME = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[ T]{1,9}(\d{1,2}):(\d\d)(?::(\d\d))?)? ?Z?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _translated(text: str, format: str, to: str, definition: Mapping[str, object
 def _with_names(fields: list[str], hour: int) -> tuple[list[str], str]:
     """Return the fields with hour 24 as 0, and with three letters of misspelled names, and a sentence about them."""
     found, sentence = list(fields), "It is written like this."
-    found[hour] = re.sub(r"(?<![0-9/])24(?![0-9])", "0", found[hour])
+    found[hour] = ",".join("0" if item == "24" else item for item in found[hour].split(","))
     if found != fields:
         sentence = "Hours are 0 to 23; midnight is 0."
     for position, names in ((hour + 2, MONTHS), (hour + 3, WEEKDAYS)):
@@ -175,11 +175,16 @@ def _zone(text: str, definition: Mapping[str, object]) -> Candidates:
 
 def _rule(text: str, definition: Mapping[str, object]) -> Candidates:
     """Yield a rule without spaces, and with its FREQ where that alone was written."""
-    rule = re.sub(r"\s*([;=,:])\s*", r"\1", text.strip().upper()).replace(" ", ";").strip(";")
+    rule = " ".join(text.upper().split())
+    for sign in ";=,:":
+        rule = rule.replace(f" {sign}", sign).replace(f"{sign} ", sign)
+    rule = rule.replace(" ", ";").strip(";")
     for prefix in ("RRULE:", "RRULE=", "RULE:", "RRULE;"):
         rule = rule.removeprefix(prefix)
     yield rule, "A rule has parts with = and ; between them, and no spaces."
-    short = re.sub(r"\b(MO|TU|WE|TH|FR|SA|SU)[A-Z]*DAY\b", r"\1", rule)
+    short = rule
+    for name in WEEKDAYS:
+        short = short.replace(name, name[:2])
     yield short, "Names of weekdays have two letters in a rule."
     if not short.startswith("FREQ="):
         yield f"FREQ={short}", "A rule begins with FREQ=."
@@ -231,7 +236,7 @@ def _value(definition: Mapping[str, object], path: str) -> object:
 
 def _names(path: str) -> list[str | int]:
     """Return the names and numbers of a path such as recurrence.schedule.weekDays[0]."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"[.\[]", path.replace("]", ""))]
+    return [int(part) if part.isdigit() else part for part in path.replace("]", "").replace("[", ".").split(".")]
 
 
 def _with_value(document: object, names: list[str | int], value: object) -> object:
