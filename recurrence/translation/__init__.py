@@ -36,6 +36,7 @@ NAMES = {
 }
 PATHS = {"azure": "recurrence", "simple": "interval", "once": "at", "outlook": "recurrence", "rrule": "rrule"}
 CRON_FORMATS = ("cron", "quartz")  # their schedules have a start only if one was written
+SIMILAR_FORMATS = {"azure", "cron", "quartz"}  # between these, times are not compared, which takes milliseconds
 COMPARED = 60  # fire times from now on, and after each coming clock change
 CHANGES = 2  # clock changes
 BEFORE_A_CHANGE = timedelta(hours=3)
@@ -116,7 +117,7 @@ def _checked(to: str, translated: dict[str, object], shared: Common, context: Co
         context.lose("rdates: added days that closed days can move cannot be said")
     if "startTime" in translated and to in CRON_FORMATS and context.format not in CRON_FORMATS:
         translated, target = _without_start(to, translated, target, context)
-    if not context.losses:
+    if not context.losses and not {context.format, to} <= SIMILAR_FORMATS:
         different = _first_difference(context.parsed, common.apply(own, None, target), context)
         if different is not None:
             path = PATHS.get(context.format, "expression")
